@@ -1,0 +1,3 @@
+"""coffeecup's Python side: from the kernels' logs to scores, figures and reports."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,130 @@
+"""What makes a b_eff run official, and what else flatters or limits its result: sentences that stand beside the number wherever it
+is shown."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pandas as pd
+
+from postprocess.b_eff_rules import L_MAX_LIMIT, METHODS_AVERAGED, MIB, l_max_rule
+from postprocess.logs import Log
+from postprocess.scores import Qualification
+
+REPETITIONS = 3
+FIRST_LOOP_LENGTH = 300
+BUSY_LOAD = 0.5
+SHORT_LOOP_SECONDS = 1e-3
+COARSE_CLOCK = 0.01  # of a loop's time
+
+
+def breaches(log: Log) -> list[Qualification]:
+    """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and message lengths are not
+    here: a log that breaks them yields no score at all."""
+    return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
+
+
+def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
+    run, plan = log.run, log.plan
+    if run["simulated"]:
+        yield "simulated", "the machine was simulated, nothing was measured on it"
+    if run["memory_source"] == "option":
+        yield "memory_by_option", (f"the memory per process ({size(run['memory_per_process_bytes'])}) was given by an option, "
+                                   "not found on the machine")
+    elif run["memory_per_process_bytes"] != (found := memory_on_hosts(run)):
+        yield "memory_differs", (f"the memory per process ({size(run['memory_per_process_bytes'])}) is not what the hosts' memory "
+                                 f"gives ({size(found)})")
+    if abs(plan["l_max_bytes"] - (rule := l_max_rule(run["memory_per_process_bytes"]))) > 1:
+        yield "l_max", (f"L_max is {size(plan['l_max_bytes'])} where the rule min({L_MAX_LIMIT // MIB} MiB, memory per process / 128) "
+                        f"gives {size(rule)}")
+    if plan["repetitions"] != REPETITIONS:
+        yield "repetitions", f"{plan['repetitions']} repetitions of each measurement instead of {REPETITIONS}"
+    if once := [record for record in budget_of_averaged(log) if record["reduced_to"] == "best_method_once"]:
+        yield "measured_once", (f"to keep the time budget, {len(once)} combinations of pattern and message length were measured once "
+                                f"instead of {REPETITIONS} times")
+    if plan["first_loop_length"] != FIRST_LOOP_LENGTH:
+        yield "first_loop_length", f"the first loop has {plan['first_loop_length']} exchanges instead of {FIRST_LOOP_LENGTH}"
+    if left_out := {method for pattern in plan["patterns"] if pattern["averaged"]
+                    for method in METHODS_AVERAGED - set(pattern["methods"])}:
+        yield "methods", f"the run left out the method {' and '.join(sorted(left_out))}"
+
+
+def memory_on_hosts(run: dict) -> int:
+    """Memory per process in byte, on the host that has least."""
+    return min(host["memory_bytes"] // len(host["ranks"]) for host in run["hosts"])
+
+
+def budget_of_averaged(log: Log) -> list[dict]:
+    averaged = {pattern["name"] for pattern in log.plan["patterns"] if pattern["averaged"]}
+    return [record for record in log.records.get("budget", []) if record["pattern"] in averaged]
+
+
+def size(count: int) -> str:
+    """A size in the unit that suits it; exact below a KiB."""
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= factor:
+            return f"{count / factor:.4g} {unit}"
+    return f"{count} byte"
+
+
+def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
+    """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
+    return [Qualification(key, f"{text}.") for key, text in [*of_hosts(log), *of_time(log), *of_loops(log, table), *of_data(log)]]
+
+
+def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
+    hosts = log.run["hosts"]
+    if len(hosts) < 2:
+        yield "one_host", "All processes ran on one host: no network was measured, only communication inside a node"
+    if crowded := [host for host in hosts if len(host["ranks"]) > host["cores"]]:
+        yield "overcommitted", (f"Overcommitted: {len(crowded[0]['ranks'])} processes shared {crowded[0]['cores']} "
+                                f"core{'s' * (crowded[0]['cores'] > 1)} on {several(crowded)}")
+    if busy := [host for host in hosts if host["load_average"] > BUSY_LOAD]:
+        most = max(busy, key=lambda host: host["load_average"])
+        yield "load_of_others", (f"Others were using the machine: before the run the load average was up to {most['load_average']:.2g} "
+                                 f"on {several([most, *(host for host in busy if host is not most)])}")
+
+
+def several(hosts: list[dict]) -> str:
+    more = f" and {len(hosts) - 1} more host{'s' * (len(hosts) > 2)}" if len(hosts) > 1 else ""
+    return f"{hosts[0]['name']}{more}"
+
+
+REDUCTIONS = {
+    "averaged_methods": "only the averaged methods ran",
+    "best_method": "only the method that was best at the previous length ran",
+    "best_method_once": "only that method ran, once",
+}
+
+
+def of_time(log: Log) -> Iterator[tuple[str, str]]:
+    elapsed, stated = log.end["elapsed_seconds"], log.plan["time_budget_seconds"]
+    if budget := log.records.get("budget", []):
+        kinds = Counter(record["reduced_to"] for record in budget)
+        reductions = "; ".join(f"at {kinds[kind]} {text}" for kind, text in REDUCTIONS.items() if kinds[kind])
+        combinations = len(log.plan["patterns"]) * len(log.plan["message_bytes"])
+        yield "budget", (f"To keep the time budget of {stated:.4g} s, {len(budget)} of {combinations} combinations of pattern and "
+                         f"message length were reduced, {len(budget_of_averaged(log))} of them in patterns that enter b_eff: "
+                         f"{reductions}")
+    if elapsed > stated:
+        yield "over_budget", f"The run took {elapsed:.4g} s, longer than its time budget of {stated:.4g} s"
+
+
+def of_loops(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """The first loop, whose length the paper fixes, may be short; all others are adapted to 2.5 ms or more."""
+    averaged = table[table["averaged"]]
+    adapted = averaged.query("message_bytes > 1")["elapsed_seconds"]
+    shortest = averaged["elapsed_seconds"].min()
+    resolution = log.records["overhead"][0]["clock_resolution_seconds"]
+    if short := int((adapted < SHORT_LOOP_SECONDS).sum()):
+        yield "short_loops", (f"{short} of {len(adapted)} timed loops that enter b_eff ({short / len(adapted):.1%}) were shorter than "
+                              "1 ms: their bandwidths scatter more")
+    if resolution > COARSE_CLOCK * shortest:
+        yield "coarse_clock", (f"The clock's resolution, {resolution * 1e6:.3g} us, is {resolution / shortest:.1%} of the shortest "
+                               f"timed loop, {shortest * 1e6:.3g} us")
+
+
+def of_data(log: Log) -> Iterator[tuple[str, str]]:
+    check = log.records["data_check"][0]
+    if check["checked_bytes"] < check["received_bytes"]:
+        yield "partly_checked", (f"{check['checked_bytes'] / check['received_bytes']:.1%} of the received bytes were checked; the rest was "
+                                 "overwritten by later messages of the same loop")

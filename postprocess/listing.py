@@ -1,0 +1,108 @@
+"""Scores as text: tables for people at a terminal, JSON and CSV for machines."""
+
+import io
+
+import orjson
+import pandas as pd
+from rich import box
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from postprocess.logs import LogError, printable
+from postprocess.scores import Score
+
+LOGS_IN_FULL = 4
+
+
+def json_text(results: list[Score | LogError]) -> str:
+    """A JSON list with an object per log: its score, or its error."""
+    return orjson.dumps([as_object(result) for result in results], option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def as_object(result: Score | LogError) -> dict:
+    if isinstance(result, LogError):
+        return {"log": printable(str(result.path)), "error": result.problem}
+    return {
+        "log": printable(str(result.log.path)),
+        "sha256": result.log.sha256,
+        "benchmark": result.benchmark,
+        "kernel_version": result.log.run["kernel_version"],
+        "start_time": result.log.run["start_time"],
+        "ranks": result.log.run["ranks"],
+        "hosts": len(result.log.run["hosts"]),
+        "official": result.official,
+        "metrics": {name: {"value": metric.value, "unit": metric.unit} for name, metric in result.metrics.items()},
+        "qualifications": [{"key": q.key, "text": q.text} for q in result.qualifications],
+    }
+
+
+def csv_text(results: list[Score | LogError]) -> str:
+    """Tidy CSV, a row per log and metric; logs without a score have none."""
+    return pd.DataFrame(
+        [
+            (printable(str(score.log.path)), score.log.sha256, score.benchmark, score.log.run["ranks"], len(score.log.run["hosts"]),
+             score.official, name, metric.value, metric.unit)
+            for score in results if isinstance(score, Score)
+            for name, metric in score.metrics.items()
+        ],
+        columns=["log", "sha256", "benchmark", "ranks", "hosts", "official", "metric", "value", "unit"],
+    ).to_csv(index=False, lineterminator="\n")
+
+
+def terminal_text(results: list[Score | LogError]) -> str:
+    """Each score in full where they are few, a row per log where they are many."""
+    scores = [result for result in results if isinstance(result, Score)]
+    console = Console(file=io.StringIO(), force_terminal=Console().is_terminal, width=max(80, Console().width))
+    for shown in map(in_full, scores) if len(scores) <= LOGS_IN_FULL else overview(scores):
+        console.print(shown)
+    return console.file.getvalue()
+
+
+def in_full(score: Score) -> Group:
+    run = score.log.run
+    name, headline = score.headline
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("metric")
+    table.add_column("value", justify="right")
+    table.add_column("unit")
+    for metric_name, metric in score.metrics.items():
+        table.add_row(metric_name, digits(metric.value), metric.unit)
+    return Group(
+        Text(f"{name} = {digits(headline.value)} {headline.unit}", style="bold"),
+        Text(f"{'official' if score.official else 'not official'}; {run['ranks']} processes on {hosts(score)}, "
+             f"{run['start_time']}, {printable(str(score.log.path))}"),
+        table,
+        *(Text(f"- {printable(q.text)}") for q in score.qualifications),
+        Text(""),
+    )
+
+
+def overview(scores: list[Score]) -> list[Table]:
+    """A table per benchmark."""
+    tables = []
+    for benchmark in dict.fromkeys(score.benchmark for score in scores):
+        alike = [score for score in scores if score.benchmark == benchmark]
+        name, headline = alike[0].headline
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{benchmark}, {len(alike)} logs", title_justify="left")
+        table.add_column("log", overflow="fold")
+        for column in ("processes", "hosts", f"{name}\n{headline.unit}", f"per process\n{headline.unit}"):
+            table.add_column(column, justify="right")
+        table.add_column("official")
+        table.add_column("qualified by", overflow="fold")
+        for score in alike:
+            ranks, value = score.log.run["ranks"], score.headline[1].value
+            table.add_row(Text(printable(str(score.log.path))), str(ranks), str(len(score.log.run["hosts"])), digits(value),
+                          digits(value / ranks), "yes" if score.official else "no", ", ".join(q.key for q in score.qualifications))
+        tables.append(table)
+    return tables
+
+
+def hosts(score: Score) -> str:
+    count = len(score.log.run["hosts"])
+    return f"{count} host{'s' * (count > 1)}"
+
+
+def digits(value: float) -> str:
+    """Four significant digits, more where the number is an integer part that has more."""
+    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"

@@ -1,0 +1,145 @@
+"""Scores: what a log is worth, for every benchmark.
+
+Each benchmark is a row of BENCHMARKS: a module with its reductions and one with its figures and its part of the report. Both have
+the same functions with the same roles; nothing else names a benchmark.
+"""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+
+from postprocess.logs import Log, LogError, read_log
+
+# A reduction module has
+#   UNITS: dict[str, str]                          every metric's unit, the headline first
+#   measurement_table(logs) -> DataFrame           tidy, many logs at once, column `log` counts them
+#   refusals(logs, table) -> dict[int, str]        which logs yield no score, and why
+#   metrics(logs, table) -> DataFrame              a row per log, a column per metric; NaN where a log did not measure it
+#   breaches(log) -> list[Qualification]           the paper's rules that the run did not keep: none makes it official
+#   qualifications(log, table) -> list[...]        what else flatters or limits the result
+# and a presentation module
+#   figures(log, table) -> list[Figure]
+#   section(log, table, score) -> dict             what templates/<benchmark>.html.j2 shows
+BENCHMARKS = {
+    "b_eff": ("postprocess.b_eff", "postprocess.b_eff_report"),
+}
+
+LOGS_AT_ONCE = 16
+LOGS_WORTH_A_POOL = 48
+
+
+@dataclass(frozen=True)
+class Metric:
+    value: float
+    unit: str
+
+
+@dataclass(frozen=True)
+class Qualification:
+    """What flatters or limits a result: a key for programs, a sentence for people."""
+
+    key: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Score:
+    """The first metric is the headline. `log` is without its measurements. Official: the run kept all rules of the paper."""
+
+    benchmark: str
+    metrics: dict[str, Metric]
+    qualifications: tuple[Qualification, ...]
+    official: bool
+    log: Log
+
+    @property
+    def headline(self) -> tuple[str, Metric]:
+        return next(iter(self.metrics.items()))
+
+
+def reduction(benchmark: str):
+    return import_module(BENCHMARKS[benchmark][0])
+
+
+def presentation(benchmark: str):
+    return import_module(BENCHMARKS[benchmark][1])
+
+
+def metric_units(benchmark: str) -> dict[str, str]:
+    """Every metric that a benchmark's score can hold, in order, with its unit."""
+    return dict(reduction(benchmark).UNITS)
+
+
+def score_log(path) -> Score:
+    """The score of one log. Raises LogError where the log yields none."""
+    [score] = score_read([read_log(path)])
+    if isinstance(score, LogError):
+        raise score
+    return score
+
+
+def score_logs(paths: Iterable) -> list[Score | LogError]:
+    """A score for each log, or the error that says why there is none; in the order of the paths."""
+    paths = [Path(path) for path in paths]
+    chunks = [paths[start:start + LOGS_AT_ONCE] for start in range(0, len(paths), LOGS_AT_ONCE)]
+    workers = min(len(os.sched_getaffinity(0)), len(chunks))
+    if len(paths) < LOGS_WORTH_A_POOL or workers < 2:
+        return [score for chunk in chunks for score in score_chunk(chunk)]
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
+        return [score for scores in pool.map(score_chunk, chunks) for score in scores]
+
+
+def score_chunk(paths: list[Path]) -> list[Score | LogError]:
+    read = [read_or_error(path) for path in paths]
+    scores = iter(score_read([log for log in read if isinstance(log, Log)]))
+    return [next(scores) if isinstance(log, Log) else log for log in read]
+
+
+def read_or_error(path: Path) -> Log | LogError:
+    try:
+        return read_log(path)
+    except LogError as error:
+        return error
+
+
+def score_read(logs: list[Log]) -> list[Score | LogError]:
+    """Scores logs that have been read, all logs of a benchmark in one reduction."""
+    places = defaultdict(list)
+    for place, log in enumerate(logs):
+        places[log.benchmark].append(place)
+    scores = {}
+    for benchmark, found in places.items():
+        scores |= zip(found, score_alike(benchmark, [logs[place] for place in found]))
+    return [scores[place] for place in range(len(logs))]
+
+
+def score_alike(benchmark: str, logs: list[Log]) -> list[Score | LogError]:
+    if benchmark not in BENCHMARKS:
+        return [LogError(log.path, f"no score: this coffeecup reads logs of {benchmark} but does not score them; upgrade coffeecup")
+                for log in logs]
+    module = reduction(benchmark)
+    table = module.measurement_table(logs)
+    refused = module.refusals(logs, table)
+    metrics = module.metrics(logs, table[~table["log"].isin(refused)])
+    by_log = dict(iter(table.groupby("log", observed=True)))
+    return [
+        LogError(log.path, refused[number]) if number in refused
+        else scored(module, log, by_log[number], metrics.loc[number])
+        for number, log in enumerate(logs)
+    ]
+
+
+def scored(module, log: Log, table, metrics) -> Score:
+    breaches = module.breaches(log)
+    return Score(
+        benchmark=log.benchmark,
+        metrics={name: Metric(float(value), module.UNITS[name]) for name, value in metrics.dropna().items()},
+        qualifications=(*breaches, *module.qualifications(log, table)),
+        official=not breaches,
+        log=log.brief(),
+    )

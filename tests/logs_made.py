@@ -1,0 +1,156 @@
+"""Logs made for tests, as a kernel would write them: plain loops and the words of docs/log.md, with nothing taken from `postprocess`.
+
+The bandwidth of every measurement is a function that the test chooses, so that the test knows the score.
+"""
+
+import json
+import math
+from pathlib import Path
+
+MIB = 2**20
+GIB = 2**30
+
+# Rings by hand, from the specification's table: (count, size) in rank order for patterns 1 to 6.
+RINGS = {
+    2: [[(1, 2)]] * 6,
+    3: [[(1, 3)]] * 6,
+    5: [[(1, 2), (1, 3)]] + [[(1, 5)]] * 5,
+    7: [[(2, 2), (1, 3)], [(1, 4), (1, 3)]] + [[(1, 7)]] * 4,
+    10: [[(5, 2)], [(2, 5)]] + [[(1, 10)]] * 4,
+    13: [[(5, 2), (1, 3)], [(2, 4), (1, 5)], [(1, 6), (1, 7)]] + [[(1, 13)]] * 3,
+    16: [[(8, 2)], [(4, 4)], [(2, 8)]] + [[(1, 16)]] * 3,
+    19: [[(8, 2), (1, 3)], [(4, 4), (1, 3)], [(1, 10), (1, 9)]] + [[(1, 19)]] * 3,
+    28: [[(14, 2)], [(7, 4)], [(1, 10), (2, 9)], [(2, 14)], [(1, 28)], [(1, 28)]],
+    32: [[(16, 2)], [(8, 4)], [(4, 8)], [(2, 16)], [(1, 32)], [(1, 32)]],
+    100: [[(50, 2)], [(25, 4)], [(8, 8), (4, 9)], [(4, 25)], [(2, 50)], [(1, 100)]],
+    128: [[(64, 2)], [(32, 4)], [(16, 8)], [(4, 32)], [(2, 64)], [(1, 128)]],
+    512: [[(256, 2)], [(128, 4)], [(64, 8)], [(4, 128)], [(2, 256)], [(1, 512)]],
+}
+AVERAGED = ("sendrecv", "alltoallv", "nonblocking")
+REPORTED = ("neighbor", "persistent")
+
+
+def lengths(l_max_bytes):
+    factor = (l_max_bytes / 4096) ** (1 / 8)
+    return [2**k for k in range(13)] + [round(4096 * factor**k) for k in range(1, 8)] + [l_max_bytes]
+
+
+def messages(rings):
+    return sum(count * (size if size == 2 else 2 * size) for count, size in rings)
+
+
+def pattern(name, group, rings, processes, methods, messages_per_exchange=None):
+    return {
+        "name": name,
+        "group": group,
+        "averaged": group in ("ring", "random"),
+        "messages_per_exchange": messages(rings) if messages_per_exchange is None else messages_per_exchange,
+        "processes": processes,
+        "rings": [{"size": size, "count": count} for count, size in rings] if rings else None,
+        "methods": list(methods),
+    }
+
+
+def patterns(ranks, methods):
+    n, even = ranks, ranks // 2 * 2
+    return [
+        pattern("ping-pong", "ping_pong", None, 2, ["blocking"], 2),
+        *(pattern(f"ring-{k}", "ring", RINGS[n][k - 1], n, methods) for k in range(1, 7)),
+        *(pattern(f"random-{k:02}", "random", [(1, n)], n, methods) for k in range(1, 31)),
+        pattern("worst-cycle", "worst_cycle", [(1, n)], n, methods),
+        *(pattern(f"bisection-{which}", "bisection", None, even, methods, even) for which in ("best", "worst")),
+        *(pattern(f"cartesian-2d-{axis}", "cartesian_2d", None, n, methods, 2 * n) for axis in ("x", "y", "all")),
+        *(pattern(f"cartesian-3d-{axis}", "cartesian_3d", None, n, methods, 2 * n) for axis in ("x", "y", "z", "all")),
+    ]
+
+
+def steady(latency_seconds=2e-6, link=1e9):
+    """Bandwidth in byte/s that a process sees at a message length, with a latency and an asymptotic bandwidth; random placement
+    costs a third, the methods differ by little."""
+    method_factor = {"sendrecv": 1.0, "alltoallv": 0.7, "nonblocking": 1.1, "neighbor": 1.2, "persistent": 1.15, "blocking": 1.0}
+
+    def bandwidth(name, method, length, repetition, plan_entry):
+        placement = 2 / 3 if name.startswith(("random", "worst", "bisection-worst")) else 1.0
+        wobble = 1 - 0.01 * ((repetition + len(name) + length) % 5)
+        rate = link * placement * method_factor[method] * wobble
+        return plan_entry["messages_per_exchange"] * length / (latency_seconds + length / rate)
+
+    return bandwidth
+
+
+def hosts(ranks, nodes, memory_per_process_bytes):
+    share = -(-ranks // nodes)
+    groups = [list(range(first, min(first + share, ranks))) for first in range(0, ranks, share)]
+    return [
+        {"name": f"node{number:02}", "ranks": group, "cores": 128, "memory_bytes": memory_per_process_bytes * len(group),
+         "available_bytes": memory_per_process_bytes * len(group) // 2, "load_average": 0.03}
+        for number, group in enumerate(groups)
+    ]
+
+
+def b_eff_log(ranks=16, nodes=2, memory_per_process_bytes=GIB, bandwidth=None, methods=AVERAGED + REPORTED, repetitions=3,
+              only=None):
+    """All records of a complete, official b_eff run. `bandwidth(pattern, method, length, repetition, plan entry)` in byte/s; `only`
+    picks patterns by name."""
+    bandwidth = bandwidth or steady()
+    l_max = min(128 * MIB, memory_per_process_bytes // 128)
+    planned = [entry for entry in patterns(ranks, methods) if only is None or only(entry["name"])]
+    measurements = [measurement(entry, method, length, repetitions, bandwidth)
+                    for entry in planned for length in lengths(l_max) for method in entry["methods"]]
+    received = sum(m["message_bytes"] * m["loop_length"] * repetitions for m in measurements)
+    in_loops = sum(sum(m["elapsed_seconds"]) for m in measurements)
+    return numbered([
+        {
+            "record": "run", "schema_version": 1, "benchmark": "b_eff", "kernel_version": "0.1.0",
+            "start_time": "2026-11-20T14:00:00Z",
+            "command": ["b_eff", "--log", "b_eff.jsonl"],
+            "options": {"log": "b_eff.jsonl", "seed": 20260101, "memory": None, "patterns": ["ring", "random"]},
+            "mpi": {"library": "Open MPI v4.1.4", "standard": "3.1", "binding_cores_min": 1, "binding_cores_max": 1,
+                    "single_copy": "cma"},
+            "ranks": ranks, "hosts": hosts(ranks, nodes, memory_per_process_bytes),
+            "memory_per_process_bytes": memory_per_process_bytes, "memory_source": "physical", "filesystem": None,
+            "environment": {"OMPI_MCA_btl": "self,vader,tcp"},
+            "build": {"git_revision": "0123abc", "spack_hash": None, "compiler": "gcc 12.2.0", "flags": "-O2", "mpi_standard": "3.1"},
+            "simulated": False,
+        },
+        {
+            "record": "plan", "message_bytes": lengths(l_max), "l_max_bytes": l_max, "buffer_bytes": 4 * l_max,
+            "repetitions": repetitions, "first_loop_length": 300, "time_budget_seconds": 300.0, "seed": 20260101,
+            "methods": [*({"name": method, "averaged": method in AVERAGED} for method in methods),
+                        {"name": "blocking", "averaged": False}],
+            "patterns": planned,
+        },
+        {"record": "overhead", "clock_resolution_seconds": 1e-9, "clock_read_seconds": 3e-8, "barrier_seconds": 4e-7,
+         "agreement_seconds": 6e-7},
+        *measurements,
+        {"record": "data_check", "received_bytes": received, "checked_bytes": received, "wrong_bytes": 0},
+        {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": min(1.05 * in_loops + 1, 299.0)},
+    ])
+
+
+def measurement(entry, method, length, repetitions, bandwidth):
+    rates = [bandwidth(entry["name"], method, length, repetition, entry) for repetition in range(repetitions)]
+    moved = length * entry["messages_per_exchange"]
+    loop_length = 300 if length == 1 else max(1, math.ceil(0.0025 * rates[0] / moved))
+    elapsed = [moved * loop_length / rate for rate in rates]
+    return {"record": "measurement", "pattern": entry["name"], "method": method, "message_bytes": length,
+            "loop_length": loop_length, "elapsed_seconds": elapsed, "fastest_seconds": [0.97 * t for t in elapsed]}
+
+
+def numbered(records):
+    """The records with their sequence, and an end record that counts them."""
+    counted = [{**record, "sequence": number} for number, record in enumerate(records)]
+    if counted[-1]["record"] == "end":
+        counted[-1]["records"] = len(counted)
+    return counted
+
+
+def text(records) -> bytes:
+    return "".join(json.dumps(record) + "\n" for record in records).encode()
+
+
+def write(path, records) -> Path:
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(records if isinstance(records, bytes) else text(records))
+    return path
