@@ -1,0 +1,37 @@
+"""b_eff: the effective communication bandwidth, at every size from a node's worth of processes to the whole partition."""
+import reframe as rfm
+from reframe.core.builtins import fixture, parameter, run_after, variable
+
+from .base import KernelCheck, sizes_here
+from .build import kernel_build
+
+KERNEL_BUDGET_SECONDS = 240  # what the kernel takes for itself where nobody says otherwise
+
+
+class b_eff_build(kernel_build):
+    """The executable of b_eff."""
+
+    benchmark = "b_eff"
+
+
+@rfm.simple_test
+class b_eff(KernelCheck):
+    """b_eff and the detail under it. `-S b_eff.time_budget=30` makes a short run, which the result says of itself."""
+
+    descr = "effective bandwidth of MPI communication"
+    benchmark = variable(str, value="b_eff")
+    num_processes = parameter(sizes_here(), loggable=True)
+    time_budget = variable(type(None), int, value=None, loggable=True)
+    kernel = fixture(b_eff_build, scope="environment")
+    tags = {"communication"}
+
+    @run_after("init")
+    def set_options(self):
+        self.executable_opts = ["--log", self.log_name]
+        if self.time_budget is not None:
+            self.executable_opts += ["--time-budget", str(self.time_budget)]
+
+    @run_after("init")
+    def set_time_limit(self):
+        """Twice the budget and five minutes: the kernel ends by itself, the limit is for what hangs."""
+        self.time_limit = 2 * (self.time_budget or KERNEL_BUDGET_SECONDS) + 300

@@ -1,0 +1,43 @@
+"""What the checks of all kernels have in common."""
+import reframe as rfm
+from reframe.core.exceptions import ConfigError, ReframeFatalError
+from reframe.core.runtime import runtime
+
+from . import sizes
+from .build import BuiltKernel
+from .launch import MpiLaunch, OneAtATime, SizedRun
+from .measured import MeasuredByLog
+from .references import ExternalReferences
+
+
+class KernelCheck(rfm.RunOnlyRegressionTest, BuiltKernel, SizedRun, MpiLaunch, OneAtATime, MeasuredByLog,
+                  ExternalReferences):
+    """Contract of a check.
+
+    A derived class gives:
+      - `benchmark`: the kernel's name, which is also the name of the log and of its metrics in `postprocess`;
+      - `num_processes`: a parameter over `sizes_here()`;
+      - `kernel`: a fixture derived from `kernel_build`, scope environment;
+      - `executable_opts` with `--log` and `log_name`;
+      - `time_limit`;
+      - a file of its class's name in reference_values/.
+
+    It gets: real MPI processes at every size the partition offers, alone on its nodes; a sanity check that accepts a
+    complete, clean log of this very run and nothing else; the metrics of `postprocess`, compared with references where
+    there are any and marked where there are none; and how it all came about as loggable variables.
+
+    It never names a site: features and extras (vocabulary.py) are all that it asks for.
+    """
+
+    valid_prog_environs = ["*"]
+    sourcesdir = None
+    exclusive_access = True
+
+
+def sizes_here():
+    """The sizes of the configured system. A configuration that does not tell them ends the session: ReFrame would skip
+    the checks with a warning, and exit with zero."""
+    try:
+        return sizes.sizes_of(runtime().system)
+    except ConfigError as error:
+        raise ReframeFatalError(str(error)) from None

@@ -1,0 +1,126 @@
+"""The build fixture: brings a kernel's executable into being in one of three ways, chosen by one switch.
+
+`-S builder=auto|spack|cmake|prebuilt`; `auto` takes Spack where a usable one is found and CMake otherwise, the others are
+orders: `spack` without Spack is an error. Nothing is copied: the sources are used where they are, the build is out of tree.
+"""
+import shlex
+
+import reframe as rfm
+from reframe.core.builtins import fixture, run_after, run_before, variable
+from reframe.core.exceptions import BuildSystemError, SanityError
+from reframe.core.logging import getlogger
+
+from . import spack
+from .paths import KERNELS, ROOT, SPACK_ENVIRONMENT, SPACK_OUTPUT
+from .vocabulary import Extra
+
+
+class Builder:
+    """The ways to get a kernel."""
+
+    AUTO = "auto"
+    SPACK = "spack"
+    CMAKE = "cmake"
+    PREBUILT = "prebuilt"
+    ALL = (AUTO, SPACK, CMAKE, PREBUILT)
+
+
+class kernel_build(rfm.CompileOnlyRegressionTest):
+    """Builds the kernel that `benchmark` names, once for each partition and environment.
+
+    A derived class sets `benchmark`. After its run `executable_path` is what to start, `mpi_bin` the folder of the MPI
+    launcher that belongs to it (empty: the one on PATH), `builder_used` the way that was taken, `spack_spec` what Spack built.
+    """
+
+    benchmark = variable(str)
+    builder = variable(str, value=Builder.AUTO)
+    prebuilt_directory = variable(str, value="")
+    builder_used = variable(str, value="")
+    executable_path = variable(str, value="")
+    mpi_bin = variable(str, value="")
+    spack_spec = variable(str, value="")
+    spack_hash = variable(str, value="")
+    build_system = "CustomBuild"
+    sourcesdir = None
+
+    @run_before("compile")
+    def choose_builder(self):
+        if self.builder not in Builder.ALL:
+            raise BuildSystemError(f"unknown builder {self.builder!r}: valid are {', '.join(Builder.ALL)}")
+        if self.builder in (Builder.AUTO, Builder.SPACK):
+            self._choose_spack_or_cmake()
+        else:
+            self.builder_used = self.builder
+        self.build_system.commands = getattr(self, f"_{self.builder_used}_commands")()
+
+    def _choose_spack_or_cmake(self):
+        try:
+            self._spack = spack.find_spack()
+            self.builder_used = Builder.SPACK
+        except spack.SpackUnusable as reason:
+            if self.builder == Builder.SPACK:
+                raise BuildSystemError(
+                    f"builder=spack was asked for, but {reason}; install Spack or choose -S builder=cmake"
+                ) from None
+            self.builder_used = Builder.CMAKE
+            getlogger().info(f"building {self.benchmark} with CMake: {reason}")
+
+    def _cmake_commands(self):
+        environ = self.current_environ
+        options = {
+            "CMAKE_BUILD_TYPE": "Release",
+            "CMAKE_INSTALL_PREFIX": "$PWD/install",
+            "CMAKE_C_COMPILER": environ.cc,
+            "CMAKE_C_FLAGS": shlex.quote(" ".join(environ.cflags)) if environ.cflags else "",
+            "COFFEECUP_BENCHMARKS": self.benchmark,
+            "COFFEECUP_TESTS": "OFF",
+        }
+        chosen = " ".join(f"-D{name}={value}" for name, value in options.items() if value)
+        self.executable_path = f"{self.stagedir}/install/bin/{self.benchmark}"
+        return [
+            f"cmake -S {shlex.quote(str(KERNELS))} -B build {chosen}",
+            "cmake --build build --parallel",
+            "cmake --install build",
+        ]
+
+    def _prebuilt_commands(self):
+        folder = self.prebuilt_directory
+        self.executable_path = f"{folder}/{self.benchmark}" if folder else self.benchmark
+        where = f"in {folder}" if folder else "on PATH"
+        complaint = shlex.quote(f"builder=prebuilt: there is no working {self.benchmark} {where}")
+        return [f"{shlex.quote(self.executable_path)} --version || {{ echo {complaint} >&2; exit 1; }}"]
+
+    def _spack_commands(self):
+        environment = self.current_partition.extras.get(Extra.SPACK_ENVIRONMENT, SPACK_ENVIRONMENT)
+        name = f"{self.current_partition.fullname}-{self.current_environ.name}".replace(":", "-")
+        directory = spack.environment_directory(SPACK_OUTPUT, name, environment)
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        self.env_vars[spack.ROOT_VARIABLE] = str(ROOT)
+        package = self.benchmark.replace("_", "-")
+        return spack.install_commands(self._spack, environment, directory, package)
+
+    @run_after("compile")
+    def locate_what_spack_installed(self):
+        if self.builder_used != Builder.SPACK or self.is_dry_run():
+            return
+        try:
+            prefix, mpi_prefix, self.spack_spec, self.spack_hash = spack.read_found(f"{self.stagedir}/{spack.FOUND}")
+        except spack.SpackUnusable as reason:
+            raise SanityError(str(reason)) from None
+        self.executable_path = f"{prefix}/bin/{self.benchmark}"
+        self.mpi_bin = f"{mpi_prefix}/bin"
+
+
+class BuiltKernel(rfm.RegressionTestPlugin):
+    """Takes the executable from the fixture `kernel` and records how it was built; the derived class names the fixture."""
+
+    builder = variable(str, value=Builder.AUTO, loggable=True)
+    spack_spec = variable(str, value="", loggable=True)
+
+    @run_after("setup")
+    def take_kernel(self):
+        self.executable = self.kernel.executable_path
+        self.builder = self.kernel.builder_used
+        self.spack_spec = self.kernel.spack_spec
+        if self.kernel.mpi_bin not in ("", "/usr/bin"):
+            self.env_vars["PATH"] = f"{self.kernel.mpi_bin}:$PATH"

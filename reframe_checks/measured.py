@@ -1,0 +1,93 @@
+"""From a kernel's log to ReFrame's sanity and performance: `postprocess` alone reads and reduces it.
+
+`postprocess` is imported where it is used: it brings pandas, and listing the checks needs neither.
+"""
+import math
+from pathlib import Path
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import run_after, sanity_function, variable
+from reframe.core.exceptions import SanityError
+
+
+class MeasuredByLog(rfm.RegressionTestPlugin):
+    """The log is the result: it has to be complete and clean, of this run, and to give every metric that its benchmark has.
+
+    The derived class sets `benchmark`.
+    """
+
+    log_sha256 = variable(str, value="", loggable=True)
+    kernel_version = variable(str, value="", loggable=True)
+    git_revision = variable(str, value="", loggable=True)
+    spack_hash = variable(str, value="", loggable=True)
+    mpi_library = variable(str, value="", loggable=True)
+    official = variable(bool, value=False, loggable=True)
+    qualifications = variable(str, value="", loggable=True)
+
+    @property
+    def log_name(self):
+        return f"{self.benchmark}.jsonl"
+
+    @run_after("setup")
+    def expect_log_and_metrics(self):
+        from postprocess.scores import metric_units
+
+        self.keep_files = [self.log_name]
+        for name, unit in metric_units(self.benchmark).items():
+            self.perf_variables[name] = sn.make_performance_function(self._value_of, unit, name)
+
+    def _value_of(self, name):
+        return self._values[name]
+
+    @sanity_function
+    def score_complete_log(self):
+        """Everything that has to hold before a number of this run is worth comparing."""
+        score = self._score()
+        run = score.log.run
+        if (run["benchmark"], run["ranks"]) != (self.benchmark, self.num_tasks):
+            raise SanityError(
+                f"{self.benchmark} on {self.num_tasks} processes was asked for, "
+                f"but the log is of {run['benchmark']} on {run['ranks']}"
+            )
+        self._check_metrics(score.metrics)
+        self._values = {name: metric.value for name, metric in score.metrics.items()}
+        self._record(score, run)
+        return True
+
+    def _score(self):
+        from postprocess.logs import LogError
+        from postprocess.scores import score_log
+
+        log = Path(self.stagedir, self.log_name)
+        if not log.exists():
+            raise SanityError(f"no log was written; the job says: {self._job_complaint()}")
+        try:
+            return score_log(log)
+        except LogError as error:
+            raise SanityError(f"{error}; the job says: {self._job_complaint()}") from None
+
+    def _job_complaint(self):
+        """The first words that the job wrote to stderr, between the rules with which Open MPI frames its messages."""
+        text = Path(self.stagedir, self.job.stderr).read_text(encoding="utf-8", errors="replace")
+        lines = [line.strip() for line in text.splitlines() if line.strip(" -\t")]
+        return " ".join(lines[:8]) or "nothing on stderr"
+
+    def _check_metrics(self, metrics):
+        units = {name: expression.unit for name, expression in self.perf_variables.items()}
+        if metrics.keys() != units.keys():
+            raise SanityError(f"the score has other metrics than expected: {sorted(metrics.keys() ^ units.keys())}")
+        for name, metric in metrics.items():
+            if metric.unit != units[name]:
+                raise SanityError(f"{name} is in {metric.unit!r}, not in {units[name]!r}")
+            if not math.isfinite(metric.value):
+                raise SanityError(f"{name} is not a finite number: {metric.value}")
+
+    def _record(self, score, run):
+        self.log_sha256 = score.log.sha256
+        self.kernel_version = run["kernel_version"]
+        self.git_revision = run["build"]["git_revision"] or ""
+        self.spack_hash = run["build"]["spack_hash"] or ""
+        self.mpi_library = run["mpi"]["library"]
+        self.official = score.official
+        self.qualifications = ",".join(score.qualifications)

@@ -1,0 +1,8 @@
+"""Where things are in the tree, from any working directory."""
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+KERNELS = ROOT / "kernels"
+REFERENCE_VALUES = ROOT / "reference_values"
+SPACK_ENVIRONMENT = ROOT / "site_configs" / "common" / "spack.yaml"
+SPACK_OUTPUT = ROOT / "output" / "spack"

@@ -1,0 +1,108 @@
+"""References of a check: ReFrame's external form, read strictly.
+
+ReFrame 4.10.4 skips a test whose reference file is missing, and passes one whose reference names a metric that does not
+exist, or none that fits. Here the file is read inside the pipeline, where an error fails the test; every entry is held
+against the metrics; and a size without an entry is said to be without reference, wherever the result is shown.
+"""
+import hashlib
+from pathlib import Path
+
+import reframe as rfm
+import yaml
+from reframe.core.builtins import run_after, run_before, variable
+from reframe.core.exceptions import ReferenceParseError
+from reframe.core.logging import getlogger
+
+from .paths import REFERENCE_VALUES
+
+INDEX = ["$partition", "num_processes"]
+
+
+class ReferenceStatus:
+    """What a result was compared with."""
+
+    NONE = "no reference"
+    PARTIAL = "reference for some metrics"
+    COMPLETE = "reference for every metric"
+
+
+class ExternalReferences(rfm.RegressionTestPlugin):
+    """Compares the metrics with `reference_file`, by default reference_values/<check>.yaml."""
+
+    reference_file = variable(str, value="", loggable=True)
+    reference_sha256 = variable(str, value="", loggable=True)
+    reference_status = variable(str, value=ReferenceStatus.NONE, loggable=True)
+
+    @run_after("setup")
+    def read_references(self):
+        name = type(self).__name__
+        path = Path(self.reference_file or REFERENCE_VALUES / f"{name}.yaml").resolve()
+        check_reference_file(path, name, {tag: metric.unit for tag, metric in self.perf_variables.items()})
+        self.reference_file = str(path)
+        self.reference_sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        self.reference = {"$ref": str(path)}
+        try:
+            referenced = set(self.reference[self])
+        except KeyError:
+            referenced = set()
+        if referenced:
+            complete = referenced >= set(self.perf_variables)
+            self.reference_status = ReferenceStatus.COMPLETE if complete else ReferenceStatus.PARTIAL
+
+    @run_before("performance")
+    def say_what_is_not_compared(self):
+        if self.reference_status != ReferenceStatus.COMPLETE:
+            getlogger().info(
+                f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}, "
+                f"the rest is measured but not judged ({self.reference_file})"
+            )
+
+
+def check_reference_file(path, name, units):
+    """Raise a ReferenceParseError with one sentence for everything in the file that ReFrame would pass over."""
+
+    def refuse(what):
+        raise ReferenceParseError(f"reference file {path}: {what}")
+
+    try:
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        refuse(f"cannot be read: {error}")
+    if not isinstance(content, dict) or not isinstance(content.get("_meta"), dict):
+        refuse("has no _meta with the provenance of its values")
+    if not isinstance(content.get(name), dict):
+        refuse(f"has no entry {name!r}")
+    if content[name].get("$index") != INDEX:
+        refuse(f"{name}: $index has to be {INDEX}")
+    for partition, by_size in content[name].items():
+        if partition == "$index":
+            continue
+        for size, metrics in _items(by_size, refuse, partition):
+            if not isinstance(size, int):
+                refuse(f"{partition}: the number of processes has to be an integer, not {size!r}")
+            for metric, entry in _items(metrics, refuse, f"{partition}, {size}"):
+                _check_entry(f"{partition}, {size}, {metric}", metric, entry, units, refuse)
+
+
+def _items(mapping, refuse, where):
+    if not isinstance(mapping, dict):
+        refuse(f"{where}: a mapping is expected, not {mapping!r}")
+    return mapping.items()
+
+
+def _check_entry(where, metric, entry, units, refuse):
+    if metric not in units:
+        refuse(f"{where}: there is no such metric; valid are {', '.join(sorted(units))}")
+    value = entry
+    if isinstance(entry, list) and entry and entry[0] == "$xfail":
+        value = entry[-1]
+    if not isinstance(value, list) or len(value) != 4:
+        refuse(f"{where}: [reference, lower, upper, unit] is expected, not {entry!r}")
+    reference, lower, upper, unit = value
+    numbers = (reference, *(bound for bound in (lower, upper) if bound is not None))
+    if any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in numbers):
+        refuse(f"{where}: reference and bounds have to be numbers, not {entry!r}")
+    if lower is None and upper is None:
+        refuse(f"{where}: a reference without any bound cannot fail")
+    if unit != units[metric]:
+        refuse(f"{where}: the unit is {units[metric]!r}, not {unit!r}")

@@ -1,0 +1,83 @@
+"""Which sizes (nodes and processes) a check runs at on a partition, from what the site's configuration tells of it."""
+import os
+from dataclasses import dataclass
+
+from reframe.core.exceptions import ConfigError
+
+from .vocabulary import Extra, Feature
+
+SMALLEST = 2  # a communication benchmark needs two processes
+OVERCOMMITTED = 4  # as far as a small machine goes where more processes than cores are allowed
+OVERSUBSCRIBE_VARIABLE = "OMPI_MCA_rmaps_base_oversubscribe"  # a user's word under a configuration that says nothing
+
+
+@dataclass(frozen=True)
+class Room:
+    """What a partition offers: nodes, cores on each, and whether it takes more processes than cores."""
+
+    nodes: int
+    cores_per_node: int
+    overcommit: bool = False
+
+    @property
+    def capacity(self):
+        """The largest number of processes that a check starts here."""
+        cores = self.nodes * self.cores_per_node
+        return max(cores, OVERCOMMITTED) if self.overcommit else cores
+
+    def sizes(self):
+        """Numbers of processes, ascending: whole nodes on several, cores on a single one."""
+        unit, largest = (self.cores_per_node, self.nodes) if self.nodes > 1 else (1, self.capacity)
+        counts = {*powers_of_two(largest), largest}
+        return sorted(size for size in (count * unit for count in counts) if size >= SMALLEST)
+
+
+def powers_of_two(largest):
+    """1, 2, 4, ... up to `largest`."""
+    return [1 << exponent for exponent in range(largest.bit_length())]
+
+
+def room(partition):
+    """The room of a ReFrame partition; a ConfigError names what its configuration has to say."""
+    extras = partition.extras
+    nodes = int(extras.get(Extra.NUM_NODES, 1))
+    return Room(
+        nodes=min(nodes, int(extras.get(Extra.MAX_NODES, nodes))),
+        cores_per_node=_cores_per_node(partition),
+        overcommit=Feature.OVERCOMMIT in partition.features
+        or (not partition.features and os.environ.get(OVERSUBSCRIBE_VARIABLE) == "1"),
+    )
+
+
+def _cores_per_node(partition):
+    if Extra.CORES_PER_NODE in partition.extras:
+        return int(partition.extras[Extra.CORES_PER_NODE])
+    known = partition.processor.num_cores
+    if partition.scheduler.is_local:
+        usable = len(os.sched_getaffinity(0))
+        return min(known, usable) if known else usable
+    if known:
+        return known
+    raise ConfigError(
+        f"the configuration of partition {partition.fullname!r} does not tell the cores of a node: "
+        f"add extras {{'{Extra.CORES_PER_NODE}': N}}, or processor information"
+    )
+
+
+def rooms(system):
+    """Full name to room, for every partition that is there to compute on."""
+    return {
+        partition.fullname: room(partition)
+        for partition in system.partitions
+        if Feature.LOGIN not in partition.features
+    }
+
+
+def sizes_of(system):
+    """Every size that some partition of the system runs at, ascending."""
+    return sorted({size for offered in rooms(system).values() for size in offered.sizes()})
+
+
+def partitions_for(system, size):
+    """Full names of the partitions that run at this size."""
+    return [name for name, offered in rooms(system).items() if size in offered.sizes()]

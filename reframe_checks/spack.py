@@ -1,0 +1,58 @@
+"""Spack as the checks use it: where it is, whether it is recent enough, and the commands that install one package."""
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+OLDEST = (1, 0, 2)  # the first release that understands `api: v2.2` of spack-repo
+ROOT_VARIABLE = "COFFEECUP_ROOT"  # what the environment files in site_configs/ call the root of this tree
+FOUND = "spack_found.txt"  # in the stage directory: what Spack installed
+_FORMAT = "{prefix}\t{^mpi.prefix}\t{name}{@version}{%compiler}{variants}{ ^mpi.name}{^mpi.version}\t{hash}"
+
+
+class SpackUnusable(Exception):
+    """Why Spack cannot be used here, in one sentence."""
+
+
+def find_spack():
+    """Path of a usable `spack`: the one on PATH, else the one in SPACK_ROOT."""
+    in_root = Path(os.environ["SPACK_ROOT"], "bin", "spack") if os.environ.get("SPACK_ROOT") else None
+    command = shutil.which("spack") or (in_root and shutil.which(in_root))
+    if not command:
+        raise SpackUnusable("no `spack` on PATH and none in SPACK_ROOT")
+    answer = subprocess.run([command, "--version"], capture_output=True, text=True, check=False)
+    version = re.match(r"(\d+)\.(\d+)\.(\d+)", answer.stdout)
+    if answer.returncode or not version:
+        reason = (answer.stderr.strip().splitlines() or ["no version"])[-1]
+        raise SpackUnusable(f"`{command} --version` fails: {reason}")
+    if tuple(map(int, version.groups())) < OLDEST:
+        raise SpackUnusable(f"`{command}` is Spack {version[0]}; {'.'.join(map(str, OLDEST))} is the oldest that serves")
+    return str(command)
+
+
+def environment_directory(parent, name, environment_file):
+    """Where the concrete environment lives: a changed environment file gets a new one, an unchanged one is kept."""
+    digest = hashlib.sha256(Path(environment_file).read_bytes()).hexdigest()[:8]
+    return Path(parent) / f"{name}-{digest}"
+
+
+def install_commands(spack, environment_file, directory, package):
+    """Create the environment where it is new, concretise it once, install the package, note what it is and where."""
+    in_environment = f"{spack} -e {directory}"
+    return [
+        f"test -f {directory}/spack.yaml || {spack} env create -d {directory} {environment_file}",
+        f"test -f {directory}/spack.lock || {in_environment} concretize",
+        f"{in_environment} install --only-concrete {package}",
+        f"{in_environment} find --format '{_FORMAT}' {package} > {FOUND}",
+        f"cp {directory}/spack.lock .",
+    ]
+
+
+def read_found(path):
+    """(prefix, prefix of the MPI library, spec, hash) from what `install_commands` noted."""
+    lines = [line for line in Path(path).read_text(encoding="utf-8").splitlines() if line.count("\t") == 3]
+    if len(lines) != 1:
+        raise SpackUnusable(f"Spack names {len(lines)} installations where one was expected")
+    return tuple(field.strip() for field in lines[0].split("\t"))
