@@ -1,4 +1,5 @@
 """How a kernel is started: real MPI processes everywhere, and one benchmark at a time on the machine ReFrame runs on."""
+import os
 import tempfile
 from pathlib import Path
 
@@ -43,7 +44,7 @@ class OneAtATime(rfm.RegressionTestPlugin):
     def wait_for_the_machine(self):
         if not self.current_partition.scheduler.is_local:
             return
-        lock = Path(tempfile.gettempdir()) / f"coffeecup-{Path.home().stat().st_uid}.lock"
+        lock = Path(tempfile.gettempdir()) / f"coffeecup-{os.getuid()}.lock"
         self.job.launcher.modifier = "flock"
         self.job.launcher.modifier_options = ["--close", str(lock)]
         if self.time_limit:

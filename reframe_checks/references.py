@@ -51,10 +51,11 @@ class ExternalReferences(rfm.RegressionTestPlugin):
 
     @run_before("performance")
     def say_what_is_not_compared(self):
+        """In words, because ReFrame prints such metrics like all others and counts the test as passed."""
         if self.reference_status != ReferenceStatus.COMPLETE:
             getlogger().info(
-                f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}, "
-                f"the rest is measured but not judged ({self.reference_file})"
+                f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}; "
+                f"what has none is measured, not judged ({self.reference_file})"
             )
 
 

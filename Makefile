@@ -1,0 +1,25 @@
+# Each target is a command that a person could type. Everything that they make is in build/, output/ and .venv/.
+SESSION := output/$(shell date +%Y%m%dT%H%M%S)
+REFRAME := .venv/bin/reframe -C site_configs/local/settings.py -c reframe_checks
+
+.PHONY: help run test setup
+help:           ## show the targets
+	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile | expand -t 12
+
+run: setup      ## measure this machine, then show the scores and write output/report.html
+	@status=0; \
+	.venv/bin/coffeecup watch $(SESSION)/stage -- $(REFRAME) -r $(REFRAME_OPTIONS) \
+	    --prefix=$(SESSION) --report-file=$(SESSION)/session.json || status=$$?; \
+	.venv/bin/coffeecup score $(SESSION)/output || status=$$?; \
+	.venv/bin/coffeecup report $(SESSION)/output --session $(SESSION)/session.json -o output/report.html || status=$$?; \
+	exit $$status
+
+test:           ## build everything and run every test
+	site_configs/local/setup test
+	cmake -S kernels -B build/kernels
+	cmake --build build/kernels --parallel
+	ctest --test-dir build/kernels --output-on-failure
+	.venv/bin/pytest
+
+setup:          ## install what is missing: system packages (root on Debian), the Python environment
+	@site_configs/local/setup

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+
+import json
+from pathlib import Path
+
+from spack_repo.builtin.build_systems.cmake import CMakePackage
+
+from spack.package import *
+
+
+class BEff(CMakePackage):
+    """Effective communication bandwidth (b_eff) of coffeecup: all processes of an MPI job communicate at the same
+    time, in ring and random patterns, over 21 message lengths and by several methods. The kernel writes raw
+    measurements to a log (JSON Lines) from which coffeecup computes the averages.
+
+    Version `main` is built from a checkout: `spack develop --path <checkout>/kernels b-eff@=main`."""
+
+    license("Apache-2.0")
+
+    version("main", branch="main")
+
+    depends_on("c", type="build")
+    depends_on("cmake@3.20:", type="build")
+    depends_on("pkgconfig", type="build")
+    depends_on("mpi@3:")
+    depends_on("jansson")
+
+    def cmake_args(self):
+        return [
+            self.define("COFFEECUP_BENCHMARKS", "b_eff"),
+            self.define("COFFEECUP_SPACK_HASH", self.spec.dag_hash()),
+            self.define("COFFEECUP_TESTS", self.run_tests),
+            self.define("MPI_C_COMPILER", self.spec["mpi"].mpicc),
+        ]
+
+    def test_two_processes(self):
+        """a short run on two processes ends with a complete log"""
+        log = Path("b_eff.jsonl").resolve()
+        mpirun = which("mpirun", path=self.spec["mpi"].prefix.bin, required=True)
+        mpirun("-np", "2", join_path(self.prefix.bin, "b_eff"), "--log", str(log), "--time-budget", "5")
+        records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+        end = records[-1]
+        assert (end["record"], end["status"], end["records"]) == ("end", "complete", len(records)), end
