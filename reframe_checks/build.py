@@ -115,6 +115,7 @@ class BuiltKernel(rfm.RegressionTestPlugin):
     """Takes the executable from the fixture `kernel` and records how it was built; the derived class names the fixture."""
 
     builder = variable(str, value=Builder.AUTO, loggable=True)
+    prebuilt_directory = variable(str, value="", loggable=True)
     spack_spec = variable(str, value="", loggable=True)
 
     @run_after("setup")

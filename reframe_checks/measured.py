@@ -90,4 +90,4 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         self.spack_hash = run["build"]["spack_hash"] or ""
         self.mpi_library = run["mpi"]["library"]
         self.official = score.official
-        self.qualifications = ",".join(score.qualifications)
+        self.qualifications = ",".join(qualification.key for qualification in score.qualifications)

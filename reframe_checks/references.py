@@ -9,7 +9,7 @@ from pathlib import Path
 
 import reframe as rfm
 import yaml
-from reframe.core.builtins import run_after, run_before, variable
+from reframe.core.builtins import run_before, variable
 from reframe.core.exceptions import ReferenceParseError
 from reframe.core.logging import getlogger
 
@@ -33,8 +33,9 @@ class ExternalReferences(rfm.RegressionTestPlugin):
     reference_sha256 = variable(str, value="", loggable=True)
     reference_status = variable(str, value=ReferenceStatus.NONE, loggable=True)
 
-    @run_after("setup")
+    @run_before("compile")
     def read_references(self):
+        """After setup, which declares the metrics, and before anything runs."""
         name = type(self).__name__
         path = Path(self.reference_file or REFERENCE_VALUES / f"{name}.yaml").resolve()
         check_reference_file(path, name, {tag: metric.unit for tag, metric in self.perf_variables.items()})
@@ -52,7 +53,7 @@ class ExternalReferences(rfm.RegressionTestPlugin):
     @run_before("performance")
     def say_what_is_not_compared(self):
         """In words, because ReFrame prints such metrics like all others and counts the test as passed."""
-        if self.reference_status != ReferenceStatus.COMPLETE:
+        if self.reference_status != ReferenceStatus.COMPLETE and not self.is_dry_run():
             getlogger().info(
                 f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}; "
                 f"what has none is measured, not judged ({self.reference_file})"

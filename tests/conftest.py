@@ -1,0 +1,153 @@
+"""What several test files share: kernels built once per MPI, and ReFrame run as a person runs it, with all output in a scratch folder."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+LOCAL = ROOT / "site_configs" / "local" / "settings.py"
+CHECKS = ROOT / "reframe_checks"
+REFRAME = [str(Path(sys.executable).with_name("reframe"))]
+
+# As root, and with more processes than cores: for MPI started without a site's configuration.
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+}
+ON_FIRST_RANK = '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || exit 0'
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An MPI implementation and our kernels built with it."""
+
+    name: str
+    mpirun: str
+    bin: Path
+
+    def run(self, ranks, kernel, *options, timeout=120, **popen):
+        """Run a kernel; a CompletedProcess with text output."""
+        command = [self.mpirun, "-np", str(ranks), str(self.bin / kernel), *map(str, options)]
+        return subprocess.run(
+            command, env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=timeout, check=False, **popen
+        )
+
+
+def compiler_and_launcher(name):
+    """Debian names them mpicc.openmpi and mpirun.openmpi; elsewhere the ones on PATH serve where they are of this implementation."""
+    found = [shutil.which(f"{command}.{name}") for command in ("mpicc", "mpirun")]
+    if all(found):
+        return found
+    mpirun = shutil.which("mpirun")
+    if not mpirun or not shutil.which("mpicc"):
+        return None
+    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout
+    spoken = {"openmpi": ("Open MPI", "OpenRTE", "prterun"), "mpich": ("HYDRA", "MPICH")}[name]
+    return [shutil.which("mpicc"), mpirun] if any(word in version for word in spoken) else None
+
+
+def build_kernels(name):
+    tools = compiler_and_launcher(name)
+    if not tools:
+        pytest.skip(f"no {name} on this machine")
+    compiler, mpirun = tools
+    folder = ROOT / "build" / f"tests-{name}"
+    configure = ["cmake", "-S", ROOT / "kernels", "-B", folder, f"-DCMAKE_C_COMPILER={compiler}",
+                 f"-DCMAKE_INSTALL_PREFIX={folder}/install", "-DCOFFEECUP_TESTS=OFF"]
+    for command in (configure, ["cmake", "--build", folder, "--parallel"], ["cmake", "--install", folder]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return Mpi(name, mpirun, folder / "install" / "bin")
+
+
+@pytest.fixture(scope="session")
+def openmpi():
+    return build_kernels("openmpi")
+
+
+@pytest.fixture(scope="session")
+def mpich():
+    return build_kernels("mpich")
+
+
+@dataclass(frozen=True)
+class Session:
+    """What one call of ReFrame left: exit code, terminal output, and the test cases of its session report."""
+
+    returncode: int
+    output: str
+    report: dict
+
+    @property
+    def cases(self):
+        """Test cases without fixtures."""
+        return [case for run in self.report.get("runs", ()) for case in run["testcases"] if not case["fixture"]]
+
+    @property
+    def fixtures(self):
+        return [case for run in self.report.get("runs", ()) for case in run["testcases"] if case["fixture"]]
+
+
+class Reframe:
+    """Runs ReFrame in a folder of the test's own."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __call__(self, *options, config=LOCAL, checks=CHECKS, env=None, timeout=300, command=REFRAME):
+        report = self.folder / "session.json"
+        report.unlink(missing_ok=True)
+        command = [*command, "--nocolor", f"--prefix={self.folder}", f"--report-file={report}",
+                   f"--perflogdir={self.folder}/perflogs", "-c", str(checks)]
+        if config:
+            command += ["-C", str(config)]
+        done = subprocess.run(
+            [*command, *map(str, options)],
+            cwd=self.folder,
+            env=self.environment() | (env or {}),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=timeout,
+            check=False,
+        )
+        return Session(done.returncode, done.stdout, json.loads(report.read_text()) if report.exists() else {})
+
+    def environment(self):
+        """The person's own, without what steers ReFrame, Spack or Open MPI; the home directory is the test's folder."""
+        steering = ("RFM_", "SPACK_", "OMPI_", "PRTE_")
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
+        path = [part for part in clean["PATH"].split(os.pathsep) if not Path(part, "spack").exists()]
+        return clean | {
+            "PATH": os.pathsep.join(path),
+            "HOME": str(self.folder),
+            "RFM_SQLITE_DB_FILE": str(self.folder / "results.db"),
+        }
+
+
+@pytest.fixture
+def reframe(tmp_path):
+    return Reframe(tmp_path)
+
+
+@pytest.fixture
+def kernel_that(tmp_path):
+    """Makes a kernel of a few lines of shell, for checks that take binaries as they are: options of ReFrame that choose it."""
+
+    def make(script):
+        folder = tmp_path / "bin"
+        folder.mkdir(exist_ok=True)
+        kernel = folder / "b_eff"
+        kernel.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\nlog=$2\n{ON_FIRST_RANK}\n{script}\n')
+        kernel.chmod(0o755)
+        return ["-S", "builder=prebuilt", "-S", f"prebuilt_directory={folder}"]
+
+    return make

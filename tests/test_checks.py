@@ -1,0 +1,255 @@
+"""The checks as ReFrame runs them: sizes, launching, sanity, references and builders."""
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+
+import logs_made
+import pytest
+import yaml
+from conftest import LOCAL, OPEN_MPI, ROOT
+
+TWO = ["-n", "b_eff.*num_processes=2$"]
+
+
+def log_of(tmp_path, records):
+    """A script that leaves these records as the kernel's log."""
+    made = logs_made.write(tmp_path / "made.jsonl", records)
+    return f'cp {made} "$log"'
+
+
+@pytest.fixture
+def good(tmp_path, kernel_that):
+    """Options for a run of two processes whose kernel leaves a good log."""
+    return ["-r", *TWO, *kernel_that(log_of(tmp_path, logs_made.b_eff_log(ranks=2, nodes=1)))]
+
+
+def only_case(session):
+    [case] = session.cases
+    return case
+
+
+# Listing
+
+
+def test_listing_is_quick_and_knows_every_check(reframe, record_property):
+    started = time.monotonic()
+    session = reframe("-L")
+    seconds = time.monotonic() - started
+    record_property("listing_seconds", seconds)
+    print(f"listing took {seconds:.2f} s")
+    assert session.returncode == 0, session.output
+    assert "b_eff %num_processes=2" in session.output
+    assert "WARNING" not in session.output
+
+
+def test_python_without_pandas_is_told_the_command_that_mends_it(reframe, tmp_path):
+    bare = tmp_path / "site-packages"
+    bare.mkdir()
+    for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
+        if not entry.name.lower().startswith(("pandas", "__editable__", "coffeecup")):
+            (bare / entry.name).symlink_to(entry)
+    start = [sys.executable, "-S", "-c", "from reframe.frontend.cli import main; main()"]
+    session = reframe("-L", command=start, env={"PYTHONPATH": str(bare)})
+    assert session.returncode == 1
+    assert "lacks postprocess, pandas" in session.output
+    assert f"-m pip install {ROOT}" in session.output
+    assert "Traceback" not in session.output
+
+
+# Sanity
+
+
+def test_complete_log_passes_with_its_metrics_and_no_reference(reframe, good):
+    session = reframe(*good)
+    assert session.returncode == 0, session.output
+    case = only_case(session)
+    assert case["reference_status"] == "no reference"
+    assert "no reference" in session.output
+    assert case["builder"] == "prebuilt"
+    assert len(case["log_sha256"]) == 64
+    assert case["mpi_library"] == "Open MPI v4.1.4"
+    assert all(value[0] > 0 for value in case["perfvalues"].values())
+    assert Path(case["outputdir"], "b_eff.jsonl").is_file()
+
+
+def changed(**fields):
+    """A good log whose end record differs."""
+    records = logs_made.b_eff_log(ranks=2, nodes=1)
+    return [*records[:-1], {**records[-1], **fields}]
+
+
+@pytest.mark.parametrize(
+    ("records", "complaint"),
+    [
+        (logs_made.b_eff_log(ranks=2, nodes=1)[:-1], "sanity error"),
+        (changed(status="interrupted", reason="SIGTERM"), "SIGTERM"),
+        (changed(status="failed", reason="a wrong byte"), "a wrong byte"),
+        (logs_made.b_eff_log(ranks=3, nodes=1), "the log is of b_eff on 3"),
+        ([], "sanity error"),
+    ],
+    ids=["truncated", "interrupted", "failed", "other number of ranks", "empty"],
+)
+def test_log_that_is_not_of_a_complete_run_fails(reframe, tmp_path, kernel_that, records, complaint):
+    session = reframe("-r", *TWO, *kernel_that(log_of(tmp_path, records)))
+    assert session.returncode == 1
+    case = only_case(session)
+    assert (case["result"], case["fail_phase"]) == ("fail", "sanity")
+    assert complaint in case["fail_reason"]
+
+
+def test_log_with_fewer_metrics_than_expected_fails(reframe, tmp_path, kernel_that):
+    without = logs_made.b_eff_log(ranks=2, nodes=1, only=lambda name: name != "ping-pong")
+    session = reframe("-r", *TWO, *kernel_that(log_of(tmp_path, without)))
+    assert session.returncode == 1
+    assert only_case(session)["fail_phase"] == "sanity"
+
+
+def test_job_without_log_shows_what_it_said(reframe, kernel_that):
+    session = reframe("-r", *TWO, *kernel_that("echo 'no room for the buffers: give --memory-per-process' >&2; exit 1"))
+    assert session.returncode == 1
+    assert "give --memory-per-process" in only_case(session)["fail_reason"]
+
+
+# References
+
+
+class References:
+    """Writes a reference file with one entry, and runs the check against it."""
+
+    def __init__(self, reframe, good, tmp_path):
+        self.reframe, self.good, self.path = reframe, good, tmp_path / "references.yaml"
+
+    def run(self, entry, *options, **replaced):
+        content = {
+            "_meta": {"provenance": "a test"},
+            "b_eff": {"$index": ["$partition", "num_processes"], "local:default": {2: entry}},
+        }
+        self.path.write_text(yaml.safe_dump(content | replaced))
+        return self.reframe(*self.good, "-S", f"b_eff.reference_file={self.path}", *options)
+
+
+@pytest.fixture
+def references(reframe, good, tmp_path):
+    return References(reframe, good, tmp_path)
+
+
+def test_result_within_its_reference_passes(references):
+    session = references.run({"b_eff": [1.0, -0.1, None, "MByte/s"]})
+    assert session.returncode == 0, session.output
+    case = only_case(session)
+    assert case["reference_status"] == "reference for some metrics"
+    assert case["perfvalues"]["local:default:b_eff"][1] == 1.0
+    assert len(case["reference_sha256"]) == 64
+
+
+def test_result_outside_its_reference_fails(references):
+    session = references.run({"b_eff": [1e9, -0.1, None, "MByte/s"], "ping_pong_latency": [1000, None, 0.1, "us"]})
+    assert session.returncode == 1
+    case = only_case(session)
+    assert case["fail_phase"] == "performance"
+    assert "b_eff=" in case["fail_reason"]
+    assert "ping_pong_latency" not in case["fail_reason"]
+
+
+def test_entry_of_another_size_is_no_reference(references):
+    other = {"$index": ["$partition", "num_processes"], "local:default": {64: {"b_eff": [1e9, -0.1, None, "MByte/s"]}}}
+    session = references.run({}, b_eff=other)
+    assert session.returncode == 0, session.output
+    assert only_case(session)["reference_status"] == "no reference"
+
+
+@pytest.mark.parametrize(
+    ("entry", "replaced", "complaint"),
+    [
+        ({"b_ef": [1.0, -0.1, None, "MByte/s"]}, {}, "no such metric; valid are b_eff,"),
+        ({"b_eff": [1.0, -0.1, None, "GB/s"]}, {}, "the unit is 'MByte/s', not 'GB/s'"),
+        ({"b_eff": [1.0, -0.1, None]}, {}, "[reference, lower, upper, unit] is expected"),
+        ({"b_eff": [1.0, None, None, "MByte/s"]}, {}, "cannot fail"),
+        ({"b_eff": ["fast", -0.1, None, "MByte/s"]}, {}, "have to be numbers"),
+        ({}, {"_meta": None}, "provenance"),
+        ({}, {"b_eff": None}, "no entry 'b_eff'"),
+        ({}, {"b_eff": {"$index": ["$partition", "num_procs"]}}, "$index has to be"),
+        ({}, {"b_eff": {"$index": ["$partition", "num_processes"], "local:default": {"2": {}}}}, "has to be an integer"),
+    ],
+    ids=["metric", "unit", "no unit", "no bound", "no number", "no provenance", "no entry", "index", "size"],
+)
+def test_reference_that_reframe_would_pass_over_fails(references, entry, replaced, complaint):
+    session = references.run(entry, **replaced)
+    assert session.returncode == 1
+    assert complaint in only_case(session)["fail_reason"]
+
+
+def test_missing_reference_file_fails(reframe, good):
+    session = reframe(*good, "-S", "b_eff.reference_file=/nowhere/references.yaml")
+    assert session.returncode == 1
+    assert "/nowhere/references.yaml: cannot be read" in only_case(session)["fail_reason"]
+
+
+def test_required_references_are_enforced_without_running(reframe):
+    session = reframe("--dry-run", *TWO, "-S", "require_reference=true")
+    assert session.returncode == 1
+    assert "no reference value found" in session.output
+
+
+# Builders
+
+
+def test_spack_by_order_without_spack_fails_and_never_falls_back(reframe):
+    session = reframe("-r", *TWO, "-S", "builder=spack")
+    assert session.returncode == 1
+    [build] = session.fixtures
+    assert "builder=spack was asked for, but no `spack` on PATH" in build["fail_reason"]
+    assert not list(reframe.folder.rglob("CMakeCache.txt"))
+
+
+def test_unknown_builder_is_refused_with_the_valid_ones(reframe):
+    session = reframe("-r", *TWO, "-S", "builder=make")
+    assert session.returncode == 1
+    assert "valid are auto, spack, cmake, prebuilt" in session.fixtures[0]["fail_reason"]
+
+
+def test_prebuilt_binary_that_is_not_there_fails(reframe, tmp_path):
+    session = reframe("-r", *TWO, "-S", "builder=prebuilt", "-S", f"prebuilt_directory={tmp_path}")
+    assert session.returncode == 1
+    assert "there is no working b_eff in" in session.output
+
+
+# Launching
+
+
+def test_jobs_on_this_machine_do_not_overlap(reframe, tmp_path, kernel_that):
+    times = tmp_path / "times"
+    made = logs_made.write(tmp_path / "made.jsonl", logs_made.b_eff_log(ranks=2, nodes=1))
+    script = f'echo begin >> {times}; sleep 1; echo end >> {times}; cp {made} "$log"'
+    reframe("-r", *kernel_that(script), config=None, env=OPEN_MPI)
+    lines = times.read_text().split()
+    assert len(lines) >= 4
+    assert lines == ["begin", "end"] * (len(lines) // 2)
+
+
+@pytest.mark.parametrize("config", [LOCAL, None], ids=["local configuration", "built-in configuration"])
+def test_real_processes_communicate_at_several_sizes(reframe, config, openmpi):
+    env = {} if config else OPEN_MPI
+    session = reframe("-r", "-S", "b_eff.time_budget=5", config=config, env=env)
+    assert session.returncode == 0, session.output
+    assert len(session.cases) >= 2
+    for case in session.cases:
+        assert case["builder"] == "cmake"
+        assert case["num_tasks"] == case["num_processes"]
+        assert "Open MPI" in case["mpi_library"] or "MPICH" in case["mpi_library"]
+    if config:
+        assert not (reframe.folder / ".reframe").exists(), "something was written to the home directory"
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root is refused by Open MPI")
+def test_refusal_of_open_mpi_is_shown_with_its_remedy(reframe, kernel_that):
+    if "Open MPI" not in subprocess.run([shutil.which("mpirun"), "--version"], capture_output=True, text=True, check=False).stdout:
+        pytest.skip("mpirun on PATH is not Open MPI")
+    session = reframe("-r", *TWO, *kernel_that("true"), config=None)
+    assert session.returncode == 1
+    assert "--allow-run-as-root" in only_case(session)["fail_reason"]
