@@ -56,43 +56,46 @@ def measurement_table(logs: list[Log]) -> pd.DataFrame:
     b(pattern, L, method, rep) in MByte/s (10^6 byte/s): L * messages of all processes * loop length / longest loop time of all
     processes. Measurements that the log's plan does not know are left out: `refusals` tells of them.
     """
-    return (
+    records = (
         pd.concat([records_of(number, log) for number, log in enumerate(logs)], ignore_index=True)
         .astype({"group": "category", "pattern": "category", "method": "category"})
-        .assign(bandwidth=lambda t: t["message_bytes"].astype(float) * t["messages_per_exchange"] * t["loop_length"]
-                / t["elapsed_seconds"] / MBYTE)
+    )
+    return (
+        records.drop(columns=["elapsed", "fastest"])
+        .loc[records.index.repeat(records["elapsed"].map(len))]
+        .assign(
+            repetition=lambda t: t.groupby(level=0).cumcount() + 1,
+            elapsed_seconds=list(chain.from_iterable(records["elapsed"])),
+            fastest_seconds=list(chain.from_iterable(records["fastest"])),
+            bandwidth=lambda t: t["message_bytes"].astype(float) * t["messages_per_exchange"] * t["loop_length"]
+            / t["elapsed_seconds"] / MBYTE,
+        )
+        .astype({"fastest_seconds": float})
+        .reset_index(drop=True)
         .pipe(COLUMNS.validate)
     )
 
 
 def records_of(number: int, log: Log) -> pd.DataFrame:
-    """The rows of one log, in the order of measuring, without the bandwidth."""
+    """A row per measurement record of one log, in the order of measuring, with its repetitions' times as lists. Where the fastest
+    process's times do not match, they are NaN."""
     patterns = {pattern["name"]: pattern for pattern in log.plan["patterns"]}
     averaged_methods = {method["name"] for method in log.plan["methods"] if method["averaged"]}
     records = [record for record in log.records.get("measurement", []) if record["pattern"] in patterns]
     planned = [patterns[record["pattern"]] for record in records]
-    repetitions = np.array([len(record["elapsed_seconds"]) for record in records], dtype=int)
-    alike = all(len(record["fastest_seconds"]) == len(record["elapsed_seconds"]) for record in records)
-
-    def repeated(values, dtype):
-        return np.repeat(np.array(values, dtype=dtype), repetitions)
-
-    def flat(field):
-        return np.array(list(chain.from_iterable(record[field] for record in records)), dtype=float)
-
     return pd.DataFrame({
         "log": number,
-        "group": repeated([pattern["group"] for pattern in planned], object),
-        "pattern": repeated([record["pattern"] for record in records], object),
-        "method": repeated([record["method"] for record in records], object),
-        "averaged": repeated([pattern["averaged"] and record["method"] in averaged_methods
-                              for pattern, record in zip(planned, records)], bool),
-        "message_bytes": repeated([record["message_bytes"] for record in records], np.int64),
-        "messages_per_exchange": repeated([pattern["messages_per_exchange"] for pattern in planned], np.int64),
-        "loop_length": repeated([record["loop_length"] for record in records], np.int64),
-        "repetition": 1 + np.arange(repetitions.sum()) - np.repeat(np.cumsum(repetitions) - repetitions, repetitions),
-        "elapsed_seconds": flat("elapsed_seconds"),
-        "fastest_seconds": flat("fastest_seconds") if alike else np.nan,
+        "group": np.array([pattern["group"] for pattern in planned], dtype=object),
+        "pattern": np.array([record["pattern"] for record in records], dtype=object),
+        "method": np.array([record["method"] for record in records], dtype=object),
+        "averaged": np.array([pattern["averaged"] and record["method"] in averaged_methods
+                              for pattern, record in zip(planned, records)], dtype=bool),
+        "message_bytes": np.array([record["message_bytes"] for record in records], dtype=np.int64),
+        "messages_per_exchange": np.array([pattern["messages_per_exchange"] for pattern in planned], dtype=np.int64),
+        "loop_length": np.array([record["loop_length"] for record in records], dtype=np.int64),
+        "elapsed": [record["elapsed_seconds"] for record in records],
+        "fastest": [record["fastest_seconds"] if len(record["fastest_seconds"]) == len(record["elapsed_seconds"])
+                    else [np.nan] * len(record["elapsed_seconds"]) for record in records],
     })
 
 

@@ -15,6 +15,7 @@ LENGTHS = 21
 PATTERNS_AVERAGED = {"ring": 6, "random": 30}
 METHODS_AVERAGED = {"sendrecv", "alltoallv", "nonblocking"}
 L_MAX_LIMIT = 128 * MIB
+SHORTEST_SECONDS = 1e-9
 
 
 def message_lengths(l_max_bytes: int) -> np.ndarray:
@@ -163,6 +164,8 @@ def problems_of_times(log: Log, rows: pd.DataFrame) -> Iterator[str]:
     if (impossible := rows[~(rows["fastest_seconds"] <= rows["elapsed_seconds"])]).size:
         worst = named(tuple(impossible[["pattern", "message_bytes", "method"]].iloc[0]))
         yield f"no b_eff: {worst}: the slowest process was faster than the fastest, or has no time; {RUN_AGAIN}"
+    if (rows["elapsed_seconds"] < SHORTEST_SECONDS).any():
+        yield f"no b_eff: a timed loop took less than a nanosecond: its clock is not to be trusted; {RUN_AGAIN}"
     in_loops = rows["elapsed_seconds"].sum()
     if in_loops > log.end["elapsed_seconds"] and not log.run["simulated"]:
         yield (f"no b_eff: the timed loops sum up to {in_loops:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: "

@@ -247,7 +247,7 @@ def checked_benchmark(path: Path, run: dict) -> str:
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise LogError(path, f"line 1: schema_version {version} is newer than {SCHEMA_VERSION}, which this coffeecup reads; "
                              "upgrade coffeecup")
-    if benchmark not in benchmarks():
+    if type(benchmark) is not str or benchmark not in benchmarks():
         raise LogError(path, f"line 1: unknown benchmark {benchmark!r:.80}; this coffeecup knows {', '.join(sorted(benchmarks()))}")
     return benchmark
 

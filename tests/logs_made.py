@@ -124,7 +124,7 @@ def b_eff_log(ranks=16, nodes=2, memory_per_process_bytes=GIB, bandwidth=None, m
          "agreement_seconds": 6e-7},
         *measurements,
         {"record": "data_check", "received_bytes": received, "checked_bytes": received, "wrong_bytes": 0},
-        {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": min(1.05 * in_loops + 1, 299.0)},
+        {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": 1.05 * in_loops + 1},
     ])
 
 

@@ -1,0 +1,1 @@
+"""Values to compare with: a site's own references, and what the papers published."""

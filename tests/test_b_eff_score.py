@@ -1,0 +1,455 @@
+"""The reduction of b_eff against known answers: arithmetic over plain lists, closed forms, and the paper's Table 1."""
+
+import copy
+import csv
+import math
+from importlib import resources
+
+import logs_made
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from postprocess import b_eff
+from postprocess.b_eff_rules import l_max_rule, message_lengths, messages_per_exchange, ring_sizes
+from postprocess.logs import LogError, read_log
+from postprocess.scores import Score, metric_units, score_log, score_logs
+
+MIB, GIB = 2**20, 2**30
+TABLE_1 = [
+    {**row, "processes": int(row["processes"]), "value": float(row["value"])}
+    for row in csv.DictReader(resources.files("reference_values").joinpath("published/b_eff.csv").open())
+]
+
+
+@pytest.fixture(scope="module")
+def full(tmp_path_factory):
+    """An official log of 16 processes with all patterns and methods."""
+    return logs_made.write(tmp_path_factory.mktemp("full") / "b_eff.jsonl", logs_made.b_eff_log())
+
+
+@pytest.fixture
+def scored(tmp_path):
+    """A function that scores records, or returns the refusal's message."""
+    def result(records):
+        [score] = score_logs([logs_made.write(tmp_path / "b_eff.jsonl", records)])
+        return score if isinstance(score, Score) else str(score)
+
+    return result
+
+
+def averaged_log(**options):
+    """A log of the averaged patterns and the ping-pong with one method: small, complete."""
+    return logs_made.b_eff_log(**{"methods": ("nonblocking",), "repetitions": 1, **options},
+                               only=lambda name: name.startswith(("ring", "random", "ping")))
+
+
+def geometric_mean(values):
+    return math.prod(values) ** (1 / len(values))
+
+
+def b_eff_over_lists(records, lengths=None):
+    """b_eff in MByte/s by the paper's formula, over the raw records with plain Python."""
+    plan = records[1]
+    planned = {pattern["name"]: pattern for pattern in plan["patterns"]}
+    best = {}
+    for record in records:
+        if record["record"] == "measurement" and record["method"] in ("sendrecv", "alltoallv", "nonblocking"):
+            messages = planned[record["pattern"]]["messages_per_exchange"]
+            for seconds in record["elapsed_seconds"]:
+                key = record["pattern"], record["message_bytes"]
+                bandwidth = record["message_bytes"] * messages * record["loop_length"] / seconds / 1e6
+                best[key] = max(best.get(key, 0), bandwidth)
+    lengths = lengths or plan["message_bytes"]
+    mean = {name: sum(best[name, length] for length in lengths) / len(lengths)
+            for name, pattern in planned.items() if pattern["group"] in ("ring", "random")}
+    rings = geometric_mean([mean[f"ring-{k}"] for k in range(1, 7)])
+    randoms = geometric_mean([mean[f"random-{k:02}"] for k in range(1, 31)])
+    return geometric_mean([rings, randoms]), rings, randoms
+
+
+# --- the score ----------------------------------------------------------------------------------------------------------------
+
+
+def test_b_eff_of_a_full_log_is_the_papers_formula_over_lists(full):
+    records = logs_made.b_eff_log()
+    value = {name: metric.value for name, metric in score_log(full).metrics.items()}
+    effective, _, _ = b_eff_over_lists(records)
+    at_l_max, rings_at_l_max, _ = b_eff_over_lists(records, [8 * MIB])
+    assert value["b_eff"] == pytest.approx(effective, rel=1e-12)
+    assert value["b_eff_per_process"] == pytest.approx(effective / 16, rel=1e-12)
+    assert value["b_eff_at_l_max"] == pytest.approx(at_l_max, rel=1e-12)
+    assert value["b_eff_at_l_max_per_process"] == pytest.approx(at_l_max / 16, rel=1e-12)
+    assert value["b_eff_at_l_max_rings_per_process"] == pytest.approx(rings_at_l_max / 16, rel=1e-12)
+    assert value["l_max"] == 8
+
+
+def test_b_eff_of_constant_bandwidths_has_a_closed_form(scored):
+    """With ring-k at 2^k GByte/s at every length and random at 1 GByte/s: logavg rings = 2^3.5, b_eff = 2^1.75 GByte/s."""
+    def bandwidth(name, *_):
+        return 1e9 * 2 ** int(name[-1]) if name.startswith("ring") else 1e9
+
+    score = scored(averaged_log(bandwidth=bandwidth))
+    assert score.metrics["b_eff"].value == pytest.approx(1000 * 2**1.75, rel=1e-12)
+    assert score.metrics["b_eff_at_l_max_rings_per_process"].value == pytest.approx(1000 * 2**3.5 / 16, rel=1e-12)
+    assert score.metrics["ping_pong_bandwidth"].value == pytest.approx(1000, rel=1e-12)
+
+
+def test_b_eff_is_the_arithmetic_mean_over_lengths(scored):
+    """A bandwidth only at the longest length: a 21st of it, since the paper averages over 21 lengths and not over bytes."""
+    score = scored(averaged_log(bandwidth=lambda name, method, length, *_: 21e9 if length == 8 * MIB else 21e3))
+    assert score.metrics["b_eff"].value == pytest.approx(1000 + 20 * 21e3 / 21 / 1e6, rel=1e-12)
+    assert score.metrics["b_eff_at_l_max"].value == pytest.approx(21000, rel=1e-12)
+
+
+def test_best_method_and_best_repetition_count_but_never_a_reported_method(scored):
+    fast = {("sendrecv", 0): 1e9, ("alltoallv", 2): 3e9, ("nonblocking", 1): 2e9, ("neighbor", 0): 9e9, ("persistent", 0): 9e9}
+    records = logs_made.b_eff_log(
+        bandwidth=lambda name, method, length, repetition, _: fast.get((method, repetition), 1e8),
+        only=lambda name: name.startswith(("ring", "random", "worst")))
+    assert scored(records).metrics["b_eff"].value == pytest.approx(3000, rel=1e-12)
+
+
+def test_patterns_that_are_only_reported_do_not_enter(scored):
+    def bandwidth(name, *_):
+        return 1e9 if name.startswith(("ring", "random")) else 1e12
+
+    everything = logs_made.b_eff_log(bandwidth=bandwidth, methods=("sendrecv",))
+    assert scored(everything).metrics["b_eff"].value == pytest.approx(1000, rel=1e-12)
+
+
+def test_ping_pong_latency_is_half_the_round_trip(scored):
+    """300 round trips of 1 byte in 1.2 ms are 4 us each: the latency is 2 us."""
+    records = averaged_log(repetitions=2)
+    for record in records:
+        if record.get("pattern") == "ping-pong" and record["message_bytes"] == 1:
+            record |= {"loop_length": 300, "elapsed_seconds": [0.0015, 0.0012], "fastest_seconds": [0.0012, 0.0012]}
+    assert scored(records).metrics["ping_pong_latency"].value == pytest.approx(2, rel=1e-12)
+
+
+def test_ring_latency_is_the_time_of_an_exchange(scored):
+    """100 exchanges take k ms in ring-k at best: the geometric mean over the patterns of 10 k us."""
+    records = averaged_log(repetitions=2)
+    for record in records:
+        if record.get("pattern", "").startswith("ring-") and record["message_bytes"] == 1:
+            seconds = int(record["pattern"][-1]) * 1e-3
+            record |= {"loop_length": 100, "elapsed_seconds": [2 * seconds, seconds], "fastest_seconds": [seconds, seconds]}
+    assert scored(records).metrics["ring_latency"].value == pytest.approx(10 * math.factorial(6) ** (1 / 6), rel=1e-12)
+
+
+def test_log_without_ping_pong_has_all_other_metrics(scored):
+    records = logs_made.b_eff_log(methods=("sendrecv",), only=lambda name: name.startswith(("ring", "random")))
+    score = scored(records)
+    assert list(score.metrics) == [name for name in metric_units("b_eff") if not name.startswith("ping_pong")]
+
+
+def test_metrics_and_units_are_those_that_a_check_can_define_beforehand(full):
+    score = score_log(full)
+    assert {name: metric.unit for name, metric in score.metrics.items()} == metric_units("b_eff") == {
+        "b_eff": "MByte/s", "b_eff_per_process": "MByte/s", "b_eff_at_l_max": "MByte/s", "b_eff_at_l_max_per_process": "MByte/s",
+        "b_eff_at_l_max_rings_per_process": "MByte/s", "ping_pong_bandwidth": "MByte/s", "ping_pong_latency": "us",
+        "ring_latency": "us", "time_to_communicate_total_memory": "s", "l_max": "MiB"}
+    assert score.headline[0] == "b_eff"
+
+
+def test_many_logs_at_once_score_as_each_alone(tmp_path, full):
+    paths = [full] + [logs_made.write(tmp_path / f"{n}.jsonl", averaged_log(ranks=n, bandwidth=logs_made.steady(link=n * 1e8)))
+                      for n in (2, 7, 32)]
+    broken = logs_made.write(tmp_path / "broken.jsonl", b"{")
+    together = score_logs([paths[0], broken, *paths[1:]])
+    assert isinstance(together.pop(1), LogError)
+    assert together == [score_log(path) for path in paths]
+    assert len({score.metrics["b_eff"].value for score in together}) == 4
+
+
+def test_a_pool_of_processes_scores_as_one_does(tmp_path, monkeypatch):
+    paths = [logs_made.write(tmp_path / f"{n}.jsonl", averaged_log(ranks=n)) for n in (2, 3)] + [tmp_path / "none.jsonl"]
+    alone = score_logs(paths)
+    monkeypatch.setattr("postprocess.scores.LOGS_WORTH_A_POOL", 1)
+    monkeypatch.setattr("postprocess.scores.LOGS_AT_ONCE", 1)
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
+    pooled = score_logs(paths)
+    assert pooled[:2] == alone[:2] and str(pooled[2]) == str(alone[2])
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=st.integers(0, 2**32 - 1), link=st.floats(1e6, 1e11))
+def test_b_eff_of_any_table_is_the_formula_over_lists_in_any_order_of_rows(seed, link):
+    """On a table made here: scaling all times scales b_eff, and the order of rows does not matter."""
+    random = np.random.default_rng(seed)
+    names = [("ring", f"ring-{k}") for k in range(1, 7)] + [("random", f"random-{k:02}") for k in range(1, 31)]
+    rows = [{"log": 3, "group": group, "pattern": name, "method": method, "averaged": True, "message_bytes": length,
+             "bandwidth": link * random.random() + 1}
+            for group, name in names for length in range(1, 22) for method in ("sendrecv", "alltoallv")]
+    expected = geometric_mean([
+        geometric_mean([sum(max(r["bandwidth"] for r in rows if r["pattern"] == name and r["message_bytes"] == length)
+                            for length in range(1, 22)) / 21 for g, name in names if g == group]) for group in ("ring", "random")])
+    table = pd.DataFrame(rows).sample(frac=1, random_state=seed)
+    assert b_eff.b_eff(table).to_dict() == {3: pytest.approx(expected, rel=1e-9)}
+    doubled = table.assign(bandwidth=2 * table["bandwidth"])
+    assert b_eff.b_eff(doubled)[3] == pytest.approx(2 * expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("gap", ["pattern == 'ring-6'", "pattern == 'random-30'", "group == 'random'",
+                                 "pattern == 'ring-1' and message_bytes == 4"])
+def test_a_table_with_a_gap_is_an_error_and_no_mean_over_less(full, gap):
+    table = b_eff.measurement_table([read_log(full)])
+    with pytest.raises(ValueError, match="21 message lengths"):
+        b_eff.b_eff(table.query(f"not ({gap})"))
+
+
+# --- the paper's Table 1 --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("row"), [row for row in TABLE_1 if row["metric"] in ("b_eff", "b_eff_at_l_max")],
+                         ids=lambda row: f"{row['system']}-{row['processes']}-{row['metric']}".replace(" ", "_"))
+def test_columns_per_process_of_table_1(scored, row):
+    """A machine with the published b_eff has the published value per process, to the digits that the paper prints."""
+    published = next(other for other in TABLE_1 if (other["system"], other["processes"], other["metric"]) == (
+        row["system"], row["processes"], f"{row['metric']}_per_process"))
+    if row["processes"] not in logs_made.RINGS:
+        ours = row["value"] / row["processes"]
+    else:
+        score = scored(averaged_log(ranks=row["processes"], bandwidth=lambda *_: row["value"] * 1e6))
+        assert score.metrics["b_eff"].value == pytest.approx(row["value"], rel=1e-12)
+        ours = score.metrics[published["metric"]].value
+    if row["note"]:
+        assert abs(ours - published["value"]) > 1  # the paper's own inconsistency, noted in the published table
+    else:
+        assert abs(ours - published["value"]) <= 1
+
+
+@pytest.mark.parametrize(("processes", "value", "memory_per_process", "printed_seconds"), [
+    (512, 19919, 128 * MIB, 3.2),
+    (24, 1806, 1024 * MIB, 13.6),
+])
+def test_time_to_communicate_the_total_memory(processes, value, memory_per_process, printed_seconds):
+    """L_max = 1 MiB and 8 MiB in Table 1 tell the memory per process. The paper divides MiB by MByte/s (and cuts off digits);
+    seconds are longer by 2^20 / 10^6."""
+    assert l_max_rule(memory_per_process) == {512: 1, 24: 8}[processes] * MIB
+    papers = processes * memory_per_process / MIB / value
+    assert math.floor(papers * 10) / 10 == printed_seconds
+    seconds = papers * 2**20 / 1e6
+    assert metric_of_constant_bandwidth(processes, value, memory_per_process) == pytest.approx(seconds, rel=1e-12)
+
+
+def metric_of_constant_bandwidth(processes, value, memory_per_process):
+    """time_to_communicate_total_memory where every measurement shows `value` MByte/s, straight from a table."""
+    names = [("ring", f"ring-{k}") for k in range(1, 7)] + [("random", f"random-{k:02}") for k in range(1, 31)]
+    table = pd.DataFrame([
+        {"log": 0, "group": group, "pattern": name, "method": "sendrecv", "averaged": True, "message_bytes": length,
+         "loop_length": 1, "elapsed_seconds": 1.0, "bandwidth": float(value)}
+        for group, name in names for length in message_lengths(l_max_rule(memory_per_process))])
+
+    class Log:
+        run = {"ranks": processes, "memory_per_process_bytes": memory_per_process}
+        plan = {"l_max_bytes": l_max_rule(memory_per_process)}
+
+    return b_eff.metrics([Log], table).loc[0, "time_to_communicate_total_memory"]
+
+
+# --- the specification's rules --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("processes", logs_made.RINGS)
+def test_ring_sizes_are_those_of_the_specifications_table(processes):
+    by_hand = [[size for count, size in rings for _ in range(count)] for rings in logs_made.RINGS[processes]]
+    assert [ring_sizes(processes, k) for k in range(1, 7)] == by_hand
+
+
+@given(processes=st.integers(2, 5000), number=st.integers(1, 6))
+def test_rings_hold_every_process_once_and_none_is_alone(processes, number):
+    sizes = ring_sizes(processes, number)
+    assert sum(sizes) == processes and min(sizes) >= 2 and max(sizes) - min(sizes) <= 1
+    odd = [size % 2 for size in sizes]
+    assert odd == sorted(odd)  # rings of odd size come last
+
+
+@pytest.mark.parametrize(("sizes", "messages"), [([2], 2), ([2, 2], 4), ([3], 6), ([2, 3], 8), ([16], 32)])
+def test_a_ring_of_two_holds_one_message_per_process(sizes, messages):
+    assert messages_per_exchange(sizes) == messages
+
+
+def test_message_lengths_are_those_of_the_specifications_example():
+    assert list(message_lengths(8 * MIB)) == [2**k for k in range(13)] + [
+        10624, 27554, 71468, 185364, 480774, 1246974, 3234251, 8388608]
+
+
+@pytest.mark.parametrize(("memory", "l_max"), [(GIB, 8 * MIB), (128 * MIB, MIB), (16 * GIB, 128 * MIB), (512 * GIB, 128 * MIB)])
+def test_l_max_is_a_128th_of_the_memory_and_at_most_128_mib(memory, l_max):
+    assert l_max_rule(memory) == l_max
+
+
+# --- logs that yield no score ---------------------------------------------------------------------------------------------------
+
+
+def broken(change):
+    """The records of a complete log after `change(run, plan, records)`, which may return other records."""
+    records = copy.deepcopy(averaged_log(repetitions=3))
+    changed = change(records[0], records[1], records)
+    is_log = isinstance(changed, list) and changed[0] is records[0]
+    return logs_made.numbered(changed if is_log else records)
+
+
+def without(predicate):
+    return lambda run, plan, records: [record for record in records if not predicate(record)]
+
+
+def first(records, **fields):
+    return next(record for record in records if all(record.get(name) == value for name, value in fields.items()))
+
+
+@pytest.mark.parametrize(("change", "says"), [
+    (without(lambda r: r.get("pattern") == "ring-3" and r["message_bytes"] == 64), "ring-3 at 64 byte with nonblocking was planned"),
+    (without(lambda r: r.get("pattern") == "ping-pong" and r["message_bytes"] == 1), "ping-pong at 1 byte with blocking was planned"),
+    (without(lambda r: r["record"] == "measurement"), "was planned but not measured"),
+    (without(lambda r: r["record"] == "data_check"), "0 data_check records"),
+    (without(lambda r: r["record"] == "overhead"), "0 overhead records"),
+    (lambda run, plan, r: r[:5] + r[4:], "measured more than once"),
+    (lambda run, plan, r: plan["patterns"].pop(3), "planned 5 of the 6 ring patterns"),
+    (lambda run, plan, r: plan["patterns"].__delitem__(slice(10, None)), "planned 3 of the 30 random patterns"),
+    (lambda run, plan, r: plan["patterns"].append(plan["patterns"][0]), "ping-pong is planned twice"),
+    (lambda run, plan, r: plan["patterns"][0].update(averaged=True), "ping-pong is planned as averaged"),
+    (lambda run, plan, r: plan["patterns"][1].update(averaged=False), "ring-1 is planned as not averaged"),
+    (lambda run, plan, r: plan["patterns"][1].update(name="ring-7"), "not ring-1 to ring-6"),
+    (lambda run, plan, r: plan["patterns"][1].update(messages_per_exchange=32), "counts 32 messages per exchange, its rings hold 16"),
+    (lambda run, plan, r: plan["patterns"][9].update(messages_per_exchange=64), "counts 64 messages per exchange, its rings hold 32"),
+    (lambda run, plan, r: plan["patterns"][2].update(rings=[{"size": 8, "count": 2}]), "rings of ring-2"),
+    (lambda run, plan, r: plan["patterns"][2].update(rings=None), "rings of ring-2"),
+    (lambda run, plan, r: plan["patterns"][9].update(processes=8), "rings of random-03"),
+    (lambda run, plan, r: plan["patterns"][9].update(methods=["magic"]), "random-03 is to run with magic"),
+    (lambda run, plan, r: plan["methods"][0].update(averaged=False), "nonblocking is planned as not averaged"),
+    (lambda run, plan, r: plan["methods"][1].update(averaged=True), "blocking is planned as averaged"),
+    (lambda run, plan, r: plan["message_bytes"].__setitem__(15, 71000), "not the paper's 21"),
+    (lambda run, plan, r: plan["message_bytes"].__setitem__(3, 7), "not the paper's 21"),
+    (lambda run, plan, r: plan["message_bytes"].pop(), "not the paper's 21"),
+    (lambda run, plan, r: plan.update(l_max_bytes=2**24), "not the paper's 21"),
+    (lambda run, plan, r: plan.update(repetitions=4), "has 3 of 4 repetitions"),
+    (lambda run, plan, r: first(r, pattern="random-09").update(pattern="surprise"), "planned but not measured"),
+    (lambda run, plan, r: first(r, pattern="random-09").update(elapsed_seconds=[1e-3]), "has 1 of 3 repetitions"),
+    (lambda run, plan, r: first(r, pattern="random-09").update(fastest_seconds=[1e-9]), "slowest process was faster"),
+    (lambda run, plan, r: first(r, pattern="random-09").update(fastest_seconds=[9.0] * 3), "slowest process was faster"),
+    (lambda run, plan, r: first(r, pattern="random-09").update(elapsed_seconds=[1e-300] * 3, fastest_seconds=[0] * 3), "nanosecond"),
+    (lambda run, plan, r: first(r, pattern="random-09").update(elapsed_seconds=[1e5] * 3), "timed loops sum up to"),
+    (lambda run, plan, r: first(r, record="data_check").update(wrong_bytes=2), "2 bytes were received wrong"),
+    (lambda run, plan, r: first(r, record="data_check").update(received_bytes=0), "more bytes were checked than received"),
+    (lambda run, plan, r: run["hosts"].pop(), "hosts' ranks are not 0 to 15"),
+    (lambda run, plan, r: run["hosts"][0]["ranks"].__setitem__(0, 9), "hosts' ranks are not 0 to 15"),
+    (lambda run, plan, r: run.update(ranks=1), "one process has nobody"),
+])
+def test_log_that_is_not_complete_yields_no_score(scored, change, says):
+    assert says in scored(broken(change))
+
+
+def test_a_run_of_some_patterns_is_told_that_it_has_no_b_eff_and_can_be_plotted(scored):
+    records = logs_made.b_eff_log(methods=("sendrecv",), only=lambda name: name == "ping-pong")
+    message = scored(records)
+    assert "no b_eff: the run planned 0 of the 6 ring patterns" in message and "plotted" in message
+
+
+def budget(pattern, length, reduced_to, methods):
+    return {"record": "budget", "pattern": pattern, "message_bytes": length, "reduced_to": reduced_to, "methods": methods,
+            "elapsed_seconds": 100.0, "estimate_seconds": 400.0}
+
+
+def with_budget(reduced_to, kept=("nonblocking",), times=3, pattern="random-30"):
+    """A full log whose last length of a pattern was reduced."""
+    records = logs_made.b_eff_log(methods=logs_made.AVERAGED, only=lambda name: name.startswith(("ring", "random", "worst")))
+    kept_records = []
+    for record in records:
+        if record.get("pattern") == pattern and record["message_bytes"] == 8 * MIB:
+            if record["method"] in kept:
+                kept_records += [budget(pattern, 8 * MIB, reduced_to, list(kept)), {
+                    **record, "elapsed_seconds": record["elapsed_seconds"][:times],
+                    "fastest_seconds": record["fastest_seconds"][:times]}]
+        else:
+            kept_records.append(record)
+    return logs_made.numbered(kept_records)
+
+
+def test_a_budget_record_excuses_what_it_names(scored):
+    score = scored(with_budget("best_method"))
+    assert score.official
+    [told] = [q.text for q in score.qualifications if q.key == "budget"]
+    assert "1 of 777 combinations" in told and "1 of them in patterns that enter b_eff" in told
+    assert score.metrics["b_eff"].value == pytest.approx(scored(logs_made.b_eff_log()).metrics["b_eff"].value)  # it kept the best
+
+
+def test_a_measurement_made_once_makes_the_run_not_official(scored):
+    score = scored(with_budget("best_method_once", times=1))
+    assert not score.official and {"measured_once", "budget"} <= {q.key for q in score.qualifications}
+    assert scored(with_budget("best_method_once", times=1, pattern="worst-cycle")).official
+
+
+@pytest.mark.parametrize(("reduced_to", "times"), [("best_method", 1), ("best_method_once", 3)])
+def test_repetitions_must_be_those_of_the_budget_record(scored, reduced_to, times):
+    assert "repetitions" in scored(with_budget(reduced_to, times=times))
+
+
+def test_a_budget_that_leaves_no_averaged_method_yields_no_score(scored):
+    records = logs_made.b_eff_log(methods=("sendrecv", "neighbor"), only=lambda name: name.startswith(("ring", "random")))
+    records = [r for r in records if not (r.get("pattern") == "ring-2" and r["message_bytes"] == 4096 and r["method"] == "sendrecv")]
+    records.insert(2, budget("ring-2", 4096, "best_method", ["neighbor"]))
+    assert "ring-2 at 4096 byte was measured with none of the averaged methods" in scored(logs_made.numbered(records))
+
+
+# --- official, and what qualifies a result --------------------------------------------------------------------------------------
+
+
+def test_a_run_by_the_papers_rules_is_official_and_unqualified(full):
+    score = score_log(full)
+    assert score.official and score.qualifications == ()
+
+
+def keys(score):
+    return [q.key for q in score.qualifications]
+
+
+@pytest.mark.parametrize(("key", "options", "change"), [
+    ("repetitions", {"repetitions": 1}, lambda run, plan: None),
+    ("methods", {"methods": ("sendrecv", "nonblocking")}, lambda run, plan: None),
+    ("first_loop_length", {}, lambda run, plan: plan.update(first_loop_length=10)),
+    ("simulated", {}, lambda run, plan: run.update(simulated=True)),
+    ("memory_by_option", {}, lambda run, plan: run.update(memory_source="option")),
+    ("memory_differs", {}, lambda run, plan: [host.update(memory_bytes=2 * host["memory_bytes"]) for host in run["hosts"]]),
+    ("l_max", {}, lambda run, plan: (run.update(memory_per_process_bytes=2 * GIB),
+                                     [host.update(memory_bytes=2 * host["memory_bytes"]) for host in run["hosts"]])),
+])
+def test_a_broken_rule_makes_the_run_not_official_and_is_told(scored, key, options, change):
+    records = logs_made.b_eff_log(**{"methods": logs_made.AVERAGED, **options},
+                                  only=lambda name: name.startswith(("ring", "random")))
+    change(records[0], records[1])
+    score = scored(records)
+    assert not score.official and keys(score) == [key]
+    assert score.qualifications[0].text.startswith("Not official: ")
+
+
+@pytest.mark.parametrize(("key", "says", "change"), [
+    ("overcommitted", "8 processes shared 4 cores on node01", lambda r: r[0]["hosts"][1].update(cores=4)),
+    ("load_of_others", "up to 2 on node00 and 1 more host", lambda r: [h.update(load_average=2.0) for h in r[0]["hosts"]]),
+    ("over_budget", "took 400 s, longer than its time budget of 300 s", lambda r: r[-1].update(elapsed_seconds=400.0)),
+    ("coarse_clock", "0.1 us", lambda r: [r[2].update(clock_resolution_seconds=1e-7), shorten(r, "ring-1", 1)]),
+    ("short_loops", "1 of", lambda r: shorten(r, "ring-2", 64)),
+    ("partly_checked", "50.0% of the received bytes were checked",
+     lambda r: r[-2].update(checked_bytes=r[-2]["received_bytes"] // 2)),
+])
+def test_what_flatters_or_limits_the_result_is_told(scored, key, says, change):
+    records = copy.deepcopy(logs_made.b_eff_log(ranks=16, methods=logs_made.AVERAGED, bandwidth=logs_made.steady(2e-5),
+                                                only=lambda name: name.startswith(("ring", "random"))))
+    records[-2]["received_bytes"] = records[-2]["checked_bytes"] = 10**12
+    change(records)
+    score = scored(records)
+    assert score.official and keys(score) == [key] and says in score.qualifications[0].text
+
+
+def shorten(records, pattern, length):
+    """The first repetition of a loop takes a hundredth of a loop of 1 ms."""
+    record = first(records, pattern=pattern, message_bytes=length)
+    record["elapsed_seconds"][0] = record["fastest_seconds"][0] = 8e-6
+
+
+def test_a_run_on_one_host_is_told_to_have_measured_no_network(scored):
+    score = scored(logs_made.b_eff_log(nodes=1, methods=logs_made.AVERAGED, only=lambda name: name.startswith(("ring", "random"))))
+    assert score.official and keys(score) == ["one_host"]

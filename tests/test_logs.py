@@ -1,0 +1,275 @@
+"""Reading logs: what is sound is read, whatever is not is refused with one line that names the file and the remedy."""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import jsonschema_rs
+import logs_made
+import orjson
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from postprocess.logs import LogError, read_log, read_state, schema
+from postprocess.scores import score_log
+
+SMALL = logs_made.b_eff_log(ranks=2, nodes=2, methods=("nonblocking",), repetitions=1,
+                            only=lambda name: name.startswith(("ring", "random", "ping")))
+SMALL_TEXT = logs_made.text(SMALL)
+SMALL_LINES = SMALL_TEXT.splitlines(keepends=True)
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory):
+    return tmp_path_factory.mktemp("logs") / "log.jsonl"
+
+
+def refusal(path, data) -> str:
+    """The message with which reading and scoring refuse `data`; fails if they do not."""
+    logs_made.write(path, data)
+    with pytest.raises(LogError) as caught:
+        score_log(path)
+    message = str(caught.value)
+    assert message.startswith(f"{path}: ") and len(message.splitlines()) == 1 and message.isprintable()
+    return message
+
+
+def changed(records, place, /, **fields):
+    return [{**record, **fields} if number == place else record for number, record in enumerate(records)]
+
+
+def place_of(kind):
+    return next(number for number, record in enumerate(SMALL) if record["record"] == kind)
+
+
+def test_whole_log_is_read_with_its_records_by_kind(scratch):
+    log = read_log(logs_made.write(scratch, SMALL))
+    assert log.run == SMALL[0] and log.plan == SMALL[1]
+    assert log.records["measurement"] == [record for record in SMALL if record["record"] == "measurement"]
+    assert log.end == SMALL[-1]
+    assert sum(map(len, log.records.values())) == len(SMALL) - 2
+    assert "measurement" not in log.brief().records and log.brief().end == log.end
+
+
+def test_hash_is_that_of_sha256sum(scratch):
+    path = logs_made.write(scratch, SMALL)
+    assert read_log(path).sha256 == os.popen(f"sha256sum {path}").read().split()[0]
+
+
+def test_every_record_of_a_log_has_exactly_one_form_in_the_schema():
+    one = jsonschema_rs.Draft202012Validator(schema())
+    assert all(one.is_valid(record) for record in SMALL)
+    assert not one.is_valid({**SMALL[0], "extra": 1})
+    assert not one.is_valid({"record": "surprise", "sequence": 0})
+
+
+def test_schema_is_itself_valid():
+    assert jsonschema_rs.meta.is_valid(schema())
+
+
+def test_schema_has_the_fields_of_the_documentation():
+    """Every field that docs/log.md lists in a table is in the schema, and no other."""
+    page = (Path(__file__).parent.parent / "docs" / "log.md").read_text()
+    common, b_eff = page.split("\n## b_eff\n")
+    fields = lambda text: {name for row in re.findall(r"^\| (`.*?) \|", text, re.M) for name in re.findall(r"`(\w+)`", row)}
+    tables = b_eff.split("`measurement`, one per")
+    properties = {kind: set(schema()["$defs"][kind]["properties"]) - {"record", "sequence"}
+                  for kind in ("run", "b_eff.plan", "b_eff.measurement")}
+    assert properties == {"run": fields(common), "b_eff.plan": fields(tables[0]),
+                          "b_eff.measurement": fields(tables[1].split("`budget`")[0])}
+
+
+@pytest.mark.parametrize(("data", "says"), [
+    (b"", "empty"),
+    (b"\x89PNG\r\n\x1a\n\0\0", "not UTF-8"),
+    (b"Hello, world\n", "line 1: not JSON"),
+    (b"[1, 2]\n", "line 1: not a record"),
+    (b"{}\n", "line 1: not a record"),
+    (b'{"record": "measurement", "sequence": 0}\n', "first record is not 'run'"),
+    (b'{"record": "run", "sequence": 0, "schema_version": 2, "benchmark": "b_eff"}\n', "upgrade coffeecup"),
+    (b'{"record": "run", "sequence": 0, "schema_version": 1, "benchmark": "linpack"}\n', "unknown benchmark 'linpack'"),
+    (b'{"record": "run", "sequence": 0, "schema_version": 1, "benchmark": "b_eff"}\n', "run record"),
+    (SMALL_LINES[0][:50], "cut off in its first record"),
+    (SMALL_TEXT[:-1], "cut off in its last byte"),
+    (SMALL_TEXT + b"\n", "data after the end record|an empty line"),
+    (SMALL_TEXT + b"tail", "data after the end record"),
+    (SMALL_TEXT + SMALL_TEXT, f"line {len(SMALL) + 1}: sequence 0 where"),
+    (SMALL_TEXT.replace(b"nonblocking", b"non\xffblocking", 3), "not UTF-8"),
+    (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": NaN'), "not JSON"),
+    (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": 1e999'), "not JSON"),
+    (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": ' + b"9" * 30), "wrong_bytes"),
+    (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": 0, "wrong_bytes": 0'), "'wrong_bytes' occurs twice"),
+    (SMALL_TEXT.replace(b'"message_bytes": 64,', b'"message_bytes" : 64, "message_bytes" : 64,', 1), "'message_bytes' occurs twice"),
+    (SMALL_TEXT.replace(b'"ranks": 2,', b'"ranks": true,'), "ranks"),
+    (SMALL_TEXT.replace(b'"cores": 128', b'"cores": "128"', 1), "hosts.0.cores"),
+])
+def test_refusal_says_what_is_wrong(scratch, data, says):
+    assert re.search(says, refusal(scratch, data))
+
+
+def test_refusal_names_line_and_field(scratch):
+    place = place_of("measurement")
+    records = changed(SMALL, place, loop_length=0)
+    assert f"line {place + 1}: measurement record, loop_length: " in refusal(scratch, records)
+
+
+def test_line_that_is_missing_repeated_or_moved_is_named(scratch):
+    lines = SMALL_LINES
+    assert "line 11: sequence 11 where 10 belongs" in refusal(scratch, b"".join(lines[:10] + lines[11:]))
+    assert "line 12: sequence 10 where 11 belongs" in refusal(scratch, b"".join(lines[:11] + lines[10:]))
+    assert "line 11: sequence 11 where 10 belongs" in refusal(scratch, b"".join([*lines[:10], lines[11], lines[10], *lines[12:]]))
+
+
+def test_records_left_out_with_their_numbers_closed_up_are_missed(scratch):
+    shortened = logs_made.numbered(SMALL[:10] + SMALL[11:])
+    shortened[-1]["records"] += 1
+    assert f"counts {len(SMALL)} records, the log has {len(SMALL) - 1}" in refusal(scratch, shortened)
+
+
+def test_cut_off_log_tells_how_far_the_run_came(scratch):
+    place = next(number for number, record in enumerate(SMALL) if record.get("pattern") == "ring-4")
+    message = refusal(scratch, b"".join(SMALL_LINES[:place + 1]) + SMALL_LINES[place + 1][:20])
+    assert "5 of the 37 planned patterns had been begun, the last one ring-4" in message
+    state = read_state(scratch)
+    assert (state.status, state.planned_patterns, state.measured_patterns, state.measurements) == (
+        "running or cut off", 37, 5, place - 2)
+    assert state.last_measurement == SMALL[place]
+
+
+@pytest.mark.parametrize("lines", [1, 2, 3])
+def test_run_that_measured_nothing_yet_has_a_state(scratch, lines):
+    logs_made.write(scratch, b"".join(SMALL_LINES[:lines]))
+    assert read_state(scratch).measurements == 0
+    assert "none of the" in refusal(scratch, b"".join(SMALL_LINES[:lines]))
+
+
+@pytest.mark.parametrize(("status", "reason", "says"), [
+    ("interrupted", "signal 15 (Terminated)", "the run was interrupted: signal 15 (Terminated)"),
+    ("failed", "1 wrong byte in ring-2", "the run failed: 1 wrong byte in ring-2"),
+    ("failed", None, "the kernel gave no reason"),
+    ("failed", "evil \u001b[2J\nsecond line", r"evil \x1b[2J\nsecond line"),
+])
+def test_run_that_did_not_complete_yields_the_kernels_reason(scratch, status, reason, says):
+    records = changed(SMALL, len(SMALL) - 1, status=status, reason=reason)
+    assert says in refusal(scratch, records)
+    assert read_state(scratch).status == status
+
+
+def test_run_that_failed_before_its_plan_yields_the_kernels_reason(scratch):
+    records = logs_made.numbered([SMALL[0], {**SMALL[-1], "status": "failed", "reason": "out of memory"}])
+    assert "the run failed: out of memory" in refusal(scratch, records)
+
+
+def test_what_is_no_readable_file_is_refused(tmp_path):
+    for path, says in [(tmp_path, "a directory"), (tmp_path / "none.jsonl", "no such file"), (Path("/dev/null"), "not a regular file"),
+                       (tmp_path / "\0", "cannot be read")]:
+        with pytest.raises(LogError, match=says):
+            read_log(path)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
+def test_log_without_read_permission_is_refused(scratch):
+    logs_made.write(scratch, SMALL).chmod(0)
+    with pytest.raises(LogError, match="no permission"):
+        read_log(scratch)
+
+
+def test_permission_error_is_a_refusal(scratch, monkeypatch):
+    def forbidden(self):
+        raise PermissionError(13, "Permission denied")
+
+    logs_made.write(scratch, SMALL)
+    monkeypatch.setattr(Path, "read_bytes", forbidden)
+    with pytest.raises(LogError, match="ask its owner"):
+        read_log(scratch)
+
+
+FUZZ = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@FUZZ
+@given(cut=st.integers(0, len(SMALL_TEXT) - 1))
+def test_log_truncated_at_any_byte_yields_no_score(scratch, cut):
+    refusal(scratch, SMALL_TEXT[:cut])
+
+
+@FUZZ
+@given(data=st.data())
+def test_log_with_lines_deleted_repeated_or_swapped_yields_no_score(scratch, data):
+    line = st.integers(0, len(SMALL_LINES) - 1)
+    first, second = sorted(data.draw(st.tuples(line, line).filter(lambda pair: pair[0] != pair[1])))
+    lines = list(SMALL_LINES)
+    match data.draw(st.sampled_from(["delete", "repeat", "swap", "move"])):
+        case "delete":
+            del lines[first:second]
+        case "repeat":
+            lines[second:second] = lines[first:second]
+        case "swap":
+            lines[first], lines[second] = lines[second], lines[first]
+        case "move":
+            lines.insert(first, lines.pop(second))
+    refusal(scratch, b"".join(lines))
+
+
+@FUZZ
+@given(data=st.data())
+def test_line_with_a_broken_structure_yields_no_score(scratch, data):
+    """A byte of the structure (braces, brackets, quotes, colons, commas, letters of a key) becomes another character."""
+    place = data.draw(st.sampled_from([match.start() for match in re.finditer(rb'[{}\[\]":,]|[a-z_](?=[a-z_]*": )', SMALL_TEXT)]))
+    other = data.draw(st.integers(0, 255).filter(lambda byte: byte != SMALL_TEXT[place] and byte not in b" \n"))
+    broken = SMALL_TEXT[:place] + bytes([other]) + SMALL_TEXT[place + 1:]
+    assume(not same_up_to_free_text(broken))
+    refusal(scratch, broken)
+
+
+def same_up_to_free_text(data) -> bool:
+    """Whether only text that steers nothing was changed (a host's name, an option, the compiler): such a log is still sound."""
+    try:
+        records = [json.loads(line) for line in data.splitlines()]
+    except ValueError:
+        return False
+    free = ("options", "environment", "build", "command", "kernel_version", "mpi", "hosts")
+    return len(records) == len(SMALL) and all(
+        {k: v for k, v in new.items() if k not in free} == {k: v for k, v in old.items() if k not in free}
+        for new, old in zip(records, SMALL) if isinstance(new, dict))
+
+
+@FUZZ
+@given(data=st.binary(max_size=300))
+def test_random_bytes_yield_no_score(scratch, data):
+    refusal(scratch, data)
+
+
+JSON_VALUES = st.recursive(st.none() | st.booleans() | st.integers(-10, 10) | st.floats(allow_nan=False, allow_infinity=False)
+                           | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
+                           | st.dictionaries(st.text(max_size=5), inner, max_size=3), max_leaves=4)
+
+
+@FUZZ
+@given(data=st.data())
+def test_field_of_another_type_yields_no_score(scratch, data):
+    place = data.draw(st.sampled_from([0, 1, 2, place_of("measurement"), len(SMALL) - 2, len(SMALL) - 1]))
+    field = data.draw(st.sampled_from(sorted(SMALL[place].keys() - {"options", "environment", "filesystem", "reason"})))
+    old = SMALL[place][field]
+    new = data.draw(JSON_VALUES.filter(lambda value: kind_of(value) != kind_of(old)))
+    refusal(scratch, orjson_lines(changed(SMALL, place, **{field: new})))
+
+
+@FUZZ
+@given(data=st.data())
+def test_missing_or_unknown_field_yields_no_score(scratch, data):
+    place = data.draw(st.integers(0, len(SMALL) - 1))
+    field = data.draw(st.sampled_from(sorted(SMALL[place])))
+    without = {name: value for name, value in SMALL[place].items() if name != field}
+    renamed = {**without, data.draw(st.text(max_size=8).filter(lambda name: name not in SMALL[place])): SMALL[place][field]}
+    refusal(scratch, orjson_lines([*SMALL[:place], data.draw(st.sampled_from([without, renamed])), *SMALL[place + 1:]]))
+
+
+def kind_of(value):
+    return float if type(value) is int else type(value)
+
+
+def orjson_lines(records) -> bytes:
+    return b"".join(orjson.dumps(record) + b"\n" for record in records)
