@@ -1,0 +1,186 @@
+"""Site configurations: valid, with the one vocabulary, and turned into the right sizes and job scripts. And the local set-up."""
+
+import os
+import re
+import stat
+import subprocess
+from types import SimpleNamespace
+
+import pytest
+from conftest import ROOT, Reframe
+
+SITES = sorted((ROOT / "site_configs").glob("*/settings.py"))
+TABLE_ROW = re.compile(r"^\| (feature|extra) \| `(\w+)` \| (.+) \|$", re.MULTILINE)
+
+
+def configuration(path):
+    namespace = {"__file__": str(path)}
+    exec(compile(path.read_text(), path, "exec"), namespace)
+    return namespace["site_configuration"]
+
+
+def partitions(path):
+    return [partition for system in configuration(path)["systems"] for partition in system["partitions"]]
+
+
+def documented(kind):
+    rows = TABLE_ROW.findall((ROOT / "site_configs" / "README.md").read_text())
+    return {name for row_kind, name, _ in rows if row_kind == kind}
+
+
+@pytest.mark.parametrize("path", SITES, ids=lambda path: path.parent.name)
+def test_configuration_is_valid_for_reframe(path, tmp_path):
+    session = Reframe(tmp_path)("--show-config", config=path)
+    assert session.returncode == 0, session.output
+
+
+@pytest.mark.parametrize("path", SITES, ids=lambda path: path.parent.name)
+def test_configuration_speaks_the_documented_vocabulary(path):
+    for partition in partitions(path):
+        assert set(partition.get("features", ())) <= documented("feature")
+        assert set(partition.get("extras", ())) <= documented("extra")
+
+
+def test_checks_speak_the_documented_vocabulary():
+    source = (ROOT / "reframe_checks" / "vocabulary.py").read_text()
+    features, extras = source.split("class Extra")
+    names = re.compile(r'^    [A-Z_]+ = "(\w+)"$', re.MULTILINE)
+    assert set(names.findall(features)) == documented("feature")
+    assert set(names.findall(extras)) == documented("extra")
+
+
+def test_checks_name_no_site():
+    sites = {path.parent.name for path in SITES} | {system["name"] for path in SITES for system in configuration(path)["systems"]}
+    for module in (ROOT / "reframe_checks").glob("*.py"):
+        for site in sites - {"local"}:  # ReFrame's own word for its launcher and scheduler
+            assert site not in module.read_text(), f"{module.name} names {site}"
+
+
+# Sizes: lists by hand, through a configuration, so that no function of ours computes its own expectation
+
+SLURM = """
+site_configuration = {{
+    "systems": [{{
+        "name": "made", "hostnames": [".*"],
+        "partitions": [{partitions}],
+    }}],
+    "environments": [{{"name": "mpi", "cc": "mpicc"}}],
+}}
+"""
+
+
+def partition(name, scheduler="squeue", launcher="srun", **more):
+    return repr({"name": name, "scheduler": scheduler, "launcher": launcher, "environs": ["mpi"], **more})
+
+
+@pytest.fixture
+def dry_run(tmp_path):
+    """Dry run on made partitions: {partition: {size: job script}}, and the session."""
+
+    def run(*made):
+        path = tmp_path / "made.py"
+        path.write_text(SLURM.format(partitions=", ".join(made)))
+        session = Reframe(tmp_path)("--dry-run", config=path)
+        scripts = {}
+        for case in session.cases:
+            [script] = (tmp_path / "stage").glob(f"made/{case['partition']}/mpi/b_eff_{case['hashcode']}/rfm_job.sh")
+            scripts.setdefault(case["partition"], {})[case["num_processes"]] = script.read_text()
+        return SimpleNamespace(scripts=scripts, session=session)
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("extras", "sizes"),
+    [
+        ({"cores_per_node": 48, "num_nodes": 6}, [48, 96, 192, 288]),
+        ({"cores_per_node": 48, "num_nodes": 8}, [48, 96, 192, 384]),
+        ({"cores_per_node": 48, "num_nodes": 600, "max_nodes": 5}, [48, 96, 192, 240]),
+        ({"cores_per_node": 1, "num_nodes": 4}, [2, 4]),
+        ({"cores_per_node": 12}, [2, 4, 8, 12]),
+        ({"cores_per_node": 16, "num_nodes": 1}, [2, 4, 8, 16]),
+        ({"cores_per_node": 48, "num_nodes": 600, "max_nodes": 1}, [2, 4, 8, 16, 32, 48]),
+    ],
+    ids=lambda value: str(value) if isinstance(value, dict) else "",
+)
+def test_sizes_follow_the_partition(dry_run, extras, sizes):
+    made = dry_run(partition("p", extras=extras))
+    assert sorted(made.scripts["p"]) == sizes, made.session.output
+
+
+def test_each_partition_gets_its_own_sizes_and_a_login_partition_none(dry_run):
+    made = dry_run(
+        partition("small", extras={"cores_per_node": 6}),
+        partition("large", extras={"cores_per_node": 64, "num_nodes": 3}),
+        partition("front", scheduler="local", launcher="local", features=["login"]),
+    )
+    assert {name: sorted(scripts) for name, scripts in made.scripts.items()} == {"small": [2, 4, 6], "large": [64, 128, 192]}
+    assert made.session.report["session_info"]["num_skipped"] == 0
+
+
+def test_overcommit_gives_a_small_machine_several_sizes(dry_run):
+    made = dry_run(partition("p", extras={"cores_per_node": 2}, features=["overcommit"]))
+    assert sorted(made.scripts["p"]) == [2, 4]
+
+
+def test_job_script_asks_for_whole_nodes_and_fills_them(dry_run):
+    script = dry_run(partition("p", extras={"cores_per_node": 48, "num_nodes": 2})).scripts["p"][96]
+    for line in ("#SBATCH --ntasks=96", "#SBATCH --ntasks-per-node=48", "#SBATCH --exclusive"):
+        assert line in script
+    assert re.search(r"#SBATCH --time=0:13:0$", script, re.MULTILINE)  # twice the kernel's 4 minutes, and 5 more
+    assert re.search(r"^srun .*bin/b_eff --log b_eff.jsonl$", script, re.MULTILINE)
+    assert "flock" not in script
+
+
+def test_partition_that_tells_no_cores_ends_the_session(dry_run):
+    session = dry_run(partition("p", extras={"num_nodes": 4})).session
+    assert session.returncode == 1
+    assert "add extras {'cores_per_node': N}" in session.output
+
+
+# The local set-up
+
+SETUP = ROOT / "site_configs" / "local" / "setup"
+
+
+@pytest.fixture
+def stubs(tmp_path):
+    """A folder for PATH with commands that stand in for the system's; `installed` tells whether apt-get was called."""
+    folder = tmp_path / "stubs"
+    folder.mkdir()
+
+    def stub(name, script):
+        path = folder / name
+        path.write_text(f"#!/bin/sh\n{script}\n")
+        path.chmod(path.stat().st_mode | stat.S_IXUSR)
+
+    stub("apt-get", f"touch {tmp_path}/installed")
+    environment = os.environ | {"PATH": f"{folder}:{os.environ['PATH']}"}
+    run = lambda: subprocess.run([SETUP], env=environment, capture_output=True, text=True, check=False)  # noqa: E731
+    return SimpleNamespace(add=stub, run=run, installed=tmp_path / "installed")
+
+
+def test_setup_without_root_names_the_missing_packages(stubs):
+    stubs.add("grep", "exit 0")  # ID=debian
+    stubs.add("id", "echo 1000")
+    stubs.add("dpkg-query", 'case "$*" in *libjansson-dev*) exit 1;; esac; echo installed')
+    done = stubs.run()
+    assert done.returncode == 1
+    assert "these packages are missing: libjansson-dev\n" in done.stderr
+    assert "spack install" in done.stderr
+    assert not stubs.installed.exists()
+
+
+def test_setup_elsewhere_never_touches_the_system(stubs):
+    stubs.add("grep", "exit 1")  # no Debian
+    stubs.add("pkg-config", "exit 1")
+    done = stubs.run()
+    assert done.returncode == 1
+    assert "nothing of the system is touched" in done.stderr
+    assert "jansson" in done.stderr and "spack install" in done.stderr
+    assert not stubs.installed.exists()
+
+
+def test_setup_refuses_an_unknown_argument():
+    done = subprocess.run([SETUP, "tests"], capture_output=True, text=True, check=False)
+    assert (done.returncode, "usage:" in done.stderr) == (2, True)
