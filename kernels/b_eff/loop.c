@@ -1,0 +1,52 @@
+/* See loop.h. */
+#include "loop.h"
+
+#include <math.h>
+#include <stddef.h>
+
+/* the middle of 2.5 and 5 ms on a logarithmic scale, so that a wrong guess in either direction stays inside */
+static const double loop_seconds = 3.5e-3;
+
+/* between neighbouring lengths: 4096 a^8 = 128 MiB has a = 3.7 */
+static const double next_length_growth = 4;
+
+const char *const reduction_names[REDUCTIONS] = {NULL, "averaged_methods", "best_method", "best_method_once"};
+
+void trend_add(struct trend *trend, double bytes, double seconds_per_exchange)
+{
+    trend->bytes[0] = trend->bytes[1];
+    trend->seconds[0] = trend->seconds[1];
+    trend->bytes[1] = bytes;
+    trend->seconds[1] = seconds_per_exchange;
+    if (trend->points < 2)
+        trend->points++;
+}
+
+double trend_predict(const struct trend *trend, double bytes)
+{
+    if (trend->points == 0)
+        return 0;
+    const double last = trend->seconds[1], growth = fmax(1, bytes / trend->bytes[1]);
+    if (growth > next_length_growth)
+        return last * growth;
+    if (trend->points == 1)
+        return last;
+    const double slope = (last - trend->seconds[0]) / (trend->bytes[1] - trend->bytes[0]);
+    return fmin(last + fmax(slope, 0) * (bytes - trend->bytes[1]), last * growth);
+}
+
+int64_t choose_loop_length(const struct trend *trend, double bytes, int64_t first, int64_t most)
+{
+    if (trend->points == 0)
+        return first < most ? first : most;
+    const double wanted = loop_seconds / trend_predict(trend, bytes);
+    return wanted < 1 ? 1 : wanted > (double)most ? most : (int64_t)wanted;
+}
+
+enum reduction choose_reduction(const double cost_seconds[REDUCTIONS], double reserve_seconds, double left_seconds)
+{
+    int reduction = RUN_ALL_METHODS;
+    while (reduction < RUN_BEST_METHOD_ONCE && cost_seconds[reduction] + reserve_seconds > left_seconds)
+        reduction++;
+    return (enum reduction)reduction;
+}

@@ -1,0 +1,31 @@
+/* How often an exchange is repeated within a timed loop, and which methods still fit into the run's time budget (spec:
+ * "Loop length"). Pure arithmetic on measured times; rank 0 decides, see measure.c. */
+#ifndef B_EFF_LOOP_H
+#define B_EFF_LOOP_H
+
+#include <stdint.h>
+
+/* The last two measured lengths of a pattern and method. */
+struct trend {
+    int points;
+    double bytes[2], seconds[2]; /* of one exchange; [1] is the latest */
+};
+
+void trend_add(struct trend *trend, double bytes, double seconds_per_exchange);
+
+/* Seconds that one exchange of `bytes` will take. For the next length the straight line through the last two points,
+ * never less than the last time; for lengths further on in proportion to the length. 0 while nothing is known. */
+double trend_predict(const struct trend *trend, double bytes);
+
+/* Exchanges that take 2.5 to 5 ms together, at least 1 and at most `most`; `first` while nothing is known. */
+int64_t choose_loop_length(const struct trend *trend, double bytes, int64_t first, int64_t most);
+
+/* What a run leaves out, step by step, to keep its time. */
+enum reduction { RUN_ALL_METHODS, RUN_AVERAGED_METHODS, RUN_BEST_METHOD, RUN_BEST_METHOD_ONCE, REDUCTIONS };
+extern const char *const reduction_names[REDUCTIONS]; /* as in the log; NULL for RUN_ALL_METHODS */
+
+/* The first reduction whose cost fits into `left_seconds`, else the last one. `cost_seconds` holds the cost of this
+ * length under each reduction, `reserve_seconds` the least that the longer lengths of the pattern will take. */
+enum reduction choose_reduction(const double cost_seconds[REDUCTIONS], double reserve_seconds, double left_seconds);
+
+#endif

@@ -1,0 +1,180 @@
+/* b_eff: the effective MPI communication bandwidth (Rabenseifner and Koniges, sections 2.1, 3.1 and 4). This kernel
+ * measures and writes a log; the reduction to one number is done by postprocess. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fail.h"
+#include "loop.h"
+#include "measure.h"
+#include "memory.h"
+#include "methods.h"
+
+enum { FEWEST_RANKS = 2 };
+static const int64_t smallest_memory = INT64_C(1) << 20; /* gives L_max = 8 KiB: above the fixed lengths */
+
+struct choices {
+    const char *log;
+    int64_t memory_per_process, seed, first_loop_length;
+    double time_budget;
+    uint64_t patterns, methods;
+};
+
+static const char *const summary_text =
+    "b_eff measures the effective communication bandwidth of an MPI system: all processes send to their neighbours in\n"
+    "rings and in random orders at the same time, with messages of 21 lengths up to 1/128 of a process's memory.";
+
+static const char *const usage_text =
+    "Usage:    mpirun -n PROCESSES b_eff [OPTION]...\n"
+    "Example:  mpirun -n 16 b_eff --log b_eff.jsonl && coffeecup score b_eff.jsonl\n\n"
+    "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a number\n"
+    "of bytes or one with KiB, MiB, GiB. A run takes 1 to 4 minutes.";
+
+/* The options that enter the published definition keep their defaults in an official run. */
+static void fill_rows(struct choices *choices, struct option_row rows[])
+{
+    const struct option_row table[] = {
+        {"log", OPTION_TEXT, &choices->log, "FILE", "where the measurements go; an existing file is never overwritten",
+         0, 0, NULL},
+        {"memory-per-process", OPTION_SIZE, &choices->memory_per_process, "SIZE",
+         "memory that counts for one process (L_max is 1/128 of it, at most 128 MiB); the default is the\n"
+         "        node's memory or control group limit, divided by the processes on the node",
+         smallest_memory, INT64_C(1) << 50, NULL},
+        {"time-budget", OPTION_SECONDS, &choices->time_budget, "SECONDS",
+         "keep the whole run within this time: for the longest messages, methods that were slower before are\n"
+         "        left out where needed; the log says where",
+         1, 86400, NULL},
+        {"patterns", OPTION_LIST, &choices->patterns, "LIST", "groups of patterns to run; b_eff needs ring and random",
+         0, 0, pattern_group_names},
+        {"methods", OPTION_LIST, &choices->methods, "LIST",
+         "methods to run; b_eff takes the best of the first three, blocking is for the ping-pong", 0, 0, method_names},
+        {"seed", OPTION_COUNT, &choices->seed, "N", "of the orders of the random patterns", 0, INT64_MAX, NULL},
+        {"first-loop-length", OPTION_COUNT, &choices->first_loop_length, "N",
+         "exchanges in the first timed loop of a pattern; later ones are adapted to take 2.5 to 5 ms", 1, 100000,
+         NULL},
+        {0}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        rows[i] = table[i];
+}
+
+/* What can be known to be impossible before anything is made. */
+static void check_request(const struct run *run, const struct choices *choices)
+{
+    const int64_t buffers = 2 * walk_buffer_bytes(longest_message(run->memory_per_process_bytes));
+    if (run->ranks < FEWEST_RANKS)
+        refuse("b_eff needs at least two processes, this run has %d; start it as 'mpirun -n 2 b_eff'", run->ranks);
+    if (run->memory_per_process_bytes < smallest_memory)
+        refuse("%" PRId64 " bytes of memory per process are too few; run fewer processes on a node, at least 1 MiB each",
+               run->memory_per_process_bytes);
+#ifndef COFFEECUP_SIMULATED /* the host's memory says nothing about the simulated machine */
+    int too_much = choices->memory_per_process > run->machine.node_memory_bytes ||
+                   buffers > run->machine.node_memory_bytes / run->machine.ranks_on_node / 2;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &too_much, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    if (too_much)
+        refuse("--memory-per-process %" PRId64 " is more than a node can give to each of its processes (rank 0: %" PRId64
+               " bytes for %d processes); choose less or leave the option out",
+               choices->memory_per_process, run->machine.node_memory_bytes, run->machine.ranks_on_node);
+#else
+    (void)choices, (void)buffers;
+#endif
+}
+
+static json_t *methods_of_pattern(const struct request *request, const struct pattern *pattern)
+{
+    json_t *list = json_array();
+    for (int m = 0; m < METHODS; m++)
+        if (can_run(request, pattern, m))
+            json_array_append_new(list, json_string(methods[m].name));
+    return list;
+}
+
+static json_t *plan_json(const struct request *request, int ranks)
+{
+    json_t *lengths = json_array(), *method_list = json_array(), *patterns = json_array();
+    for (int k = 0; k < LENGTHS; k++)
+        json_array_append_new(lengths, json_integer(request->length[k]));
+    for (int m = 0; m < METHODS; m++)
+        if (request->methods >> m & 1)
+            json_array_append_new(method_list,
+                                  json_pack("{s:s, s:b}", "name", methods[m].name, "averaged", methods[m].averaged));
+    for (int p = 0; p < request->patterns; p++) {
+        const struct pattern *pattern = &request->pattern[p];
+        json_array_append_new(
+            patterns, json_pack("{s:s, s:s, s:b, s:I, s:i, s:o, s:o}", "name", pattern->name, "group",
+                                pattern_group_names[pattern->group], "averaged", pattern->averaged,
+                                "messages_per_exchange", (json_int_t)pattern->messages_per_exchange, "processes",
+                                pattern->processes, "rings", rings_json(pattern, ranks), "methods",
+                                methods_of_pattern(request, pattern)));
+    }
+    const int64_t l_max = request->length[LENGTHS - 1];
+    return json_pack("{s:o, s:I, s:I, s:i, s:I, s:f, s:I, s:o, s:o}", "message_bytes", lengths, "l_max_bytes",
+                     (json_int_t)l_max, "buffer_bytes", (json_int_t)walk_buffer_bytes(l_max), "repetitions",
+                     REPETITIONS, "first_loop_length", (json_int_t)request->first_loop_length, "time_budget_seconds",
+                     request->time_budget_seconds, "seed", (json_int_t)request->seed, "methods", method_list,
+                     "patterns", patterns);
+}
+
+/* Patterns without a method that was asked for are not measured: drop them. */
+static int keep_runnable(struct request *request, struct pattern *list, int count)
+{
+    int kept = 0;
+    for (int p = 0; p < count; p++) {
+        bool runnable = false;
+        for (int m = 0; m < METHODS; m++)
+            runnable = runnable || can_run(request, &list[p], m);
+        if (runnable)
+            list[kept++] = list[p];
+    }
+    return kept;
+}
+
+static void print_table(const struct request *request, const struct summary *summaries, const struct choices *choices)
+{
+    printf("%-18s %10s %18s %20s\n", "pattern", "messages", "1 byte [us]", "L_max [MByte/s]");
+    for (int p = 0; p < request->patterns; p++)
+        printf("%-18s %10" PRId64 " %18.2f %20.0f\n", request->pattern[p].name,
+               request->pattern[p].messages_per_exchange, 1e6 * summaries[p].shortest_exchange_seconds,
+               1e-6 * summaries[p].largest_bandwidth);
+    printf("Time of one exchange at 1 byte and accumulated bandwidth at L_max = %" PRId64 " byte, best method each.\n"
+           "These are measurements; the score comes from: coffeecup score %s\n",
+           request->length[LENGTHS - 1], choices->log);
+}
+
+int main(int argc, char **argv)
+{
+    struct choices choices = {.log = "b_eff.jsonl",
+                              .seed = 1,
+                              .first_loop_length = 300,
+                              .time_budget = 240,
+                              .patterns = (1u << (GROUP_PING_PONG + 1)) - 1,
+                              .methods = (1u << METHODS) - 1};
+    struct option_row rows[16];
+    fill_rows(&choices, rows);
+    const struct program program = {"b_eff", summary_text, usage_text, rows};
+    const char *complaint = options_parse(&program, argc, argv);
+    struct run run = run_begin(&program, &argc, &argv, complaint, choices.memory_per_process);
+    check_request(&run, &choices);
+
+    struct pattern *patterns;
+    struct request request = {.methods = choices.methods,
+                              .seed = (uint64_t)choices.seed,
+                              .first_loop_length = choices.first_loop_length,
+                              .time_budget_seconds = choices.time_budget};
+    message_lengths(longest_message(run.memory_per_process_bytes), request.length);
+    const int known = list_patterns(run.ranks, choices.patterns, &patterns);
+    request.patterns = keep_runnable(&request, patterns, known);
+    request.pattern = patterns;
+    if (request.patterns == 0)
+        refuse("nothing to measure: none of the chosen --methods runs any of the chosen --patterns (ping_pong is "
+               "measured by blocking, all others by the other methods)");
+    run_open_log(&run, choices.log, argv, NULL, run.rank == 0 ? plan_json(&request, run.ranks) : NULL);
+
+    struct summary *summaries = calloc((size_t)request.patterns, sizeof *summaries);
+    measure(&run, &request, summaries);
+    const int status = run_end(&run);
+    if (run.rank == 0 && status == EXIT_COMPLETE)
+        print_table(&request, summaries, &choices);
+    free(summaries);
+    free(patterns);
+    return status;
+}

@@ -1,0 +1,62 @@
+/* The communication patterns of b_eff (paper, section 4; spec: "Patterns"). A pattern is a pure rule: from the number
+ * of processes and a rank it says with whom that rank exchanges messages. No MPI communication happens here. */
+#ifndef B_EFF_PATTERNS_H
+#define B_EFF_PATTERNS_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum { MOST_TRANSFERS = 6, MOST_STAGES = 2, PATTERN_NAME_LENGTH = 32, RING_PATTERNS = 6, RANDOM_PATTERNS = 30 };
+
+enum pattern_group {
+    GROUP_RING,
+    GROUP_RANDOM,
+    GROUP_WORST_CYCLE,
+    GROUP_BISECTION,
+    GROUP_CARTESIAN_2D,
+    GROUP_CARTESIAN_3D,
+    GROUP_PING_PONG
+};
+extern const char *const pattern_group_names[]; /* NULL-terminated, indexed by enum pattern_group */
+
+struct pattern {
+    char name[PATTERN_NAME_LENGTH];
+    enum pattern_group group;
+    int index; /* which of its group, from 0 */
+    bool averaged;
+    int64_t messages_per_exchange; /* of all processes */
+    int processes;                 /* that send or receive */
+};
+
+/* One message to send and one to receive, at the same place of the buffers; either may be MPI_PROC_NULL. */
+struct transfer {
+    int to, from;
+};
+
+/* One rank's part. Ranks with the same `color` communicate with each other and are numbered by `position`; `to` and
+ * `from` are positions. Stages follow each other: a bisection sends one way, then the other. */
+struct layout {
+    int color; /* -1: this rank has no part */
+    int position;
+    int stages, transfers;
+    struct transfer transfer[MOST_STAGES][MOST_TRANSFERS];
+};
+
+/* Rings are consecutive ranges of ranks: `count[0]` rings of `size[0]`, then `count[1]` of `size[1]` (may be 0). */
+struct rings {
+    int size[2], count[2];
+};
+struct rings ring_sizes(int ranks, int index);
+
+/* All patterns that `ranks` processes can run, of the chosen groups (a bit per group), in the order of measuring.
+ * The caller frees the list. */
+int list_patterns(int ranks, uint64_t groups, struct pattern **list);
+
+/* The part of `rank`. `order` has room for `ranks` numbers; it is used by random patterns only. */
+struct layout pattern_layout(const struct pattern *pattern, int ranks, int rank, uint64_t seed, int *order);
+
+/* The log's description of the rings, null for patterns that have none. */
+json_t *rings_json(const struct pattern *pattern, int ranks);
+
+#endif

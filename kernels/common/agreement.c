@@ -1,0 +1,50 @@
+/* See agreement.h. */
+#include "agreement.h"
+
+#include "fail.h"
+
+enum { OVERHEAD_LOOP = 200 };
+
+struct spread agree_on_times(MPI_Comm comm, double elapsed_seconds)
+{
+    /* the largest negative is the smallest: one reduction gives both ends */
+    double mine[2] = {elapsed_seconds, -elapsed_seconds}, all[2];
+    MPI_CHECK(MPI_Allreduce(mine, all, 2, MPI_DOUBLE, MPI_MAX, comm));
+    return (struct spread){.slowest = all[0], .fastest = -all[1]};
+}
+
+static void read_clock(MPI_Comm comm)
+{
+    (void)comm;
+    (void)MPI_Wtime();
+}
+
+static void pass_barrier(MPI_Comm comm)
+{
+    MPI_CHECK(MPI_Barrier(comm));
+}
+
+static void agree(MPI_Comm comm)
+{
+    double mine = 1.0, all;
+    MPI_CHECK(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, comm));
+}
+
+static double mean_seconds(MPI_Comm comm, void (*operation)(MPI_Comm))
+{
+    operation(comm);
+    MPI_CHECK(MPI_Barrier(comm));
+    double start = MPI_Wtime();
+    for (int i = 0; i < OVERHEAD_LOOP; i++)
+        operation(comm);
+    return agree_on_times(comm, MPI_Wtime() - start).slowest / OVERHEAD_LOOP;
+}
+
+json_t *measure_overhead(MPI_Comm comm)
+{
+    double clock = mean_seconds(comm, read_clock);
+    double barrier = mean_seconds(comm, pass_barrier);
+    double agreement = mean_seconds(comm, agree);
+    return json_pack("{s:f, s:f, s:f, s:f}", "clock_resolution_seconds", MPI_Wtick(), "clock_read_seconds", clock,
+                     "barrier_seconds", barrier, "agreement_seconds", agreement);
+}

@@ -1,0 +1,18 @@
+/* What all processes must agree on, and what agreeing costs. Used between timed regions, never inside. */
+#ifndef COFFEECUP_AGREEMENT_H
+#define COFFEECUP_AGREEMENT_H
+
+#include <jansson.h>
+#include <mpi.h>
+
+struct spread {
+    double slowest, fastest;
+};
+
+/* The longest and the shortest of the processes' times. */
+struct spread agree_on_times(MPI_Comm comm, double elapsed_seconds);
+
+/* The fields of the log's `overhead` record: what a clock reading, a barrier and an agreement cost. Collective. */
+json_t *measure_overhead(MPI_Comm comm);
+
+#endif

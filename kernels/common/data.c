@@ -1,0 +1,84 @@
+/* See data.h. The content is a sequence of 32-bit words, word k = mix(seed(source) + k * odd constant): a few simple
+ * operations per word, which compilers turn into vector code, because checking must not take longer than measuring. */
+#include "data.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { WORD = 4, BLOCK_WORDS = 1024 };
+
+static const uint32_t stride = 0x9E3779B1u; /* odd, so that no two words within 16 GiB come from the same state */
+
+static uint32_t seed(uint32_t source)
+{
+    uint32_t x = source + 0x7F4A7C15u;
+    x = (x ^ (x >> 16)) * 0x21F0AAADu;
+    x = (x ^ (x >> 15)) * 0x735A2D97u;
+    return x ^ (x >> 15);
+}
+
+static inline uint32_t word(uint32_t state, size_t k)
+{
+    const uint32_t x = state + (uint32_t)k * stride;
+    return x ^ (x >> 15);
+}
+
+static void fill_words(uint32_t *words, size_t count, uint32_t state)
+{
+    for (size_t k = 0; k < count; k++)
+        words[k] = word(state, k);
+}
+
+/* Whether data holds exactly these words: the quick answer, nearly always yes. */
+static bool holds_words(const char *data, size_t count, uint32_t state)
+{
+    uint32_t difference = 0;
+    for (size_t k = 0; k < count; k++) {
+        uint32_t found;
+        memcpy(&found, data + k * WORD, WORD);
+        difference |= found ^ word(state, k);
+    }
+    return difference == 0;
+}
+
+/* In blocks of words, the first of which may begin inside a word. */
+void data_fill(char *data, size_t bytes, uint32_t source, uint64_t position)
+{
+    uint32_t words[BLOCK_WORDS];
+    const uint32_t start = seed(source);
+    for (size_t done = 0; done < bytes;) {
+        uint64_t first = (position + done) / WORD;
+        size_t skip = (position + done) % WORD;
+        size_t count = bytes - done + skip < sizeof words ? bytes - done + skip : sizeof words;
+        fill_words(words, (count + WORD - 1) / WORD, start + (uint32_t)first * stride);
+        memcpy(data + done, (const char *)words + skip, count - skip);
+        done += count - skip;
+    }
+}
+
+static size_t count_different(const char *a, const char *b, size_t bytes, size_t offset, size_t *first_wrong)
+{
+    size_t wrong = 0;
+    for (size_t i = 0; i < bytes; i++)
+        if (a[i] != b[i] && wrong++ == 0 && *first_wrong == SIZE_MAX)
+            *first_wrong = offset + i;
+    return wrong;
+}
+
+size_t data_count_wrong(const char *data, size_t bytes, uint32_t source, uint64_t position, size_t *first_wrong)
+{
+    char expected[BLOCK_WORDS * WORD];
+    size_t wrong = 0;
+    *first_wrong = SIZE_MAX;
+    if (position % WORD == 0 && bytes % WORD == 0 &&
+        holds_words(data, bytes / WORD, seed(source) + (uint32_t)(position / WORD) * stride))
+        return 0;
+    for (size_t done = 0; done < bytes;) {
+        size_t count = bytes - done < sizeof expected ? bytes - done : sizeof expected;
+        data_fill(expected, count, source, position + done);
+        if (memcmp(data + done, expected, count) != 0)
+            wrong += count_different(data + done, expected, count, done, first_wrong);
+        done += count;
+    }
+    return wrong;
+}

@@ -1,0 +1,15 @@
+/* Bytes that can be checked: each is a function of its source (a rank, a file) and of its position, so that data from
+ * the wrong sender, from the wrong place or left over from before does not pass. */
+#ifndef COFFEECUP_DATA_H
+#define COFFEECUP_DATA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Fills data[0..bytes) with the content that `source` has at positions `position` onwards. */
+void data_fill(char *data, size_t bytes, uint32_t source, uint64_t position);
+
+/* Returns how many of data[0..bytes) differ from that content; `first_wrong` becomes the index of the first of them. */
+size_t data_count_wrong(const char *data, size_t bytes, uint32_t source, uint64_t position, size_t *first_wrong);
+
+#endif

@@ -1,0 +1,93 @@
+/* See fail.h. */
+#include "fail.h"
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "log.h"
+
+enum { MESSAGE_LENGTH = 1024 };
+
+/* The one place besides the signal handler that needs to know the run without being handed it: fail() is called
+ * from the depth of everything. */
+static const char *program_name = "coffeecup";
+static struct log *open_log;
+
+void fail_setup(const char *program, struct log *log)
+{
+    program_name = program;
+    open_log = log;
+}
+
+static bool mpi_is_up(void)
+{
+    int initialized = 0, finalized = 0;
+    MPI_Initialized(&initialized);
+    MPI_Finalized(&finalized);
+    return initialized && !finalized;
+}
+
+static int world_rank(void)
+{
+    int rank = 0;
+    if (mpi_is_up())
+        MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return rank;
+}
+
+static void close_log(const char *reason)
+{
+    struct log *log = open_log;
+    open_log = NULL; /* a failure while closing must not come back here */
+    log_close(log, "failed", reason);
+}
+
+static _Noreturn void stop_together(int status, const char *format, va_list arguments)
+{
+    char message[MESSAGE_LENGTH];
+    vsnprintf(message, sizeof message, format, arguments);
+    if (world_rank() == 0)
+        fprintf(stderr, "%s: error: %s\n", program_name, message);
+    close_log(message);
+    if (mpi_is_up())
+        MPI_Finalize();
+    exit(status);
+}
+
+void refuse(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    stop_together(EXIT_REFUSED, format, arguments);
+}
+
+void fail_together(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    stop_together(EXIT_FAILED, format, arguments);
+}
+
+void fail(const char *format, ...)
+{
+    char message[MESSAGE_LENGTH];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "%s: error: rank %d: %s\n", program_name, world_rank(), message);
+    close_log(message);
+    if (mpi_is_up())
+        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILED);
+    exit(EXIT_FAILED);
+}
+
+void report_mpi_error(int code, const char *call, const char *file, int line)
+{
+    char text[MPI_MAX_ERROR_STRING] = "unknown error";
+    int length = 0;
+    MPI_Error_string(code, text, &length);
+    fail("%s (%s:%d): %s", call, file, line, text);
+}

@@ -1,0 +1,33 @@
+/* How a kernel gives up. A run error may strike a single rank (fail); a refusal is seen by all ranks alike (refuse).
+ * Every MPI call's result goes through MPI_CHECK, so that a failing library is one clear line and a closed log. */
+#ifndef COFFEECUP_FAIL_H
+#define COFFEECUP_FAIL_H
+
+#include <mpi.h>
+
+enum exit_status { EXIT_COMPLETE = 0, EXIT_FAILED = 1, EXIT_REFUSED = 2 };
+
+struct log;
+
+/* Names the program in messages and gives fail() the log to close. Call once the log is open; `log` may be NULL. */
+void fail_setup(const char *program, struct log *log);
+
+/* Any rank: prints "PROGRAM: error: ...", closes the log as failed (rank 0), aborts the MPI job with EXIT_FAILED. */
+_Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* All ranks together: rank 0 prints "PROGRAM: error: ...", the log is closed as failed, MPI is finalized, exit EXIT_FAILED. */
+_Noreturn void fail_together(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* All ranks together, before anything is measured: as fail_together(), with the exit status of a wrong request. */
+_Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#define MPI_CHECK(call) check_mpi((call), #call, __FILE__, __LINE__)
+void report_mpi_error(int code, const char *call, const char *file, int line);
+
+static inline void check_mpi(int code, const char *call, const char *file, int line)
+{
+    if (code != MPI_SUCCESS)
+        report_mpi_error(code, call, file, line);
+}
+
+#endif

@@ -1,0 +1,17 @@
+/* SIGTERM and SIGINT (a person, a scheduler, ReFrame's time limit) close the log as `interrupted`. The handler itself
+ * writes the end record with calls that are safe in a handler, because between the signal and the launcher's SIGKILL
+ * there may be less time than one exchange of large messages takes. */
+#ifndef COFFEECUP_INTERRUPT_H
+#define COFFEECUP_INTERRUPT_H
+
+/* From now on an interruption appends the end record to `file` (start_seconds on CLOCK_MONOTONIC). */
+void interrupt_watch(int file, double start_seconds);
+
+/* Holds signals back while a record is written; release says how many records the file has now. */
+void interrupt_hold(void);
+void interrupt_release(long records);
+
+/* The log is closed: an interruption has nothing to write any more. */
+void interrupt_forget(void);
+
+#endif

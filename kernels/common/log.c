@@ -1,0 +1,120 @@
+/* See log.h. A record goes out in one write() with the run's signals held back, so that neither a crash nor an
+ * interruption ever leaves half a record in front of the `end` that the signal handler appends. */
+#include "log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "fail.h"
+#include "interrupt.h"
+
+struct log {
+    int file;
+    off_t bytes;
+    long records;
+    double start_seconds;
+    char path[];
+};
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+struct log *log_open(const char *path, char *reason, size_t reason_bytes)
+{
+    struct log *log = malloc(sizeof *log + strlen(path) + 1);
+    if (!log) {
+        snprintf(reason, reason_bytes, "out of memory");
+        return NULL;
+    }
+    *log = (struct log){.start_seconds = now_seconds()};
+    strcpy(log->path, path);
+    log->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (log->file < 0) {
+        const char *remedy = errno == EEXIST   ? "choose another name with --log or remove it; a log is never overwritten"
+                             : errno == ENOENT ? "create the directory first"
+                                               : "choose a place that can be written with --log";
+        snprintf(reason, reason_bytes, "cannot create the log '%s': %s; %s", path, strerror(errno), remedy);
+        free(log);
+        return NULL;
+    }
+    interrupt_watch(log->file, log->start_seconds);
+    return log;
+}
+
+/* All or nothing: what a full disk left of a line is cut off again. */
+static bool append(struct log *log, const char *line, size_t length)
+{
+    size_t done = 0;
+    while (done < length) {
+        ssize_t count = write(log->file, line + done, length - done);
+        if (count < 0 && errno == EINTR)
+            continue;
+        if (count <= 0) {
+            int cause = count < 0 ? errno : ENOSPC;
+            if (ftruncate(log->file, log->bytes) != 0) {
+                /* nothing better can be done; the reader sees a broken last line */
+            }
+            errno = cause;
+            return false;
+        }
+        done += (size_t)count;
+    }
+    log->bytes += (off_t)length;
+    log->records++;
+    return true;
+}
+
+static bool write_record(struct log *log, const char *kind, json_t *fields)
+{
+    json_t *record = json_pack("{s:s, s:I}", "record", kind, "sequence", (json_int_t)log->records);
+    json_object_update(record, fields);
+    json_decref(fields);
+    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    json_decref(record);
+    if (!text) {
+        errno = EINVAL;
+        return false;
+    }
+    size_t length = strlen(text);
+    text[length] = '\n'; /* takes the place of the terminator: the line is written by its length */
+    interrupt_hold();
+    bool written = append(log, text, length + 1);
+    interrupt_release(log->records);
+    free(text);
+    return written;
+}
+
+void log_write(struct log *log, const char *kind, json_t *fields)
+{
+    if (!log)
+        return;
+    if (!fields)
+        fail("record '%s' could not be formed (out of memory?)", kind);
+    if (!write_record(log, kind, fields))
+        fail("cannot write the log '%s': %s; free some space or choose another place with --log", log->path,
+             strerror(errno));
+}
+
+bool log_close(struct log *log, const char *status, const char *reason)
+{
+    if (!log)
+        return true;
+    json_t *fields = json_pack("{s:s, s:s?, s:I, s:f}", "status", status, "reason", reason, "records",
+                               (json_int_t)(log->records + 1), "elapsed_seconds", now_seconds() - log->start_seconds);
+    bool written = write_record(log, "end", fields);
+    interrupt_forget();
+    written = close(log->file) == 0 && written;
+    if (!written)
+        fprintf(stderr, "coffeecup: error: cannot finish the log '%s': %s\n", log->path, strerror(errno));
+    free(log);
+    return written;
+}

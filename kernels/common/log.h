@@ -1,0 +1,22 @@
+/* The log: JSON Lines, one record a line, written by rank 0 and complete after every record (docs/log.md).
+ * On the other ranks the log is NULL and every function here does nothing. */
+#ifndef COFFEECUP_LOG_H
+#define COFFEECUP_LOG_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+enum { LOG_SCHEMA_VERSION = 1 };
+
+struct log;
+
+/* Creates the file; never overwrites one. Returns NULL with a sentence in `reason` if it cannot. Rank 0 only. */
+struct log *log_open(const char *path, char *reason, size_t reason_bytes);
+
+/* Appends `{"record": kind, "sequence": n, ...fields}`. Takes over the reference to `fields`. A full disk ends the run. */
+void log_write(struct log *log, const char *kind, json_t *fields);
+
+/* Writes the `end` record and closes the file; `reason` may be NULL. False if the end could not be written. */
+bool log_close(struct log *log, const char *status, const char *reason);
+
+#endif

@@ -1,0 +1,243 @@
+/* See machine.h. */
+#include "machine.h"
+
+#include <sched.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail.h"
+#include "memory.h"
+
+extern char **environ;
+
+struct host {
+    char name[MPI_MAX_PROCESSOR_NAME];
+    int64_t memory_bytes, available_bytes;
+    double load_average;
+    int cores, ranks;
+};
+
+json_t *text_json(const char *text)
+{
+    json_t *value = json_string(text);
+    if (value)
+        return value;
+    char *copy = strdup(text);
+    for (char *at = copy; *at; at++)
+        if (*at & 0x80)
+            *at = '?';
+    value = json_string(copy);
+    free(copy);
+    return value;
+}
+
+static double load_average(void)
+{
+    double load[1];
+    return getloadavg(load, 1) == 1 ? load[0] : 0.0;
+}
+
+/* Several Slurm daemons on one machine give the same processor name; the node's name in the job tells them apart. */
+static void host_name(char name[MPI_MAX_PROCESSOR_NAME])
+{
+    int length = 0;
+    const char *slurm = getenv("SLURMD_NODENAME");
+    memset(name, 0, MPI_MAX_PROCESSOR_NAME);
+    if (slurm && *slurm)
+        snprintf(name, MPI_MAX_PROCESSOR_NAME, "%s", slurm);
+    else
+        MPI_CHECK(MPI_Get_processor_name(name, &length));
+}
+
+/* Ranks that share memory and the node's name. */
+static MPI_Comm node_communicator(const char *name)
+{
+    MPI_Comm shared, node;
+    int rank, size, first = 0;
+    MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared));
+    MPI_CHECK(MPI_Comm_rank(shared, &rank));
+    MPI_CHECK(MPI_Comm_size(shared, &size));
+    char *names = malloc((size_t)size * MPI_MAX_PROCESSOR_NAME);
+    MPI_CHECK(MPI_Allgather(name, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, names, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, shared));
+    while (strcmp(names + (size_t)first * MPI_MAX_PROCESSOR_NAME, name) != 0)
+        first++;
+    MPI_CHECK(MPI_Comm_split(shared, first, rank, &node));
+    free(names);
+    MPI_CHECK(MPI_Comm_free(&shared));
+    return node;
+}
+
+static cpu_set_t allowed_cores(void)
+{
+    cpu_set_t cores;
+    CPU_ZERO(&cores);
+    sched_getaffinity(0, sizeof cores, &cores);
+    return cores;
+}
+
+/* Cores on which any process of the node may run. */
+static int cores_of_node(MPI_Comm node)
+{
+    cpu_set_t mine = allowed_cores(), all;
+    MPI_CHECK(MPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, node));
+    return CPU_COUNT(&all);
+}
+
+static json_t *host_json(const struct host *host, const int *leaders, int leader, int ranks)
+{
+    json_t *members = json_array();
+    for (int rank = 0; rank < ranks; rank++)
+        if (leaders[rank] == leader)
+            json_array_append_new(members, json_integer(rank));
+    return json_pack("{s:o, s:o, s:i, s:I, s:I, s:f}", "name", text_json(host->name), "ranks", members, "cores",
+                     host->cores, "memory_bytes", (json_int_t)host->memory_bytes, "available_bytes",
+                     (json_int_t)host->available_bytes, "load_average", host->load_average);
+}
+
+/* Rank 0 learns each rank's node leader and each leader's host; the others send and forget. */
+static json_t *gather_hosts(const struct host *host, int leader, int rank, int ranks)
+{
+    int *leaders = rank == 0 ? malloc((size_t)ranks * sizeof *leaders) : NULL;
+    MPI_CHECK(MPI_Gather(&leader, 1, MPI_INT, leaders, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    json_t *hosts = NULL;
+    if (rank == 0) {
+        hosts = json_array();
+        for (int other = 0; other < ranks; other++) {
+            struct host remote = *host;
+            if (leaders[other] != other)
+                continue;
+            if (other != 0)
+                MPI_CHECK(MPI_Recv(&remote, sizeof remote, MPI_BYTE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            json_array_append_new(hosts, host_json(&remote, leaders, other, ranks));
+        }
+    } else if (leader == rank) {
+        MPI_CHECK(MPI_Send(host, sizeof *host, MPI_BYTE, 0, 0, MPI_COMM_WORLD));
+    }
+    free(leaders);
+    return hosts;
+}
+
+static bool starts_with_any(const char *text, const char *const *prefixes)
+{
+    for (; *prefixes; prefixes++)
+        if (strncmp(text, *prefixes, strlen(*prefixes)) == 0)
+            return true;
+    return false;
+}
+
+/* The name of an MPI_T enumeration's value, "" if there is none: items are numbered apart from their values. */
+static void enum_name(MPI_T_enum choices, int value, char *name, int name_bytes)
+{
+    int items = 0, item_value, length;
+    char unused[64];
+    int unused_length = sizeof unused;
+    name[0] = '\0';
+    if (MPI_T_enum_get_info(choices, &items, unused, &unused_length) != MPI_SUCCESS)
+        return;
+    for (int i = 0; i < items; i++) {
+        length = name_bytes;
+        if (MPI_T_enum_get_item(choices, i, &item_value, name, &length) == MPI_SUCCESS && item_value == value)
+            return;
+    }
+    name[0] = '\0';
+}
+
+/* Kernel-assisted copies double or halve bandwidths inside a node. Open MPI tells through a control variable; where a
+ * library does not, `name` becomes "". */
+static void single_copy_mechanism(char *name, int name_bytes)
+{
+    static const char *const variables[] = {"btl_vader_single_copy_mechanism", "btl_sm_single_copy_mechanism", NULL};
+    int provided, count = 0;
+    name[0] = '\0';
+    if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS)
+        return;
+    MPI_T_cvar_get_num(&count);
+    for (int i = 0; i < count && !name[0]; i++) {
+        char variable[128] = "";
+        int length = sizeof variable, verbosity, binding, scope, value = 0, values;
+        MPI_Datatype type;
+        MPI_T_enum choices = MPI_T_ENUM_NULL;
+        MPI_T_cvar_handle handle;
+        if (MPI_T_cvar_get_info(i, variable, &length, &verbosity, &type, &choices, NULL, NULL, &binding, &scope) !=
+                MPI_SUCCESS ||
+            !starts_with_any(variable, variables) || choices == MPI_T_ENUM_NULL ||
+            MPI_T_cvar_handle_alloc(i, NULL, &handle, &values) != MPI_SUCCESS)
+            continue;
+        if (MPI_T_cvar_read(handle, &value) == MPI_SUCCESS)
+            enum_name(choices, value, name, name_bytes);
+        MPI_T_cvar_handle_free(&handle);
+    }
+    MPI_T_finalize();
+}
+
+static json_t *describe_mpi(int cores_min, int cores_max)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0, version, subversion;
+    char standard[16], single_copy[64];
+    MPI_CHECK(MPI_Get_library_version(library, &length));
+    MPI_CHECK(MPI_Get_version(&version, &subversion));
+    library[strcspn(library, "\n")] = '\0';
+    snprintf(standard, sizeof standard, "%d.%d", version, subversion);
+    single_copy_mechanism(single_copy, sizeof single_copy);
+    return json_pack("{s:o, s:s, s:i, s:i, s:s?}", "library", text_json(library), "standard", standard,
+                     "binding_cores_min", cores_min, "binding_cores_max", cores_max, "single_copy",
+                     single_copy[0] ? single_copy : NULL);
+}
+
+struct machine machine_describe(void)
+{
+    struct machine machine = {0};
+    struct host host = {0};
+    int rank, ranks, leader, is_leader;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+
+    host_name(host.name);
+    MPI_Comm node = node_communicator(host.name);
+    MPI_CHECK(MPI_Comm_size(node, &host.ranks));
+    host.cores = cores_of_node(node);
+    host.memory_bytes = node_memory_bytes(&machine.memory_source);
+    host.available_bytes = available_memory_bytes();
+    host.load_average = load_average();
+    leader = rank;
+    MPI_CHECK(MPI_Bcast(&leader, 1, MPI_INT, 0, node));
+    MPI_CHECK(MPI_Comm_free(&node));
+    is_leader = leader == rank;
+    MPI_CHECK(MPI_Allreduce(&is_leader, &machine.nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+
+    machine.ranks_on_node = host.ranks;
+    machine.node_memory_bytes = host.memory_bytes;
+    machine.hosts = gather_hosts(&host, leader, rank, ranks);
+
+    cpu_set_t cores = allowed_cores();
+    int binding[2] = {CPU_COUNT(&cores), -CPU_COUNT(&cores)}, extremes[2];
+    MPI_CHECK(MPI_Reduce(binding, extremes, 2, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD));
+    if (rank == 0)
+        machine.mpi = describe_mpi(-extremes[1], extremes[0]);
+    return machine;
+}
+
+json_t *steering_environment(void)
+{
+    static const char *const steering[] = {"OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "MV2_", "UCX_",
+                                           "FI_", "PSM2_", "ROMIO_", "OMP_NUM_THREADS", NULL};
+    /* set by the launcher for itself */
+    static const char *const internal[] = {"OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir",
+                                           "OMPI_MCA_shmem_RUNTIME", "OMPI_MCA_plm", "OMPI_MCA_mpi_oversubscribe",
+                                           NULL};
+    json_t *variables = json_object();
+    for (char **entry = environ; *entry; entry++) {
+        char name[128];
+        const char *equals = strchr(*entry, '=');
+        if (!equals || (size_t)(equals - *entry) >= sizeof name || !starts_with_any(*entry, steering) ||
+            starts_with_any(*entry, internal))
+            continue;
+        memcpy(name, *entry, (size_t)(equals - *entry));
+        name[equals - *entry] = '\0';
+        json_object_set_new(variables, name, text_json(equals + 1));
+    }
+    return variables;
+}

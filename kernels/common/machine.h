@@ -1,0 +1,27 @@
+/* What ran where: the nodes of the run, their memory, cores and load, the MPI library and how it was steered. */
+#ifndef COFFEECUP_MACHINE_H
+#define COFFEECUP_MACHINE_H
+
+#include <jansson.h>
+#include <mpi.h>
+#include <stdint.h>
+
+struct machine {
+    int ranks_on_node;         /* of this rank's node */
+    int nodes;                 /* of the whole run */
+    int64_t node_memory_bytes; /* of this rank's node: physical or the control group's limit */
+    const char *memory_source; /* "physical" or "cgroup" */
+    json_t *hosts;             /* rank 0: the log's `hosts`, else NULL */
+    json_t *mpi;               /* rank 0: the log's `mpi`, else NULL */
+};
+
+/* Collective over MPI_COMM_WORLD. Memory grows with the number of ranks on rank 0 only. */
+struct machine machine_describe(void);
+
+/* The environment variables that steer an MPI library, name to value. */
+json_t *steering_environment(void);
+
+/* A string for the log; what is not UTF-8 is replaced by '?'. */
+json_t *text_json(const char *text);
+
+#endif

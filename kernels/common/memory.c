@@ -1,0 +1,106 @@
+/* See memory.h. */
+#include "memory.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "fail.h"
+
+enum { PATH_LENGTH = 4096 };
+
+static int64_t read_limit(const char *path)
+{
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return INT64_MAX;
+    long long limit;
+    int found = fscanf(file, "%lld", &limit); /* "max" is no number: no limit */
+    fclose(file);
+    return found == 1 && limit > 0 ? limit : INT64_MAX;
+}
+
+/* A limit may sit on any ancestor of the group, and inside a container the group's own path may not be visible: look
+ * at every level that exists, down to the mount point. */
+static int64_t lowest_limit(const char *mount, const char *group, const char *file)
+{
+    char directory[PATH_LENGTH], path[PATH_LENGTH + 64];
+    int64_t lowest = INT64_MAX;
+    snprintf(directory, sizeof directory, "%s%s", mount, group);
+    for (;;) {
+        snprintf(path, sizeof path, "%s/%s", directory, file);
+        int64_t limit = read_limit(path);
+        if (limit < lowest)
+            lowest = limit;
+        char *slash = strrchr(directory, '/');
+        if (!slash || strlen(directory) <= strlen(mount))
+            return lowest;
+        *slash = '\0';
+    }
+}
+
+static int64_t cgroup_limit(void)
+{
+    FILE *file = fopen("/proc/self/cgroup", "r");
+    if (!file)
+        return INT64_MAX;
+    int64_t lowest = INT64_MAX;
+    char line[PATH_LENGTH];
+    while (fgets(line, sizeof line, file)) {
+        line[strcspn(line, "\n")] = '\0';
+        char *controllers = strchr(line, ':');
+        char *group = controllers ? strchr(controllers + 1, ':') : NULL;
+        if (!group)
+            continue;
+        *group++ = '\0';
+        int64_t limit = INT64_MAX;
+        if (!controllers[1])
+            limit = lowest_limit("/sys/fs/cgroup", group, "memory.max");
+        else if (strstr(controllers + 1, "memory"))
+            limit = lowest_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
+        if (limit < lowest)
+            lowest = limit;
+    }
+    fclose(file);
+    return lowest;
+}
+
+int64_t node_memory_bytes(const char **source)
+{
+    int64_t physical = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    int64_t limit = cgroup_limit();
+    *source = limit < physical ? "cgroup" : "physical";
+    return limit < physical ? limit : physical;
+}
+
+int64_t available_memory_bytes(void)
+{
+    FILE *file = fopen("/proc/meminfo", "r");
+    if (!file)
+        return 0;
+    char line[256];
+    long long kibibytes = 0;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %lld", &kibibytes) == 1)
+            break;
+    fclose(file);
+    return (int64_t)kibibytes * 1024;
+}
+
+char *buffer_allocate(size_t bytes)
+{
+    void *buffer = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (buffer == MAP_FAILED)
+        fail("cannot allocate a buffer of %zu bytes; use fewer processes on the node or a smaller --memory-per-process",
+             bytes);
+    memset(buffer, 0x5a, bytes);
+    return buffer;
+}
+
+void buffer_free(char *buffer, size_t bytes)
+{
+    if (buffer)
+        munmap(buffer, bytes);
+}

@@ -1,0 +1,19 @@
+/* How much memory a node has for its processes, and buffers that are really there before they are timed. */
+#ifndef COFFEECUP_MEMORY_H
+#define COFFEECUP_MEMORY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The smaller of the physical memory and the limit of the control group that this process is in (v1 or v2);
+ * `source` becomes "physical" or "cgroup". */
+int64_t node_memory_bytes(const char **source);
+
+/* Memory that programs could have now: free, or held only by the page cache. 0 where the system does not say. */
+int64_t available_memory_bytes(void);
+
+/* Page-aligned and written once: a first touch can cost ten times more than a use. Fails with a clear error. */
+char *buffer_allocate(size_t bytes);
+void buffer_free(char *buffer, size_t bytes);
+
+#endif

@@ -1,0 +1,266 @@
+/* See options.h. getopt_long() does the work; this file adds types, ranges and messages that name the valid values. */
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+enum { MOST_OPTIONS = 64, MESSAGE_LENGTH = 1024 };
+
+static char message[MESSAGE_LENGTH];
+
+#define COMPLAIN(...) (snprintf(message, sizeof message, __VA_ARGS__), message)
+
+static int count_rows(const struct option_row *rows)
+{
+    int count = 0;
+    while (rows[count].name)
+        count++;
+    return count;
+}
+
+int64_t parse_size(const char *text)
+{
+    static const struct {
+        const char *suffix;
+        int shift;
+    } units[] = {{"", 0}, {"B", 0}, {"KiB", 10}, {"MiB", 20}, {"GiB", 30}, {"TiB", 40}};
+    char *end;
+    if (*text < '0' || *text > '9')
+        return -1;
+    errno = 0;
+    long long number = strtoll(text, &end, 10);
+    if (errno)
+        return -1;
+    for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+        if (strcmp(end, units[i].suffix) == 0)
+            return number > (INT64_MAX >> units[i].shift) ? -1 : (int64_t)number << units[i].shift;
+    return -1;
+}
+
+static void format_size(char *text, size_t bytes, int64_t size)
+{
+    static const char *const suffixes[] = {"", "KiB", "MiB", "GiB", "TiB"};
+    int unit = 0;
+    while (unit < 4 && size > 0 && size % 1024 == 0) {
+        size /= 1024;
+        unit++;
+    }
+    snprintf(text, bytes, "%" PRId64 "%s", size, suffixes[unit]);
+}
+
+static void list_names(char *text, size_t bytes, const char *const *names, uint64_t chosen)
+{
+    text[0] = '\0';
+    for (int i = 0; names[i]; i++) {
+        if (!(chosen >> i & 1))
+            continue;
+        size_t length = strlen(text);
+        snprintf(text + length, bytes - length, "%s%s", length ? "," : "", names[i]);
+    }
+}
+
+static const char *set_list(const struct option_row *row, const char *argument)
+{
+    uint64_t chosen = 0;
+    char *copy = strdup(argument), *rest = copy;
+    for (char *name; (name = strsep(&rest, ","));) {
+        int i = 0;
+        while (row->names[i] && strcmp(row->names[i], name) != 0)
+            i++;
+        if (!row->names[i]) {
+            char valid[512];
+            list_names(valid, sizeof valid, row->names, UINT64_MAX);
+            COMPLAIN("--%s: unknown name '%.80s'; valid are %s", row->name, name, valid);
+            free(copy);
+            return message;
+        }
+        chosen |= UINT64_C(1) << i;
+    }
+    free(copy);
+    *(uint64_t *)row->value = chosen;
+    return NULL;
+}
+
+static const char *set_value(const struct option_row *row, const char *argument)
+{
+    char *end;
+    errno = 0;
+    switch (row->kind) {
+    case OPTION_FLAG:
+        *(bool *)row->value = true;
+        return NULL;
+    case OPTION_TEXT:
+        if (!*argument)
+            return COMPLAIN("--%s: empty; it takes a %s", row->name, row->placeholder);
+        *(const char **)row->value = argument;
+        return NULL;
+    case OPTION_LIST:
+        return set_list(row, argument);
+    case OPTION_COUNT: {
+        long long number = strtoll(argument, &end, 10);
+        if (errno || end == argument || *end || number < row->lowest || number > row->highest)
+            return COMPLAIN("--%s: '%.80s' is not a whole number from %" PRId64 " to %" PRId64, row->name, argument,
+                            row->lowest, row->highest);
+        *(int64_t *)row->value = number;
+        return NULL;
+    }
+    case OPTION_SIZE: {
+        int64_t size = parse_size(argument);
+        if (size < row->lowest || size > row->highest) {
+            char lowest[32], highest[32];
+            format_size(lowest, sizeof lowest, row->lowest);
+            format_size(highest, sizeof highest, row->highest);
+            return COMPLAIN("--%s: '%.80s' is not a size from %s to %s (write 1048576, 1024KiB, 1MiB, 1GiB)", row->name,
+                            argument, lowest, highest);
+        }
+        *(int64_t *)row->value = size;
+        return NULL;
+    }
+    case OPTION_SECONDS: {
+        double seconds = strtod(argument, &end);
+        if (errno || end == argument || *end || !isfinite(seconds) || seconds < (double)row->lowest ||
+            seconds > (double)row->highest)
+            return COMPLAIN("--%s: '%.80s' is not a number of seconds from %" PRId64 " to %" PRId64, row->name,
+                            argument, row->lowest, row->highest);
+        *(double *)row->value = seconds;
+        return NULL;
+    }
+    }
+    return NULL;
+}
+
+static void print_default(const struct option_row *row)
+{
+    char text[512] = "";
+    switch (row->kind) {
+    case OPTION_FLAG:
+        return;
+    case OPTION_TEXT:
+        if (!*(const char **)row->value)
+            return;
+        snprintf(text, sizeof text, "%s", *(const char **)row->value);
+        break;
+    case OPTION_COUNT:
+        snprintf(text, sizeof text, "%" PRId64, *(int64_t *)row->value);
+        break;
+    case OPTION_SIZE:
+        if (*(int64_t *)row->value == 0)
+            return;
+        format_size(text, sizeof text, *(int64_t *)row->value);
+        break;
+    case OPTION_SECONDS:
+        snprintf(text, sizeof text, "%g", *(double *)row->value);
+        break;
+    case OPTION_LIST:
+        list_names(text, sizeof text, row->names, *(uint64_t *)row->value);
+        break;
+    }
+    printf("        default: %s\n", text);
+}
+
+static void print_help(const struct program *program)
+{
+    printf("%s\n\n%s\n\nOptions:\n", program->summary, program->usage);
+    for (const struct option_row *row = program->rows; row->name; row++) {
+        printf("  --%s%s%s\n        %s\n", row->name, row->placeholder ? " " : "",
+               row->placeholder ? row->placeholder : "", row->help);
+        if (row->kind == OPTION_LIST) {
+            char valid[512];
+            list_names(valid, sizeof valid, row->names, UINT64_MAX);
+            printf("        valid: %s\n", valid);
+        }
+        print_default(row);
+    }
+    printf("  --help\n        print this text\n  --version\n        print the version\n");
+    printf("\nExit status: 0 the log is complete, 1 the run failed, 2 the request was refused.\n");
+}
+
+static const char *name_valid_options(const struct program *program, const char *wrong)
+{
+    size_t length = (size_t)snprintf(message, sizeof message, "unknown option '%.80s'; valid are", wrong);
+    for (const struct option_row *row = program->rows; row->name && length < sizeof message; row++)
+        length += (size_t)snprintf(message + length, sizeof message - length, " --%s", row->name);
+    return message;
+}
+
+const char *options_parse(const struct program *program, int argc, char **argv)
+{
+    int count = count_rows(program->rows);
+    struct option table[MOST_OPTIONS + 3] = {{0}};
+    for (int i = 0; i < count && i < MOST_OPTIONS; i++)
+        table[i] = (struct option){program->rows[i].name,
+                                   program->rows[i].kind == OPTION_FLAG ? no_argument : required_argument, NULL, i};
+    table[count] = (struct option){"help", no_argument, NULL, count};
+    table[count + 1] = (struct option){"version", no_argument, NULL, count + 1};
+
+    opterr = 0;
+    optind = 1;
+    for (int index; (index = getopt_long(argc, argv, ":", table, NULL)) != -1;) {
+        const char *word = argv[optind - 1];
+        if (index == ':')
+            return COMPLAIN("option '%.80s' needs a value", word);
+        if (index == '?')
+            return name_valid_options(program, word);
+        if (index == count) {
+            print_help(program);
+            exit(0);
+        }
+        if (index == count + 1) {
+            printf("%s %s\n", program->name, run_version());
+            exit(0);
+        }
+        const char *complaint = set_value(&program->rows[index], optarg);
+        if (complaint)
+            return complaint;
+    }
+    if (optind < argc)
+        return COMPLAIN("'%.80s' is not an option; options start with --, see --help", argv[optind]);
+    return NULL;
+}
+
+static json_t *list_json(const struct option_row *row)
+{
+    json_t *list = json_array();
+    for (int i = 0; row->names[i]; i++)
+        if (*(uint64_t *)row->value >> i & 1)
+            json_array_append_new(list, json_string(row->names[i]));
+    return list;
+}
+
+static json_t *value_json(const struct option_row *row)
+{
+    switch (row->kind) {
+    case OPTION_FLAG:
+        return json_boolean(*(bool *)row->value);
+    case OPTION_COUNT:
+        return json_integer(*(int64_t *)row->value);
+    case OPTION_SIZE:
+        return *(int64_t *)row->value ? json_integer(*(int64_t *)row->value) : json_null();
+    case OPTION_SECONDS:
+        return json_real(*(double *)row->value);
+    case OPTION_TEXT: {
+        const char *text = *(const char **)row->value;
+        json_t *value = text ? json_string(text) : json_null();
+        return value ? value : json_string("(not UTF-8)");
+    }
+    case OPTION_LIST:
+        return list_json(row);
+    }
+    return json_null();
+}
+
+json_t *options_json(const struct option_row *rows)
+{
+    json_t *options = json_object();
+    for (const struct option_row *row = rows; row->name; row++)
+        json_object_set_new(options, row->name, value_json(row));
+    return options;
+}

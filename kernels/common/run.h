@@ -1,0 +1,39 @@
+/* A run from MPI_Init to MPI_Finalize, the same for every kernel: begin, (check the request), open the log, measure,
+ * end. */
+#ifndef COFFEECUP_RUN_H
+#define COFFEECUP_RUN_H
+
+#include <stdint.h>
+
+#include "log.h"
+#include "machine.h"
+#include "options.h"
+
+struct run {
+    const struct program *program;
+    int rank, ranks;
+    struct machine machine;
+    int64_t memory_per_process_bytes; /* the smallest of all nodes: node memory / processes on the node */
+    const char *memory_source;        /* "physical", "cgroup" or "option" */
+    struct log *log;                  /* NULL on all ranks but 0 */
+    double start_seconds;             /* MPI_Wtime */
+};
+
+const char *run_version(void);
+
+/* Starts MPI and looks at the machine; refuses with `complaint` (see options_parse) if there is one. `memory_option`
+ * is the memory per process that the user asked for, 0 for what the machine has. */
+struct run run_begin(const struct program *program, int *argc, char ***argv, const char *complaint,
+                     int64_t memory_option);
+
+/* Creates the log and writes the records `run`, `plan` (takes over `plan`; NULL on all ranks but 0) and `overhead`.
+ * `filesystem` describes the directory under test, NULL where there is none. */
+void run_open_log(struct run *run, const char *path, char **command, json_t *filesystem, json_t *plan);
+
+/* Seconds since run_begin() on this rank. */
+double run_elapsed_seconds(const struct run *run);
+
+/* Closes the log as complete and finalizes MPI; returns the exit status. */
+int run_end(struct run *run);
+
+#endif
