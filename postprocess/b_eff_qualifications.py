@@ -9,6 +9,7 @@ import pandas as pd
 from postprocess.b_eff_rules import L_MAX_LIMIT, METHODS_AVERAGED, MIB, l_max_rule
 from postprocess.logs import Log
 from postprocess.scores import Qualification
+from postprocess.words import digits, size
 
 REPETITIONS = 3
 FIRST_LOOP_LENGTH = 300
@@ -58,14 +59,6 @@ def budget_of_averaged(log: Log) -> list[dict]:
     return [record for record in log.records.get("budget", []) if record["pattern"] in averaged]
 
 
-def size(count: int) -> str:
-    """A size in the unit that suits it; exact below a KiB."""
-    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
-        if count >= factor:
-            return f"{count / factor:.4g} {unit}"
-    return f"{count} byte"
-
-
 def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
     """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
     return [Qualification(key, f"{text}.") for key, text in [*of_hosts(log), *of_time(log), *of_loops(log, table), *of_data(log)]]
@@ -102,11 +95,11 @@ def of_time(log: Log) -> Iterator[tuple[str, str]]:
         kinds = Counter(record["reduced_to"] for record in budget)
         reductions = "; ".join(f"at {kinds[kind]} {text}" for kind, text in REDUCTIONS.items() if kinds[kind])
         combinations = len(log.plan["patterns"]) * len(log.plan["message_bytes"])
-        yield "budget", (f"To keep the time budget of {stated:.4g} s, {len(budget)} of {combinations} combinations of pattern and "
+        yield "budget", (f"To keep the time budget of {digits(stated)} s, {len(budget)} of {combinations} combinations of pattern and "
                          f"message length were reduced, {len(budget_of_averaged(log))} of them in patterns that enter b_eff: "
                          f"{reductions}")
     if elapsed > stated:
-        yield "over_budget", f"The run took {elapsed:.4g} s, longer than its time budget of {stated:.4g} s"
+        yield "over_budget", f"The run took {digits(elapsed)} s, longer than its time budget of {digits(stated)} s"
 
 
 def of_loops(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,10 @@
 Exit codes: 0 all logs scored, 1 a log without a score (a line on stderr says why; the others are still shown), 2 wrong usage.
 """
 
+import shlex
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -52,6 +55,65 @@ def score(
     show = listing.json_text if as_json else listing.csv_text if as_csv else listing.terminal_text
     typer.echo(show(results), nl=False)
     leave(results)
+
+
+@app.command()
+def plot(
+    logs: Logs,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="Folder for the figures; it is made if need be.")],
+) -> None:
+    """Draw the figures of logs as PNG and SVG, each with its numbers as CSV."""
+    from postprocess import report
+
+    with writing(output):
+        output.mkdir(parents=True, exist_ok=True)
+    items = report.items(found(logs), with_sections=False)
+    stems = distinct([item.path.stem for item in items])
+    with writing(output):
+        for item, stem in zip(items, stems):
+            for figure in item.figures:
+                typer.echo("\n".join(printable(str(path)) for path in figure.save(output, stem)))
+        for name, figure in report.comparisons([item.result for item in items if isinstance(item.result, Score)]):
+            typer.echo("\n".join(printable(str(path)) for path in figure.save(output, name)))
+    leave([item.result for item in items])
+
+
+@app.command("report")
+def write_report(
+    logs: Logs,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")] = Path("report.html"),
+    session: Annotated[Path | None, typer.Option(metavar="JSON", help="A ReFrame session report (--report-file): its references and "
+                                                                      "verdicts are shown.")] = None,
+) -> None:
+    """Write one HTML page on all logs: it opens offline, prints, and holds everything that it shows."""
+    from postprocess import report
+    from postprocess.session import read_session
+
+    try:
+        cases = read_session(session) if session else None
+    except LogError as error:
+        raise typer.BadParameter(str(error)) from None
+    items = report.items(found(logs))
+    page = report.html(items, cases, shlex.join(["coffeecup", *(printable(argument) for argument in sys.argv[1:])]))
+    with writing(output):
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(page, encoding="utf-8")
+    typer.echo(f"wrote {printable(str(output))}", err=True)
+    leave([item.result for item in items])
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """An error of the file system while writing is the user's to mend."""
+    try:
+        yield
+    except OSError as error:
+        raise typer.BadParameter(f"cannot write {printable(str(path))}: {error.strerror}") from None
+
+
+def distinct(stems: list[str]) -> list[str]:
+    """Names for files: where two logs have the same name, numbered."""
+    return [stem if stems.count(stem) == 1 else f"{stem}-{stems[:place].count(stem) + 1}" for place, stem in enumerate(stems)]
 
 
 def found(paths: list[Path]) -> list[Path]:

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from postprocess.logs import LogError, printable
 from postprocess.scores import Score
+from postprocess.words import counted, digits
 
 LOGS_IN_FULL = 4
 
@@ -70,7 +71,7 @@ def in_full(score: Score) -> Group:
         table.add_row(metric_name, digits(metric.value), metric.unit)
     return Group(
         Text(f"{name} = {digits(headline.value)} {headline.unit}", style="bold"),
-        Text(f"{'official' if score.official else 'not official'}; {run['ranks']} processes on {hosts(score)}, "
+        Text(f"{'official' if score.official else 'not official'}; {counted(run['ranks'], 'process')} on {counted(len(run['hosts']), 'host')}, "
              f"{run['start_time']}, {printable(str(score.log.path))}"),
         table,
         *(Text(f"- {printable(q.text)}") for q in score.qualifications),
@@ -96,13 +97,3 @@ def overview(scores: list[Score]) -> list[Table]:
                           digits(value / ranks), "yes" if score.official else "no", ", ".join(q.key for q in score.qualifications))
         tables.append(table)
     return tables
-
-
-def hosts(score: Score) -> str:
-    count = len(score.log.run["hosts"])
-    return f"{count} host{'s' * (count > 1)}"
-
-
-def digits(value: float) -> str:
-    """Four significant digits, more where the number is an integer part that has more."""
-    return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.4g}"

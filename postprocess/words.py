@@ -1,0 +1,29 @@
+"""How numbers are written for people, everywhere alike."""
+
+NARROW_SPACE = "\u202f"
+
+
+def digits(value: float, thousands: str = "") -> str:
+    """Four significant digits; more where the integer part has more."""
+    return f"{value:,.0f}".replace(",", thousands) if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def size(count: int) -> str:
+    """A size in byte with the unit of its power of two, in three digits (four from 1000 on)."""
+    for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+        if count >= factor:
+            return f"{digits(round(count / factor, 2 if count < 10 * factor else 1))} {unit}"
+    return f"{count} byte"
+
+
+def seconds(value: float) -> str:
+    """A time in the unit that people would use."""
+    if value < 120:
+        return f"{digits(value)} s"
+    minutes, rest = divmod(round(value), 60)
+    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
+
+
+def counted(count: int, noun: str) -> str:
+    """1 host, 2 hosts, 2 processes."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}{'es' if noun.endswith('s') else 's'}"

@@ -1,0 +1,345 @@
+"""The report: what it must tell, that it holds everything it shows, and that no log can put anything else into it."""
+
+import copy
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import logs_made
+import pytest
+
+from postprocess import report
+from postprocess.logs import LogError
+from postprocess.published import published, published_systems
+from postprocess.scores import score_log
+from postprocess.session import case_of, differing, read_session
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: the page is not looked at in a browser")
+HOSTILE = "<script>alert(1)</script><img src=http://evil.example/x.png onerror=alert(2)></svg>{{ 7*7 }}&\"'$x^{"
+
+
+def averaged_and_ping_pong(name):
+    return name.startswith(("ring", "random", "ping"))
+
+
+def hostile_log():
+    records = copy.deepcopy(logs_made.b_eff_log(methods=("sendrecv",), repetitions=1, only=averaged_and_ping_pong))
+    run = records[0]
+    run["hosts"][0] |= {"name": HOSTILE, "load_average": 4.0}
+    run |= {"command": ["b_eff", HOSTILE], "options": {HOSTILE: HOSTILE}, "environment": {HOSTILE: HOSTILE}, "kernel_version": HOSTILE}
+    run["mpi"] |= {"library": HOSTILE, "single_copy": HOSTILE}
+    run["build"] = dict.fromkeys(run["build"], HOSTILE)
+    return records
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    """An official full log, a hostile one, one of a few patterns only, and one that was cut off."""
+    folder = tmp_path_factory.mktemp("logs")
+    full = logs_made.b_eff_log()
+    return {
+        "full": logs_made.write(folder / "full.jsonl", full),
+        "hostile": logs_made.write(folder / "hostile.jsonl", hostile_log()),
+        "few": logs_made.write(folder / "few.jsonl", logs_made.b_eff_log(methods=("sendrecv",), only=lambda n: n in ("ping-pong", "ring-1"))),
+        "cut": logs_made.write(folder / "cut.jsonl", logs_made.text(full)[:300_000]),
+    }
+
+
+@pytest.fixture(scope="module")
+def pages(logs):
+    """The page of each log alone, and of all."""
+    alone = {name: report.html(report.items([path])) for name, path in logs.items()}
+    return alone | {"all": report.html(report.items(logs.values()))}
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, the text outside of style and figures, and ids."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.text, self.skipped = [], "", 0
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        self.skipped += tag in ("style", "svg")
+
+    def handle_endtag(self, tag):
+        self.skipped -= tag in ("style", "svg")
+        self.text += " " * (tag in ("td", "th", "dt"))
+
+    def handle_data(self, data):
+        self.text += "" if self.skipped else data
+
+    def named(self, name):
+        return [attributes for tag, attributes in self.tags if tag == name]
+
+    @property
+    def words(self):
+        return " ".join(self.text.split()).replace("\u202f", " ")
+
+
+# --- what it tells ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_number_its_parts_and_the_published_systems_stand_on_the_page(logs, pages):
+    words = Page(pages["full"]).words
+    metrics = score_log(logs["full"]).metrics
+    assert f"{metrics['b_eff'].value:,.0f} MByte/s".replace(",", " ") in words
+    assert f"b_eff per process {metrics['b_eff_per_process'].value:.1f} MByte/s" in words
+    assert "Cray T3E/900-512 512 19 919 39 1 330 50 018 98 193" in words
+    assert "Hitachi SR 2201 16 528 33 2 – 1 451 91 96" in words
+    assert words.count("This run 16") == 1
+    assert "Official run" in words and "Nothing: the run kept all rules" in words
+
+
+def test_how_it_was_obtained_and_how_to_repeat_it_stand_on_the_page(logs, pages):
+    words = Page(pages["full"]).words
+    assert os.popen(f"sha256sum {logs['full']}").read().split()[0] in words
+    for told in ("Open MPI v4.1.4", "gcc 12.2.0", "0123abc", "seed = 20260101", "memory = not set", "node00 0–7", "node01 8–15",
+                 "mpiexec -n 16 b_eff --log b_eff.jsonl", "OMPI_MCA_btl=self,vader,tcp", "100.0% of"):
+        assert told in words
+
+
+def test_every_qualification_stands_on_the_page(logs, pages):
+    words, score = Page(pages["hostile"]).words, score_log(logs["hostile"])
+    assert {"repetitions", "methods", "load_of_others"} <= {q.key for q in score.qualifications}
+    assert all(" ".join(q.text.split()) in words for q in score.qualifications)
+    assert "Not an official run" in words and "✓ Official run" not in words
+
+
+def test_logs_without_a_score_are_shown_as_such(pages):
+    few, cut, everything = Page(pages["few"]), Page(pages["cut"]), Page(pages["all"])
+    assert "No score no b_eff: the run planned 1 of the 6 ring patterns" in few.words
+    assert "These measurements enter no score" in few.words and len(few.named("svg")) >= 2
+    assert "the log was cut off" in cut.words and not cut.named("svg")
+    assert everything.words.count("No score") == 4  # in the overview and in the logs' own sections
+    assert "MByte/s for each process" not in few.words + cut.words
+
+
+def test_several_logs_share_one_page_with_a_figure_over_the_sizes(tmp_path):
+    paths = [logs_made.write(tmp_path / f"{n}.jsonl", logs_made.b_eff_log(ranks=n, only=averaged_and_ping_pong, methods=("sendrecv",)))
+             for n in (2, 7, 16)]
+    items = report.items(paths)
+    [(_, figure)] = report.comparisons([item.result for item in items])
+    scores = [score_log(path) for path in paths]
+    assert list(figure.data["processes"]) == [2, 7, 16]
+    assert list(figure.data["b_eff"]) == [score.metrics["b_eff"].value for score in scores]
+    page = Page(report.html(items))
+    assert "b_eff over the number of processes" in page.words
+    assert {attributes["href"] for attributes in page.named("a")} >= {"#log-1", "#log-2", "#log-3"}
+
+
+def test_figures_show_the_logs_numbers(logs):
+    [item] = report.items([logs["full"]])
+    figures = {figure.name: figure.data for figure in item.figures}
+    assert list(figures) == ["lengths", "placement", "methods", "reported"]
+    metrics = score_log(logs["full"]).metrics
+    mean = figures["lengths"].query("message_bytes == 8388608").set_index("group")["geometric_mean"]
+    assert (mean["ring"] * mean["random"]) ** 0.5 == pytest.approx(metrics["b_eff_at_l_max"].value, rel=1e-12)
+    assert len(figures["placement"]) == 36
+    assert set(figures["methods"]["method"]) == {"sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent"}
+    ping_pong = figures["reported"].query("group == 'ping_pong' and message_bytes == 8388608")["mbyte_per_second"].item()
+    assert ping_pong == pytest.approx(metrics["ping_pong_bandwidth"].value, rel=1e-12)
+
+
+# --- that it is self-contained, accessible, and cannot be subverted ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["full", "hostile", "few", "cut", "all"])
+def test_the_page_loads_nothing_and_runs_nothing(pages, name):
+    page = Page(pages[name])
+    tags = {tag for tag, _ in page.tags}
+    assert not tags & {"script", "img", "iframe", "object", "embed", "video", "audio", "base", "form", "image"}
+    for tag, attributes in page.tags:
+        assert not any(attribute.startswith("on") for attribute in attributes), tag
+        for attribute in ("src", "href", "xlink:href", "data", "action", "srcset"):
+            assert re.match(r"#|data:,$", attributes.get(attribute) or "#"), (tag, attributes)
+    assert all(re.match(r"\(#", use) for use in re.findall(r"url(\(.)", pages[name])) and "@import" not in pages[name]
+    [policy] = [a["content"] for a in page.named("meta") if a.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'")
+
+
+def test_text_of_a_log_is_text_on_the_page(pages):
+    page = pages["hostile"]
+    assert "<script" not in page and "<img" not in page
+    assert Page(page).text.count(HOSTILE) >= 8
+
+
+@pytest.mark.parametrize("name", ["full", "all"])
+def test_the_page_is_accessible(pages, name):
+    page = Page(pages[name])
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert page.named("html")[0]["lang"] == "en" and len(page.named("h1")) == 1 and len(page.named("main")) == 1
+    pictures = page.named("svg")
+    assert pictures and all(picture["role"] == "img" and picture["aria-labelledby"] in ids for picture in pictures)
+    assert all(attributes["aria-labelledby"] in ids for _, attributes in page.tags if "aria-labelledby" in attributes)
+    assert all(cell["scope"] in ("row", "col") for cell in page.named("th"))
+    assert all(link["href"][1:] in ids for link in page.named("a"))
+    assert all(box.get("tabindex") == "0" for box in page.named("div") if box.get("class") == "scroll")
+
+
+def contrast(one, other):
+    """Contrast ratio of two colours by WCAG 2."""
+    def luminance(colour):
+        parts = [int(colour[place:place + 2], 16) / 255 for place in (1, 3, 5)]
+        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_text_has_enough_contrast(pages):
+    colours = dict(re.findall(r"--(\w+): (#\w{6})", pages["full"]))
+    for ink in ("ink", "muted", "accent", "good", "bad"):
+        assert contrast(colours[ink], "#ffffff") >= 4.5 and contrast(colours[ink], colours["soft"]) >= 4.5, ink
+
+
+# --- in a browser -----------------------------------------------------------------------------------------------------------------
+
+
+def browse(path, folder, *options):
+    """Output and log of a headless browser that opened the page offline."""
+    done = subprocess.run(
+        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
+         "--disable-sync", "--no-first-run", f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr",
+         f"--log-net-log={folder / 'net.json'}", "--host-resolver-rules=MAP * ~NOTFOUND", *options, path.as_uri()],
+        capture_output=True, text=True, timeout=120)
+    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line], (folder / "net.json").read_text()
+
+
+@needs_browser
+@pytest.mark.parametrize("name", ["full", "all"])
+def test_a_browser_shows_all_figures_without_complaint_or_request(pages, tmp_path, name):
+    page = tmp_path / "page.html"
+    page.write_text(pages[name])
+    dom, console, net = browse(page, tmp_path, "--dump-dom")
+    assert dom.count("<svg") == pages[name].count("<svg") >= 4
+    assert console == []
+    assert "evil.example" not in net
+
+
+@needs_browser
+def test_the_browser_test_would_notice_scripts_and_requests(tmp_path):
+    page = tmp_path / "page.html"
+    page.write_text("<script>console.error('noticed')</script><img src=http://evil.example/x.png>")
+    _, console, net = browse(page, tmp_path, "--dump-dom")
+    assert "noticed" in console[0] and "evil.example" in net
+
+
+@needs_browser
+def test_the_page_prints(pages, tmp_path):
+    page, pdf = tmp_path / "page.html", tmp_path / "page.pdf"
+    page.write_text(pages["full"])
+    browse(page, tmp_path, f"--print-to-pdf={pdf}")
+    assert pdf.read_bytes().startswith(b"%PDF") and pdf.stat().st_size > 30_000
+
+
+# --- a ReFrame session ------------------------------------------------------------------------------------------------------------
+
+CHECK = '''
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import sanity_function, variable, xfail
+
+VALUES, UNITS = {values!r}, {units!r}
+
+
+@rfm.simple_test
+class b_eff(rfm.RunOnlyRegressionTest):
+    valid_systems = valid_prog_environs = ["*"]
+    executable = "true"
+    log_sha256 = variable(str, value={sha256!r}, loggable=True)
+    reference = {{"*": {{"b_eff": ({b_eff!r}, -0.05, None, "MByte/s"), "ping_pong_latency": (1e-3, None, 0.1, "us"),
+                       "ring_latency": xfail("known", (1e-3, None, 0.1, "us")), "l_max": (8, None, None, "MiB")}}}}
+    perf_variables = {{name: sn.make_performance_function(sn.defer(value), UNITS[name]) for name, value in VALUES.items()}}
+
+    @sanity_function
+    def ran(self):
+        return True
+'''
+
+
+@pytest.fixture(scope="module")
+def session(logs, tmp_path_factory):
+    """A session report that ReFrame itself wrote of a check with the full log's metrics."""
+    folder = tmp_path_factory.mktemp("session")
+    score = score_log(logs["full"])
+    values = {name: metric.value for name, metric in score.metrics.items()}
+    (folder / "check.py").write_text(CHECK.format(
+        values=values, units={name: metric.unit for name, metric in score.metrics.items()}, sha256=score.log.sha256,
+        b_eff=values["b_eff"]))
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("RFM_")}
+    subprocess.run([Path(sys.executable).with_name("reframe"), "-c", "check.py", "-r", "--report-file=session.json"],
+                   cwd=folder, env=clean, capture_output=True, timeout=120)
+    return folder / "session.json"
+
+
+def test_a_sessions_verdicts_are_read_with_their_references(session):
+    [case] = read_session(session)
+    verdicts = {name: (verdict.outcome, verdict.reference, verdict.lower, verdict.upper) for name, verdict in case.verdicts.items()}
+    value = verdicts["b_eff"][1]
+    assert verdicts["b_eff"] == ("pass", value, pytest.approx(0.95 * value), None)
+    assert verdicts["ping_pong_latency"] == ("fail", 1e-3, None, pytest.approx(1.1e-3))
+    assert verdicts["ring_latency"][0] == "expected failure"
+    assert verdicts["l_max"] == ("no bounds", 8, None, None)
+    assert all(verdicts[name] == ("no reference", None, None, None) for name in verdicts.keys() - {
+        "b_eff", "ping_pong_latency", "ring_latency", "l_max"})
+    assert (case.result, case.compared, len(case.verdicts)) == ("fail", 3, 10)
+
+
+def test_a_metric_without_reference_says_so_and_never_passes(logs, session):
+    words = Page(report.html(report.items([logs["full"]]), read_session(session))).words
+    assert words.count("no reference") == 6 and words.count("✓ pass") == 1 and words.count("✗ fail") == 1
+    assert "ended with 'fail'" in words and "3 of 10 metrics were compared with a reference" in words
+    assert re.search(r"b_eff 12 \d\d\d MByte/s 12 \d\d\d at least 12 \d\d\d ✓ pass", words)
+
+
+def test_a_session_that_compared_nothing_says_so(logs, session, tmp_path):
+    data = json.loads(session.read_text())
+    [testcase] = data["runs"][0]["testcases"]
+    testcase["result"] = "pass"
+    testcase["perfvalues"] = {key: [value[0], 0, None, None, value[4], "pass"] for key, value in testcase["perfvalues"].items()}
+    (tmp_path / "s.json").write_text(json.dumps(data))
+    words = Page(report.html(report.items([logs["full"]]), read_session(tmp_path / "s.json"))).words
+    assert "no metric was compared with a reference" in words and words.count("no reference") == 10 and "✓ pass" not in words
+
+
+def test_a_session_of_another_log_gives_no_verdict(logs, session):
+    cases = read_session(session)
+    words = Page(report.html(report.items([logs["hostile"]]), cases)).words
+    assert "The session holds no test case that made this log" in words
+    assert "Test cases of the session without a log on this page b_eff on generic:default+builtin: fail" in words
+    assert "✓ pass" not in words
+
+
+def test_a_session_with_other_values_is_not_to_be_relied_on(logs, session, tmp_path):
+    (tmp_path / "s.json").write_text(re.sub(r'("generic:default:b_eff": \[\s*)', r"\g<1>2", session.read_text()))
+    cases, score = read_session(tmp_path / "s.json"), score_log(logs["full"])
+    assert differing(score, case_of(score, cases)) == ["b_eff"]
+    assert "do not rely on its verdict" in Page(report.html(report.items([logs["full"]]), cases)).words
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"runs": 1}', '{"runs": [{"testcases": [{}]}]}', "\0"])
+def test_what_is_no_session_report_is_refused(tmp_path, text):
+    (tmp_path / "s.json").write_text(text)
+    with pytest.raises(LogError, match="session report"):
+        read_session(tmp_path / "s.json")
+
+
+# --- published values -------------------------------------------------------------------------------------------------------------
+
+
+def test_published_tables_hold_every_value_once():
+    for benchmark, rows in (("b_eff", 106), ("b_eff_io", 6), ("ftio", 12)):
+        tidy = published(benchmark)
+        assert len(tidy) == rows and not tidy.duplicated(["system", "processes", "metric", "note"]).any()
+    assert len(published_systems("b_eff")) == 16
