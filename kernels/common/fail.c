@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "log.h"
+#include "scratch.h"
 
 enum { MESSAGE_LENGTH = 1024 };
 
@@ -50,6 +51,7 @@ static _Noreturn void stop_together(int status, const char *format, va_list argu
     vsnprintf(message, sizeof message, format, arguments);
     if (world_rank() == 0)
         fprintf(stderr, "%s: error: %s\n", program_name, message);
+    scratch_discard();
     close_log(message);
     if (mpi_is_up())
         MPI_Finalize();
@@ -78,6 +80,7 @@ void fail(const char *format, ...)
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
     fprintf(stderr, "%s: error: rank %d: %s\n", program_name, world_rank(), message);
+    scratch_discard();
     close_log(message);
     if (mpi_is_up())
         MPI_Abort(MPI_COMM_WORLD, EXIT_FAILED);

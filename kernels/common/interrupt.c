@@ -16,6 +16,7 @@ static struct {
     int file;
     long records;
     double start_seconds;
+    void (*clean)(void);
 } watched = {.file = -1};
 
 static sigset_t signal_set(void)
@@ -48,7 +49,7 @@ static char *put_number(char *at, long number)
     return at;
 }
 
-static void close_as_interrupted(int number)
+static void write_end(int number)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -65,7 +66,23 @@ static void close_as_interrupted(int number)
     at = put_text(at, ".0}\n");
     ssize_t written = write(watched.file, line, (size_t)(at - line));
     (void)written; /* no way left to say so */
+}
+
+static void end_as_interrupted(int number)
+{
+    if (watched.file >= 0)
+        write_end(number);
+    if (watched.clean)
+        watched.clean();
     _exit(128 + number);
+}
+
+static void install(void)
+{
+    struct sigaction action = {.sa_handler = end_as_interrupted};
+    action.sa_mask = signal_set();
+    for (int i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &action, NULL);
 }
 
 void interrupt_watch(int file, double start_seconds)
@@ -73,10 +90,15 @@ void interrupt_watch(int file, double start_seconds)
     watched.file = file;
     watched.records = 0;
     watched.start_seconds = start_seconds;
-    struct sigaction action = {.sa_handler = close_as_interrupted};
-    action.sa_mask = signal_set();
-    for (int i = 0; i < SIGNALS; i++)
-        sigaction(signals[i], &action, NULL);
+    install();
+}
+
+void interrupt_clean_with(void (*clean)(void))
+{
+    interrupt_hold();
+    watched.clean = clean;
+    install();
+    interrupt_release(watched.records);
 }
 
 void interrupt_hold(void)

@@ -11,6 +11,9 @@ void interrupt_watch(int file, double start_seconds);
 void interrupt_hold(void);
 void interrupt_release(long records);
 
+/* All ranks: an interruption also calls `clean`, which must be safe in a handler. */
+void interrupt_clean_with(void (*clean)(void));
+
 /* The log is closed: an interruption has nothing to write any more. */
 void interrupt_forget(void);
 

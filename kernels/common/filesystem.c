@@ -1,0 +1,94 @@
+/* See filesystem.h. */
+#include "filesystem.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <mntent.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+
+#include "fail.h"
+#include "machine.h"
+
+static bool is_below(const char *path, const char *mount)
+{
+    const size_t length = strlen(mount);
+    return strcmp(mount, "/") == 0 || (strncmp(path, mount, length) == 0 && (path[length] == '/' || !path[length]));
+}
+
+/* Of the mount with the longest path; of several at one place the last, which hides the others. */
+static void find_type(const char *path, char *type, size_t type_bytes)
+{
+    FILE *mounts = setmntent("/proc/self/mounts", "r");
+    size_t longest = 0;
+    snprintf(type, type_bytes, "unknown");
+    if (!mounts)
+        return;
+    for (struct mntent *mount; (mount = getmntent(mounts));) {
+        if (strlen(mount->mnt_dir) >= longest && is_below(path, mount->mnt_dir)) {
+            longest = strlen(mount->mnt_dir);
+            snprintf(type, type_bytes, "%s", mount->mnt_type);
+        }
+    }
+    endmntent(mounts);
+}
+
+/* Returns 0 or the error's number. `identity` tells file systems apart. */
+static int look(const char *directory, struct filesystem *found, int64_t *identity)
+{
+    struct stat status;
+    struct statfs system;
+    if (stat(directory, &status) != 0)
+        return errno;
+    if (!S_ISDIR(status.st_mode))
+        return ENOTDIR;
+    if (!realpath(directory, found->directory) || statfs(directory, &system) != 0)
+        return errno;
+    int parts[2] = {0, 0};
+    memcpy(parts, &system.f_fsid, sizeof parts);
+    *identity = (int64_t)system.f_blocks ^ ((int64_t)parts[0] << 31) ^ parts[1];
+    found->total_bytes = (int64_t)system.f_blocks * system.f_bsize;
+    found->free_bytes = (int64_t)system.f_bavail * system.f_bsize;
+    find_type(found->directory, found->type, sizeof found->type);
+    return 0;
+}
+
+struct filesystem filesystem_describe(const char *directory)
+{
+    struct filesystem filesystem = {.shared = true};
+    int64_t identity = 0;
+    int error = look(directory, &filesystem, &identity);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    if (error)
+        refuse("the directory '%s': %s; name one that exists on every node with --directory", directory,
+               strerror(error));
+    int64_t mine[3] = {identity, -identity, -filesystem.free_bytes}, all[3];
+    MPI_CHECK(MPI_Allreduce(mine, all, 3, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
+    filesystem.shared = all[0] == -all[1];
+    filesystem.free_bytes = -all[2];
+    MPI_CHECK(MPI_Bcast(filesystem.directory, sizeof filesystem.directory, MPI_CHAR, 0, MPI_COMM_WORLD));
+    return filesystem;
+}
+
+json_t *filesystem_json(const struct filesystem *filesystem)
+{
+    return json_pack("{s:o, s:o, s:I, s:I}", "directory", text_json(filesystem->directory), "type",
+                     text_json(filesystem->type), "total_bytes", (json_int_t)filesystem->total_bytes, "free_bytes",
+                     (json_int_t)filesystem->free_bytes);
+}
+
+void filesystem_check_space(const struct filesystem *filesystem, int ranks_on_node, int ranks, int64_t bytes,
+                            const char *remedy)
+{
+    /* a disk that only one node sees has to hold the share of its own processes */
+    int most = ranks_on_node;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    const int64_t needed = filesystem->shared ? bytes : bytes / ranks * most;
+    if (needed > filesystem->free_bytes)
+        refuse("'%s' has %" PRId64 " bytes free, the run needs %" PRId64 "; %s", filesystem->directory,
+               filesystem->free_bytes, needed, remedy);
+}

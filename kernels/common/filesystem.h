@@ -1,0 +1,28 @@
+/* The file system under test: what it is, and what is free on it. */
+#ifndef COFFEECUP_FILESYSTEM_H
+#define COFFEECUP_FILESYSTEM_H
+
+#include <jansson.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct filesystem {
+    char directory[PATH_MAX]; /* absolute, without symbolic links */
+    char type[64];            /* as mounted: "ext4", "lustre", "fuse.glusterfs" */
+    int64_t total_bytes;
+    int64_t free_bytes; /* for this user; on the node that has least */
+    bool shared;        /* all processes seem to see the same one */
+};
+
+/* Rank 0's view, and what the others say against it. Refuses a `directory` that is none on some rank. Collective. */
+struct filesystem filesystem_describe(const char *directory);
+
+/* The log's `filesystem`. */
+json_t *filesystem_json(const struct filesystem *filesystem);
+
+/* Refuses, with the sentence `remedy`, if not all processes together can write `bytes` here. Collective. */
+void filesystem_check_space(const struct filesystem *filesystem, int ranks_on_node, int ranks, int64_t bytes,
+                            const char *remedy);
+
+#endif
