@@ -289,12 +289,13 @@ static struct decision decide(const struct state *state, const struct course cou
         cost[r] = cost_seconds(request, courses, (enum reduction)r, request->length[length], overhead_factor);
     *estimate_seconds = cost[RUN_ALL_METHODS];
     for (int longer = length + 1; longer < LENGTHS; longer++) {
-        reserve += cost_seconds(request, courses, RUN_BEST_METHOD_ONCE, request->length[longer], overhead_factor);
-        *estimate_seconds += cost_seconds(request, courses, RUN_ALL_METHODS, request->length[longer], overhead_factor);
+        /* short lengths say little about long ones: take it that loops adapt and so take as long as now */
+        const int64_t bytes = request->length[length < FIXED_LENGTHS ? length : longer];
+        reserve += cost_seconds(request, courses, RUN_BEST_METHOD_ONCE, bytes, overhead_factor);
+        *estimate_seconds += cost_seconds(request, courses, RUN_ALL_METHODS, bytes, overhead_factor);
     }
-    struct decision decision = {.reduction = RUN_ALL_METHODS};
-    if (length >= FIXED_LENGTHS) /* the short ones cost little, and say little about the long ones */
-        decision.reduction = choose_reduction(cost, reserve, share_seconds - pattern_seconds);
+    struct decision decision = {
+        .reduction = choose_reduction(cost, reserve, share_seconds - pattern_seconds)};
     for (int m = 0; m < METHODS; m++)
         if (runs_under((enum reduction)decision.reduction, courses, m))
             decision.loop_length[m] = loop_length_of(request, &courses[m], m, request->length[length]);
