@@ -16,12 +16,17 @@ class b_eff_build(kernel_build):
 
 @rfm.simple_test
 class b_eff(KernelCheck):
-    """b_eff and the detail under it. `-S b_eff.time_budget=30` makes a short run, which the result says of itself."""
+    """b_eff and the detail under it.
+
+    `-S b_eff.time_budget=SECONDS` and `-S b_eff.memory_per_process=SIZE` are handed to the kernel; small ones make a quick
+    run, which the result says of itself.
+    """
 
     descr = "effective bandwidth of MPI communication"
     benchmark = variable(str, value="b_eff")
     num_processes = parameter(sizes_here(), loggable=True)
     time_budget = variable(type(None), int, value=None, loggable=True)
+    memory_per_process = variable(str, value="", loggable=True)
     kernel = fixture(b_eff_build, scope="environment")
     tags = {"communication"}
 
@@ -30,6 +35,8 @@ class b_eff(KernelCheck):
         self.executable_opts = ["--log", self.log_name]
         if self.time_budget is not None:
             self.executable_opts += ["--time-budget", str(self.time_budget)]
+        if self.memory_per_process:
+            self.executable_opts += ["--memory-per-process", self.memory_per_process]
 
     @run_after("init")
     def set_time_limit(self):

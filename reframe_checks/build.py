@@ -6,7 +6,7 @@ orders: `spack` without Spack is an error. Nothing is copied: the sources are us
 import shlex
 
 import reframe as rfm
-from reframe.core.builtins import fixture, run_after, run_before, variable
+from reframe.core.builtins import run_after, run_before, variable
 from reframe.core.exceptions import BuildSystemError, SanityError
 from reframe.core.logging import getlogger
 
@@ -96,6 +96,7 @@ class kernel_build(rfm.CompileOnlyRegressionTest):
         directory = spack.environment_directory(SPACK_OUTPUT, name, environment)
         directory.parent.mkdir(parents=True, exist_ok=True)
         self.env_vars[spack.ROOT_VARIABLE] = str(ROOT)
+        self.keep_files = [spack.FOUND, "spack.lock"]
         package = self.benchmark.replace("_", "-")
         return spack.install_commands(self._spack, environment, directory, package)
 
@@ -104,7 +105,7 @@ class kernel_build(rfm.CompileOnlyRegressionTest):
         if self.builder_used != Builder.SPACK or self.is_dry_run():
             return
         try:
-            prefix, mpi_prefix, self.spack_spec, self.spack_hash = spack.read_found(f"{self.stagedir}/{spack.FOUND}")
+            prefix, self.spack_spec, self.spack_hash, mpi_prefix = spack.read_found(f"{self.stagedir}/{spack.FOUND}")
         except spack.SpackUnusable as reason:
             raise SanityError(str(reason)) from None
         self.executable_path = f"{prefix}/bin/{self.benchmark}"

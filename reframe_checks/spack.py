@@ -9,7 +9,7 @@ from pathlib import Path
 OLDEST = (1, 0, 2)  # the first release that understands `api: v2.2` of spack-repo
 ROOT_VARIABLE = "COFFEECUP_ROOT"  # what the environment files in site_configs/ call the root of this tree
 FOUND = "spack_found.txt"  # in the stage directory: what Spack installed
-_FORMAT = "{prefix}\t{^mpi.prefix}\t{name}{@version}{%compiler}{variants}{ ^mpi.name}{^mpi.version}\t{hash}"
+_FORMAT = "{prefix}|{name}{@version}{variants}{ %compiler}|{hash}"
 
 
 class SpackUnusable(Exception):
@@ -46,13 +46,15 @@ def install_commands(spack, environment_file, directory, package):
         f"test -f {directory}/spack.lock || {in_environment} concretize",
         f"{in_environment} install --only-concrete {package}",
         f"{in_environment} find --format '{_FORMAT}' {package} > {FOUND}",
+        f"{in_environment} location --install-dir mpi >> {FOUND}",
         f"cp {directory}/spack.lock .",
     ]
 
 
 def read_found(path):
-    """(prefix, prefix of the MPI library, spec, hash) from what `install_commands` noted."""
-    lines = [line for line in Path(path).read_text(encoding="utf-8").splitlines() if line.count("\t") == 3]
-    if len(lines) != 1:
-        raise SpackUnusable(f"Spack names {len(lines)} installations where one was expected")
-    return tuple(field.strip() for field in lines[0].split("\t"))
+    """(prefix, spec, hash, prefix of the MPI library) from what `install_commands` noted."""
+    lines = Path(path).read_text(encoding="utf-8").splitlines()
+    if len(lines) != 2 or lines[0].count("|") != 2:
+        raise SpackUnusable(f"Spack was asked for one installation and its MPI library and answered {lines}")
+    installation, mpi_prefix = lines
+    return *installation.split("|"), mpi_prefix

@@ -22,7 +22,9 @@ OPEN_MPI = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
-ON_FIRST_RANK = '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || exit 0'
+
+# Which ranks of a kernel made of shell do anything.
+WHO = {"first": '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || exit 0', "all": ""}
 
 
 @dataclass(frozen=True)
@@ -142,11 +144,11 @@ def reframe(tmp_path):
 def kernel_that(tmp_path):
     """Makes a kernel of a few lines of shell, for checks that take binaries as they are: options of ReFrame that choose it."""
 
-    def make(script):
+    def make(script, ranks="first"):
         folder = tmp_path / "bin"
         folder.mkdir(exist_ok=True)
         kernel = folder / "b_eff"
-        kernel.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\nlog=$2\n{ON_FIRST_RANK}\n{script}\n')
+        kernel.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\nlog=$2\n{WHO[ranks]}\n{script}\n')
         kernel.chmod(0o755)
         return ["-S", "builder=prebuilt", "-S", f"prebuilt_directory={folder}"]
 

@@ -1,0 +1,116 @@
+"""The Spack package and environment: the recipe against the kernels' CMake options, and, where Spack is, the real thing."""
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import OPEN_MPI, ROOT
+
+PACKAGES = ROOT / "spack-repo" / "spack_repo" / "coffeecup" / "packages"
+RECIPES = sorted(PACKAGES.glob("*/package.py"))
+COMMON = ROOT / "site_configs" / "common"
+
+
+def package_class(recipe):
+    return next(node for node in ast.parse(recipe.read_text()).body if isinstance(node, ast.ClassDef))
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.parent.name)
+def test_recipe_is_named_as_spack_wants_it_and_explains_itself(recipe):
+    found = package_class(recipe)
+    assert found.name == "".join(part.capitalize() for part in recipe.parent.name.split("_"))
+    assert len(ast.get_docstring(found)) > 100
+    tests = [node for node in found.body if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")]
+    assert tests, "no stand-alone test"
+    assert all(len(ast.get_docstring(test).splitlines()) == 1 for test in tests)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.parent.name)
+def test_each_option_of_the_recipe_is_one_of_cmake(recipe):
+    defined = set(re.findall(r'self\.define\("(COFFEECUP_\w+)"', recipe.read_text()))
+    options = set(re.findall(r"^(?:set|option)\((COFFEECUP_\w+)", (ROOT / "kernels" / "CMakeLists.txt").read_text(), re.MULTILINE))
+    assert {"COFFEECUP_BENCHMARKS", "COFFEECUP_SPACK_HASH"} <= defined <= options
+    assert f'self.define("COFFEECUP_BENCHMARKS", "{recipe.parent.name}")' in recipe.read_text()
+
+
+def test_environment_holds_every_package_with_its_sources_only():
+    environment = yaml.safe_load((COMMON / "spack.yaml").read_text())["spack"]
+    names = {recipe.parent.name.replace("_", "-") for recipe in RECIPES}
+    assert set(environment["specs"]) == names == set(environment["develop"])
+    for develop in environment["develop"].values():
+        assert Path(os.path.expandvars(develop["path"]).replace("${COFFEECUP_ROOT}", str(ROOT))) == ROOT / "kernels"
+    assert environment["view"] is False
+
+
+# With Spack at hand
+
+
+def spack_command():
+    in_root = Path(os.environ.get("SPACK_ROOT", "/nonexistent"), "bin", "spack")
+    return shutil.which("spack") or (str(in_root) if in_root.exists() else None)
+
+
+needs_spack = pytest.mark.skipif(spack_command() is None, reason="no Spack on PATH and none in SPACK_ROOT")
+
+
+@pytest.fixture
+def spack_environment():
+    """What ReFrame's environment in these tests leaves out, and Spack on PATH."""
+    found = {name: value for name, value in os.environ.items() if name.startswith("SPACK_")}
+    return found | {"PATH": os.pathsep.join([str(Path(spack_command()).parent), os.environ["PATH"]]), "HOME": os.environ["HOME"]}
+
+
+@needs_spack
+def test_checks_build_through_spack_and_give_the_same_metrics(reframe, spack_environment):
+    options = ["-r", "-n", "b_eff.*num_processes=2$", "-S", "b_eff.time_budget=5", "-S", "b_eff.memory_per_process=1MiB"]
+    by_spack = reframe(*options, "-S", "builder=spack", env=spack_environment, timeout=900)
+    assert by_spack.returncode == 0, by_spack.output
+    [case] = by_spack.cases
+    assert case["builder"] == "spack"
+    assert case["spack_spec"].startswith("b-eff@main")
+    assert len(case["spack_hash"]) == 32
+    by_cmake = reframe(*options, "-S", "builder=cmake")
+    [other] = by_cmake.cases
+    assert case["perfvalues"].keys() == other["perfvalues"].keys()
+    units = [{name: value[4] for name, value in found["perfvalues"].items()} for found in (case, other)]
+    assert units[0] == units[1]
+    for name, value in case["perfvalues"].items():
+        print(f"{name}: {value[0]:.4g} by Spack, {other['perfvalues'][name][0]:.4g} by CMake, {value[4]}")
+
+
+@needs_spack
+def test_auto_takes_spack_where_it_is(reframe, spack_environment):
+    session = reframe("--dry-run", "-n", "b_eff.*num_processes=2$", env=spack_environment)
+    assert session.cases[0]["builder"] == "spack", session.output
+
+
+@needs_spack
+def test_stand_alone_test_passes(tmp_path):
+    environment = os.environ | OPEN_MPI | {"COFFEECUP_ROOT": str(ROOT)}
+    folder = tmp_path / "environment"
+
+    def spack(*arguments):
+        done = subprocess.run([spack_command(), *arguments], env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    spack("env", "create", "-d", str(folder), str(COMMON / "spack.yaml"))
+    spack("-e", str(folder), "install")
+    assert "1 passed of 1 spec" in spack("-e", str(folder), "test", "run", "b-eff")
+
+
+def test_old_spack_is_refused_by_name(reframe, tmp_path):
+    folder = tmp_path / "old"
+    folder.mkdir()
+    spack = folder / "spack"
+    spack.write_text("#!/bin/sh\necho 0.23.1\n")
+    spack.chmod(0o755)
+    session = reframe("-r", "-n", "b_eff.*num_processes=2$", "-S", "builder=spack",
+                      env={"PATH": os.pathsep.join([str(folder), os.environ["PATH"]])})
+    assert session.returncode == 1
+    assert "is Spack 0.23.1; 1.0.2 is the oldest that serves" in session.fixtures[0]["fail_reason"]
