@@ -2,13 +2,14 @@
 #include "interrupt.h"
 
 #include <signal.h>
-#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-static const int signals[] = {SIGTERM, SIGINT};
-enum { SIGNALS = sizeof signals / sizeof signals[0] };
+static const int signals[] = {SIGTERM, SIGINT, SIGALRM}; /* the last one is the deadline */
+enum { SIGNALS = sizeof signals / sizeof signals[0], REASON_LENGTH = 512, LINE_LENGTH = REASON_LENGTH + 256 };
 
 /* A handler can be handed nothing, so this is global. It is written only before the handlers are installed or while
  * the signals are held back. */
@@ -17,6 +18,7 @@ static struct {
     long records;
     double start_seconds;
     void (*clean)(void);
+    char deadline_reason[REASON_LENGTH];
 } watched = {.file = -1};
 
 static sigset_t signal_set(void)
@@ -51,14 +53,17 @@ static char *put_number(char *at, long number)
 
 static void write_end(int number)
 {
+    const char *reason = number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : watched.deadline_reason;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     double elapsed = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - watched.start_seconds;
-    char line[256];
+    char line[LINE_LENGTH];
     char *at = put_text(line, "{\"record\":\"end\",\"sequence\":");
     at = put_number(at, watched.records);
-    at = put_text(at, ",\"status\":\"interrupted\",\"reason\":\"");
-    at = put_text(at, number == SIGTERM ? "SIGTERM" : "SIGINT");
+    at = put_text(at, ",\"status\":\"");
+    at = put_text(at, number == SIGALRM ? "failed" : "interrupted");
+    at = put_text(at, "\",\"reason\":\"");
+    at = put_text(at, reason);
     at = put_text(at, "\",\"records\":");
     at = put_number(at, watched.records + 1);
     at = put_text(at, ",\"elapsed_seconds\":");
@@ -68,18 +73,28 @@ static void write_end(int number)
     (void)written; /* no way left to say so */
 }
 
-static void end_as_interrupted(int number)
+static void print_deadline_reason(void)
+{
+    char line[LINE_LENGTH];
+    char *at = put_text(put_text(put_text(line, "error: "), watched.deadline_reason), "\n");
+    ssize_t written = write(STDERR_FILENO, line, (size_t)(at - line));
+    (void)written;
+}
+
+static void end_now(int number)
 {
     if (watched.file >= 0)
         write_end(number);
+    if (number == SIGALRM)
+        print_deadline_reason();
     if (watched.clean)
         watched.clean();
-    _exit(128 + number);
+    _exit(number == SIGALRM ? EXIT_FAILURE : 128 + number);
 }
 
 static void install(void)
 {
-    struct sigaction action = {.sa_handler = end_as_interrupted};
+    struct sigaction action = {.sa_handler = end_now};
     action.sa_mask = signal_set();
     for (int i = 0; i < SIGNALS; i++)
         sigaction(signals[i], &action, NULL);
@@ -101,6 +116,13 @@ void interrupt_clean_with(void (*clean)(void))
     interrupt_release(watched.records);
 }
 
+void interrupt_deadline(unsigned seconds, const char *reason)
+{
+    alarm(0);
+    snprintf(watched.deadline_reason, sizeof watched.deadline_reason, "%s", reason ? reason : "");
+    alarm(seconds);
+}
+
 void interrupt_hold(void)
 {
     sigset_t set = signal_set();
@@ -116,6 +138,7 @@ void interrupt_release(long records)
 
 void interrupt_forget(void)
 {
+    alarm(0);
     for (int i = 0; i < SIGNALS; i++)
         signal(signals[i], SIG_DFL);
     watched.file = -1;

@@ -14,6 +14,10 @@ void interrupt_release(long records);
 /* All ranks: an interruption also calls `clean`, which must be safe in a handler. */
 void interrupt_clean_with(void (*clean)(void));
 
+/* All ranks: if this is not called again within so many seconds the run hangs. Rank by rank the process then prints
+ * `reason` (plain text without quotes), closes the log as failed and ends. 0 seconds: nothing is waited for. */
+void interrupt_deadline(unsigned seconds, const char *reason);
+
 /* The log is closed: an interruption has nothing to write any more. */
 void interrupt_forget(void);
 
