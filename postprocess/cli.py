@@ -102,6 +102,17 @@ def write_report(
     leave([item.result for item in items])
 
 
+@app.command("watch")
+def watch_command(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the logs will grow, at any depth.")],
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What to run; its exit code is the result.")],
+) -> None:
+    """Run a command, and show how far the kernels have come that write logs under a directory."""
+    from postprocess.watch import watch
+
+    raise typer.Exit(watch(directory, command))
+
+
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
     """An error of the file system while writing is the user's to mend."""

@@ -1,0 +1,130 @@
+"""The frame around the parts: what a newcomer types, what the package declares, and the progress that a waiting person sees."""
+
+import fnmatch
+import json
+import re
+import subprocess
+import sys
+import textwrap
+import tomllib
+from pathlib import Path
+
+import logs_made
+import pytest
+from conftest import ROOT
+
+from postprocess.watch import watch
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PINNED = re.compile(r"[A-Za-z0-9_.-]+==[0-9][0-9A-Za-z.]*")
+
+
+def all_requirements():
+    project = PROJECT["project"]
+    extras = [requirement for extra in project["optional-dependencies"].values() for requirement in extra]
+    return [*PROJECT["build-system"]["requires"], *project["dependencies"], *extras]
+
+
+def constraints():
+    lines = (ROOT / "site_configs" / "local" / "constraints.txt").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def test_every_dependency_is_pinned_and_named_without_an_address():
+    for requirement in [*all_requirements(), *constraints()]:
+        assert PINNED.fullmatch(requirement), requirement
+
+
+def test_no_dependency_is_pinned_twice():
+    names = [requirement.split("==")[0].lower().replace("_", "-") for requirement in [*all_requirements(), *constraints()]]
+    assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize("package", PROJECT["tool"]["setuptools"]["packages"])
+def test_every_data_file_is_packaged(package):
+    patterns = PROJECT["tool"]["setuptools"]["package-data"][package]
+    tracked = subprocess.run(["git", "ls-files", package], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    data = [str(Path(path).relative_to(package)) for path in tracked if not path.endswith((".py", ".md"))]
+    assert data
+    assert [path for path in data if not any(fnmatch.fnmatch(path, pattern) for pattern in patterns)] == []
+
+
+def test_help_lists_every_target():
+    listed = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    targets = re.search(r"^\.PHONY: (.*)$", (ROOT / "Makefile").read_text(), re.MULTILINE)[1].split()
+    assert re.findall(r"^make (\w+) +\S", listed, re.MULTILINE) == targets
+
+
+def test_readme_names_the_commands_that_are_there():
+    readme = (ROOT / "README.md").read_text()
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert {"run", "test"} <= set(re.findall(r"\bmake (\w+)", readme)) <= targets
+
+
+def test_continuous_integration_runs_make_test_and_nothing_else():
+    script = (ROOT / ".ci" / "run").read_text().splitlines()
+    commands = [line for line in script if line and not line.startswith("#")]
+    assert commands == ["set -eu", 'cd "$(dirname "$0")/.."', "exec make test"]
+
+
+def test_tree_holds_no_path_of_a_machine():
+    own = str(ROOT.parent)
+    found = subprocess.run(["git", "grep", "-lF", own], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert found.stdout.split() == []
+
+
+# Progress
+
+GROWING = """
+    import json, pathlib, sys, time
+    records = [json.loads(line) for line in open({made!r})]
+    log = pathlib.Path({folder!r}, "deep", "b_eff.jsonl")
+    log.parent.mkdir(parents=True)
+    print("the command speaks", flush=True)
+    with log.open("w") as file:
+        for number, record in enumerate(records):
+            file.write(json.dumps(record) + "\\n")
+            if number in (len(records) // 2, len(records) - 3):
+                file.flush()
+                time.sleep(1.5)
+    sys.exit(7)
+"""
+
+
+@pytest.fixture
+def growing(tmp_path):
+    """A folder, and a command that writes a log there in three bursts and ends with 7."""
+    made = logs_made.write(tmp_path / "made", logs_made.b_eff_log(ranks=2, nodes=1))
+    folder = tmp_path / "logs"
+    script = textwrap.dedent(GROWING.format(made=str(made), folder=str(folder)))
+    measurements = sum(json.loads(line)["record"] == "measurement" for line in made.open())
+    return folder, [sys.executable, "-c", script], measurements
+
+
+def test_watching_tells_the_progress_and_returns_the_exit_code(growing, capfd):
+    folder, command, measurements = growing
+    assert watch(folder, command) == 7
+    shown = capfd.readouterr().out
+    assert "the command speaks" in shown
+    assert f"b_eff on 2 processes: {measurements} of {measurements} measurements, complete" in shown
+    [half] = re.findall(r"(\d+) of \d+ measurements, \d+ %", shown)
+    assert 0.4 < int(half) / measurements < 0.6
+
+
+def test_watching_on_a_terminal_shows_a_bar(growing):
+    folder, command, _ = growing
+    started = [sys.executable, "-c", f"from postprocess.watch import watch; watch({str(folder)!r}, {command!r})"]
+    done = subprocess.run(started, env={"FORCE_COLOR": "1", "PATH": "/usr/bin", "TERM": "xterm"}, capture_output=True, text=True, check=True)
+    assert "the command speaks" in done.stdout
+    assert "━" in done.stdout and "%" in done.stdout
+
+
+def test_watching_ignores_logs_from_before_and_what_is_no_log(tmp_path, capfd):
+    logs_made.write(tmp_path / "old.jsonl", logs_made.b_eff_log(ranks=2, nodes=1))
+    assert watch(tmp_path, ["sh", "-c", f"sleep 1.2; echo '[1]' > {tmp_path}/new.jsonl; exit 3"]) == 3
+    assert capfd.readouterr().out == ""
+
+
+def test_watching_a_command_that_does_not_exist_says_so(tmp_path, capfd):
+    assert watch(tmp_path, ["no-such-command"]) == 127
+    assert "no-such-command cannot be run" in capfd.readouterr().err
