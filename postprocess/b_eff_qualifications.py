@@ -9,7 +9,7 @@ import pandas as pd
 from postprocess.b_eff_rules import L_MAX_LIMIT, METHODS_AVERAGED, MIB, l_max_rule
 from postprocess.logs import Log
 from postprocess.scores import Qualification
-from postprocess.words import digits, size
+from postprocess.words import counted, digits, size
 
 REPETITIONS = 3
 FIRST_LOOP_LENGTH = 300
@@ -38,7 +38,7 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
         yield "l_max", (f"L_max is {size(plan['l_max_bytes'])} where the rule min({L_MAX_LIMIT // MIB} MiB, memory per process / 128) "
                         f"gives {size(rule)}")
     if plan["repetitions"] != REPETITIONS:
-        yield "repetitions", f"{plan['repetitions']} repetitions of each measurement instead of {REPETITIONS}"
+        yield "repetitions", f"{counted(plan['repetitions'], 'repetition')} of each measurement instead of {REPETITIONS}"
     if once := [record for record in budget_of_averaged(log) if record["reduced_to"] == "best_method_once"]:
         yield "measured_once", (f"to keep the time budget, {len(once)} combinations of pattern and message length were measured once "
                                 f"instead of {REPETITIONS} times")

@@ -4,15 +4,17 @@ NARROW_SPACE = "\u202f"
 
 
 def digits(value: float, thousands: str = "") -> str:
-    """Four significant digits; more where the integer part has more."""
-    return f"{value:,.0f}".replace(",", thousands) if abs(value) >= 1000 else f"{value:.4g}"
+    """Four significant digits; more where the integer part has more, fewer where the value is an integer."""
+    if abs(value) >= 1000:
+        return f"{value:,.0f}".replace(",", thousands)
+    return f"{value:.0f}" if value == int(value) else f"{value:#.4g}".rstrip(".")
 
 
 def size(count: int) -> str:
     """A size in byte with the unit of its power of two, in three digits (four from 1000 on)."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if count >= factor:
-            return f"{digits(round(count / factor, 2 if count < 10 * factor else 1))} {unit}"
+            return f"{round(count / factor, 2 if count < 10 * factor else 1):g} {unit}"
     return f"{count} byte"
 
 

@@ -48,7 +48,7 @@ def test_score_shows_every_metric_with_its_unit(folder):
 
 def test_score_tells_what_qualifies_a_result(folder):
     done = run("score", folder / "deeper")
-    assert "not official; 7 processes" in done.stdout and "1 repetitions of each measurement instead of 3" in " ".join(done.stdout.split())
+    assert "not official; 7 processes" in done.stdout and "1 repetition of each measurement instead of 3" in " ".join(done.stdout.split())
 
 
 def test_score_of_a_directory_finds_all_logs_and_tells_of_those_without_a_score(folder):

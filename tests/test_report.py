@@ -13,7 +13,7 @@ from pathlib import Path
 import logs_made
 import pytest
 
-from postprocess import report
+from postprocess import report, words
 from postprocess.logs import LogError
 from postprocess.published import published, published_systems
 from postprocess.scores import score_log
@@ -343,3 +343,17 @@ def test_published_tables_hold_every_value_once():
         tidy = published(benchmark)
         assert len(tidy) == rows and not tidy.duplicated(["system", "processes", "metric", "note"]).any()
     assert len(published_systems("b_eff")) == 16
+
+
+# --- how numbers are written --------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("written", "expected"), [
+    (words.digits(1.0005), "1.000"), (words.digits(8.0), "8"), (words.digits(790.234), "790.2"), (words.digits(999.96), "1000"),
+    (words.digits(12643.7), "12644"), (words.digits(12643.7, " "), "12 644"), (words.digits(0.36519), "0.3652"),
+    (words.size(1), "1 byte"), (words.size(4096), "4 KiB"), (words.size(10624), "10.4 KiB"), (words.size(3234251), "3.08 MiB"),
+    (words.size(2**40), "1024 GiB"), (words.seconds(1.3588), "1.359 s"), (words.seconds(299.7), "5 min"), (words.seconds(310.2), "5 min 10 s"),
+    (words.counted(1, "process"), "1 process"), (words.counted(2, "process"), "2 processes"), (words.counted(0, "host"), "0 hosts"),
+])
+def test_numbers_are_written_for_people(written, expected):
+    assert written == expected
