@@ -1,0 +1,187 @@
+/* See measure.h. The timed region is run_stages(); all else prepares it or reports what it measured. */
+#include "measure.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+
+#include "counters.h"
+#include "fail.h"
+#include "memory.h"
+#include "phases.h"
+#include "progress.h"
+#include "scratch.h"
+#include "stages.h"
+
+enum { SERIES = 2 };
+
+/* Rank 0's view of how far the run has come. */
+struct course {
+    struct run *run;
+    struct progress progress;
+    int64_t repetition, repetitions;
+    int stage;
+};
+
+static void show_progress(void *context, double share)
+{
+    struct course *course = context;
+    const double stages = (double)(course->repetition * STAGES + course->stage) + share;
+    progress_show(&course->progress, stages / (double)(course->repetitions * STAGES),
+                  run_elapsed_seconds(course->run), stage_names[course->stage]);
+}
+
+/* --- the timed region ----------------------------------------------------------------------------------------------- */
+
+static void run_stages(struct transform *transform, struct course *course)
+{
+    transform->difference = (struct difference){0};
+    transform->phases = phases_begin();
+    for (int s = 0; s < STAGES; s++) {
+        transform->phases.stage = (enum stage)s;
+        course->stage = s;
+        stage_functions[s](transform);
+        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+        activity_ends(&transform->phases, ACTIVITY_WAIT, 0, 1);
+    }
+}
+
+/* --- what it measured ------------------------------------------------------------------------------------------------ */
+
+static int64_t most_resident_bytes(void)
+{
+    struct rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    int64_t bytes = (int64_t)usage.ru_maxrss * 1024, most;
+    MPI_CHECK(MPI_Allreduce(&bytes, &most, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
+    return most;
+}
+
+static struct difference agree_on_difference(const struct difference *mine)
+{
+    struct difference all;
+    const double largest[2] = {mine->largest, mine->largest_relative};
+    double agreed[2];
+    MPI_CHECK(MPI_Allreduce(&mine->total, &all.total, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allreduce(largest, agreed, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    all.largest = agreed[0];
+    all.largest_relative = agreed[1];
+    return all;
+}
+
+static json_t *difference_json(const struct difference *difference, int64_t width)
+{
+    return json_pack("{s:f, s:f, s:f, s:f}", "total_difference", fmin(difference->total, 1e300), "largest_difference",
+                     difference->largest, "largest_relative_difference", difference->largest_relative,
+                     "tolerated_relative_difference", tolerated_difference(width));
+}
+
+/* A list for each sum, one value per process, in rank order. */
+static void add_sums(json_t *record, const struct phase_sums *sums, int ranks)
+{
+    static const char *const names[] = {"elapsed_seconds", "io_seconds", "transform_elapsed_seconds",
+                                        "transform_io_seconds"};
+    for (int n = 0; n < 4; n++) {
+        json_t *list = json_array();
+        for (int rank = 0; rank < ranks; rank++) {
+            const double values[] = {sums[rank].elapsed_seconds, sums[rank].io_seconds,
+                                     sums[rank].transform_elapsed_seconds, sums[rank].transform_io_seconds};
+            json_array_append_new(list, json_real(values[n]));
+        }
+        json_object_set_new(record, names[n], list);
+    }
+}
+
+static void summarise(struct summary *summary, const struct phases *phases, const struct phase_sums *sums, int ranks,
+                      const struct difference *difference)
+{
+    int slowest = 0;
+    for (int rank = 1; rank < ranks; rank++)
+        if (sums[rank].io_seconds > sums[slowest].io_seconds)
+            slowest = rank;
+    *summary = (struct summary){.elapsed_seconds = sums[slowest].elapsed_seconds,
+                                .io_seconds = sums[slowest].io_seconds,
+                                .largest_relative_difference = difference->largest_relative};
+    for (int s = 0; s < STAGES; s++)
+        for (int a = 0; a < ACTIVITIES; a++)
+            summary->stage_seconds[s] += phases->phase[s][a].seconds;
+}
+
+static void log_repetition(struct run *run, const struct transform *transform, struct counters *counters,
+                           int64_t repetition, const struct difference *difference, struct summary *summary)
+{
+    const struct phase_sums mine = phases_sum(&transform->phases);
+    const int values = sizeof mine / sizeof(double);
+    const double n = (double)transform->sizes.width;
+    struct phase_sums *all = run->rank == 0 ? malloc((size_t)run->ranks * sizeof *all) : NULL;
+    if (run->rank == 0 && !all)
+        fail("out of memory for the times of %d processes", run->ranks);
+    MPI_CHECK(MPI_Gather(&mine, values, MPI_DOUBLE, all, values, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+    phases_log(&transform->phases, run->log, repetition);
+    json_t *counted = counters_json(counters);
+    const int64_t resident = most_resident_bytes();
+    if (run->rank != 0) {
+        json_decref(counted);
+        return;
+    }
+    json_t *record = json_pack("{s:I, s:f, s:o, s:o, s:I}", "repetition", (json_int_t)repetition, "nominal_flops",
+                               SERIES * n * 5 * n * log2(n), "counters", counted, "verification",
+                               difference_json(difference, transform->sizes.width), "peak_resident_bytes",
+                               (json_int_t)resident);
+    add_sums(record, all, run->ranks);
+    log_write(run->log, "repetition", record);
+    summarise(summary, &transform->phases, all, run->ranks, difference);
+    free(all);
+}
+
+/* --- a run ------------------------------------------------------------------------------------------------------------ */
+
+static void measure_repetition(struct run *run, const struct request *request, struct transform *transform,
+                               struct counters *counters, struct course *course, struct summary *summary)
+{
+    const bool last = course->repetition + 1 == request->repetitions;
+    counters_start(counters);
+    run_stages(transform, course);
+    counters_stop(counters);
+    transform->storage.method->close(&transform->storage, request->keep && last);
+    fftw_destroy_plan(transform->plan);
+
+    const struct difference difference = agree_on_difference(&transform->difference);
+    log_repetition(run, transform, counters, course->repetition + 1, &difference, summary);
+    if (!(difference.largest_relative <= tolerated_difference(request->sizes.width)))
+        fail_together("verification: the transform is wrong: the largest relative difference is %.3g, rounding leaves "
+                      "at most %.3g; the file system, the MPI library, FFTW or the memory corrupts data",
+                      difference.largest_relative, tolerated_difference(request->sizes.width));
+}
+
+static void log_start(struct run *run, const struct request *request, const char *directory)
+{
+    const int64_t resident = most_resident_bytes();
+    if (run->log)
+        log_write(run->log, "start",
+                  json_pack("{s:o, s:b, s:I}", "directory", text_json(directory), "kept", request->keep,
+                            "resident_bytes", (json_int_t)resident));
+}
+
+void measure(struct run *run, const struct request *request, struct summary *summary)
+{
+    struct course course = {.run = run, .repetitions = request->repetitions};
+    log_start(run, request, scratch_create(request->directory, run->program->name, request->keep));
+    fftw_mpi_init();
+    const struct storage storage = storage_prepare(request->method, &request->sizes, run->rank, request->direct);
+    struct transform transform = transform_prepare(&request->sizes, run->rank, &storage, request->exchange_bytes);
+    struct counters *counters = counters_open();
+    if (run->rank == 0) {
+        course.progress = progress_begin(run->program->name);
+        transform.report = show_progress;
+        transform.report_context = &course;
+    }
+    for (; course.repetition < request->repetitions; course.repetition++)
+        measure_repetition(run, request, &transform, counters, &course, summary);
+    if (run->rank == 0)
+        progress_end(&course.progress);
+    counters_close(counters);
+    transform_free(&transform);
+    fftw_mpi_cleanup();
+    scratch_remove();
+}

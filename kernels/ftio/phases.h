@@ -1,0 +1,68 @@
+/* Where the time goes: every second of a process between the start and the end of a repetition belongs to one activity
+ * of one stage. The clock is read once where an activity ends, and the next one begins there. */
+#ifndef FTIO_PHASES_H
+#define FTIO_PHASES_H
+
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "log.h"
+
+/* In the order of running: the paper's sections 3.4 to 3.7. */
+enum stage { STAGE_INITIALISE, STAGE_SERIES_1, STAGE_TRANSPOSE, STAGE_EXCHANGE, STAGE_SERIES_2, STAGE_VERIFY, STAGES };
+
+enum activity {
+    ACTIVITY_OPEN,
+    ACTIVITY_READ,
+    ACTIVITY_WRITE,
+    ACTIVITY_FLUSH,
+    ACTIVITY_PLAN,
+    ACTIVITY_FFT,
+    ACTIVITY_COMPUTE,  /* make elements, transpose in memory, compare */
+    ACTIVITY_EXCHANGE, /* MPI_Sendrecv_replace */
+    ACTIVITY_WAIT,     /* for the slowest process at the end of a stage */
+    ACTIVITIES
+};
+extern const char *const stage_names[STAGES];
+extern const struct activity_row {
+    const char *name;
+    bool io;
+} activity_rows[ACTIVITIES];
+
+struct phase {
+    double seconds;
+    int64_t bytes, calls;
+};
+
+struct phases {
+    double last_seconds; /* when the last activity ended */
+    enum stage stage;
+    struct phase phase[STAGES][ACTIVITIES];
+};
+
+/* The sums that give fractions, of one process. */
+struct phase_sums {
+    double elapsed_seconds, io_seconds;                     /* of the whole repetition */
+    double transform_elapsed_seconds, transform_io_seconds; /* without making the matrix and checking the result */
+};
+
+static inline void activity_ends(struct phases *phases, enum activity activity, int64_t bytes, int64_t calls)
+{
+    const double now = MPI_Wtime();
+    struct phase *phase = &phases->phase[phases->stage][activity];
+    phase->seconds += now - phases->last_seconds;
+    phase->bytes += bytes;
+    phase->calls += calls;
+    phases->last_seconds = now;
+}
+
+/* All processes start together. Collective. */
+struct phases phases_begin(void);
+
+struct phase_sums phases_sum(const struct phases *phases);
+
+/* Writes a `measurement` record for each stage and activity that took place on any process. Collective. */
+void phases_log(const struct phases *phases, struct log *log, int64_t repetition);
+
+#endif

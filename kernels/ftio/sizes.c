@@ -1,0 +1,43 @@
+/* See sizes.h. */
+#include "sizes.h"
+
+#include <math.h>
+#include <stdbool.h>
+
+struct sizes sizes_of(int64_t input, int64_t processes)
+{
+    struct sizes sizes = {.input = input, .processes = processes, .square = input * input};
+    sizes.width = sizes.square * processes;
+    sizes.bytes = sizes.width * sizes.width * ELEMENT_BYTES;
+    return sizes;
+}
+
+static bool can_be_counted(int64_t input, int64_t processes)
+{
+    const double width = (double)input * (double)input * (double)processes;
+    return input <= LARGEST_INPUT && width * width * ELEMENT_BYTES < (double)INT64_MAX;
+}
+
+int64_t next_input(int64_t lowest, int64_t processes, int64_t multiple)
+{
+    if (lowest < SMALLEST_INPUT)
+        lowest = SMALLEST_INPUT;
+    for (int64_t input = lowest; can_be_counted(input, processes); input++)
+        if (input * input % processes == 0 && input % multiple == 0)
+            return input;
+    return 0;
+}
+
+int64_t automatic_input(int64_t processes, int64_t multiple)
+{
+    return next_input((int64_t)ceil(sqrt((double)processes)) + 1, processes, multiple);
+}
+
+int64_t input_for_bytes(int64_t bytes, int64_t processes, int64_t multiple)
+{
+    const double width = sqrt((double)bytes / ELEMENT_BYTES);
+    int64_t input = next_input((int64_t)sqrt(width / (double)processes), processes, multiple);
+    while (input && sizes_of(input, processes).bytes < bytes) /* the roots above were rounded down */
+        input = next_input(input + 1, processes, multiple);
+    return input;
+}

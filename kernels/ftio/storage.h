@@ -1,0 +1,49 @@
+/* Where the matrix is kept while it is transformed. Every process owns one column of Squares: a strip of N rows and
+ * i^2 columns. A method of storage is a row of a table. */
+#ifndef FTIO_STORAGE_H
+#define FTIO_STORAGE_H
+
+#include <complex.h>
+#include <limits.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "sizes.h"
+
+struct storage {
+    const struct storage_method *method;
+    bool direct;
+    int rank;
+    int64_t strip_width, matrix_width; /* elements */
+    char path[PATH_MAX];
+    int file;        /* posix */
+    MPI_File shared; /* mpiio */
+};
+
+/* A rectangle of the own strip. */
+struct block {
+    int64_t row, column, rows, columns;
+};
+
+/* All methods create a fresh file on open and remove it on close, unless `keep` is set. Read and write return how many
+ * calls it took. Open, flush and close are collective. */
+struct storage_method {
+    const char *name, *file_name; /* a file name with %d is one per process */
+    bool can_be_direct;
+    void (*open)(struct storage *storage);
+    int64_t (*read)(struct storage *storage, struct block block, double complex *elements);
+    int64_t (*write)(struct storage *storage, struct block block, const double complex *elements);
+    void (*flush)(struct storage *storage);
+    void (*close)(struct storage *storage, bool keep);
+};
+
+extern const struct storage_method storage_methods[]; /* ended by a row without a name */
+
+/* The smallest sector of a disk: nothing smaller can be read or written past the page cache. */
+enum { DIRECT_ALIGNMENT = 512 };
+
+/* Nothing is made before open. */
+struct storage storage_prepare(const struct storage_method *method, const struct sizes *sizes, int rank, bool direct);
+
+#endif
