@@ -43,6 +43,12 @@ int64_t choose_loop_length(const struct trend *trend, double bytes, int64_t firs
     return wanted < 1 ? 1 : wanted > (double)most ? most : (int64_t)wanted;
 }
 
+int64_t limit_loop_length(int64_t wanted, double exchange_seconds, double most_seconds)
+{
+    const double most = most_seconds / exchange_seconds;
+    return most < 1 ? 1 : most < (double)wanted ? (int64_t)most : wanted;
+}
+
 enum reduction choose_reduction(const double cost_seconds[REDUCTIONS], double reserve_seconds, double left_seconds)
 {
     int reduction = RUN_ALL_METHODS;

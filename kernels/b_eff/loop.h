@@ -20,6 +20,9 @@ double trend_predict(const struct trend *trend, double bytes);
 /* Exchanges that take 2.5 to 5 ms together, at least 1 and at most `most`; `first` while nothing is known. */
 int64_t choose_loop_length(const struct trend *trend, double bytes, int64_t first, int64_t most);
 
+/* `wanted` exchanges, or as many as `most_seconds` have room for, at least 1. */
+int64_t limit_loop_length(int64_t wanted, double exchange_seconds, double most_seconds);
+
 /* What a run leaves out, step by step, to keep its time. */
 enum reduction { RUN_ALL_METHODS, RUN_AVERAGED_METHODS, RUN_BEST_METHOD, RUN_BEST_METHOD_ONCE, REDUCTIONS };
 extern const char *const reduction_names[REDUCTIONS]; /* as in the log; NULL for RUN_ALL_METHODS */

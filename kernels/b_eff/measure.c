@@ -44,8 +44,9 @@ struct state {
 /* One pattern and method: the course of its loops over the lengths. */
 struct course {
     bool runs; /* asked for and applicable */
+    int64_t first_loop_length;
     struct trend trend;
-    double best_bandwidth; /* messages' bytes per second at the last measured length */
+    double best_bandwidth; /* messages' bytes per second at the previous length; 0 if it did not run there */
 };
 
 struct result {
@@ -183,7 +184,7 @@ static struct result measure_method(struct state *state, struct exchange *exchan
         for (int s = 0; s < exchange->stages; s++)
             method->clean(&exchange->stage[s], &walk);
 
-        const struct spread spread = agree_on_times(MPI_COMM_WORLD, elapsed);
+        const struct spread spread = agree_on_times_of_part(MPI_COMM_WORLD, elapsed, exchange->stages > 0);
         result.elapsed_seconds[r] = spread.slowest;
         result.fastest_seconds[r] = spread.fastest;
         const size_t wrong = check_received(state, exchange, &walk, text);
@@ -261,20 +262,20 @@ static int repetitions_under(enum reduction reduction)
     return reduction == RUN_BEST_METHOD_ONCE ? 1 : REPETITIONS;
 }
 
-static int64_t loop_length_of(const struct request *request, const struct course *course, int method, int64_t bytes)
+static int64_t loop_length_of(const struct course *course, int method, int64_t bytes)
 {
     const int64_t most = methods[method].most_places ? methods[method].most_places - 1 : LONGEST_LOOP;
-    return choose_loop_length(&course->trend, (double)bytes, request->first_loop_length, most);
+    return choose_loop_length(&course->trend, (double)bytes, course->first_loop_length, most);
 }
 
 /* Seconds that a length will take: the loops and their untimed exchanges, times what came on top of them before. */
-static double cost_seconds(const struct request *request, const struct course courses[METHODS],
-                           enum reduction reduction, int64_t bytes, double overhead_factor)
+static double cost_seconds(const struct course courses[METHODS], enum reduction reduction, int64_t bytes,
+                           double overhead_factor)
 {
     double seconds = 0;
     for (int m = 0; m < METHODS; m++)
         if (runs_under(reduction, courses, m))
-            seconds += (double)(loop_length_of(request, &courses[m], m, bytes) + 1) *
+            seconds += (double)(loop_length_of(&courses[m], m, bytes) + 1) *
                        trend_predict(&courses[m].trend, (double)bytes);
     return seconds * repetitions_under(reduction) * overhead_factor;
 }
@@ -286,19 +287,21 @@ static struct decision decide(const struct state *state, const struct course cou
     const struct request *request = state->request;
     double cost[REDUCTIONS], reserve = 0;
     for (int r = 0; r < REDUCTIONS; r++)
-        cost[r] = cost_seconds(request, courses, (enum reduction)r, request->length[length], overhead_factor);
+        cost[r] = cost_seconds(courses, (enum reduction)r, request->length[length], overhead_factor);
     *estimate_seconds = cost[RUN_ALL_METHODS];
     for (int longer = length + 1; longer < LENGTHS; longer++) {
         /* short lengths say little about long ones: take it that loops adapt and so take as long as now */
         const int64_t bytes = request->length[length < FIXED_LENGTHS ? length : longer];
-        reserve += cost_seconds(request, courses, RUN_BEST_METHOD_ONCE, bytes, overhead_factor);
-        *estimate_seconds += cost_seconds(request, courses, RUN_ALL_METHODS, bytes, overhead_factor);
+        reserve += cost_seconds(courses, RUN_BEST_METHOD_ONCE, bytes, overhead_factor);
+        *estimate_seconds += cost_seconds(courses, RUN_ALL_METHODS, bytes, overhead_factor);
     }
     struct decision decision = {
         .reduction = choose_reduction(cost, reserve, share_seconds - pattern_seconds)};
+    if (length == 0) /* no method is the best one yet */
+        decision.reduction = RUN_ALL_METHODS;
     for (int m = 0; m < METHODS; m++)
         if (runs_under((enum reduction)decision.reduction, courses, m))
-            decision.loop_length[m] = loop_length_of(request, &courses[m], m, request->length[length]);
+            decision.loop_length[m] = loop_length_of(&courses[m], m, request->length[length]);
     return decision;
 }
 
@@ -317,49 +320,91 @@ static void log_reduction(struct log *log, const struct pattern *pattern, int64_
 
 /* --- one pattern ---------------------------------------------------------------------------------------------------- */
 
+/* The asked-for length, unless such loops would take more than a length's part of the pattern's time: on thousands of
+ * processes an exchange may take milliseconds. Tried with single exchanges, the best of some: one may be disturbed. */
+static int64_t try_first_loop_length(struct state *state, struct exchange *exchange, int method, double most_seconds)
+{
+    const struct request *request = state->request;
+    const struct result result = measure_method(state, exchange, &methods[method], request->length[0], 1, REPETITIONS);
+    return limit_loop_length(request->first_loop_length, shortest(&result), most_seconds / REPETITIONS);
+}
+
+static void begin_courses(struct state *state, struct exchange *exchange, double share_seconds,
+                          struct course courses[METHODS])
+{
+    int running = 0;
+    for (int m = 0; m < METHODS; m++)
+        running += courses[m].runs = can_run(state->request, exchange->pattern, m);
+    for (int m = 0; m < METHODS; m++)
+        if (courses[m].runs)
+            courses[m].first_loop_length =
+                try_first_loop_length(state, exchange, m, share_seconds / LENGTHS / running);
+}
+
+/* Adds the result to the method's course. Returns the seconds of the loops and their untimed exchanges. */
+static double follow(struct course *course, const struct pattern *pattern, int64_t bytes, int64_t loop_length,
+                     const struct result *result)
+{
+    const double seconds = shortest(result) / (double)loop_length;
+    trend_add(&course->trend, (double)bytes, seconds);
+    course->best_bandwidth = (double)(bytes * pattern->messages_per_exchange) / seconds;
+    return seconds * (double)(loop_length + 1) * result->repetitions;
+}
+
+static void summarize(struct summary *summary, const struct course *course, int length)
+{
+    const double seconds = course->trend.seconds[1];
+    if (length == 0 && (summary->shortest_exchange_seconds == 0 || seconds < summary->shortest_exchange_seconds))
+        summary->shortest_exchange_seconds = seconds;
+    if (length == LENGTHS - 1)
+        summary->largest_bandwidth = fmax(summary->largest_bandwidth, course->best_bandwidth);
+}
+
+/* All methods that the decision leaves, at one length. Returns the seconds of their loops. */
+static double measure_length(struct state *state, struct exchange *exchange, struct course courses[METHODS], int length,
+                             const struct decision *decision, struct summary *summary)
+{
+    const int64_t bytes = state->request->length[length];
+    const int repetitions = repetitions_under((enum reduction)decision->reduction);
+    double timed = 0;
+    for (int m = 0; m < METHODS; m++) {
+        const int64_t loop_length = decision->loop_length[m];
+        courses[m].best_bandwidth = 0;
+        if (loop_length == 0)
+            continue;
+        const struct result result = measure_method(state, exchange, &methods[m], bytes, loop_length, repetitions);
+        if (state->run->log)
+            log_result(state->run->log, exchange->pattern, &methods[m], bytes, loop_length, &result);
+        timed += follow(&courses[m], exchange->pattern, bytes, loop_length, &result);
+        summarize(summary, &courses[m], length);
+    }
+    return timed;
+}
+
 static void measure_pattern(struct state *state, int number, struct summary *summary)
 {
     const struct request *request = state->request;
     const struct pattern *pattern = &request->pattern[number];
     struct run *run = state->run;
-    struct course courses[METHODS] = {{0}};
-    struct exchange exchange = exchange_open(pattern, request->seed, state->order);
     const double start = run_elapsed_seconds(run);
     const int patterns_left = request->patterns - number;
     const double share = fmax(request->time_budget_seconds - start, 0) / patterns_left;
-    double overhead_factor = 2; /* a first guess, replaced by the last length's */
+    struct course courses[METHODS] = {{0}};
+    struct exchange exchange = exchange_open(pattern, request->seed, state->order);
+    begin_courses(state, &exchange, share, courses);
 
-    for (int m = 0; m < METHODS; m++)
-        courses[m].runs = can_run(request, pattern, m);
+    const double loops_start = run_elapsed_seconds(run);
+    double timed = 0, overhead_factor = 1;
     for (int k = 0; k < LENGTHS; k++) {
-        const int64_t bytes = request->length[k];
-        const double length_start = run_elapsed_seconds(run);
-        double estimate = 0, timed = 0;
-        struct decision decision =
-            decide(state, courses, k, length_start - start, share, overhead_factor, &estimate);
+        const double elapsed = run_elapsed_seconds(run);
+        double estimate = 0;
+        struct decision decision = decide(state, courses, k, elapsed - start, share, overhead_factor, &estimate);
         MPI_CHECK(MPI_Bcast(&decision, sizeof decision / sizeof(int64_t), MPI_INT64_T, 0, MPI_COMM_WORLD));
         if (decision.reduction != RUN_ALL_METHODS && run->log)
-            log_reduction(run->log, pattern, bytes, &decision, length_start,
-                          start + (length_start - start + estimate) * patterns_left);
-
-        for (int m = 0; m < METHODS; m++) {
-            const int64_t loop_length = decision.loop_length[m];
-            if (loop_length == 0)
-                continue;
-            const struct result result = measure_method(state, &exchange, &methods[m], bytes, loop_length,
-                                                        repetitions_under((enum reduction)decision.reduction));
-            if (run->log)
-                log_result(run->log, pattern, &methods[m], bytes, loop_length, &result);
-            const double seconds = shortest(&result) / (double)loop_length;
-            trend_add(&courses[m].trend, (double)bytes, seconds);
-            courses[m].best_bandwidth = (double)(bytes * pattern->messages_per_exchange) / seconds;
-            timed += shortest(&result) * (1 + 1.0 / (double)loop_length) * result.repetitions;
-            if (k == 0 && (summary->shortest_exchange_seconds == 0 || seconds < summary->shortest_exchange_seconds))
-                summary->shortest_exchange_seconds = seconds;
-            if (k == LENGTHS - 1)
-                summary->largest_bandwidth = fmax(summary->largest_bandwidth, courses[m].best_bandwidth);
-        }
-        overhead_factor = fmax(1, (run_elapsed_seconds(run) - length_start) / timed);
+            log_reduction(run->log, pattern, request->length[k], &decision, elapsed,
+                          start + (elapsed - start + estimate) * patterns_left);
+        timed += measure_length(state, &exchange, courses, k, &decision, summary);
+        overhead_factor = fmax(1, (run_elapsed_seconds(run) - loops_start) / timed);
         if (run->rank == 0)
             progress_show(&state->progress, (number + (k + 1.0) / LENGTHS) / request->patterns,
                           run_elapsed_seconds(run), pattern->name);

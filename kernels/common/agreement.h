@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 #include <mpi.h>
+#include <stdbool.h>
 
 struct spread {
     double slowest, fastest;
@@ -11,6 +12,9 @@ struct spread {
 
 /* The longest and the shortest of the processes' times. */
 struct spread agree_on_times(MPI_Comm comm, double elapsed_seconds);
+
+/* The same over those processes alone that take part, at least one; all call it. */
+struct spread agree_on_times_of_part(MPI_Comm comm, double elapsed_seconds, bool takes_part);
 
 /* The fields of the log's `overhead` record: what a clock reading, a barrier and an agreement cost. Collective. */
 json_t *measure_overhead(MPI_Comm comm);

@@ -142,4 +142,6 @@ void interrupt_forget(void)
     for (int i = 0; i < SIGNALS; i++)
         signal(signals[i], SIG_DFL);
     watched.file = -1;
+    sigset_t set = signal_set();
+    sigprocmask(SIG_UNBLOCK, &set, NULL);
 }

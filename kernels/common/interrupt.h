@@ -18,7 +18,7 @@ void interrupt_clean_with(void (*clean)(void));
  * `reason` (plain text without quotes), closes the log as failed and ends. 0 seconds: nothing is waited for. */
 void interrupt_deadline(unsigned seconds, const char *reason);
 
-/* The log is closed: an interruption has nothing to write any more. */
+/* The log is closed: an interruption has nothing to write any more. Ends a hold. */
 void interrupt_forget(void);
 
 #endif

@@ -86,9 +86,7 @@ static bool write_record(struct log *log, const char *kind, json_t *fields)
     }
     size_t length = strlen(text);
     text[length] = '\n'; /* takes the place of the terminator: the line is written by its length */
-    interrupt_hold();
     bool written = append(log, text, length + 1);
-    interrupt_release(log->records);
     free(text);
     return written;
 }
@@ -99,9 +97,13 @@ void log_write(struct log *log, const char *kind, json_t *fields)
         return;
     if (!fields)
         fail("record '%s' could not be formed (out of memory?)", kind);
-    if (!write_record(log, kind, fields))
+    interrupt_hold();
+    const bool written = write_record(log, kind, fields);
+    const int cause = errno;
+    interrupt_release(log->records);
+    if (!written)
         fail("cannot write the log '%s': %s; free some space or choose another place with --log", log->path,
-             strerror(errno));
+             strerror(cause));
 }
 
 bool log_close(struct log *log, const char *status, const char *reason)
@@ -110,11 +112,13 @@ bool log_close(struct log *log, const char *status, const char *reason)
         return true;
     json_t *fields = json_pack("{s:s, s:s?, s:I, s:f}", "status", status, "reason", reason, "records",
                                (json_int_t)(log->records + 1), "elapsed_seconds", now_seconds() - log->start_seconds);
+    interrupt_hold(); /* a signal that comes with the end record must not append a second one */
     bool written = write_record(log, "end", fields);
     interrupt_forget();
     written = close(log->file) == 0 && written;
-    if (!written)
-        fprintf(stderr, "coffeecup: error: cannot finish the log '%s': %s\n", log->path, strerror(errno));
+    if (!written && !reason) /* where there is a reason it has been printed */
+        fprintf(stderr, "coffeecup: error: cannot finish the log '%s': %s; free some space or choose another place with "
+                        "--log\n", log->path, strerror(errno));
     free(log);
     return written;
 }

@@ -203,8 +203,9 @@ const char *options_parse(const struct program *program, int argc, char **argv)
 
     opterr = 0;
     optind = 1;
-    for (int index; (index = getopt_long(argc, argv, ":", table, NULL)) != -1;) {
-        const char *word = argv[optind - 1];
+    /* "+": words stay in their order, so that the one at `next` is the one that getopt_long() complains about */
+    for (int next = optind, index; (index = getopt_long(argc, argv, "+:", table, NULL)) != -1; next = optind) {
+        const char *word = argv[next];
         if (index == ':')
             return COMPLAIN("option '%.80s' needs a value", word);
         if (index == '?')
