@@ -184,3 +184,12 @@ def test_setup_elsewhere_never_touches_the_system(stubs):
 def test_setup_refuses_an_unknown_argument():
     done = subprocess.run([SETUP, "tests"], capture_output=True, text=True, check=False)
     assert (done.returncode, "usage:" in done.stderr) == (2, True)
+
+
+def test_setup_refuses_a_path_that_reframe_cannot_handle(tmp_path):
+    copied = tmp_path / "a tree" / "site_configs" / "local" / "setup"
+    copied.parent.mkdir(parents=True)
+    copied.write_bytes(SETUP.read_bytes())
+    done = subprocess.run(["bash", copied], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "white space" in done.stderr
