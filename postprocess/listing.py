@@ -92,8 +92,9 @@ def overview(scores: list[Score]) -> list[Table]:
         table.add_column("official")
         table.add_column("qualified by", overflow="fold")
         for score in alike:
-            ranks, value = score.log.run["ranks"], score.headline[1].value
-            table.add_row(Text(printable(str(score.log.path))), str(ranks), str(len(score.log.run["hosts"])), digits(value),
-                          digits(value / ranks), "yes" if score.official else "no", ", ".join(q.key for q in score.qualifications))
+            share = score.metrics.get(f"{name}_per_process")
+            table.add_row(Text(printable(str(score.log.path))), str(score.log.run["ranks"]), str(len(score.log.run["hosts"])),
+                          digits(score.headline[1].value), digits(share.value) if share else "",
+                          "yes" if score.official else "no", ", ".join(q.key for q in score.qualifications))
         tables.append(table)
     return tables

@@ -5,6 +5,8 @@ NARROW_SPACE = "\u202f"
 
 def digits(value: float, thousands: str = "") -> str:
     """Four significant digits; more where the integer part has more, fewer where the value is an integer."""
+    if abs(value) >= 1e15:
+        return f"{value:.3e}"
     if abs(value) >= 1000:
         return f"{value:,.0f}".replace(",", thousands)
     return f"{value:.0f}" if value == int(value) else f"{value:#.4g}".rstrip(".")

@@ -123,6 +123,27 @@ def test_logs_without_a_score_are_shown_as_such(pages):
     assert "MByte/s for each process" not in few.words + cut.words
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(("change", "figures"), [
+    (lambda plan, records: records.__delitem__(slice(3, -2)), 0),
+    (lambda plan, records: plan["patterns"].append(plan["patterns"][1]), 4),
+    (lambda plan, records: plan["patterns"][9].update(methods=["magic"], rings=None), 4),
+    (lambda plan, records: plan["methods"][0].update(averaged=False), 1),
+    (lambda plan, records: plan["message_bytes"].reverse(), 4),
+    (lambda plan, records: plan.update(message_bytes=[8, 8, 4096]), 4),
+    (lambda plan, records: records[40].update(elapsed_seconds=[1e-300], fastest_seconds=[0]), 4),
+    (lambda plan, records: records[40].update(pattern="surprise"), 4),
+])
+def test_a_log_that_is_refused_can_still_be_shown(tmp_path, change, figures):
+    records = copy.deepcopy(logs_made.b_eff_log(methods=("sendrecv",), repetitions=1, only=averaged_and_ping_pong))
+    change(records[1], records)
+    [item] = items = report.items([logs_made.write(tmp_path / "log.jsonl", logs_made.numbered(records))])
+    page = Page(report.html(items))
+    assert isinstance(item.result, LogError) and item.result.problem.startswith("no b_eff: ")
+    assert " ".join(item.result.problem.split()) in page.words
+    assert len(page.named("svg")) == len(item.figures) == figures
+
+
 def test_several_logs_share_one_page_with_a_figure_over_the_sizes(tmp_path):
     paths = [logs_made.write(tmp_path / f"{n}.jsonl", logs_made.b_eff_log(ranks=n, only=averaged_and_ping_pong, methods=("sendrecv",)))
              for n in (2, 7, 16)]
