@@ -1,0 +1,170 @@
+/* See hints.h. */
+#include "hints.h"
+
+#include <errno.h>
+#include <libconfig.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail.h"
+#include "machine.h"
+#include "methods.h"
+#include "options.h"
+
+enum { MOST_BYTES = 1 << 20, TEXT_LENGTH = 512 };
+
+struct hints {
+    config_t config;
+    config_setting_t *groups;
+};
+
+/* The whole file; an empty text and a reason if it cannot be had. Rank 0. */
+static char *read_text(const char *path, char reason[TEXT_LENGTH])
+{
+    char *text = calloc(1, MOST_BYTES);
+    FILE *file = text ? fopen(path, "r") : NULL;
+    if (!file) {
+        snprintf(reason, TEXT_LENGTH, "cannot read the hints '%s': %s", path, strerror(errno));
+        return text;
+    }
+    if (fread(text, 1, MOST_BYTES, file) == MOST_BYTES)
+        snprintf(reason, TEXT_LENGTH, "the hints '%s' are larger than 1 MiB", path);
+    else if (ferror(file))
+        snprintf(reason, TEXT_LENGTH, "cannot read the hints '%s': %s", path, strerror(errno));
+    fclose(file);
+    return text;
+}
+
+static bool is_listed(const char *name, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(*names, name) == 0)
+            return true;
+    return false;
+}
+
+/* A value that is left out holds everywhere. */
+static const char *text_of(const config_setting_t *group, const char *name)
+{
+    const char *text = NULL;
+    config_setting_lookup_string(group, name, &text);
+    return text;
+}
+
+static void check_group(const char *path, config_setting_t *group)
+{
+    const int line = (int)config_setting_source_line(group);
+    config_setting_t *set = config_setting_is_group(group) ? config_setting_get_member(group, "set") : NULL;
+    if (!set || !config_setting_is_group(set))
+        refuse("%s:%d: each entry of 'hints' is a group with set = { name = \"value\"; }", path, line);
+    for (int i = 0; i < config_setting_length(group); i++) {
+        const config_setting_t *member = config_setting_get_elem(group, (unsigned)i);
+        const char *name = config_setting_name(member), *text = config_setting_get_string(member);
+        const bool known = strcmp(name, "set") == 0 ||
+                           (text && strcmp(name, "method") == 0 && is_listed(text, method_names)) ||
+                           (text && strcmp(name, "type") == 0 && is_listed(text, type_names)) ||
+                           (text && strcmp(name, "chunk") == 0 && parse_size(text) > 0);
+        if (!known)
+            refuse("%s:%d: '%s' is not understood; an entry has set, method (write, rewrite, read), type (scatter, shared, "
+                   "separate, segmented, segmented-collective, random, random-collective) and chunk (\"32KiB\"), all but set "
+                   "optional and in quotes", path, config_setting_source_line(member), name);
+    }
+    for (int i = 0; i < config_setting_length(set); i++) {
+        const config_setting_t *hint = config_setting_get_elem(set, (unsigned)i);
+        const char *value = config_setting_get_string(hint);
+        if (!value || !*value || strlen(value) > MPI_MAX_INFO_VAL || strlen(config_setting_name(hint)) > MPI_MAX_INFO_KEY)
+            refuse("%s:%d: the value of the hint '%s' is a text in quotes that is not empty", path,
+                   config_setting_source_line(hint), config_setting_name(hint));
+    }
+}
+
+struct hints *hints_read(const char *path)
+{
+    if (!path)
+        return NULL;
+    int rank;
+    char reason[TEXT_LENGTH] = "";
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    char *text = rank == 0 ? read_text(path, reason) : calloc(1, MOST_BYTES);
+    struct hints *hints = calloc(1, sizeof *hints);
+    if (!text || !hints)
+        fail("out of memory for the hints");
+    MPI_CHECK(MPI_Bcast(reason, TEXT_LENGTH, MPI_CHAR, 0, MPI_COMM_WORLD));
+    if (reason[0])
+        refuse("%s", reason);
+    MPI_CHECK(MPI_Bcast(text, MOST_BYTES, MPI_CHAR, 0, MPI_COMM_WORLD));
+    config_init(&hints->config);
+    if (!config_read_string(&hints->config, text))
+        refuse("%s:%d: %s", path, config_error_line(&hints->config), config_error_text(&hints->config));
+    free(text);
+    hints->groups = config_lookup(&hints->config, "hints");
+    if (!hints->groups || !config_setting_is_list(hints->groups))
+        refuse("%s: it has no list 'hints'; write hints = ( { set = { cb_nodes = \"2\"; }; } );", path);
+    for (int i = 0; i < config_setting_length(hints->groups); i++)
+        check_group(path, config_setting_get_elem(hints->groups, (unsigned)i));
+    return hints;
+}
+
+void hints_free(struct hints *hints)
+{
+    if (hints)
+        config_destroy(&hints->config);
+    free(hints);
+}
+
+static bool holds(const config_setting_t *group, const char *method, const char *type, int64_t chunk_bytes)
+{
+    const char *of_method = text_of(group, "method"), *of_type = text_of(group, "type");
+    const char *of_chunk = text_of(group, "chunk");
+    return (!of_method || strcmp(of_method, method) == 0) && (!of_type || strcmp(of_type, type) == 0) &&
+           (!of_chunk || parse_size(of_chunk) == chunk_bytes);
+}
+
+bool hints_name_chunk(const struct hints *hints, const char *method, const char *type, int64_t chunk_bytes)
+{
+    for (int i = 0; hints && i < config_setting_length(hints->groups); i++) {
+        const config_setting_t *group = config_setting_get_elem(hints->groups, (unsigned)i);
+        if (text_of(group, "chunk") && holds(group, method, type, chunk_bytes))
+            return true;
+    }
+    return false;
+}
+
+MPI_Info hints_for(const struct hints *hints, const char *method, const char *type, int64_t chunk_bytes)
+{
+    MPI_Info info = MPI_INFO_NULL;
+    for (int i = 0; hints && i < config_setting_length(hints->groups); i++) {
+        config_setting_t *group = config_setting_get_elem(hints->groups, (unsigned)i);
+        if (!holds(group, method, type, chunk_bytes))
+            continue;
+        const config_setting_t *set = config_setting_get_member(group, "set");
+        if (info == MPI_INFO_NULL)
+            MPI_CHECK(MPI_Info_create(&info));
+        for (int k = 0; k < config_setting_length(set); k++) {
+            const config_setting_t *hint = config_setting_get_elem(set, (unsigned)k);
+            MPI_CHECK(MPI_Info_set(info, config_setting_name(hint), config_setting_get_string(hint)));
+        }
+    }
+    return info;
+}
+
+json_t *hints_in_effect(MPI_File file)
+{
+    json_t *effective = json_object();
+    MPI_Info info = MPI_INFO_NULL;
+    int keys = 0;
+    if (MPI_File_get_info(file, &info) != MPI_SUCCESS || info == MPI_INFO_NULL)
+        return effective;
+    MPI_CHECK(MPI_Info_get_nkeys(info, &keys));
+    for (int i = 0; i < keys; i++) {
+        char name[MPI_MAX_INFO_KEY + 1] = "", value[MPI_MAX_INFO_VAL + 1] = "";
+        int found = 0;
+        MPI_CHECK(MPI_Info_get_nthkey(info, i, name));
+        MPI_CHECK(MPI_Info_get(info, name, MPI_MAX_INFO_VAL, value, &found));
+        if (found)
+            json_object_set_new(effective, name, text_json(value));
+    }
+    MPI_CHECK(MPI_Info_free(&info));
+    return effective;
+}

@@ -1,0 +1,27 @@
+/* MPI_Info hints from a file in libconfig's form: a list `hints` of groups, each with `set = { name = "value"; ... }` and
+ * optionally `method`, `type` and `chunk`, which say where it holds. Later groups win over earlier ones. */
+#ifndef B_EFF_IO_HINTS_H
+#define B_EFF_IO_HINTS_H
+
+#include <jansson.h>
+#include <mpi.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct hints;
+
+/* Rank 0 reads the file and all learn it. NULL without a path. Refuses a file that cannot be read or understood. */
+struct hints *hints_read(const char *path);
+void hints_free(struct hints *hints);
+
+/* The hints for an access method and pattern type, chunk_bytes 0 for those of its file as a whole; MPI_INFO_NULL where
+ * none are given. The caller frees the object. */
+MPI_Info hints_for(const struct hints *hints, const char *method, const char *type, int64_t chunk_bytes);
+
+/* Whether some hints hold for this chunk only. */
+bool hints_name_chunk(const struct hints *hints, const char *method, const char *type, int64_t chunk_bytes);
+
+/* What the library says is in effect, name to value. */
+json_t *hints_in_effect(MPI_File file);
+
+#endif

@@ -1,0 +1,210 @@
+/* See methods.h. */
+#include "methods.h"
+
+#include <limits.h>
+#include <stddef.h>
+
+#include "fail.h"
+
+const struct method methods[METHODS] = {
+    {"write", MPI_MODE_CREATE | MPI_MODE_WRONLY},
+    {"rewrite", MPI_MODE_WRONLY},
+    {"read", MPI_MODE_RDONLY},
+};
+
+const char *const method_names[] = {"write", "rewrite", "read", NULL};
+
+/* --- where a call's bytes lie in the file ---------------------------------------------------------------------------- */
+
+static int64_t offset_strided(const struct stream *stream, int64_t call, int64_t byte)
+{
+    const int64_t l = stream->pattern->chunk_bytes, chunks = stream->pattern->call_bytes / l;
+    return stream->start + ((call * chunks + byte / l) * stream->ranks + stream->rank) * l + byte % l;
+}
+
+static int64_t offset_separate(const struct stream *stream, int64_t call, int64_t byte)
+{
+    return stream->start + call * stream->pattern->chunk_bytes + byte;
+}
+
+static int64_t offset_segmented(const struct stream *stream, int64_t call, int64_t byte)
+{
+    return stream->rank * stream->segment_bytes + offset_separate(stream, call, byte);
+}
+
+static int64_t offset_random(const struct stream *stream, int64_t call, int64_t byte)
+{
+    const uint64_t seed = stream->seed * 1000003 + (uint64_t)stream->rank;
+    return offset_segmented(stream, random_place(call, stream->repetitions, seed), byte);
+}
+
+/* --- positioning ------------------------------------------------------------------------------------------------------ */
+
+/* Exactly so many bytes in a row. What no int counts is described by blocks of 1 MiB and what is left over. */
+static MPI_Datatype type_of_bytes(int64_t bytes)
+{
+    const int64_t block = INT64_C(1) << 20;
+    MPI_Datatype made, mebibyte, blocks;
+    if (bytes <= INT_MAX) {
+        MPI_CHECK(MPI_Type_contiguous((int)bytes, MPI_BYTE, &made));
+        return made;
+    }
+    MPI_CHECK(MPI_Type_contiguous((int)block, MPI_BYTE, &mebibyte));
+    MPI_CHECK(MPI_Type_contiguous((int)(bytes / block), mebibyte, &blocks));
+    const int lengths[] = {1, (int)(bytes % block)};
+    const MPI_Aint places[] = {0, (MPI_Aint)(bytes / block * block)};
+    const MPI_Datatype types[] = {blocks, MPI_BYTE};
+    MPI_CHECK(MPI_Type_create_struct(lengths[1] ? 2 : 1, lengths, places, types, &made));
+    MPI_CHECK(MPI_Type_free(&blocks));
+    MPI_CHECK(MPI_Type_free(&mebibyte));
+    return made;
+}
+
+/* Every process sees its own chunks only: l bytes, then the chunks of the others. */
+static int position_strided(struct stream *stream)
+{
+    const int64_t l = stream->pattern->chunk_bytes;
+    MPI_Datatype chunk = type_of_bytes(l);
+    MPI_CHECK(MPI_Type_create_resized(chunk, 0, (MPI_Aint)(l * stream->ranks), &stream->view));
+    MPI_CHECK(MPI_Type_commit(&stream->view));
+    MPI_CHECK(MPI_Type_free(&chunk));
+    return MPI_File_set_view(stream->file, stream->start + stream->rank * l, MPI_BYTE, stream->view, "native",
+                             stream->hints);
+}
+
+/* After a pass that ended before the write pass did, the pointer is not where the next pattern begins. */
+static int position_shared(struct stream *stream)
+{
+    if (stream->shared_position == stream->start)
+        return MPI_SUCCESS;
+    stream->shared_position = stream->start;
+    return MPI_File_seek_shared(stream->file, stream->start, MPI_SEEK_SET);
+}
+
+static int position_individual(struct stream *stream)
+{
+    return MPI_File_seek(stream->file, pattern_types[stream->pattern->type].offset(stream, 0, 0), MPI_SEEK_SET);
+}
+
+static int position_nowhere(struct stream *stream)
+{
+    (void)stream;
+    return MPI_SUCCESS;
+}
+
+/* --- the calls -------------------------------------------------------------------------------------------------------- */
+
+static int write_all(struct stream *stream, const char *data, int64_t call)
+{
+    (void)call;
+    return MPI_File_write_all(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE);
+}
+
+static int read_all(struct stream *stream, char *data, int64_t call)
+{
+    (void)call;
+    return MPI_File_read_all(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE);
+}
+
+static int write_ordered(struct stream *stream, const char *data, int64_t call)
+{
+    (void)call;
+    return MPI_File_write_ordered(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE);
+}
+
+static int read_ordered(struct stream *stream, char *data, int64_t call)
+{
+    (void)call;
+    return MPI_File_read_ordered(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE);
+}
+
+static int write_alone(struct stream *stream, const char *data, int64_t call)
+{
+    (void)call;
+    return MPI_File_write(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE);
+}
+
+static int read_alone(struct stream *stream, char *data, int64_t call)
+{
+    (void)call;
+    return MPI_File_read(stream->file, data, stream->count, stream->memory, MPI_STATUS_IGNORE);
+}
+
+static int write_at(struct stream *stream, const char *data, int64_t call)
+{
+    return MPI_File_write_at(stream->file, offset_random(stream, call, 0), data, stream->count, stream->memory,
+                             MPI_STATUS_IGNORE);
+}
+
+static int read_at(struct stream *stream, char *data, int64_t call)
+{
+    return MPI_File_read_at(stream->file, offset_random(stream, call, 0), data, stream->count, stream->memory,
+                            MPI_STATUS_IGNORE);
+}
+
+static int write_at_all(struct stream *stream, const char *data, int64_t call)
+{
+    return MPI_File_write_at_all(stream->file, offset_random(stream, call, 0), data, stream->count, stream->memory,
+                                 MPI_STATUS_IGNORE);
+}
+
+static int read_at_all(struct stream *stream, char *data, int64_t call)
+{
+    return MPI_File_read_at_all(stream->file, offset_random(stream, call, 0), data, stream->count, stream->memory,
+                                MPI_STATUS_IGNORE);
+}
+
+const struct pattern_type pattern_types[TYPES] = {
+    /* name, averaged, collective, separate, segmented */
+    {"scatter", true, true, false, false, offset_strided, position_strided, write_all, read_all},
+    {"shared", true, true, false, false, offset_strided, position_shared, write_ordered, read_ordered},
+    {"separate", true, false, true, false, offset_separate, position_individual, write_alone, read_alone},
+    {"segmented", true, false, false, true, offset_segmented, position_individual, write_alone, read_alone},
+    {"segmented-collective", true, true, false, true, offset_segmented, position_individual, write_all, read_all},
+    {"random", false, false, false, true, offset_random, position_nowhere, write_at, read_at},
+    {"random-collective", false, true, false, true, offset_random, position_nowhere, write_at_all, read_at_all},
+};
+
+const char *const type_names[] = {"scatter", "shared", "separate", "segmented", "segmented-collective",
+                                  "random", "random-collective", NULL};
+
+const struct pattern_type individual_pointers = {
+    "shared", true, true, false, false, offset_strided, position_strided, write_all, read_all};
+
+/* --- making ready ----------------------------------------------------------------------------------------------------- */
+
+static void describe_memory(struct stream *stream, int64_t bytes)
+{
+    stream->memory = MPI_BYTE;
+    stream->count = (int)bytes;
+    if (bytes <= INT_MAX)
+        return;
+    stream->memory = type_of_bytes(bytes);
+    MPI_CHECK(MPI_Type_commit(&stream->memory));
+    stream->count = 1;
+}
+
+int64_t bytes_before_next(const struct stream *stream, const struct pattern_type *type, int64_t repetitions)
+{
+    const int64_t mine = stream->pattern->call_bytes * repetitions;
+    return stream->start + (type->separate || type->segmented ? mine : mine * stream->ranks);
+}
+
+int stream_position(struct stream *stream, const struct pattern_type *type, const struct pattern *pattern,
+                    int64_t start, int64_t repetitions)
+{
+    stream->pattern = pattern;
+    stream->start = start;
+    stream->repetitions = repetitions;
+    stream->view = MPI_DATATYPE_NULL;
+    describe_memory(stream, pattern->call_bytes);
+    return type->position(stream);
+}
+
+void stream_release(struct stream *stream)
+{
+    if (stream->view != MPI_DATATYPE_NULL)
+        MPI_CHECK(MPI_Type_free(&stream->view));
+    if (stream->memory != MPI_BYTE)
+        MPI_CHECK(MPI_Type_free(&stream->memory));
+}

@@ -1,0 +1,64 @@
+/* How data is accessed: a row of a table per access method (initial write, rewrite, read) and a row per pattern type
+ * (paper, section 5.1 and figure 1). What an access needs is made in stream_position(), so that only its MPI call is
+ * timed. */
+#ifndef B_EFF_IO_METHODS_H
+#define B_EFF_IO_METHODS_H
+
+#include <mpi.h>
+
+#include "patterns.h"
+
+enum method_number { METHOD_WRITE, METHOD_REWRITE, METHOD_READ, METHODS };
+
+struct method {
+    const char *name;
+    int open_mode;
+};
+extern const struct method methods[METHODS];
+extern const char *const method_names[]; /* NULL-terminated, in the order of `methods` */
+
+/* An open file as one rank sees it, and the pattern that it is positioned for. */
+struct stream {
+    MPI_File file;
+    MPI_Comm comm; /* the partition's processes */
+    int rank, ranks;
+    MPI_Info hints;
+    int64_t segment_bytes; /* distance of the processes' segments, for types that have some */
+    uint64_t seed;         /* of random order */
+
+    const struct pattern *pattern;
+    int64_t start;         /* what lies before the pattern: in the file or, for types with segments, in the segment */
+    int64_t repetitions;   /* of the write pass */
+    int64_t shared_position; /* of the shared file pointer */
+    MPI_Datatype memory, view;
+    int count; /* of `memory` in a call */
+};
+
+struct pattern_type {
+    const char *name;
+    bool averaged;
+    bool collective;
+    bool separate;   /* a file per process */
+    bool segmented;  /* a segment of the file per process */
+    int64_t (*offset)(const struct stream *stream, int64_t call, int64_t byte);
+    int (*position)(struct stream *stream);
+    int (*write)(struct stream *stream, const char *data, int64_t call);
+    int (*read)(struct stream *stream, char *data, int64_t call);
+};
+extern const struct pattern_type pattern_types[TYPES];
+extern const char *const type_names[]; /* NULL-terminated, in the order of `pattern_types` */
+
+/* The variant of type 1 with individual file pointers and a strided view. */
+extern const struct pattern_type individual_pointers;
+
+/* Bytes of the types whose file belongs to all processes together are counted over all, others for each process. */
+int64_t bytes_before_next(const struct stream *stream, const struct pattern_type *type, int64_t repetitions);
+
+/* Makes the stream ready for a pattern's first call. Collective over stream->comm; returns an MPI error code. */
+int stream_position(struct stream *stream, const struct pattern_type *type, const struct pattern *pattern,
+                    int64_t start, int64_t repetitions);
+
+/* Gives back what stream_position() made. */
+void stream_release(struct stream *stream);
+
+#endif

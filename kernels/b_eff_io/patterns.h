@@ -1,0 +1,53 @@
+/* The patterns of b_eff_io (paper, table 2) as one table, and the arithmetic that belongs to them: partitions, M_PART,
+ * the size-driven counts and the segment. Pure rules; nothing here touches a file. */
+#ifndef B_EFF_IO_PATTERNS_H
+#define B_EFF_IO_PATTERNS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum type_number {
+    TYPE_SCATTER,
+    TYPE_SHARED,
+    TYPE_SEPARATE,
+    TYPE_SEGMENTED,
+    TYPE_SEGMENTED_COLLECTIVE,
+    TYPE_RANDOM,            /* beyond the paper's five: reported, never averaged */
+    TYPE_RANDOM_COLLECTIVE,
+    TYPES
+};
+
+enum { PUBLISHED_PATTERNS = 43, PATTERNS = 49, SUM_UNITS = 64, MOST_PARTITIONS = 32 };
+
+struct pattern {
+    enum type_number type;
+    int64_t chunk_bytes; /* l: contiguous on disk; 0 for the pattern that fills up the segment */
+    int64_t call_bytes;  /* L: contiguous in memory, what one call transfers */
+    int units;           /* U: its share of the time is U / SUM_UNITS */
+};
+
+/* All patterns in the order of measuring; a pattern's place is its number. */
+void list_patterns(int64_t m_part_bytes, struct pattern list[PATTERNS]);
+
+/* max(2 MiB, memory of one node / 128), at most 1 GiB; in whole MiB, so that the chunk is wellformed. */
+int64_t m_part_rule(int64_t node_memory_bytes);
+
+/* Default partitions of `ranks` processes, ascending: 2^round(0.35 log2 n), 2^round(0.70 log2 n), n. Returns how many. */
+int default_partitions(int ranks, int list[MOST_PARTITIONS]);
+
+/* Whether the pattern's count comes from the clock; otherwise from the data that types 0 to 2 wrote. */
+bool is_time_driven(const struct pattern *pattern);
+
+/* How often a size-driven pattern is repeated: the smallest of what types 0 to 2 reached for this chunk, counted in
+ * chunks, where type 1 counts ten times; the first pattern of a type once. `repetitions` has a count per pattern, 0 for
+ * one that did not run. 0 if none of the three types ran. */
+int64_t size_driven_count(const struct pattern list[PATTERNS], int number, const int64_t repetitions[PATTERNS]);
+
+/* Sum of a size-driven type's chunk * count, rounded up to the alignment. `used_bytes` becomes the sum itself. */
+int64_t segment_bytes(const struct pattern list[PATTERNS], enum type_number type,
+                      const int64_t repetitions[PATTERNS], int64_t alignment_bytes, int64_t *used_bytes);
+
+/* The place of the i-th of `count` accesses in random order: a permutation of 0 ... count - 1. */
+int64_t random_place(int64_t i, int64_t count, uint64_t seed);
+
+#endif
