@@ -52,10 +52,10 @@ void phases_log(const struct phases *phases, struct log *log, int64_t repetition
             if (!log || extreme[0] <= 0)
                 continue;
             log_write(log, "measurement",
-                      json_pack("{s:I, s:s, s:s, s:b, s:f, s:f, s:f, s:I, s:I}", "repetition", (json_int_t)repetition,
-                                "stage", stage_names[s], "activity", activity_rows[a].name, "io", activity_rows[a].io,
-                                "elapsed_seconds", extreme[0], "fastest_seconds", -extreme[1], "mean_seconds",
-                                sum / ranks, "bytes", (json_int_t)all[0], "calls", (json_int_t)all[1]));
+                      json_pack("{s:I, s:s, s:s, s:f, s:f, s:f, s:I, s:I}", "repetition", (json_int_t)repetition,
+                                "stage", stage_names[s], "activity", activity_rows[a].name, "elapsed_seconds",
+                                extreme[0], "fastest_seconds", -extreme[1], "mean_seconds", sum / ranks, "bytes",
+                                (json_int_t)all[0], "calls", (json_int_t)all[1]));
         }
     }
 }
