@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 /* the middle of 2.5 and 5 ms on a logarithmic scale, so that a wrong guess in either direction stays inside */
-static const double loop_seconds = 3.5e-3;
+static const double loop_seconds = 3.5355e-3;
 
 /* between neighbouring lengths: 4096 a^8 = 128 MiB has a = 3.7 */
 static const double next_length_growth = 4;
@@ -40,7 +40,11 @@ int64_t choose_loop_length(const struct trend *trend, double bytes, int64_t firs
     if (trend->points == 0)
         return first < most ? first : most;
     const double wanted = loop_seconds / trend_predict(trend, bytes);
-    return wanted < 1 ? 1 : wanted > (double)most ? most : (int64_t)wanted;
+    if (wanted > (double)most)
+        return most;
+    /* the n that is next to `wanted` on that scale: n (n - 1) < wanted^2 <= n (n + 1); cut off, 1.9 would become 1 */
+    const double nearest = ceil(sqrt(wanted * wanted + 0.25) - 0.5);
+    return nearest < 1 ? 1 : nearest > (double)most ? most : (int64_t)nearest;
 }
 
 int64_t limit_loop_length(int64_t wanted, double exchange_seconds, double most_seconds)

@@ -1,0 +1,34 @@
+/* The little that a test program needs: conditions that are counted, and a status for CTest. */
+#ifndef COFFEECUP_TESTS_CHECK_H
+#define COFFEECUP_TESTS_CHECK_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+
+static long checks_done, checks_failed;
+
+/* Says where and with what a condition did not hold; the first hundred times, so that a broken loop stays readable. */
+static void check_that(bool holds, const char *condition, const char *file, int line, const char *format, ...)
+{
+    va_list arguments;
+    checks_done++;
+    if (holds || checks_failed++ >= 100)
+        return;
+    printf("%s:%d: %s: ", file, line, condition);
+    va_start(arguments, format);
+    vprintf(format, arguments);
+    va_end(arguments);
+    printf("\n");
+}
+
+/* CHECK(condition, format, ...): the format tells the values at hand. */
+#define CHECK(condition, ...) check_that((condition), #condition, __FILE__, __LINE__, __VA_ARGS__)
+
+static int checks_status(void)
+{
+    printf("%ld of %ld conditions hold\n", checks_done - checks_failed, checks_done);
+    return checks_done == 0 || checks_failed > 0;
+}
+
+#endif

@@ -1,0 +1,196 @@
+/* The log as it lies on disk after a good end, a signal at the worst moments, and a full disk. A child process writes
+ * it; write() is this file's own, so that the moments are exact. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "interrupt.h"
+#include "log.h"
+
+enum { MOST_BYTES = 4096, MOST_LINES = 16 };
+
+static const char *path;
+static const char *signal_at;  /* raise a signal while a line with these words is being written */
+static long room_bytes = -1;   /* of the disk; -1: without end */
+
+ssize_t write(int file, const void *data, size_t bytes)
+{
+    if (file > STDERR_FILENO && signal_at && memmem(data, bytes, signal_at, strlen(signal_at))) {
+        signal_at = NULL;
+        raise(SIGTERM);
+    }
+    if (file > STDERR_FILENO && room_bytes >= 0) {
+        if (room_bytes == 0) {
+            errno = ENOSPC;
+            return -1;
+        }
+        bytes = bytes < (size_t)room_bytes ? bytes : (size_t)room_bytes;
+        room_bytes -= (long)bytes;
+    }
+    return syscall(SYS_write, file, data, bytes);
+}
+
+static json_t *numbered(int number)
+{
+    return json_pack("{s:i}", "number", number);
+}
+
+/* Two records and the end. */
+static void write_log(void)
+{
+    char reason[512] = "";
+    struct log *log = log_open(path, reason, sizeof reason);
+    if (!log)
+        _exit(99);
+    log_write(log, "first", numbered(1));
+    log_write(log, "second", numbered(2));
+    _exit(log_close(log, "complete", NULL) ? 0 : 1);
+}
+
+/* How the child ended, as a shell tells it; its messages are dropped. */
+static int status_of(void (*work)(void))
+{
+    int status;
+    unlink(path);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        if (!freopen("/dev/null", "w", stderr))
+            _exit(98);
+        work();
+        _exit(97);
+    }
+    waitpid(child, &status, 0);
+    signal_at = NULL;
+    room_bytes = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* The records of the log; a line that is none counts as a failed condition. */
+static int read_records(json_t *records[MOST_LINES])
+{
+    static char text[MOST_BYTES];
+    int file = open(path, O_RDONLY), count = 0;
+    ssize_t bytes = file < 0 ? 0 : read(file, text, sizeof text - 1);
+    text[bytes > 0 ? bytes : 0] = '\0';
+    close(file);
+    for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+        *end = '\0';
+        records[count] = json_loads(line, 0, NULL);
+        CHECK(records[count] && json_integer_value(json_object_get(records[count], "sequence")) == count, "line %d: %s",
+              count, line);
+        count++;
+    }
+    CHECK(bytes <= 0 || text[bytes - 1] == '\0', "the last line is cut off");
+    return count;
+}
+
+static void log_has(int lines, const char *status)
+{
+    json_t *records[MOST_LINES];
+    int count = read_records(records);
+    CHECK(count == lines, "%d lines", count);
+    if (count == 0)
+        return;
+    const json_t *end = records[count - 1];
+    const char *found = json_string_value(json_object_get(end, "status"));
+    CHECK(found && strcmp(found, status) == 0, "%s", found ? found : "no end record");
+    CHECK(json_integer_value(json_object_get(end, "records")) == lines, "records");
+    CHECK(json_real_value(json_object_get(end, "elapsed_seconds")) >= 0, "elapsed_seconds");
+    for (int i = 0; i < count; i++)
+        json_decref(records[i]);
+}
+
+static void a_good_run_ends_complete(void)
+{
+    CHECK(status_of(write_log) == 0, "status");
+    log_has(3, "complete");
+}
+
+static void interrupt_between_records(void)
+{
+    char reason[512];
+    struct log *log = log_open(path, reason, sizeof reason);
+    log_write(log, "first", numbered(1));
+    raise(SIGINT);
+}
+
+static void a_signal_between_records_ends_the_log_as_interrupted(void)
+{
+    CHECK(status_of(interrupt_between_records) == 128 + SIGINT, "status");
+    log_has(2, "interrupted");
+}
+
+static void a_signal_while_a_record_is_written_waits_for_it(void)
+{
+    signal_at = "\"second\"";
+    CHECK(status_of(write_log) == 128 + SIGTERM, "status");
+    log_has(3, "interrupted");
+}
+
+static void a_signal_while_the_end_is_written_adds_no_second_end(void)
+{
+    signal_at = "\"end\"";
+    CHECK(status_of(write_log) == 128 + SIGTERM, "status");
+    log_has(3, "complete");
+}
+
+static void a_full_disk_fails_and_leaves_whole_lines(void)
+{
+    for (long room = 0; room < 150; room++) {
+        json_t *records[MOST_LINES];
+        room_bytes = room;
+        CHECK(status_of(write_log) == 1, "room for %ld byte", room);
+        int count = read_records(records);
+        CHECK(count < 3, "room for %ld byte: %d lines", room, count);
+        for (int i = 0; i < count; i++) {
+            CHECK(!json_object_get(records[i], "status") ||
+                      strcmp(json_string_value(json_object_get(records[i], "status")), "complete") != 0, "complete");
+            json_decref(records[i]);
+        }
+    }
+}
+
+static void an_existing_file_is_never_overwritten(void)
+{
+    char reason[512] = "", text[8] = "";
+    unlink(path);
+    int file = open(path, O_WRONLY | O_CREAT, 0600);
+    CHECK(syscall(SYS_write, file, "mine", 4) == 4, "preparation");
+    close(file);
+    CHECK(!log_open(path, reason, sizeof reason) && strstr(reason, path) && strstr(reason, "--log"), "%s", reason);
+    file = open(path, O_RDONLY);
+    CHECK(read(file, text, 7) == 4 && strcmp(text, "mine") == 0, "the file holds '%s'", text);
+    close(file);
+}
+
+static void other_ranks_have_no_log_and_do_nothing(void)
+{
+    log_write(NULL, "first", NULL);
+    CHECK(log_close(NULL, "complete", NULL), "closing");
+}
+
+int main(void)
+{
+    char template[] = "/tmp/test_log_XXXXXX", file[64];
+    if (!mkdtemp(template))
+        return 1;
+    snprintf(file, sizeof file, "%s/log.jsonl", template);
+    path = file;
+    a_good_run_ends_complete();
+    a_signal_between_records_ends_the_log_as_interrupted();
+    a_signal_while_a_record_is_written_waits_for_it();
+    a_signal_while_the_end_is_written_adds_no_second_end();
+    a_full_disk_fails_and_leaves_whole_lines();
+    an_existing_file_is_never_overwritten();
+    other_ranks_have_no_log_and_do_nothing();
+    unlink(path);
+    rmdir(template);
+    return checks_status();
+}

@@ -1,0 +1,102 @@
+/* Loop lengths and what a budget leaves out, on networks that are formulas: an exchange of L bytes takes a latency plus
+ * L over a bandwidth. */
+#include <inttypes.h>
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "check.h"
+#include "lengths.h"
+#include "loop.h"
+
+enum { MOST = 100000, FIRST = 300 };
+
+static const struct network {
+    double latency, bandwidth;
+} networks[] = {{2e-7, 2e10}, {1e-6, 1e10}, {1.5e-6, 1.2e9}, {5e-5, 1.2e8}, {2e-3, 1e6}, {1e-2, 1e9}};
+enum { NETWORKS = sizeof networks / sizeof networks[0] };
+
+static double exchange_seconds(const struct network *network, double bytes)
+{
+    return network->latency + bytes / network->bandwidth;
+}
+
+/* The interval of the specification, with what rounding takes for exchanges of some microseconds. */
+static void loops_after_the_first_take_2_5_to_5_ms(void)
+{
+    int64_t lengths[LENGTHS];
+    message_lengths(INT64_C(1) << 25, lengths);
+    for (int n = 0; n < NETWORKS; n++) {
+        struct trend trend = {0};
+        for (int k = 0; k < LENGTHS; k++) {
+            const double bytes = (double)lengths[k], seconds = exchange_seconds(&networks[n], bytes);
+            const int64_t loop = choose_loop_length(&trend, bytes, FIRST, MOST);
+            if (k == 0)
+                CHECK(loop == FIRST, "first loop: %" PRId64, loop);
+            /* one point says nothing of the slope; in a slow network its straight line comes a length late */
+            else if (k >= 3)
+                CHECK((double)loop * seconds <= 5.001e-3 || loop == 1, "network %d, %.0f byte: %" PRId64 " of %g s", n,
+                      bytes, loop, seconds);
+            if (k >= 3)
+                CHECK((double)loop * seconds >= 2.499e-3, "network %d, %.0f byte: %" PRId64 " of %g s", n, bytes, loop,
+                      seconds);
+            trend_add(&trend, bytes, seconds);
+        }
+    }
+}
+
+static void loop_length_is_at_least_1_and_at_most_what_is_allowed(void)
+{
+    struct trend trend = {0};
+    CHECK(choose_loop_length(&trend, 1, 300, 100) == 100, "first loop above the most");
+    trend_add(&trend, 1, 1e-9);
+    CHECK(choose_loop_length(&trend, 1, 300, 4095) == 4095, "a nanosecond");
+    trend_add(&trend, 1, 10);
+    CHECK(choose_loop_length(&trend, 1, 300, 4095) == 1, "ten seconds");
+}
+
+static void prediction_follows_a_straight_line_and_never_falls(void)
+{
+    struct trend trend = {0};
+    CHECK(trend_predict(&trend, 100) == 0, "nothing known");
+    trend_add(&trend, 1000, 2.0);
+    CHECK(trend_predict(&trend, 2000) == 2.0, "one point: %g", trend_predict(&trend, 2000));
+    trend_add(&trend, 2000, 3.0);
+    CHECK(fabs(trend_predict(&trend, 4000) - 5.0) < 1e-12, "line: %g", trend_predict(&trend, 4000));
+    CHECK(fabs(trend_predict(&trend, 20000) - 30.0) < 1e-12, "far: %g", trend_predict(&trend, 20000));
+    trend_add(&trend, 4000, 1.0);
+    CHECK(trend_predict(&trend, 8000) == 1.0, "falling times: %g", trend_predict(&trend, 8000));
+    trend_add(&trend, 4100, 100.0);
+    CHECK(trend_predict(&trend, 8200) <= 200.0 + 1e-9, "no more than in proportion: %g", trend_predict(&trend, 8200));
+}
+
+static void first_loop_has_its_length_unless_there_is_no_time(void)
+{
+    CHECK(limit_loop_length(300, 1e-6, 0.01) == 300, "fast");
+    CHECK(limit_loop_length(300, 1e-4, 0.01) == 100 || limit_loop_length(300, 1e-4, 0.01) == 99, "100 us");
+    CHECK(limit_loop_length(300, 1.0, 0.01) == 1, "slow");
+    CHECK(limit_loop_length(300, 1.0, 0) == 1, "no time left");
+}
+
+static void reductions_are_taken_in_order_until_one_fits(void)
+{
+    const double cost[REDUCTIONS] = {10, 6, 2, 1};
+    CHECK(choose_reduction(cost, 3, 13) == RUN_ALL_METHODS, "all fits");
+    CHECK(choose_reduction(cost, 3, 12.9) == RUN_AVERAGED_METHODS, "not all");
+    CHECK(choose_reduction(cost, 3, 8.9) == RUN_BEST_METHOD, "one method");
+    CHECK(choose_reduction(cost, 3, 4.9) == RUN_BEST_METHOD_ONCE, "once");
+    CHECK(choose_reduction(cost, 3, -5) == RUN_BEST_METHOD_ONCE, "nothing fits");
+    CHECK(reduction_names[RUN_ALL_METHODS] == NULL && strcmp(reduction_names[RUN_BEST_METHOD], "best_method") == 0 &&
+              strcmp(reduction_names[RUN_AVERAGED_METHODS], "averaged_methods") == 0 &&
+              strcmp(reduction_names[RUN_BEST_METHOD_ONCE], "best_method_once") == 0, "names in the log");
+}
+
+int main(void)
+{
+    loops_after_the_first_take_2_5_to_5_ms();
+    loop_length_is_at_least_1_and_at_most_what_is_allowed();
+    prediction_follows_a_straight_line_and_never_falls();
+    first_loop_has_its_length_unless_there_is_no_time();
+    reductions_are_taken_in_order_until_one_fits();
+    return checks_status();
+}

@@ -1,0 +1,144 @@
+/* Options: what is accepted, and that what is refused says what is valid. */
+#include <string.h>
+
+#include "check.h"
+#include "options.h"
+
+static struct {
+    bool quick;
+    int64_t count, size;
+    double seconds;
+    const char *text;
+    uint64_t list;
+} values;
+
+static const char *const names[] = {"red", "green", "blue", NULL};
+
+static const struct option_row rows[] = {
+    {"quick", OPTION_FLAG, &values.quick, NULL, "no argument", 0, 0, NULL},
+    {"count", OPTION_COUNT, &values.count, "N", "a number", 2, 100, NULL},
+    {"size", OPTION_SIZE, &values.size, "SIZE", "bytes", 1024, INT64_C(1) << 40, NULL},
+    {"seconds", OPTION_SECONDS, &values.seconds, "SECONDS", "a time", 1, 3600, NULL},
+    {"text", OPTION_TEXT, &values.text, "FILE", "a name", 0, 0, NULL},
+    {"list", OPTION_LIST, &values.list, "LIST", "some of them", 0, 0, names},
+    {0},
+};
+static const struct program program = {"kernel", "summary", "usage", rows};
+
+/* Splits a command line at blanks. */
+static const char *parse(const char *line)
+{
+    static char copy[512];
+    static char *argv[32] = {"kernel"};
+    int argc = 1;
+    snprintf(copy, sizeof copy, "%s", line);
+    for (char *word = strtok(copy, " "); word; word = strtok(NULL, " "))
+        argv[argc++] = word;
+    argv[argc] = NULL;
+    memset(&values, 0, sizeof values);
+    return options_parse(&program, argc, argv);
+}
+
+static void sizes_are_numbers_with_a_binary_unit(void)
+{
+    static const struct {
+        const char *text;
+        int64_t bytes;
+    } cases[] = {
+        {"0", 0},          {"1", 1},          {"4096", 4096},           {"17B", 17},        {"64KiB", 65536},
+        {"1MiB", 1 << 20}, {"3GiB", 3221225472}, {"2TiB", 2199023255552}, {"007", 7},
+        {"8388607TiB", INT64_C(8388607) << 40},
+        /* refused */
+        {"", -1},          {"-1", -1},        {"+1", -1},               {" 1", -1},         {"1 KiB", -1},
+        {"KiB", -1},       {"1KB", -1},       {"1kib", -1},             {"1K", -1},         {"1.5MiB", -1},
+        {"1PiB", -1},      {"0x10", -1},      {"1e6", -1},              {"abc", -1},        {"1MiBx", -1},
+        {"8388608TiB", -1}, {"9223372036854775808", -1}, {"99999999999999999999999999", -1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        CHECK(parse_size(cases[i].text) == cases[i].bytes, "'%s' is %lld", cases[i].text, (long long)parse_size(cases[i].text));
+}
+
+static void every_kind_of_option_takes_its_value(void)
+{
+    const char *complaint = parse("--quick --count 7 --size=64KiB --seconds 2.5 --text=a/b.jsonl --list blue,red");
+    CHECK(!complaint, "%s", complaint);
+    CHECK(values.quick && values.count == 7 && values.size == 65536 && values.seconds == 2.5 &&
+              strcmp(values.text, "a/b.jsonl") == 0 && values.list == 5, "values");
+    CHECK(!parse("") && !values.quick && values.count == 0 && !values.text, "defaults are left alone");
+    CHECK(!parse("--count 2 --count 100") && values.count == 100, "the last one counts");
+}
+
+static void refusals_name_the_fault_and_what_is_valid(void)
+{
+    static const struct {
+        const char *line, *fault, *valid;
+    } cases[] = {
+        {"--count 1", "'1'", "2 to 100"},
+        {"--count 101", "'101'", "2 to 100"},
+        {"--count many", "'many'", "2 to 100"},
+        {"--count 7x", "'7x'", "2 to 100"},
+        {"--count 1e1", "'1e1'", "2 to 100"},
+        {"--count 99999999999999999999", "'99999999999999999999'", "2 to 100"},
+        {"--size 0", "'0'", "1KiB to 1TiB"},
+        {"--size 10", "'10'", "1KiB to 1TiB"},
+        {"--size 2TiB", "'2TiB'", "1KiB to 1TiB"},
+        {"--size 1PiB", "'1PiB'", "1KiB to 1TiB"},
+        {"--size -1", "'-1'", "1KiB to 1TiB"},
+        {"--seconds 0.5", "'0.5'", "1 to 3600"},
+        {"--seconds nan", "'nan'", "1 to 3600"},
+        {"--seconds inf", "'inf'", "1 to 3600"},
+        {"--seconds 1s", "'1s'", "1 to 3600"},
+        {"--text=", "--text", "FILE"},
+        {"--list pink", "'pink'", "red,green,blue"},
+        {"--list red,", "''", "red,green,blue"},
+        {"--list=", "''", "red,green,blue"},
+        {"--colour red", "'--colour'", "--quick --count --size --seconds --text --list"},
+        {"--colour=red", "'--colour=red'", "--quick --count"},
+        {"--count 7 -xy", "'-xy'", "--quick --count"},
+        {"--quick=yes", "'--quick=yes'", "--quick --count"},
+        {"--count", "'--count'", "needs a value"},
+        {"--quick --text", "'--text'", "needs a value"},
+        {"word", "'word'", "--help"},
+        {"--count 7 word --quick", "'word'", "--help"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *complaint = parse(cases[i].line);
+        CHECK(complaint && strstr(complaint, cases[i].fault) && strstr(complaint, cases[i].valid) && !strchr(complaint, '\n'),
+              "'%s' gives: %s", cases[i].line, complaint ? complaint : "nothing");
+    }
+}
+
+static void a_very_long_word_does_not_break_the_message(void)
+{
+    static char line[400];
+    memset(line, 'z', sizeof line - 1);
+    memcpy(line, "--list ", 7);
+    const char *complaint = parse(line);
+    CHECK(complaint && strlen(complaint) < 200, "%s", complaint);
+}
+
+static void log_has_every_option_in_effect(void)
+{
+    parse("--count 7 --size 64KiB --seconds 2.5 --list green,blue");
+    json_t *options = options_json(rows), *expected = json_pack(
+        "{s:b, s:i, s:i, s:f, s:n, s:[s, s]}", "quick", 0, "count", 7, "size", 65536, "seconds", 2.5, "text", "list", "green", "blue");
+    char *text = json_dumps(options, JSON_SORT_KEYS);
+    CHECK(json_equal(options, expected), "%s", text);
+    parse("");
+    json_t *unset = options_json(rows);
+    CHECK(json_is_null(json_object_get(unset, "size")), "a size of 0 is an unset one");
+    json_decref(unset);
+    json_decref(expected);
+    json_decref(options);
+    free(text);
+}
+
+int main(void)
+{
+    sizes_are_numbers_with_a_binary_unit();
+    every_kind_of_option_takes_its_value();
+    refusals_name_the_fault_and_what_is_valid();
+    a_very_long_word_does_not_break_the_message();
+    log_has_every_option_in_effect();
+    return checks_status();
+}

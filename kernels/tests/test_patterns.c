@@ -1,0 +1,424 @@
+/* The patterns against rings, pairs and grids that are laid out here in another way: as lists of ranks, from which the
+ * messages of all processes are counted. */
+#include <mpi.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "patterns.h"
+
+enum { MOST_RANKS = 2048, ALL_GROUPS = (1 << (GROUP_PING_PONG + 1)) - 1 };
+
+/* --- ring sizes ------------------------------------------------------------------------------------------------- */
+
+/* Sizes of the rings in rank order; returns how many there are. */
+static int expand(struct rings rings, int sizes[MOST_RANKS])
+{
+    int count = 0;
+    for (int part = 0; part < 2; part++)
+        for (int i = 0; i < rings.count[part]; i++)
+            sizes[count++] = rings.size[part];
+    return count;
+}
+
+/* "2x4+5" as in the specification: rings of 4, 4 and 5. */
+static int parse_rings(const char *text, int sizes[MOST_RANKS])
+{
+    int count = 0;
+    for (const char *at = text; *at;) {
+        char *end;
+        long number = strtol(at, &end, 10), times = 1;
+        if (*end == 'x') {
+            times = number;
+            number = strtol(end + 1, &end, 10);
+        }
+        while (times-- > 0)
+            sizes[count++] = (int)number;
+        at = *end == '+' ? end + 1 : end;
+    }
+    return count;
+}
+
+static void ring_sizes_are_those_of_the_specifications_table(void)
+{
+    static const struct {
+        int ranks;
+        const char *rings[RING_PATTERNS];
+    } table[] = {
+        {2, {"2", "2", "2", "2", "2", "2"}},
+        {3, {"3", "3", "3", "3", "3", "3"}},
+        {5, {"2+3", "5", "5", "5", "5", "5"}},
+        {7, {"2x2+3", "4+3", "7", "7", "7", "7"}},
+        {10, {"5x2", "2x5", "10", "10", "10", "10"}},
+        {13, {"5x2+3", "2x4+5", "6+7", "13", "13", "13"}},
+        {16, {"8x2", "4x4", "2x8", "16", "16", "16"}},
+        {19, {"8x2+3", "4x4+3", "10+9", "19", "19", "19"}},
+        {28, {"14x2", "7x4", "10+2x9", "2x14", "28", "28"}},
+        {32, {"16x2", "8x4", "4x8", "2x16", "32", "32"}},
+        {100, {"50x2", "25x4", "8x8+4x9", "4x25", "2x50", "100"}},
+        {128, {"64x2", "32x4", "16x8", "4x32", "2x64", "128"}},
+        {512, {"256x2", "128x4", "64x8", "4x128", "2x256", "512"}},
+    };
+    static int ours[MOST_RANKS], theirs[MOST_RANKS];
+    for (size_t row = 0; row < sizeof table / sizeof table[0]; row++)
+        for (int index = 0; index < RING_PATTERNS; index++) {
+            const int count = expand(ring_sizes(table[row].ranks, index), ours);
+            const bool same = count == parse_rings(table[row].rings[index], theirs) &&
+                              memcmp(ours, theirs, (size_t)count * sizeof *ours) == 0;
+            CHECK(same, "%d ranks, ring pattern %d", table[row].ranks, index + 1);
+        }
+}
+
+/* The number of rings as the greatest one whose rings are not too small, counted upwards instead of divided. */
+static int number_of_rings(int ranks, int standard)
+{
+    int rings = 1;
+    while ((5 * (rings + 1) - 2) * standard <= 5 * ranks && 2 * (rings + 1) <= ranks) /* (rings - 0.4) standard <= n */
+        rings++;
+    return rings;
+}
+
+static int standard_size(int ranks, int index)
+{
+    int size = index < 3 ? 2 << index : index == 3 ? ranks / 4 : index == 4 ? ranks / 2 : ranks;
+    if (index == 3 && size < 16)
+        size = 16;
+    if (index == 4 && size < 32)
+        size = 32;
+    return size < ranks ? size : ranks;
+}
+
+static void ring_sizes_follow_the_rule(void)
+{
+    static int sizes[MOST_RANKS];
+    for (int ranks = 2; ranks <= MOST_RANKS; ranks++)
+        for (int index = 0; index < RING_PATTERNS; index++) {
+            const int count = expand(ring_sizes(ranks, index), sizes);
+            int sum = 0, smallest = ranks, largest = 0, odd_before_even = 0;
+            for (int i = 0; i < count; i++) {
+                sum += sizes[i];
+                smallest = sizes[i] < smallest ? sizes[i] : smallest;
+                largest = sizes[i] > largest ? sizes[i] : largest;
+                odd_before_even += i > 0 && sizes[i - 1] % 2 == 1 && sizes[i] % 2 == 0;
+            }
+            CHECK(count == number_of_rings(ranks, standard_size(ranks, index)), "%d ranks, ring pattern %d: %d rings",
+                  ranks, index + 1, count);
+            CHECK(sum == ranks, "%d ranks, ring pattern %d: %d in rings", ranks, index + 1, sum);
+            CHECK(smallest >= 2 && largest - smallest <= 1, "%d ranks, ring pattern %d: %d to %d", ranks, index + 1,
+                  smallest, largest);
+            CHECK(odd_before_even == 0, "%d ranks, ring pattern %d", ranks, index + 1);
+        }
+}
+
+/* --- messages --------------------------------------------------------------------------------------------------- */
+
+/* messages[a * ranks + b]: how many a sends to b, of all stages. */
+struct messages {
+    int ranks;
+    int *count;
+};
+
+static void send(struct messages *messages, int from, int to)
+{
+    messages->count[from * messages->ranks + to]++;
+}
+
+/* A ring of the listed ranks: one to the right and, where that is another process, one to the left. */
+static void send_around(struct messages *messages, const int *members, int size)
+{
+    for (int i = 0; i < size && size > 1; i++) {
+        send(messages, members[i], members[(i + 1) % size]);
+        if (size > 2)
+            send(messages, members[i], members[(i + size - 1) % size]);
+    }
+}
+
+static void expect_rings(struct messages *messages, int index)
+{
+    static int sizes[MOST_RANKS], members[MOST_RANKS];
+    const int rings = expand(ring_sizes(messages->ranks, index), sizes);
+    for (int ring = 0, first = 0; ring < rings; first += sizes[ring++]) {
+        for (int i = 0; i < sizes[ring]; i++)
+            members[i] = first + i;
+        send_around(messages, members, sizes[ring]);
+    }
+}
+
+static void expect_worst_cycle(struct messages *messages)
+{
+    static int members[MOST_RANKS];
+    for (int i = 0, low = 0, high = messages->ranks - 1; low <= high; i++)
+        members[i] = i % 2 == 0 ? low++ : high--;
+    send_around(messages, members, messages->ranks);
+}
+
+static void expect_pairs(struct messages *messages, bool worst)
+{
+    const int paired = messages->ranks / 2 * 2;
+    for (int k = 0; k < paired / 2; k++) {
+        const int a = worst ? k : 2 * k, b = worst ? paired - 1 - k : 2 * k + 1;
+        send(messages, a, b);
+        send(messages, b, a);
+    }
+}
+
+/* Lines through a grid in C order, the last dimension fastest, along `direction`, or along all where it is -1. */
+static void expect_grid(struct messages *messages, int dimensions, int direction)
+{
+    static int members[MOST_RANKS];
+    int extent[3] = {0, 0, 0};
+    MPI_Dims_create(messages->ranks, dimensions, extent);
+    if (dimensions == 2)
+        extent[2] = 1;
+    const int step[3] = {extent[1] * extent[2], extent[2], 1};
+    for (int d = 0; d < dimensions; d++)
+        for (int first = 0; first < messages->ranks && (direction < 0 || d == direction); first++) {
+            if (first / step[d] % extent[d] != 0)
+                continue;
+            for (int i = 0; i < extent[d]; i++)
+                members[i] = first + i * step[d];
+            send_around(messages, members, extent[d]);
+        }
+}
+
+static void expect(struct messages *messages, const struct pattern *pattern)
+{
+    switch (pattern->group) {
+    case GROUP_RING:
+        expect_rings(messages, pattern->index);
+        break;
+    case GROUP_WORST_CYCLE:
+        expect_worst_cycle(messages);
+        break;
+    case GROUP_BISECTION:
+        expect_pairs(messages, pattern->index == 1);
+        break;
+    case GROUP_CARTESIAN_2D:
+        expect_grid(messages, 2, pattern->index == 2 ? -1 : pattern->index);
+        break;
+    case GROUP_CARTESIAN_3D:
+        expect_grid(messages, 3, pattern->index == 3 ? -1 : pattern->index);
+        break;
+    case GROUP_PING_PONG:
+        send(messages, 0, 1);
+        send(messages, 1, 0);
+        break;
+    case GROUP_RANDOM: /* nobody knows beforehand */
+        break;
+    }
+}
+
+static const uint64_t seed = 1;
+
+/* The rank at a position of a colour, -1 if there is none. */
+static int rank_at(const struct layout *layouts, int ranks, int color, int position)
+{
+    for (int rank = 0; rank < ranks; rank++)
+        if (layouts[rank].color == color && layouts[rank].position == position)
+            return rank;
+    return -1;
+}
+
+/* MPI would hang or fail if a message had no receiver, and MPI_Alltoallv has room for one message per pair only. The
+ * check of the data relies on a message lying in the same slot on both sides. */
+static void each_message_is_sent_and_received_in_the_same_slot(const struct layout *layouts, int ranks,
+                                                               const struct pattern *pattern, struct messages *sent)
+{
+    int *of_stage = calloc((size_t)ranks * (size_t)ranks, sizeof *of_stage);
+    for (int stage = 0; stage < MOST_STAGES; stage++) {
+        memset(of_stage, 0, (size_t)ranks * (size_t)ranks * sizeof *of_stage);
+        for (int rank = 0; rank < ranks; rank++) {
+            const struct layout *mine = &layouts[rank];
+            for (int j = 0; mine->color >= 0 && stage < mine->stages && j < mine->transfers; j++) {
+                const struct transfer transfer = mine->transfer[stage][j];
+                const int to = transfer.to == MPI_PROC_NULL ? -1 : rank_at(layouts, ranks, mine->color, transfer.to);
+                const int from = transfer.from == MPI_PROC_NULL ? -1 : rank_at(layouts, ranks, mine->color, transfer.from);
+                CHECK((to >= 0) == (transfer.to != MPI_PROC_NULL) && (from >= 0) == (transfer.from != MPI_PROC_NULL),
+                      "%s, rank %d of %d: a neighbour is nobody", pattern->name, rank, ranks);
+                if (to >= 0) {
+                    CHECK(layouts[to].transfer[stage][j].from == mine->position, "%s, rank %d of %d to %d",
+                          pattern->name, rank, ranks, to);
+                    of_stage[rank * ranks + to]++;
+                    send(sent, rank, to);
+                }
+                if (from >= 0)
+                    CHECK(layouts[from].transfer[stage][j].to == mine->position, "%s, rank %d of %d from %d",
+                          pattern->name, rank, ranks, from);
+            }
+        }
+        for (int pair = 0; pair < ranks * ranks; pair++)
+            CHECK(of_stage[pair] <= 1 && (of_stage[pair] == 0 || pair / ranks != pair % ranks), "%s: %d messages from %d to %d",
+                  pattern->name, of_stage[pair], pair / ranks, pair % ranks);
+    }
+    free(of_stage);
+}
+
+/* MPI_Comm_split numbers by position: 0, 1, ... in every colour. */
+static void positions_are_numbers_from_zero(const struct layout *layouts, int ranks, const struct pattern *pattern)
+{
+    int taking_part = 0;
+    for (int rank = 0; rank < ranks; rank++) {
+        const struct layout *mine = &layouts[rank];
+        if (mine->color < 0)
+            continue;
+        taking_part++;
+        CHECK(rank_at(layouts, ranks, mine->color, mine->position) == rank, "%s, rank %d of %d: position %d is shared",
+              pattern->name, rank, ranks, mine->position);
+        CHECK(mine->position == 0 || rank_at(layouts, ranks, mine->color, mine->position - 1) >= 0,
+              "%s, rank %d of %d: nobody before position %d", pattern->name, rank, ranks, mine->position);
+    }
+    CHECK(taking_part == pattern->processes, "%s, %d ranks: %d take part", pattern->name, ranks, taking_part);
+}
+
+static int64_t total(const struct messages *messages)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < messages->ranks * messages->ranks; i++)
+        sum += messages->count[i];
+    return sum;
+}
+
+static void pattern_has_the_messages_that_it_should_have(const struct pattern *pattern, int ranks)
+{
+    const size_t pairs = (size_t)ranks * (size_t)ranks;
+    struct messages sent = {ranks, calloc(pairs, sizeof(int))}, expected = {ranks, calloc(pairs, sizeof(int))};
+    struct layout *layouts = calloc((size_t)ranks, sizeof *layouts);
+    int *order = calloc((size_t)ranks, sizeof *order);
+    for (int rank = 0; rank < ranks; rank++)
+        layouts[rank] = pattern_layout(pattern, ranks, rank, seed, order);
+
+    positions_are_numbers_from_zero(layouts, ranks, pattern);
+    each_message_is_sent_and_received_in_the_same_slot(layouts, ranks, pattern, &sent);
+    CHECK(total(&sent) == pattern->messages_per_exchange, "%s, %d ranks: %ld sent, %ld told", pattern->name, ranks,
+          (long)total(&sent), (long)pattern->messages_per_exchange);
+    if (pattern->group == GROUP_RANDOM) {
+        for (int position = 0; position < ranks; position++)
+            order[position] = rank_at(layouts, ranks, 0, position);
+        send_around(&expected, order, ranks);
+    } else {
+        expect(&expected, pattern);
+    }
+    CHECK(memcmp(sent.count, expected.count, pairs * sizeof(int)) == 0, "%s, %d ranks", pattern->name, ranks);
+    free(order);
+    free(layouts);
+    free(expected.count);
+    free(sent.count);
+}
+
+static void all_patterns_have_the_messages_that_they_should_have(void)
+{
+    static const int more[] = {36, 37, 48, 64, 97, 100, 128};
+    for (int i = 2; i < 32 + (int)(sizeof more / sizeof more[0]); i++) {
+        const int ranks = i < 32 ? i : more[i - 32];
+        struct pattern *list;
+        const int count = list_patterns(ranks, ALL_GROUPS, &list);
+        for (int p = 0; p < count; p++)
+            if (list[p].group != GROUP_RANDOM || list[p].index % 10 == 0)
+                pattern_has_the_messages_that_it_should_have(&list[p], ranks);
+        free(list);
+    }
+}
+
+static void patterns_are_listed_by_group_and_without_empty_ones(void)
+{
+    struct pattern *list;
+    CHECK(list_patterns(16, ALL_GROUPS, &list) == 6 + 30 + 1 + 2 + 3 + 4 + 1, "16 ranks");
+    for (int p = 0; p < 36; p++)
+        CHECK(list[p].averaged && list[p].group == (p < 6 ? GROUP_RING : GROUP_RANDOM), "%s", list[p].name);
+    for (int p = 36; p < 47; p++)
+        CHECK(!list[p].averaged, "%s", list[p].name);
+    free(list);
+    /* 7 processes are a grid of 7 x 1 x 1: no messages along y and z */
+    CHECK(list_patterns(7, 1u << GROUP_CARTESIAN_2D | 1u << GROUP_CARTESIAN_3D, &list) == 4, "7 ranks");
+    CHECK(strcmp(list[1].name, "cartesian-2d-all") == 0, "%s", list[1].name);
+    free(list);
+    CHECK(list_patterns(8, 1u << GROUP_RANDOM, &list) == 30 && strcmp(list[29].name, "random-30") == 0, "random alone");
+    free(list);
+}
+
+/* --- random orders ------------------------------------------------------------------------------------------------ */
+
+/* positions[rank], and whether they are a permutation. */
+static bool random_positions(int index, int ranks, uint64_t of_seed, int *positions, int *order)
+{
+    const struct pattern pattern = {.group = GROUP_RANDOM, .index = index};
+    bool seen[64] = {false};
+    for (int rank = 0; rank < ranks; rank++) {
+        positions[rank] = pattern_layout(&pattern, ranks, rank, of_seed, order).position;
+        if (positions[rank] < 0 || positions[rank] >= ranks || seen[positions[rank]])
+            return false;
+        seen[positions[rank]] = true;
+    }
+    return true;
+}
+
+static void random_orders_are_repeatable_permutations_and_all_different(void)
+{
+    enum { RANKS = 40, ORDERS = 90 };
+    static int positions[ORDERS][RANKS];
+    int again[RANKS], order[RANKS];
+    for (int i = 0; i < ORDERS; i++) {
+        const int index = i % RANDOM_PATTERNS;
+        const uint64_t of_seed = (uint64_t)(i / RANDOM_PATTERNS);
+        CHECK(random_positions(index, RANKS, of_seed, positions[i], order), "index %d, seed %d", index, (int)of_seed);
+        random_positions(index, RANKS, of_seed, again, order);
+        CHECK(memcmp(again, positions[i], sizeof again) == 0, "index %d, seed %d", index, (int)of_seed);
+        for (int other = 0; other < i; other++)
+            CHECK(memcmp(positions[other], positions[i], sizeof again) != 0, "orders %d and %d", other, i);
+    }
+}
+
+static int number_of_permutation(const int *positions, int ranks)
+{
+    int number = 0;
+    for (int i = 0; i < ranks; i++) {
+        int smaller = 0;
+        for (int j = i + 1; j < ranks; j++)
+            smaller += positions[j] < positions[i];
+        number = number * (ranks - i) + smaller;
+    }
+    return number;
+}
+
+/* Pearson's chi-square of how often each permutation occurs over `samples` seeds and indices. */
+static double chi_square(int ranks, int permutations, int samples)
+{
+    int *found = calloc((size_t)permutations, sizeof *found), positions[8], order[8];
+    for (int i = 0; i < samples; i++) {
+        random_positions(i % RANDOM_PATTERNS, ranks, (uint64_t)(i / RANDOM_PATTERNS), positions, order);
+        found[number_of_permutation(positions, ranks)]++;
+    }
+    double sum = 0, expected = (double)samples / permutations;
+    for (int p = 0; p < permutations; p++)
+        sum += (found[p] - expected) * (found[p] - expected) / expected;
+    free(found);
+    return sum;
+}
+
+/* Limits: the quantiles 0.001 and 0.999 of the distribution with permutations - 1 degrees of freedom. A biased shuffle
+ * (every place swapped with any other) has a chi-square of thousands here. */
+static void random_orders_are_unbiased(void)
+{
+    static const struct {
+        int ranks, permutations;
+        double lowest, highest;
+    } cases[] = {{3, 6, 0.21, 20.5}, {4, 24, 7.5, 49.7}, {5, 120, 77.0, 172.4}};
+    for (int i = 0; i < 3; i++) {
+        const double found = chi_square(cases[i].ranks, cases[i].permutations, 60000);
+        CHECK(found > cases[i].lowest && found < cases[i].highest, "%d ranks: chi-square %.1f", cases[i].ranks, found);
+    }
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv); /* for MPI_Dims_create() alone */
+    ring_sizes_are_those_of_the_specifications_table();
+    ring_sizes_follow_the_rule();
+    all_patterns_have_the_messages_that_they_should_have();
+    patterns_are_listed_by_group_and_without_empty_ones();
+    random_orders_are_repeatable_permutations_and_all_different();
+    random_orders_are_unbiased();
+    MPI_Finalize();
+    return checks_status();
+}
