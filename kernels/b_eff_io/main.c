@@ -7,6 +7,7 @@
 
 #include "fail.h"
 #include "filesystem.h"
+#include "keeper.h"
 #include "measure.h"
 #include "scratch.h"
 #include "walk.h"
@@ -252,6 +253,7 @@ static void print_table(const struct request *request, const struct summary *sum
 
 int main(int argc, char **argv)
 {
+    keeper_main(argc, argv);
     struct choices choices = {.log = "b_eff_io.jsonl",
                               .directory = ".",
                               .alignment = mib,
@@ -276,7 +278,9 @@ int main(int argc, char **argv)
     const int64_t node_memory_bytes = node_memory(&run, choices.memory_per_process);
     run_open_log(&run, choices.log, argv, filesystem_json(&filesystem),
                  run.rank == 0 ? plan_json(&request, &choices, node_memory_bytes) : NULL);
-    scratch_create(choices.directory, program.name, choices.keep);
+    const char *directory = scratch_create(choices.directory, program.name, choices.keep);
+    if (run.rank == 0)
+        keeper_start(choices.log, choices.keep ? NULL : directory);
 
     struct summary *summary = calloc(1, sizeof *summary);
     measure(&run, &request, summary);

@@ -54,6 +54,13 @@ void scratch_discard(void)
     }
 }
 
+void scratch_adopt(const char *path)
+{
+    snprintf(scratch.path, sizeof scratch.path, "%s", path);
+    scratch.kept = false;
+    scratch.armed = true;
+}
+
 static void choose_directory(const char *parent, const char *program, char reason[REASON_LENGTH])
 {
     if (snprintf(scratch.path, sizeof scratch.path, "%s/%s-XXXXXX", parent, program) >= (int)sizeof scratch.path)

@@ -17,6 +17,9 @@ void scratch_path(char *path, size_t path_bytes, const char *name);
 /* The normal end: removes the directory with all that is in it, unless it is kept. Collective; call before run_end(). */
 void scratch_remove(void);
 
+/* Takes over the directory of a run that is gone: scratch_discard() will remove it. */
+void scratch_adopt(const char *path);
+
 /* What fail() and the signal handlers do: the same, of this process alone and safe in a handler. Does nothing where no
  * directory was created. */
 void scratch_discard(void);
