@@ -156,8 +156,10 @@ static int64_t messages_to_receive(const struct exchange *exchange)
 
 /* All ranks end the run together if one of them received a wrong byte; the lowest such rank says where. */
 static void stop_if_wrong(struct state *state, const struct exchange *exchange, const struct method *method,
-                          const struct walk *walk, size_t wrong, char text[WRONG_TEXT_LENGTH])
+                          const struct walk *walk)
 {
+    char text[WRONG_TEXT_LENGTH] = "";
+    const size_t wrong = check_received(state, exchange, walk, text);
     const int mine = wrong > 0 ? state->run->rank : state->run->ranks;
     int first;
     MPI_CHECK(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
@@ -176,7 +178,6 @@ static struct result measure_method(struct state *state, struct exchange *exchan
 {
     struct result result = {.repetitions = repetitions};
     for (int r = 0; r < repetitions; r++) {
-        char text[WRONG_TEXT_LENGTH] = "";
         const struct walk walk = next_walk(state, exchange, bytes, loop_length + 1, method->most_places);
         for (int s = 0; s < exchange->stages; s++)
             method->prepare(&exchange->stage[s], &walk);
@@ -187,8 +188,8 @@ static struct result measure_method(struct state *state, struct exchange *exchan
         const struct spread spread = agree_on_times_of_part(MPI_COMM_WORLD, elapsed, exchange->stages > 0);
         result.elapsed_seconds[r] = spread.slowest;
         result.fastest_seconds[r] = spread.fastest;
-        const size_t wrong = check_received(state, exchange, &walk, text);
-        stop_if_wrong(state, exchange, method, &walk, wrong, text);
+        if (buffers_hold_data)
+            stop_if_wrong(state, exchange, method, &walk);
         state->received_bytes += messages_to_receive(exchange) * bytes * (loop_length + 1);
         state->loops++;
     }
@@ -418,7 +419,8 @@ static struct buffers allocate_buffers(const struct request *request, int rank)
     buffers.send_bytes = buffers.bytes + (size_t)SHIFTS * ALIGNMENT;
     buffers.send = buffer_allocate(buffers.send_bytes);
     buffers.receive = buffer_allocate(buffers.bytes);
-    data_fill(buffers.send, buffers.send_bytes, (uint32_t)rank, 0);
+    if (buffers_hold_data)
+        data_fill(buffers.send, buffers.send_bytes, (uint32_t)rank, 0);
     return buffers;
 }
 

@@ -82,7 +82,9 @@ static void exchange_nonblocking(struct stage *stage, const struct walk *walk, l
     MPI_CHECK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
 }
 
-/* --- MPI-3 neighbourhood collective -------------------------------------------------------------------------------- */
+/* --- MPI-3 neighbourhood collective, where the library has it ------------------------------------------------------- */
+
+#if HAVE_MPI_NEIGHBORHOODS
 
 static void make_graph(struct stage *stage)
 {
@@ -119,6 +121,7 @@ static void exchange_neighbor(struct stage *stage, const struct walk *walk, long
                                      MPI_BYTE, slot(walk->receive, walk, place, 0), stage->graph_counts,
                                      stage->graph_receive_offsets, MPI_BYTE, stage->graph));
 }
+#endif
 
 /* --- persistent requests: one set per place, so that these messages walk through memory as well -------------------- */
 
@@ -173,13 +176,19 @@ const struct method methods[METHODS] = {
     {"sendrecv", true, 0, is_not_ping_pong, nothing, exchange_sendrecv, nothing},
     {"alltoallv", true, 0, is_not_ping_pong, prepare_alltoallv, exchange_alltoallv, nothing},
     {"nonblocking", true, 0, is_not_ping_pong, nothing, exchange_nonblocking, nothing},
+#if HAVE_MPI_NEIGHBORHOODS
     {"neighbor", false, 0, is_not_ping_pong, prepare_neighbor, exchange_neighbor, nothing},
+#endif
     {"persistent", false, PERSISTENT_PLACES, is_not_ping_pong, prepare_persistent, exchange_persistent,
      clean_persistent},
     {"blocking", false, 0, is_ping_pong, nothing, exchange_blocking, nothing},
 };
 
-const char *const method_names[] = {"sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent", "blocking", NULL};
+const char *const method_names[] = {"sendrecv", "alltoallv", "nonblocking",
+#if HAVE_MPI_NEIGHBORHOODS
+                                    "neighbor",
+#endif
+                                    "persistent", "blocking", NULL};
 
 /* --- making a pattern ready ----------------------------------------------------------------------------------------- */
 

@@ -50,7 +50,7 @@ struct method {
     void (*clean)(struct stage *stage, const struct walk *walk);
 };
 
-enum { METHODS = 6 };
+enum { METHODS = 5 + HAVE_MPI_NEIGHBORHOODS };
 extern const struct method methods[METHODS];
 extern const char *const method_names[]; /* NULL-terminated, in the order of `methods` */
 

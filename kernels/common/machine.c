@@ -127,6 +127,7 @@ static bool starts_with_any(const char *text, const char *const *prefixes)
     return false;
 }
 
+#if HAVE_MPI_TOOLS
 /* The name of an MPI_T enumeration's value, "" if there is none: items are numbered apart from their values. */
 static void enum_name(MPI_T_enum choices, int value, char *name, int name_bytes)
 {
@@ -171,6 +172,13 @@ static void single_copy_mechanism(char *name, int name_bytes)
     }
     MPI_T_finalize();
 }
+#else
+static void single_copy_mechanism(char *name, int name_bytes)
+{
+    (void)name_bytes;
+    name[0] = '\0';
+}
+#endif
 
 static json_t *describe_mpi(int cores_min, int cores_max)
 {

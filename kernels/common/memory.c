@@ -89,6 +89,22 @@ int64_t available_memory_bytes(void)
     return (int64_t)kibibytes * 1024;
 }
 
+#ifdef COFFEECUP_SIMULATED
+const bool buffers_hold_data = false;
+
+char *buffer_allocate(size_t bytes)
+{
+    return SMPI_SHARED_MALLOC(bytes);
+}
+
+void buffer_free(char *buffer, size_t bytes)
+{
+    (void)bytes;
+    SMPI_SHARED_FREE(buffer);
+}
+#else
+const bool buffers_hold_data = true;
+
 char *buffer_allocate(size_t bytes)
 {
     void *buffer = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -104,3 +120,4 @@ void buffer_free(char *buffer, size_t bytes)
     if (buffer)
         munmap(buffer, bytes);
 }
+#endif

@@ -2,6 +2,7 @@
 #ifndef COFFEECUP_MEMORY_H
 #define COFFEECUP_MEMORY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -11,6 +12,9 @@ int64_t node_memory_bytes(const char **source);
 
 /* Memory that programs could have now: free, or held only by the page cache. 0 where the system does not say. */
 int64_t available_memory_bytes(void);
+
+/* False in a simulation, where all processes share the memory of one buffer and messages are not copied. */
+extern const bool buffers_hold_data;
 
 /* Page-aligned and written once: a first touch can cost ten times more than a use. Fails with a clear error. */
 char *buffer_allocate(size_t bytes);
