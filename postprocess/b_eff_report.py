@@ -44,6 +44,7 @@ def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
     values = {name: metric.value for name, metric in score.metrics.items()}
     return shown | {
         "sentences": sentences(log, values),
+        "flawless": ", had the cores to itself, stayed in its time budget, and every byte received was checked",
         "labels": LABELS,
         "table_1": TABLE_1,
         "published": published_systems("b_eff").replace({np.nan: None}).to_dict("records"),

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from postprocess.logs import LogError, printable
 from postprocess.scores import Score
-from postprocess.words import counted, digits
+from postprocess.words import counted, digits, unit_word
 
 LOGS_IN_FULL = 4
 
@@ -68,9 +68,9 @@ def in_full(score: Score) -> Group:
     table.add_column("value", justify="right")
     table.add_column("unit")
     for metric_name, metric in score.metrics.items():
-        table.add_row(metric_name, digits(metric.value), metric.unit)
+        table.add_row(metric_name, digits(metric.value), unit_word(metric.unit))
     return Group(
-        Text(f"{name} = {digits(headline.value)} {headline.unit}", style="bold"),
+        Text(f"{name} = {digits(headline.value)} {unit_word(headline.unit)}".rstrip(), style="bold"),
         Text(f"{'official' if score.official else 'not official'}; {counted(run['ranks'], 'process')} on {counted(len(run['hosts']), 'host')}, "
              f"{run['start_time']}, {printable(str(score.log.path))}"),
         table,
@@ -87,7 +87,7 @@ def overview(scores: list[Score]) -> list[Table]:
         name, headline = alike[0].headline
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{benchmark}, {len(alike)} logs", title_justify="left")
         table.add_column("log", overflow="fold")
-        for column in ("processes", "hosts", f"{name}\n{headline.unit}", f"per process\n{headline.unit}"):
+        for column in ("processes", "hosts", f"{name}\n{unit_word(headline.unit)}", f"per process\n{unit_word(headline.unit)}"):
             table.add_column(column, justify="right")
         table.add_column("official")
         table.add_column("qualified by", overflow="fold")

@@ -18,7 +18,7 @@ from postprocess import __version__, session
 from postprocess.logs import Log, LogError, printable
 from postprocess.plots import Figure
 from postprocess.scores import BENCHMARKS, Score, presentation, read_or_error, reduction, score_read
-from postprocess.words import NARROW_SPACE, counted, digits, seconds, size
+from postprocess.words import NARROW_SPACE, counted, digits, seconds, size, unit_word
 
 
 @dataclass(frozen=True)
@@ -153,6 +153,7 @@ def environment() -> jinja2.Environment:
         "seconds": seconds,
         "counted": counted,
         "printable": printable,
+        "unit_word": unit_word,
     }
     made.globals |= {"svg": lambda figure, prefix: Markup(figure.svg(prefix))}
     return made

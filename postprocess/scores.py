@@ -18,6 +18,7 @@ from postprocess.logs import Log, LogError, read_log
 
 # A reduction module has
 #   UNITS: dict[str, str]                          every metric's unit, the headline first
+#   OPTIONAL: set[str]                             metrics that not every sound run has; may be left out
 #   measurement_table(logs) -> DataFrame           tidy, many logs at once, column `log` counts them
 #   refusals(logs, table) -> dict[int, str]        which logs yield no score, and why
 #   metrics(logs, table) -> DataFrame              a row per log, a column per metric; NaN where a log did not measure it
@@ -28,6 +29,7 @@ from postprocess.logs import Log, LogError, read_log
 #   section(log, table, score) -> dict             what templates/<benchmark>.html.j2 shows
 BENCHMARKS = {
     "b_eff": ("postprocess.b_eff", "postprocess.b_eff_report"),
+    "ftio": ("postprocess.ftio", "postprocess.ftio_report"),
 }
 
 LOGS_AT_ONCE = 16
@@ -74,6 +76,11 @@ def presentation(benchmark: str):
 def metric_units(benchmark: str) -> dict[str, str]:
     """Every metric that a benchmark's score can hold, in order, with its unit."""
     return dict(reduction(benchmark).UNITS)
+
+
+def optional_metrics(benchmark: str) -> frozenset[str]:
+    """Those of metric_units that not every sound run has."""
+    return frozenset(getattr(reduction(benchmark), "OPTIONAL", ()))
 
 
 def score_log(path) -> Score:

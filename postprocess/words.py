@@ -31,3 +31,8 @@ def seconds(value: float) -> str:
 def counted(count: int, noun: str) -> str:
     """1 host, 2 hosts, 2 processes."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}{'es' if noun.endswith('s') else 's'}"
+
+
+def unit_word(unit: str) -> str:
+    """A unit as it follows a number: nothing for a pure number, whose unit is 1."""
+    return "" if unit == "1" else unit

@@ -1,0 +1,273 @@
+"""The reduction of FTIO against known answers: arithmetic over made-up times, the paper's sizes, and logs that must be refused."""
+
+import copy
+import math
+
+import logs_made
+import numpy as np
+import pandas as pd
+import pytest
+from logs_made_ftio import IO, STAGES, ftio_log
+
+from postprocess import ftio
+from postprocess.ftio_report import paper_table
+from postprocess.ftio_rules import automatic_input, is_valid, matrix_width, nominal_flops, tolerated_difference
+from postprocess.scores import Score, score_logs
+
+MIB = 2**20
+
+
+@pytest.fixture
+def scored(tmp_path):
+    """A function that scores records, or returns the refusal's message."""
+    def result(records):
+        [score] = score_logs([logs_made.write(tmp_path / "ftio.jsonl", records)])
+        return score if isinstance(score, Score) else str(score)
+
+    return result
+
+
+def values(score):
+    return {name: metric.value for name, metric in score.metrics.items()}
+
+
+def keys(score):
+    return {qualification.key for qualification in score.qualifications}
+
+
+def altered(change, **options):
+    """A good log with one change, made by a function of the list of records."""
+    records = copy.deepcopy(ftio_log(**options))
+    change(records)
+    return records
+
+
+def of_kind(records, kind):
+    return [record for record in records if record["record"] == kind]
+
+
+def measured(records, stage, activity):
+    return next(r for r in of_kind(records, "measurement") if (r["stage"], r["activity"]) == (stage, activity))
+
+
+# --- sizes --------------------------------------------------------------------------------------------------------------------
+
+
+def test_sizes_are_those_of_the_papers_first_figure():
+    assert matrix_width(4, 4) == 64
+
+
+@pytest.mark.parametrize("processes, i", [(4, 4), (8, 4), (16, 8), (32, 8)])
+def test_equation_5_gives_the_papers_input_parameters(processes, i):
+    assert automatic_input(processes) == i
+
+
+@pytest.mark.parametrize("processes", range(1, 65))
+def test_equation_5_is_the_lowest_valid_input_from_the_root_plus_one_on(processes):
+    valid = [i for i in range(2, 200) if i * i % processes == 0 and i >= math.sqrt(processes) + 1]
+    assert automatic_input(processes) == valid[0]
+    assert is_valid(valid[0], processes)
+
+
+def test_nominal_operations_are_those_of_a_two_dimensional_transform():
+    assert nominal_flops(64) == 2 * 64 * 5 * 64 * 6
+
+
+# --- the score ----------------------------------------------------------------------------------------------------------------
+
+
+def test_io_fraction_is_half_where_io_takes_half_of_the_time(scored):
+    score = scored(ftio_log())
+    assert values(score)["io_fraction"] == pytest.approx(0.5)
+    assert score.headline[0] == "io_fraction"
+    assert score.official
+
+
+def test_io_fraction_is_of_the_process_with_most_io_against_the_slowest(scored):
+    def seconds(stage, activity, process, repetition):
+        io = 1 + process  # process 3 waits four times as long for the file system; the others wait for it
+        return io if activity == "read" else 4 - process if activity == "wait" else 0.5
+
+    score = values(scored(ftio_log(seconds=seconds)))
+    other_io = 0.5 * (1 + 2 * 5)  # open; write and flush in five stages
+    rest = 0.5 * 7  # one activity in each stage that is neither I/O nor waiting, two in the first
+    slowest = max(5 * (1 + p) + 6 * (4 - p) + other_io + rest for p in range(4))
+    assert score["io_fraction"] == pytest.approx((5 * 4 + other_io) / slowest)
+    assert score["io_fraction_least_process"] == pytest.approx((5 * 1 + other_io) / slowest)
+
+
+def test_transform_alone_leaves_out_making_and_checking_the_matrix(scored):
+    def seconds(stage, activity, process, repetition):
+        return (100.0 if stage in ("initialise", "verify") else 1.0) if IO[activity] else 1.0
+
+    score = values(scored(ftio_log(seconds=seconds)))
+    assert score["io_fraction_of_transform"] == pytest.approx(12 / 20)
+
+
+def test_mean_and_interval_over_repetitions(scored):
+    fractions = [0.2, 0.4, 0.6, 0.8]
+
+    def seconds(stage, activity, process, repetition):
+        share = fractions[repetition - 1]
+        took = {"initialise": (3, 3), "series_1": (3, 2), "transpose": (3, 2), "exchange": (3, 2), "series_2": (3, 2), "verify": (1, 2)}
+        io, rest = took[stage]
+        return share / io if IO[activity] else (1 - share) / rest
+
+    score = values(scored(ftio_log(repetitions=4, seconds=seconds)))
+    assert score["io_fraction"] == pytest.approx(0.5)
+    assert 0.2 < score["io_fraction_low"] < 0.5 < score["io_fraction_high"] < 0.8
+    # the normal approximation of a mean of four
+    spread = 1.96 * np.std(fractions) / 2
+    assert score["io_fraction_high"] - score["io_fraction_low"] == pytest.approx(2 * spread, rel=0.2)
+
+
+def test_one_run_has_no_interval_and_says_so(scored):
+    score = scored(ftio_log(repetitions=1))
+    assert "io_fraction_low" not in score.metrics
+    assert "single_run" in keys(score)
+
+
+def test_mflops_are_nominal_operations_by_the_whole_time(scored):
+    score = values(scored(ftio_log(ranks=4, i=4)))
+    elapsed = 2 * len(STAGES)  # a second of I/O and a second of the rest in each stage
+    assert score["mflops"] == pytest.approx(10 * 64 * 64 * 6 / elapsed / 1e6)
+    assert score["mflops_in_fft"] == pytest.approx(10 * 64 * 64 * 6 / (2 * 0.5) / 1e6)
+
+
+def test_bandwidth_of_writes_is_timed_with_their_flush(scored):
+    score = values(scored(ftio_log(ranks=4, i=4)))
+    matrix = 16 * 64 * 64
+    third = 1 / 3
+    assert score["series_read"] == pytest.approx(matrix / third / 1e6)
+    assert score["series_write"] == pytest.approx(matrix / (2 * third) / 1e6)
+    assert score["initialise_write"] == pytest.approx(matrix / (2 * third) / 1e6)
+    assert score["exchange_write"] == pytest.approx(0.75 * matrix / (2 * third) / 1e6)
+    assert score["verify_read"] == pytest.approx(matrix / 1e6)
+    assert score["exchange_between_processes"] == pytest.approx(0.75 * matrix / 0.5 / 1e6)
+
+
+def test_cycles_are_counted_ones_by_counted_operations_where_both_are_there(scored):
+    score = scored(ftio_log(cycles=6 * 10**9, flops=2 * 10**9))
+    assert values(score)["cycles_per_flop"] == pytest.approx(3)
+    assert not {"cycles_by_time", "nominal_flops"} & keys(score)
+
+
+def test_cycles_fall_back_to_the_time_stamp_counter_and_say_so(scored):
+    score = scored(ftio_log(ranks=4, i=4, time_stamp_cycles=10**9))
+    assert values(score)["cycles_per_flop"] == pytest.approx(1e9 / nominal_flops(64))
+    assert {"cycles_by_time", "nominal_flops"} <= keys(score)
+
+
+def test_without_any_clock_of_cycles_there_is_no_such_metric(scored):
+    assert "cycles_per_flop" not in scored(ftio_log(time_stamp_cycles=None)).metrics
+
+
+def test_one_process_has_no_exchange_and_is_not_official(scored):
+    score = scored(ftio_log(ranks=1, i=4, nodes=1))
+    assert not score.official
+    assert ftio.OPTIONAL - {"cycles_per_flop", "io_fraction_low", "io_fraction_high"} == set(ftio.UNITS) - set(score.metrics)
+
+
+def test_several_logs_at_once_give_what_each_gives_alone(tmp_path):
+    made = [ftio_log(ranks=4, i=4), ftio_log(ranks=2, i=2), [], ftio_log(ranks=8, i=4, repetitions=2)]
+    paths = [logs_made.write(tmp_path / f"{number}.jsonl", records) for number, records in enumerate(made)]
+    together = score_logs(paths)
+    for path, score in zip(paths, together):
+        [alone] = score_logs([path])
+        assert str(alone) == str(score) if not isinstance(score, Score) else values(alone) == values(score)
+
+
+# --- what qualifies -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("options, key", [
+    ({"memory_per_process_bytes": 2**30}, "cached"),
+    ({"memory_per_process_bytes": 2**30, "filesystem": "tmpfs"}, "memory_file_system"),
+    ({"direct": True}, "direct"),
+    ({"storage": "mpiio"}, "shared_file"),
+    ({"nodes": 1}, "one_host"),
+    ({"seconds": lambda *_: 1e-3}, "short_run"),
+])
+def test_what_flatters_or_limits_a_result_is_said(scored, options, key):
+    options = {"i": 12, "memory_per_process_bytes": 2**16} | options
+    assert key in keys(scored(ftio_log(**options)))
+
+
+def test_matrix_larger_than_memory_is_not_cached(scored):
+    matrix_of_a_process = 16 * (144 * 4) ** 2 // 4
+    assert "cached" not in keys(scored(ftio_log(i=12, memory_per_process_bytes=matrix_of_a_process // 2)))
+
+
+def test_overcommitted_run_is_not_official(scored):
+    score = scored(altered(lambda records: records[0]["hosts"][0].update(cores=1)))
+    assert not score.official
+    assert [q.key for q in score.qualifications].count("overcommitted") == 1
+
+
+# --- what is refused ----------------------------------------------------------------------------------------------------------
+
+
+def test_wrong_result_yields_no_score(scored):
+    assert "verification failed" in scored(ftio_log(relative_difference=1e-3))
+    assert "verification failed" in scored(ftio_log(relative_difference=2 * tolerated_difference(64)))
+    assert isinstance(scored(ftio_log(relative_difference=tolerated_difference(64))), Score)
+
+
+REFUSED = {
+    "a phase without its time": (lambda r: r.remove(measured(r, "series_1", "fft")), "account for"),
+    "a second phase of the same name": (lambda r: r.insert(6, copy.deepcopy(measured(r, "series_1", "fft"))), "more than once"),
+    "half of the matrix read": (lambda r: measured(r, "series_2", "read").update(bytes=8), "has to read"),
+    "nothing written": (lambda r: r.remove(measured(r, "transpose", "write")), "has to write"),
+    "no flush": (lambda r: r.remove(measured(r, "exchange", "flush")), "not flushed"),
+    "an unknown phase": (lambda r: measured(r, "verify", "wait").update(activity="sleep"), "not planned"),
+    "an invalid input parameter": (lambda r: r[1].update(input_parameter=3), "not valid"),
+    "another width": (lambda r: r[1].update(matrix_width=65), "sizes"),
+    "I/O called something else": (lambda r: r[1]["activities"][3].update(io=False), "activities"),
+    "a repetition lost": (lambda r: [r.remove(m) for m in r[:] if m.get("repetition") == 3], "planned"),
+    "a process lost": (lambda r: of_kind(r, "repetition")[1]["io_seconds"].pop(), "each of 4 processes"),
+    "more I/O than time": (lambda r: of_kind(r, "repetition")[0].update(io_seconds=[99.0] * 4), "longer than the whole"),
+    "less I/O than its phases": (lambda r: of_kind(r, "repetition")[0].update(io_seconds=[0.1] * 4, transform_io_seconds=[0.1] * 4),
+                                 "account for"),
+    "other operations": (lambda r: of_kind(r, "repetition")[0].update(nominal_flops=1.0), "5 N log2 N"),
+    "a faster slowest": (lambda r: measured(r, "verify", "read").update(fastest_seconds=9.0), "clock"),
+    "longer than the run": (lambda r: r[-1].update(elapsed_seconds=1.0), "clock"),
+    "no start": (lambda r: r.remove(of_kind(r, "start")[0]), "start records"),
+    "no file system": (lambda r: r[0].update(filesystem=None), "file system"),
+    "ranks that are not there": (lambda r: r[0]["hosts"].pop(), "ranks"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_log_that_does_not_add_up_yields_no_score(scored, what):
+    change, said = REFUSED[what]
+    records = altered(change)
+    message = scored(logs_made.numbered(records))
+    assert isinstance(message, str), f"scored {values(message)}"
+    assert said in message
+    assert "\n" not in message
+
+
+# --- the input parameter to run at ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fractions, chosen", [
+    ({4: 0.5, 8: 0.5, 16: 0.5}, 4),  # all the same: the smallest takes least time
+    ({4: 0.9, 8: 0.52, 16: 0.5}, 8),
+    ({4: 0.5, 8: 0.9, 16: 0.5}, 16),  # not settled before 16
+    ({16: 0.5, 8: 0.9, 4: 0.2}, 16),
+    ({24: 0.5}, 24),
+])
+def test_representative_input_is_the_lowest_that_agrees_with_all_larger_ones(fractions, chosen):
+    assert ftio.representative_input(pd.Series(fractions)) == chosen
+
+
+# --- the paper's tables ----------------------------------------------------------------------------------------------------------
+
+
+def test_published_tables_are_the_papers():
+    first, second = paper_table(1), paper_table(2)
+    assert [(row["processes"], row["io_fraction"], row["mflops"]) for row in first] == [
+        (4, 0.52, 68.9), (8, 0.50, 139.3), (16, 0.43, 173.6), (32, 0.47, 259.1)]
+    assert [(row["processes"], row["io_fraction"]) for row in second] == [(4, 0.58), (8, 0.51), (16, 0.56), (32, 0.39)]
+    for row in second:
+        assert f"i = {automatic_input(row['processes'])}," in row["note"]
