@@ -39,6 +39,7 @@ COLUMNS = pa.DataFrameSchema(
         "averaged": pa.Column(bool),
         "message_bytes": pa.Column(int, pa.Check.gt(0)),
         "messages_per_exchange": pa.Column(int, pa.Check.gt(0)),
+        "random_patterns": pa.Column(int, pa.Check.gt(0)),
         "loop_length": pa.Column(int, pa.Check.gt(0)),
         "repetition": pa.Column(int, pa.Check.ge(1)),
         "elapsed_seconds": pa.Column(float, pa.Check.gt(0)),
@@ -92,6 +93,7 @@ def records_of(number: int, log: Log) -> pd.DataFrame:
                               for pattern, record in zip(planned, records)], dtype=bool),
         "message_bytes": np.array([record["message_bytes"] for record in records], dtype=np.int64),
         "messages_per_exchange": np.array([pattern["messages_per_exchange"] for pattern in planned], dtype=np.int64),
+        "random_patterns": log.plan["random_patterns"],
         "loop_length": np.array([record["loop_length"] for record in records], dtype=np.int64),
         "elapsed": [record["elapsed_seconds"] for record in records],
         "fastest": [record["fastest_seconds"] if len(record["fastest_seconds"]) == len(record["elapsed_seconds"])
@@ -107,8 +109,8 @@ def logavg(values: pd.Series, by) -> pd.Series:
 def best_bandwidth(table: pd.DataFrame) -> pd.Series:
     """max over methods and repetitions of b, in MByte/s, by log, group, pattern and message length; averaged rows only.
 
-    Raises ValueError where a log lacks one of the 6 ring and 30 random patterns, or a pattern one of its 21 lengths: a mean over
-    fewer is no b_eff.
+    Raises ValueError where a log lacks one of the 6 ring and 30 random patterns (or as many as its plan takes, column
+    `random_patterns`), or a pattern one of its 21 lengths: a mean over fewer is no b_eff.
     """
     best = (
         table.query("averaged")
@@ -117,11 +119,20 @@ def best_bandwidth(table: pd.DataFrame) -> pd.Series:
     )
     lengths = best.groupby(level=["log", "group", "pattern"], observed=True).size()
     patterns = lengths.groupby(level=["log", "group"], observed=True).size()
-    wanted = pd.MultiIndex.from_product([table["log"].unique(), PATTERNS_AVERAGED], names=["log", "group"])
-    if (lengths != LENGTHS).any() or len(patterns) != len(wanted) or any(
-            (patterns.xs(group, level="group") != count).any() for group, count in PATTERNS_AVERAGED.items()):
+    wanted = patterns_wanted(table)
+    if (lengths != LENGTHS).any() or len(patterns) != len(wanted) or (patterns.reindex(wanted.index) != wanted).any():
         raise ValueError(f"b_eff takes {PATTERNS_AVERAGED} patterns of {LENGTHS} message lengths from every log")
     return best
+
+
+def patterns_wanted(table: pd.DataFrame) -> pd.Series:
+    """How many averaged patterns each log has to hold, by log and group."""
+    logs = table["log"].drop_duplicates()
+    random = table["random_patterns"].loc[logs.index] if "random_patterns" in table else PATTERNS_AVERAGED["random"]
+    return (
+        pd.DataFrame({"ring": PATTERNS_AVERAGED["ring"], "random": random}, index=logs.index)
+        .set_axis(pd.Index(logs, name="log")).rename_axis(columns="group").stack()
+    )
 
 
 def pattern_bandwidth(table: pd.DataFrame) -> pd.Series:

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from postprocess.b_eff_rules import L_MAX_LIMIT, METHODS_AVERAGED, MIB, l_max_rule
+from postprocess.b_eff_rules import L_MAX_LIMIT, METHODS_AVERAGED, MIB, PATTERNS_AVERAGED, l_max_rule
 from postprocess.logs import Log
 from postprocess.scores import Qualification
 from postprocess.words import counted, digits, size
 
 REPETITIONS = 3
 FIRST_LOOP_LENGTH = 300
+LONGEST_LOOP_LENGTH = 100000  # no limit: a loop of 5 ms has fewer exchanges
 BUSY_LOAD = 0.5
 SHORT_LOOP_SECONDS = 1e-3
 COARSE_CLOCK = 0.01  # of a loop's time
@@ -44,6 +45,12 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
                                 f"instead of {REPETITIONS} times")
     if plan["first_loop_length"] != FIRST_LOOP_LENGTH:
         yield "first_loop_length", f"the first loop has {plan['first_loop_length']} exchanges instead of {FIRST_LOOP_LENGTH}"
+    if plan["longest_loop_length"] < LONGEST_LOOP_LENGTH:
+        yield "longest_loop_length", (f"no loop has more than {counted(plan['longest_loop_length'], 'exchange')}, where the rule is 2.5 "
+                                      "to 5 ms a loop")
+    if plan["random_patterns"] != PATTERNS_AVERAGED["random"]:
+        yield "random_patterns", (f"{counted(plan['random_patterns'], 'random pattern')} entered the average instead of "
+                                  f"{PATTERNS_AVERAGED['random']}")
     if left_out := {method for pattern in plan["patterns"] if pattern["averaged"]
                     for method in METHODS_AVERAGED - set(pattern["methods"])}:
         yield "methods", f"the run left out the method {' and '.join(sorted(left_out))}"
@@ -118,6 +125,9 @@ def of_loops(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 def of_data(log: Log) -> Iterator[tuple[str, str]]:
     check = log.records["data_check"][0]
-    if check["checked_bytes"] < check["received_bytes"]:
+    if check["received_bytes"] and not check["checked_bytes"]:
+        yield "not_checked", "None of the received bytes was checked" + (
+            ": the simulation does not move the contents of messages" if log.run["simulated"] else "")
+    elif check["checked_bytes"] < check["received_bytes"]:
         yield "partly_checked", (f"{check['checked_bytes'] / check['received_bytes']:.1%} of the received bytes were checked; the rest was "
                                  "overwritten by later messages of the same loop")

@@ -85,9 +85,9 @@ def problems_of_plan(log: Log) -> Iterator[str]:
     for name, averaged in methods.items():
         if averaged != (name in METHODS_AVERAGED):
             yield f"no b_eff: the method {name} is planned as {'' if averaged else 'not '}averaged, against the paper's rules"
-    for group, count in PATTERNS_AVERAGED.items():
+    for group, count in (PATTERNS_AVERAGED | {"random": plan["random_patterns"]}).items():
         planned = [pattern["name"] for pattern in patterns if pattern["group"] == group]
-        wanted = pattern_names(group)
+        wanted = pattern_names(group)[:count]
         if set(planned) < set(wanted):
             yield (f"no b_eff: the run planned {len(planned)} of the {count} {group} patterns; "
                    "run all of them (the measurements can still be plotted)")

@@ -115,7 +115,8 @@ def b_eff_log(ranks=16, nodes=2, memory_per_process_bytes=GIB, bandwidth=None, m
         },
         {
             "record": "plan", "message_bytes": lengths(l_max), "l_max_bytes": l_max, "buffer_bytes": 4 * l_max,
-            "repetitions": repetitions, "first_loop_length": 300, "time_budget_seconds": 300.0, "seed": 20260101,
+            "repetitions": repetitions, "first_loop_length": 300, "longest_loop_length": 100000,
+            "random_patterns": 30, "time_budget_seconds": 300.0, "seed": 20260101,
             "methods": [*({"name": method, "averaged": method in AVERAGED} for method in methods),
                         {"name": "blocking", "averaged": False}],
             "patterns": planned,

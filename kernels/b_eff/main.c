@@ -15,7 +15,7 @@ static const int64_t smallest_memory = INT64_C(1) << 20; /* gives L_max = 8 KiB:
 
 struct choices {
     const char *log;
-    int64_t memory_per_process, seed, first_loop_length;
+    int64_t memory_per_process, seed, first_loop_length, longest_loop, repetitions, random_patterns;
     double time_budget;
     uint64_t patterns, methods;
 };
@@ -52,6 +52,12 @@ static void fill_rows(struct choices *choices, struct option_row rows[])
         {"first-loop-length", OPTION_COUNT, &choices->first_loop_length, "N",
          "exchanges in the first timed loop of a pattern; later ones are adapted to take 2.5 to 5 ms", 1, 100000,
          NULL},
+        {"longest-loop", OPTION_COUNT, &choices->longest_loop, "N",
+         "exchanges in the longest timed loop; in a simulation, where time has no noise, one says as much as many", 1,
+         LONGEST_LOOP, NULL},
+        {"repetitions", OPTION_COUNT, &choices->repetitions, "N", "of each measurement", 1, REPETITIONS, NULL},
+        {"random-patterns", OPTION_COUNT, &choices->random_patterns, "N", "how many of the random patterns to run", 1,
+         RANDOM_PATTERNS, NULL},
         {0}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         rows[i] = table[i];
@@ -66,7 +72,6 @@ static void check_request(const struct run *run, const struct choices *choices)
     if (run->memory_per_process_bytes < smallest_memory)
         refuse("%" PRId64 " bytes of memory per process are too few; run fewer processes on a node, at least 1 MiB each",
                run->memory_per_process_bytes);
-#ifndef COFFEECUP_SIMULATED /* the host's memory says nothing about the simulated machine */
     int too_much = choices->memory_per_process > run->machine.node_memory_bytes ||
                    buffers > run->machine.node_memory_bytes / run->machine.ranks_on_node / 2;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &too_much, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
@@ -74,9 +79,6 @@ static void check_request(const struct run *run, const struct choices *choices)
         refuse("--memory-per-process %" PRId64 " is more than a node can give to each of its processes (rank 0: %" PRId64
                " bytes for %d processes); choose less or leave the option out",
                choices->memory_per_process, run->machine.node_memory_bytes, run->machine.ranks_on_node);
-#else
-    (void)choices, (void)buffers;
-#endif
 }
 
 static json_t *methods_of_pattern(const struct request *request, const struct pattern *pattern)
@@ -107,22 +109,24 @@ static json_t *plan_json(const struct request *request, int ranks)
                                 methods_of_pattern(request, pattern)));
     }
     const int64_t l_max = request->length[LENGTHS - 1];
-    return json_pack("{s:o, s:I, s:I, s:i, s:I, s:f, s:I, s:o, s:o}", "message_bytes", lengths, "l_max_bytes",
+    return json_pack("{s:o, s:I, s:I, s:i, s:I, s:I, s:I, s:f, s:I, s:o, s:o}", "message_bytes", lengths, "l_max_bytes",
                      (json_int_t)l_max, "buffer_bytes", (json_int_t)walk_buffer_bytes(l_max), "repetitions",
-                     REPETITIONS, "first_loop_length", (json_int_t)request->first_loop_length, "time_budget_seconds",
-                     request->time_budget_seconds, "seed", (json_int_t)request->seed, "methods", method_list,
+                     request->repetitions, "first_loop_length", (json_int_t)request->first_loop_length,
+                     "longest_loop_length", (json_int_t)request->longest_loop_length, "random_patterns",
+                     (json_int_t)request->random_patterns, "time_budget_seconds", request->time_budget_seconds, "seed", (json_int_t)request->seed, "methods", method_list,
                      "patterns", patterns);
 }
 
-/* Patterns without a method that was asked for are not measured: drop them. */
-static int keep_runnable(struct request *request, struct pattern *list, int count)
+/* Patterns without a method that was asked for are not measured: drop them, and random patterns beyond those wanted. */
+static int keep_runnable(const struct request *request, struct pattern *list, int count)
 {
     int kept = 0;
     for (int p = 0; p < count; p++) {
+        const bool wanted = list[p].group != GROUP_RANDOM || list[p].index < request->random_patterns;
         bool runnable = false;
         for (int m = 0; m < METHODS; m++)
             runnable = runnable || can_run(request, &list[p], m);
-        if (runnable)
+        if (wanted && runnable)
             list[kept++] = list[p];
     }
     return kept;
@@ -145,6 +149,9 @@ int main(int argc, char **argv)
     struct choices choices = {.log = "b_eff.jsonl",
                               .seed = 1,
                               .first_loop_length = 300,
+                              .longest_loop = LONGEST_LOOP,
+                              .repetitions = REPETITIONS,
+                              .random_patterns = RANDOM_PATTERNS,
                               .time_budget = 240,
                               .patterns = (1u << (GROUP_PING_PONG + 1)) - 1,
                               .methods = (1u << METHODS) - 1};
@@ -158,7 +165,10 @@ int main(int argc, char **argv)
     struct pattern *patterns;
     struct request request = {.methods = choices.methods,
                               .seed = (uint64_t)choices.seed,
+                              .repetitions = (int)choices.repetitions,
                               .first_loop_length = choices.first_loop_length,
+                              .longest_loop_length = choices.longest_loop,
+                              .random_patterns = choices.random_patterns,
                               .time_budget_seconds = choices.time_budget};
     message_lengths(longest_message(run.memory_per_process_bytes), request.length);
     const int known = list_patterns(run.ranks, choices.patterns, &patterns);

@@ -17,7 +17,6 @@
 
 enum {
     BUFFER_LENGTHS = 8,       /* buffers hold this many messages of L_max (three dimensions need six at once) */
-    LONGEST_LOOP = 100000,
     ALIGNMENT = 64,           /* of messages that are at least a cache line long */
     SHIFTS = 1024,            /* see next_walk() */
     WRONG_TEXT_LENGTH = 256
@@ -258,27 +257,28 @@ static bool runs_under(enum reduction reduction, const struct course courses[MET
     return method == best_method(courses);
 }
 
-static int repetitions_under(enum reduction reduction)
+static int repetitions_under(enum reduction reduction, const struct request *request)
 {
-    return reduction == RUN_BEST_METHOD_ONCE ? 1 : REPETITIONS;
+    return reduction == RUN_BEST_METHOD_ONCE ? 1 : request->repetitions;
 }
 
-static int64_t loop_length_of(const struct course *course, int method, int64_t bytes)
+static int64_t loop_length_of(const struct request *request, const struct course *course, int method, int64_t bytes)
 {
-    const int64_t most = methods[method].most_places ? methods[method].most_places - 1 : LONGEST_LOOP;
+    const int64_t longest = request->longest_loop_length, places = methods[method].most_places;
+    const int64_t most = places && places - 1 < longest ? places - 1 : longest;
     return choose_loop_length(&course->trend, (double)bytes, course->first_loop_length, most);
 }
 
 /* Seconds that a length will take: the loops and their untimed exchanges, times what came on top of them before. */
-static double cost_seconds(const struct course courses[METHODS], enum reduction reduction, int64_t bytes,
-                           double overhead_factor)
+static double cost_seconds(const struct request *request, const struct course courses[METHODS],
+                           enum reduction reduction, int64_t bytes, double overhead_factor)
 {
     double seconds = 0;
     for (int m = 0; m < METHODS; m++)
         if (runs_under(reduction, courses, m))
-            seconds += (double)(loop_length_of(&courses[m], m, bytes) + 1) *
+            seconds += (double)(loop_length_of(request, &courses[m], m, bytes) + 1) *
                        trend_predict(&courses[m].trend, (double)bytes);
-    return seconds * repetitions_under(reduction) * overhead_factor;
+    return seconds * repetitions_under(reduction, request) * overhead_factor;
 }
 
 static struct decision decide(const struct state *state, const struct course courses[METHODS], int length,
@@ -288,13 +288,13 @@ static struct decision decide(const struct state *state, const struct course cou
     const struct request *request = state->request;
     double cost[REDUCTIONS], reserve = 0;
     for (int r = 0; r < REDUCTIONS; r++)
-        cost[r] = cost_seconds(courses, (enum reduction)r, request->length[length], overhead_factor);
+        cost[r] = cost_seconds(request, courses, (enum reduction)r, request->length[length], overhead_factor);
     *estimate_seconds = cost[RUN_ALL_METHODS];
     for (int longer = length + 1; longer < LENGTHS; longer++) {
         /* short lengths say little about long ones: take it that loops adapt and so take as long as now */
         const int64_t bytes = request->length[length < FIXED_LENGTHS ? length : longer];
-        reserve += cost_seconds(courses, RUN_BEST_METHOD_ONCE, bytes, overhead_factor);
-        *estimate_seconds += cost_seconds(courses, RUN_ALL_METHODS, bytes, overhead_factor);
+        reserve += cost_seconds(request, courses, RUN_BEST_METHOD_ONCE, bytes, overhead_factor);
+        *estimate_seconds += cost_seconds(request, courses, RUN_ALL_METHODS, bytes, overhead_factor);
     }
     struct decision decision = {
         .reduction = choose_reduction(cost, reserve, share_seconds - pattern_seconds)};
@@ -302,7 +302,7 @@ static struct decision decide(const struct state *state, const struct course cou
         decision.reduction = RUN_ALL_METHODS;
     for (int m = 0; m < METHODS; m++)
         if (runs_under((enum reduction)decision.reduction, courses, m))
-            decision.loop_length[m] = loop_length_of(&courses[m], m, request->length[length]);
+            decision.loop_length[m] = loop_length_of(request, &courses[m], m, request->length[length]);
     return decision;
 }
 
@@ -326,6 +326,8 @@ static void log_reduction(struct log *log, const struct pattern *pattern, int64_
 static int64_t try_first_loop_length(struct state *state, struct exchange *exchange, int method, double most_seconds)
 {
     const struct request *request = state->request;
+    if (request->first_loop_length == 1 || request->longest_loop_length == 1)
+        return 1;
     const struct result result = measure_method(state, exchange, &methods[method], request->length[0], 1, REPETITIONS);
     return limit_loop_length(request->first_loop_length, shortest(&result), most_seconds / REPETITIONS);
 }
@@ -366,7 +368,7 @@ static double measure_length(struct state *state, struct exchange *exchange, str
                              const struct decision *decision, struct summary *summary)
 {
     const int64_t bytes = state->request->length[length];
-    const int repetitions = repetitions_under((enum reduction)decision->reduction);
+    const int repetitions = repetitions_under((enum reduction)decision->reduction, state->request);
     double timed = 0;
     for (int m = 0; m < METHODS; m++) {
         const int64_t loop_length = decision->loop_length[m];

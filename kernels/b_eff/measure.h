@@ -9,12 +9,13 @@
 #include "patterns.h"
 #include "run.h"
 
-enum { REPETITIONS = 3 };
+enum { REPETITIONS = 3, LONGEST_LOOP = 100000 };
 
 struct request {
     uint64_t methods; /* a bit per row of the table of methods */
     uint64_t seed;
-    int64_t first_loop_length;
+    int repetitions; /* at most REPETITIONS */
+    int64_t first_loop_length, longest_loop_length, random_patterns;
     double time_budget_seconds;
     int64_t length[LENGTHS];
     int patterns;
