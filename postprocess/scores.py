@@ -29,6 +29,7 @@ from postprocess.logs import Log, LogError, read_log
 #   section(log, table, score) -> dict             what templates/<benchmark>.html.j2 shows
 BENCHMARKS = {
     "b_eff": ("postprocess.b_eff", "postprocess.b_eff_report"),
+    "b_eff_io": ("postprocess.b_eff_io", "postprocess.b_eff_io_report"),
     "ftio": ("postprocess.ftio", "postprocess.ftio_report"),
 }
 

@@ -1,0 +1,240 @@
+"""The reductions of b_eff_io against known answers: a published run of release 2.1, tables made by hand, and closed forms."""
+
+import math
+import re
+from pathlib import Path
+
+import logs_made
+import pytest
+from logs_made_b_eff_io import GIB, KIB, METHODS, MIB, TYPES, b_eff_io_log
+
+from postprocess.b_eff_io_rules import m_part_rule, patterns_rule
+from postprocess.logs import schema
+from postprocess.report import html, items
+from postprocess.scores import Score, metric_units, optional_metrics, score_logs
+
+# Type totals of one public run of release 2.1, in MByte/s, and its value.
+PUBLISHED = {
+    "write": dict(zip(TYPES, (58.579, 48.697, 77.944, 77.036, 73.113))),
+    "rewrite": dict(zip(TYPES, (63.841, math.nan, math.nan, math.nan, math.nan))),
+    "read": dict(zip(TYPES, (300.390, 811.358, 1073.572, 1088.574, 575.428))),
+}
+PUBLISHED_2_1 = 214.516
+
+# Made by hand; the values below were worked out with a pencil.
+BY_HAND = {
+    "write": dict(zip(TYPES, (60, 30, 90, 60, 60))),  # (2*60 + 30 + 90 + 60 + 60) / 6 = 60
+    "rewrite": dict(zip(TYPES, (120, 60, 120, 120, 60))),  # (240 + 60 + 120 + 120 + 60) / 6 = 100
+    "read": dict(zip(TYPES, (240, 120, 300, 180, 120))),  # (480 + 120 + 300 + 180 + 120) / 6 = 200
+}
+
+
+def mbyte(table, factor=lambda partition: 1.0):
+    return lambda partition, method, name: 1e6 * factor(partition) * table[method][name]
+
+
+@pytest.fixture
+def scored(tmp_path):
+    """A function that scores records, or returns the refusal's message."""
+    def result(records):
+        [score] = score_logs([logs_made.write(tmp_path / "b_eff_io.jsonl", records)])
+        return score if isinstance(score, Score) else str(score)
+
+    return result
+
+
+def values(score):
+    return {name: metric.value for name, metric in score.metrics.items()}
+
+
+def keys(score):
+    return [qualification.key for qualification in score.qualifications]
+
+
+def changed(records, kind, /, place=0, **fields):
+    number = [number for number, record in enumerate(records) if record["record"] == kind][place]
+    return [{**record, **fields} if at == number else record for at, record in enumerate(records)]
+
+
+def test_formula_2_1_gives_the_published_value(scored):
+    score = scored(b_eff_io_log(mbyte(PUBLISHED), form="top-clusters", scheduled=600.0))
+    assert score.headline[0] == "b_eff_io_2_1"
+    assert score.headline[1].value == pytest.approx(PUBLISHED_2_1, abs=0.01)
+
+
+def test_table_made_by_hand(scored):
+    found = values(scored(b_eff_io_log(mbyte(BY_HAND), partitions=(8,))))
+    assert found["write"] == pytest.approx(60) and found["rewrite"] == pytest.approx(100) and found["read"] == pytest.approx(200)
+    assert found["b_eff_io"] == pytest.approx(0.25 * 60 + 0.25 * 100 + 0.5 * 200)
+    # W = (60 + 120 + 30 + 90 + 60 + 60) / 6 = 70, R = 200
+    assert found["b_eff_io_2_1"] == pytest.approx(math.sqrt(70 * 200))
+    assert found["scatter"] == pytest.approx(0.25 * 60 + 0.25 * 120 + 0.5 * 240)
+
+
+def test_release_0_5_is_all_bytes_over_all_time_where_patterns_keep_their_time(scored):
+    """With sizes that fit the schedule, the weighting by U changes nothing: compare with plain sums over the raw records."""
+    records = b_eff_io_log(mbyte({method: dict.fromkeys(TYPES, 80.0) for method in METHODS}), partitions=(1,), ranks=1, nodes=1,
+                           node_memory=GIB, scheduled=90000.0, overhead_share=0.0)
+    moved = sum(r["bytes"] for r in records if r["record"] == "measurement")
+    taken = sum(r["elapsed_seconds"] for r in records if r["record"] == "measurement")
+    assert values(scored(records))["b_eff_io_0_5"] == pytest.approx(moved / taken / 1e6)
+
+
+def test_release_0_5_weights_by_units(scored):
+    """Every type has one rate, so the weighted mean is sum of U * rate / 64, with U = 22, 12, 10, 10, 10; averaged over the methods."""
+    records = b_eff_io_log(mbyte(BY_HAND), partitions=(4,), overhead_share=0.0)
+    expected = sum(units * BY_HAND[method][name] for method in METHODS for name, units in zip(TYPES, (22, 12, 10, 10, 10))) / (3 * 64)
+    assert values(scored(records))["b_eff_io_0_5"] == pytest.approx(expected)
+
+
+def test_system_value_is_the_largest_partition_and_its_parts_are_those_of_that_partition(scored):
+    found = values(scored(b_eff_io_log(mbyte(BY_HAND, lambda partition: {2: 0.5, 4: 1.0, 8: 0.75}[partition]))))
+    assert found["best_partition"] == 4
+    assert found["write"] == pytest.approx(60) and found["b_eff_io"] == pytest.approx(140)
+
+
+def test_type_value_counts_from_opening_to_closing(scored):
+    """Half of the time in opening and closing halves the bandwidth of the type, whatever its patterns reach."""
+    slow = b_eff_io_log(lambda *_: 1e8, partitions=(8,), overhead_share=0.5)
+    assert values(scored(slow))["write"] == pytest.approx(100)
+    assert values(scored(slow))["b_eff_io_0_5"] == pytest.approx(200)
+
+
+def test_coffee_cup_rule(scored):
+    """128 GiB of memory at 100 MByte/s take 128 * 1.073741824 * 10 s."""
+    found = values(scored(b_eff_io_log(partitions=(8,))))
+    assert found["memory_write_time"] == pytest.approx(128 * 1.073741824 * 10 / 60)
+    assert found["memory_read_time"] == pytest.approx(found["memory_write_time"])
+
+
+def test_official_run_has_no_breach(scored):
+    score = scored(b_eff_io_log(lambda *_: 1e10, cache=GIB))
+    assert score.official and keys(score) == ["partly_checked"]
+
+
+@pytest.mark.parametrize(("options", "key"), [
+    ({"scheduled": 60.0}, "scheduled_time"),
+    ({"form": "top-clusters", "scheduled": 60.0}, "scheduled_time"),
+    ({"form": "top-clusters", "scheduled": 900.0, "partitions": (4, 8)}, "scheduled_time"),
+])
+def test_short_schedule_is_not_official(scored, options, key):
+    score = scored(b_eff_io_log(**options))
+    assert not score.official and key in keys(score)
+
+
+def test_top_clusters_form_is_official_with_600_seconds_for_each_of_three(scored):
+    score = scored(b_eff_io_log(form="top-clusters", scheduled=600.0, cache=MIB))
+    assert score.official and "b_eff_io" not in score.metrics and "top_clusters" in keys(score)
+
+
+@pytest.mark.parametrize(("kind", "fields", "key"), [
+    ("run", {"simulated": True}, "simulated"),
+    ("run", {"memory_source": "option"}, "memory_by_option"),
+    ("measurement", {"ended_by": "space"}, "space_limit"),
+])
+def test_breach_is_named(scored, kind, fields, key):
+    score = scored(changed(b_eff_io_log(), kind, **fields))
+    assert not score.official and key in keys(score)
+
+
+@pytest.mark.parametrize(("fields", "key"), [
+    ({"file_pointers": "individual"}, "individual_pointers"),
+    ({"termination": "per-access"}, "per_access"),
+    ({"evicted": True}, "evicted"),
+])
+def test_variant_is_marked(scored, fields, key):
+    assert key in keys(scored(changed(b_eff_io_log(), "plan", **fields)))
+
+
+def test_cache_affected_below_20_times_the_cache(scored):
+    """One partition, 64 GiB nodes, 100 MByte/s for 300 s: 30 GB are far below 20 * 128 GiB; with a cache of 1 GiB, above 20 GiB."""
+    assert "cache_affected" in keys(scored(b_eff_io_log(partitions=(8,))))
+    assert "cache_affected" not in keys(scored(b_eff_io_log(partitions=(8,), cache=GIB)))
+
+
+def without(records, **match):
+    kept = [r for r in records if not all(r.get(name) == value for name, value in match.items())]
+    return logs_made.numbered(kept)
+
+
+def measurement_place(records, **match):
+    found = [r for r in records if r["record"] == "measurement"]
+    return next(place for place, r in enumerate(found) if all(r[name] == value for name, value in match.items()))
+
+
+SOUND = b_eff_io_log()
+
+
+@pytest.mark.parametrize(("records", "says"), [
+    (without(SOUND, record="measurement", method="read", pattern=3, partition=2), "pattern 3, read, by 2 processes, was planned but not measured"),
+    (without(SOUND, record="pattern_type", method="read", type="shared", partition=2), "do not match"),
+    (changed(SOUND, "measurement", bytes=5), "its calls transferred another number"),
+    (changed(SOUND, "measurement", place=measurement_place(SOUND, method="read", pattern=20), calls=1, bytes=2 * 32 * KIB),
+     "made 1 calls where"),
+    (changed(SOUND, "measurement", access_seconds=1e6), "parts longer than the whole"),
+    (changed(SOUND, "pattern_type", open_seconds=1e6), "its parts"),
+    (changed(SOUND, "pattern_type", file_bytes=1), "counts other bytes"),
+    (changed(SOUND, "data_check", wrong_bytes=1), "1 bytes were read wrong"),
+    (changed(SOUND, "data_check", checked_bytes=0), "0 bytes were checked"),
+    (changed(SOUND, "plan", methods=["write", "read"]), "left out rewrite"),
+    (changed(SOUND, "plan", types=SOUND[1]["types"][:4]), "left out the types segmented-collective"),
+    (changed(SOUND, "plan", patterns=[{**entry, "units": 1} for entry in SOUND[1]["patterns"]]), "not the 43"),
+    (changed(SOUND, "plan", m_part_bytes=3 * MIB), "not the 43"),
+    (changed(SOUND, "end", elapsed_seconds=1.0), "clock is not to be trusted"),
+])
+def test_log_that_breaks_a_rule_yields_no_score(scored, records, says):
+    assert re.search(says, scored(records))
+
+
+def test_full_segment_needs_no_fill_up(scored):
+    """Without the pattern that fills up the segment, where nothing was left to fill: bytes of the type follow."""
+    records = [r for r in SOUND if not (r["record"] == "measurement" and r["pattern"] == 42)]
+    for place, r in enumerate(records):
+        if r["record"] == "pattern_type" and r["type"] == "segmented-collective":
+            inside = [m for m in records if m["record"] == "measurement"
+                      and (m["partition"], m["method"], m["type"]) == (r["partition"], r["method"], r["type"])]
+            moved = sum(m["bytes"] for m in inside)
+            seconds = sum(m["elapsed_seconds"] for m in inside) + r["open_seconds"] + r["close_seconds"]
+            records[place] = {**r, "bytes": moved, "file_bytes": moved, "elapsed_seconds": seconds}
+    assert isinstance(scored(logs_made.numbered(records)), Score)
+
+
+def test_patterns_are_those_of_the_paper():
+    rows = patterns_rule(8 * MIB)
+    assert len(rows) == 43 and sum(units for *_, units in rows) == 64 and sum(units > 0 for *_, units in rows) == 36
+    assert {name: sum(units for other, *_, units in rows if other == name) for name in TYPES} == dict(zip(TYPES, (22, 12, 10, 10, 10)))
+    assert rows[6] == ("scatter", 32 * KIB + 8, MIB + 256, 2) and rows[10] == ("shared", 8 * MIB, 8 * MIB, 4)
+    assert rows[18][3] == rows[26][3] == rows[35][3] == 2 and rows[33] == ("segmented", None, None, 0)
+
+
+@pytest.mark.parametrize(("memory", "expected"), [(MIB, 2 * MIB), (256 * MIB, 2 * MIB), (GIB, 8 * MIB), (GIB + 1, 8 * MIB),
+                                                  (128 * GIB, GIB), (1024 * GIB, GIB)])
+def test_m_part(memory, expected):
+    assert m_part_rule(memory) == expected
+
+
+def test_every_metric_is_there_unless_optional(scored):
+    assert list(scored(b_eff_io_log()).metrics) == list(metric_units("b_eff_io"))
+    top = scored(b_eff_io_log(form="top-clusters", scheduled=600.0))
+    assert set(metric_units("b_eff_io")) - set(top.metrics) == optional_metrics("b_eff_io")
+
+
+@pytest.mark.parametrize("options", [{}, {"form": "top-clusters", "scheduled": 600.0}, {"partitions": (8,)}])
+def test_report_shows_values_patterns_and_published_systems(tmp_path, options):
+    log = logs_made.write(tmp_path / "b_eff_io.jsonl", b_eff_io_log(mbyte(BY_HAND), **options))
+    page = html(items([log, log]))
+    assert "Cray T3E900-512" in page and "All" in page and "Coffee-cup rule" in page and "pseudo" not in page
+    assert page.count("<svg") >= 3
+
+
+def test_log_without_a_score_still_shows_its_figures(tmp_path):
+    log = logs_made.write(tmp_path / "b_eff_io.jsonl", changed(SOUND, "data_check", wrong_bytes=1))
+    assert "No score" in html(items([log])) and "Bandwidth over chunk size" in html(items([log]))
+
+
+def test_schema_has_the_fields_of_the_documentation():
+    page = (Path(__file__).parent.parent / "docs" / "log.md").read_text().split("\n## b_eff_io\n")[1].split("\n## ")[0]
+    fields = lambda text: {name for row in re.findall(r"^\| (`.*?) \|", text, re.M) for name in re.findall(r"`(\w+)`", row)}  # noqa: E731
+    parts = re.split(r"\n`(plan|measurement|pattern_type)`", page)
+    documented = {kind: fields(text) for kind, text in zip(parts[1::2], parts[2::2])}
+    assert documented == {kind: set(schema()["$defs"][f"b_eff_io.{kind}"]["properties"]) - {"record", "sequence"} for kind in documented}
