@@ -22,6 +22,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
     git_revision = variable(str, value="", loggable=True)
     spack_hash = variable(str, value="", loggable=True)
     mpi_library = variable(str, value="", loggable=True)
+    num_hosts = variable(int, value=0, loggable=True)
     official = variable(bool, value=False, loggable=True)
     qualifications = variable(str, value="", loggable=True)
 
@@ -89,5 +90,6 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         self.git_revision = run["build"]["git_revision"] or ""
         self.spack_hash = run["build"]["spack_hash"] or ""
         self.mpi_library = run["mpi"]["library"]
+        self.num_hosts = len(run["hosts"])
         self.official = score.official
         self.qualifications = ",".join(qualification.key for qualification in score.qualifications)

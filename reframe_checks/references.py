@@ -56,7 +56,7 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         if self.reference_status != ReferenceStatus.COMPLETE and not self.is_dry_run():
             getlogger().info(
                 f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}; "
-                f"what has none is measured, not judged ({self.reference_file})"
+                f"a metric without one is measured, not judged ({self.reference_file})"
             )
 
 

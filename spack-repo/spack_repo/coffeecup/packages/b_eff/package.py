@@ -9,11 +9,13 @@ from spack.package import *
 
 
 class BEff(CMakePackage):
-    """Effective communication bandwidth (b_eff) of coffeecup: all processes of an MPI job communicate at the same
-    time, in ring and random patterns, over 21 message lengths and by several methods. The kernel writes raw
-    measurements to a log (JSON Lines) from which coffeecup computes the averages.
+    """Effective communication bandwidth (b_eff) of coffeecup: all processes of an MPI job
+    communicate at the same time, in ring and random patterns, over 21 message lengths and by
+    several methods. The kernel writes raw measurements to a log (JSON Lines) from which coffeecup
+    computes the averages.
 
-    Version `main` is built from a checkout: `spack develop --path <checkout>/kernels b-eff@=main`."""
+    Version `main` is built from a checkout: `spack develop --path CHECKOUT/kernels b-eff@=main`.
+    """
 
     license("Apache-2.0")
 
@@ -38,9 +40,10 @@ class BEff(CMakePackage):
         log = Path("b_eff.jsonl").resolve()
         options = ["--log", str(log), "--memory-per-process", "4MiB", "--time-budget", "5"]
         mpirun = which("mpirun", path=self.spec["mpi"].prefix.bin, required=True)
-        # Spack takes every variable that ends in _ROOT out of the environment, the leave that root has from Open MPI too.
+        # Spack removes every variable that ends in _ROOT, and with it Open MPI's leave for root.
         leave = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         mpirun("-np", "2", join_path(self.prefix.bin, "b_eff"), *options, extra_env=leave)
         records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
         end = records[-1]
-        assert (end["record"], end["status"], end["records"]) == ("end", "complete", len(records)), end
+        assert end["record"] == "end", f"the log is cut off after {end}"
+        assert (end["status"], end["records"]) == ("complete", len(records)), end
