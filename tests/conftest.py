@@ -63,7 +63,7 @@ def build_kernels(name):
     compiler, mpirun = tools
     folder = ROOT / "build" / f"tests-{name}"
     configure = ["cmake", "-S", ROOT / "kernels", "-B", folder, f"-DCMAKE_C_COMPILER={compiler}",
-                 f"-DCMAKE_INSTALL_PREFIX={folder}/install", "-DCOFFEECUP_TESTS=OFF"]
+                 f"-DCMAKE_INSTALL_PREFIX={folder}/install", "-DCOFFEECUP_BENCHMARKS=all", "-DCOFFEECUP_TESTS=OFF"]
     for command in (configure, ["cmake", "--build", folder, "--parallel"], ["cmake", "--install", folder]):
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
