@@ -1,6 +1,7 @@
 /* See interrupt.h. */
 #include "interrupt.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +17,7 @@ enum { SIGNALS = sizeof signals / sizeof signals[0], REASON_LENGTH = 512, LINE_L
 static struct {
     int file;
     long records;
+    pthread_t thread; /* the one that writes the log */
     double start_seconds;
     void (*clean)(void);
     char deadline_reason[REASON_LENGTH];
@@ -81,20 +83,34 @@ static void print_deadline_reason(void)
     (void)written;
 }
 
+/* Open MPI's launcher sends SIGKILL to all as soon as the first process has died of its SIGTERM. */
+static void let_rank_0_die_first(void)
+{
+    const struct timespec moment = {.tv_nsec = 500 * 1000 * 1000};
+    nanosleep(&moment, NULL);
+}
+
 static void end_now(int number)
 {
+    if (!pthread_equal(pthread_self(), watched.thread)) { /* an MPI library's own, which holds nothing back */
+        pthread_kill(watched.thread, number);
+        return;
+    }
     if (watched.file >= 0)
         write_end(number);
     if (number == SIGALRM)
         print_deadline_reason();
     if (watched.clean)
         watched.clean();
+    if (watched.file < 0)
+        let_rank_0_die_first();
     _exit(number == SIGALRM ? EXIT_FAILURE : 128 + number);
 }
 
 static void install(void)
 {
     struct sigaction action = {.sa_handler = end_now};
+    watched.thread = pthread_self();
     action.sa_mask = signal_set();
     for (int i = 0; i < SIGNALS; i++)
         sigaction(signals[i], &action, NULL);
@@ -105,6 +121,11 @@ void interrupt_watch(int file, double start_seconds)
     watched.file = file;
     watched.records = 0;
     watched.start_seconds = start_seconds;
+    install();
+}
+
+void interrupt_follow(void)
+{
     install();
 }
 

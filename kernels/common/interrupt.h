@@ -7,6 +7,9 @@
 /* From now on an interruption appends the end record to `file` (start_seconds on CLOCK_MONOTONIC). */
 void interrupt_watch(int file, double start_seconds);
 
+/* On ranks without a log: an interruption ends the process a moment later than rank 0, which has a log to close. */
+void interrupt_follow(void);
+
 /* Holds signals back while a record is written; release says how many records the file has now. */
 void interrupt_hold(void);
 void interrupt_release(long records);

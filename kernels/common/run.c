@@ -8,6 +8,7 @@
 
 #include "agreement.h"
 #include "fail.h"
+#include "interrupt.h"
 #include "revision.h"
 
 enum { REASON_LENGTH = 512 };
@@ -90,6 +91,7 @@ void run_open_log(struct run *run, const char *path, char **command, json_t *fil
     fail_setup(run->program->name, run->log);
     json_t *overhead = measure_overhead(MPI_COMM_WORLD);
     if (run->rank != 0) {
+        interrupt_follow();
         json_decref(overhead);
         return;
     }

@@ -2,11 +2,13 @@
  * it; write() is this file's own, so that the moments are exact. */
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
@@ -17,13 +19,19 @@ enum { MOST_BYTES = 4096, MOST_LINES = 16 };
 
 static const char *path;
 static const char *signal_at;  /* raise a signal while a line with these words is being written */
+static bool signal_at_process; /* instead of at the writing thread */
 static long room_bytes = -1;   /* of the disk; -1: without end */
 
 ssize_t write(int file, const void *data, size_t bytes)
 {
     if (file > STDERR_FILENO && signal_at && memmem(data, bytes, signal_at, strlen(signal_at))) {
         signal_at = NULL;
-        raise(SIGTERM);
+        if (signal_at_process) {
+            kill(getpid(), SIGTERM);
+            usleep(100 * 1000); /* for the other thread to do what it should not */
+        } else {
+            raise(SIGTERM);
+        }
     }
     if (file > STDERR_FILENO && room_bytes >= 0) {
         if (room_bytes == 0) {
@@ -134,6 +142,49 @@ static void a_signal_while_a_record_is_written_waits_for_it(void)
     log_has(3, "interrupted");
 }
 
+static void *sleep_on(void *nothing)
+{
+    sleep(60);
+    return nothing;
+}
+
+/* As MPI libraries do. While a record is written only the other thread takes signals. */
+static void write_log_beside_a_thread(void)
+{
+    pthread_t other;
+    if (pthread_create(&other, NULL, sleep_on, NULL) != 0)
+        _exit(96);
+    signal_at_process = true;
+    write_log();
+}
+
+static void a_signal_taken_by_another_thread_waits_for_the_record_too(void)
+{
+    signal_at = "\"second\"";
+    CHECK(status_of(write_log_beside_a_thread) == 128 + SIGTERM, "status");
+    log_has(3, "interrupted");
+}
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+static void follow_and_be_interrupted(void)
+{
+    interrupt_follow();
+    raise(SIGTERM);
+}
+
+static void a_rank_without_a_log_outlives_rank_0_by_a_moment(void)
+{
+    const double start = now_seconds();
+    CHECK(status_of(follow_and_be_interrupted) == 128 + SIGTERM, "status");
+    CHECK(now_seconds() - start >= 0.3, "gone after %g s", now_seconds() - start);
+}
+
 static void a_signal_while_the_end_is_written_adds_no_second_end(void)
 {
     signal_at = "\"end\"";
@@ -186,7 +237,9 @@ int main(void)
     a_good_run_ends_complete();
     a_signal_between_records_ends_the_log_as_interrupted();
     a_signal_while_a_record_is_written_waits_for_it();
+    a_signal_taken_by_another_thread_waits_for_the_record_too();
     a_signal_while_the_end_is_written_adds_no_second_end();
+    a_rank_without_a_log_outlives_rank_0_by_a_moment();
     a_full_disk_fails_and_leaves_whole_lines();
     an_existing_file_is_never_overwritten();
     other_ranks_have_no_log_and_do_nothing();
