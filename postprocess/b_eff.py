@@ -5,6 +5,7 @@ Pure functions from a tidy table of measurements, of one log or of many, to scor
 b_eff_rules.
 """
 
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -14,6 +15,7 @@ import pandera.pandas as pa
 from postprocess.b_eff_qualifications import breaches, qualifications
 from postprocess.b_eff_rules import LENGTHS, MBYTE, MIB, PATTERNS_AVERAGED, refusals
 from postprocess.logs import Log
+from postprocess.scores import Metric, Score
 
 __all__ = ["UNITS", "measurement_table", "refusals", "metrics", "breaches", "qualifications"]
 
@@ -223,3 +225,10 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
         "time_to_communicate_total_memory": runs["total_bytes"] / (effective * MBYTE),
         "l_max": runs["l_max_bytes"] / MIB,
     })[list(UNITS)]
+
+
+def with_balance_factor(score: Score, r_max_gflops: float) -> Score:
+    """The score with the balance factor b_eff / R_max beside it, in byte/flop (the paper's section 2.1). R_max is the system's Linpack
+    performance in Gflop/s on the same processors as the run."""
+    bytes_per_second, flops_per_second = score.metrics["b_eff"].value * MBYTE, r_max_gflops * 1e9
+    return replace(score, metrics=score.metrics | {"balance_factor": Metric(bytes_per_second / flops_per_second, "byte/flop")})

@@ -73,7 +73,7 @@ def groups(table: pd.DataFrame) -> dict[str, dict[str, float]]:
 
 def patterns(log: Log, table: pd.DataFrame) -> list[dict]:
     """A row per pattern: its rings, its mean over the lengths, its bandwidth at L_max, both in MByte/s; in the order of measuring."""
-    best = best_by_pattern(table[~table["pattern"].isin(not_averaged(log)) & table["averaged"] | table["pattern"].isin(not_averaged(log))])
+    best = best_by_pattern(table[table["averaged"] | table["pattern"].isin(not_averaged(log))])
     mean = best.groupby("pattern", observed=True)["mbyte_per_second"].mean()
     longest = best.sort_values("message_bytes").groupby("pattern", observed=True)["mbyte_per_second"].last()
     return [

@@ -45,13 +45,21 @@ def score(
     logs: Logs,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON list on stdout, for machines.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="A CSV row per log and metric on stdout.")] = False,
+    r_max: Annotated[float | None, typer.Option(metavar="GFLOPS", help="Linpack performance of the processors that ran b_eff: adds the "
+                                                                       "balance factor b_eff / R_max.")] = None,
 ) -> None:
     """Show the scores of logs, and what qualifies them."""
     from postprocess import listing
+    from postprocess.b_eff import with_balance_factor
 
     if as_json and as_csv:
         raise typer.BadParameter("choose one of --json and --csv")
+    if r_max is not None and not 0 < r_max < float("inf"):
+        raise typer.BadParameter(f"--r-max has to be a positive number of Gflop/s, not {r_max:g}")
     results = score_logs(found(logs))
+    if r_max is not None:
+        results = [with_balance_factor(result, r_max) if isinstance(result, Score) and result.benchmark == "b_eff" else result
+                   for result in results]
     show = listing.json_text if as_json else listing.csv_text if as_csv else listing.terminal_text
     typer.echo(show(results), nl=False)
     leave(results)

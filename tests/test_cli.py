@@ -51,6 +51,19 @@ def test_score_tells_what_qualifies_a_result(folder):
     assert "not official; 7 processes" in done.stdout and "1 repetition of each measurement instead of 3" in " ".join(done.stdout.split())
 
 
+def test_score_with_r_max_gives_the_balance_factor_in_bytes_per_flop(folder):
+    [told] = json.loads(run("score", folder / "a.jsonl", "--r-max", "250", "--json").stdout)
+    b_eff_bytes_per_second = score_log(folder / "a.jsonl").metrics["b_eff"].value * 1e6
+    assert told["metrics"]["balance_factor"]["value"] == pytest.approx(b_eff_bytes_per_second / 250e9)
+    assert "balance_factor" not in run("score", folder / "a.jsonl").stdout
+
+
+@pytest.mark.parametrize("r_max", ["0", "-1", "nan", "inf", "fast"])
+def test_an_impossible_r_max_is_refused(folder, r_max):
+    done = run("score", folder / "a.jsonl", "--r-max", r_max)
+    assert done.exit_code == 2 and done.stdout == "" and "r-max" in done.stderr
+
+
 def test_score_of_a_directory_finds_all_logs_and_tells_of_those_without_a_score(folder):
     done = run("score", folder, "--json")
     assert done.exit_code == 1
