@@ -4,7 +4,8 @@ import pandas as pd
 
 from postprocess import ftio_plots
 from postprocess.ftio_plots import STAGE_LABELS, over_sizes
-from postprocess.ftio_rules import ACTIVITIES, MBYTE, STAGES, automatic_input
+from postprocess.ftio_rules import ACTIVITIES, MBYTE, STAGES
+from postprocess.ftio_sizes import automatic_input
 from postprocess.logs import Log
 from postprocess.plots import Figure
 from postprocess.published import published

@@ -1,44 +1,22 @@
-"""The rules of FTIO (the paper's section 3): sizes, what a complete run has read and written, when its result is right. Nothing is
+"""The rules of FTIO (the paper's section 3): what a complete run has read and written, when its result is right. Nothing is
 reduced here."""
 
 from collections import Counter
 from collections.abc import Iterator
-from math import ceil, isqrt, log2
 
 import pandas as pd
 
+from postprocess.ftio_sizes import ELEMENT_BYTES, is_valid, matrix_bytes, matrix_width, nominal_flops
 from postprocess.logs import RUN_AGAIN, Log
 
 MBYTE = 10**6
 MIB = 2**20
-ELEMENT_BYTES = 16  # a complex number in double precision
 EPSILON = 2.0**-52
 STAGES = ("initialise", "series_1", "transpose", "exchange", "series_2", "verify")
 ACTIVITIES = {"open": True, "read": True, "write": True, "flush": True, "plan": False, "fft": False, "compute": False, "exchange": False,
               "wait": False}  # whether it is I/O
 ACCOUNTED = 0.98  # of the whole time, by the phases
 WRITTEN_ONLY, READ_ONLY = "initialise", "verify"
-
-
-def matrix_width(input_parameter: int, processes: int) -> int:
-    """N = i^2 c (the paper's section 3.3)."""
-    return input_parameter**2 * processes
-
-
-def is_valid(input_parameter: int, processes: int) -> bool:
-    """c divides i^2; then i^2 >= c as well."""
-    return input_parameter >= 2 and input_parameter**2 % processes == 0
-
-
-def automatic_input(processes: int) -> int:
-    """Eq. (5): the lowest valid input parameter that is at least sqrt(c) + 1."""
-    root = isqrt(processes - 1) + 1 if processes > 1 else 1  # of c, rounded up
-    return next(i for i in range(root + 1, root + 2 + ceil(processes)) if is_valid(i, processes))
-
-
-def nominal_flops(width: int) -> float:
-    """5 N log2 N for each of the N transforms of two series."""
-    return 2 * width * 5 * width * log2(width)
 
 
 def tolerated_difference(width: int) -> float:
@@ -94,7 +72,7 @@ def problems_of_plan(log: Log) -> Iterator[str]:
     i, width = plan["input_parameter"], plan["matrix_width"]
     if not is_valid(i, ranks):
         yield f"the input parameter {i} is not valid on {ranks} processes: {ranks} has to divide its square; {RUN_AGAIN}"
-    if width != matrix_width(i, ranks) or plan["square_width"] != i**2 or plan["matrix_bytes"] != ELEMENT_BYTES * width**2:
+    if width != matrix_width(i, ranks) or plan["square_width"] != i**2 or plan["matrix_bytes"] != matrix_bytes(i, ranks):
         yield f"the sizes are not those of the paper for i = {i} on {ranks} processes; upgrade or mend the kernel"
     if tuple(plan["stages"]) != STAGES:
         yield f"the stages are not {', '.join(STAGES)}; upgrade or mend the kernel"
@@ -118,7 +96,7 @@ def problems_of_repetitions(log: Log) -> Iterator[str]:
             if not (0 < whole and io <= whole and 0 < transform <= whole and transform_io <= min(io, transform)):
                 yield f"a part of repetition {record['repetition']} took longer than the whole: its clock is not to be trusted; {RUN_AGAIN}"
         if abs(record["nominal_flops"] / nominal_flops(width) - 1) > 1e-9:
-            yield f"the nominal operations are not 5 N log2 N for 2 N transforms; upgrade or mend the kernel"
+            yield "the nominal operations are not 5 N log2 N for 2 N transforms; upgrade or mend the kernel"
 
 
 def problems_of_measurements(log: Log, rows: pd.DataFrame) -> Iterator[str]:
@@ -149,7 +127,7 @@ def problems_of_times(log: Log, rows: pd.DataFrame) -> Iterator[str]:
         for what, phases, whole in (("", mine, record["elapsed_seconds"]), ("I/O ", mine[mine["io"]], record["io_seconds"])):
             share = phases["mean_seconds"].sum() * log.run["ranks"] / max(sum(whole), 1e-300)
             if not ACCOUNTED <= share <= 2 - ACCOUNTED:
-                yield (f"repetition {record['repetition']}: the phases account for {share:.1%} of its {what}time; {RUN_AGAIN}")
+                yield f"repetition {record['repetition']}: the phases account for {share:.1%} of its {what}time; {RUN_AGAIN}"
     in_repetitions = sum(max(record["elapsed_seconds"]) for record in log.records["repetition"])
     if in_repetitions > log.end["elapsed_seconds"] and not log.run["simulated"]:
         yield (f"the repetitions took {in_repetitions:.4g} s, the run {log.end['elapsed_seconds']:.4g} s: its clock is not to be "

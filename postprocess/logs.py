@@ -62,6 +62,7 @@ class State:
     benchmark: str
     status: str  # "running or cut off" where the log has no end record, else the end record's status
     reason: str | None
+    part: str  # what the plan lists and a measurement names: "pattern", or "stage"
     planned_patterns: int
     measured_patterns: int
     measurements: int
@@ -69,9 +70,9 @@ class State:
 
     def __str__(self) -> str:
         if self.last_measurement is None:
-            return f"none of the {self.planned_patterns} planned patterns was measured"
-        last = self.last_measurement.get("pattern")
-        return f"{self.measured_patterns} of the {self.planned_patterns} planned patterns had been begun, the last one {last}"
+            return f"none of the {self.planned_patterns} planned {self.part}s was measured"
+        last = self.last_measurement.get(self.part)
+        return f"{self.measured_patterns} of the {self.planned_patterns} planned {self.part}s had been begun, the last one {last}"
 
 
 def printable(text: str) -> str:
@@ -226,15 +227,17 @@ def checked_state(path: Path, records: list[dict]) -> State:
     if ends and ends[0] != len(records) - 1:
         raise LogError(path, f"line {ends[0] + 2}: data after the end record; {COPY_AGAIN}")
     check_order(path, kinds)
-    planned = records[1].get("patterns", []) if kinds[1:2] == ["plan"] else []
+    plan = records[1] if kinds[1:2] == ["plan"] else {}
+    part = "stage" if "stages" in plan else "pattern"
     measurements = [record for record in records if record["record"] == "measurement"]
     return State(
         path=path,
         benchmark=benchmark,
         status=records[-1]["status"] if ends else "running or cut off",
         reason=records[-1]["reason"] if ends else None,
-        planned_patterns=len(planned),
-        measured_patterns=len({measurement.get("pattern") for measurement in measurements}),
+        part=part,
+        planned_patterns=len(plan.get(f"{part}s", [])),
+        measured_patterns=len({measurement.get(part) for measurement in measurements}),
         measurements=len(measurements),
         last_measurement=measurements[-1] if measurements else None,
     )

@@ -31,6 +31,7 @@ class GrowingLog:
     planned: int = 0
     measured: int = 0
     left_out: int = 0
+    stages: int = 0  # of a benchmark whose measurements come together when a repetition is over
     ended: str = ""
 
     def read_on(self) -> bool:
@@ -58,11 +59,18 @@ class GrowingLog:
         self.title = f"{run['benchmark']} on {run['ranks']} processes"
 
     def _take_plan(self, plan: dict) -> None:
+        self.stages = len(plan.get("stages", []))
+        if self.stages:
+            self.planned = plan["repetitions"] * self.stages
+            return
         self.planned = len(plan["message_bytes"]) * sum(len(pattern["methods"]) for pattern in plan["patterns"])
         self._methods = {pattern["name"]: len(pattern["methods"]) for pattern in plan["patterns"]}
 
     def _take_measurement(self, measurement: dict) -> None:
-        self.measured += 1
+        self.measured += not self.stages
+
+    def _take_repetition(self, repetition: dict) -> None:
+        self.measured += self.stages
 
     def _take_budget(self, budget: dict) -> None:
         self.left_out += self._methods[budget["pattern"]] - len(budget["methods"])

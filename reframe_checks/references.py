@@ -10,7 +10,7 @@ from pathlib import Path
 import reframe as rfm
 import yaml
 from reframe.core.builtins import run_before, variable
-from reframe.core.exceptions import ReferenceParseError
+from reframe.core.exceptions import ReferenceParseError, SanityError
 from reframe.core.logging import getlogger
 
 from .paths import REFERENCE_VALUES
@@ -46,6 +46,7 @@ class ExternalReferences(rfm.RegressionTestPlugin):
             referenced = set(self.reference[self])
         except KeyError:
             referenced = set()
+        self._referenced = referenced
         if referenced:
             complete = referenced >= set(self.perf_variables)
             self.reference_status = ReferenceStatus.COMPLETE if complete else ReferenceStatus.PARTIAL
@@ -53,6 +54,8 @@ class ExternalReferences(rfm.RegressionTestPlugin):
     @run_before("performance")
     def say_what_is_not_compared(self):
         """In words, because ReFrame prints such metrics like all others and counts the test as passed."""
+        if lost := self._referenced - set(self.perf_variables):
+            raise SanityError(f"there is a reference for {', '.join(sorted(lost))}, which this run did not measure")
         if self.reference_status != ReferenceStatus.COMPLETE and not self.is_dry_run():
             getlogger().info(
                 f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}; "

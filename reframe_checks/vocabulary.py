@@ -18,6 +18,7 @@ class Extra:
     NUM_NODES = "num_nodes"
     MAX_NODES = "max_nodes"
     SPACK_ENVIRONMENT = "spack_environment"
+    IO_DIRECTORY = "io_directory"
 
 
 def names_of(vocabulary):

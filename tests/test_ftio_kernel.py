@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -12,7 +13,8 @@ import numpy as np
 import pytest
 from conftest import OPEN_MPI
 
-from postprocess.ftio_rules import automatic_input, expected_bytes, tolerated_difference
+from postprocess.ftio_rules import expected_bytes, tolerated_difference
+from postprocess.ftio_sizes import automatic_input, input_for_bytes
 from postprocess.logs import read_log
 from postprocess.scores import score_log
 
@@ -187,7 +189,12 @@ def test_auto_is_equation_5(mpi, tmp_path, ranks):
 @pytest.mark.parametrize("size, i", [("1B", 2), ("16KiB", 4), ("16385B", 6), ("1MiB", 12)])
 def test_size_gives_the_lowest_input_whose_matrix_is_as_large(mpi, tmp_path, size, i):
     run(mpi, tmp_path, 2, "--input", size)
-    assert records(tmp_path / "ftio.jsonl")[1]["input_parameter"] == i
+    assert records(tmp_path / "ftio.jsonl")[1]["input_parameter"] == i == input_for_bytes(bytes_of(size), 2)
+
+
+def bytes_of(size):
+    number, unit = re.fullmatch(r"(\d+)(\w+)", size).groups()
+    return int(number) * {"B": 1, "KiB": 2**10, "MiB": 2**20}[unit]
 
 
 # --- faults -------------------------------------------------------------------------------------------------------------------

@@ -11,7 +11,8 @@ from logs_made_ftio import IO, STAGES, ftio_log
 
 from postprocess import ftio
 from postprocess.ftio_report import paper_table
-from postprocess.ftio_rules import automatic_input, is_valid, matrix_width, nominal_flops, tolerated_difference
+from postprocess.ftio_rules import tolerated_difference
+from postprocess.ftio_sizes import automatic_input, is_valid, matrix_width, nominal_flops
 from postprocess.scores import Score, score_logs
 
 MIB = 2**20

@@ -80,7 +80,7 @@ def dry_run(tmp_path):
     def run(*made):
         path = tmp_path / "made.py"
         path.write_text(SLURM.format(partitions=", ".join(made)))
-        session = Reframe(tmp_path)("--dry-run", config=path)
+        session = Reframe(tmp_path)("--dry-run", "-n", "^b_eff%", config=path)
         scripts = {}
         for case in session.cases:
             [script] = (tmp_path / "stage").glob(f"made/{case['partition']}/mpi/b_eff_{case['hashcode']}/rfm_job.sh")

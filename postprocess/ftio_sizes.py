@@ -1,0 +1,44 @@
+"""The sizes of FTIO (the paper's sections 3.3 and 5.5): from the input parameter i and c processes, N = i^2 c."""
+
+from itertools import count
+from math import isqrt, log2
+
+ELEMENT_BYTES = 16  # a complex number in double precision
+
+
+def matrix_width(input_parameter: int, processes: int) -> int:
+    """N = i^2 c."""
+    return input_parameter**2 * processes
+
+
+def matrix_bytes(input_parameter: int, processes: int) -> int:
+    return ELEMENT_BYTES * matrix_width(input_parameter, processes) ** 2
+
+
+def is_valid(input_parameter: int, processes: int) -> bool:
+    """c divides i^2; then i^2 >= c as well."""
+    return input_parameter >= 2 and input_parameter**2 % processes == 0
+
+
+def lowest_input(processes: int, at_least: int = 2) -> int:
+    """The lowest valid input parameter from `at_least` on. The matrix of the lowest of all grows with the fourth power of c."""
+    return next(i for i in count(max(at_least, 2)) if is_valid(i, processes))
+
+
+def automatic_input(processes: int) -> int:
+    """Eq. (5): the lowest valid input parameter that is at least sqrt(c) + 1."""
+    root_rounded_up = isqrt(processes - 1) + 1 if processes > 1 else 1
+    return lowest_input(processes, root_rounded_up + 1)
+
+
+def input_for_bytes(wanted: int, processes: int) -> int:
+    """The lowest valid input parameter whose matrix has at least so many bytes."""
+    i = lowest_input(processes)
+    while matrix_bytes(i, processes) < wanted:
+        i = lowest_input(processes, i + 1)
+    return i
+
+
+def nominal_flops(width: int) -> float:
+    """5 N log2 N for each of the N transforms of two series."""
+    return 2 * width * 5 * width * log2(width)

@@ -1,0 +1,81 @@
+"""FTIO: how much of an out-of-core Fourier transform is I/O, at every size whose smallest matrix a file system can be expected to hold."""
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
+
+from postprocess.ftio_sizes import input_for_bytes, lowest_input, matrix_bytes
+
+from .base import KernelCheck, sizes_here
+from .build import kernel_build
+from .references import ReferenceStatus
+from .tested_directory import TestedDirectory
+
+GIB = 2**30
+LARGEST_BYTES = 128 * GIB  # the smallest valid matrix grows with the fourth power of the processes
+SLOWEST_BYTES_PER_SECOND = 50e6
+PASSES = 11  # how often a run reads or writes the matrix
+DEFAULT_INPUT = "64MiB"
+
+
+class ftio_build(kernel_build):
+    """The executable of ftio."""
+
+    benchmark = "ftio"
+
+
+def sizes_with_a_matrix():
+    """Sizes of the configured system at which the smallest matrix is not too large."""
+    return [size for size in sizes_here() if matrix_bytes(lowest_input(size), size) <= LARGEST_BYTES]
+
+
+@rfm.simple_test
+class ftio(KernelCheck, TestedDirectory):
+    """FTIO and the rates of its phases.
+
+    `-S ftio.input_parameter=N|auto|SIZE` chooses the matrix: for a number to be filed, SIZE has to be larger than the memory of the
+    nodes. `-S ftio.repetitions=N`, `-S ftio.storage=posix|mpiio` and `-S ftio.direct=yes` are handed to the kernel.
+
+    `-P ftio.input_parameter=1MiB,16MiB,256MiB,4GiB` is the sweep of the paper's section 5.3; `coffeecup report` names the input
+    parameter that represents it. References are for the default input parameter alone.
+    """
+
+    descr = "share of I/O in an out-of-core Fourier transform"
+    benchmark = variable(str, value="ftio")
+    num_processes = parameter(sizes_with_a_matrix(), loggable=True)
+    input_parameter = variable(str, value=DEFAULT_INPUT, loggable=True)
+    repetitions = variable(int, value=3, loggable=True)
+    storage = variable(str, value="posix", loggable=True)
+    direct = variable(typ.Bool, value=False, loggable=True)
+    kernel = fixture(ftio_build, scope="environment")
+    tags = {"io"}
+
+    @run_after("setup")
+    def set_options(self):
+        """Not earlier: what -P chooses is known when the test has been made."""
+        self.executable_opts += ["--log", self.log_name, "--input", self.input_parameter, "--repeat", str(self.repetitions),
+                                 "--storage", self.storage]
+        if self.direct:
+            self.executable_opts += ["--direct"]
+
+    @run_after("setup")
+    def set_time_limit(self):
+        """For a slow file system; the kernel ends by itself, the limit is for what hangs."""
+        passes = PASSES * self.repetitions * self._matrix_bytes() / SLOWEST_BYTES_PER_SECOND
+        self.time_limit = 600 + int(passes)
+
+    def _matrix_bytes(self):
+        """What the kernel will make of the input parameter, as far as that is known here: it refuses what is not valid."""
+        number, unit = self.input_parameter.rstrip("KMGTiB"), self.input_parameter.lstrip("0123456789")
+        if not number.isdigit():
+            return matrix_bytes(lowest_input(self.num_processes), self.num_processes)
+        if not unit:
+            return matrix_bytes(int(number), self.num_processes)
+        wanted = int(number) * 1024 ** ("BKMGT".find(unit[0]))
+        return matrix_bytes(input_for_bytes(wanted, self.num_processes), self.num_processes)
+
+    @run_before("compile")
+    def compare_the_default_only(self):
+        """A fraction of another matrix is another quantity."""
+        if self.input_parameter != DEFAULT_INPUT:
+            self.reference, self.reference_status = {}, ReferenceStatus.NONE
+            self._referenced = set()
