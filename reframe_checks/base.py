@@ -8,6 +8,7 @@ from .build import BuiltKernel
 from .launch import MpiLaunch, OneAtATime, SizedRun
 from .measured import MeasuredByLog
 from .references import ExternalReferences
+from .vocabulary import Extra
 
 
 class KernelCheck(rfm.RunOnlyRegressionTest, BuiltKernel, SizedRun, MpiLaunch, OneAtATime, MeasuredByLog,
@@ -32,6 +33,10 @@ class KernelCheck(rfm.RunOnlyRegressionTest, BuiltKernel, SizedRun, MpiLaunch, O
     valid_prog_environs = ["*"]
     sourcesdir = None
     exclusive_access = True
+
+    @run_after("setup")
+    def add_options_of_the_site(self):
+        self.executable_opts += self.current_partition.extras.get(Extra.KERNEL_OPTIONS, {}).get(self.benchmark, [])
 
 
 def sizes_here():

@@ -75,7 +75,10 @@ class kernel_build(rfm.CompileOnlyRegressionTest):
             "COFFEECUP_BENCHMARKS": self.benchmark,
             "COFFEECUP_TESTS": "OFF",
         }
-        chosen = " ".join(f"-D{name}={value}" for name, value in options.items() if value)
+        chosen = " ".join([
+            *(f"-D{name}={value}" for name, value in options.items() if value),
+            *map(shlex.quote, self.current_partition.extras.get(Extra.CMAKE_OPTIONS, ())),
+        ])
         self.executable_path = f"{self.stagedir}/install/bin/{self.benchmark}"
         return [
             f"cmake -S {shlex.quote(str(KERNELS))} -B build {chosen}",
@@ -98,7 +101,8 @@ class kernel_build(rfm.CompileOnlyRegressionTest):
         self.env_vars[spack.ROOT_VARIABLE] = str(ROOT)
         self.keep_files = [spack.FOUND, "spack.lock"]
         package = self.benchmark.replace("_", "-")
-        return spack.install_commands(self._spack, environment, directory, package)
+        mpi = self.current_partition.extras.get(Extra.SPACK_MPI, "mpi")
+        return spack.install_commands(self._spack, environment, directory, package, mpi)
 
     @run_after("compile")
     def locate_what_spack_installed(self):

@@ -17,7 +17,7 @@ class SizedRun(rfm.RegressionTestPlugin):
 
     @run_after("init")
     def set_valid_systems(self):
-        self.valid_systems = sizes.partitions_for(runtime().system, self.num_processes)
+        self.valid_systems = sizes.partitions_for(runtime().system, self.num_processes, self.benchmark)
 
     @run_after("setup")
     def set_num_tasks(self):

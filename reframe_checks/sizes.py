@@ -18,6 +18,7 @@ class Room:
     nodes: int
     cores_per_node: int
     overcommit: bool = False
+    listed: tuple[int, ...] = ()  # sizes that the site chose itself
 
     @property
     def capacity(self):
@@ -27,6 +28,8 @@ class Room:
 
     def sizes(self):
         """Numbers of processes, ascending: whole nodes on several, cores on a single one."""
+        if self.listed:
+            return sorted(self.listed)
         unit, largest = (self.cores_per_node, self.nodes) if self.nodes > 1 else (1, self.capacity)
         counts = {*powers_of_two(largest), largest}
         return sorted(size for size in (count * unit for count in counts) if size >= SMALLEST)
@@ -46,6 +49,7 @@ def room(partition):
         cores_per_node=_cores_per_node(partition),
         overcommit=Feature.OVERCOMMIT in partition.features
         or (not partition.features and os.environ.get(OVERSUBSCRIBE_VARIABLE) == "1"),
+        listed=tuple(extras.get(Extra.SIZES, ())),
     )
 
 
@@ -64,12 +68,12 @@ def _cores_per_node(partition):
     )
 
 
-def rooms(system):
-    """Full name to room, for every partition that is there to compute on."""
+def rooms(system, kernel=None):
+    """Full name to room, for every partition that is there to compute on and that takes this kernel."""
     return {
         partition.fullname: room(partition)
         for partition in system.partitions
-        if Feature.LOGIN not in partition.features
+        if Feature.LOGIN not in partition.features and kernel in (None, *partition.extras.get(Extra.KERNELS, (kernel,)))
     }
 
 
@@ -78,6 +82,6 @@ def sizes_of(system):
     return sorted({size for offered in rooms(system).values() for size in offered.sizes()})
 
 
-def partitions_for(system, size):
-    """Full names of the partitions that run at this size."""
-    return [name for name, offered in rooms(system).items() if size in offered.sizes()]
+def partitions_for(system, size, kernel):
+    """Full names of the partitions that run this kernel at this size."""
+    return [name for name, offered in rooms(system, kernel).items() if size in offered.sizes()]

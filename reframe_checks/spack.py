@@ -38,7 +38,7 @@ def environment_directory(parent, name, environment_file):
     return Path(parent) / f"{name}-{digest}"
 
 
-def install_commands(spack, environment_file, directory, package):
+def install_commands(spack, environment_file, directory, package, mpi):
     """Create the environment where it is new, concretise it once, install the package, note what it is and where."""
     in_environment = f"{spack} -e {directory}"
     return [
@@ -46,7 +46,7 @@ def install_commands(spack, environment_file, directory, package):
         f"test -f {directory}/spack.lock || {in_environment} concretize",
         f"{in_environment} install --only-concrete {package}",
         f"{in_environment} find --format '{_FORMAT}' {package} > {FOUND}",
-        f"{in_environment} location --install-dir mpi >> {FOUND}",
+        f"{in_environment} location --install-dir {mpi} >> {FOUND}",
         f"cp {directory}/spack.lock .",
     ]
 

@@ -18,6 +18,11 @@ class Extra:
     NUM_NODES = "num_nodes"
     MAX_NODES = "max_nodes"
     SPACK_ENVIRONMENT = "spack_environment"
+    SPACK_MPI = "spack_mpi"
+    CMAKE_OPTIONS = "cmake_options"
+    KERNELS = "kernels"
+    KERNEL_OPTIONS = "kernel_options"
+    SIZES = "sizes"
     IO_DIRECTORY = "io_directory"
 
 

@@ -231,7 +231,7 @@ struct machine machine_describe(void)
 json_t *steering_environment(void)
 {
     static const char *const steering[] = {"OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "MV2_", "UCX_",
-                                           "FI_", "PSM2_", "ROMIO_", "OMP_NUM_THREADS", NULL};
+                                           "FI_", "PSM2_", "ROMIO_", "SMPI_", "OMP_NUM_THREADS", NULL};
     /* set by the launcher for itself */
     static const char *const internal[] = {"OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir",
                                            "OMPI_MCA_shmem_RUNTIME", "OMPI_MCA_plm", "OMPI_MCA_mpi_oversubscribe",
