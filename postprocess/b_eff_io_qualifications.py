@@ -102,7 +102,7 @@ def of_time(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     sums = table.query("averaged")[["agreement_fastest_seconds", "elapsed_seconds"]].sum()
     share = sums["agreement_fastest_seconds"] / sums["elapsed_seconds"]
     if share > AGREEMENT_SHARE:
-        yield "agreement", f"{share:.1%} of the time went into agreements of the processes on when to stop"
+        yield "agreement", f"{share:.1%} of the time went into agreements of the processes on when to stop, and into waiting for each other there"
     stopped = table.query("averaged and method != 'write' and ended_by == 'time'")
     if len(stopped):
         yield "not_all_accessed", (f"{counted(len(stopped), 'pattern')} of rewrite and read ended by time, before all that was written had "

@@ -88,30 +88,17 @@ int64_t least_space_bytes(const struct request *request)
 
 /* --- when something is wrong ---------------------------------------------------------------------------------------- */
 
-/* Processes outside the partition wait here, without taking the processor from the others. True: a problem was met. */
-static bool wait_for_partition(bool in_partition, bool wrong)
-{
-    int status = wrong, done = 0;
-    MPI_Request request;
-    MPI_CHECK(MPI_Ibcast(&status, 1, MPI_INT, 0, MPI_COMM_WORLD, &request));
-    while (!in_partition && !done) {
-        MPI_CHECK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
-        if (!done)
-            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-    if (!done)
-        MPI_CHECK(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    return status;
-}
-
-/* Ends the run if any process of the partition has a problem; rank 0 of the run is in every partition. */
+/* Ends the run if any process of the partition has a problem. Rank 0, which is in every partition and has the log, speaks
+ * for all and aborts: after failed I/O, closing files or MPI_Finalize may hang. */
 static void stop_on_problem(const struct now *now, struct problem *problem)
 {
     if (!agree_on_problem(now->comm, problem))
         return;
-    wait_for_partition(true, true);
-    fail_together("partition of %d, %s, type %s, %s: %s", now->processes, methods[now->method].name, now->row->name,
-                  now->doing, problem->text);
+    if (now->stream.rank == 0)
+        fail("partition of %d, %s, type %s, %s: %s", now->processes, methods[now->method].name, now->row->name, now->doing,
+             problem->text);
+    for (;;)
+        pause();
 }
 
 static void set_deadline(struct state *state)
@@ -429,6 +416,20 @@ static void measure_type(struct now *now)
 
 /* --- the run --------------------------------------------------------------------------------------------------------- */
 
+/* Processes outside the partition wait here without taking the processor from the others. */
+static void wait_for_all(void)
+{
+    int done = 0;
+    MPI_Request request;
+    MPI_CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &request));
+    for (;;) {
+        MPI_CHECK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+        if (done)
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+}
+
 static void measure_partition(struct state *state, const MPI_Comm comms[], enum method_number method, int partition)
 {
     struct now now = {.state = state, .method = method, .partition = partition,
@@ -441,8 +442,7 @@ static void measure_partition(struct state *state, const MPI_Comm comms[], enum 
             measure_type(&now);
     }
     interrupt_deadline(0, NULL);
-    if (wait_for_partition(takes_part, false))
-        fail_together("a process of the partition met a problem");
+    wait_for_all();
 }
 
 static void log_data_check(struct state *state)

@@ -1,0 +1,168 @@
+/* The rules of b_eff_io that need no file: its table of patterns, counts and segments, random order, and the batches of the
+ * time-driven loop on file systems that are formulas. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "check.h"
+#include "loop.h"
+#include "patterns.h"
+
+#define MIB (INT64_C(1) << 20)
+
+static void table_is_that_of_the_paper(void)
+{
+    static const int units_of_type[] = {22, 12, 10, 10, 10};
+    struct pattern list[PATTERNS];
+    int units[TYPES] = {0}, weighted = 0;
+    list_patterns(8 * MIB, list);
+    for (int p = 0; p < PUBLISHED_PATTERNS; p++) {
+        units[list[p].type] += list[p].units;
+        weighted += list[p].units > 0;
+        CHECK(list[p].chunk_bytes == 0 || list[p].call_bytes % list[p].chunk_bytes == 0, "pattern %d: L is no multiple of l", p);
+    }
+    CHECK(weighted == 36, "%d weighted patterns", weighted);
+    for (int t = 0; t <= TYPE_SEGMENTED_COLLECTIVE; t++)
+        CHECK(units[t] == units_of_type[t], "type %d: sum of U is %d", t, units[t]);
+    CHECK(list[6].call_bytes == MIB + 256 && list[7].call_bytes == MIB + 8192, "L of patterns 6 and 7");
+}
+
+static void default_partitions_are_powers_of_two_and_all(void)
+{
+    static const struct {
+        int ranks, count, list[3];
+    } cases[] = {{1, 1, {1}}, {2, 2, {1, 2}}, {3, 2, {2, 3}}, {4, 2, {2, 4}}, {5, 3, {2, 4, 5}}, {32, 3, {4, 16, 32}},
+                 {1000, 3, {8, 128, 1000}}, {1024, 3, {16, 128, 1024}}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        int list[MOST_PARTITIONS];
+        const int count = default_partitions(cases[i].ranks, list);
+        CHECK(count == cases[i].count, "%d processes: %d partitions", cases[i].ranks, count);
+        for (int k = 0; k < count && k < cases[i].count; k++)
+            CHECK(list[k] == cases[i].list[k], "%d processes: partition %d is %d", cases[i].ranks, k, list[k]);
+    }
+}
+
+static void counts_are_the_smallest_that_the_first_types_reached(void)
+{
+    struct pattern list[PATTERNS];
+    int64_t counts[PATTERNS] = {0}, used;
+    list_patterns(8 * MIB, list);
+    counts[5] = 3;     /* 3 calls of 1024 chunks of 1 kB */
+    counts[13] = 200;  /* counts tenfold */
+    counts[21] = 5000;
+    CHECK(size_driven_count(list, 29, counts) == 2000, "%" PRId64, size_driven_count(list, 29, counts));
+    counts[13] = 1000;
+    CHECK(size_driven_count(list, 29, counts) == 3072, "%" PRId64, size_driven_count(list, 29, counts));
+    CHECK(size_driven_count(list, 25, counts) == 1, "the first pattern");
+    CHECK(size_driven_count(list, 33, counts) == 0, "the pattern that fills up");
+    memset(counts, 0, sizeof counts);
+    counts[25] = 1;
+    counts[26] = 300;
+    counts[30] = 1;
+    CHECK(segment_bytes(list, TYPE_SEGMENTED, counts, MIB, &used) == 2402 * MIB && used == 2401 * MIB + 32776,
+          "a segment beyond 2 GiB: %" PRId64, used);
+}
+
+static void random_order_is_a_permutation(void)
+{
+    static const int64_t counts[] = {1, 2, 3, 4, 5, 17, 1000, 4096, 65537};
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        for (uint64_t seed = 0; seed < 3; seed++) {
+            char *seen = calloc((size_t)counts[i], 1);
+            int64_t in_place = 0;
+            for (int64_t k = 0; k < counts[i]; k++) {
+                const int64_t place = random_place(k, counts[i], seed);
+                CHECK(place >= 0 && place < counts[i] && !seen[place], "count %" PRId64 ", %" PRId64 ": %" PRId64, counts[i], k, place);
+                if (place >= 0 && place < counts[i])
+                    seen[place] = 1;
+                in_place += place == k;
+            }
+            CHECK(counts[i] < 1000 || in_place < 20, "count %" PRId64 ": %" PRId64 " stay in place", counts[i], in_place);
+            free(seen);
+        }
+}
+
+/* Runs the loop on a file system where a call takes so long and the sync so much per call; returns the agreements. */
+static int run_loop(struct limits limits, double call_seconds, double agreement_seconds, struct course *course, enum ending *ending)
+{
+    int agreements = 0;
+    *course = (struct course){0};
+    for (;;) {
+        const int64_t batch = next_batch(&limits, course, ending);
+        course->elapsed_seconds += agreement_seconds;
+        agreements++;
+        if (batch == 0)
+            return agreements;
+        course->calls += batch;
+        course->last_batch = batch;
+        course->last_batch_seconds = (double)batch * call_seconds + agreement_seconds;
+        course->elapsed_seconds += (double)batch * call_seconds;
+    }
+}
+
+static struct limits timed(double seconds)
+{
+    return (struct limits){.calls = INT64_MAX, .calls_of_space = INT64_MAX, .seconds = seconds, .slice_seconds = 0.05 * seconds,
+                           .batch_calls = INT64_MAX};
+}
+
+static void scheduled_time_is_kept_and_agreements_are_few(void)
+{
+    static const double calls[] = {1e-7, 1e-6, 3e-5, 1e-3, 0.02};
+    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
+        struct course course;
+        enum ending ending;
+        const int agreements = run_loop(timed(4.7), calls[i], 1e-6, &course, &ending);
+        CHECK(ending == ENDED_BY_TIME, "ended by %d", ending);
+        CHECK(course.elapsed_seconds > 0.99 * 4.7 && course.elapsed_seconds < 1.01 * 4.7, "call of %g s: %g s", calls[i],
+              course.elapsed_seconds);
+        CHECK(agreements < 80, "call of %g s: %d agreements", calls[i], agreements);
+    }
+}
+
+static void expected_sync_is_inside_the_scheduled_time(void)
+{
+    struct limits limits = timed(4);
+    struct course course;
+    enum ending ending;
+    limits.sync_seconds_per_call = 3e-3;
+    run_loop(limits, 1e-3, 0, &course, &ending);
+    CHECK(course.calls >= 990 && course.calls <= 1010, "%" PRId64 " calls of 1 ms and a sync of 3 ms each in 4 s", course.calls);
+}
+
+static void a_call_longer_than_the_time_is_made_once(void)
+{
+    struct course course;
+    enum ending ending;
+    run_loop(timed(0.1), 5, 1e-6, &course, &ending);
+    CHECK(course.calls == 1 && ending == ENDED_BY_TIME, "%" PRId64 " calls", course.calls);
+}
+
+static void counts_and_space_end_the_loop(void)
+{
+    struct limits limits = timed(0);
+    struct course course;
+    enum ending ending;
+    limits.calls = 1000;
+    limits.slice_seconds = 1;
+    run_loop(limits, 1e-6, 1e-6, &course, &ending);
+    CHECK(course.calls == 1000 && ending == ENDED_BY_COUNT, "%" PRId64 " calls", course.calls);
+    limits.calls_of_space = 77;
+    run_loop(limits, 1e-6, 1e-6, &course, &ending);
+    CHECK(course.calls == 77 && ending == ENDED_BY_SPACE, "%" PRId64 " calls", course.calls);
+    limits.batch_calls = 1;
+    CHECK(run_loop(limits, 1e-6, 1e-6, &course, &ending) == 78, "an agreement after each access");
+}
+
+int main(void)
+{
+    table_is_that_of_the_paper();
+    default_partitions_are_powers_of_two_and_all();
+    counts_are_the_smallest_that_the_first_types_reached();
+    random_order_is_a_permutation();
+    scheduled_time_is_kept_and_agreements_are_few();
+    expected_sync_is_inside_the_scheduled_time();
+    a_call_longer_than_the_time_is_made_once();
+    counts_and_space_end_the_loop();
+    return checks_status();
+}

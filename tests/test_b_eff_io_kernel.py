@@ -1,0 +1,450 @@
+"""The b_eff_io kernel as a process, under Open MPI with both of its MPI-I/O components and under MPICH: what lies where in its files,
+how it keeps its time, and how it ends when it cannot go on.
+
+Some runs go to a file system that is a formula (faults/b_eff_io.c): the values have to be those of the formula.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import OPEN_MPI, compiler_and_launcher
+
+from postprocess.b_eff_io_rules import TYPES, patterns_rule
+from postprocess.logs import LogError, read_log, read_state
+from postprocess.scores import score_log
+
+FAULTS = Path(__file__).parent / "faults" / "b_eff_io.c"
+KIB, MIB = 2**10, 2**20
+SMALL = ("--memory-per-process", "64MiB")  # M_PART is 2 MiB
+BRIEF = (*SMALL, "--scheduled-time", "0.4", "--space-limit", "4GiB")
+ALL_TYPES = ",".join([*TYPES, "random", "random-collective"])
+
+
+@pytest.fixture(scope="session", params=["openmpi", "openmpi-romio", "mpich"])
+def mpi(request):
+    return request.getfixturevalue(request.param.removesuffix("-romio")), {"OMPI_MCA_io": "romio321"} if "romio" in request.param else {}
+
+
+@pytest.fixture(scope="session")
+def faults(tmp_path_factory):
+    """The library of faults/b_eff_io.c, built for an MPI at its first use."""
+    built = {}
+
+    def build(name):
+        if name not in built:
+            built[name] = tmp_path_factory.mktemp(f"faults-{name}") / "b_eff_io.so"
+            subprocess.run([compiler_and_launcher(name)[0], "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", built[name], FAULTS],
+                           check=True)
+        return built[name]
+
+    return build
+
+
+def command(mpi, folder, ranks, *options, env=None):
+    """`env` reaches the kernel and not the launcher."""
+    settings = [f"{name}={value}" for name, value in (env or {}).items()]
+    return [mpi[0].mpirun, "-np", str(ranks), "env", *settings, str(mpi[0].bin / "b_eff_io"), "--directory", str(folder), "--log",
+            str(folder / "log.jsonl"), *map(str, options)]
+
+
+def run(mpi, folder, ranks, *options, env=None, timeout=180):
+    return subprocess.run(command(mpi, folder, ranks, *options, env=env), env=os.environ | OPEN_MPI | mpi[1], capture_output=True, text=True,
+                          timeout=timeout, check=False)
+
+
+def records(folder):
+    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+
+
+def end(folder):
+    last = records(folder)[-1]
+    assert last["record"] == "end" and last["records"] == len(records(folder))
+    return last
+
+
+def leftovers(folder):
+    return [path.name for path in folder.iterdir() if path.name not in ("log.jsonl", "filler")]
+
+
+def assert_failed(done, folder, *words, scratch=None):
+    """A clear error, a closed log, no score and no leftovers."""
+    assert done.returncode == 1, done.stderr
+    assert "error: " in done.stderr
+    for word in words:
+        assert word in end(folder)["reason"], end(folder)["reason"]
+    assert end(folder)["status"] == "failed"
+    with pytest.raises(LogError, match="failed"):
+        read_log(folder / "log.jsonl")
+    assert not leftovers(scratch or folder)
+
+
+# Where every byte lies, from the definition: word k of a source is x ^ x >> 15 with x = seed(source) + k * 0x9E3779B1
+
+
+def content(source, position, count, period=4099 * 4096):
+    """What a process writes in a pattern from `position` of its own sequence on."""
+    x = np.uint32(source) + np.uint32(0x7F4A7C15)
+    x = (x ^ x >> np.uint32(16)) * np.uint32(0x21F0AAAD)
+    x = (x ^ x >> np.uint32(15)) * np.uint32(0x735A2D97)
+    x = x ^ x >> np.uint32(15)
+    words = x + np.arange(period // 4, dtype=np.uint32) * np.uint32(0x9E3779B1)
+    sequence = (words ^ words >> np.uint32(15)).view(np.uint8)
+    return np.resize(np.roll(sequence, -(position % period)), count) if position % period else np.resize(sequence, count)
+
+
+def source(place, number, rank, rewritten):
+    x = ((place * 49 + number) * 2 + rewritten) * 0x100000001B3 + rank
+    x = (x ^ x >> 31) * 0x9E3779B97F4A7C15 % 2**64
+    return x >> 32
+
+
+def files_by_definition(log, place):
+    """Every file of the partition by its name, put together from the table of patterns and the counts in the log."""
+    plan, found = log[1], [r for r in log if r["record"] == "measurement"]
+    processes = plan["partitions"][place]
+    calls = {method: {r["pattern"]: r for r in found if r["method"] == method and r["partition"] == processes} for method in plan["methods"]}
+    with np.errstate(over="ignore"):
+        for number, name in enumerate(TYPES):
+            patterns = [r for r in calls["write"].values() if r["type"] == name]
+            own = [np.concatenate([own_sequence(place, r, calls["rewrite"][r["pattern"]]["calls"], rank) for r in patterns])
+                   for rank in range(processes)]
+            if name == "separate":
+                yield from ((f"n{processes}-type{number}-rank{rank}", own[rank]) for rank in range(processes))
+            elif name.startswith("segmented"):
+                yield f"n{processes}-type{number}", np.concatenate(own)
+            else:
+                yield f"n{processes}-type{number}", strided(own, patterns, processes)
+
+
+def own_sequence(place, record, rewritten, rank):
+    """A process's data of one pattern, in the order of its calls: those of the rewrite, then what it left of the first pass."""
+    count, first = record["calls"] * record["call_bytes"], rewritten * record["call_bytes"]
+    return np.concatenate([content(source(place, record["pattern"], rank, True), 0, count)[:first],
+                           content(source(place, record["pattern"], rank, False), 0, count)[first:]])
+
+
+def strided(own, patterns, processes):
+    pieces, at = [], 0
+    for r in patterns:
+        mine = r["calls"] * r["call_bytes"]
+        chunks = np.stack([sequence[at:at + mine].reshape(-1, r["chunk_bytes"]) for sequence in own], axis=1)
+        pieces.append(chunks.reshape(-1))
+        at += mine
+    return np.concatenate(pieces)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+def test_every_byte_lies_where_the_definition_says(mpi, tmp_path, ranks):
+    done = run(mpi, tmp_path, ranks, *BRIEF, "--keep", "--partitions", ranks, "--alignment", "3MiB")
+    assert done.returncode == 0, done.stderr
+    [scratch] = [path for path in tmp_path.iterdir() if path.is_dir()]
+    expected = dict(files_by_definition(records(tmp_path), 0))
+    assert {path.name for path in scratch.iterdir() if not path.name.startswith(".")} == set(expected)
+    for name, data in expected.items():
+        found = np.fromfile(scratch / name, dtype=np.uint8)
+        assert found.size == data.size, name
+        assert (found == data).all(), (name, int((found != data).argmax()))
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_all_types_pass_the_complete_check(mpi, tmp_path, ranks):
+    done = run(mpi, tmp_path, ranks, *BRIEF, "--check-all", "--types", ALL_TYPES)
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "log.jsonl")
+    [check] = log.records["data_check"]
+    assert check["read_bytes"] == check["checked_bytes"] > 0
+    assert check["read_bytes"] == sum(r["bytes"] for r in log.records["measurement"] if r["method"] == "read")
+    assert not leftovers(tmp_path) and score_log(tmp_path / "log.jsonl").metrics["b_eff_io"].value > 0
+
+
+def test_calls_and_sizes_follow_the_table(mpi, tmp_path):
+    run(mpi, tmp_path, 2, *BRIEF)
+    log = read_log(tmp_path / "log.jsonl")
+    table = patterns_rule(2 * MIB)
+    for r in log.records["measurement"]:
+        name, chunk, call, units = table[r["pattern"]]
+        assert r["type"] == name and r["bytes"] == r["calls"] * r["call_bytes"] * r["partition"]
+        assert chunk is None or (r["chunk_bytes"], r["call_bytes"]) == (chunk, call)
+    written = {(r["partition"], r["pattern"]): r["calls"] for r in log.records["measurement"] if r["method"] == "write"}
+    for partition in log.plan["partitions"]:
+        counts = [written.get((partition, number), 0) for number in range(43)]
+        for first in (25, 34):
+            assert counts[first] == 1
+            # chunks of types 0, 1 (tenfold) and 2; for 1 MiB type 0 has the patterns 2 and 3
+            for place, scattered in ((1, (1, 1)), (2, (2, 2)), (3, (4, 32)), (4, (5, 1024)), (5, (6, 32)), (6, (7, 1024)), (7, (8, 1))):
+                scatter = counts[scattered[0]] * scattered[1] if place != 2 else min(2 * counts[2], counts[3])
+                assert counts[first + place] == min(scatter, 10 * counts[9 + place], counts[17 + place])
+    for r in log.records["pattern_type"]:
+        if r["type"].startswith("segmented"):
+            assert r["segment_bytes"] % MIB == 0 and r["file_bytes"] == r["segment_bytes"] * r["partition"]
+
+
+def test_individual_pointers_lay_out_the_same_file(mpi, tmp_path):
+    done = run(mpi, tmp_path, 3, *BRIEF, "--keep", "--partitions", 3, "--individual-pointers")
+    assert done.returncode == 0, done.stderr
+    [scratch] = [path for path in tmp_path.iterdir() if path.is_dir()]
+    expected = dict(files_by_definition(records(tmp_path), 0))["n3-type1"]
+    assert (np.fromfile(scratch / "n3-type1", dtype=np.uint8) == expected).all()
+    assert "individual_pointers" in [q.key for q in score_log(tmp_path / "log.jsonl").qualifications]
+
+
+# Known truth: a file system that is a formula
+
+
+def model(faults, mpi, **settings):
+    return {"LD_PRELOAD": faults(mpi[0].name), **{name: str(value) for name, value in settings.items()}}
+
+
+@pytest.fixture
+def plain_mpi(openmpi):
+    return openmpi, {}
+
+
+def test_official_run_on_a_file_system_that_is_a_formula(plain_mpi, tmp_path, faults):
+    """Each process moves 1 MByte/s, a sync 4 MByte/s: two processes write 1.6 and read 2 MByte/s, b_eff_io = 0.5 * 1.6 + 0.5 * 2."""
+    done = run(plain_mpi, tmp_path, 2, "--largest-chunk", "2MiB", "--partitions", 2,
+               env=model(faults, plain_mpi, MODEL_BANDWIDTH=1e6, MODEL_SYNC_BANDWIDTH=4e6))
+    assert done.returncode == 0, done.stderr
+    log, score = read_log(tmp_path / "log.jsonl"), score_records(tmp_path)
+    assert score["write"] == pytest.approx(1.6, rel=1e-3) and score["read"] == pytest.approx(2, rel=1e-3)
+    assert score["b_eff_io"] == pytest.approx(1.8, rel=1e-3) and score["b_eff_io_0_5"] == pytest.approx(1.6 * 2 / 3 + 2 / 3, rel=1e-3)
+    for r in log.records["measurement"]:
+        if r["method"] == "write" and r["scheduled_seconds"] and r["type"] in TYPES[:3]:
+            one_call = r["call_bytes"] * (1 / 1e6 + 1 / 4e6)
+            first = r["pattern"] == 1  # nothing is known yet about how long a sync takes
+            assert abs(r["elapsed_seconds"] - r["scheduled_seconds"]) <= max(0.05 * r["scheduled_seconds"], one_call) or first
+    assert 0.95 * 300 <= sum(r["elapsed_seconds"] for r in log.records["pattern_type"] if r["method"] == "write") <= 1.05 * 300
+
+
+def score_records(folder):
+    """The metrics; the run's length by a clock that is a formula says nothing about the real one."""
+    lines = (folder / "log.jsonl").read_text().splitlines()
+    (folder / "log.jsonl").write_text("\n".join([*lines[:-1], json.dumps(json.loads(lines[-1]) | {"elapsed_seconds": 1e4})]) + "\n")
+    return {name: metric.value for name, metric in score_log(folder / "log.jsonl").metrics.items()}
+
+
+def test_agreements_after_every_access_are_counted(plain_mpi, tmp_path):
+    run(plain_mpi, tmp_path, 2, *BRIEF, "--agree-per-access", "--partitions", 2)
+    log = read_log(tmp_path / "log.jsonl")
+    assert log.plan["termination"] == "per-access"
+    assert all(r["agreements"] == r["calls"] + 1 for r in log.records["measurement"])
+
+
+def test_top_clusters_form_rewrites_type_0_only(plain_mpi, tmp_path):
+    done = run(plain_mpi, tmp_path, 3, *BRIEF, "--top-clusters", "--partitions", "1,2,3")
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "log.jsonl")
+    assert {r["type"] for r in log.records["measurement"] if r["method"] == "rewrite"} == {"scatter"}
+    order = [(r["method"], r["partition"]) for r in log.records["pattern_type"]]
+    assert list(dict.fromkeys(order)) == [(method, k) for method in ("write", "rewrite", "read") for k in (1, 2, 3)]
+    assert list(score_log(tmp_path / "log.jsonl").metrics)[0] == "b_eff_io_2_1"
+
+
+def test_chunks_and_segments_beyond_what_an_int_counts(plain_mpi, tmp_path):
+    """A chunk of 2 GiB + 8 MiB goes in one call, segments are 3 GiB; on a file system in memory, where there is room."""
+    folder = Path("/dev/shm")
+    space = os.statvfs(folder)
+    if space.f_bavail * space.f_frsize < 14 * 2**30 or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE") < 20 * 2**30:
+        pytest.skip("needs 14 GiB of memory for files and 3 GiB for buffers")
+    done = run(plain_mpi, tmp_path, 1, *SMALL, "--scheduled-time", 0.05, "--largest-chunk", "2056MiB", "--alignment", "3GiB", "--types",
+               "separate,segmented", "--methods", "write,read", "--directory", folder, timeout=300)
+    assert done.returncode == 0, done.stderr
+    [segment] = {r["segment_bytes"] for r in read_log(tmp_path / "log.jsonl").records["pattern_type"] if r["type"] == "segmented"}
+    assert segment == 3 * 2**30
+
+
+def test_hints_reach_the_library_and_the_log(tmp_path, mpich):
+    hints = tmp_path / "hints.cfg"
+    hints.write_text('hints = ( { set = { cb_buffer_size = "1048576"; }; },\n'
+                     '  { method = "read"; type = "scatter"; chunk = "32KiB"; set = { romio_ds_read = "disable"; }; } );\n')
+    done = run((mpich, {}), tmp_path, 2, *BRIEF, "--partitions", 2, "--hints", hints)
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "log.jsonl")
+    assert {r["hints"]["cb_buffer_size"] for r in log.records["pattern_type"]} == {"1048576"}
+    with_own = [r for r in log.records["measurement"] if r["hints"] is not None]
+    assert [(r["method"], r["pattern"]) for r in with_own] == [("read", 4)]
+    assert with_own[0]["hints"]["romio_ds_read"] == "disable" and with_own[0]["hints"]["cb_buffer_size"] == "1048576"
+
+
+@pytest.mark.parametrize(("text", "says"), [
+    ("hints = (", "syntax error"),
+    ("x = 1;", "no list 'hints'"),
+    ('hints = ( { method = "reed"; set = { a = "b"; }; } );', "'method' is not understood"),
+    ('hints = ( { chunk = "big"; set = { a = "b"; }; } );', "'chunk' is not understood"),
+    ("hints = ( { set = { a = 1; }; } );", "the hint 'a' is a text in quotes"),
+    ('hints = ( { method = "read"; } );', "with set ="),
+])
+def test_hints_that_cannot_be_understood_are_refused(plain_mpi, tmp_path, text, says):
+    (tmp_path / "hints.cfg").write_text(text)
+    done = run(plain_mpi, tmp_path, 2, *BRIEF, "--hints", tmp_path / "hints.cfg")
+    assert done.returncode == 2 and says in done.stderr and "hints.cfg" in done.stderr
+
+
+@pytest.mark.parametrize(("options", "says"), [
+    (["--partitions", "2,1"], "ascending"),
+    (["--partitions", "3"], "from 1 to 2"),
+    (["--partitions", "two"], "list of numbers"),
+    (["--methods", "read"], "write has to be among them"),
+    (["--types", "segmented"], "take their counts from it"),
+    (["--quick", "--top-clusters"], "choose one"),
+    (["--space-limit", "4MiB"], "every pattern once takes"),
+    (["--largest-chunk", "2097156"], "multiple of 8"),
+    (["--directory", "/no/such/place"], "No such file"),
+])
+def test_impossible_request_is_refused(plain_mpi, tmp_path, options, says):
+    done = run(plain_mpi, tmp_path, 2, *SMALL, *options)
+    assert done.returncode == 2 and says in done.stderr
+    assert not leftovers(tmp_path) and not (tmp_path / "log.jsonl").exists()
+
+
+def test_dry_run_tells_time_and_space_and_makes_nothing(plain_mpi, tmp_path):
+    done = run(plain_mpi, tmp_path, 2, *SMALL, "--dry-run")
+    assert done.returncode == 0 and "1800 s together" in done.stdout and "GByte are free" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+# Faults
+
+
+@contextmanager
+def mounted(folder, options):
+    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip("only root can mount a small file system")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+@contextmanager
+def started(mpi, folder, ranks, *options, directory=None, wait_for=6, env=None):
+    """A run that has written `wait_for` records."""
+    process = subprocess.Popen(command(mpi, folder, ranks, *options, env=env) + (["--directory", str(directory)] if directory else []),
+                               env=os.environ | OPEN_MPI | mpi[1], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        deadline = time.monotonic() + 60
+        log = folder / "log.jsonl"
+        while not log.exists() or log.read_bytes().count(b"\n") < wait_for:
+            assert process.poll() is None and time.monotonic() < deadline, process.communicate()[1]
+            time.sleep(0.05)
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def ended(process, timeout=60):
+    output, errors = process.communicate(timeout=timeout)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+LONG = (*SMALL, "--scheduled-time", "60")
+
+
+def test_disk_that_fills_up_ends_the_run_with_a_clear_error(mpi, tmp_path):
+    small = tmp_path / "small"
+    small.mkdir()
+    with mounted(small, "size=600m"):
+        with started(mpi, tmp_path, 2, *LONG, "--partitions", 2, "--space-limit", "550MiB", "--watchdog", 30, directory=small) as process:
+            subprocess.run(["dd", "if=/dev/zero", f"of={small}/filler", "bs=1M"], capture_output=True, check=False)
+            done = ended(process)
+        assert done.returncode == 1 and "error: " in done.stderr
+        reason = end(tmp_path)["reason"].lower()
+        assert "no space" in reason or "disk full" in reason or "cannot" in reason or "no progress" in reason
+        assert not leftovers(small)
+
+
+def test_directory_that_is_removed_ends_the_run_with_a_clear_error(mpi, tmp_path):
+    with started(mpi, tmp_path, 2, *SMALL, "--scheduled-time", 6, "--partitions", 2) as process:
+        subprocess.run(["sh", "-c", f"rm -rf {tmp_path}/b_eff_io-*"], check=True)
+        done = ended(process)
+    assert_failed(done, tmp_path, "cannot open its file")
+
+
+def test_directory_without_permission_is_a_clear_error(plain_mpi, tmp_path):
+    closed = tmp_path / "closed"
+    closed.mkdir()
+    with mounted(closed, "size=600m,ro"):
+        done = run(plain_mpi, tmp_path, 2, *BRIEF, "--space-limit", "500MiB", "--directory", closed)
+    assert done.returncode == 1 and "cannot create a directory" in done.stderr and "--directory" in done.stderr
+    assert end(tmp_path)["status"] == "failed"
+
+
+def test_full_disk_on_one_rank_only_ends_the_run(plain_mpi, tmp_path, faults):
+    done = run(plain_mpi, tmp_path, 3, *BRIEF, "--partitions", "2,3", env=model(faults, plain_mpi, FAULT_FULL_RANK=1))
+    assert_failed(done, tmp_path, "type separate", "rank 1", "--space-limit")
+
+
+@pytest.mark.parametrize(("file", "offset"), [("n2-type0", 0), ("n2-type1", 1234567), ("n2-type2-rank1", 999999), ("n2-type3", 2 * MIB),
+                                              ("n2-type4", 1048577)])
+def test_byte_changed_on_disk_is_found_with_its_place(mpi, tmp_path, faults, file, offset):
+    done = run(mpi, tmp_path, 2, *BRIEF, "--partitions", 2, "--check-all", env=model(faults, mpi, FAULT_FLIP=f"{file}:{offset}"))
+    assert_failed(done, tmp_path, f"type {TYPES[int(file[7])]}", "1 of ", f"the first at offset {offset}", "rank ")
+
+
+def test_byte_changed_in_what_was_read_last_is_found_by_the_sample(plain_mpi, tmp_path, faults):
+    """The first pattern is a single call of 1 MiB for each process: all of it is in the sample."""
+    done = run(plain_mpi, tmp_path, 2, *BRIEF, "--partitions", 2, env=model(faults, plain_mpi, FAULT_FLIP=f"n2-type0:{MIB + 5}"))
+    assert_failed(done, tmp_path, "rank 1", f"offset {MIB + 5}")
+
+
+def test_hanging_shared_pointers_end_the_run_and_name_the_variant(plain_mpi, tmp_path, faults):
+    done = run(plain_mpi, tmp_path, 2, *BRIEF, "--watchdog", 2, env=model(faults, plain_mpi, FAULT_HANG=1), timeout=40)
+    assert done.returncode == 1 and "--individual-pointers" in done.stderr
+    assert "no progress for 2 s" in end(tmp_path)["reason"] and end(tmp_path)["status"] == "failed"
+    assert not leftovers(tmp_path)
+
+
+def test_variant_runs_where_shared_pointers_hang(plain_mpi, tmp_path, faults):
+    done = run(plain_mpi, tmp_path, 2, *BRIEF, "--individual-pointers", env=model(faults, plain_mpi, FAULT_HANG=1))
+    assert done.returncode == 0 and end(tmp_path)["status"] == "complete"
+
+
+def test_sigterm_closes_the_log_and_removes_the_files(mpi, tmp_path):
+    with started(mpi, tmp_path, 2, *LONG, "--partitions", 2) as process:
+        process.send_signal(signal.SIGTERM)
+        ended(process)
+    assert_gone(tmp_path)
+    assert end(tmp_path)["status"] in ("interrupted", "failed")
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_killed_rank_leaves_a_closed_log_and_no_files(mpi, tmp_path, rank):
+    with started(mpi, tmp_path, 2, *LONG, "--partitions", 2) as process:
+        os.kill(kernel_processes(tmp_path)[rank], signal.SIGKILL)
+        done = ended(process)
+    assert done.returncode != 0
+    assert_gone(tmp_path)
+    assert end(tmp_path)["status"] in ("interrupted", "failed")
+
+
+def kernel_processes(folder):
+    """Process numbers of the ranks, in their order."""
+    found = {}
+    for process in Path("/proc").iterdir():
+        if process.name.isdigit() and int(process.name) != os.getpid():
+            try:
+                words = (process / "cmdline").read_bytes().split(b"\0")
+                settings = (process / "environ").read_bytes().split(b"\0")
+            except OSError:
+                continue
+            if words[0].endswith(b"/b_eff_io") and str(folder / "log.jsonl").encode() in words:
+                rank = next(s.split(b"=")[1] for s in settings if s.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")))
+                found[int(rank)] = int(process.name)
+    return [found[rank] for rank in sorted(found)]
+
+
+def assert_gone(folder):
+    """What is killed cannot clean up; the keeper beside it does, a moment later."""
+    deadline = time.monotonic() + 10
+    while (leftovers(folder) or read_state(folder / "log.jsonl").status == "running or cut off") and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not leftovers(folder)
