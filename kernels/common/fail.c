@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "log.h"
 #include "scratch.h"
@@ -72,6 +73,15 @@ void fail_together(const char *format, ...)
     stop_together(EXIT_FAILED, format, arguments);
 }
 
+/* What strikes one process often strikes all at once, a full disk for example: the lower ranks speak first, and their
+ * abort spares the person the same line from all others. */
+static void let_lower_ranks_speak(int rank)
+{
+    const long tenths = rank < 20 ? rank : 20;
+    const struct timespec pause = {.tv_sec = tenths / 10, .tv_nsec = tenths % 10 * 100000000};
+    nanosleep(&pause, NULL);
+}
+
 void fail(const char *format, ...)
 {
     char message[MESSAGE_LENGTH];
@@ -79,6 +89,7 @@ void fail(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
+    let_lower_ranks_speak(world_rank());
     fprintf(stderr, "%s: error: rank %d: %s\n", program_name, world_rank(), message);
     scratch_discard();
     close_log(message);
