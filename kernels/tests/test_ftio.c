@@ -1,0 +1,119 @@
+/* The sizes of ftio against the specification's examples and a search by hand, and its matrix against a transform by the
+ * definition. */
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "matrix.h"
+#include "sizes.h"
+
+static void equation_5_gives_the_papers_input_parameters(void)
+{
+    const int64_t expected[][2] = {{1, 2}, {4, 4}, {8, 4}, {16, 8}, {32, 8}};
+    for (int k = 0; k < 5; k++)
+        CHECK(automatic_input(expected[k][0], 1) == expected[k][1], "%" PRId64 " processes", expected[k][0]);
+}
+
+static void next_input_is_the_lowest_valid_one(void)
+{
+    for (int64_t processes = 1; processes <= 100; processes++) {
+        for (int64_t lowest = 0; lowest < 50; lowest += 7) {
+            int64_t input = lowest < 2 ? 2 : lowest;
+            while (input * input % processes != 0)
+                input++;
+            const int64_t found = next_input(lowest, processes, 1);
+            CHECK(found == input, "%" PRId64 " from %" PRId64 " on %" PRId64, found, lowest, processes);
+            CHECK(found * found >= processes, "%" PRId64 " on %" PRId64, found, processes);
+        }
+    }
+    CHECK(next_input(3, 2, 32) == 32, "a multiple of 32");
+    CHECK(next_input(100000, 2, 1) == 0, "too large to be counted");
+    CHECK(next_input(2, INT64_C(1) << 40, 1) == 0, "too many processes");
+}
+
+static void size_gives_the_lowest_input_that_is_large_enough(void)
+{
+    for (int64_t processes = 1; processes <= 12; processes++) {
+        for (int64_t bytes = 1; bytes < INT64_C(1) << 34; bytes = bytes * 3 + 1) {
+            const int64_t input = input_for_bytes(bytes, processes, 1);
+            CHECK(sizes_of(input, processes).bytes >= bytes, "%" PRId64 " byte", bytes);
+            for (int64_t lower = 2; lower < input; lower++)
+                CHECK(next_input(lower, processes, 1) != lower || sizes_of(lower, processes).bytes < bytes,
+                      "%" PRId64 " would do for %" PRId64 " byte", lower, bytes);
+        }
+    }
+}
+
+static double complex transform_by_definition(const double complex *matrix, int n, int u, int v)
+{
+    double complex sum = 0;
+    for (int p = 0; p < n; p++)
+        for (int q = 0; q < n; q++)
+            sum += matrix[p * n + q] * cexp(-2 * M_PI * I * ((double)(u * p % n) + (double)(v * q % n)) / n);
+    return sum;
+}
+
+static void expected_result_is_the_transpose_of_the_transform_by_definition(void)
+{
+    for (int n = 4; n <= 18; n += 7) {
+        double complex *matrix = calloc((size_t)(n * n), sizeof *matrix), *roots = calloc((size_t)n, sizeof *roots);
+        double complex *row = calloc((size_t)n, sizeof *row);
+        unit_roots(0, n, n, roots);
+        for (int p = 0; p < n; p++)
+            input_row(p, 0, n, n, roots, matrix + p * n);
+        for (int v = 0; v < n; v++) {
+            expected_row(v, 0, n, n, row);
+            for (int u = 0; u < n; u++) {
+                const double off = cabs(transform_by_definition(matrix, n, u, v) - row[u]);
+                CHECK(off < 1e-10, "F[%d, %d] of %d is off by %g", u, v, n, off);
+            }
+        }
+        free(matrix), free(roots), free(row);
+    }
+}
+
+/* Processes make and check their columns alone. */
+static void parts_of_a_row_are_those_of_the_whole(void)
+{
+    enum { N = 36, PART = 9 };
+    double complex roots[N], whole[N], part[PART];
+    for (int64_t first = 0; first < N; first += PART) {
+        for (int64_t row = 0; row < N; row++) {
+            unit_roots(0, N, N, roots);
+            input_row(row, 0, N, N, roots, whole);
+            unit_roots(first, PART, N, roots);
+            input_row(row, first, PART, N, roots, part);
+            for (int k = 0; k < PART; k++)
+                CHECK(whole[first + k] == part[k], "input, row %" PRId64, row);
+            expected_row(row, 0, N, N, whole);
+            expected_row(row, first, PART, N, part);
+            for (int k = 0; k < PART; k++)
+                CHECK(whole[first + k] == part[k], "result, row %" PRId64, row);
+        }
+    }
+}
+
+static void what_is_no_number_counts_as_the_largest_difference(void)
+{
+    const double complex found[] = {1, NAN, 2}, expected[] = {1, 1, 4};
+    struct difference difference = {0};
+    compare_row(found, expected, 1, &difference);
+    CHECK(difference.total == 0 && difference.largest_relative == 0, "%g", difference.total);
+    compare_row(found + 2, expected + 2, 1, &difference);
+    CHECK(difference.total == 2 && difference.largest == 2 && difference.largest_relative == 0.5, "%g", difference.total);
+    compare_row(found, expected, 3, &difference);
+    CHECK(difference.largest_relative >= 1e299, "%g", difference.largest_relative);
+    CHECK(isfinite(difference.total) && isfinite(difference.largest), "%g", difference.total);
+}
+
+int main(void)
+{
+    equation_5_gives_the_papers_input_parameters();
+    next_input_is_the_lowest_valid_one();
+    size_gives_the_lowest_input_that_is_large_enough();
+    expected_result_is_the_transpose_of_the_transform_by_definition();
+    parts_of_a_row_are_those_of_the_whole();
+    what_is_no_number_counts_as_the_largest_difference();
+    return checks_status();
+}
