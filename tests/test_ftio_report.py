@@ -1,0 +1,100 @@
+"""FTIO's part of the report, and what altered logs make of it."""
+
+import copy
+import re
+
+import logs_made
+import matplotlib.pyplot
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from logs_made_ftio import IO, ftio_log
+
+from postprocess import ftio
+from postprocess.ftio_plots import over_sizes
+from postprocess.ftio_report import LABELS
+from postprocess.logs import LogError
+from postprocess.report import html, items
+from postprocess.scores import Score, score_logs
+
+
+def page(folder, *made):
+    paths = [logs_made.write(folder / f"ftio-{number}.jsonl", records) for number, records in enumerate(made)]
+    return html(items(paths))
+
+
+def with_fraction(fraction):
+    """Times that give this I/O Fraction in every stage."""
+    def seconds(stage, activity, process, repetition):
+        alike = {"initialise": (3, 3), "verify": (1, 2)}.get(stage, (3, 2))
+        return fraction / alike[0] if IO[activity] else (1 - fraction) / alike[1]
+    return seconds
+
+
+def test_page_shows_the_number_and_the_papers_tables_beside_it(tmp_path):
+    text = page(tmp_path, ftio_log(ranks=4, i=4, seconds=with_fraction(0.25)))
+    assert '<p class="number">0.2500 <' in text
+    assert "i = 4, by eq. (5)" in text
+    for published in ("68.90", "139.3", "173.6", "259.1", "Table 1", "Table 2"):
+        assert published in text
+    assert text.count("SGI Origin2000") == 8
+    assert not matplotlib.pyplot.get_fignums()
+
+
+def test_every_metric_has_a_label():
+    assert list(LABELS) == list(ftio.UNITS)
+
+
+def test_log_without_a_score_shows_why_and_what_was_measured(tmp_path):
+    text = page(tmp_path, ftio_log(relative_difference=0.1))
+    assert "verification failed" in text
+    assert "These measurements enter no score" in text
+
+
+def scores(folder, fractions, ranks=4):
+    made = [ftio_log(ranks=ranks, i=i, seconds=with_fraction(fraction)) for i, fraction in fractions.items()]
+    return score_logs([logs_made.write(folder / f"{ranks}-{number}.jsonl", records) for number, records in enumerate(made)])
+
+
+def test_figure_over_sizes_holds_every_run_and_names_the_representative_input(tmp_path):
+    found = [*scores(tmp_path, {4: 0.9, 8: 0.52, 12: 0.5}), *scores(tmp_path, {4: 0.3, 8: 0.31}, ranks=8)]
+    figure = over_sizes(found)
+    assert figure.data["io_fraction"].tolist() == pytest.approx([0.9, 0.52, 0.5, 0.3, 0.31])
+    assert figure.data["elements"].tolist() == [64**2, 256**2, 576**2, 128**2, 512**2]
+    assert "i = 8 for 4 processes (I/O Fraction 0.5200); i = 4 for 8 processes (I/O Fraction 0.3000)" in figure.description
+
+
+def test_single_size_has_no_representative(tmp_path):
+    assert "smallest matrix" not in over_sizes(scores(tmp_path, {4: 0.5})).description
+
+
+def test_logs_of_both_kinds_stand_on_one_page(tmp_path):
+    text = page(tmp_path, ftio_log(), logs_made.b_eff_log(ranks=2, nodes=1), ftio_log(i=8))
+    assert len(re.findall(r'<p class="number">', text)) == 3
+
+
+# --- altered logs -------------------------------------------------------------------------------------------------------------
+
+VALUES = st.one_of(st.none(), st.booleans(), st.integers(-1, 2**63), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5),
+                   st.lists(st.floats(0, 10), max_size=5))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_altered_log_gives_a_score_or_one_line_that_says_why_not(tmp_path, data):
+    records = copy.deepcopy(ftio_log(ranks=2, i=2, repetitions=2, nodes=1))
+    for _ in range(data.draw(st.integers(1, 3))):
+        record = data.draw(st.sampled_from(records[1:]))
+        target = data.draw(st.sampled_from([record, *(value for value in record.values() if isinstance(value, dict))]))
+        key = data.draw(st.sampled_from(sorted(target)))
+        target[key] = data.draw(st.one_of(VALUES, st.sampled_from([value for value in record.values() if not isinstance(value, dict)])))
+    path = logs_made.write(tmp_path / "altered.jsonl", records)
+    [score] = score_logs([path])
+    assert isinstance(score, (Score, LogError))
+    if isinstance(score, LogError):
+        assert str(score).isprintable()
+    else:
+        assert all(pd.notna(metric.value) for metric in score.metrics.values())
+        assert 0 <= score.metrics["io_fraction"].value <= 1
+    items([path])
