@@ -7,6 +7,7 @@
 #include <simgrid/host.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "fail.h"
 
@@ -69,6 +70,13 @@ int __wrap_MPI_Barrier(MPI_Comm comm)
     }
     sg_barrier_wait(meeting);
     return MPI_SUCCESS;
+}
+
+/* SMPI ends the calling process only, and smpirun with success. All processes of a simulation are in this one. */
+int __wrap_MPI_Abort(MPI_Comm comm, int status)
+{
+    (void)comm;
+    _exit(status);
 }
 
 /* SMPI tells the precision of its solver of equations. Simulated time itself is exact to what smpirun asks for. */

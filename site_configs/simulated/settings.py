@@ -16,7 +16,8 @@ _HERE = Path(__file__).resolve().parent
 _OUTPUT = _HERE.parents[1] / "output" / "simulated"
 _OUTPUT.mkdir(parents=True, exist_ok=True)
 
-OPTIONS = ["--longest-loop", "1", "--repetitions", "1", "--random-patterns", "3", "--methods", "nonblocking,blocking"]
+OPTIONS = ["--longest-loop", "1", "--repetitions", "1", "--random-patterns", "3", "--patterns", "ring,random,ping_pong",
+           "--methods", "nonblocking,blocking"]
 
 
 class SmpirunLauncher(JobLauncher):

@@ -1,0 +1,286 @@
+"""b_eff on simulated machines: the kernel against arithmetic, and the paper's physics. Skipped where SimGrid is not.
+
+Simulated time has no noise, so a loop of one exchange says as much as one of 300, and runs here are short.
+"""
+
+import json
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+
+from postprocess.scores import score_log
+
+SITE = ROOT / "site_configs" / "simulated"
+MIB = 2**20
+SHORT = ["--longest-loop", "1", "--repetitions", "1"]
+BEST = [*SHORT, "--patterns", "ring,random", "--methods", "nonblocking"]  # no simulated method is faster: see the theory below
+
+pytestmark = pytest.mark.skipif(shutil.which("smpicc") is None, reason="no SimGrid on this machine: smpicc is not on PATH "
+                                                                       "(Debian: libsimgrid-dev)")
+
+
+@pytest.fixture(scope="session")
+def kernel():
+    folder = ROOT / "build" / "tests-simulated"
+    configure = ["cmake", "-S", ROOT / "kernels", "-B", folder, "-DCMAKE_C_COMPILER=smpicc", "-DCOFFEECUP_SIMULATED=ON",
+                 "-DCOFFEECUP_BENCHMARKS=b_eff", "-DCOFFEECUP_TESTS=OFF"]
+    for command in (configure, ["cmake", "--build", folder, "--parallel"]):
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "b_eff" / "b_eff"
+
+
+@pytest.fixture(scope="session")
+def simulate(kernel, tmp_path_factory):
+    """Runs the kernel on a platform; the path of its log. The same request is run once."""
+    known = {}
+
+    def run(platform, processes, *options, placement="sequential", per_node=1, again=False):
+        request = (str(platform), processes, *options, placement)
+        if again or request not in known:
+            log = tmp_path_factory.mktemp("simulated") / "b_eff.jsonl"
+            done = subprocess.run(
+                [SITE / "run", "-np", str(processes), "--platform", platform, "--placement", placement, "--per-node", str(per_node),
+                 kernel, "--log", log, *options],
+                capture_output=True, text=True, timeout=900, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+            known[request] = log
+        return known[request]
+
+    return run
+
+
+def records(log, kind):
+    return [record for record in map(json.loads, Path(log).read_text().splitlines()) if record["record"] == kind]
+
+
+def value(log, metric):
+    return score_log(log).metrics[metric].value
+
+
+# Theory: links of 350 MByte/s and 5 us, two of them between processors, and 16 byte that SMPI adds to each message
+
+LATENCY = 10e-6
+BANDWIDTH = 350e6
+HEADER = 16
+
+
+def message(length, flows=1):
+    """Seconds for `flows` messages that share a link."""
+    return LATENCY + flows * (length + HEADER) / BANDWIDTH
+
+
+def ring_exchange(size, method, length):
+    """Two messages for each process: one after the other by sendrecv, else both at the same time. One in a ring of two."""
+    if size == 2:
+        return message(length)
+    return 2 * message(length) if method == "sendrecv" else message(length, flows=2)
+
+
+def test_rings_on_a_crossbar_take_the_time_of_arithmetic(simulate):
+    log = simulate("crossbar", 16, *SHORT)
+    [plan] = records(log, "plan")
+    rings = {pattern["name"]: {ring["size"] for ring in pattern["rings"]} for pattern in plan["patterns"]
+             if pattern["group"] in ("ring", "random", "worst_cycle")}
+    compared = 0
+    for m in records(log, "measurement"):
+        if m["pattern"] in rings:
+            slowest = max(ring_exchange(size, m["method"], m["message_bytes"]) for size in rings[m["pattern"]])
+            assert m["elapsed_seconds"][0] == pytest.approx(m["loop_length"] * slowest, rel=0.01), m
+            compared += 1
+    assert compared == 37 * 21 * 4
+
+
+def test_pairs_on_a_crossbar_take_the_time_of_arithmetic(simulate):
+    """One way, then the other: two messages after each other, by every method and for every pair."""
+    log = simulate("crossbar", 16, *SHORT)
+    pairs = [m for m in records(log, "measurement") if m["pattern"].startswith(("bisection", "ping-pong"))]
+    assert {m["method"] for m in pairs} == {"sendrecv", "alltoallv", "nonblocking", "persistent", "blocking"}
+    for m in pairs:
+        assert m["elapsed_seconds"][0] == pytest.approx(m["loop_length"] * 2 * message(m["message_bytes"]), rel=0.01), m
+
+
+@pytest.mark.parametrize("loop", [1, 5])
+def test_single_link_gives_its_latency_and_its_bandwidth(simulate, tmp_path, loop):
+    platform = tmp_path / "link.xml"
+    platform.write_text("""<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="world" routing="Floyd">
+  <cluster id="a" prefix="a" suffix="" radical="0-0" speed="1Gf" bw="1GBps" lat="0us" router_id="ra"><prop id="memory_bytes" value="67108864"/></cluster>
+  <cluster id="b" prefix="b" suffix="" radical="0-0" speed="1Gf" bw="1GBps" lat="0us" router_id="rb"><prop id="memory_bytes" value="67108864"/></cluster>
+  <link id="link" bandwidth="100MBps" latency="20us" sharing_policy="SPLITDUPLEX"/>
+  <zoneRoute src="a" dst="b" gw_src="ra" gw_dst="rb"><link_ctn id="link" direction="UP"/></zoneRoute>
+</zone></platform>""")
+    log = simulate(platform, 2, "--longest-loop", str(loop), "--repetitions", "1", "--random-patterns", "1")
+    for m in records(log, "measurement"):
+        one_way = 20e-6 + (m["message_bytes"] + HEADER) / 100e6
+        ways = 2 if m["pattern"].startswith(("bisection", "ping-pong")) else 1
+        assert m["elapsed_seconds"][0] == pytest.approx(m["loop_length"] * ways * one_way, rel=0.01), m
+    assert value(log, "ping_pong_bandwidth") == pytest.approx(100, rel=0.01)
+    assert value(log, "ping_pong_latency") == pytest.approx(20 + 0.17, rel=0.01)
+
+
+def test_score_on_a_crossbar_is_arithmetic(simulate):
+    """All patterns are alike but the rings of two, and placement does not matter."""
+    log = simulate("crossbar", 16, *SHORT)
+    [plan] = records(log, "plan")
+    lengths = plan["message_bytes"]
+    pair = statistics.mean(length / message(length) for length in lengths)
+    ring = statistics.mean(2 * length / message(length, flows=2) for length in lengths)
+    expected = (pair * ring**5) ** (1 / 6)
+    assert value(log, "b_eff_per_process") == pytest.approx((expected * ring) ** 0.5 / 1e6, rel=0.01)
+
+
+def test_same_input_gives_the_same_numbers(simulate):
+    logs = [simulate("t3e", 24, *SHORT, "--random-patterns", "2", again=again) for again in (False, True)]
+    first, second = ([r for r in map(json.loads, log.read_text().splitlines()) if r["record"] != "run"] for log in logs)
+    assert first == second
+
+
+def test_long_loops_say_what_short_ones_say(simulate):
+    """No start-up effect hides in the only exchange of a short loop."""
+    options = ["--patterns", "ring", "--methods", "nonblocking,sendrecv"]
+    short, long = (records(simulate("crossbar", 4, *more, *options), "measurement") for more in (SHORT, ["--repetitions", "1"]))
+    assert max(m["loop_length"] for m in long) > 200
+    for one, many in zip(short, long, strict=True):
+        assert many["elapsed_seconds"][0] / many["loop_length"] == pytest.approx(one["elapsed_seconds"][0], rel=0.01)
+
+
+def test_budget_holds_in_simulated_time(simulate):
+    """Of 10 s that these loops would take there are 4: the log tells what was left out, and the clock that it was enough."""
+    log = simulate("crossbar", 2, "--time-budget", "4", "--patterns", "ring,random", "--methods", "nonblocking,sendrecv")
+    [end] = records(log, "end")
+    assert end["elapsed_seconds"] < 4.4
+    assert records(log, "budget")
+
+
+# What a simulation must say of itself
+
+
+def test_result_says_that_it_is_simulated_and_what_was_not_checked(simulate):
+    score = score_log(simulate("crossbar", 4, *SHORT, "--random-patterns", "2"))
+    reasons = {qualification.key for qualification in score.qualifications}
+    assert not score.official
+    assert {"simulated", "not_checked", "longest_loop_length", "repetitions", "random_patterns"} <= reasons
+    assert score.log.run["simulated"] is True
+    assert score.log.run["environment"]["SMPI_MODEL_OF"] == "crossbar"
+
+
+def test_platform_without_memory_is_refused(kernel, tmp_path):
+    """The memory of the machine that simulates must not become that of the machine that is simulated."""
+    platform = tmp_path / "bare.xml"
+    text = (SITE / "platforms" / "crossbar.xml").read_text()
+    platform.write_text(text.replace("memory_bytes\"", "something_else\""))
+    done = subprocess.run([SITE / "run", "-np", "2", "--platform", platform, kernel, "--log", tmp_path / "x.jsonl"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert "the platform does not tell the memory of a node" in done.stderr
+
+
+def test_more_processes_than_hosts_are_refused(tmp_path):
+    done = subprocess.run([SITE / "run", "-np", "129", "--platform", "sr8000", "true"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "129 processes do not fit: the platform has 128 hosts" in done.stderr
+
+
+@pytest.mark.parametrize("platform", sorted((SITE / "platforms").glob("*.xml")), ids=lambda path: path.stem)
+def test_every_number_of_a_platform_has_its_source(platform):
+    """Each attribute with a number that describes the machine is named in the comment at the head of the file."""
+    text = platform.read_text()
+    comment, description = text[text.index("<!--"):text.index("-->")], text[text.index("-->"):]
+    numbers = set(re.findall(r'(\w+)="[^"]*[0-9](?:[MGk]Bps|us)"', description)) | {"memory_bytes"}
+    numbers |= {name for name in ("topo_parameters", "smpi/os") if name in description}
+    for name in numbers - {"bb_lat"}:  # SimGrid demands one
+        assert name in comment, name
+
+
+# The paper's physics
+
+
+@pytest.fixture(scope="session")
+def t3e(simulate):
+    """Scores of the T3E by number of processes, as in Table 1."""
+    few = ["--random-patterns", "3", *BEST]
+    return {processes: score_log(simulate("t3e", processes, *few)).metrics for processes in (2, 24, 64)}
+
+
+def test_t3e_loses_with_size_but_its_rings_hardly_do(t3e):
+    """Table 1: b_eff per process 91, 63, 49; rings at L_max 210, 205, 192."""
+    effective = [metrics["b_eff_per_process"].value for metrics in t3e.values()]
+    rings = [metrics["b_eff_at_l_max_rings_per_process"].value for metrics in t3e.values()]
+    assert effective == sorted(effective, reverse=True)
+    assert effective[-1] / effective[0] < 0.6
+    assert min(rings) / max(rings) > 0.7
+    assert min(rings[1:]) / max(rings[1:]) > 0.9
+
+
+def test_t3e_comes_near_table_1(t3e):
+    """b_eff at 2 processes is what the latency was chosen for; the others are predictions."""
+    published = {2: 183, 24: 1522, 64: 3159}
+    for processes, metrics in t3e.items():
+        assert metrics["b_eff"].value == pytest.approx(published[processes], rel=0.2)
+
+
+def test_random_neighbours_lose_against_rings(t3e, simulate):
+    tree = score_log(simulate("fat_tree", 64, *BEST, "--random-patterns", "3")).metrics
+    for metrics in (t3e[24], t3e[64], tree):
+        assert metrics["b_eff_at_l_max_per_process"].value < 0.9 * metrics["b_eff_at_l_max_rings_per_process"].value
+
+
+def test_sr8000_sequential_beats_round_robin_by_about_two(simulate):
+    """Table 1, 24 processes: 1806 against 915 MByte/s; at L_max in rings 400 against 110 for each process."""
+    sequential, round_robin = (
+        score_log(simulate("sr8000", 24, *BEST, "--random-patterns", "5", placement=placement, per_node=8)).metrics
+        for placement in ("sequential", "round-robin"))
+    assert 1.5 < sequential["b_eff"].value / round_robin["b_eff"].value < 2.5
+    rings = "b_eff_at_l_max_rings_per_process"
+    assert 2.5 < sequential[rings].value / round_robin[rings].value < 4
+    for metrics, published in ((sequential, 5415), (round_robin, 2764)):
+        assert metrics["b_eff_at_l_max"].value == pytest.approx(published, rel=0.15)
+
+
+# Sizes
+
+
+@pytest.mark.parametrize("processes", [2, 5, 64])
+def test_all_patterns_and_methods_run_at_every_size(simulate, processes):
+    log = simulate("crossbar", processes, *SHORT)
+    [plan] = records(log, "plan")
+    assert {method["name"] for method in plan["methods"]} == {"sendrecv", "alltoallv", "nonblocking", "persistent", "blocking"}
+    assert len(records(log, "measurement")) == 21 * sum(len(pattern["methods"]) for pattern in plan["patterns"])
+    assert value(log, "b_eff") > 0
+
+
+def test_512_processes_are_few_enough_for_a_test(simulate, t3e):
+    """Table 1: 39 MByte/s for each of 512 processes, less than half of the 91 for each of two."""
+    log = simulate("t3e", 512, *BEST, "--random-patterns", "1")
+    assert value(log, "b_eff_per_process") < 0.5 * t3e[2]["b_eff_per_process"].value
+    assert value(log, "b_eff_per_process") == pytest.approx(39, rel=0.2)
+
+
+# The site
+
+
+def test_reframe_runs_the_simulated_site_like_any_other(reframe):
+    """Needs the compiler to be found by the environment, the launcher by the partition, and the log to say what it is."""
+    session = reframe("--system=simulated:sr8000-round-robin", "-r", "-S", "builder=cmake", "-n", "num_processes=24$",
+                      config=SITE / "settings.py")
+    assert session.returncode == 0, session.output
+    [case] = session.cases
+    assert (case["system"], case["partition"], case["num_processes"]) == ("simulated", "sr8000-round-robin", 24)
+    assert "simulated" in case["qualifications"].split(",")
+    [log] = reframe.folder.glob("output/**/b_eff.jsonl")
+    assert records(log, "run")[0]["environment"]["SMPI_MODEL_OF"] == "Hitachi SR 8000 round-robin"
+
+
+def test_site_without_simgrid_names_the_package(tmp_path):
+    done = subprocess.run([sys.executable, SITE / "run", "-np", "2", "--platform", "t3e", "true"], env={"PATH": str(tmp_path)},
+                          capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "libsimgrid-dev" in done.stderr
