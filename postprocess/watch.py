@@ -63,6 +63,9 @@ class GrowingLog:
         if self.stages:
             self.planned = plan["repetitions"] * self.stages
             return
+        if "partitions" in plan:
+            self.planned = len(plan["partitions"]) * len(plan["methods"]) * len(plan["patterns"])
+            return
         self.planned = len(plan["message_bytes"]) * sum(len(pattern["methods"]) for pattern in plan["patterns"])
         self._methods = {pattern["name"]: len(pattern["methods"]) for pattern in plan["patterns"]}
 
