@@ -13,7 +13,7 @@ import pytest
 import yaml
 from conftest import LOCAL, OPEN_MPI, ROOT
 
-TWO = ["-n", "b_eff.*num_processes=2$"]
+TWO = ["-n", "b_eff%num_processes=2$"]
 SHORT = ["-S", "b_eff.time_budget=5", "-S", "b_eff.memory_per_process=1MiB"]
 
 
@@ -241,7 +241,7 @@ def quick(kernel_that, mpi):
 @pytest.mark.parametrize("config", [LOCAL, None], ids=["local configuration", "built-in configuration"])
 def test_real_processes_communicate_at_several_sizes(reframe, config, kernel_that, openmpi):
     env = {} if config else OPEN_MPI
-    options = ["-r", "-n", "b_eff.*num_processes=(2|4)$", *SHORT, *quick(kernel_that, openmpi)]
+    options = ["-r", "-n", "b_eff%num_processes=(2|4)$", *SHORT, *quick(kernel_that, openmpi)]
     session = reframe(*options, config=config, env=env)
     assert session.returncode == 0, session.output
     assert [case["num_processes"] for case in session.cases] == [2, 4]

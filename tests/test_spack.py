@@ -67,7 +67,7 @@ def spack_environment():
 
 @needs_spack
 def test_checks_build_through_spack_and_give_the_same_metrics(reframe, spack_environment):
-    options = ["-r", "-n", "b_eff.*num_processes=2$", "-S", "b_eff.time_budget=5", "-S", "b_eff.memory_per_process=1MiB"]
+    options = ["-r", "-n", "b_eff%num_processes=2$", "-S", "b_eff.time_budget=5", "-S", "b_eff.memory_per_process=1MiB"]
     by_spack = reframe(*options, "-S", "builder=spack", env=spack_environment, timeout=900)
     assert by_spack.returncode == 0, by_spack.output
     [case] = by_spack.cases
@@ -85,7 +85,7 @@ def test_checks_build_through_spack_and_give_the_same_metrics(reframe, spack_env
 
 @needs_spack
 def test_auto_takes_spack_where_it_is(reframe, spack_environment):
-    session = reframe("--dry-run", "-n", "b_eff.*num_processes=2$", env=spack_environment)
+    session = reframe("--dry-run", "-n", "b_eff%num_processes=2$", env=spack_environment)
     assert session.cases[0]["builder"] == "spack", session.output
 
 
@@ -110,7 +110,7 @@ def test_old_spack_is_refused_by_name(reframe, tmp_path):
     spack = folder / "spack"
     spack.write_text("#!/bin/sh\necho 0.23.1\n")
     spack.chmod(0o755)
-    session = reframe("-r", "-n", "b_eff.*num_processes=2$", "-S", "builder=spack",
+    session = reframe("-r", "-n", "b_eff%num_processes=2$", "-S", "builder=spack",
                       env={"PATH": os.pathsep.join([str(folder), os.environ["PATH"]])})
     assert session.returncode == 1
     assert "is Spack 0.23.1; 1.0.2 is the oldest that serves" in session.fixtures[0]["fail_reason"]

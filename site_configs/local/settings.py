@@ -38,7 +38,7 @@ site_configuration = {
         }
     ],
     "environments": [{"name": "mpi", "cc": "mpicc", "cxx": "", "ftn": ""}],
-    "modes": [{"name": "quick", "options": ["-S b_eff.time_budget=30", "-S ftio.input_parameter=16MiB"]}],
+    "modes": [{"name": "quick", "options": ["-S b_eff.time_budget=30", "-S b_eff_io.form=quick", "-S ftio.input_parameter=16MiB"]}],
     "general": [
         {
             "report_file": str(_OUTPUT / "sessions" / "session-{sessionid}.json"),

@@ -1,0 +1,69 @@
+"""b_eff_io: the effective bandwidth of parallel I/O, at every size from a node's worth of processes to the whole partition."""
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
+from reframe.core.exceptions import ReframeFatalError
+
+from .base import KernelCheck, sizes_here
+from .build import kernel_build
+from .references import ReferenceStatus
+from .tested_directory import TestedDirectory
+
+OFFICIAL, QUICK = "official", "quick"
+SECONDS = {OFFICIAL: 900, QUICK: 60}  # what the kernel schedules for one partition
+
+
+class b_eff_io_build(kernel_build):
+    """The executable of b_eff_io."""
+
+    benchmark = "b_eff_io"
+
+
+@rfm.simple_test
+class b_eff_io(KernelCheck, TestedDirectory):
+    """b_eff_io of one partition, all processes of the job, and the detail under it.
+
+    `-S b_eff_io.form=quick` takes a minute and not 15; the result says of itself that it is not valid for comparison, and no
+    reference is looked up for it. `-S b_eff_io.scheduled_time=SECONDS`, `-S b_eff_io.memory_per_process=SIZE`,
+    `-S b_eff_io.hints=FILE` and `-S b_eff_io.individual_pointers=yes` are handed to the kernel, which refuses to start where the
+    space does not suffice.
+    """
+
+    descr = "effective bandwidth of parallel I/O"
+    benchmark = variable(str, value="b_eff_io")
+    num_processes = parameter(sizes_here(), loggable=True)
+    form = variable(str, value=OFFICIAL, loggable=True)
+    scheduled_time = variable(type(None), float, value=None, loggable=True)
+    memory_per_process = variable(str, value="", loggable=True)
+    hints = variable(str, value="", loggable=True)
+    individual_pointers = variable(typ.Bool, value=False, loggable=True)
+    kernel = fixture(b_eff_io_build, scope="environment")
+    tags = {"io"}
+
+    @run_after("init")
+    def set_options(self):
+        if self.form not in SECONDS:
+            raise ReframeFatalError(f"b_eff_io.form: unknown form {self.form!r}: valid are {', '.join(SECONDS)}")
+        self.executable_opts = ["--log", self.log_name, "--partitions", str(self.num_processes)]
+        if self.form == QUICK:
+            self.executable_opts += ["--quick"]
+        if self.scheduled_time is not None:
+            self.executable_opts += ["--scheduled-time", str(self.scheduled_time)]
+        if self.memory_per_process:
+            self.executable_opts += ["--memory-per-process", self.memory_per_process]
+        if self.hints:
+            self.executable_opts += ["--hints", self.hints]
+        if self.individual_pointers:
+            self.executable_opts += ["--individual-pointers"]
+
+    @run_after("init")
+    def set_time_limit(self):
+        """Three times what is scheduled and ten minutes: the kernel's own watchdog comes first, the limit is for what hangs."""
+        self.time_limit = 3 * int(self.scheduled_time or SECONDS[self.form]) + 600
+
+    @run_before("compile")
+    def compare_official_runs_only(self):
+        """A quick run measures caches."""
+        if self.form != OFFICIAL:
+            self.reference, self.reference_status = {}, ReferenceStatus.NONE
+            self._referenced = set()

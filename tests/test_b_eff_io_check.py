@@ -1,0 +1,48 @@
+"""The ReFrame check of b_eff_io: its forms, its options, and a real run through it."""
+
+import pytest
+from conftest import ROOT
+
+TWO = ["-n", "b_eff_io%num_processes=2$"]
+SHORT = ["-S", "b_eff_io.scheduled_time=1", "-S", "b_eff_io.memory_per_process=32MiB"]
+
+
+def prebuilt(mpi):
+    return ["-S", "builder=prebuilt", "-S", f"prebuilt_directory={mpi.bin}"]
+
+
+def only_case(session):
+    assert session.returncode == 0, session.output
+    [case] = session.cases
+    return case
+
+
+def test_short_run_passes_is_not_official_and_leaves_nothing(reframe, openmpi, tmp_path):
+    tested = tmp_path / "tested"
+    tested.mkdir()
+    case = only_case(reframe("-r", *TWO, *SHORT, *prebuilt(openmpi), "-S", f"b_eff_io.directory={tested}"))
+    assert case["num_tasks"] == 2 and not case["official"] and "scheduled_time" in case["qualifications"]
+    assert case["perfvalues"]["local:default:b_eff_io"][0] > 0
+    assert case["perfvalues"]["local:default:best_partition"][0] == 2
+    assert not list(tested.iterdir())
+
+
+@pytest.mark.parametrize(("options", "says"), [
+    ([], "--partitions 2 --directory"),
+    (["-S", "b_eff_io.form=quick"], "--partitions 2 --quick --directory"),
+    (["-S", "b_eff_io.hints=hints.cfg", "-S", "b_eff_io.individual_pointers=yes"], "--hints hints.cfg --individual-pointers"),
+])
+def test_options_reach_the_kernel(reframe, options, says):
+    session = reframe("--dry-run", *TWO, *options)
+    assert session.returncode == 0, session.output
+    [script] = (reframe.folder / "stage").glob("local/default/mpi/b_eff_io_*/rfm_job.sh")
+    assert says in script.read_text()
+
+
+def test_unknown_form_ends_the_session_and_names_the_valid_ones(reframe):
+    session = reframe("-l", *TWO, "-S", "b_eff_io.form=brief")
+    assert session.returncode != 0 and "valid are official, quick" in session.output
+
+
+def test_make_run_takes_the_quick_form():
+    assert "-S b_eff_io.form=quick" in (ROOT / "Makefile").read_text()
