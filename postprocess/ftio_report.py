@@ -96,6 +96,7 @@ def plan(log: Log) -> list[tuple[str, str]]:
     plan = log.plan
     way = "direct I/O, past the page cache" if plan["direct"] else "buffered, flushed inside the timed phases"
     made = [f"{start['directory']}{', kept' * start['kept']}" for start in log.records.get("start", [])]
+    times = [seconds(max(record["elapsed_seconds"])) for record in log.records.get("repetition", [])[:10]]
     counted_by = [record["counters"] for record in log.records.get("repetition", [])[:1]]
     return [
         ("Matrix", f"N = {plan['matrix_width']} rows and columns of complex numbers, {size(plan['matrix_bytes'])}; i = "
@@ -104,7 +105,7 @@ def plan(log: Log) -> list[tuple[str, str]]:
                   f"{'; '.join(made) or 'no directory'}"),
         ("Runs", f"{plan['repetitions']}, each in fresh files"),
         ("Exchange buffer", size(plan["exchange_buffer_bytes"])),
-        ("Hardware counters", "; ".join(f"cycles: {counters['cycles_reason'] or 'counted'}; operations: {counters['flops_reason'] or 'counted'}"
-                                        for counters in counted_by) or "none"),
-        ("Time of a run", ", ".join(seconds(max(record["elapsed_seconds"])) for record in log.records.get("repetition", [])[:10]) or "none"),
+        ("Hardware counters", "; ".join(f"cycles: {counters['cycles_reason'] or 'counted'}; operations: "
+                                        f"{counters['flops_reason'] or 'counted'}" for counters in counted_by) or "none"),
+        ("Time of a run", ", ".join(times) or "none"),
     ]

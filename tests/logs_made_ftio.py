@@ -32,7 +32,8 @@ def ftio_log(ranks=4, i=4, repetitions=3, nodes=2, seconds=half, storage="posix"
     width = i * i * ranks
     matrix = 16 * width * width
     measured = [record for repetition in range(1, repetitions + 1)
-                for record in one_repetition(ranks, width, matrix, repetition, seconds, cycles, flops, time_stamp_cycles, relative_difference)]
+                for record in one_repetition(ranks, width, matrix, repetition, seconds, cycles, flops, time_stamp_cycles,
+                                             relative_difference)]
     whole = sum(max(record["elapsed_seconds"]) for record in measured if record["record"] == "repetition")
     run = logs_made.b_eff_log(ranks=16)[0] | {
         "benchmark": "ftio", "command": ["ftio", "--input", str(i)], "options": {"log": "ftio.jsonl", "input": str(i)}, "ranks": ranks,

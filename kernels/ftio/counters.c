@@ -85,7 +85,8 @@ static int open_event(const struct event *event)
                                          .disabled = 1,
                                          .exclude_kernel = 1,
                                          .exclude_hv = 1,
-                                         .read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING};
+                                         .read_format =
+                                             PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING};
     return (int)syscall(SYS_perf_event_open, &attributes, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
@@ -117,7 +118,8 @@ static void start_set(const struct set *set)
     }
 }
 
-/* Where the processor has fewer counters than were asked for, the system lets them take turns: scale to all the time. */
+/* Where the processor has fewer counters than were asked for, the system lets them take turns: scale to all of the
+ * time. */
 static void stop_set(struct set *set)
 {
     set->counted = 0;

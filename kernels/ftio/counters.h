@@ -1,5 +1,5 @@
-/* What the processor itself counts (the paper's perfex): cycles and floating-point operations of this process, where the
- * system permits and the count can be trusted. */
+/* What the processor itself counts (the paper's perfex): cycles and floating-point operations of this process, where
+ * the system permits and the count can be trusted. */
 #ifndef FTIO_COUNTERS_H
 #define FTIO_COUNTERS_H
 

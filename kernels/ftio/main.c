@@ -19,14 +19,14 @@ struct choices {
 };
 
 static const char *const summary_text =
-    "ftio measures how much of a computation is I/O: it transforms a matrix that stays on disk (a two-dimensional discrete\n"
-    "Fourier transform of N = i^2 c rows and columns on c processes) and times every part of the work.";
+    "ftio measures how much of a computation is I/O: it transforms a matrix that stays on disk (a two-dimensional\n"
+    "discrete Fourier transform of N = i^2 c rows and columns on c processes) and times every part of the work.";
 
 static const char *const usage_text =
     "Usage:    mpirun -n PROCESSES ftio [OPTION]...\n"
     "Example:  mpirun -n 4 ftio --input 24 --directory /scratch --log ftio.jsonl && coffeecup score ftio.jsonl\n\n"
-    "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a number\n"
-    "with B, KiB, MiB, GiB or TiB. The matrix takes 16 i^4 c^2 bytes of the directory under test.";
+    "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a\n"
+    "number with B, KiB, MiB, GiB or TiB. The matrix takes 16 i^4 c^2 bytes of the directory under test.";
 
 static void fill_rows(struct choices *choices, struct option_row rows[])
 {
@@ -85,7 +85,8 @@ static int64_t choose_input(const char *text, int processes, bool direct)
         return found_or_refuse(input_for_bytes(size, processes, multiple), text, processes);
     const int64_t valid = found_or_refuse(next_input(number, processes, multiple), text, processes);
     if (valid != number)
-        refuse("--input %" PRId64 " is not valid on %d processes: %d has to divide its square%s; the next valid one is %" PRId64,
+        refuse("--input %" PRId64 " is not valid on %d processes: %d has to divide its square%s; the next valid one is "
+               "%" PRId64,
                number, processes, processes,
                number < SMALLEST_INPUT ? ", and it is at least 2"
                : direct                ? ", and --direct takes multiples of 32 only"
@@ -101,7 +102,8 @@ static json_t *plan_json(const struct request *request)
     for (int s = 0; s < STAGES; s++)
         json_array_append_new(stages, json_string(stage_names[s]));
     for (int a = 0; a < ACTIVITIES; a++)
-        json_array_append_new(activities, json_pack("{s:s, s:b}", "name", activity_rows[a].name, "io", activity_rows[a].io));
+        json_array_append_new(activities, json_pack("{s:s, s:b}", "name", activity_rows[a].name, "io",
+                                                    activity_rows[a].io));
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:b, s:I, s:o, s:o}", "input_parameter",
                      (json_int_t)sizes->input, "matrix_width", (json_int_t)sizes->width, "square_width",
                      (json_int_t)sizes->square, "matrix_bytes", (json_int_t)sizes->bytes, "repetitions",
@@ -115,8 +117,9 @@ static void print_table(const struct request *request, const struct summary *sum
     printf("%-12s %14s\n", "stage", "seconds");
     for (int s = 0; s < STAGES; s++)
         printf("%-12s %14.3f\n", stage_names[s], summary->stage_seconds[s]);
-    printf("i = %" PRId64 ", N = %" PRId64 ": %.3f of %.3f s were I/O (slowest process); largest relative difference to "
-           "the\nexact result %.2g. These are measurements of the last run; the score comes from: coffeecup score %s\n",
+    printf("i = %" PRId64 ", N = %" PRId64 ": %.3f of %.3f s were I/O (slowest process); largest relative difference "
+           "to the\nexact result %.2g. These are measurements of the last run; the score comes from: coffeecup score "
+           "%s\n",
            request->sizes.input, request->sizes.width, summary->io_seconds, summary->elapsed_seconds,
            summary->largest_relative_difference, choices->log);
 }

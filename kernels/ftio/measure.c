@@ -31,7 +31,7 @@ static void show_progress(void *context, double share)
                   run_elapsed_seconds(course->run), stage_names[course->stage]);
 }
 
-/* --- the timed region ----------------------------------------------------------------------------------------------- */
+/* --- the timed region --------------------------------------------------------------------------------------------- */
 
 static void run_stages(struct transform *transform, struct course *course)
 {
@@ -46,7 +46,7 @@ static void run_stages(struct transform *transform, struct course *course)
     }
 }
 
-/* --- what it measured ------------------------------------------------------------------------------------------------ */
+/* --- what it measured --------------------------------------------------------------------------------------------- */
 
 static int64_t most_resident_bytes(void)
 {
@@ -134,7 +134,7 @@ static void log_repetition(struct run *run, const struct transform *transform, s
     free(all);
 }
 
-/* --- a run ------------------------------------------------------------------------------------------------------------ */
+/* --- a run -------------------------------------------------------------------------------------------------------- */
 
 static void measure_repetition(struct run *run, const struct request *request, struct transform *transform,
                                struct counters *counters, struct course *course, struct summary *summary)

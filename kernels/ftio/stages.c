@@ -4,7 +4,7 @@
 #include "fail.h"
 #include "memory.h"
 
-/* --- what stages do with the storage, each call timed on its own ------------------------------------------------------ */
+/* --- what stages do with the storage, each call timed on its own -------------------------------------------------- */
 
 static void read_block(struct transform *t, struct block block, double complex *elements)
 {
@@ -41,7 +41,7 @@ static struct block whole_row(const struct transform *t, int64_t row)
     return (struct block){row, 0, 1, t->sizes.square};
 }
 
-/* --- section 3.4: initialisation ----------------------------------------------------------------------------------- */
+/* --- section 3.4: initialisation ---------------------------------------------------------------------------------- */
 
 static void initialise(struct transform *t)
 {
@@ -62,7 +62,7 @@ static void initialise(struct transform *t)
     flush(t);
 }
 
-/* --- section 3.5: the DFT of each row ------------------------------------------------------------------------------- */
+/* --- section 3.5: the DFT of each row ----------------------------------------------------------------------------- */
 
 static void dft_series(struct transform *t)
 {
@@ -76,7 +76,7 @@ static void dft_series(struct transform *t)
     flush(t);
 }
 
-/* --- section 3.6: transposition -------------------------------------------------------------------------------------- */
+/* --- section 3.6: transposition ----------------------------------------------------------------------------------- */
 
 static void transpose_in_memory(double complex *mini, int64_t width)
 {
@@ -146,7 +146,7 @@ static void exchange_squares(struct transform *t)
     flush(t);
 }
 
-/* --- section 3.7: verification --------------------------------------------------------------------------------------- */
+/* --- section 3.7: verification ------------------------------------------------------------------------------------ */
 
 static void verify(struct transform *t)
 {
@@ -165,7 +165,7 @@ void (*const stage_functions[STAGES])(struct transform *) = {
     [STAGE_EXCHANGE] = exchange_squares,    [STAGE_SERIES_2] = dft_series, [STAGE_VERIFY] = verify,
 };
 
-/* --- buffers ---------------------------------------------------------------------------------------------------------- */
+/* --- buffers ------------------------------------------------------------------------------------------------------ */
 
 /* FFTW's transform needs a part of the row on each process that is one Square wide, in order, in and out. */
 static int64_t local_elements(const struct sizes *sizes, int rank)

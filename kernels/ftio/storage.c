@@ -37,7 +37,7 @@ static _Noreturn void stop(const struct storage *storage, const char *what, int 
     const char *remedy = error == ENOSPC || error == EDQUOT ? "free some space or choose a smaller --input"
                          : error == ENOENT                  ? "was the directory removed during the run?"
                          : error == EINVAL && storage->direct
-                             ? "this file system may take no direct I/O, or only with an --input that is a multiple of 256"
+                             ? "this file system may take no direct I/O, or only where --input is a multiple of 256"
                              : "choose another --directory or have the file system examined";
     fail("cannot %s '%s': %s; %s", what, storage->path, strerror(error), remedy);
 }
@@ -137,7 +137,7 @@ static void posix_close(struct storage *storage, bool keep)
         stop(storage, "remove", errno);
 }
 
-/* --- one shared file through MPI-IO -------------------------------------------------------------------------------- */
+/* --- one shared file through MPI-IO ------------------------------------------------------------------------------- */
 
 /* The file holds the matrix row by row; a process's part of a row lies between those of its neighbours. */
 static MPI_Offset shared_offset(const struct storage *storage, struct block block, int64_t row)

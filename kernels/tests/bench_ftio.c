@@ -1,5 +1,5 @@
-/* What ftio's parts take by themselves: the same pread and pwrite calls in the same order with nothing between them, and
- * FFTW on rows that lie in memory. Prints one line of JSON: mean seconds of the processes for each stage.
+/* What ftio's parts take by themselves: the same pread and pwrite calls in the same order with nothing between them,
+ * and FFTW on rows that lie in memory. Prints one line of JSON: mean seconds of the processes for each stage.
  *
  * mpirun -n PROCESSES bench_ftio INPUT DIRECTORY */
 #include <complex.h>
@@ -157,8 +157,8 @@ int main(int argc, char **argv)
     unlink(path);
     const double fft = transforms(&bare.sizes);
     if (rank == 0)
-        printf("{\"initialise\": %.9f, \"series_1\": %.9f, \"transpose\": %.9f, \"exchange\": %.9f, \"series_2\": %.9f, "
-               "\"verify\": %.9f, \"fft\": %.9f}\n",
+        printf("{\"initialise\": %.9f, \"series_1\": %.9f, \"transpose\": %.9f, \"exchange\": %.9f, "
+               "\"series_2\": %.9f, \"verify\": %.9f, \"fft\": %.9f}\n",
                seconds[0], seconds[1], seconds[2], seconds[3], seconds[4], seconds[5], fft);
     buffer_free(bare.buffer, bytes);
     MPI_CHECK(MPI_Finalize());
