@@ -15,6 +15,7 @@
 #include "fail.h"
 #include "interrupt.h"
 #include "progress.h"
+#include "records.h"
 #include "scratch.h"
 
 enum { NAME_LENGTH = 64, FILE_PATH_LENGTH = 4096, GRACE_SECONDS = 10 };
@@ -54,37 +55,6 @@ struct now {
     int64_t bytes, checked_bytes;
     double pattern_seconds;
 };
-
-bool is_measured(const struct request *request, enum method_number method, enum type_number type)
-{
-    return request->types >> type & 1 && request->methods >> method & 1 &&
-           !(method == METHOD_REWRITE && request->rewrite_scatter_only && type != TYPE_SCATTER);
-}
-
-const struct pattern_type *type_of(const struct request *request, enum type_number type)
-{
-    return type == TYPE_SHARED && request->individual_pointers ? &individual_pointers : &pattern_types[type];
-}
-
-int units_measured(const struct request *request)
-{
-    int units = 0;
-    for (int p = 0; p < PATTERNS; p++)
-        if (request->types >> request->pattern[p].type & 1)
-            units += request->pattern[p].units;
-    return units;
-}
-
-int64_t least_space_bytes(const struct request *request)
-{
-    int64_t processes = 0, bytes = 0;
-    for (int i = 0; i < request->partitions; i++)
-        processes += request->partition[i];
-    for (int p = 0; p < PATTERNS; p++)
-        if (request->types >> request->pattern[p].type & 1)
-            bytes += request->pattern[p].call_bytes ? request->pattern[p].call_bytes : request->alignment_bytes;
-    return bytes * processes;
-}
 
 /* --- when something is wrong ---------------------------------------------------------------------------------------- */
 
@@ -249,23 +219,6 @@ static struct limits limits_of(const struct now *now, const struct pattern *patt
     return limits;
 }
 
-static void log_measurement(const struct now *now, const struct pattern *pattern, const struct result *result,
-                            double scheduled_seconds, json_t *hints)
-{
-    log_write(now->state->run->log, "measurement",
-              json_pack("{s:i, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:f, s:f, s:o}",
-                        "partition", now->processes, "method", methods[now->method].name, "type", now->row->name, "pattern",
-                        now->number, "chunk_bytes", (json_int_t)pattern->chunk_bytes, "call_bytes",
-                        (json_int_t)pattern->call_bytes, "calls", (json_int_t)result->calls, "bytes",
-                        (json_int_t)(result->calls * pattern->call_bytes * now->processes), "ended_by",
-                        ending_names[result->ending], "scheduled_seconds", scheduled_seconds, "elapsed_seconds",
-                        result->elapsed, "position_seconds", result->position, "access_seconds", result->access,
-                        "access_fastest_seconds", result->access_fastest, "sync_seconds", result->sync, "agreement_seconds",
-                        result->agreement, "agreement_fastest_seconds", result->agreement_fastest, "agreements",
-                        result->agreements, "first_done_seconds", result->first_done, "last_done_seconds",
-                        result->last_done, "hints", hints));
-}
-
 static void note_result(struct now *now, const struct pattern *pattern, const struct result *result)
 {
     struct state *state = now->state;
@@ -313,8 +266,10 @@ static void measure_pattern(struct now *now, const struct pattern *pattern, int6
         MPI_CHECK(MPI_Info_free(&now->stream.hints));
     }
     if (state->run->log)
-        log_measurement(now, pattern, &result, request->scheduled_seconds / METHODS * pattern->units / SUM_UNITS,
-                        hints ? hints : json_null());
+        log_write(state->run->log, "measurement",
+                  measurement_json(&(struct subject){now->processes, now->method, now->row}, now->number, pattern, &result,
+                                   request->scheduled_seconds / METHODS * pattern->units / SUM_UNITS,
+                                   hints ? hints : json_null()));
     else
         json_decref(hints);
     now->stream.shared_position = start + result.calls * pattern->call_bytes * now->processes;
@@ -364,17 +319,6 @@ static void measure_patterns(struct now *now)
     }
 }
 
-static void log_type(const struct now *now, int64_t file_bytes, double open_seconds, double close_seconds, json_t *hints)
-{
-    log_write(now->state->run->log, "pattern_type",
-              json_pack("{s:i, s:s, s:s, s:i, s:I, s:I, s:o, s:f, s:f, s:f, s:o}", "partition", now->processes, "method",
-                        methods[now->method].name, "type", now->row->name, "files", now->row->separate ? now->processes : 1,
-                        "bytes", (json_int_t)now->bytes, "file_bytes", (json_int_t)file_bytes, "segment_bytes",
-                        now->row->segmented ? json_integer(now->stream.segment_bytes) : json_null(), "open_seconds", open_seconds, "close_seconds",
-                        close_seconds, "elapsed_seconds", open_seconds + now->pattern_seconds + close_seconds, "hints",
-                        hints));
-}
-
 static void measure_type(struct now *now)
 {
     struct state *state = now->state;
@@ -389,7 +333,7 @@ static void measure_type(struct now *now)
 
     MPI_Info hints = hints_for(state->request->hints, method, now->row->name, 0);
     watch(now, "opening", -1);
-    const double open_seconds = open_file(now, hints, &problem);
+    struct type_result result = {.open_seconds = open_file(now, hints, &problem)};
     if (hints != MPI_INFO_NULL)
         MPI_CHECK(MPI_Info_free(&hints));
     json_t *effective = hints_in_effect(now->stream.file);
@@ -397,21 +341,25 @@ static void measure_type(struct now *now)
         log_write(state->run->log, "mpi_io", json_pack("{s:o}", "component", mpi_io_component(effective)));
     state->component_told = true;
     measure_patterns(now);
-    int64_t file_bytes, mine = 0;
+    int64_t mine = 0;
     for (int p = 0; p < PATTERNS; p++)
         if (state->request->pattern[p].type == now->type && state->request->pattern[p].call_bytes)
             mine += state->written[now->partition][p] * state->request->pattern[p].call_bytes;
     if (now->row->segmented)
         mine = now->stream.segment_bytes;
     watch(now, "closing", -1);
-    check_file_size(now, now->row->separate ? mine : mine * now->processes, &file_bytes, &problem);
-    const double close_seconds = close_file(now, &problem);
+    check_file_size(now, now->row->separate ? mine : mine * now->processes, &result.file_bytes, &problem);
+    result.close_seconds = close_file(now, &problem);
+    result.bytes = now->bytes;
+    result.segment_bytes = now->stream.segment_bytes;
+    result.pattern_seconds = now->pattern_seconds;
     if (state->run->log)
-        log_type(now, file_bytes, open_seconds, close_seconds, effective);
+        log_write(state->run->log, "pattern_type",
+                  pattern_type_json(&(struct subject){now->processes, now->method, now->row}, &result, effective));
     else
         json_decref(effective);
     state->summary->bytes[now->partition][now->method][now->type] = (double)now->bytes;
-    state->summary->seconds[now->partition][now->method][now->type] = open_seconds + now->pattern_seconds + close_seconds;
+    state->summary->seconds[now->partition][now->method][now->type] = type_seconds(&result);
 }
 
 /* --- the run --------------------------------------------------------------------------------------------------------- */
@@ -453,16 +401,6 @@ static void log_data_check(struct state *state)
         log_write(state->run->log, "data_check",
                   json_pack("{s:I, s:I, s:i}", "read_bytes", (json_int_t)all[0], "checked_bytes", (json_int_t)all[1],
                             "wrong_bytes", 0));
-}
-
-static int units_planned(const struct request *request)
-{
-    int units = 0;
-    for (int m = 0; m < METHODS; m++)
-        for (int p = 0; p < PATTERNS; p++)
-            if (is_measured(request, (enum method_number)m, request->pattern[p].type))
-                units += request->pattern[p].units;
-    return units * request->partitions;
 }
 
 void measure(struct run *run, const struct request *request, struct summary *summary)

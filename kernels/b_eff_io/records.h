@@ -1,0 +1,29 @@
+/* The records of the log, from what was measured (docs/log.md). */
+#ifndef B_EFF_IO_RECORDS_H
+#define B_EFF_IO_RECORDS_H
+
+#include <jansson.h>
+
+#include "access.h"
+
+/* What a record is about. */
+struct subject {
+    int processes; /* of the partition */
+    enum method_number method;
+    const struct pattern_type *type;
+};
+
+/* A pattern type from opening to closing; bytes of all processes. */
+struct type_result {
+    int64_t bytes, file_bytes, segment_bytes;
+    double open_seconds, pattern_seconds, close_seconds;
+};
+
+double type_seconds(const struct type_result *result);
+
+/* Both take over `hints`. */
+json_t *measurement_json(const struct subject *subject, int number, const struct pattern *pattern,
+                         const struct result *result, double scheduled_seconds, json_t *hints);
+json_t *pattern_type_json(const struct subject *subject, const struct type_result *result, json_t *hints);
+
+#endif
