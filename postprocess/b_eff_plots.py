@@ -1,5 +1,7 @@
 """The figures of b_eff: the paper's own form first, with message lengths equidistant on the abscissa."""
 
+import itertools
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -7,7 +9,7 @@ from matplotlib.axes import Axes
 
 from postprocess import plots
 from postprocess.b_eff import logavg
-from postprocess.logs import Log
+from postprocess.logs import Log, printable
 from postprocess.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
 from postprocess.scores import Score
 from postprocess.words import NARROW_SPACE, counted, digits, size
@@ -195,29 +197,50 @@ def reported(table: pd.DataFrame, log: Log) -> Figure:
         "undivided.", data, drawn)
 
 
+def draw_measured(axes: Axes, data: pd.DataFrame, column: str) -> None:
+    official, other = data.query("official"), data.query("not official")
+    if len(data):
+        axes.plot(official["processes"], official[column], "o-", color=BLUE, label="official")
+        axes.plot(other["processes"], other[column], "D", color=VERMILION, markerfacecolor="white", label="not official")
+
+
+def draw_simulated(axes: Axes, data: pd.DataFrame, column: str) -> None:
+    """A line per machine, told apart by colour and mark, and dotted: nobody takes them for measurements."""
+    looks = itertools.cycle(((GREEN, "^"), (PURPLE, "v"), (ORANGE, "s"), (SKY, "P"), (GREY, "X"), (BLACK, "*")))
+    for (machine, runs), (colour, marker) in zip(data.groupby("simulated_machine"), looks):
+        axes.plot(runs["processes"], runs[column], marker=marker, linestyle=":", color=colour, label=f"simulated: {printable(machine)}")
+
+
 def over_sizes(scores: list[Score]) -> Figure:
-    """b_eff, and b_eff per process, over the number of processes: a mark per run; lines join runs that are official."""
+    """b_eff, and b_eff per process, over the number of processes: a mark per run; lines join runs that are official, and those of
+    one simulated machine."""
     data = pd.DataFrame({
         "processes": [score.log.run["ranks"] for score in scores],
         "b_eff": [score.metrics["b_eff"].value for score in scores],
         "b_eff_per_process": [score.metrics["b_eff_per_process"].value for score in scores],
         "official": [score.official for score in scores],
+        "simulated_machine": [score.simulated_machine for score in scores],
     }).sort_values("processes", kind="stable")
     with matplotlib.rc_context(plots.LOOK):
         drawn, panels = plots.canvas(8.6, 3.4, columns=2)
         for axes, (column, label) in zip(panels, {"b_eff": "b_eff, MByte/s", "b_eff_per_process": "b_eff per process, MByte/s"}.items()):
-            official, other = data.query("official"), data.query("not official")
-            axes.plot(official["processes"], official[column], "o-", color=BLUE, label="official")
-            axes.plot(other["processes"], other[column], "D", color=VERMILION, markerfacecolor="white", label="not official")
+            draw_measured(axes, data.query("simulated_machine == ''"), column)
+            draw_simulated(axes, data.query("simulated_machine != ''"), column)
             axes.set_xscale("log", base=2)
             sizes = sorted(set(data["processes"]))
             axes.set_xticks(sizes, [str(count) for count in sizes], rotation=0 if len(sizes) < 9 else 60)
             axes.minorticks_off()
             axes.set_xlabel("processes")
             axes.set_ylabel(label)
-            axes.set_ylim(bottom=0)
+            if data["simulated_machine"].nunique() > 1:
+                axes.set_yscale("log")  # machines of different decades
+            else:
+                axes.set_ylim(bottom=0)
             plots.plain_numbers(axes.yaxis)
-        panels[0].legend(loc="upper left", labelcolor=BLACK)
+        if data["simulated_machine"].any():
+            drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, labelcolor=BLACK)
+        else:
+            panels[0].legend(loc="upper left", labelcolor=BLACK)
     return Figure("sizes", "b_eff over the number of processes",
                   "Left the accumulated bandwidth, right the share of each process, both in MByte/s. A level line on the right is a "
                   "network that grows with the machine.", data, drawn)

@@ -42,12 +42,14 @@ def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
     if score is None:
         return shown
     values = {name: metric.value for name, metric in score.metrics.items()}
+    published = published_systems("b_eff").replace({np.nan: None}).to_dict("records")
     return shown | {
         "sentences": sentences(log, values),
         "flawless": ", had the cores to itself, stayed in its time budget, and every byte received was checked",
         "labels": LABELS,
         "table_1": TABLE_1,
-        "published": published_systems("b_eff").replace({np.nan: None}).to_dict("records"),
+        "published": published,
+        "modelled": next((row for row in published if (row["system"], row["processes"]) == (score.simulated_machine, log.run["ranks"])), None),
         "groups": groups(table),
         "patterns": patterns(log, table),
     }

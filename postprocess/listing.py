@@ -33,6 +33,7 @@ def as_object(result: Score | LogError) -> dict:
         "ranks": result.log.run["ranks"],
         "hosts": len(result.log.run["hosts"]),
         "official": result.official,
+        "simulated": result.log.run["simulated"],
         "metrics": {name: {"value": metric.value, "unit": metric.unit} for name, metric in result.metrics.items()},
         "qualifications": [{"key": q.key, "text": q.text} for q in result.qualifications],
     }
@@ -71,7 +72,7 @@ def in_full(score: Score) -> Group:
         table.add_row(metric_name, digits(metric.value), unit_word(metric.unit))
     return Group(
         Text(f"{name} = {digits(headline.value)} {unit_word(headline.unit)}".rstrip(), style="bold"),
-        Text(f"{'official' if score.official else 'not official'}; {counted(run['ranks'], 'process')} on {counted(len(run['hosts']), 'host')}, "
+        Text(f"{score.standing}{printable(score.simulated_machine and ' ' + score.simulated_machine)}; {counted(run['ranks'], 'process')} on {counted(len(run['hosts']), 'host')}, "
              f"{run['start_time']}, {printable(str(score.log.path))}"),
         table,
         *(Text(f"- {printable(q.text)}") for q in score.qualifications),
@@ -95,6 +96,6 @@ def overview(scores: list[Score]) -> list[Table]:
             share = score.metrics.get(f"{name}_per_process")
             table.add_row(Text(printable(str(score.log.path))), str(score.log.run["ranks"]), str(len(score.log.run["hosts"])),
                           digits(score.headline[1].value), digits(share.value) if share else "",
-                          "yes" if score.official else "no", ", ".join(q.key for q in score.qualifications))
+                          {"official": "yes", "not official": "no"}.get(score.standing, score.standing), ", ".join(q.key for q in score.qualifications))
         tables.append(table)
     return tables

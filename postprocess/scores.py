@@ -65,6 +65,17 @@ class Score:
     def headline(self) -> tuple[str, Metric]:
         return next(iter(self.metrics.items()))
 
+    @property
+    def standing(self) -> str:
+        """What a reader must know first. A simulated result is of no machine and never stands among measured ones."""
+        return "simulated" if self.log.run["simulated"] else "official" if self.official else "not official"
+
+    @property
+    def simulated_machine(self) -> str:
+        """What the simulated machine is a model of, as its platform says; empty where a machine was measured."""
+        run = self.log.run
+        return run["environment"].get("SMPI_MODEL_OF", "an unnamed machine") if run["simulated"] else ""
+
 
 def reduction(benchmark: str):
     return import_module(BENCHMARKS[benchmark][0])

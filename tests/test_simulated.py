@@ -11,9 +11,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import logs_made
 import pytest
 from conftest import ROOT
 
+from postprocess import report
+from postprocess.b_eff_plots import over_sizes
 from postprocess.scores import score_log
 
 SITE = ROOT / "site_configs" / "simulated"
@@ -262,6 +265,25 @@ def test_512_processes_are_few_enough_for_a_test(simulate, t3e):
     log = simulate("t3e", 512, *BEST, "--random-patterns", "1")
     assert value(log, "b_eff_per_process") < 0.5 * t3e[2]["b_eff_per_process"].value
     assert value(log, "b_eff_per_process") == pytest.approx(39, rel=0.2)
+
+
+# The report
+
+
+def test_report_sets_simulated_beside_published_and_apart_from_measured(simulate, tmp_path):
+    logs = [simulate("t3e", processes, *BEST, "--random-patterns", "3") for processes in (2, 24)]
+    measured = logs_made.write(tmp_path / "measured.jsonl", logs_made.b_eff_log(ranks=16))
+    page = report.html(report.items([*logs, measured]))
+    assert page.count("Simulated, not measured") == 2
+    assert page.count("Published: Cray T3E/900-512") == page.count("Simulated against published") == 2
+    assert page.count("simulated: Cray T3E/900-512") == 1  # in the figure's legend
+
+
+def test_figure_keeps_simulated_and_measured_runs_apart(simulate, tmp_path):
+    measured = logs_made.write(tmp_path / "measured.jsonl", logs_made.b_eff_log(ranks=16))
+    figure = over_sizes([score_log(log) for log in (measured, simulate("t3e", 2, *BEST, "--random-patterns", "3"))])
+    lines = {line.get_label(): len(line.get_xdata()) for line in figure.canvas.axes[0].lines}
+    assert lines == {"official": 1, "not official": 0, "simulated: Cray T3E/900-512": 1}
 
 
 # The site
