@@ -2,7 +2,7 @@
 SESSION := output/$(shell date +%Y%m%dT%H%M%S)
 REFRAME := .venv/bin/reframe -C site_configs/local/settings.py -c reframe_checks
 
-.PHONY: help run test setup
+.PHONY: help run test bench setup
 help:           ## show the targets
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile | expand -t 12
 
@@ -20,6 +20,11 @@ test:           ## build everything and run every test
 	cmake --build build/kernels --parallel
 	ctest --test-dir build/kernels --output-on-failure --no-tests=error
 	.venv/bin/pytest
+
+bench: setup    ## compare b_eff with hpcc, and with IMB and OSU where they are on PATH (some minutes)
+	cmake -S kernels -B build/kernels
+	cmake --build build/kernels --parallel
+	.venv/bin/python kernels/tests/bench_b_eff.py $(BENCH_OPTIONS)
 
 setup:          ## install what is missing: system packages (root on Debian), the Python environment
 	@site_configs/local/setup
