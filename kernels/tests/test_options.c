@@ -100,6 +100,7 @@ static void refusals_name_the_fault_and_what_is_valid(void)
         {"--quick --text", "'--text'", "needs a value"},
         {"word", "'word'", "--help"},
         {"--count 7 word --quick", "'word'", "--help"},
+        {"word --nope", "'word' is not an option", "--help"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *complaint = parse(cases[i].line);
