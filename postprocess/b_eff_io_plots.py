@@ -94,6 +94,7 @@ def process_axis(axes: Axes, processes: pd.Series) -> None:
     axes.set_xticks(sizes, [str(count) for count in sizes])
     axes.minorticks_off()
     axes.set_xlabel("processes")
+    axes.margins(y=0.08)
     axes.set_ylim(bottom=0)
     plots.plain_numbers(axes.yaxis)
 

@@ -235,6 +235,7 @@ def over_sizes(scores: list[Score]) -> Figure:
             if data["simulated_machine"].nunique() > 1:
                 axes.set_yscale("log")  # machines of different decades
             else:
+                axes.margins(y=0.08)
                 axes.set_ylim(bottom=0)
             plots.plain_numbers(axes.yaxis)
         if data["simulated_machine"].any():

@@ -1,6 +1,6 @@
 """The figures of FTIO: where the time of a run went, and the paper's figures 2 and 3 over the size of the matrix."""
 
-from math import log10
+from math import ceil, floor, log10
 
 import matplotlib
 import pandas as pd
@@ -78,9 +78,9 @@ def over_sizes(scores: list[Score]) -> Figure:
             panels[1].plot(line["elements"], line["cycles_per_flop"], **look)
         for axes, label in zip(panels, ("I/O Fraction", "cycles per flop")):
             axes.set_xscale("log")
+            axes.set_xlim(10 ** floor(log10(data["elements"].min())), 10 ** ceil(log10(data["elements"].max() + 1)))
             axes.xaxis.set_major_locator(LogLocator(numticks=8))
             axes.xaxis.set_major_formatter(FuncFormatter(power_of_ten))
-            axes.minorticks_off()
             axes.set_xlabel("elements of the matrix")
             axes.set_ylabel(label)
         panels[0].set_ylim(0, 1)

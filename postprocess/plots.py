@@ -85,3 +85,5 @@ def canvas(width: float, height: float, columns: int = 1, **options) -> tuple[Ca
 def plain_numbers(axis) -> None:
     """Numbers with their thousands set apart, on logarithmic axes too."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: digits(value, NARROW_SPACE)))
+    if axis.get_scale() == "log":  # less than a decade has no other labels
+        axis.set_minor_formatter(FuncFormatter(lambda value, _: digits(value, NARROW_SPACE)))
