@@ -8,8 +8,9 @@ interval. Only like is compared with like:
 - b_eff walks through memory. So does IMB with -off_cache, and OSU with many buffers (-b multiple; it keeps 64 messages under way,
   so that it is compared at long messages only, where that makes no difference). Buffers that are used again are in cache: such
   figures are compared up to 64 byte, where b_eff's are in cache too (osu_latency, hpcc's latencies), and else only shown.
-- Of b_eff the median of all loops of its best method counts: the best loop would flatter it.
-- A ring of two holds one message each way. IMB's Exchange and hpcc's ring send two each way; both are given per message.
+- IMB and OSU report a mean, hpcc its best loop: beside the former stands the median of b_eff's loops, beside hpcc the best one.
+- A ring of two holds one message each way, as IMB's Sendrecv does. IMB's Exchange and hpcc's ring have two each way under way,
+  which at short messages is quicker per message: Exchange is compared at long ones, hpcc's ring only shown.
 """
 
 import argparse
@@ -74,7 +75,16 @@ HPL.out      output file name (if any)
 # Every benchmark returns {what: {message bytes: byte/s}}; `ring` is the sum of both processes, `ping-pong` one direction.
 
 
+def typical(rates):
+    return float(np.median(rates))
+
+
+def best(rates):
+    return max(rates)
+
+
 def run_b_eff(run, folder, kernel):
+    """Such a table for each statistic of the loops; of the methods the best one counts."""
     log = folder / "b_eff.jsonl"
     log.unlink(missing_ok=True)
     run(kernel, "--log", log, "--memory-per-process", 128 * L_MAX, "--patterns", "ring,ping_pong",
@@ -86,22 +96,25 @@ def run_b_eff(run, folder, kernel):
         size = record["message_bytes"]
         # two messages an exchange: one each way, in the ping-pong one after the other
         rates[what, size, record["method"]] += [2 * size * record["loop_length"] / seconds for seconds in record["elapsed_seconds"]]
-    found = {"ring": {}, "ping-pong": {}}
+    found = {typical: defaultdict(dict), best: defaultdict(dict)}
     for (what, size, _), loops in rates.items():
-        found[what][size] = max(found[what].get(size, 0), float(np.median(loops)))
+        for statistic, table in found.items():
+            table[what][size] = max(table[what].get(size, 0), statistic(loops))
     return found
 
 
 def run_imb(run, folder, lengths):
     file = folder / "lengths"
     file.write_text("".join(f"{length}\n" for length in lengths))
-    found = {}
+    found = {"ring": {}, "ping-pong": {}}
     for benchmark, what, column, messages in (("PingPong", "ping-pong", 2, 1), ("Sendrecv", "ring", 4, 2), ("Exchange", "ring", 4, 4)):
         text = run(shutil.which("IMB-MPI1"), benchmark, "-off_cache", "64,64", "-msglen", file,
                    "-iter", IMB_LOOP, "-time", "5")
         rows = [line.split() for line in text.splitlines() if re.match(r"\s+\d+\s+\d+\s+[\d.]+", line)]
         rates = {int(row[0]): messages * int(row[0]) / (float(row[column]) * 1e-6) for row in rows if float(row[column]) > 0}
-        found[what] = {size: max(rate, found.get(what, {}).get(size, 0)) for size, rate in rates.items()}
+        for size, rate in rates.items():
+            if benchmark != "Exchange" or size >= WINDOW_BYTES:
+                found[what][size] = max(rate, found[what].get(size, 0))
     return found
 
 
@@ -139,8 +152,9 @@ def run_hpcc(run, folder, lengths):
     # of its ring hpcc gives the time per message and direction; in both directions 16 byte pass in that time
     return {
         "ping-pong": {8: 8 / (values["MinPingPongLatency_usec"] * 1e-6)},
-        "ring": {8: 16 / (values["NaturallyOrderedRingLatency_usec"] * 1e-6)},
+        "ring": {},
         "shown": {
+            "natural ring of 8 byte, two messages each way": 16 / (values["NaturallyOrderedRingLatency_usec"] * 1e-6),
             "ping-pong of 2 MB, in cache": values["MaxPingPongBandwidth_GBytes"] * 1e9,
             "natural ring of 2 MB, in cache": values["NaturallyOrderedRingBandwidth_GBytes"] * 2e9,
             "random ring of 2 MB, in cache": values["RandomlyOrderedRingBandwidth_GBytes"] * 2e9,
@@ -148,7 +162,12 @@ def run_hpcc(run, folder, lengths):
     }
 
 
-PEERS = {"IMB": (["IMB-MPI1"], run_imb), "OSU": (["osu_bibw", "osu_bw", "osu_latency"], run_osu), "hpcc": (["hpcc"], run_hpcc)}
+# Name: (programs, how to run them, what of b_eff is compared)
+PEERS = {
+    "IMB": (["IMB-MPI1"], run_imb, typical),
+    "OSU": (["osu_bibw", "osu_bw", "osu_latency"], run_osu, typical),
+    "hpcc": (["hpcc"], run_hpcc, best),
+}
 
 
 class Launcher:
@@ -189,17 +208,17 @@ def report(what, runs, names):
     print(f"\n{what}: b_eff in MByte/s, and b_eff / peer: median [95 % interval]")
     print(f"{'byte':>10} {'b_eff':>10}  " + "  ".join(f"{name:^24}" for name in names))
     generator, slower = np.random.default_rng(1), []
-    for size in sorted(runs[0]["b_eff"][what]):
+    for size in sorted(runs[0]["b_eff"][typical][what]):
         cells = []
         for name in names:
-            ratios = [run["b_eff"][what][size] / run[name][what][size] for run in runs if size in run[name][what]]
+            ratios = [run["b_eff"][PEERS[name][2]][what][size] / run[name][what][size] for run in runs if size in run[name][what]]
             if not ratios:
                 cells.append(f"{'':24}")
                 continue
             middle, low, high = median_with_interval(ratios, generator)
             slower += [(what, size, name)] if high < 1 else []
             cells.append(f"{middle:8.3f} [{low:6.3f}, {high:6.3f}]")
-        ours = np.median([run["b_eff"][what][size] for run in runs])
+        ours = np.median([run["b_eff"][typical][what][size] for run in runs])
         print(f"{size:10d} {ours / 1e6:10.1f}  " + "  ".join(cells))
     return slower
 
@@ -213,7 +232,7 @@ def main():
     if not options.kernel.exists():
         sys.exit(f"there is no {options.kernel}; build the kernels first: cmake -S kernels -B build/kernels && "
                  "cmake --build build/kernels")
-    names = [name for name, (programs, _) in PEERS.items() if all(map(shutil.which, programs))]
+    names = [name for name, (programs, *_) in PEERS.items() if all(map(shutil.which, programs))]
     for name in PEERS.keys() - set(names):
         print(f"{name} is not on PATH ({', '.join(PEERS[name][0])}): not compared")
     if not names:
@@ -224,7 +243,7 @@ def main():
         runs = []
         for pair in range(options.pairs):
             found = {"b_eff": run_b_eff(run, run.folder, options.kernel.resolve())}
-            lengths = sorted(found["b_eff"]["ring"])
+            lengths = sorted(found["b_eff"][typical]["ring"])
             for name in names:
                 found[name] = PEERS[name][1](run, run.folder, lengths)
             runs.append(found)
