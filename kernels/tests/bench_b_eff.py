@@ -5,9 +5,9 @@ Peers are taken where they are on PATH: IMB-MPI1 (Intel MPI Benchmarks), osu_bib
 They and b_eff run in turn, so that a disturbance strikes all alike; each row is the median of the pairs' ratios with a bootstrap
 interval. Only like is compared with like:
 
-- b_eff walks through memory. So does IMB with -off_cache, and OSU with many buffers (-b multiple; it keeps 64 messages under way,
-  so that it is compared at long messages only, where that makes no difference). Buffers that are used again are in cache: such
-  figures are compared up to 64 byte, where b_eff's are in cache too (osu_latency, hpcc's latencies), and else only shown.
+- b_eff walks through memory. So does IMB with -off_cache, and OSU with 64 buffers (-b multiple) where these are
+  together four times the cache; so many messages under way are no quicker there than one. Buffers that are used again are in
+  cache: such figures are compared up to 64 byte, where b_eff's are in cache too (osu_latency, hpcc's latencies), and else only shown.
 - IMB and OSU report a mean, hpcc its best loop: beside the former stands the median of b_eff's loops, beside hpcc the best one.
 - A ring of two holds one message each way, as IMB's Sendrecv does. IMB's Exchange and hpcc's ring have two each way under way,
   which at short messages is quicker per message: Exchange is compared at long ones, hpcc's ring only shown.
@@ -29,9 +29,12 @@ from pathlib import Path
 import numpy as np
 
 IN_CACHE_BYTES = 64  # up to here b_eff's messages of one loop fit into a cache
-WINDOW_BYTES = 65536  # from here on the number of messages under way makes no difference
+WINDOW_BYTES = 65536  # from here on two messages under way are no quicker than one
 L_MAX = 4 * 2**20  # the longest message of IMB
 IMB_LOOP = "100000,128"  # so many messages, or 128 MiB of them: a default loop of short ones would stay in cache
+SIZES = [int(file.read_text().strip("K\n")) << 10 for file in Path("/sys/devices/system/cpu/cpu0/cache").glob("index*/size")]
+CACHE_BYTES = max(SIZES, default=32 * 2**20)
+OSU_BYTES = max(WINDOW_BYTES, 4 * CACHE_BYTES // (2 * 64))  # from here on its 64 buffers, each way, are four times the cache
 OPEN_MPI = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 HPCC_INPUT = """HPLinpack benchmark input file
 as small as it can be: only the ring and the ping-pong matter
@@ -108,7 +111,7 @@ def run_imb(run, folder, lengths):
     file.write_text("".join(f"{length}\n" for length in lengths))
     found = {"ring": {}, "ping-pong": {}}
     for benchmark, what, column, messages in (("PingPong", "ping-pong", 2, 1), ("Sendrecv", "ring", 4, 2), ("Exchange", "ring", 4, 4)):
-        text = run(shutil.which("IMB-MPI1"), benchmark, "-off_cache", "64,64", "-msglen", file,
+        text = run(shutil.which("IMB-MPI1"), benchmark, "-off_cache", f"{max(64, 2 * CACHE_BYTES >> 20)},64", "-msglen", file,
                    "-iter", IMB_LOOP, "-time", "5")
         rows = [line.split() for line in text.splitlines() if re.match(r"\s+\d+\s+\d+\s+[\d.]+", line)]
         rates = {int(row[0]): messages * int(row[0]) / (float(row[column]) * 1e-6) for row in rows if float(row[column]) > 0}
@@ -123,12 +126,13 @@ def osu_table(text):
 
 
 def run_osu(run, folder, lengths):
-    long = ["-b", "multiple", "-m", f"{WINDOW_BYTES}:{L_MAX}", "-x", "1", "-i", "5"]
+    long = ["-b", "multiple", "-m", f"{1 << OSU_BYTES.bit_length() - 1}:{L_MAX}", "-x", "1", "-i", "5"]
     latencies = osu_table(run(shutil.which("osu_latency"), "-m", f"1:{IN_CACHE_BYTES}", "-i", "5000"))
     one_way = {size: size / (microseconds * 1e-6) for size, microseconds in latencies.items()}
     one_way |= {size: rate * 1e6 for size, rate in osu_table(run(shutil.which("osu_bw"), *long)).items()}
     both_ways = {size: rate * 1e6 for size, rate in osu_table(run(shutil.which("osu_bibw"), *long)).items()}
-    return {"ping-pong": at(lengths, one_way), "ring": at(lengths, both_ways)}
+    compared = [length for length in lengths if length <= IN_CACHE_BYTES or length >= OSU_BYTES]
+    return {"ping-pong": at(compared, one_way), "ring": at(compared, both_ways)}
 
 
 def at(lengths, table):
