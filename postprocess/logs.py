@@ -62,7 +62,7 @@ class State:
     benchmark: str
     status: str  # "running or cut off" where the log has no end record, else the end record's status
     reason: str | None
-    part: str  # what the plan lists and a measurement names: "pattern", or "stage"
+    part: str  # what the plan lists and a measurement names: "pattern", "stage" or "case"
     planned_patterns: int
     measured_patterns: int
     measurements: int
@@ -228,7 +228,7 @@ def checked_state(path: Path, records: list[dict]) -> State:
         raise LogError(path, f"line {ends[0] + 2}: data after the end record; {COPY_AGAIN}")
     check_order(path, kinds)
     plan = records[1] if kinds[1:2] == ["plan"] else {}
-    part = "stage" if "stages" in plan else "pattern"
+    part = next((part for part in ("stage", "case") if f"{part}s" in plan), "pattern")
     measurements = [record for record in records if record["record"] == "measurement"]
     return State(
         path=path,

@@ -1,0 +1,162 @@
+/* PRIOMark's interface to its sub-benchmarks: the five of the paper use it, and so does one that is built outside the
+ * tree from this header alone:
+ *
+ *     cc -shared -fPIC -I PREFIX/include -o priomark_NAME.so NAME.c
+ *     mpirun -n 4 priomark --plugins . --workload FILE        where FILE has a group NAME = { ... };
+ *
+ * A plug-in defines one `const struct priomark_plugin priomark_plugin`. The functions below belong to the program that
+ * loads it. "Collective" means that all processes call it, in the same order. Bytes and seconds, nothing else. */
+#ifndef PRIOMARK_H
+#define PRIOMARK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { PRIOMARK_INTERFACE = 1 };
+
+struct priomark; /* the run, as a sub-benchmark sees it */
+
+/* --- what the sub-benchmark's group in a workload may say --------------------------------------------------------- */
+
+enum priomark_kind {
+    PRIOMARK_SIZES,  /* "16KiB", a list of such, or a range { from = "4KiB"; to = "1MiB"; factor = 2; } (or step = "4KiB") */
+    PRIOMARK_RATIOS, /* reads to writes, "1:2", or a list of such */
+    PRIOMARK_NAMES,  /* one of `names`, or a list of some */
+    PRIOMARK_COUNTS, /* a whole number, or a list of such */
+    PRIOMARK_TEXT,   /* any text, "/dev/sdx" */
+    PRIOMARK_FLAG    /* true or false */
+};
+
+struct priomark_key {
+    const char *name;
+    enum priomark_kind kind;
+    const char *standard; /* what holds where the workload is silent, as it would be written there; NULL: it has to say */
+    const char *help;     /* one sentence */
+    int64_t lowest, highest;  /* of each size or count */
+    const char *const *names; /* NULL-terminated */
+};
+
+/* How many values a key has, and each of them: bytes, counts and flags (0 or 1); a ratio as the share of reads; a name
+ * or text. */
+int priomark_count(const struct priomark *run, const char *key);
+int64_t priomark_number(const struct priomark *run, const char *key, int i);
+double priomark_share(const struct priomark *run, const char *key, int i);
+const char *priomark_text(const struct priomark *run, const char *key, int i);
+
+/* --- a case: what is measured in one go --------------------------------------------------------------------------- */
+
+enum priomark_target { PRIOMARK_IN_DIRECTORY, PRIOMARK_ON_FILE, PRIOMARK_ON_DEVICE };
+
+struct priomark_case {
+    const char *pattern, *method; /* names of lower case letters, digits, _ and - */
+    int64_t process_bytes;        /* what a process's part of the data has */
+    int64_t block_bytes;          /* of a request; 0 where requests differ in size */
+    double read_share;            /* of the requests, 0 to 1; negative where it means nothing */
+    bool direct;                  /* past the page cache */
+    enum priomark_target target;
+    int64_t space_bytes;  /* what this process takes of the directory under test */
+    const void *own;      /* the plug-in's own, as is `number` */
+    int64_t number;
+};
+
+enum priomark_operation { PRIOMARK_READ, PRIOMARK_WRITE, PRIOMARK_OPERATIONS };
+enum priomark_phase { PRIOMARK_OPEN, PRIOMARK_ACCESS, PRIOMARK_SYNC, PRIOMARK_CLOSE, PRIOMARK_PHASES };
+
+/* --- the sub-benchmark -------------------------------------------------------------------------------------------- */
+
+struct priomark_plugin {
+    int interface; /* PRIOMARK_INTERFACE */
+    const char *name, *summary;
+    const struct priomark_key *keys; /* ended by a row without a name */
+    /* Adds the cases of the workload, on all processes alike, and refuses what the table of keys cannot exclude. Nothing
+     * may be created or changed here. */
+    void (*plan)(struct priomark *run);
+    /* Measures one case: prepares, priomark_begin(), the requests, priomark_end(), and tidies up. Collective. */
+    void (*measure)(struct priomark *run, const struct priomark_case *now);
+};
+
+/* For plan(): adds a case (copied), and refuses the workload with the file and line of a key (NULL: of the group). */
+void priomark_add(struct priomark *run, const struct priomark_case *added);
+_Noreturn void priomark_refuse(const struct priomark *run, const char *key, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* --- for measure() ------------------------------------------------------------------------------------------------ */
+
+int priomark_rank(const struct priomark *run);
+int priomark_ranks(const struct priomark *run);
+void priomark_barrier(struct priomark *run); /* collective */
+
+/* Seconds of a clock that only goes forward. */
+static inline double priomark_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Starts and stops the time of the case: from a barrier on, until this process has synchronised what it wrote. Both
+ * exactly once in a case; begin is collective. */
+void priomark_begin(struct priomark *run);
+void priomark_end(struct priomark *run);
+
+/* Notes a request of this process between begin and end: its bytes and how long its call took. */
+void priomark_request(struct priomark *run, enum priomark_operation operation, int64_t bytes, double seconds);
+
+/* Adds to a phase of this process. Opening and closing lie outside begin and end. */
+void priomark_phase(struct priomark *run, enum priomark_phase phase, double seconds);
+
+/* Notes a value of this process; its name tells the unit ("io_alone_seconds"). The log has it for each process. */
+void priomark_value(struct priomark *run, const char *name, double value);
+
+/* A random number generator's seed: of the workload's seed, the case, the repetition and `stream` (a rank, say). */
+uint64_t priomark_seed(const struct priomark *run, uint64_t stream);
+
+/* The name of a file in the run's own directory, which goes away with the run. Refuses a path that is too long. */
+void priomark_path(const struct priomark *run, char *path, size_t path_bytes, const char *name);
+
+/* Takes a file out of this node's page cache where the workload says so (`evict`): call it before priomark_begin(). */
+void priomark_evict(struct priomark *run, const char *path);
+
+/* Whether data that is read has to be checked; what `source` has at a position; and the check, outside the timed region:
+ * a wrong byte ends the run with a line that names `path` and the place. */
+bool priomark_checks(const struct priomark *run);
+void priomark_fill(char *data, size_t bytes, uint32_t source, uint64_t position);
+void priomark_verify(struct priomark *run, const char *data, size_t bytes, uint32_t source, uint64_t position,
+                     const char *path);
+
+/* A buffer that is page-aligned and was touched. */
+char *priomark_allocate(size_t bytes);
+void priomark_release(char *buffer, size_t bytes);
+
+/* Ends the run: one line, the log is closed as failed. On any process. */
+_Noreturn void priomark_fail(struct priomark *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* --- input and output beside a calculation ------------------------------------------------------------------------ */
+
+/* One request that is started, asked after and finished. `start` may block, where an interface cannot do better. */
+struct priomark_transfer {
+    enum priomark_operation operation;
+    int64_t bytes;
+    void (*start)(void *context);
+    bool (*done)(void *context); /* true once, at the latest after finish() has nothing to wait for */
+    void (*finish)(void *context);
+    void *context;
+};
+
+/* Measures the transfer alone, a calculation alone, and both at the same time, and notes the values io_alone_seconds,
+ * io_overlapped_seconds, calculation_alone_seconds, calculation_overlapped_seconds and covered (1 where the calculation
+ * was at least as long as the transfer). In place of begin, end and request: the case's time is that of the transfer
+ * beside the calculation. `prepare` (may be NULL) comes before each of the transfers. Collective. */
+void priomark_overlap(struct priomark *run, const struct priomark_transfer *transfer, void (*prepare)(void *context));
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
