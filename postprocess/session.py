@@ -4,41 +4,11 @@ ReFrame writes a missing reference as 0 without bounds and calls it passed. Here
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
-import jsonschema_rs
-import orjson
-
-from postprocess.logs import LogError, printable
+from postprocess.logs import printable
 from postprocess.scores import Score
+from postprocess.session_files import load_report
 
-# What is read of a session report; ReFrame's own schema demands less than this.
-TESTCASE = {
-    "type": "object",
-    "required": ["name", "system", "partition", "environ", "result", "perfvalues"],
-    "properties": {
-        "perfvalues": {
-            "type": "object",
-            "additionalProperties": {
-                "type": "array",
-                "minItems": 6,
-                "maxItems": 6,
-                "prefixItems": [*[{"type": ["number", "null"]}] * 4, {"type": ["string", "null"]}, {"type": ["string", "null"]}],
-            },
-        },
-        **{name: {"type": ["string", "null"]} for name in (
-            "name", "system", "partition", "environ", "result", "fail_phase", "fail_reason", "log_sha256")},
-    },
-}
-REPORT = {
-    "type": "object",
-    "required": ["runs"],
-    "properties": {"runs": {"type": "array", "items": {
-        "type": "object",
-        "required": ["testcases"],
-        "properties": {"testcases": {"type": "array", "items": TESTCASE}},
-    }}},
-}
 OUTCOMES = {"pass": "pass", "fail": "fail", "xfail": "expected failure", "xpass": "unexpected pass"}
 
 
@@ -74,17 +44,7 @@ class Case:
 
 def read_session(path) -> list[Case]:
     """All test cases of a ReFrame session report, of all its runs. Raises LogError where the file is none."""
-    path = Path(path)
-    try:
-        report = orjson.loads(path.read_bytes())
-    except orjson.JSONDecodeError as error:
-        raise LogError(path, f"no ReFrame session report: not JSON ({error.msg}); name the file that --report-file wrote") from None
-    except (OSError, ValueError) as error:
-        raise LogError(path, f"cannot be read: {getattr(error, 'strerror', None) or error}; "
-                             "name the file that ReFrame's --report-file wrote") from None
-    if error := next(jsonschema_rs.Draft202012Validator(REPORT).iter_errors(report), None):
-        where = ".".join(map(str, error.instance_path)) or "the file"
-        raise LogError(path, f"no ReFrame session report of version 4.10: {where}: {error.message:.200}")
+    report = load_report(path)
     return [case_of_json(testcase) for run in report["runs"] for testcase in run["testcases"]]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
@@ -25,6 +26,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
     num_hosts = variable(int, value=0, loggable=True)
     official = variable(bool, value=False, loggable=True)
     qualifications = variable(str, value="", loggable=True)
+    facts = variable(typ.Dict[str, str], value={}, loggable=True)
 
     @property
     def log_name(self):
@@ -89,6 +91,8 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
                 raise SanityError(f"{name} is not a finite number: {metric.value}")
 
     def _record(self, score, run):
+        from postprocess.facts import facts
+
         self.log_sha256 = score.log.sha256
         self.kernel_version = run["kernel_version"]
         self.git_revision = run["build"]["git_revision"] or ""
@@ -97,3 +101,4 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         self.num_hosts = len(run["hosts"])
         self.official = score.official
         self.qualifications = ",".join(qualification.key for qualification in score.qualifications)
+        self.facts = facts(score.log)

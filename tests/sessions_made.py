@@ -1,0 +1,78 @@
+"""ReFrame sessions made for tests, as ReFrame 4.10.4 would write them; tests hold them against ReFrame's own schema."""
+
+import json
+import sqlite3
+import uuid
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import reframe
+
+START = datetime(2026, 1, 1, 2, 0, tzinfo=UTC)
+SCHEMA = json.loads(Path(reframe.__file__).with_name("schemas").joinpath("runreport.json").read_text())
+# The tables of ReFrame's reporting/storage.py.
+TABLES = """
+CREATE TABLE sessions(uuid TEXT PRIMARY KEY, session_start_unix REAL, session_end_unix REAL, json_blob TEXT, report_file TEXT);
+CREATE TABLE testcases(name TEXT, system TEXT, partition TEXT, environ TEXT, job_completion_time_unix REAL, session_uuid TEXT, uuid TEXT,
+                       FOREIGN KEY(session_uuid) REFERENCES sessions(uuid) ON DELETE CASCADE);
+CREATE TABLE metadata(schema_version TEXT);
+INSERT INTO metadata VALUES('1.0');
+"""
+
+
+def night(number):
+    """When the session of a night begins; the first is number 0."""
+    return START + timedelta(days=number)
+
+
+def case(metrics, *, processes=2, system="local", partition="default", benchmark="b_eff", result="pass", **variables):
+    """A test case of a check. `metrics`: name to (value, unit), or to (value, reference, lower, upper, unit, result)."""
+    perfvalues = {f"{system}:{partition}:{name}": list(value) if len(value) == 6 else [value[0], 0, None, None, value[1], "pass"]
+                  for name, value in metrics.items()}
+    name = f"{benchmark} %num_processes={processes}"
+    return {
+        "name": name, "unique_name": f"{benchmark}_{processes}", "system": system, "partition": partition, "environ": "mpi",
+        "fail_phase": None, "fail_reason": None, "fixture": False, "filename": f"/checks/{benchmark}.py", "result": result,
+        "time_total": 10.0, "perfvalues": perfvalues, "job_nodelist": ["node1"], "run_index": 0,
+        "benchmark": benchmark, "num_processes": processes, "log_sha256": "0" * 64, "official": False, "qualifications": "",
+        "executable_opts": ["--log", f"{benchmark}.jsonl", "--time-budget", "5"], "stagedir": f"/stage/{benchmark}",
+        "outputdir": f"/output/{benchmark}", "kernel_version": "0.1.0", "mpi_library": "Open MPI v4.1.4", "spack_hash": "abcdefg",
+        "git_revision": "0123456789ab", "reference_status": "no reference", "facts": {"binding": "1 cores a process"},
+    } | variables
+
+
+def session(cases, when=START, **extras):
+    """A report of one run."""
+    name = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{when.isoformat()} {extras}"))
+    begun = when.timestamp()
+    cases = [made | {"uuid": f"{name}:0:{number}", "job_completion_time_unix": begun + 60 + number} for number, made in enumerate(cases)]
+    info = {"data_version": "4.2", "hostname": "login1", "uuid": name, "time_start_unix": begun, "time_end_unix": begun + 600,
+            "time_elapsed": 600.0, "num_cases": len(cases), "num_failures": 0, "num_aborted": 0, "num_skipped": 0, **extras}
+    runs = [{"num_aborted": 0, "num_cases": len(cases), "num_failures": 0, "num_skipped": 0, "run_index": 0, "testcases": cases}]
+    return {"session_info": info, "runs": runs, "restored_cases": []}
+
+
+def nights(values, metric="b_eff", unit="MByte/s", first=0, **variables):
+    """A session each night that measured these values of one metric."""
+    return [session([case({metric: (value, unit)}, **variables)], night(first + number)) for number, value in enumerate(values)]
+
+
+def write(folder, sessions):
+    """Report files in a folder; the folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for made in sessions:
+        folder.joinpath(f"session-{made['session_info']['uuid']}.json").write_text(json.dumps(made))
+    return folder
+
+
+def database(path, sessions):
+    """A results database; its path."""
+    connection = sqlite3.connect(path)
+    connection.executescript(TABLES)
+    for made in sessions:
+        info = made["session_info"]
+        connection.execute("INSERT INTO sessions VALUES(?, ?, ?, ?, ?)",
+                           (info["uuid"], info["time_start_unix"], info["time_end_unix"], json.dumps(made), ""))
+    connection.commit()
+    connection.close()
+    return path
