@@ -1,6 +1,9 @@
 """Scores as text: tables for people at a terminal, JSON and CSV for machines."""
 
 import io
+import os
+from collections import defaultdict
+from pathlib import Path
 
 import orjson
 import pandas as pd
@@ -11,7 +14,7 @@ from rich.text import Text
 
 from postprocess.logs import LogError, printable
 from postprocess.scores import Score
-from postprocess.words import counted, digits, unit_word
+from postprocess.words import counted, digits, ranges, unit_word
 
 LOGS_IN_FULL = 4
 
@@ -80,22 +83,47 @@ def in_full(score: Score) -> Group:
     )
 
 
-def overview(scores: list[Score]) -> list[Table]:
-    """A table per benchmark."""
-    tables = []
-    for benchmark in dict.fromkeys(score.benchmark for score in scores):
-        alike = [score for score in scores if score.benchmark == benchmark]
-        name, headline = alike[0].headline
-        table = Table(box=box.SIMPLE_HEAD, pad_edge=False, title=f"{benchmark}, {len(alike)} logs", title_justify="left")
-        table.add_column("log", overflow="fold")
-        for column in ("processes", "hosts", f"{name}\n{unit_word(headline.unit)}", f"per process\n{unit_word(headline.unit)}"):
-            table.add_column(column, justify="right")
-        table.add_column("official")
-        table.add_column("qualified by", overflow="fold")
-        for score in alike:
-            share = score.metrics.get(f"{name}_per_process")
-            table.add_row(Text(printable(str(score.log.path))), str(score.log.run["ranks"]), str(len(score.log.run["hosts"])),
-                          digits(score.headline[1].value), digits(share.value) if share else "",
-                          {"official": "yes", "not official": "no"}.get(score.standing, score.standing), ", ".join(q.key for q in score.qualifications))
-        tables.append(table)
-    return tables
+def overview(scores: list[Score]) -> list[Group]:
+    """A table per benchmark that fits into 80 columns; under it, what qualifies which of its rows."""
+    return [table_of([score for score in scores if score.benchmark == benchmark])
+            for benchmark in dict.fromkeys(score.benchmark for score in scores)]
+
+
+def table_of(alike: list[Score]) -> Group:
+    name, headline = alike[0].headline
+    unit = unit_word(headline.unit)
+    shared = any(f"{name}_per_process" in score.metrics for score in alike)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("#", justify="right")
+    table.add_column("log", overflow="fold")
+    for column in ("processes", "hosts", f"{name}\n{unit}", *([f"per process\n{unit}"] if shared else [])):
+        table.add_column(column, justify="right")
+    table.add_column("official")
+    folder, names = told_apart([score.log.path for score in alike])
+    for number, (score, log) in enumerate(zip(alike, names), 1):
+        share = score.metrics.get(f"{name}_per_process")
+        table.add_row(str(number), Text(printable(log)), str(score.log.run["ranks"]), str(len(score.log.run["hosts"])),
+                      digits(score.headline[1].value), *([digits(share.value) if share else ""] if shared else []),
+                      {"official": "yes", "not official": "no"}.get(score.standing, score.standing))
+    below = f" below {folder}" if folder else ""
+    return Group(Text(printable(f"{alike[0].benchmark}, {len(alike)} logs{below}"), style="bold"), table, *qualified(alike), Text(""))
+
+
+def told_apart(paths: list[Path]) -> tuple[str, list[str]]:
+    """The folder that all paths share, and what tells them apart: without a file name that all share."""
+    if len(paths) < 2 or len({path.is_absolute() for path in paths}) > 1:
+        return "", list(map(str, paths))
+    folder = os.path.commonpath([path.parent for path in paths])
+    rest = [Path(os.path.relpath(path, folder)) for path in paths]
+    if len({path.name for path in rest}) == 1 and all(path.parent.name for path in rest):
+        rest = [path.parent for path in rest]
+    return folder, list(map(str, rest))
+
+
+def qualified(scores: list[Score]) -> list[Text]:
+    """A line per qualification: its key, and the numbers of the rows that it holds for."""
+    rows = defaultdict(list)
+    for number, score in enumerate(scores, 1):
+        for key in dict.fromkeys(q.key for q in score.qualifications):
+            rows[key].append(number)
+    return [Text(f"- {key}: {'all' if len(numbers) == len(scores) else ranges(numbers)}") for key, numbers in rows.items()]

@@ -18,7 +18,7 @@ from postprocess import __version__, session
 from postprocess.logs import Log, LogError, printable
 from postprocess.plots import Figure
 from postprocess.scores import BENCHMARKS, Score, presentation, read_or_error, reduction, score_read
-from postprocess.words import NARROW_SPACE, counted, digits, seconds, size, unit_word
+from postprocess.words import NARROW_SPACE, counted, digits, ranges, seconds, size, unit_word
 
 
 @dataclass(frozen=True)
@@ -116,17 +116,6 @@ def option(value) -> str:
 
 def hosts(log: Log) -> list[dict]:
     return [{**host, "rank_ranges": ranges(host["ranks"])} for host in log.run["hosts"]]
-
-
-def ranges(numbers: list[int]) -> str:
-    """Sorted numbers as ranges: 0–7, 16."""
-    runs = []
-    for number in sorted(numbers):
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(f"{first}–{last}" if last > first else str(first) for first, last in runs)
 
 
 def commands(log: Log, path: Path) -> list[tuple[str, str]]:

@@ -36,3 +36,14 @@ def counted(count: int, noun: str) -> str:
 def unit_word(unit: str) -> str:
     """A unit as it follows a number: nothing for a pure number, whose unit is 1."""
     return "" if unit == "1" else unit
+
+
+def ranges(numbers: list[int]) -> str:
+    """Sorted numbers as ranges: 0–7, 16."""
+    runs = []
+    for number in sorted(numbers):
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(f"{first}–{last}" if last > first else str(first) for first, last in runs)
