@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "fail.h"
-#include "machine.h"
 #include "methods.h"
 #include "options.h"
 
@@ -147,24 +146,4 @@ MPI_Info hints_for(const struct hints *hints, const char *method, const char *ty
         }
     }
     return info;
-}
-
-json_t *hints_in_effect(MPI_File file)
-{
-    json_t *effective = json_object();
-    MPI_Info info = MPI_INFO_NULL;
-    int keys = 0;
-    if (MPI_File_get_info(file, &info) != MPI_SUCCESS || info == MPI_INFO_NULL)
-        return effective;
-    MPI_CHECK(MPI_Info_get_nkeys(info, &keys));
-    for (int i = 0; i < keys; i++) {
-        char name[MPI_MAX_INFO_KEY + 1] = "", value[MPI_MAX_INFO_VAL + 1] = "";
-        int found = 0;
-        MPI_CHECK(MPI_Info_get_nthkey(info, i, name));
-        MPI_CHECK(MPI_Info_get(info, name, MPI_MAX_INFO_VAL, value, &found));
-        if (found)
-            json_object_set_new(effective, name, text_json(value));
-    }
-    MPI_CHECK(MPI_Info_free(&info));
-    return effective;
 }

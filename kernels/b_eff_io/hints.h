@@ -3,7 +3,6 @@
 #ifndef B_EFF_IO_HINTS_H
 #define B_EFF_IO_HINTS_H
 
-#include <jansson.h>
 #include <mpi.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,8 +19,5 @@ MPI_Info hints_for(const struct hints *hints, const char *method, const char *ty
 
 /* Whether some hints hold for this chunk only. */
 bool hints_name_chunk(const struct hints *hints, const char *method, const char *type, int64_t chunk_bytes);
-
-/* What the library says is in effect, name to value. */
-json_t *hints_in_effect(MPI_File file);
 
 #endif

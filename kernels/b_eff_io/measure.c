@@ -11,9 +11,9 @@
 
 #include "access.h"
 #include "agreement.h"
-#include "component.h"
 #include "fail.h"
 #include "interrupt.h"
+#include "mpi_io.h"
 #include "progress.h"
 #include "records.h"
 #include "scratch.h"

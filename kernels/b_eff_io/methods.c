@@ -5,6 +5,7 @@
 #include <stddef.h>
 
 #include "fail.h"
+#include "random.h"
 
 const struct method methods[METHODS] = {
     {"write", MPI_MODE_CREATE | MPI_MODE_WRONLY},

@@ -126,29 +126,3 @@ int64_t segment_bytes(const struct pattern list[PATTERNS], enum type_number type
             *used_bytes += list[p].chunk_bytes * repetitions[p];
     return (*used_bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
 }
-
-static uint32_t mix(uint32_t x, uint64_t key)
-{
-    uint64_t h = (x + key) * UINT64_C(0x9E3779B97F4A7C15);
-    h ^= h >> 29;
-    return (uint32_t)((h * UINT64_C(0xBF58476D1CE4E5B9)) >> 32);
-}
-
-/* A Feistel network permutes the numbers below 4^half; what falls outside 0 ... count - 1 goes through it again. */
-int64_t random_place(int64_t i, int64_t count, uint64_t seed)
-{
-    int half = 1;
-    while (INT64_C(1) << (2 * half) < count)
-        half++;
-    const uint32_t mask = (uint32_t)((UINT64_C(1) << half) - 1);
-    do {
-        uint32_t left = (uint32_t)(i >> half) & mask, right = (uint32_t)i & mask;
-        for (uint64_t round = 1; round <= 4; round++) {
-            const uint32_t next = left ^ (mix(right, seed * 5 + round) & mask);
-            left = right;
-            right = next;
-        }
-        i = (int64_t)left << half | right;
-    } while (i >= count);
-    return i;
-}

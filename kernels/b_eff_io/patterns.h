@@ -47,7 +47,4 @@ int64_t size_driven_count(const struct pattern list[PATTERNS], int number, const
 int64_t segment_bytes(const struct pattern list[PATTERNS], enum type_number type,
                       const int64_t repetitions[PATTERNS], int64_t alignment_bytes, int64_t *used_bytes);
 
-/* The place of the i-th of `count` accesses in random order: a permutation of 0 ... count - 1. */
-int64_t random_place(int64_t i, int64_t count, uint64_t seed);
-
 #endif

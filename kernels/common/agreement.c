@@ -1,6 +1,7 @@
 /* See agreement.h. */
 #include "agreement.h"
 
+#include <limits.h>
 #include <math.h>
 
 #include "fail.h"
@@ -58,4 +59,16 @@ json_t *measure_overhead(MPI_Comm comm)
     double agreement = mean_seconds(comm, agree);
     return json_pack("{s:f, s:f, s:f, s:f}", "clock_resolution_seconds", MPI_Wtick(), "clock_read_seconds", clock,
                      "barrier_seconds", barrier, "agreement_seconds", agreement);
+}
+
+bool agree_on_reason(MPI_Comm comm, char *reason, size_t bytes)
+{
+    int rank, first;
+    MPI_CHECK(MPI_Comm_rank(comm, &rank));
+    const int mine = reason[0] ? rank : INT_MAX;
+    MPI_CHECK(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm));
+    if (first == INT_MAX)
+        return false;
+    MPI_CHECK(MPI_Bcast(reason, (int)bytes, MPI_CHAR, first, comm));
+    return true;
 }

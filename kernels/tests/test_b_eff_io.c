@@ -7,6 +7,7 @@
 #include "check.h"
 #include "loop.h"
 #include "patterns.h"
+#include "random.h"
 
 #define MIB (INT64_C(1) << 20)
 

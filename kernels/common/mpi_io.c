@@ -1,0 +1,55 @@
+/* See mpi_io.h. ROMIO gives itself away by its hints. Under Open MPI neither of its two components says anything, but
+ * the first file that ompio opens makes it load parts of its own. */
+#include "mpi_io.h"
+
+#include <link.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "fail.h"
+#include "machine.h"
+
+struct loaded {
+    bool ompio, romio;
+};
+
+static int look(struct dl_phdr_info *object, size_t bytes, void *data)
+{
+    struct loaded *loaded = data;
+    (void)bytes;
+    loaded->ompio = loaded->ompio || strstr(object->dlpi_name, "/mca_fbtl_");
+    loaded->romio = loaded->romio || strstr(object->dlpi_name, "/mca_io_romio");
+    return 0;
+}
+
+json_t *mpi_io_component(const json_t *hints)
+{
+    const char *name;
+    json_t *value;
+    struct loaded loaded = {false, false};
+    json_object_foreach((json_t *)hints, name, value)
+        if (strncmp(name, "romio_", strlen("romio_")) == 0)
+            return json_string("romio");
+    dl_iterate_phdr(look, &loaded);
+    return loaded.ompio ? json_string("ompio") : loaded.romio ? json_string("romio") : json_null();
+}
+
+json_t *hints_in_effect(MPI_File file)
+{
+    json_t *effective = json_object();
+    MPI_Info info = MPI_INFO_NULL;
+    int keys = 0;
+    if (MPI_File_get_info(file, &info) != MPI_SUCCESS || info == MPI_INFO_NULL)
+        return effective;
+    MPI_CHECK(MPI_Info_get_nkeys(info, &keys));
+    for (int i = 0; i < keys; i++) {
+        char name[MPI_MAX_INFO_KEY + 1] = "", value[MPI_MAX_INFO_VAL + 1] = "";
+        int found = 0;
+        MPI_CHECK(MPI_Info_get_nthkey(info, i, name));
+        MPI_CHECK(MPI_Info_get(info, name, MPI_MAX_INFO_VAL, value, &found));
+        if (found)
+            json_object_set_new(effective, name, text_json(value));
+    }
+    MPI_CHECK(MPI_Info_free(&info));
+    return effective;
+}

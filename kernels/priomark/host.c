@@ -1,0 +1,225 @@
+/* See host.h and priomark.h, whose functions are here. */
+#include "host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "data.h"
+#include "fail.h"
+#include "memory.h"
+#include "random.h"
+#include "scratch.h"
+
+enum { MESSAGE_LENGTH = 1024, MOST_CASES = 100000 };
+
+const char *const operation_names[PRIOMARK_OPERATIONS] = {"read", "write"};
+
+/* --- the workload ------------------------------------------------------------------------------------------------- */
+
+static const struct values *values_of(const struct priomark *run, const char *key)
+{
+    const struct priomark_key *keys = run->group->plugin->keys;
+    for (int k = 0; keys[k].name; k++)
+        if (strcmp(keys[k].name, key) == 0)
+            return &run->group->values[k];
+    fail("%s asks for the key '%s', which it has not", run->group->plugin->name, key);
+}
+
+static const struct values *value_of(const struct priomark *run, const char *key, int i)
+{
+    const struct values *values = values_of(run, key);
+    if (i < 0 || i >= values->count)
+        fail("%s asks for value %d of '%s', which has %d", run->group->plugin->name, i, key, values->count);
+    return values;
+}
+
+int priomark_count(const struct priomark *run, const char *key)
+{
+    return values_of(run, key)->count;
+}
+
+int64_t priomark_number(const struct priomark *run, const char *key, int i)
+{
+    return value_of(run, key, i)->number[i];
+}
+
+double priomark_share(const struct priomark *run, const char *key, int i)
+{
+    return value_of(run, key, i)->share[i];
+}
+
+const char *priomark_text(const struct priomark *run, const char *key, int i)
+{
+    return value_of(run, key, i)->text[i];
+}
+
+void priomark_refuse(const struct priomark *run, const char *key, const char *format, ...)
+{
+    char message[MESSAGE_LENGTH];
+    const int line = key ? values_of(run, key)->line : 0;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    refuse("%s:%d: %s: %s", run->workload->path, line ? line : run->group->line, run->group->plugin->name, message);
+}
+
+static bool is_name(const char *text)
+{
+    const size_t length = text ? strlen(text) : 0;
+    return length > 0 && length < NAME_LENGTH && text[0] != '_' && text[0] != '-' &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_-") == length;
+}
+
+void priomark_add(struct priomark *run, const struct priomark_case *added)
+{
+    if (run->cases == run->room) {
+        run->room = run->room ? 2 * run->room : 64;
+        run->planned = realloc(run->planned, (size_t)run->room * sizeof *run->planned);
+        if (!run->planned)
+            fail("out of memory for the cases");
+    }
+    if (run->cases == MOST_CASES)
+        priomark_refuse(run, NULL, "more than %d cases; shorten the lists and ranges", MOST_CASES);
+    if (!is_name(added->pattern) || !is_name(added->method) || added->process_bytes < 1 || added->block_bytes < 0)
+        fail("%s adds a case without a proper pattern, method or size", run->group->plugin->name);
+    run->planned[run->cases++] = (struct planned){*added, run->group};
+}
+
+/* --- the processes ------------------------------------------------------------------------------------------------ */
+
+int priomark_rank(const struct priomark *run)
+{
+    return run->run->rank;
+}
+
+int priomark_ranks(const struct priomark *run)
+{
+    return run->run->ranks;
+}
+
+void priomark_barrier(struct priomark *run)
+{
+    (void)run;
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+}
+
+void priomark_fail(struct priomark *run, const char *format, ...)
+{
+    char message[MESSAGE_LENGTH];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    fail("%s: %s", run->group->plugin->name, message);
+}
+
+/* --- what is noted ------------------------------------------------------------------------------------------------ */
+
+void priomark_begin(struct priomark *run)
+{
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    run->notes.begun = priomark_now();
+}
+
+void priomark_end(struct priomark *run)
+{
+    run->notes.ended = priomark_now();
+}
+
+void host_pause(struct priomark *run)
+{
+    run->notes.paused -= priomark_now();
+}
+
+void host_resume(struct priomark *run)
+{
+    run->notes.paused += priomark_now();
+}
+
+void priomark_request(struct priomark *run, enum priomark_operation operation, int64_t bytes, double seconds)
+{
+    run->notes.calls[operation]++;
+    run->notes.bytes[operation] += bytes;
+    latency_add(&run->notes.latency[operation], seconds);
+}
+
+void priomark_phase(struct priomark *run, enum priomark_phase phase, double seconds)
+{
+    run->notes.phase[phase] += seconds;
+}
+
+void priomark_value(struct priomark *run, const char *name, double value)
+{
+    struct notes *notes = &run->notes;
+    if (!is_name(name))
+        fail("%s notes a value without a proper name", run->group->plugin->name);
+    if (notes->values == MOST_NOTED_VALUES)
+        fail("%s notes more than %d values", run->group->plugin->name, MOST_NOTED_VALUES);
+    snprintf(notes->value[notes->values].name, NAME_LENGTH, "%s", name);
+    notes->value[notes->values++].value = value;
+}
+
+uint64_t priomark_seed(const struct priomark *run, uint64_t stream)
+{
+    uint64_t seed = random_number((uint64_t)run->workload->seed, (uint64_t)run->number);
+    seed = random_number(seed, (uint64_t)run->repetition);
+    return random_number(seed, stream);
+}
+
+/* --- files and data ----------------------------------------------------------------------------------------------- */
+
+void priomark_path(const struct priomark *run, char *path, size_t path_bytes, const char *name)
+{
+    (void)run;
+    scratch_path(path, path_bytes, name);
+}
+
+/* Only what is on the disk can leave the cache. */
+void priomark_evict(struct priomark *run, const char *path)
+{
+    if (!run->workload->evict)
+        return;
+    const int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fsync(file) != 0)
+        priomark_fail(run, "cannot synchronise '%s': %s", path, strerror(errno));
+    posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
+    close(file);
+    run->notes.evicted = true;
+}
+
+bool priomark_checks(const struct priomark *run)
+{
+    return run->workload->check;
+}
+
+void priomark_fill(char *data, size_t bytes, uint32_t source, uint64_t position)
+{
+    data_fill(data, bytes, source, position);
+}
+
+void priomark_verify(struct priomark *run, const char *data, size_t bytes, uint32_t source, uint64_t position,
+                     const char *path)
+{
+    size_t first;
+    const size_t wrong = data_count_wrong(data, bytes, source, position, &first);
+    if (wrong)
+        priomark_fail(run, "%zu of %zu bytes of '%s' were read wrong, the first at offset %" PRIu64, wrong, bytes, path,
+                      position + first);
+}
+
+char *priomark_allocate(size_t bytes)
+{
+    return buffer_allocate(bytes);
+}
+
+void priomark_release(char *buffer, size_t bytes)
+{
+    buffer_free(buffer, bytes);
+}

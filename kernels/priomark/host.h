@@ -1,0 +1,51 @@
+/* What stands behind priomark.h: the run as sub-benchmarks are given it, the cases that they add, and what they note. */
+#ifndef PRIOMARK_HOST_H
+#define PRIOMARK_HOST_H
+
+#include "latency.h"
+#include "run.h"
+#include "workload.h"
+
+enum { MOST_NOTED_VALUES = 16, NAME_LENGTH = 64 };
+
+struct planned {
+    struct priomark_case what;
+    const struct group *group;
+};
+
+/* What this process noted in the case that is being measured. */
+struct notes {
+    double begun, ended, paused; /* seconds; ended 0: not yet */
+    int64_t calls[PRIOMARK_OPERATIONS], bytes[PRIOMARK_OPERATIONS];
+    double phase[PRIOMARK_PHASES];
+    struct latency latency[PRIOMARK_OPERATIONS];
+    int values;
+    struct {
+        char name[NAME_LENGTH];
+        double value;
+    } value[MOST_NOTED_VALUES];
+    bool evicted;
+};
+
+struct priomark {
+    struct run *run;
+    const struct workload *workload;
+    const struct group *group; /* whose turn it is */
+
+    int cases, room;
+    struct planned *planned;
+
+    int number, repetition; /* of the case that is being measured; they count from 1 */
+    struct notes notes;
+    int64_t read_bytes, checked_bytes; /* of this process, all cases */
+    bool component_told;               /* the log has its record `mpi_io` */
+};
+
+/* The name of an operation in the log. */
+extern const char *const operation_names[PRIOMARK_OPERATIONS];
+
+/* Time between these two is not the case's: data is filled in or checked. Between begin and end. */
+void host_pause(struct priomark *run);
+void host_resume(struct priomark *run);
+
+#endif

@@ -1,0 +1,31 @@
+/* How long requests took, counted in bins: 32 to each power of two of nanoseconds, single nanoseconds below 64. From 32 ns on
+ * half a bin is at most a 64th of its middle. */
+#ifndef PRIOMARK_LATENCY_H
+#define PRIOMARK_LATENCY_H
+
+#include <jansson.h>
+#include <mpi.h>
+#include <stdint.h>
+
+enum { LATENCY_BITS = 5, LATENCY_BINS = (65 - LATENCY_BITS) << LATENCY_BITS };
+static const double latency_relative_error = 1.0 / 64;
+
+struct latency {
+    uint64_t bin_calls[LATENCY_BINS], calls;
+    double sum_seconds, shortest_seconds, longest_seconds;
+};
+
+void latency_clear(struct latency *latency);
+void latency_add(struct latency *latency, double seconds);
+
+/* The bin of a time, and where a bin begins: it ends where the next one begins. In nanoseconds. */
+int latency_bin(uint64_t nanoseconds);
+uint64_t latency_bin_start(int bin);
+
+/* What all processes counted together, on rank 0. Collective. */
+void latency_gather(struct latency *latency, MPI_Comm comm);
+
+/* The log's entry of `latencies`. */
+json_t *latency_json(const struct latency *latency, const char *operation);
+
+#endif

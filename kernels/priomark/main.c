@@ -1,0 +1,160 @@
+/* priomark: what a machine makes of a given use of its storage (Krietemeyer, Versick and Tavangarian). A workload says
+ * which sub-benchmarks run, and how. This kernel measures and writes a log; averages, ACL and ABL are computed by
+ * postprocess. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fail.h"
+#include "filesystem.h"
+#include "keeper.h"
+#include "measure.h"
+#include "scratch.h"
+
+struct choices {
+    const char *log, *workload, *directory, *only, *plugins;
+    int64_t cache_size;
+    bool dry_run, keep;
+};
+
+static const char *const summary_text =
+    "priomark measures what a machine makes of a given use of its storage: a workload, one file, says what is accessed,\n"
+    "how and in which sizes; sub-benchmarks do it with all processes at the same time.";
+
+static const char *const usage_text =
+    "Usage:    mpirun -n PROCESSES priomark [OPTION]...\n"
+    "Example:  mpirun -n 4 priomark --workload oltp --directory /scratch --log priomark.jsonl && coffeecup score priomark.jsonl\n\n"
+    "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a\n"
+    "number with B, KiB, MiB, GiB or TiB.";
+
+static void fill_rows(struct choices *choices, struct option_row rows[])
+{
+    const struct option_row table[] = {
+        {"log", OPTION_TEXT, &choices->log, "FILE", "where the measurements go; an existing file is never overwritten",
+         0, 0, NULL},
+        {"workload", OPTION_TEXT, &choices->workload, "NAME|FILE",
+         "what is measured: a file, or a workload that comes with priomark (default, figure_3, figure_5, figure_6, oltp,\n"
+         "        webserver, checkpoint, analysis)", 0, 0, NULL},
+        {"directory", OPTION_TEXT, &choices->directory, "DIRECTORY",
+         "the directory under test; the run makes one of its own in it and removes it", 0, 0, NULL},
+        {"only", OPTION_TEXT, &choices->only, "NAME,...", "of the workload's sub-benchmarks only these", 0, 0, NULL},
+        {"plugins", OPTION_TEXT, &choices->plugins, "DIRECTORY",
+         "where priomark_NAME.so of a sub-benchmark NAME from outside lies", 0, 0, NULL},
+        {"cache-size", OPTION_SIZE, &choices->cache_size, "SIZE",
+         "size of the file system's cache where the nodes' memory does not tell it", 1, INT64_MAX, NULL},
+        {"dry-run", OPTION_FLAG, &choices->dry_run, NULL, "tell what would be measured, and make nothing", 0, 0, NULL},
+        {"keep", OPTION_FLAG, &choices->keep, NULL, "leave the files of the last cases in their directory", 0, 0, NULL},
+        {0}};
+    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+        rows[i] = table[i];
+}
+
+static json_t *benchmarks_json(const struct workload *workload)
+{
+    json_t *list = json_array();
+    for (int i = 0; i < workload->groups; i++) {
+        const struct group *group = &workload->group[i];
+        json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "name", group->plugin->name, "summary",
+                                              text_json(group->plugin->summary), "plugin",
+                                              group->plugin_path ? text_json(group->plugin_path) : json_null()));
+    }
+    return list;
+}
+
+static json_t *plan_json(const struct priomark *host, int64_t node_memory_bytes, int64_t cache_bytes)
+{
+    const struct workload *workload = host->workload;
+    return json_pack("{s:o, s:o, s:s, s:I, s:I, s:b, s:b, s:I, s:o, s:f, s:o, s:o}", "workload", text_json(workload->name),
+                     "workload_text", text_json(workload->text), "build", HAVE_MPI_IO ? "full" : HAVE_MPI ? "mpi" : "serial",
+                     "seed", (json_int_t)workload->seed, "repetitions", (json_int_t)workload->repetitions, "check",
+                     workload->check, "evict", workload->evict, "node_memory_bytes", (json_int_t)node_memory_bytes,
+                     "cache_bytes", cache_bytes ? json_integer(cache_bytes) : json_null(), "latency_relative_error",
+                     latency_relative_error, "benchmarks", benchmarks_json(workload), "cases", plan_cases_json(host));
+}
+
+static int64_t least_node_memory(const struct run *run)
+{
+    int64_t least = run->machine.node_memory_bytes;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &least, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD));
+    return least;
+}
+
+static void print_case(const struct planned *planned)
+{
+    const struct priomark_case *what = &planned->what;
+    printf("%-12s %-18s %-22s %10.4g MiB %10.4g KiB", planned->group->plugin->name, what->pattern, what->method,
+           (double)what->process_bytes / (1 << 20), (double)what->block_bytes / (1 << 10));
+    if (what->read_share >= 0)
+        printf(" %5.1f %%", 100 * what->read_share);
+    else
+        printf("        ");
+}
+
+static void print_dry_run(const struct priomark *host, int64_t space_bytes, const struct filesystem *filesystem)
+{
+    for (int i = 0; i < host->cases; i++) {
+        print_case(&host->planned[i]);
+        printf("\n");
+    }
+    printf("%d cases, each %" PRId64 " times, in '%s': data and blocks of a process, share of reads. Up to %.3g GByte at a time; "
+           "%.3g GByte\nare free in '%s' (%s).\n", host->cases, host->workload->repetitions, host->workload->path,
+           1e-9 * (double)space_bytes, 1e-9 * (double)filesystem->free_bytes, filesystem->directory, filesystem->type);
+}
+
+static void print_table(const struct priomark *host, const struct result *results, const char *log)
+{
+    for (int i = 0; i < host->cases; i++) {
+        print_case(&host->planned[i]);
+        printf(" %10.1f MByte/s %10.0f requests/s\n", 1e-6 * results[i].bytes / results[i].seconds,
+               results[i].calls / results[i].seconds);
+    }
+    printf("Data and blocks of a process, share of reads; all processes together. These are measurements; the score comes from:\n"
+           "coffeecup score %s\n", log);
+}
+
+int main(int argc, char **argv)
+{
+    keeper_main(argc, argv);
+    struct choices choices = {.log = "priomark.jsonl", .workload = "default", .directory = "."};
+    struct option_row rows[16];
+    fill_rows(&choices, rows);
+    const struct program program = {"priomark", summary_text, usage_text, rows};
+    const char *complaint = options_parse(&program, argc, argv);
+    struct run run = run_begin(&program, &argc, &argv, complaint, 0);
+
+    struct workload workload = workload_read(choices.workload, choices.only, choices.plugins);
+    struct priomark *host = calloc(1, sizeof *host);
+    if (!host)
+        fail("out of memory");
+    host->run = &run;
+    host->workload = &workload;
+    plan_cases(host);
+    const struct filesystem filesystem = filesystem_describe(choices.directory);
+    const int64_t space_bytes = plan_space_bytes(host), node_memory_bytes = least_node_memory(&run);
+    if (choices.dry_run) {
+        if (run.rank == 0)
+            print_dry_run(host, space_bytes, &filesystem);
+        return run_end(&run);
+    }
+    filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, space_bytes,
+                           "make process_size smaller or choose another --directory");
+    run_open_log(&run, choices.log, argv, run.rank == 0 ? filesystem_json(&filesystem) : NULL,
+                 run.rank == 0 ? plan_json(host, node_memory_bytes, choices.cache_size) : NULL);
+    const char *directory = scratch_create(choices.directory, program.name, choices.keep);
+    if (run.rank == 0)
+        keeper_start(choices.log, choices.keep ? NULL : directory);
+
+    struct result *results = calloc((size_t)host->cases, sizeof *results);
+    if (!results)
+        fail("out of memory for the results");
+    measure(host, results);
+    scratch_remove();
+    const int status = run_end(&run);
+    if (run.rank == 0 && status == EXIT_COMPLETE)
+        print_table(host, results, choices.log);
+    free(results);
+    free(host->planned);
+    free(host);
+    workload_free(&workload);
+    return status;
+}

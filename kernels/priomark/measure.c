@@ -1,0 +1,179 @@
+/* See measure.h. */
+#include "measure.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agreement.h"
+#include "fail.h"
+#include "progress.h"
+
+static const char *const target_names[] = {
+    [PRIOMARK_IN_DIRECTORY] = "directory", [PRIOMARK_ON_FILE] = "file", [PRIOMARK_ON_DEVICE] = "device"};
+
+/* --- before: the plan --------------------------------------------------------------------------------------------- */
+
+void plan_cases(struct priomark *host)
+{
+    for (int i = 0; i < host->workload->groups; i++) {
+        const int before = host->cases;
+        host->group = &host->workload->group[i];
+        host->group->plugin->plan(host);
+        if (host->cases == before)
+            priomark_refuse(host, NULL, "it has no case to measure");
+    }
+}
+
+int64_t plan_space_bytes(const struct priomark *host)
+{
+    int64_t most = 0;
+    for (int i = 0; i < host->cases; i++) {
+        double bytes = (double)host->planned[i].what.space_bytes; /* the sum may be beyond what an integer counts */
+        MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
+        if (bytes > 9e18)
+            refuse("%s: case %d takes %.3g bytes of the directory", host->workload->path, i + 1, bytes);
+        if ((int64_t)bytes > most)
+            most = (int64_t)bytes;
+    }
+    return most;
+}
+
+static json_t *case_json(const struct planned *planned, int number)
+{
+    const struct priomark_case *what = &planned->what;
+    return json_pack("{s:i, s:s, s:s, s:s, s:I, s:o, s:o, s:b, s:s}", "case", number, "benchmark", planned->group->plugin->name,
+                     "pattern", what->pattern, "method", what->method, "process_bytes", (json_int_t)what->process_bytes,
+                     "block_bytes", what->block_bytes ? json_integer(what->block_bytes) : json_null(), "read_share",
+                     what->read_share >= 0 ? json_real(what->read_share) : json_null(), "direct", what->direct, "target",
+                     target_names[what->target]);
+}
+
+json_t *plan_cases_json(const struct priomark *host)
+{
+    json_t *cases = json_array();
+    for (int i = 0; i < host->cases; i++)
+        json_array_append_new(cases, case_json(&host->planned[i], i + 1));
+    return cases;
+}
+
+/* --- after: what all processes noted ------------------------------------------------------------------------------ */
+
+static json_t *latencies_json(struct notes *notes)
+{
+    json_t *list = json_array();
+    for (int o = 0; o < PRIOMARK_OPERATIONS; o++) {
+        latency_gather(&notes->latency[o], MPI_COMM_WORLD);
+        if (notes->latency[o].calls)
+            json_array_append_new(list, latency_json(&notes->latency[o], operation_names[o]));
+    }
+    return list;
+}
+
+static json_t *values_json(const struct run *run, const struct notes *notes)
+{
+    json_t *values = json_object();
+    double *all = malloc((size_t)run->ranks * sizeof *all);
+    int most = notes->values;
+    if (!all)
+        fail("out of memory for the values of %d processes", run->ranks);
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    if (most != notes->values)
+        fail("the sub-benchmark noted %d values here and %d elsewhere", notes->values, most);
+    for (int i = 0; i < notes->values; i++) {
+        MPI_CHECK(MPI_Gather(&notes->value[i].value, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+        json_t *list = json_array();
+        for (int rank = 0; run->rank == 0 && rank < run->ranks; rank++)
+            json_array_append_new(list, json_real(isfinite(all[rank]) ? all[rank] : 0));
+        json_object_set_new(values, notes->value[i].name, list);
+    }
+    free(all);
+    return values;
+}
+
+static double slowest(double seconds)
+{
+    return agree_on_times(MPI_COMM_WORLD, seconds).slowest;
+}
+
+static json_t *measured_json(struct priomark *host, struct result *result)
+{
+    struct notes *notes = &host->notes;
+    const struct planned *planned = &host->planned[host->number - 1];
+    const struct spread elapsed = agree_on_times(MPI_COMM_WORLD, notes->ended - notes->begun - notes->paused);
+    int64_t counts[] = {notes->calls[PRIOMARK_READ], notes->calls[PRIOMARK_WRITE], notes->bytes[PRIOMARK_READ],
+                        notes->bytes[PRIOMARK_WRITE]};
+    double phase[PRIOMARK_PHASES];
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, counts, 4, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
+    for (int p = 0; p < PRIOMARK_PHASES; p++)
+        phase[p] = slowest(notes->phase[p]);
+    *result = (struct result){(double)(counts[2] + counts[3]), (double)(counts[0] + counts[1]), elapsed.slowest};
+    json_t *record = case_json(planned, host->number);
+    json_t *measured = json_pack(
+        "{s:i, s:b, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "repetition", host->repetition, "evicted",
+        notes->evicted, "read_calls", (json_int_t)counts[0], "write_calls", (json_int_t)counts[1], "read_bytes",
+        (json_int_t)counts[2], "written_bytes", (json_int_t)counts[3], "elapsed_seconds", elapsed.slowest,
+        "fastest_seconds", elapsed.fastest, "open_seconds", phase[PRIOMARK_OPEN], "access_seconds", phase[PRIOMARK_ACCESS],
+        "sync_seconds", phase[PRIOMARK_SYNC], "close_seconds", phase[PRIOMARK_CLOSE], "latencies", latencies_json(notes),
+        "values", values_json(host->run, notes));
+    json_object_update(record, measured);
+    json_decref(measured);
+    return record;
+}
+
+/* --- between: the cases ------------------------------------------------------------------------------------------- */
+
+static void clear(struct notes *notes)
+{
+    memset(notes, 0, sizeof *notes);
+    for (int o = 0; o < PRIOMARK_OPERATIONS; o++)
+        latency_clear(&notes->latency[o]);
+}
+
+static void measure_case(struct priomark *host, struct result *result)
+{
+    const struct planned *planned = &host->planned[host->number - 1];
+    host->group = planned->group;
+    clear(&host->notes);
+    planned->group->plugin->measure(host, &planned->what);
+    if (!(host->notes.begun > 0 && host->notes.ended > host->notes.begun))
+        fail("%s did not begin and end its case", planned->group->plugin->name);
+    host->read_bytes += host->notes.bytes[PRIOMARK_READ];
+    json_t *record = measured_json(host, result);
+    if (host->run->log)
+        log_write(host->run->log, "measurement", record);
+    else
+        json_decref(record);
+}
+
+static void log_data_check(const struct priomark *host)
+{
+    int64_t mine[2] = {host->read_bytes, host->checked_bytes}, all[2];
+    MPI_CHECK(MPI_Reduce(mine, all, 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD));
+    if (host->run->log)
+        log_write(host->run->log, "data_check", json_pack("{s:I, s:I, s:i}", "read_bytes", (json_int_t)all[0], "checked_bytes",
+                                                          (json_int_t)all[1], "wrong_bytes", 0));
+}
+
+void measure(struct priomark *host, struct result *results)
+{
+    struct progress progress = progress_begin(host->run->program->name);
+    const double all = (double)host->cases * (double)host->workload->repetitions;
+    double done = 0;
+    for (host->number = 1; host->number <= host->cases; host->number++)
+        for (host->repetition = 1; host->repetition <= host->workload->repetitions; host->repetition++) {
+            const struct planned *planned = &host->planned[host->number - 1];
+            char what[3 * NAME_LENGTH];
+            snprintf(what, sizeof what, "%.60s %.60s %.60s", planned->group->plugin->name, planned->what.pattern,
+                     planned->what.method);
+            if (host->run->rank == 0)
+                progress_show(&progress, done / all, run_elapsed_seconds(host->run), what);
+            measure_case(host, &results[host->number - 1]);
+            done++;
+        }
+    if (host->run->rank == 0)
+        progress_end(&progress);
+    log_data_check(host);
+}

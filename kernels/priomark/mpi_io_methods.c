@@ -1,0 +1,152 @@
+/* See storage.h: the methods that are MPI-IO calls. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "fail.h"
+#include "host.h"
+#include "mpi_io.h"
+#include "storage.h"
+
+void mpi_io_check(const struct file *file, int code, const char *what)
+{
+    char text[MPI_MAX_ERROR_STRING] = "unknown error";
+    int length = 0, kind = MPI_SUCCESS;
+    if (code == MPI_SUCCESS)
+        return;
+    MPI_Error_string(code, text, &length);
+    MPI_Error_class(code, &kind);
+    text[strcspn(text, "\n")] = '\0';
+    priomark_fail(file->run, "cannot %s '%s' through MPI-IO: %s; %s", what, file->path, text,
+                  kind == MPI_ERR_NO_SPACE || kind == MPI_ERR_QUOTA ? "free some space or make process_size smaller"
+                  : kind == MPI_ERR_NO_SUCH_FILE                    ? "was the directory removed during the run?"
+                                                                    : "choose another --directory or other methods");
+}
+
+/* A full disk may show as a short count only. */
+void mpi_io_check_bytes(const struct file *file, MPI_Status *status, int64_t bytes, const char *what)
+{
+    int count = 0;
+    MPI_CHECK(MPI_Get_count(status, MPI_BYTE, &count));
+    if (count != bytes)
+        priomark_fail(file->run, "MPI-IO %s %d of %" PRId64 " bytes of '%s'; is the file system full?", what, count, bytes,
+                      file->path);
+}
+
+static void tell_component(struct file *file)
+{
+    struct priomark *run = file->run;
+    if (run->component_told)
+        return;
+    run->component_told = true;
+    json_t *hints = hints_in_effect(file->mpi);
+    if (run->run->log)
+        log_write(run->run->log, "mpi_io", json_pack("{s:o}", "component", mpi_io_component(hints)));
+    json_decref(hints);
+}
+
+void mpi_io_open(struct file *file, bool create)
+{
+    const int mode = MPI_MODE_RDWR | (create ? MPI_MODE_CREATE : 0);
+    mpi_io_check(file, MPI_File_open(MPI_COMM_WORLD, file->path, mode, MPI_INFO_NULL, &file->mpi), create ? "create" : "open");
+    file->pointer = 0;
+    tell_component(file);
+}
+
+void mpi_io_sync(struct file *file)
+{
+    mpi_io_check(file, MPI_File_sync(file->mpi), "synchronise");
+}
+
+void mpi_io_close(struct file *file)
+{
+    mpi_io_check(file, MPI_File_close(&file->mpi), "close");
+}
+
+static void finish_read(const struct file *file, int code, MPI_Status *status)
+{
+    mpi_io_check(file, code, "read");
+    mpi_io_check_bytes(file, status, file->block_bytes, "read");
+}
+
+static void finish_write(const struct file *file, int code, MPI_Status *status)
+{
+    mpi_io_check(file, code, "write");
+    mpi_io_check_bytes(file, status, file->block_bytes, "wrote");
+}
+
+/* --- individual file pointers: a call moves the pointer on, so that it is set only where blocks do not follow each other */
+
+static void point_at(struct file *file, int64_t offset)
+{
+    if (file->pointer != offset)
+        mpi_io_check(file, MPI_File_seek(file->mpi, offset, MPI_SEEK_SET), "set the pointer of");
+    file->pointer = offset + file->block_bytes;
+}
+
+static void individual_read(struct file *file, char *data, int64_t block)
+{
+    MPI_Status status;
+    point_at(file, block_offset(file, block));
+    finish_read(file, MPI_File_read(file->mpi, data, (int)file->block_bytes, MPI_BYTE, &status), &status);
+}
+
+static void individual_write(struct file *file, const char *data, int64_t block)
+{
+    MPI_Status status;
+    point_at(file, block_offset(file, block));
+    finish_write(file, MPI_File_write(file->mpi, data, (int)file->block_bytes, MPI_BYTE, &status), &status);
+}
+
+static void individual_read_all(struct file *file, char *data, int64_t block)
+{
+    MPI_Status status;
+    point_at(file, block_offset(file, block));
+    finish_read(file, MPI_File_read_all(file->mpi, data, (int)file->block_bytes, MPI_BYTE, &status), &status);
+}
+
+static void individual_write_all(struct file *file, const char *data, int64_t block)
+{
+    MPI_Status status;
+    point_at(file, block_offset(file, block));
+    finish_write(file, MPI_File_write_all(file->mpi, data, (int)file->block_bytes, MPI_BYTE, &status), &status);
+}
+
+/* --- explicit offsets --------------------------------------------------------------------------------------------- */
+
+static void explicit_read(struct file *file, char *data, int64_t block)
+{
+    MPI_Status status;
+    finish_read(file, MPI_File_read_at(file->mpi, block_offset(file, block), data, (int)file->block_bytes, MPI_BYTE, &status),
+                &status);
+}
+
+static void explicit_write(struct file *file, const char *data, int64_t block)
+{
+    MPI_Status status;
+    finish_write(file, MPI_File_write_at(file->mpi, block_offset(file, block), data, (int)file->block_bytes, MPI_BYTE, &status),
+                 &status);
+}
+
+static void explicit_read_all(struct file *file, char *data, int64_t block)
+{
+    MPI_Status status;
+    finish_read(file,
+                MPI_File_read_at_all(file->mpi, block_offset(file, block), data, (int)file->block_bytes, MPI_BYTE, &status),
+                &status);
+}
+
+static void explicit_write_all(struct file *file, const char *data, int64_t block)
+{
+    MPI_Status status;
+    finish_write(file,
+                 MPI_File_write_at_all(file->mpi, block_offset(file, block), data, (int)file->block_bytes, MPI_BYTE, &status),
+                 &status);
+}
+
+const struct method mpi_io_methods[] = {
+    /* name, direct */
+    {"individual", false, mpi_io_open, individual_read, individual_write, mpi_io_sync, mpi_io_close},
+    {"individual-collective", false, mpi_io_open, individual_read_all, individual_write_all, mpi_io_sync, mpi_io_close},
+    {"explicit", false, mpi_io_open, explicit_read, explicit_write, mpi_io_sync, mpi_io_close},
+    {"explicit-collective", false, mpi_io_open, explicit_read_all, explicit_write_all, mpi_io_sync, mpi_io_close},
+    {0}};

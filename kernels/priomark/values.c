@@ -1,0 +1,225 @@
+/* See values.h. One function for each kind of value; a list is read element by element. */
+#include "values.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "options.h"
+
+void complain(struct complaint *complaint, int line, const char *format, ...)
+{
+    va_list arguments;
+    if (complaint->text[0])
+        return;
+    va_start(arguments, format);
+    vsnprintf(complaint->text, sizeof complaint->text, format, arguments);
+    va_end(arguments);
+    complaint->line = line;
+}
+
+static int line_of(const config_setting_t *setting)
+{
+    return (int)config_setting_source_line(setting);
+}
+
+static const char *what_a_size_is = "a size is a text with B, KiB, MiB, GiB or TiB, \"16KiB\"";
+
+/* --- one value ---------------------------------------------------------------------------------------------------- */
+
+static int64_t read_size(const struct priomark_key *key, const config_setting_t *setting, struct complaint *complaint)
+{
+    const char *text = config_setting_get_string(setting);
+    if (!text) {
+        complain(complaint, line_of(setting), "%s: %s", key->name, what_a_size_is);
+        return 0;
+    }
+    const int64_t size = parse_size(text);
+    if (size < 0)
+        complain(complaint, line_of(setting), "%s: '%.80s' is not a size; %s", key->name, text, what_a_size_is);
+    else if (size < key->lowest || size > key->highest)
+        complain(complaint, line_of(setting), "%s: '%.80s' is not from %" PRId64 " to %" PRId64 " bytes", key->name, text,
+                 key->lowest, key->highest);
+    return size;
+}
+
+static int64_t read_count(const struct priomark_key *key, const config_setting_t *setting, struct complaint *complaint)
+{
+    const int type = config_setting_type(setting);
+    const int64_t count = config_setting_get_int64(setting);
+    if ((type != CONFIG_TYPE_INT && type != CONFIG_TYPE_INT64) || count < key->lowest || count > key->highest)
+        complain(complaint, line_of(setting), "%s is a whole number from %" PRId64 " to %" PRId64, key->name, key->lowest,
+                 key->highest);
+    return count;
+}
+
+/* "1:2" is one read to two writes. */
+static double read_ratio(const struct priomark_key *key, const config_setting_t *setting, struct complaint *complaint)
+{
+    const char *text = config_setting_get_string(setting);
+    unsigned reads = 0, writes = 0;
+    int used = -1;
+    if (text && strspn(text, "0123456789:") == strlen(text) && strlen(text) < 16)
+        sscanf(text, "%9u:%9u%n", &reads, &writes, &used);
+    if (used < 0 || text[used] || reads + writes == 0) {
+        complain(complaint, line_of(setting), "%s is a text, reads to writes, \"1:2\"; one of them may be 0", key->name);
+        return 0;
+    }
+    return (double)reads / ((double)reads + writes);
+}
+
+static void list_names(const char *const *names, char *list, size_t bytes)
+{
+    size_t length = 0;
+    list[0] = '\0';
+    for (; *names && length < bytes; names++)
+        length += (size_t)snprintf(list + length, bytes - length, "%s%s", length ? ", " : "", *names);
+}
+
+static void read_name(const struct priomark_key *key, const config_setting_t *setting, struct complaint *complaint)
+{
+    char valid[256];
+    const char *text = config_setting_get_string(setting);
+    for (const char *const *name = key->names; text && *name; name++)
+        if (strcmp(*name, text) == 0)
+            return;
+    list_names(key->names, valid, sizeof valid);
+    complain(complaint, line_of(setting), "%s: %s%.80s%s; valid in this build are %s, in quotes", key->name, text ? "'" : "",
+             text ? text : "not a text", text ? "' is not known" : "", valid);
+}
+
+static void read_text(const struct priomark_key *key, const config_setting_t *setting, struct complaint *complaint)
+{
+    const char *text = config_setting_get_string(setting);
+    if (!text || !*text)
+        complain(complaint, line_of(setting), "%s is a text in quotes that is not empty", key->name);
+}
+
+static void read_one(const struct priomark_key *key, const config_setting_t *setting, struct values *values,
+                     struct complaint *complaint)
+{
+    const int i = values->count;
+    if (i == MOST_VALUES) {
+        complain(complaint, line_of(setting), "%s has more than %d values", key->name, MOST_VALUES);
+        return;
+    }
+    switch (key->kind) {
+    case PRIOMARK_SIZES: values->number[i] = read_size(key, setting, complaint); break;
+    case PRIOMARK_COUNTS: values->number[i] = read_count(key, setting, complaint); break;
+    case PRIOMARK_RATIOS: values->share[i] = read_ratio(key, setting, complaint); break;
+    case PRIOMARK_NAMES: read_name(key, setting, complaint); break;
+    case PRIOMARK_TEXT: read_text(key, setting, complaint); break;
+    case PRIOMARK_FLAG:
+        if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
+            complain(complaint, line_of(setting), "%s is true or false", key->name);
+        values->number[i] = config_setting_get_bool(setting) != 0;
+        break;
+    }
+    const char *text = config_setting_get_string(setting);
+    if (text && !(values->text[i] = strdup(text)))
+        complain(complaint, line_of(setting), "out of memory");
+    for (int earlier = 0; earlier < i; earlier++)
+        if (values->number[i] == values->number[earlier] && values->share[i] == values->share[earlier] &&
+            (key->kind != PRIOMARK_NAMES || (text && strcmp(text, values->text[earlier]) == 0)))
+            complain(complaint, line_of(setting), "%s has a value twice", key->name);
+    values->count++;
+}
+
+/* --- lists and ranges --------------------------------------------------------------------------------------------- */
+
+static int64_t range_size(const struct priomark_key *key, const config_setting_t *range, const char *name,
+                          struct complaint *complaint)
+{
+    const config_setting_t *member = config_setting_get_member((config_setting_t *)range, name);
+    if (member)
+        return read_size(key, member, complaint);
+    complain(complaint, line_of(range), "%s: a range is { from = \"4KiB\"; to = \"1MiB\"; factor = 2; }, or with step = \"4KiB\" "
+                                        "for the factor", key->name);
+    return 0;
+}
+
+static void check_members(const struct priomark_key *key, const config_setting_t *range, struct complaint *complaint)
+{
+    for (int i = 0; i < config_setting_length(range); i++) {
+        const config_setting_t *member = config_setting_get_elem(range, (unsigned)i);
+        const char *name = config_setting_name(member);
+        if (strcmp(name, "from") != 0 && strcmp(name, "to") != 0 && strcmp(name, "factor") != 0 && strcmp(name, "step") != 0)
+            complain(complaint, line_of(member), "%s: a range has from, to, and factor or step, no '%.80s'", key->name, name);
+    }
+}
+
+static void read_range(const struct priomark_key *key, const config_setting_t *range, struct values *values,
+                       struct complaint *complaint)
+{
+    static const struct priomark_key factor_row = {.name = "factor", .lowest = 2, .highest = 1 << 20};
+    const struct priomark_key step_row = {.name = "step", .lowest = 1, .highest = key->highest};
+    const config_setting_t *factor_setting = config_setting_get_member((config_setting_t *)range, "factor");
+    const config_setting_t *step_setting = config_setting_get_member((config_setting_t *)range, "step");
+    check_members(key, range, complaint);
+    const int64_t from = range_size(key, range, "from", complaint), to = range_size(key, range, "to", complaint);
+    if (!factor_setting == !step_setting)
+        complain(complaint, line_of(range), "%s: a range has either a factor or a step", key->name);
+    const int64_t factor = factor_setting ? read_count(&factor_row, factor_setting, complaint) : 1;
+    const int64_t step = step_setting ? read_size(&step_row, step_setting, complaint) : 0;
+    if (from > to)
+        complain(complaint, line_of(range), "%s: a range goes upwards, this one from %" PRId64 " to %" PRId64 " bytes",
+                 key->name, from, to);
+    if (complaint->text[0])
+        return;
+    for (int64_t size = from;;) {
+        if (values->count == MOST_VALUES) {
+            complain(complaint, line_of(range), "%s: the range has more than %d sizes; take a larger factor or step",
+                     key->name, MOST_VALUES);
+            return;
+        }
+        values->number[values->count++] = size;
+        if (size > (to - step) / factor) /* the next one is beyond the end, or beyond what can be counted */
+            return;
+        size = size * factor + step;
+    }
+}
+
+void values_read(const struct priomark_key *key, const config_setting_t *setting, struct values *values,
+                 struct complaint *complaint)
+{
+    values->line = line_of(setting);
+    if (config_setting_is_group(setting) && key->kind == PRIOMARK_SIZES) {
+        read_range(key, setting, values, complaint);
+        return;
+    }
+    if (!config_setting_is_aggregate(setting)) {
+        read_one(key, setting, values, complaint);
+        return;
+    }
+    if (config_setting_is_group(setting) || key->kind == PRIOMARK_TEXT || key->kind == PRIOMARK_FLAG)
+        complain(complaint, values->line, "%s is a single value", key->name);
+    if (config_setting_length(setting) == 0)
+        complain(complaint, values->line, "%s is an empty list", key->name);
+    for (int i = 0; i < config_setting_length(setting) && !complaint->text[0]; i++)
+        read_one(key, config_setting_get_elem(setting, (unsigned)i), values, complaint);
+}
+
+void values_standard(const struct priomark_key *key, struct values *values, struct complaint *complaint)
+{
+    char text[512];
+    config_t config;
+    if (!key->standard)
+        return;
+    config_init(&config);
+    snprintf(text, sizeof text, "standard = %s;", key->standard);
+    if (config_read_string(&config, text))
+        values_read(key, config_lookup(&config, "standard"), values, complaint);
+    else
+        complain(complaint, 0, "%s: its standard %.80s cannot be read", key->name, key->standard);
+    config_destroy(&config);
+    values->line = 0;
+}
+
+void values_free(struct values *values)
+{
+    for (int i = 0; i < values->count; i++)
+        free(values->text[i]);
+    *values = (struct values){0};
+}

@@ -1,0 +1,274 @@
+/* See workload.h. All processes parse the same text, so that all refuse it alike. */
+#include "workload.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "agreement.h"
+#include "fail.h"
+
+enum { MOST_TEXT_BYTES = 60000, REASON_LENGTH = 1024, MOST_GROUPS = 64 };
+
+static const struct priomark_key run_keys[] = {
+    {"description", PRIOMARK_TEXT, "\"-\"", "for people", 0, 0, NULL},
+    {"seed", PRIOMARK_COUNTS, "1", "of the random orders", 0, INT64_MAX, NULL},
+    {"repetitions", PRIOMARK_COUNTS, "1", "how often each case is measured", 1, 100000, NULL},
+    {"check", PRIOMARK_FLAG, "false", "compares every byte", 0, 0, NULL},
+    {"evict", PRIOMARK_FLAG, "true", "takes files out of the page cache before they are accessed", 0, 0, NULL},
+    {0}};
+enum { DESCRIPTION, SEED, REPETITIONS, CHECK, EVICT, RUN_KEYS };
+
+/* --- the file ----------------------------------------------------------------------------------------------------- */
+
+/* A name without a slash and an ending is that of a workload that comes with the program: beside it where it was built,
+ * in share/ where it was installed. */
+static void find(const char *name, char path[PATH_MAX])
+{
+    static const char *const places[] = {"workloads", "../share/priomark/workloads", NULL};
+    char program[PATH_MAX];
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    snprintf(path, PATH_MAX, "%s", name);
+    if (length <= 0 || strpbrk(name, "/."))
+        return;
+    program[length] = '\0';
+    *strrchr(program, '/') = '\0';
+    for (const char *const *place = places; *place; place++) {
+        char candidate[2 * PATH_MAX];
+        if (snprintf(candidate, sizeof candidate, "%s/%s/%s.cfg", program, *place, name) < PATH_MAX &&
+            access(candidate, R_OK) == 0) {
+            strcpy(path, candidate);
+            return;
+        }
+    }
+}
+
+static void read_text(const char *name, const char *path, char text[MOST_TEXT_BYTES + 2], char reason[REASON_LENGTH])
+{
+    FILE *file = fopen(path, "r");
+    const size_t bytes = file ? fread(text, 1, MOST_TEXT_BYTES + 1, file) : 0;
+    if (!file || ferror(file))
+        snprintf(reason, REASON_LENGTH, "cannot read the workload '%.200s': %s; name a file (with a slash or an ending), or a "
+                                        "workload that comes with priomark (default, figure_3, oltp, ...)", name, strerror(errno));
+    else if (bytes > MOST_TEXT_BYTES)
+        snprintf(reason, REASON_LENGTH, "the workload '%.200s' is larger than %d bytes", name, MOST_TEXT_BYTES);
+    else if (memchr(text, '\0', bytes))
+        snprintf(reason, REASON_LENGTH, "the workload '%.200s' is not a text: it holds a zero byte", name);
+    if (file)
+        fclose(file);
+}
+
+static void fetch(struct workload *workload)
+{
+    int rank;
+    char reason[REASON_LENGTH] = "";
+    workload->path = calloc(1, PATH_MAX);
+    workload->text = calloc(1, MOST_TEXT_BYTES + 2);
+    if (!workload->path || !workload->text)
+        fail("out of memory for the workload");
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    if (rank == 0) {
+        find(workload->name, workload->path);
+        read_text(workload->name, workload->path, workload->text, reason);
+    }
+    if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason))
+        refuse("%s", reason);
+    MPI_CHECK(MPI_Bcast(workload->path, PATH_MAX, MPI_CHAR, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Bcast(workload->text, MOST_TEXT_BYTES + 2, MPI_CHAR, 0, MPI_COMM_WORLD));
+}
+
+/* One file says all: what another one adds would not be in the log. */
+static void refuse_includes(const struct workload *workload)
+{
+    int line = 1;
+    for (const char *at = workload->text; at; line++) {
+        if (strncmp(at + strspn(at, " \t"), "@include", strlen("@include")) == 0)
+            refuse("%s:%d: a workload is one file, it cannot include another one", workload->path, line);
+        at = strchr(at, '\n');
+        at = at ? at + 1 : NULL;
+    }
+}
+
+/* --- its groups --------------------------------------------------------------------------------------------------- */
+
+static _Noreturn void refuse_line(const struct workload *workload, int line, const char *text)
+{
+    refuse("%s:%d: %s", workload->path, line, text);
+}
+
+static const struct priomark_plugin *find_plugin(const struct workload *workload, const char *name, const char *directory,
+                                                 int line, const char **plugin_path)
+{
+    char path[PATH_MAX] = "", reason[REASON_LENGTH] = "";
+    *plugin_path = NULL;
+    for (const struct priomark_plugin *const *plugin = built_in_plugins; *plugin; plugin++)
+        if (strcmp((*plugin)->name, name) == 0)
+            return *plugin;
+    if (why_not_offered(name))
+        refuse("%s:%d: '%s' %s; remove it, or choose others with --only", workload->path, line, name, why_not_offered(name));
+    if (!directory || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(name))
+        refuse("%s:%d: '%.80s' is neither a key (description, seed, repetitions, check, evict) nor a sub-benchmark of this build "
+               "(%s); one from outside is priomark_NAME.so in the directory that --plugins names",
+               workload->path, line, name, built_in_names());
+    const struct priomark_plugin *plugin = plugin_load(directory, name, path, sizeof path, reason, sizeof reason);
+    if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason))
+        refuse_line(workload, line, reason);
+    *plugin_path = strdup(path);
+    return plugin;
+}
+
+static const struct priomark_key *find_key(const struct priomark_key *keys, const char *name)
+{
+    for (const struct priomark_key *key = keys; key->name; key++)
+        if (strcmp(key->name, name) == 0)
+            return key;
+    return NULL;
+}
+
+static void refuse_unknown_key(const struct workload *workload, const struct group *group, const config_setting_t *member)
+{
+    char valid[512];
+    size_t length = 0;
+    for (const struct priomark_key *key = group->plugin->keys; key->name && length < sizeof valid; key++)
+        length += (size_t)snprintf(valid + length, sizeof valid - length, "%s%s", length ? ", " : "", key->name);
+    refuse("%s:%d: %s has no key '%.80s'; valid are %s", workload->path, (int)config_setting_source_line(member),
+           group->plugin->name, config_setting_name(member), valid);
+}
+
+static void read_group(const struct workload *workload, struct group *group, const config_setting_t *setting)
+{
+    int keys = 0;
+    struct complaint complaint = {0};
+    while (group->plugin->keys[keys].name)
+        keys++;
+    group->values = calloc((size_t)keys + 1, sizeof *group->values);
+    if (!group->values)
+        fail("out of memory for the workload");
+    for (int i = 0; i < config_setting_length(setting) && !complaint.text[0]; i++) {
+        const config_setting_t *member = config_setting_get_elem(setting, (unsigned)i);
+        const struct priomark_key *key = find_key(group->plugin->keys, config_setting_name(member));
+        if (!key)
+            refuse_unknown_key(workload, group, member);
+        else
+            values_read(key, member, &group->values[key - group->plugin->keys], &complaint);
+    }
+    for (int k = 0; k < keys && !complaint.text[0]; k++) {
+        const struct priomark_key *key = &group->plugin->keys[k];
+        if (group->values[k].line == 0)
+            values_standard(key, &group->values[k], &complaint);
+        if (complaint.line == 0)
+            complaint.line = group->line;
+        if (group->values[k].count == 0 && !key->standard && key->kind != PRIOMARK_TEXT)
+            complain(&complaint, group->line, "%s needs the key '%s': %s", group->plugin->name, key->name, key->help);
+    }
+    if (complaint.text[0])
+        refuse_line(workload, complaint.line, complaint.text);
+}
+
+static bool is_listed(const char *list, const char *name)
+{
+    const size_t length = strlen(name);
+    for (const char *at = list; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL)
+        if (strncmp(at, name, length) == 0 && (at[length] == ',' || !at[length]))
+            return true;
+    return false;
+}
+
+static void read_run_key(struct workload *workload, const struct priomark_key *key, const config_setting_t *member,
+                         struct values values[RUN_KEYS])
+{
+    struct complaint complaint = {0};
+    values_read(key, member, &values[key - run_keys], &complaint);
+    if (!complaint.text[0] && values[key - run_keys].count > 1)
+        complain(&complaint, (int)config_setting_source_line(member), "%s is a single value", key->name);
+    if (complaint.text[0])
+        refuse_line(workload, complaint.line, complaint.text);
+}
+
+static void take_run_values(struct workload *workload, struct values values[RUN_KEYS])
+{
+    struct complaint complaint = {0};
+    for (int k = 0; k < RUN_KEYS; k++)
+        if (values[k].line == 0)
+            values_standard(&run_keys[k], &values[k], &complaint);
+    workload->seed = values[SEED].number[0];
+    workload->repetitions = values[REPETITIONS].number[0];
+    workload->check = values[CHECK].number[0];
+    workload->evict = values[EVICT].number[0];
+    for (int k = 0; k < RUN_KEYS; k++)
+        values_free(&values[k]);
+}
+
+static void read_root(struct workload *workload, const config_setting_t *root, const char *only, const char *directory)
+{
+    struct values values[RUN_KEYS] = {{0}};
+    if (config_setting_length(root) > MOST_GROUPS)
+        refuse("%s: more than %d groups", workload->path, MOST_GROUPS);
+    workload->group = calloc(MOST_GROUPS, sizeof *workload->group);
+    if (!workload->group)
+        fail("out of memory for the workload");
+    for (int i = 0; i < config_setting_length(root); i++) {
+        const config_setting_t *member = config_setting_get_elem(root, (unsigned)i);
+        const char *name = config_setting_name(member);
+        const struct priomark_key *key = find_key(run_keys, name);
+        const int line = (int)config_setting_source_line(member);
+        if (key) {
+            read_run_key(workload, key, member, values);
+        } else if (!only || is_listed(only, name)) {
+            struct group *group = &workload->group[workload->groups++];
+            group->line = line;
+            group->plugin = find_plugin(workload, name, directory, line, &group->plugin_path);
+            if (!config_setting_is_group(member))
+                refuse("%s:%d: '%s' is a sub-benchmark and takes a group, %s = { ... };", workload->path, line, name, name);
+            read_group(workload, group, member);
+        }
+    }
+    take_run_values(workload, values);
+}
+
+static void refuse_missing(const struct workload *workload, const char *only)
+{
+    int found = 0, wanted = 1;
+    for (const char *at = only; at && *at; at++)
+        wanted += *at == ',';
+    for (int i = 0; i < workload->groups; i++)
+        found += is_listed(only, workload->group[i].plugin->name);
+    if (found != wanted)
+        refuse("--only %.200s: the workload '%s' does not have each of them; it takes names of its groups, separated by commas",
+               only, workload->path);
+}
+
+struct workload workload_read(const char *name, const char *only, const char *plugin_directory)
+{
+    struct workload workload = {.name = name};
+    config_t config;
+    fetch(&workload);
+    refuse_includes(&workload);
+    config_init(&config);
+    if (!config_read_string(&config, workload.text))
+        refuse("%s:%d: %s", workload.path, config_error_line(&config), config_error_text(&config));
+    read_root(&workload, config_root_setting(&config), only, plugin_directory);
+    config_destroy(&config);
+    if (only)
+        refuse_missing(&workload, only);
+    if (workload.groups == 0)
+        refuse("%s: no sub-benchmark; write a group for each that is to be measured, of %s", workload.path, built_in_names());
+    return workload;
+}
+
+void workload_free(struct workload *workload)
+{
+    for (int i = 0; i < workload->groups; i++) {
+        const struct group *group = &workload->group[i];
+        for (int k = 0; group->plugin->keys[k].name; k++)
+            values_free(&group->values[k]);
+        free(group->values);
+        free((char *)group->plugin_path);
+    }
+    free(workload->group);
+    free(workload->text);
+    free(workload->path);
+}
