@@ -1,0 +1,186 @@
+/* What is noted of a call: when it began, how long it took, what it moved. See recorder.h. */
+#include "recorder.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <sys/syscall.h>
+
+enum { PART_TEXT = 48 }; /* characters that a part of a vector may take */
+
+static struct timespec clock_start;
+static atomic_int threads;
+static _Thread_local int thread; /* 1, 2, 3, ... in the order of their first call; 0: none yet */
+
+void trace_clock_start(void)
+{
+    clock_gettime(CLOCK_MONOTONIC, &clock_start);
+}
+
+struct call call_begin_open(void)
+{
+    struct call call = {NO_HANDLE, {0}};
+    clock_gettime(CLOCK_MONOTONIC, &call.begin);
+    return call;
+}
+
+struct call call_begin(int descriptor)
+{
+    const int error = errno;
+    struct call call = {recording() ? handle_of(descriptor) : NO_HANDLE, {0}};
+    if (call.handle)
+        clock_gettime(CLOCK_MONOTONIC, &call.begin);
+    errno = error;
+    return call;
+}
+
+static int64_t nanoseconds(const struct timespec *from, const struct timespec *to)
+{
+    return (int64_t)(to->tv_sec - from->tv_sec) * 1000000000 + to->tv_nsec - from->tv_nsec;
+}
+
+void call_line(struct line *line, const struct call *call, const char *operation, size_t more_bytes)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (!thread)
+        thread = atomic_fetch_add(&threads, 1) + 1;
+    line_begin(line, more_bytes);
+    line_text(line, "at");
+    line_number(line, nanoseconds(&clock_start, &call->begin));
+    line_number(line, nanoseconds(&call->begin, &now));
+    line_number(line, thread);
+    line_text(line, " ");
+    line_text(line, operation);
+}
+
+static void put_transfer(struct line *line, const struct call *call, off_t offset)
+{
+    line_number(line, call->handle);
+    line_number(line, offset);
+}
+
+/* Where the call was: the file pointer has moved on by what was transferred. Asked of the kernel, because other
+ * processes may share the pointer and O_APPEND moves it. */
+static off_t offset_before(int descriptor, ssize_t result)
+{
+    return syscall(SYS_lseek, descriptor, 0L, SEEK_CUR) - result;
+}
+
+void call_done_transfer(const struct call *call, const char *operation, int descriptor, size_t bytes, ssize_t result)
+{
+    if (call->handle && result >= 0) {
+        const int error = errno;
+        struct line line;
+        call_line(&line, call, operation, 0);
+        put_transfer(&line, call, offset_before(descriptor, result));
+        line_number(&line, (int64_t)bytes);
+        line_number(&line, result);
+        line_end(&line);
+        errno = error;
+    }
+}
+
+void call_done_transfer_at(const struct call *call, const char *operation, off_t offset, size_t bytes, ssize_t result)
+{
+    if (call->handle && result >= 0) {
+        const int error = errno;
+        struct line line;
+        call_line(&line, call, operation, 0);
+        put_transfer(&line, call, offset);
+        line_number(&line, (int64_t)bytes);
+        line_number(&line, result);
+        line_end(&line);
+        errno = error;
+    }
+}
+
+void call_done_vector(const struct call *call, const char *operation, int descriptor, off_t offset,
+                      const struct iovec *part, int parts, ssize_t result)
+{
+    if (call->handle && result >= 0) {
+        const int error = errno;
+        struct line line;
+        call_line(&line, call, operation, (size_t)parts * PART_TEXT);
+        put_transfer(&line, call, offset < 0 ? offset_before(descriptor, result) : offset);
+        line_number(&line, result);
+        for (int i = 0; i < parts; i++)
+            line_number(&line, (int64_t)part[i].iov_len);
+        line_end(&line);
+        errno = error;
+    }
+}
+
+void call_done(const struct call *call, const char *operation, int result)
+{
+    if (call->handle && result == 0) {
+        const int error = errno;
+        struct line line;
+        call_line(&line, call, operation, 0);
+        line_number(&line, call->handle);
+        line_end(&line);
+        errno = error;
+    }
+}
+
+void call_done_number(const struct call *call, const char *operation, int64_t number)
+{
+    if (call->handle) {
+        const int error = errno;
+        struct line line;
+        call_line(&line, call, operation, 0);
+        line_number(&line, call->handle);
+        line_number(&line, number);
+        line_end(&line);
+        errno = error;
+    }
+}
+
+void call_done_flags(const struct call *call, int flags)
+{
+    if (call->handle) {
+        const int error = errno;
+        struct line line;
+        call_line(&line, call, "flags", 0);
+        line_number(&line, call->handle);
+        line_flags(&line, flags);
+        line_end(&line);
+        errno = error;
+    }
+}
+
+/* From one file to another: an offset in memory has moved on by what was copied, as the file pointer has. */
+void call_done_copy(const struct call *from, const struct call *to, const char *operation, const int descriptor[2],
+                    const off_t *const offset[2], size_t bytes, ssize_t result)
+{
+    if (from->handle && to->handle && result >= 0) {
+        const int error = errno;
+        const struct call *const side[2] = {from, to};
+        struct line line;
+        call_line(&line, from, operation, 0);
+        for (int i = 0; i < 2; i++) {
+            line_number(&line, side[i]->handle);
+            line_text(&line, offset[i] ? " at" : " pointer");
+            line_number(&line, offset[i] ? *offset[i] - result : offset_before(descriptor[i], result));
+        }
+        line_number(&line, (int64_t)bytes);
+        line_number(&line, result);
+        line_end(&line);
+        errno = error;
+    }
+}
+
+void call_done_seek(const struct call *call, off_t offset, int whence, off_t result)
+{
+    static const char *const names[] = {[SEEK_SET] = " SEEK_SET", [SEEK_CUR] = " SEEK_CUR", [SEEK_END] = " SEEK_END",
+                                        [SEEK_DATA] = " SEEK_DATA", [SEEK_HOLE] = " SEEK_HOLE"};
+    if (call->handle && result >= 0 && whence >= 0 && whence <= SEEK_HOLE) {
+        const int error = errno;
+        struct line line;
+        call_line(&line, call, "lseek", 0);
+        put_transfer(&line, call, offset);
+        line_text(&line, names[whence]);
+        line_number(&line, result);
+        line_end(&line);
+        errno = error;
+    }
+}

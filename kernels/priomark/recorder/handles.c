@@ -1,0 +1,163 @@
+/* Which descriptors are recorded, and under which number. See recorder.h. */
+#include "recorder.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <linux/magic.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+
+enum { DESCRIPTORS = 1 << 20, UNKNOWN = 0, NOT_RECORDED = -1 };
+
+static atomic_int handle[DESCRIPTORS]; /* pages that are never touched cost nothing */
+static atomic_int newest, highest = -1;
+
+static bool is_in_table(int descriptor)
+{
+    return descriptor >= 0 && descriptor < DESCRIPTORS;
+}
+
+/* Descriptions of the kernel's state look like regular files and are none. */
+static bool is_of_kernel(int descriptor)
+{
+    static const unsigned long magic[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+                                          DEBUGFS_MAGIC, TRACEFS_MAGIC, SECURITYFS_MAGIC};
+    struct statfs found;
+    if (fstatfs(descriptor, &found) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof magic / sizeof magic[0]; i++)
+        if ((unsigned long)found.f_type == magic[i])
+            return true;
+    return false;
+}
+
+/* The file's path without symbolic links, so that processes mean the same file by the same name. */
+static bool find_path(int descriptor, char path[PATH_MAX])
+{
+    struct line name;
+    line_begin(&name, 0);
+    line_text(&name, "/proc/self/fd");
+    char *const before = name.at;
+    line_number(&name, descriptor);
+    *before = '/';
+    *name.at = 0;
+    const ssize_t length = readlink(name.room, path, PATH_MAX - 1);
+    path[length < 0 ? 0 : length] = 0;
+    return length > 0;
+}
+
+static bool is_below(const char *path, const char *directory)
+{
+    const size_t length = strlen(directory);
+    return strncmp(path, directory, length) == 0 && (path[length] == '/' || length == 1);
+}
+
+/* Whether the file is one to record; where that is so `path` is its path. */
+static bool is_wanted(int descriptor, struct stat *found, char path[PATH_MAX])
+{
+    return fstat(descriptor, found) == 0 && S_ISREG(found->st_mode) && descriptor != trace_descriptor() &&
+           !is_of_kernel(descriptor) && find_path(descriptor, path) &&
+           (!trace_below() || is_below(path, trace_below()));
+}
+
+static void remember(int descriptor, int value)
+{
+    atomic_store(&handle[descriptor], value);
+    for (int most = highest; descriptor > most && !atomic_compare_exchange_weak(&highest, &most, descriptor);)
+        ;
+}
+
+enum { LONGEST_PATH = 3 * PATH_MAX };
+
+int handle_of(int descriptor)
+{
+    if (!is_in_table(descriptor))
+        return NO_HANDLE;
+    const int known = atomic_load_explicit(&handle[descriptor], memory_order_acquire);
+    if (known != UNKNOWN)
+        return known > 0 ? known : NO_HANDLE;
+
+    struct stat found;
+    char path[PATH_MAX];
+    if (!is_wanted(descriptor, &found, path)) {
+        if (fstat(descriptor, &found) == 0)
+            remember(descriptor, NOT_RECORDED);
+        return NO_HANDLE;
+    }
+    /* The line comes before the handle is known to other threads; one that does the same at this moment loses, and its
+     * line is one of a handle that nobody uses. */
+    const int mine = atomic_fetch_add(&newest, 1) + 1;
+    struct call now = call_begin_open();
+    struct line line;
+    call_line(&line, &now, "inherit", LONGEST_PATH);
+    line_number(&line, mine);
+    line_flags(&line, (int)syscall(SYS_fcntl, descriptor, F_GETFL));
+    line_number(&line, found.st_size);
+    line_number(&line, syscall(SYS_lseek, descriptor, 0L, SEEK_CUR));
+    line_escaped(&line, path);
+    line_end(&line);
+    int expected = UNKNOWN;
+    if (!atomic_compare_exchange_strong(&handle[descriptor], &expected, mine))
+        return expected > 0 ? expected : NO_HANDLE;
+    remember(descriptor, mine);
+    return mine;
+}
+
+int handle_known(int descriptor)
+{
+    const int known = is_in_table(descriptor) ? handle[descriptor] : NO_HANDLE;
+    return known > 0 ? known : NO_HANDLE;
+}
+
+void handle_open(const struct call *call, int descriptor, int flags)
+{
+    const int error = errno;
+    struct stat found;
+    char path[PATH_MAX];
+    if (descriptor >= 0 && is_in_table(descriptor) && recording()) {
+        if (is_wanted(descriptor, &found, path)) {
+            const int mine = atomic_fetch_add(&newest, 1) + 1;
+            struct line line;
+            call_line(&line, call, "open", LONGEST_PATH);
+            line_number(&line, mine);
+            line_flags(&line, flags);
+            line_number(&line, found.st_size);
+            line_escaped(&line, path);
+            line_end(&line);
+            remember(descriptor, mine);
+        } else {
+            remember(descriptor, NOT_RECORDED);
+        }
+    }
+    errno = error;
+}
+
+int handle_copy(int descriptor)
+{
+    if (!is_in_table(descriptor))
+        return NO_HANDLE;
+    const int mine = atomic_fetch_add(&newest, 1) + 1;
+    remember(descriptor, mine);
+    return mine;
+}
+
+int handle_forget(int descriptor)
+{
+    const int known = is_in_table(descriptor) ? atomic_exchange(&handle[descriptor], UNKNOWN) : NO_HANDLE;
+    return known > 0 ? known : NO_HANDLE;
+}
+
+int handle_highest(void)
+{
+    return highest;
+}
+
+void handles_reset(void)
+{
+    for (int descriptor = 0; descriptor <= highest; descriptor++)
+        atomic_store_explicit(&handle[descriptor], UNKNOWN, memory_order_relaxed);
+    atomic_store(&newest, 0);
+}

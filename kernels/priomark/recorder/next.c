@@ -1,0 +1,26 @@
+/* The functions that a call is passed on to. See recorder.h. */
+#include "recorder.h"
+
+#include <dlfcn.h>
+#include <stdatomic.h>
+
+static struct next_calls calls;
+static atomic_bool found;
+
+/* ISO C has no conversion of an object's address to a function's, POSIX guarantees that it works. */
+static void find(void *function, const char *name)
+{
+    *(void **)function = dlsym(RTLD_NEXT, name);
+}
+
+/* Other libraries may be initialised, and call us, before this one. Two threads that get here together find the same. */
+const struct next_calls *next_calls(void)
+{
+    if (!atomic_load_explicit(&found, memory_order_acquire)) {
+#define FIND(name) find(&calls.name, #name);
+        NEXT_CALLS(FIND)
+#undef FIND
+        atomic_store_explicit(&found, true, memory_order_release);
+    }
+    return &calls;
+}

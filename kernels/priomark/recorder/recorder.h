@@ -1,0 +1,133 @@
+/* The recorder: a library that is preloaded into a program and writes down its requests to files (docs/priomark.md).
+ *
+ * The program must not notice. Each call of a file that reaches libc from the outside (opens.c, transfers.c, streams.c) is
+ * passed on unchanged; what is noted around it keeps errno, takes no lock, allocates no memory of the heap and calls only
+ * what is safe in a signal handler, so that calls of handlers, of threads that are being cancelled and between fork and
+ * exec may be recorded too. */
+#ifndef RECORDER_H
+#define RECORDER_H
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/sendfile.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RECORDER_EXPORT __attribute__((visibility("default")))
+#if __has_attribute(copy)
+#define RECORDER_ALIAS(name) __attribute__((visibility("default"), alias(#name), copy(name)))
+#else
+#define RECORDER_ALIAS(name) __attribute__((visibility("default"), alias(#name)))
+#endif
+
+_Static_assert(sizeof(off_t) == 8, "the recorder wants a system where all offsets have 64 bits");
+
+/* --- the trace (trace_file.c) ------------------------------------------------------------------------------------- */
+
+/* Whether this process writes a trace. False in a child that shares its parent's memory (vfork, posix_spawn). */
+bool recording(void);
+
+/* The trace's own descriptor, -1 where there is none; and moving it out of the way of a dup2() onto it. */
+int trace_descriptor(void);
+void trace_move_descriptor(void);
+
+/* Only files below this directory are recorded; NULL: all. */
+const char *trace_below(void);
+
+/* A line that is put together: short ones on the stack, those with a path or with many sizes in memory of their own. */
+struct line {
+    char *at, *end, *mapped;
+    size_t mapped_bytes;
+    char room[320];
+};
+void line_begin(struct line *line, size_t more_bytes);
+void line_text(struct line *line, const char *text);
+void line_number(struct line *line, int64_t number); /* with a space before it */
+void line_flags(struct line *line, int flags);       /* with a space before them */
+void line_escaped(struct line *line, const char *text); /* with a space before it; what is not printable as %XX */
+void line_end(struct line *line); /* writes it */
+
+/* --- which descriptors are recorded (handles.c) ------------------------------------------------------------------- */
+
+enum { NO_HANDLE = 0 }; /* handles count from 1 and are never used again: a descriptor's number would be */
+
+/* The handle of a descriptor, NO_HANDLE unless it is of a regular file. One that was opened out of sight (by the parent,
+ * before an exec, by mkstemp) gets its handle, and a line `inherit`, when it is first used. */
+int handle_of(int descriptor);
+int handle_known(int descriptor); /* the same without that line */
+
+/* A descriptor has just been opened: notes the line `open`. `seen` says when. */
+struct call;
+void handle_open(const struct call *call, int descriptor, int flags);
+/* A new handle for a copy of a descriptor; returns it. */
+int handle_copy(int descriptor);
+/* The descriptor is about to be closed: returns its handle and forgets it. */
+int handle_forget(int descriptor);
+/* The highest descriptor that ever had a handle. */
+int handle_highest(void);
+/* Forgets all: a forked child has its own trace. */
+void handles_reset(void);
+
+/* --- a call that is recorded (calls.c) ---------------------------------------------------------------------------- */
+
+struct call {
+    int handle; /* NO_HANDLE: nothing to record */
+    struct timespec begin;
+};
+
+/* Before the call: of a descriptor, or of none yet. Keeps errno. */
+struct call call_begin(int descriptor);
+struct call call_begin_open(void);
+
+/* The line's first fields: times, thread, operation. Then its own fields, then line_end(). */
+void call_line(struct line *line, const struct call *call, const char *operation, size_t more_bytes);
+
+/* Afterwards, keeping errno; each does nothing where the call failed or its handle is NO_HANDLE. */
+void call_done_transfer(const struct call *call, const char *operation, int descriptor, size_t bytes, ssize_t result);
+void call_done_transfer_at(const struct call *call, const char *operation, off_t offset, size_t bytes, ssize_t result);
+void call_done_vector(const struct call *call, const char *operation, int descriptor, off_t offset,
+                      const struct iovec *part, int parts, ssize_t result); /* offset -1: at the file pointer */
+void call_done(const struct call *call, const char *operation, int result); /* close, fsync, fdatasync */
+void call_done_seek(const struct call *call, off_t offset, int whence, off_t result);
+void call_done_number(const struct call *call, const char *operation, int64_t number); /* dup, ftruncate */
+void call_done_flags(const struct call *call, int flags);
+void call_done_copy(const struct call *from, const struct call *to, const char *operation, const int descriptor[2],
+                    const off_t *const offset[2], size_t bytes, ssize_t result);
+
+/* --- libc's own functions (next.c) -------------------------------------------------------------------------------- */
+
+/* Not in every libc's headers. */
+int close_range(unsigned first, unsigned last, int flags);
+void closefrom(int lowest);
+int __open_2(const char *path, int flags);
+int __openat_2(int directory, const char *path, int flags);
+ssize_t __read_chk(int descriptor, void *data, size_t bytes, size_t room);
+ssize_t __pread_chk(int descriptor, void *data, size_t bytes, off_t offset, size_t room);
+
+#define NEXT_CALLS(X) \
+    X(open) X(openat) X(creat) X(__open_2) X(__openat_2) X(fopen) X(freopen) X(close) X(close_range) X(closefrom) \
+    X(dup) X(dup2) X(dup3) X(fcntl) X(read) X(write) X(pread) X(pwrite) X(__read_chk) X(__pread_chk) X(readv) X(writev) \
+    X(preadv) X(pwritev) X(preadv2) X(pwritev2) X(lseek) X(fsync) X(fdatasync) X(ftruncate) X(copy_file_range) X(sendfile)
+
+struct next_calls {
+#define MEMBER(name) __typeof__(&name) name;
+    NEXT_CALLS(MEMBER)
+#undef MEMBER
+};
+const struct next_calls *next_calls(void);
+
+/* --- the calls of libc's streams (streams.c) ---------------------------------------------------------------------- */
+
+/* From now on they are seen as well; false where this libc has them elsewhere. */
+bool streams_watch(void);
+
+/* Around a call that opens a stream; the descriptor that it got, -1 where it failed. */
+void streams_opening(void);
+void streams_opened(int descriptor);
+
+#endif
