@@ -14,7 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from b_eff_io_files import files_by_definition
 from conftest import OPEN_MPI, compiler_and_launcher
+from file_systems import memory
 
 from postprocess.b_eff_io_rules import TYPES, patterns_rule
 from postprocess.logs import LogError, read_log, read_state
@@ -83,61 +85,6 @@ def assert_failed(done, folder, *words, scratch=None):
     with pytest.raises(LogError, match="failed"):
         read_log(folder / "log.jsonl")
     assert not leftovers(scratch or folder)
-
-
-# Where every byte lies, from the definition: word k of a source is x ^ x >> 15 with x = seed(source) + k * 0x9E3779B1
-
-
-def content(source, position, count, period=4099 * 4096):
-    """What a process writes in a pattern from `position` of its own sequence on."""
-    x = np.uint32(source) + np.uint32(0x7F4A7C15)
-    x = (x ^ x >> np.uint32(16)) * np.uint32(0x21F0AAAD)
-    x = (x ^ x >> np.uint32(15)) * np.uint32(0x735A2D97)
-    x = x ^ x >> np.uint32(15)
-    words = x + np.arange(period // 4, dtype=np.uint32) * np.uint32(0x9E3779B1)
-    sequence = (words ^ words >> np.uint32(15)).view(np.uint8)
-    return np.resize(np.roll(sequence, -(position % period)), count) if position % period else np.resize(sequence, count)
-
-
-def source(place, number, rank, rewritten):
-    x = ((place * 49 + number) * 2 + rewritten) * 0x100000001B3 + rank
-    x = (x ^ x >> 31) * 0x9E3779B97F4A7C15 % 2**64
-    return x >> 32
-
-
-def files_by_definition(log, place):
-    """Every file of the partition by its name, put together from the table of patterns and the counts in the log."""
-    plan, found = log[1], [r for r in log if r["record"] == "measurement"]
-    processes = plan["partitions"][place]
-    calls = {method: {r["pattern"]: r for r in found if r["method"] == method and r["partition"] == processes} for method in plan["methods"]}
-    with np.errstate(over="ignore"):
-        for number, name in enumerate(TYPES):
-            patterns = [r for r in calls["write"].values() if r["type"] == name]
-            own = [np.concatenate([own_sequence(place, r, calls["rewrite"][r["pattern"]]["calls"], rank) for r in patterns])
-                   for rank in range(processes)]
-            if name == "separate":
-                yield from ((f"n{processes}-type{number}-rank{rank}", own[rank]) for rank in range(processes))
-            elif name.startswith("segmented"):
-                yield f"n{processes}-type{number}", np.concatenate(own)
-            else:
-                yield f"n{processes}-type{number}", strided(own, patterns, processes)
-
-
-def own_sequence(place, record, rewritten, rank):
-    """A process's data of one pattern, in the order of its calls: those of the rewrite, then what it left of the first pass."""
-    count, first = record["calls"] * record["call_bytes"], rewritten * record["call_bytes"]
-    return np.concatenate([content(source(place, record["pattern"], rank, True), 0, count)[:first],
-                           content(source(place, record["pattern"], rank, False), 0, count)[first:]])
-
-
-def strided(own, patterns, processes):
-    pieces, at = [], 0
-    for r in patterns:
-        mine = r["calls"] * r["call_bytes"]
-        chunks = np.stack([sequence[at:at + mine].reshape(-1, r["chunk_bytes"]) for sequence in own], axis=1)
-        pieces.append(chunks.reshape(-1))
-        at += mine
-    return np.concatenate(pieces)
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3, 5])
@@ -314,17 +261,6 @@ def test_dry_run_tells_time_and_space_and_makes_nothing(plain_mpi, tmp_path):
 
 
 @contextmanager
-def mounted(folder, options):
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, check=False)
-    if done.returncode != 0:
-        pytest.skip("only root can mount a small file system")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", folder], check=True)
-
-
-@contextmanager
 def started(mpi, folder, ranks, *options, directory=None, wait_for=6, env=None):
     """A run that has written `wait_for` records."""
     process = subprocess.Popen(command(mpi, folder, ranks, *options, env=env) + (["--directory", str(directory)] if directory else []),
@@ -350,9 +286,7 @@ LONG = (*SMALL, "--scheduled-time", "60")
 
 
 def test_disk_that_fills_up_ends_the_run_with_a_clear_error(mpi, tmp_path):
-    small = tmp_path / "small"
-    small.mkdir()
-    with mounted(small, "size=600m"):
+    with memory(tmp_path / "small", "size=600m") as small:
         with started(mpi, tmp_path, 2, *LONG, "--partitions", 2, "--space-limit", "550MiB", "--watchdog", 30, directory=small) as process:
             subprocess.run(["dd", "if=/dev/zero", f"of={small}/filler", "bs=1M"], capture_output=True, check=False)
             done = ended(process)
@@ -373,9 +307,7 @@ def test_directory_that_is_removed_ends_the_run_with_a_clear_error(mpi, tmp_path
 
 
 def test_directory_without_permission_is_a_clear_error(plain_mpi, tmp_path):
-    closed = tmp_path / "closed"
-    closed.mkdir()
-    with mounted(closed, "size=600m,ro"):
+    with memory(tmp_path / "closed", "size=600m,ro") as closed:
         done = run(plain_mpi, tmp_path, 2, *BRIEF, "--space-limit", "500MiB", "--directory", closed)
     assert done.returncode == 1 and "cannot create a directory" in done.stderr and "--directory" in done.stderr
     assert end(tmp_path)["status"] == "failed"

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from conftest import OPEN_MPI, ROOT, compiler_and_launcher
+from file_systems import memory
 
 from postprocess.logs import LogError, read_log
 
@@ -381,21 +382,8 @@ def test_a_log_that_is_a_device_or_a_directory_is_refused(kernel, tmp_path):
     refused_log(kernel, tmp_path, "File exists|Is a directory")
 
 
-@contextmanager
-def mounted(folder, options):
-    """A tmpfs; only root may mount one."""
-    folder.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", folder], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        pytest.skip(f"a tmpfs cannot be mounted here: {done.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", folder], check=True)
-
-
 def test_a_log_on_a_read_only_file_system_is_refused(kernel, tmp_path):
-    with mounted(tmp_path / "mounted", "ro,size=64k") as folder:
+    with memory(tmp_path / "mounted", "ro,size=64k") as folder:
         refused_log(kernel, folder / "log.jsonl", "Read-only file system; choose a place")
 
 
@@ -416,7 +404,7 @@ def test_a_log_in_a_directory_without_permission_is_refused(kernel, libraries):
 
 @pytest.mark.parametrize("room", ["4k", "16k"], ids=lambda room: f"{room} of room")
 def test_a_disk_that_fills_up_ends_the_run_as_failed_without_a_score(kernel, tmp_path, room):
-    with mounted(tmp_path / "mounted", f"size={room}") as folder:
+    with memory(tmp_path / "mounted", f"size={room}") as folder:
         kernel.log = folder / "log.jsonl"
         done = kernel.run(2, "--memory-per-process", "1MiB", "--patterns", "ring", "--first-loop-length", "5")
         [error] = kernel.errors(done)

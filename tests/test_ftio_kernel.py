@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import OPEN_MPI
+from file_systems import memory
 
 from postprocess.ftio_rules import expected_bytes, tolerated_difference
 from postprocess.ftio_sizes import automatic_input, input_for_bytes
@@ -301,12 +302,8 @@ def test_removed_directory_ends_the_run_with_one_line(started, tmp_path):
 @pytest.fixture
 def small_disk(tmp_path):
     """A file system of 8 MiB."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "coffeecup-test", folder], capture_output=True, check=False).returncode:
-        pytest.skip("mounting a small file system takes root")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=False)
+    with memory(tmp_path / "small", "size=8m") as folder:
+        yield folder
 
 
 def test_too_small_disk_is_refused_before_any_file_is_made(mpi, small_disk, tmp_path):

@@ -1,0 +1,118 @@
+"""b_eff_io and ftio on file systems whose truth is known: a disk that moves a known number of bytes per second, and a real distributed
+file system (GlusterFS), on such a disk too.
+
+On the disk, b_eff_io goes through the page cache as programs do: a write with its sync, and a read after eviction, cannot be faster
+than the disk. ftio goes past the page cache (--direct).
+"""
+
+import json
+import os
+import subprocess
+
+import numpy as np
+import pytest
+from b_eff_io_files import files_by_definition
+from conftest import OPEN_MPI
+from file_systems import disk, glusterfs
+
+from postprocess.b_eff_io_rules import METHODS, TYPES
+from postprocess.logs import read_log
+from postprocess.scores import score_log
+
+RATE = 50_000_000  # byte/s, each way
+MBYTE = 1e6
+SMALL = ("--memory-per-process", "64MiB")  # M_PART is 2 MiB
+
+
+@pytest.fixture(scope="module")
+def throttled_disk(tmp_path_factory):
+    with disk(tmp_path_factory.mktemp("throttled"), 2, bytes_per_second=RATE) as folder:
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def distributed(tmp_path_factory):
+    with glusterfs(tmp_path_factory.mktemp("glusterfs")) as folder:
+        yield folder
+
+
+@pytest.fixture(params=["openmpi", "openmpi-romio", "mpich"])
+def mpi(request):
+    return request.getfixturevalue(request.param.removesuffix("-romio")), {"OMPI_MCA_io": "romio321"} if "romio" in request.param else {}
+
+
+def run(mpi, kernel, ranks, directory, log, *options):
+    command = [mpi[0].mpirun, "-np", str(ranks), mpi[0].bin / kernel, "--directory", directory, "--log", log, *options]
+    done = subprocess.run(list(map(str, command)), env=os.environ | OPEN_MPI | mpi[1], capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    return read_log(log)
+
+
+def test_b_eff_io_on_a_disk_of_known_bandwidth_is_that_bandwidth(openmpi, throttled_disk, tmp_path):
+    log = run((openmpi, {}), "b_eff_io", 2, throttled_disk, tmp_path / "log.jsonl", *SMALL, "--partitions", 2, "--scheduled-time", 24,
+              "--evict", "--check-all")
+    values = {name: metric.value * MBYTE for name, metric in score_log(log.path).metrics.items()}
+    print({name: round(value / MBYTE, 1) for name, value in values.items()})
+    assert values["b_eff_io"] == pytest.approx(RATE, rel=0.07)
+    for name in METHODS:  # with a first write come the file system's own blocks and its journal
+        assert values[name] == pytest.approx(RATE, rel=0.12), name
+    for name in TYPES:  # a sixth of the data each: what is read ahead for a pattern that ends, or left of a pause, weighs more
+        assert values[name.replace("-", "_")] == pytest.approx(RATE, rel=0.15), name
+    [check] = log.records["data_check"]
+    assert check["checked_bytes"] == check["read_bytes"] == sum(r["bytes"] for r in log.records["measurement"] if r["method"] == "read") > 0
+    assert not list(throttled_disk.glob("b_eff_io*"))
+
+
+def test_ftio_past_the_page_cache_on_a_disk_of_known_bandwidth_is_that_bandwidth(openmpi, throttled_disk, tmp_path):
+    """One process, 16 MiB. Reads and writes have a limit each: a series is as fast as its writes. The mini-squares of the transpose are
+    too small to reach the limit."""
+    log = run((openmpi, {}), "ftio", 1, throttled_disk, tmp_path / "log.jsonl", "--input", 32, "--direct")
+    seconds = {(r["stage"], r["activity"]): r["elapsed_seconds"] for r in log.records["measurement"]}
+    taken = {stage: sum(seconds.get((stage, activity), 0) for activity in ("read", "write", "flush"))
+             for stage in ("initialise", "series_1", "transpose", "verify")}
+    print({stage: round(16 * 2**20 / value / MBYTE, 1) for stage, value in taken.items()})
+    at_limit = 16 * 2**20 / RATE
+    assert taken["initialise"] == pytest.approx(at_limit, rel=0.1)
+    assert taken["series_1"] == pytest.approx(at_limit, rel=0.1)
+    assert taken["transpose"] > at_limit
+    assert score_log(log.path).metrics["io_fraction"].value > 0.9
+    assert not list(throttled_disk.glob("ftio*"))
+
+
+def test_b_eff_io_on_glusterfs_lays_every_byte_where_the_definition_says(mpi, distributed, tmp_path, ranks=3):
+    """With all types, every byte checked by the kernel, and read back here from the volume."""
+    folder = distributed / mpi[0].name / mpi[1].get("OMPI_MCA_io", "default")
+    folder.mkdir(parents=True)
+    log = run(mpi, "b_eff_io", ranks, folder, tmp_path / "log.jsonl", *SMALL, "--partitions", ranks, "--scheduled-time", 3, "--space-limit",
+              "2GiB", "--check-all", "--keep")
+    assert log.run["filesystem"]["type"] == "fuse.glusterfs"
+    [check] = log.records["data_check"]
+    assert check["checked_bytes"] == check["read_bytes"] > 0
+    [scratch] = folder.iterdir()
+    expected = dict(files_by_definition(list(map(json.loads, log.path.read_text().splitlines())), 0))
+    assert {path.name for path in scratch.iterdir() if not path.name.startswith(".")} == set(expected)
+    for name, data in expected.items():
+        assert np.array_equal(np.fromfile(scratch / name, dtype=np.uint8), data), name
+    subprocess.run(["rm", "-r", folder], check=True)
+
+
+def test_value_on_glusterfs_is_the_mean_over_types_of_bytes_over_time(openmpi, distributed, tmp_path):
+    """The reduction of the paper by hand, of a run on a distributed file system."""
+    log = run((openmpi, {}), "b_eff_io", 2, distributed, tmp_path / "log.jsonl", *SMALL, "--partitions", 2, "--scheduled-time", 3)
+    rate = {(r["method"], r["type"]): r["bytes"] / r["elapsed_seconds"] / MBYTE for r in log.records["pattern_type"]}
+    mean = {method: (sum(rate[method, name] for name in TYPES) + rate[method, "scatter"]) / 6 for method in METHODS}
+    metrics = score_log(log.path).metrics
+    assert metrics["b_eff_io"].value == pytest.approx(0.25 * mean["write"] + 0.25 * mean["rewrite"] + 0.5 * mean["read"], rel=1e-9)
+    assert not list(distributed.glob("b_eff_io*"))
+
+
+def test_glusterfs_on_a_disk_of_known_bandwidth_writes_no_faster(openmpi, tmp_path):
+    """A sync reaches the servers' disk: initial write and rewrite have its bandwidth, less what many syncs of many shards cost there.
+    Reads come from the servers' memory."""
+    with disk(tmp_path, 2, bytes_per_second=RATE) as servers, glusterfs(servers) as volume:
+        log = run((openmpi, {}), "b_eff_io", 2, volume, tmp_path / "log.jsonl", *SMALL, "--partitions", 2, "--scheduled-time", 15)
+        values = {name: metric.value * MBYTE for name, metric in score_log(log.path).metrics.items()}
+        print({name: round(value / MBYTE, 1) for name, value in values.items()})
+        assert not list(volume.glob("b_eff_io*"))
+    for name in ("write", "rewrite"):
+        assert 0.5 * RATE < values[name] < 1.1 * RATE, name
