@@ -10,7 +10,7 @@
 
 #include "host.h"
 
-enum { FILL_BYTES = 1 << 20, PREPARED = 0, REWRITTEN = 1 };
+enum { FILL_BYTES = 1 << 20 };
 
 /* Who wrote what: every case, process and pass has content of its own. */
 static uint32_t source_of(const struct file *file, int pass)
@@ -18,12 +18,12 @@ static uint32_t source_of(const struct file *file, int pass)
     return (uint32_t)priomark_seed(file->run, UINT64_C(1) << 62 | (uint64_t)priomark_rank(file->run) << 1 | (uint64_t)pass);
 }
 
-static void fill_block(const struct file *file, char *data, int64_t block, int pass)
+void file_fill_block(const struct file *file, char *data, int64_t block, int pass)
 {
     priomark_fill(data, (size_t)file->block_bytes, source_of(file, pass), (uint64_t)(block * file->block_bytes));
 }
 
-static void verify_block(const struct file *file, const char *data, int64_t block, int pass)
+void file_verify_block(const struct file *file, const char *data, int64_t block, int pass)
 {
     priomark_verify(file->run, data, (size_t)file->block_bytes, source_of(file, pass), (uint64_t)(block * file->block_bytes),
                     file->path);
@@ -61,7 +61,7 @@ static void checked_requests(struct file *file, struct order *order, char *data)
         if (operation == PRIOMARK_READ)
             memset(data, 0, (size_t)file->block_bytes);
         else
-            fill_block(file, data, block, REWRITTEN);
+            file_fill_block(file, data, block, REWRITTEN);
         host_resume(file->run);
         const double before = priomark_now();
         if (operation == PRIOMARK_READ)
@@ -71,7 +71,7 @@ static void checked_requests(struct file *file, struct order *order, char *data)
         priomark_request(file->run, operation, file->block_bytes, priomark_now() - before);
         host_pause(file->run);
         if (operation == PRIOMARK_READ)
-            verify_block(file, data, block, PREPARED);
+            file_verify_block(file, data, block, PREPARED);
         host_resume(file->run);
     }
 }
@@ -87,7 +87,7 @@ static void verify_all(struct file *file, const struct priomark_case *now, char 
     while (order_next(&order, &block, &operation)) {
         memset(data, 0, (size_t)file->block_bytes);
         file->method->read(file, data, block);
-        verify_block(file, data, block, operation == PRIOMARK_WRITE ? REWRITTEN : PREPARED);
+        file_verify_block(file, data, block, operation == PRIOMARK_WRITE ? REWRITTEN : PREPARED);
     }
     file->run->checked_bytes = checked; /* the log counts measured reads only */
 }
@@ -106,7 +106,7 @@ static bool is_full(const struct file *file)
 }
 
 /* As much at a time as lies together; buffered and in large pieces, whatever is measured afterwards. */
-static void fill_file(struct file *file)
+void file_fill(struct file *file)
 {
     char *data = priomark_allocate(FILL_BYTES + (size_t)file->block_bytes);
     const int64_t piece_blocks = file->block_bytes < FILL_BYTES ? FILL_BYTES / file->block_bytes : 1;
@@ -129,7 +129,7 @@ static void fill_file(struct file *file)
     priomark_release(data, FILL_BYTES + (size_t)file->block_bytes);
 }
 
-static void remove_file(const struct file *file)
+void file_remove(const struct file *file)
 {
     if ((!file->shared || priomark_rank(file->run) == 0) && unlink(file->path) != 0 && errno != ENOENT)
         posix_stop(file, "remove", errno);
@@ -139,16 +139,16 @@ static void remove_file(const struct file *file)
 static void prepare(struct file *file, const struct pattern *pattern)
 {
     if (pattern->creates)
-        remove_file(file);
+        file_remove(file);
     else if (priomark_checks(file->run) || !is_full(file))
-        fill_file(file);
+        file_fill(file);
     priomark_barrier(file->run);
     if (!pattern->creates)
         priomark_evict(file->run, file->path);
 }
 
 /* A file that lost its name would be measured to the end, and not every library reports every full disk. */
-static void check_file(const struct file *file)
+void file_check(const struct file *file)
 {
     struct stat status;
     if (stat(file->path, &status) != 0)
@@ -156,6 +156,15 @@ static void check_file(const struct file *file)
     if (status.st_size != full_bytes(file))
         priomark_fail(file->run, "'%s' has %" PRId64 " bytes where %" PRId64 " were written; is the disk full, or did something "
                                  "else change the file?", file->path, (int64_t)status.st_size, full_bytes(file));
+}
+
+/* A device has no size to grow to: what is on it before matters only where it is going to be compared. */
+static void fill_device(struct file *file, char *data)
+{
+    for (int64_t block = 0; block < file->blocks; block++) {
+        file_fill_block(file, data, block, PREPARED);
+        file->method->write(file, data, block);
+    }
 }
 
 static void measure_requests(struct file *file, const struct priomark_case *now, char *data)
@@ -180,13 +189,15 @@ void access_file(struct file *file, const struct priomark_case *now)
     const struct pattern *pattern = find_pattern(now->pattern);
     const bool is_file = now->target != PRIOMARK_ON_DEVICE;
     char *data = priomark_allocate((size_t)file->block_bytes);
-    fill_block(file, data, 0, REWRITTEN);
+    file_fill_block(file, data, 0, REWRITTEN);
     if (is_file)
         prepare(file, pattern);
     priomark_barrier(file->run);
     double start = priomark_now();
     file->method->open(file, pattern->creates);
     priomark_phase(file->run, PRIOMARK_OPEN, priomark_now() - start);
+    if (!is_file && priomark_checks(file->run))
+        fill_device(file, data);
     measure_requests(file, now, data);
     if (priomark_checks(file->run))
         verify_all(file, now, data);
@@ -196,9 +207,9 @@ void access_file(struct file *file, const struct priomark_case *now)
     priomark_phase(file->run, PRIOMARK_CLOSE, priomark_now() - start);
     priomark_barrier(file->run);
     if (is_file)
-        check_file(file);
+        file_check(file);
     priomark_barrier(file->run);
     if (is_file && now->number == LAST_OF_FILE && file->run->repetition == file->run->workload->repetitions)
-        remove_file(file);
+        file_remove(file);
     priomark_release(data, (size_t)file->block_bytes);
 }

@@ -24,4 +24,14 @@ void add_cases(struct priomark *run, const struct priomark_case *sample, const s
  * accesses, synchronises, and checks where the workload says so. Collective. */
 void access_file(struct file *file, const struct priomark_case *now);
 
+/* Its parts, for async. What a process has prepared, and what it has written since, differ. */
+enum { PREPARED, REWRITTEN };
+void file_fill(struct file *file);
+void file_fill_block(const struct file *file, char *data, int64_t block, int pass);
+void file_verify_block(const struct file *file, const char *data, int64_t block, int pass);
+void file_remove(const struct file *file);
+
+/* Ends the run if the file has not its name and full size any more. */
+void file_check(const struct file *file);
+
 #endif

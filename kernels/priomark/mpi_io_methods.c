@@ -143,10 +143,33 @@ static void explicit_write_all(struct file *file, const char *data, int64_t bloc
                  &status);
 }
 
+/* --- a view in which the blocks of a process follow each other ---------------------------------------------------- */
+
+static void open_with_view(struct file *file, bool create)
+{
+    MPI_Datatype blocks, view;
+    mpi_io_open(file, create);
+    MPI_CHECK(MPI_Type_contiguous((int)(file->run_blocks * file->block_bytes), MPI_BYTE, &blocks));
+    MPI_CHECK(MPI_Type_create_resized(blocks, 0, (MPI_Aint)file->stride_bytes, &view));
+    MPI_CHECK(MPI_Type_commit(&view));
+    mpi_io_check(file, MPI_File_set_view(file->mpi, file->start, MPI_BYTE, view, "native", MPI_INFO_NULL), "set the view of");
+    MPI_CHECK(MPI_Type_free(&view));
+    MPI_CHECK(MPI_Type_free(&blocks));
+    file->start = 0; /* offsets are those in the view now */
+    file->run_blocks = file->blocks;
+}
+
+/* --- the tables --------------------------------------------------------------------------------------------------- */
+
 const struct method mpi_io_methods[] = {
     /* name, direct */
     {"individual", false, mpi_io_open, individual_read, individual_write, mpi_io_sync, mpi_io_close},
     {"individual-collective", false, mpi_io_open, individual_read_all, individual_write_all, mpi_io_sync, mpi_io_close},
     {"explicit", false, mpi_io_open, explicit_read, explicit_write, mpi_io_sync, mpi_io_close},
     {"explicit-collective", false, mpi_io_open, explicit_read_all, explicit_write_all, mpi_io_sync, mpi_io_close},
+    {0}};
+
+const struct method strided_methods[] = {
+    {"individual", false, open_with_view, individual_read, individual_write, mpi_io_sync, mpi_io_close},
+    {"individual-collective", false, open_with_view, individual_read_all, individual_write_all, mpi_io_sync, mpi_io_close},
     {0}};

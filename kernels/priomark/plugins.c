@@ -14,9 +14,9 @@ const struct priomark_plugin *const built_in_plugins[] = {
     &common_file_plugin,
 #endif
 #if HAVE_MPI_IO
-
+    &strided_plugin,
 #endif
-    &single_file_plugin, NULL};
+    &async_plugin, &single_file_plugin, &raw_plugin, NULL};
 
 const char *why_not_offered(const char *name)
 {

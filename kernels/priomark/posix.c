@@ -61,6 +61,10 @@ void posix_write_range(struct file *file, const char *data, int64_t bytes, int64
 
 static void posix_open(struct file *file, bool create)
 {
+    if (file->held) {
+        file->posix = file->held;
+        return;
+    }
     const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT : 0) | (file->method->direct ? O_DIRECT : 0);
     file->posix = open(file->path, flags, 0600);
     if (file->posix < 0)
@@ -85,7 +89,7 @@ static void posix_sync(struct file *file)
 
 static void posix_close(struct file *file)
 {
-    if (close(file->posix) != 0)
+    if (!file->held && close(file->posix) != 0)
         posix_stop(file, "close", errno);
     file->posix = -1;
 }
@@ -94,4 +98,9 @@ const struct method posix_methods[] = {
     /* name, direct */
     {"posix", false, posix_open, posix_read, posix_write, posix_sync, posix_close},
     {"posix-direct", true, posix_open, posix_read, posix_write, posix_sync, posix_close},
+    {0}};
+
+/* The device itself, or in its place a file without the page cache. */
+const struct method device_methods[] = {
+    {"device", true, posix_open, posix_read, posix_write, posix_sync, posix_close},
     {0}};

@@ -18,6 +18,7 @@ struct file {
     int64_t run_blocks;   /* so many blocks lie next to each other, */
     int64_t stride_bytes; /* and the next ones so far from the first of them */
     int posix;
+    int held; /* a device that has been open since the plan; 0: none */
 #if HAVE_MPI_IO
     MPI_File mpi;
     int64_t pointer; /* where the individual file pointer stands */
@@ -37,6 +38,7 @@ struct method {
 
 /* Ended by a row without a name. */
 extern const struct method posix_methods[];
+extern const struct method device_methods[];
 #if HAVE_MPI_IO
 extern const struct method mpi_io_methods[];
 extern const struct method strided_methods[];

@@ -1,0 +1,182 @@
+/* async: the whole data of a process in one request, beside a calculation (paper, section 4.1). One file of all processes,
+ * a consecutive range for each. overlap.c measures. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "access.h"
+#include "agreement.h"
+#include "host.h"
+#include "plugins.h"
+#include "transfers.h"
+
+static const struct transfer_method *const methods[] = {
+#if HAVE_MPI_IO
+    &individual_transfer, &explicit_transfer,
+#endif
+#if HAVE_LIBURING
+    &uring_transfer,
+#endif
+    &aio_transfer, NULL};
+
+static const char *const names_of_patterns[] = {"write", "read", NULL};
+static const char *const names_of_methods[] = {
+#if HAVE_MPI_IO
+    "individual", "explicit",
+#endif
+#if HAVE_LIBURING
+    "io-uring",
+#endif
+    "posix-aio", NULL};
+
+#if HAVE_MPI_IO
+#define METHODS_STANDARD "[\"individual\", \"explicit\", \"posix-aio\"]"
+#else
+#define METHODS_STANDARD "\"posix-aio\""
+#endif
+
+static const struct priomark_key keys[] = {
+    {"process_size", PRIOMARK_SIZES, "\"8MiB\"", "the data of each process, one request", 1, INT64_C(1) << 30, NULL},
+    {"patterns", PRIOMARK_NAMES, "[\"write\", \"read\"]", "what is done with an existing file", 0, 0, names_of_patterns},
+    {"methods", PRIOMARK_NAMES, METHODS_STANDARD, "access methods", 0, 0, names_of_methods},
+    {0}};
+
+static const struct transfer_method *find_transfer(const char *name)
+{
+    for (const struct transfer_method *const *method = methods; *method; method++)
+        if (strcmp((*method)->name, name) == 0)
+            return *method;
+    return NULL;
+}
+
+static void refuse_what_is_not_there(struct priomark *run)
+{
+    for (int m = 0; m < priomark_count(run, "methods"); m++) {
+        char reason[256] = "";
+        const struct transfer_method *method = find_transfer(priomark_text(run, "methods", m));
+        const char *why_not = method->why_not ? method->why_not() : NULL;
+        snprintf(reason, sizeof reason, "%s", why_not ? why_not : "");
+        if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason))
+            priomark_refuse(run, "methods", "%s", reason);
+    }
+}
+
+static void plan(struct priomark *run)
+{
+    refuse_what_is_not_there(run);
+    for (int size = 0; size < priomark_count(run, "process_size"); size++) {
+        const int64_t bytes = priomark_number(run, "process_size", size);
+        struct priomark_case made = {.process_bytes = bytes, .block_bytes = bytes, .space_bytes = bytes, .read_share = -1};
+        for (int p = 0; p < priomark_count(run, "patterns"); p++)
+            for (int m = 0; m < priomark_count(run, "methods"); m++) {
+                made.pattern = priomark_text(run, "patterns", p);
+                made.method = find_transfer(priomark_text(run, "methods", m))->name;
+                priomark_add(run, &made);
+            }
+    }
+}
+
+/* --- measuring ---------------------------------------------------------------------------------------------------- */
+
+struct beside {
+    const struct transfer_method *method;
+    struct transfer transfer;
+};
+
+/* All transfers meet the same: a file that is on the disk, in the page cache or not as the workload says. */
+static void prepare(void *context)
+{
+    struct file *file = &((struct beside *)context)->transfer.file;
+    const int synchronised = open(file->path, O_RDONLY | O_CLOEXEC);
+    if (synchronised < 0 || fsync(synchronised) != 0)
+        posix_stop(file, "synchronise", errno);
+    close(synchronised);
+    priomark_barrier(file->run);
+    priomark_evict(file->run, file->path);
+}
+
+static void start(void *context)
+{
+    struct beside *beside = context;
+    beside->transfer.running = true;
+    beside->method->start(&beside->transfer);
+}
+
+static bool done(void *context)
+{
+    struct beside *beside = context;
+    beside->transfer.running = beside->transfer.running && !beside->method->done(&beside->transfer);
+    return !beside->transfer.running;
+}
+
+static void finish(void *context)
+{
+    struct beside *beside = context;
+    if (beside->transfer.running)
+        beside->method->finish(&beside->transfer);
+    beside->transfer.running = false;
+}
+
+static void synchronise(struct beside *beside)
+{
+    const double start = priomark_now();
+    if (beside->transfer.operation == PRIOMARK_WRITE)
+        beside->method->sync(&beside->transfer);
+    priomark_phase(beside->transfer.file.run, PRIOMARK_SYNC, priomark_now() - start);
+}
+
+/* What was written is read back. */
+static void verify(struct beside *beside)
+{
+    struct file *file = &beside->transfer.file;
+    const bool reads = beside->transfer.operation == PRIOMARK_READ;
+    if (!reads) {
+        memset(beside->transfer.data, 0, (size_t)file->block_bytes);
+        const int opened = file->posix = open(file->path, O_RDONLY | O_CLOEXEC);
+        if (opened < 0)
+            posix_stop(file, "open", errno);
+        posix_read_range(file, beside->transfer.data, file->block_bytes, file->start);
+        close(opened);
+    }
+    file_verify_block(file, beside->transfer.data, 0, reads ? PREPARED : REWRITTEN);
+    if (!reads)
+        file->run->checked_bytes -= file->block_bytes; /* measured reads only */
+}
+
+static void measure(struct priomark *run, const struct priomark_case *now)
+{
+    struct beside beside = {.method = find_transfer(now->method)};
+    struct file *file = &beside.transfer.file;
+    *file = (struct file){.run = run, .shared = true, .block_bytes = now->block_bytes, .blocks = 1, .run_blocks = 1,
+                          .start = priomark_rank(run) * now->process_bytes, .method = posix_methods};
+    priomark_path(run, file->path, sizeof file->path, "async");
+    beside.transfer.operation = strcmp(now->pattern, "read") == 0 ? PRIOMARK_READ : PRIOMARK_WRITE;
+    beside.transfer.data = priomark_allocate((size_t)now->process_bytes);
+    file_fill_block(file, beside.transfer.data, 0, REWRITTEN);
+    file_fill(file);
+    priomark_barrier(run);
+    double start_of = priomark_now();
+    beside.method->open(&beside.transfer);
+    priomark_phase(run, PRIOMARK_OPEN, priomark_now() - start_of);
+
+    const struct priomark_transfer transfer = {beside.transfer.operation, now->process_bytes, start, done, finish, &beside};
+    priomark_overlap(run, &transfer, prepare);
+    synchronise(&beside);
+
+    priomark_barrier(run);
+    start_of = priomark_now();
+    beside.method->close(&beside.transfer);
+    priomark_phase(run, PRIOMARK_CLOSE, priomark_now() - start_of);
+    priomark_barrier(run);
+    file_check(file);
+    if (priomark_checks(run))
+        verify(&beside);
+    priomark_barrier(run);
+    file_remove(file);
+    priomark_release(beside.transfer.data, (size_t)now->process_bytes);
+}
+
+const struct priomark_plugin async_plugin = {
+    PRIOMARK_INTERFACE, "async", "input and output beside a calculation", keys, plan, measure};

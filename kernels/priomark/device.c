@@ -1,0 +1,163 @@
+/* See device.h. The first process of a node holds the device with O_EXCL from here to the end of the run, so that nothing can
+ * be mounted from it meanwhile; Linux refuses that as long as anything else holds it. */
+#include "device.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <linux/fs.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#if HAVE_BLKID
+#include <blkid.h>
+#endif
+
+#include "agreement.h"
+#include "fail.h"
+#include "options.h"
+
+enum { SERIAL_LENGTH = 128, PATH_LENGTH = 256 };
+
+static const char *what_it_is(mode_t mode)
+{
+    return S_ISLNK(mode)   ? "a symbolic link; name the device itself"
+           : S_ISREG(mode) ? "a file; leave the key out to measure a file of the run's own"
+           : S_ISDIR(mode) ? "a directory"
+                           : "no block device";
+}
+
+/* What the disk calls itself; "" where it has no number. A partition has that of its disk. */
+static void read_serial(dev_t number, char serial[SERIAL_LENGTH])
+{
+    static const char *const places[] = {"serial", "device/serial", "../serial", "../device/serial", NULL};
+    serial[0] = '\0';
+    for (const char *const *place = places; *place && !serial[0]; place++) {
+        char path[PATH_LENGTH];
+        snprintf(path, sizeof path, "/sys/dev/block/%u:%u/%s", major(number), minor(number), *place);
+        FILE *file = fopen(path, "r");
+        if (file && fscanf(file, " %127[^\n]", serial) != 1)
+            serial[0] = '\0';
+        if (file)
+            fclose(file);
+        for (size_t end = strlen(serial); end && serial[end - 1] == ' '; end--)
+            serial[end - 1] = '\0';
+    }
+}
+
+static bool is_confirmed(const struct device *device, dev_t number, const char *confirmation, char *reason, size_t bytes)
+{
+    char serial[SERIAL_LENGTH];
+    read_serial(number, serial);
+    if (confirmation && (parse_size(confirmation) == device->bytes || (serial[0] && strcmp(confirmation, serial) == 0)))
+        return true;
+    snprintf(reason, bytes, "it is not confirmed: write confirm = \"%" PRId64 "\", its size in bytes%s%s%s", device->bytes,
+             serial[0] ? ", or confirm = \"" : "", serial, serial[0] ? "\", its serial number, if it really is the one" :
+             ", if it really is the one");
+    return false;
+}
+
+#if HAVE_BLKID
+static void find_signature(int file, char *reason, size_t bytes)
+{
+    const char *kind = NULL;
+    blkid_probe probe = blkid_new_probe();
+    if (!probe || blkid_probe_set_device(probe, file, 0, 0) != 0) {
+        snprintf(reason, bytes, "it cannot be examined for signatures");
+        blkid_free_probe(probe);
+        return;
+    }
+    blkid_probe_enable_superblocks(probe, 1);
+    blkid_probe_set_superblocks_flags(probe, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_BADCSUM);
+    blkid_probe_enable_partitions(probe, 1);
+    const int found = blkid_do_safeprobe(probe);
+    if (found == 0 && blkid_probe_lookup_value(probe, "TYPE", &kind, NULL) != 0 &&
+        blkid_probe_lookup_value(probe, "PTTYPE", &kind, NULL) != 0)
+        kind = NULL;
+    if (found != 1) /* 1: nothing there */
+        snprintf(reason, bytes, "it carries a partition table or signature (%.60s), so somebody may need what is on it; "
+                 "if nobody does, remove that with wipefs", found == 0 && kind ? kind : "not clear of what");
+    blkid_free_probe(probe);
+}
+#else
+static void find_signature(int file, char *reason, size_t bytes)
+{
+    (void)file;
+    snprintf(reason, bytes, "this build cannot look for signatures on devices, and therefore takes none: build priomark with "
+                            "libblkid");
+}
+#endif
+
+/* For reading and writing, while the first process of the node holds the device. */
+static int reopen(const char *path, bool writable, dev_t number, char *reason, size_t bytes)
+{
+    struct stat opened;
+    const int file = open(path, (writable ? O_RDWR : O_RDONLY) | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
+    if (file < 0 || fstat(file, &opened) != 0 || opened.st_rdev != number)
+        snprintf(reason, bytes, "%s", file < 0 ? strerror(errno) : "it changed while it was examined");
+    return file;
+}
+
+/* What is opened exclusively here is never closed, so that it holds the device to the end of the process. */
+static void examine(const char *path, const char *confirmation, bool writable, struct device *device, dev_t *number,
+                    char *reason, size_t bytes)
+{
+    struct stat named, opened;
+    uint64_t size = 0;
+    if (lstat(path, &named) != 0) {
+        snprintf(reason, bytes, "%s", strerror(errno));
+        return;
+    }
+    if (!S_ISBLK(named.st_mode)) {
+        snprintf(reason, bytes, "it is %s", what_it_is(named.st_mode));
+        return;
+    }
+    const int holder = open(path, O_RDONLY | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
+    if (holder < 0) {
+        snprintf(reason, bytes, "%s", errno == EBUSY ? "it is mounted, or something else holds it" : strerror(errno));
+        return;
+    }
+    if (fstat(holder, &opened) != 0 || opened.st_rdev != named.st_rdev ||
+        ioctl(holder, BLKGETSIZE64, &size) != 0 || ioctl(holder, BLKSSZGET, &device->sector_bytes) != 0) {
+        snprintf(reason, bytes, "it does not tell its size: %s", strerror(errno));
+        return;
+    }
+    device->bytes = (int64_t)size;
+    *number = opened.st_rdev;
+    if (!is_confirmed(device, *number, confirmation, reason, bytes))
+        return;
+    find_signature(holder, reason, bytes);
+    if (reason[0])
+        return;
+    device->file = reopen(path, writable, *number, reason, bytes);
+}
+
+struct device device_open(const char *path, const char *confirmation, bool writable, char *reason, size_t reason_bytes)
+{
+    struct device device = {.file = -1};
+    dev_t number = 0;
+    int64_t shared[3];
+    MPI_Comm node;
+    reason[0] = '\0';
+    MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    MPI_CHECK(MPI_Comm_rank(node, &device.process));
+    MPI_CHECK(MPI_Comm_size(node, &device.processes));
+    if (device.process == 0)
+        examine(path, confirmation, writable, &device, &number, reason, reason_bytes);
+    if (!agree_on_reason(MPI_COMM_WORLD, reason, reason_bytes)) {
+        memcpy(shared, (int64_t[]){(int64_t)number, device.bytes, device.sector_bytes}, sizeof shared);
+        MPI_CHECK(MPI_Bcast(shared, 3, MPI_INT64_T, 0, node));
+        device.bytes = shared[1];
+        device.sector_bytes = (int)shared[2];
+        if (device.process != 0)
+            device.file = reopen(path, writable, (dev_t)shared[0], reason, reason_bytes);
+        agree_on_reason(MPI_COMM_WORLD, reason, reason_bytes);
+    }
+    MPI_CHECK(MPI_Comm_free(&node));
+    return device;
+}

@@ -1,0 +1,87 @@
+/* raw: a device without the page cache (paper, section 4.1). Without the key `device` a file of each process stands in for
+ * it, and the log says so. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "access.h"
+#include "device.h"
+#include "plugins.h"
+
+enum { REASON_LENGTH = 512 };
+
+static const struct method *const tables[] = {device_methods, NULL};
+static const char *const names_of_patterns[] = {"read-write", "random-read-write", NULL};
+static const char *const names_of_methods[] = {"device", NULL};
+
+static const struct priomark_key keys[] = {
+    {"device", PRIOMARK_TEXT, NULL, "the block device; without it a file of each process is measured", 0, 0, NULL},
+    {"confirm", PRIOMARK_TEXT, NULL, "the device's size in bytes, or its serial number", 0, 0, NULL},
+    PROCESS_SIZE_KEY,
+    BLOCK_SIZE_KEY,
+    READ_WRITE_KEY,
+    {"patterns", PRIOMARK_NAMES, "[\"read-write\", \"random-read-write\"]", "access patterns", 0, 0, names_of_patterns},
+    {"methods", PRIOMARK_NAMES, "\"device\"", "the only one", 0, 0, names_of_methods},
+    {0}};
+
+static bool writes(const struct priomark *run)
+{
+    for (int i = 0; i < priomark_count(run, "read_write"); i++)
+        if (priomark_share(run, "read_write", i) < 1)
+            return true;
+    return false;
+}
+
+static void refuse_impossible_sizes(const struct priomark *run, const struct device *device)
+{
+    for (int i = 0; i < priomark_count(run, "process_size"); i++)
+        if (priomark_number(run, "process_size", i) > device->bytes / device->processes)
+            priomark_refuse(run, "process_size", "%d processes with %" PRId64 " bytes each do not fit on the device's %" PRId64,
+                            device->processes, priomark_number(run, "process_size", i), device->bytes);
+    for (int i = 0; i < priomark_count(run, "block_size"); i++)
+        if (priomark_number(run, "block_size", i) % device->sector_bytes != 0)
+            priomark_refuse(run, "block_size", "%" PRId64 " bytes are no multiple of the device's blocks of %d bytes",
+                            priomark_number(run, "block_size", i), device->sector_bytes);
+}
+
+/* The device stays open and held from here to the end of the process. */
+static void plan(struct priomark *run)
+{
+    if (priomark_count(run, "device") == 0) {
+        add_cases(run, &(struct priomark_case){.target = PRIOMARK_ON_FILE}, tables, 1);
+        return;
+    }
+    char reason[REASON_LENGTH];
+    const char *path = priomark_text(run, "device", 0);
+    struct device *device = malloc(sizeof *device);
+    if (!device)
+        priomark_fail(run, "out of memory");
+    if (priomark_checks(run) && !writes(run))
+        priomark_refuse(run, "read_write", "a device that is only read cannot be checked: leave out check, or measure a file");
+    *device = device_open(path, priomark_count(run, "confirm") ? priomark_text(run, "confirm", 0) : NULL, writes(run), reason,
+                          sizeof reason);
+    if (reason[0])
+        priomark_refuse(run, "device", "'%s' is left alone: %s", path, reason);
+    refuse_impossible_sizes(run, device);
+    add_cases(run, &(struct priomark_case){.target = PRIOMARK_ON_DEVICE, .own = device}, tables, 1);
+}
+
+static void measure(struct priomark *run, const struct priomark_case *now)
+{
+    char name[64];
+    const struct device *device = now->own;
+    struct file file = {.run = run, .block_bytes = now->block_bytes, .method = device_methods};
+    file.blocks = file.run_blocks = now->process_bytes / now->block_bytes;
+    if (device) {
+        file.held = device->file;
+        file.start = device->process * now->process_bytes;
+        snprintf(file.path, sizeof file.path, "%s", priomark_text(run, "device", 0));
+    } else {
+        snprintf(name, sizeof name, "raw-%06d", priomark_rank(run));
+        priomark_path(run, file.path, sizeof file.path, name);
+    }
+    access_file(&file, now);
+}
+
+const struct priomark_plugin raw_plugin = {
+    PRIOMARK_INTERFACE, "raw", "a device without the page cache", keys, plan, measure};
