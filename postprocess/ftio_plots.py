@@ -80,7 +80,7 @@ def over_sizes(scores: list[Score]) -> Figure:
             axes.set_xscale("log")
             axes.set_xlim(10 ** floor(log10(data["elements"].min())), 10 ** ceil(log10(data["elements"].max() + 1)))
             axes.xaxis.set_major_locator(LogLocator(numticks=8))
-            axes.xaxis.set_major_formatter(FuncFormatter(power_of_ten))
+            axes.xaxis.set_major_formatter(FuncFormatter(plots.power_of_ten))
             axes.set_xlabel("elements of the matrix")
             axes.set_ylabel(label)
         panels[0].set_ylim(0, 1)
@@ -90,11 +90,6 @@ def over_sizes(scores: list[Score]) -> Figure:
     return Figure("sizes", "I/O Fraction and cycles per flop over the size of the matrix",
                   "The paper's figures 2 and 3. Upright lines are 95 % intervals of the mean where a log has several runs. "
                   + representative(data), data, drawn)
-
-
-def power_of_ten(value: float, _: int) -> str:
-    """10⁶ in plain characters: labels are text that can be searched, not formulae."""
-    return "10" + f"{round(log10(value))}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
 
 
 def representative(data: pd.DataFrame) -> str:

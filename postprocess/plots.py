@@ -6,6 +6,7 @@ Colours are those of Okabe and Ito, which colour-blind people can tell apart; li
 import io
 import re
 from dataclasses import dataclass
+from math import log10
 from pathlib import Path
 
 import matplotlib
@@ -87,3 +88,8 @@ def plain_numbers(axis) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: digits(value, NARROW_SPACE)))
     if axis.get_scale() == "log":  # less than a decade has no other labels
         axis.set_minor_formatter(FuncFormatter(lambda value, _: digits(value, NARROW_SPACE)))
+
+
+def power_of_ten(value: float, _: int) -> str:
+    """10⁶ in plain characters: labels are text that can be searched, not formulae."""
+    return "10" + f"{round(log10(value))}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))

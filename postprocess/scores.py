@@ -31,6 +31,7 @@ BENCHMARKS = {
     "b_eff": ("postprocess.b_eff", "postprocess.b_eff_report"),
     "b_eff_io": ("postprocess.b_eff_io", "postprocess.b_eff_io_report"),
     "ftio": ("postprocess.ftio", "postprocess.ftio_report"),
+    "priomark": ("postprocess.priomark", "postprocess.priomark_report"),
 }
 
 LOGS_AT_ONCE = 16

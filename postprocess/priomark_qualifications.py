@@ -1,0 +1,81 @@
+"""What flatters or limits a PRIOMark result: sentences that stand beside the number wherever it is shown."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from postprocess.b_eff_qualifications import of_hosts
+from postprocess.logs import Log
+from postprocess.priomark_rules import PAPER
+from postprocess.scores import Qualification
+from postprocess.words import counted, size
+
+SHORT_SECONDS = 0.01
+
+
+def breaches(log: Log) -> list[Qualification]:
+    """The paper leaves everything to the workload: only a simulation is not official. What the workload left out is in
+    `qualifications`."""
+    if log.run["simulated"]:
+        return [Qualification("simulated", "Not official: the machine was simulated, nothing was measured on it.")]
+    return []
+
+
+def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
+    """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
+    return [Qualification(key, f"{text}.") for key, text in [
+        *of_parts(log), *of_cache(log, table), *of_targets(table), *of_overlap(table),
+        *(pair for pair in of_hosts(log) if pair[0] != "one_host"), *of_time(table)]]
+
+
+def of_parts(log: Log) -> Iterator[tuple[str, str]]:
+    """What the total is made of."""
+    plan = log.plan
+    ran = [entry["name"] for entry in plan["benchmarks"]]
+    missing = [name for name in PAPER if name not in ran]
+    yield "parts", (f"The total is the mean of {listed(ran)} under the workload {plan['workload']}"
+                    f"{f'; without {listed(missing)}' if missing else ''}: compare it with totals of the same workload only")
+    if outside := [entry["name"] for entry in plan["benchmarks"] if entry["plugin"]]:
+        yield "external", f"{listed(outside)} came from outside the tree"
+    if plan["build"] != "full":
+        yield "build", ("The kernel was built without " + ("MPI-IO: MPI only synchronised the processes" if plan["build"] == "mpi" else "MPI"))
+
+
+def of_cache(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """Reads that the page cache could have served: files that memory holds, neither direct nor evicted."""
+    memory = log.plan["cache_bytes"] or sum(host["memory_bytes"] for host in log.run["hosts"])
+    cached = table[(table["target"] != "device") & ~table["direct"] & (table["process_bytes"] * log.run["ranks"] <= memory)]
+    reads = cached[(cached["read_calls"] > 0) & ~cached["evicted"]]
+    if len(reads):
+        yield "cache_affected", (f"Cache-affected: {listed(reads['benchmark'].unique())} read files of at most "
+                                 f"{size(int(reads['process_bytes'].max()) * log.run['ranks'])} together, which the "
+                                 f"{'cache' if log.plan['cache_bytes'] else 'memory'} of {size(memory)} holds, and they were not evicted from it "
+                                 "before: part of the reads, or all, came from there")
+    if len(written := cached[cached["write_calls"] > 0]):
+        yield "cached_writes", (f"Latencies of writes in {listed(written['benchmark'].unique())} are those of copies into the page cache; the "
+                                "bandwidths hold the time until the data was written out")
+
+
+def of_targets(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    if (table["target"] == "file").any():
+        yield "raw_on_file", "raw measured a file, not a device: the file system is in it"
+    if (table["pattern"] == "replay-think").any():
+        yield "think_time", "trace replayed the think times too: its bandwidth is that of the recorded program, not of the file system"
+
+
+def of_overlap(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    if len(short := table[table["covered"] < 1]):
+        yield "not_covered", (f"In {counted(len(short), 'measurement')} of {listed(short['benchmark'].unique())} the calculation ended before the "
+                              "transfer: ACL and ABL are too small there")
+
+
+def of_time(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    if len(short := table[table["elapsed_seconds"] < SHORT_SECONDS]):
+        yield "short", (f"{counted(len(short), 'measurement')} of {len(table)} took less than {SHORT_SECONDS * 1e3:.0f} ms: too short to be "
+                        "reproduced; give the workload more data")
+
+
+def listed(names) -> str:
+    """a, b and c."""
+    *first, last = [str(name) for name in names]
+    return f"{', '.join(first)} and {last}" if first else last

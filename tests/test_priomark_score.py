@@ -1,0 +1,296 @@
+"""PRIOMark's reductions on logs whose numbers are known by hand, what refuses and what qualifies a log, and its part of the report."""
+
+import copy
+import math
+import re
+
+import logs_made
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from logs_made_priomark import GIB, KIB, MIB, cases, priomark_log
+
+from postprocess import priomark, priomark_plots
+from postprocess.logs import LogError
+from postprocess.report import html, items
+from postprocess.scores import Score, score_log, score_logs
+
+ALL = ("common_file", "strided", "async", "single_file", "raw")
+BY_PATTERN = {"write": 100e6, "read-write": 50e6, "random-read-write": 10e6, "read": 80e6, "backwards-read": 40e6}
+
+
+def score(tmp_path, **options):
+    return score_log(logs_made.write(tmp_path / "log.jsonl", priomark_log(**options)))
+
+
+def value(score, name):
+    return score.metrics[name].value
+
+
+def keys(score):
+    return {qualification.key for qualification in score.qualifications}
+
+
+def refused(tmp_path, change, **options):
+    records = priomark_log(**options)
+    change(records)
+    with pytest.raises(LogError) as error:
+        score_log(logs_made.write(tmp_path / "log.jsonl", logs_made.numbered(records)))
+    return str(error.value)
+
+
+def measurements(records):
+    return [record for record in records if record["record"] == "measurement"]
+
+
+# --- values by hand -----------------------------------------------------------------------------------------------------------
+
+
+def test_total_is_the_mean_over_sub_benchmarks_of_the_mean_over_their_cases(tmp_path):
+    """Write 100, read-write 50, random 10, read 80, backwards 40 MByte/s, whatever the method: by hand
+
+    common_file 160 / 3, strided 75, async (100 + 80) / 2 = 90, single_file 200 / 4 = 50, raw 30; their sum 298.33 / 5.
+    """
+    found = score(tmp_path, bandwidth=lambda case, _: BY_PATTERN[case["pattern"]], benchmarks=ALL)
+    assert value(found, "common_file") == pytest.approx(160 / 3)
+    assert [value(found, name) for name in ALL[1:]] == pytest.approx([75, 90, 50, 30])
+    assert value(found, "total") == pytest.approx((160 / 3 + 75 + 90 + 50 + 30) / 5)
+    assert value(found, "total_per_process") == pytest.approx((160 / 3 + 75 + 90 + 50 + 30) / 20)
+
+
+def test_geometric_total_takes_products_and_roots_of_the_same_cases(tmp_path):
+    found = score(tmp_path, bandwidth=lambda case, _: BY_PATTERN[case["pattern"]], benchmarks=("strided", "single_file"))
+    strided, single_file = math.sqrt(100 * 50), (100 * 50 * 10 * 40) ** (1 / 4)
+    assert value(found, "total_geometric") == pytest.approx(math.sqrt(strided * single_file))
+    assert value(found, "total") == pytest.approx((75 + 50) / 2)
+
+
+def test_sub_benchmark_with_more_cases_weighs_no_more(tmp_path):
+    found = score(tmp_path, bandwidth=lambda case, _: 90e6 if case["benchmark"] == "common_file" else 30e6,
+                  benchmarks=("common_file", "raw"), block_bytes=(4 * KIB, 16 * KIB, MIB))
+    assert value(found, "total") == pytest.approx(60)
+
+
+def test_repetitions_are_averaged(tmp_path):
+    found = score(tmp_path, bandwidth=lambda case, repetition: {1: 10e6, 2: 20e6, 3: 60e6}[repetition], benchmarks=("raw",), repetitions=3)
+    assert value(found, "total") == pytest.approx(30)
+
+
+def test_losses_are_those_of_the_definition(tmp_path):
+    """A calculation of 0.6 s takes 1.2 s beside a transfer, which takes 1 s in place of 2/3 s: half and a third are lost."""
+    found = score(tmp_path, benchmarks=("async",))
+    assert value(found, "acl") == pytest.approx(0.5)
+    assert value(found, "abl") == pytest.approx(1 / 3)
+
+
+def test_losses_take_the_slowest_process_and_are_in_no_mean(tmp_path):
+    records = priomark_log(benchmarks=("async",), ranks=2, nodes=1)
+    for record in measurements(records):
+        record["values"] |= {"io_alone_seconds": [1.0, 3.0], "io_overlapped_seconds": [4.0, 2.0], "calculation_alone_seconds": [4.5, 1.0],
+                             "calculation_overlapped_seconds": [5.0, 5.0]}
+    found = score_log(logs_made.write(tmp_path / "log.jsonl", records))
+    assert (value(found, "acl"), value(found, "abl")) == pytest.approx((0.1, 0.25))
+    assert value(found, "total") == pytest.approx(100)
+
+
+def test_metrics_of_what_did_not_run_are_left_out(tmp_path):
+    found = score(tmp_path, benchmarks=("raw",))
+    assert set(found.metrics) == {"total", "total_per_process", "total_geometric", "raw", "read_latency_median", "read_latency_p99",
+                                  "write_latency_median", "write_latency_p99"}
+
+
+def test_sub_benchmark_from_outside_enters_the_total_and_is_named(tmp_path):
+    inside = cases(("raw",), (MIB,), (4 * KIB,), 0.5, "device")
+    own = {**inside[0], "case": len(inside) + 1, "benchmark": "mine", "pattern": "spiral", "method": "s3", "target": "directory"}
+    records = priomark_log(bandwidth=lambda case, _: 80e6 if case["benchmark"] == "mine" else 20e6, planned=[*inside, own],
+                           external=("mine",))
+    path = logs_made.write(tmp_path / "log.jsonl", records)
+    found = score_log(path)
+    assert (value(found, "external"), value(found, "total")) == pytest.approx((80, 50))
+    assert "external" in keys(found)
+    text = html(items([path]))
+    assert "mine" in text and "spiral" in text and "priomark_mine.so" in text
+
+
+# --- latencies ----------------------------------------------------------------------------------------------------------------
+
+
+def bins(edges, calls, shortest=None, longest=None):
+    return {"from_seconds": edges[:-1], "to_seconds": edges[1:], "bin_calls": calls, "calls": sum(calls),
+            "shortest_seconds": edges[0] if shortest is None else shortest, "longest_seconds": edges[-1] if longest is None else longest}
+
+
+def test_percentile_is_the_middle_of_the_bin_that_holds_the_call():
+    found = [bins([1.0, 2.0, 4.0, 8.0], [50, 49, 1])]
+    assert priomark.percentile(found, 0.5) == 1.5
+    assert priomark.percentile(found, 0.51) == 3
+    assert priomark.percentile(found, 0.99) == 3
+    assert priomark.percentile(found, 0.991) == 6
+    assert priomark.percentile(found, 1.0) == 6
+
+
+def test_percentile_stays_between_the_shortest_and_the_longest_call():
+    assert priomark.percentile([bins([1.0, 2.0], [1], shortest=1.9, longest=1.9)], 0.5) == 1.9
+
+
+def test_percentiles_of_several_cases_are_those_of_all_their_calls():
+    assert priomark.percentile([bins([8.0, 16.0], [1]), bins([1.0, 2.0], [99])], 0.99) == 1.5
+    assert priomark.percentile([bins([8.0, 16.0], [2]), bins([1.0, 2.0], [98])], 0.99) == 12
+
+
+def test_percentile_without_calls_is_not_a_number():
+    assert math.isnan(priomark.percentile([], 0.5))
+
+
+@given(st.lists(st.floats(1e-6, 10), min_size=1, max_size=300), st.sampled_from([0.5, 0.9, 0.99, 0.999]))
+def test_percentile_is_that_of_the_calls_within_half_a_bin(times, share):
+    """Against sorted times: bins of an eighth of an octave."""
+    edges = 1e-6 * 2 ** (np.arange(0, 200) / 8)
+    place = np.searchsorted(edges, times, side="right") - 1
+    used, calls = np.unique(place, return_counts=True)
+    found = {"from_seconds": edges[used].tolist(), "to_seconds": edges[used + 1].tolist(), "bin_calls": calls.tolist(),
+             "shortest_seconds": min(times), "longest_seconds": max(times)}
+    exact = sorted(times)[math.ceil(share * len(times)) - 1]
+    assert priomark.percentile([found], share) == pytest.approx(exact, rel=2 ** (1 / 8) - 1)
+
+
+# --- what a log must hold -----------------------------------------------------------------------------------------------------
+
+
+def change_measurement(**values):
+    return lambda records: measurements(records)[0].update(values)
+
+
+def drop_measurement(records):
+    records.remove(measurements(records)[1])
+
+
+def double_measurement(records):
+    records.insert(records.index(measurements(records)[0]), dict(measurements(records)[0]))
+
+
+@pytest.mark.parametrize("change, words", [
+    (drop_measurement, "case 2, repetition 1, was planned but not measured"),
+    (double_measurement, "case 1 was measured more than once"),
+    (change_measurement(repetition=2), "was measured but not planned"),
+    (change_measurement(method="posix"), "is not what was planned under its number"),
+    (change_measurement(written_bytes=0), "moved no data"),
+    (change_measurement(written_bytes=10 * GIB), "moved"),
+    (change_measurement(access_seconds=1e5), "parts longer than the whole"),
+    (lambda records: measurements(records)[0]["latencies"][0].update(calls=7), "do not count its write calls"),
+    (lambda records: measurements(records)[0]["latencies"][0].update(longest_seconds=0), "mean latency is not between"),
+    (lambda records: measurements(records)[-1]["values"].pop("io_alone_seconds"), "does not tell all times alone and overlapped"),
+    (lambda records: measurements(records)[-1]["values"].update(io_alone_seconds=[1.0]), "not a time of each of 4 processes"),
+    (lambda records: records[1]["cases"][0].update(case=9), "are not counted 1, 2, 3"),
+    (lambda records: records[1]["benchmarks"].pop(), "not those of the sub-benchmarks"),
+    (lambda records: records[1].update(build="serial"), "build without MPI"),
+    (lambda records: records[-2].update(wrong_bytes=3), "3 bytes were read wrong"),
+    (lambda records: records[-1].update(elapsed_seconds=0.5), "its clock is not to be trusted"),
+    (lambda records: records[0].update(filesystem=None), "does not tell the file system"),
+])
+def test_log_that_contradicts_itself_yields_no_score(tmp_path, change, words):
+    assert words in refused(tmp_path, change)
+
+
+# --- what stands beside the number --------------------------------------------------------------------------------------------
+
+
+def test_parts_name_what_went_into_the_total_and_what_did_not(tmp_path):
+    [parts] = [q.text for q in score(tmp_path, benchmarks=("common_file", "raw")).qualifications if q.key == "parts"]
+    assert "mean of common_file and raw under the workload figure_3; without strided, async and single_file" in parts
+
+
+def test_reads_that_memory_holds_are_marked_unless_evicted_or_direct(tmp_path):
+    assert "cache_affected" in keys(score(tmp_path, evicted=False))
+    assert "cache_affected" not in keys(score(tmp_path, evicted=True))
+    assert "cache_affected" not in keys(score(tmp_path, evicted=False, process_bytes=(16 * GIB,), block_bytes=(MIB,), node_memory=16 * GIB))
+    assert "cache_affected" in keys(score(tmp_path, evicted=False, process_bytes=(16 * GIB,), block_bytes=(MIB,), cache=100 * GIB))
+    assert "cache_affected" not in keys(score(tmp_path, evicted=False, benchmarks=("raw",)))
+
+
+def test_raw_on_a_file_says_so(tmp_path):
+    assert "raw_on_file" in keys(score(tmp_path, benchmarks=("raw",), target="file"))
+    assert "raw_on_file" not in keys(score(tmp_path, benchmarks=("raw",)))
+
+
+def test_build_without_mpi_io_says_so(tmp_path):
+    assert "build" in keys(score(tmp_path, benchmarks=("raw",), build="mpi"))
+
+
+def test_short_measurements_say_so(tmp_path):
+    assert "short" in keys(score(tmp_path, bandwidth=lambda *_: 1e12))
+    assert "short" not in keys(score(tmp_path))
+
+
+# --- figures and report -------------------------------------------------------------------------------------------------------
+
+
+def test_comparison_sets_file_systems_and_workloads_beside_each_other(tmp_path):
+    runs = {("nfs", "oltp", 2): 10e6, ("pvfs", "oltp", 2): 40e6, ("nfs", "webserver", 2): 5e6, ("nfs", "oltp", 4): 12e6}
+    paths = [logs_made.write(tmp_path / f"{number}.jsonl", priomark_log(
+        lambda *_, rate=rate: rate, ranks=ranks, nodes=1, filesystem=system, workload=workload))
+        for number, ((system, workload, ranks), rate) in enumerate(runs.items())]
+    figure = priomark_plots.over_sizes(score_logs(paths))
+    rows = figure.data.set_index(["filesystem", "workload", "processes"])["mbyte_per_second"]
+    assert {key: rate / 1e6 for key, rate in runs.items()} == pytest.approx(rows.to_dict())
+    assert "oltp, 2 processes: pvfs 40, nfs 10 MByte/s, a factor of 4." in figure.description.replace("\u202f", "")
+    assert "nfs, 2 processes: oltp 10, webserver 5 MByte/s, a factor of 2." in figure.description.replace("\u202f", "")
+    assert figure.data["part"].unique().tolist() == ["common_file, strided, async"]
+
+
+def test_raw_over_the_block_size_is_the_papers_figure_6(tmp_path):
+    blocks = (4 * KIB, 64 * KIB, 256 * KIB)
+    path = logs_made.write(tmp_path / "log.jsonl", priomark_log(
+        lambda case, _: case["block_bytes"] / KIB * 1e6, benchmarks=("raw",), process_bytes=(MIB, 4 * MIB), block_bytes=blocks))
+    [found] = items([path])
+    [figure] = [figure for figure in found.figures if figure.name == "blocks-raw"]
+    assert len(figure.canvas.axes) == 2
+    line = figure.data.query("process_bytes == 1048576 and pattern == 'read-write'")
+    assert dict(zip(line["block_bytes"], line["mbyte_per_second"])) == pytest.approx({4 * KIB: 4, 64 * KIB: 64, 256 * KIB: 256})
+
+
+def test_report_shows_every_case_and_what_went_into_the_total(tmp_path):
+    records = priomark_log(benchmarks=ALL)
+    records[1]["workload_text"] = "<script>alert(1)</script>"
+    text = html(items([logs_made.write(tmp_path / "log.jsonl", records)]))
+    assert len(re.findall(r'<p class="number">', text)) == 1
+    for words in ("What went into the total", "asynchronous calculation loss", "individual-collective", "backwards-read", "99.9 %"):
+        assert words in text
+    assert "<script>" not in text and "&lt;script&gt;" in text
+
+
+def test_log_without_score_is_still_shown(tmp_path):
+    records = priomark_log()
+    drop_measurement(records)
+    text = html(items([logs_made.write(tmp_path / "log.jsonl", logs_made.numbered(records))]))
+    assert "No score" in text and "planned but not measured" in text and "Bandwidth by sub-benchmark" in text
+
+
+# --- altered logs -------------------------------------------------------------------------------------------------------------
+
+VALUES = st.one_of(st.none(), st.booleans(), st.integers(-1, 2**63), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5),
+                   st.lists(st.floats(0, 10), max_size=5))
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_altered_log_gives_a_score_or_one_line_that_says_why_not(tmp_path, data):
+    records = copy.deepcopy(priomark_log(ranks=2, nodes=1, benchmarks=("strided", "async"), repetitions=2))
+    for _ in range(data.draw(st.integers(1, 3))):
+        record = data.draw(st.sampled_from(records[1:]))
+        inner = [value for value in record.values() if isinstance(value, dict)]
+        inner += [entry for value in record.values() if isinstance(value, list) for entry in value if isinstance(entry, dict)]
+        target = data.draw(st.sampled_from([target for target in (record, *inner) if target]))
+        key = data.draw(st.sampled_from(sorted(target)))
+        target[key] = data.draw(st.one_of(VALUES, st.sampled_from([value for value in record.values() if not isinstance(value, dict)])))
+    path = logs_made.write(tmp_path / "altered.jsonl", records)
+    [found] = score_logs([path])
+    assert isinstance(found, (Score, LogError))
+    if isinstance(found, LogError):
+        assert str(found).isprintable()
+    else:
+        assert all(pd.notna(metric.value) for metric in found.metrics.values())
+        assert found.metrics["total"].value > 0
+    items([path])
