@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from postprocess.activity import of_activity
 from postprocess.b_eff_rules import L_MAX_LIMIT, METHODS_AVERAGED, MIB, PATTERNS_AVERAGED, l_max_rule
 from postprocess.logs import Log
 from postprocess.scores import Qualification
@@ -14,7 +15,6 @@ from postprocess.words import counted, digits, size
 REPETITIONS = 3
 FIRST_LOOP_LENGTH = 300
 LONGEST_LOOP_LENGTH = 100000  # no limit: a loop of 5 ms has fewer exchanges
-BUSY_LOAD = 0.5
 SHORT_LOOP_SECONDS = 1e-3
 COARSE_CLOCK = 0.01  # of a loop's time
 
@@ -78,10 +78,7 @@ def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
     if crowded := [host for host in hosts if len(host["ranks"]) > host["cores"]]:
         yield "overcommitted", (f"Overcommitted: {len(crowded[0]['ranks'])} processes shared {crowded[0]['cores']} "
                                 f"core{'s' * (crowded[0]['cores'] > 1)} on {several(crowded)}")
-    if busy := [host for host in hosts if host["load_average"] > BUSY_LOAD]:
-        most = max(busy, key=lambda host: host["load_average"])
-        yield "load_of_others", (f"Others were using the machine: before the run the load average was up to {most['load_average']:.2g} "
-                                 f"on {several([most, *(host for host in busy if host is not most)])}")
+    yield from of_activity(log)
 
 
 def several(hosts: list[dict]) -> str:

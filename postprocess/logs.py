@@ -128,6 +128,7 @@ def read_log(path) -> Log:
         raise LogError(path, f"line {len(records)}: the end record counts {records[-1]['records']} records, "
                              f"the log has {len(records)}; {COPY_AGAIN}")
     refuse_duplicate_keys(path, lines, records)
+    check_activity(path, records)
     return Log(path, hashlib.sha256(data).hexdigest(), records[0], records[1], by_kind(records[2:]))
 
 
@@ -278,6 +279,13 @@ def check_order(path: Path, kinds: list[str]) -> None:
         if kinds.count(kind) > 1:
             again = [number for number, other in enumerate(kinds, 1) if other == kind][1]
             raise LogError(path, f"line {again}: a second {kind} record; {COPY_AGAIN}")
+
+
+def check_activity(path: Path, records: list[dict]) -> None:
+    """At most one activity record, with as many hosts as the run has."""
+    found, hosts = [record for record in records if record["record"] == "activity"], len(records[0]["hosts"])
+    if any(len(record["hosts"]) != hosts for record in found) or len(found) > 1:
+        raise LogError(path, f"{len(found)} activity records with {len(found[0]['hosts'])} hosts, where one with {hosts} belongs; {COPY_AGAIN}")
 
 
 def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[dict]) -> None:

@@ -15,6 +15,7 @@ import jinja2
 from markupsafe import Markup
 
 from postprocess import __version__, session
+from postprocess.activity import hosts_with_activity
 from postprocess.logs import Log, LogError, printable
 from postprocess.plots import Figure
 from postprocess.scores import BENCHMARKS, Score, presentation, read_or_error, reduction, score_read
@@ -115,7 +116,7 @@ def option(value) -> str:
 
 
 def hosts(log: Log) -> list[dict]:
-    return [{**host, "rank_ranges": ranges(host["ranks"])} for host in log.run["hosts"]]
+    return [{**host, "rank_ranges": ranges(host["ranks"])} for host in hosts_with_activity(log)]
 
 
 def commands(log: Log, path: Path) -> list[tuple[str, str]]:

@@ -1,7 +1,7 @@
 """Logs of b_eff_io made for tests, as the kernel would write them: plain loops over the paper's table 2, with nothing taken from
 `postprocess`. The bandwidth of every pattern type is a function that the test chooses, so that the test knows the score."""
 
-from logs_made import numbered
+from logs_made import activity, numbered
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
@@ -80,7 +80,7 @@ def b_eff_io_log(bandwidth=lambda partition, method, name: 1e8, partitions=(2, 4
             "mpi": {"library": "Open MPI v4.1.4", "standard": "3.1", "binding_cores_min": 1, "binding_cores_max": 1, "single_copy": "cma"},
             "ranks": ranks,
             "hosts": [{"name": f"node{number}", "ranks": group, "cores": 64, "memory_bytes": node_memory,
-                       "available_bytes": node_memory // 2, "load_average": 0.02} for number, group in enumerate(groups)],
+                       "available_bytes": node_memory // 2} for number, group in enumerate(groups)],
             "memory_per_process_bytes": node_memory // share, "memory_source": "physical",
             "filesystem": {"directory": "/scratch", "type": "lustre", "total_bytes": 10**15, "free_bytes": 10**14}, "environment": {},
             "build": {"git_revision": "0123abc", "spack_hash": None, "compiler": "gcc 12.2.0", "flags": "-O2", "mpi_standard": "3.1"},
@@ -97,6 +97,7 @@ def b_eff_io_log(bandwidth=lambda partition, method, name: 1e8, partitions=(2, 4
         },
         {"record": "overhead", "clock_resolution_seconds": 1e-9, "clock_read_seconds": 3e-8, "barrier_seconds": 4e-7,
          "agreement_seconds": 6e-7},
+        activity(len(groups)),
         {"record": "mpi_io", "component": "romio"},
         *moving,
         {"record": "data_check", "read_bytes": read, "checked_bytes": read // 2, "wrong_bytes": 0},

@@ -47,6 +47,7 @@ def ftio_log(ranks=4, i=4, repetitions=3, nodes=2, seconds=half, storage="posix"
          "activities": [{"name": name, "io": io} for name, io in IO.items()]},
         {"record": "overhead", "clock_resolution_seconds": 1e-9, "clock_read_seconds": 3e-8, "barrier_seconds": 4e-7,
          "agreement_seconds": 6e-7},
+        logs_made.activity(len(run["hosts"])),
         {"record": "start", "directory": "/scratch/ftio-abcdef", "kept": False, "resident_bytes": 15 * 2**20},
         *measured,
         {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": 1.01 * whole + 1},

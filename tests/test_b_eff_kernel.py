@@ -502,6 +502,26 @@ def test_a_damaged_message_is_found_among_three_ranks_and_two_neighbours(kernel,
     assert done.returncode == 1
 
 
+def test_processor_time_of_others_is_told_apart_from_the_run_s_own(openmpi_kernel):
+    """A loop of the shell's beside the run burns a known time; the run's two spinning processes burn more, and are not counted."""
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as burner:
+        try:
+            before, start = processor_seconds(burner.pid), time.monotonic()
+            openmpi_kernel.run(2, "--memory-per-process", str(MEMORY), "--time-budget", "3")
+            burnt, elapsed = processor_seconds(burner.pid) - before, time.monotonic() - start
+        finally:
+            burner.kill()
+    [activity] = [record for record in openmpi_kernel.records() if record["record"] == "activity"]
+    [host] = activity["hosts"]
+    assert host["others_user_seconds"] >= 0.8 * burnt * activity["elapsed_seconds"] / elapsed
+    assert host["stolen_seconds"] >= 0 and 0 < activity["elapsed_seconds"] <= elapsed
+
+
+def processor_seconds(pid):
+    """User time of a process."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11]) / os.sysconf("SC_CLK_TCK")
+
+
 # Memory errors and leaks
 
 

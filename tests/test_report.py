@@ -31,7 +31,8 @@ def averaged_and_ping_pong(name):
 def hostile_log():
     records = copy.deepcopy(logs_made.b_eff_log(methods=("sendrecv",), repetitions=1, only=averaged_and_ping_pong))
     run = records[0]
-    run["hosts"][0] |= {"name": HOSTILE, "load_average": 4.0}
+    run["hosts"][0] |= {"name": HOSTILE}
+    next(record for record in records if record["record"] == "activity")["hosts"][0]["others_user_seconds"] = 4 * 3600.0
     run |= {"command": ["b_eff", HOSTILE], "options": {HOSTILE: HOSTILE}, "environment": {HOSTILE: HOSTILE}, "kernel_version": HOSTILE}
     run["mpi"] |= {"library": HOSTILE, "single_copy": HOSTILE}
     run["build"] = dict.fromkeys(run["build"], HOSTILE)

@@ -15,7 +15,6 @@ extern char **environ;
 struct host {
     char name[MPI_MAX_PROCESSOR_NAME];
     int64_t memory_bytes, available_bytes;
-    double load_average;
     int cores, ranks;
 };
 
@@ -31,12 +30,6 @@ json_t *text_json(const char *text)
     value = json_string(copy);
     free(copy);
     return value;
-}
-
-static double load_average(void)
-{
-    double load[1];
-    return getloadavg(load, 1) == 1 ? load[0] : 0.0;
 }
 
 /* Several Slurm daemons on one machine give the same processor name; the node's name in the job tells them apart. */
@@ -91,9 +84,9 @@ static json_t *host_json(const struct host *host, const int *leaders, int leader
     for (int rank = 0; rank < ranks; rank++)
         if (leaders[rank] == leader)
             json_array_append_new(members, json_integer(rank));
-    return json_pack("{s:o, s:o, s:i, s:I, s:I, s:f}", "name", text_json(host->name), "ranks", members, "cores",
+    return json_pack("{s:o, s:o, s:i, s:I, s:I}", "name", text_json(host->name), "ranks", members, "cores",
                      host->cores, "memory_bytes", (json_int_t)host->memory_bytes, "available_bytes",
-                     (json_int_t)host->available_bytes, "load_average", host->load_average);
+                     (json_int_t)host->available_bytes);
 }
 
 /* Rank 0 learns each rank's node leader and each leader's host; the others send and forget. */
@@ -209,13 +202,13 @@ struct machine machine_describe(void)
     host.cores = cores_of_node(node);
     host.memory_bytes = node_memory_bytes(&machine.memory_source);
     host.available_bytes = available_memory_bytes();
-    host.load_average = load_average();
     leader = rank;
     MPI_CHECK(MPI_Bcast(&leader, 1, MPI_INT, 0, node));
     MPI_CHECK(MPI_Comm_free(&node));
     is_leader = leader == rank;
     MPI_CHECK(MPI_Allreduce(&is_leader, &machine.nodes, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
 
+    machine.leader = leader;
     machine.ranks_on_node = host.ranks;
     machine.node_memory_bytes = host.memory_bytes;
     machine.hosts = gather_hosts(&host, leader, rank, ranks);

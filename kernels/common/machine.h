@@ -1,4 +1,4 @@
-/* What ran where: the nodes of the run, their memory, cores and load, the MPI library and how it was steered. */
+/* What ran where: the nodes of the run, their memory and cores, the MPI library and how it was steered. */
 #ifndef COFFEECUP_MACHINE_H
 #define COFFEECUP_MACHINE_H
 
@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 struct machine {
+    int leader;                /* the first rank on this rank's node */
     int ranks_on_node;         /* of this rank's node */
     int nodes;                 /* of the whole run */
     int64_t node_memory_bytes; /* of this rank's node: physical or the control group's limit */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "activity.h"
 #include "agreement.h"
 #include "fail.h"
 #include "interrupt.h"
@@ -90,6 +91,8 @@ void run_open_log(struct run *run, const char *path, char **command, json_t *fil
         refuse("%s", reason);
     fail_setup(run->program->name, run->log);
     json_t *overhead = measure_overhead(MPI_COMM_WORLD);
+    run->processor_time = processor_time_now();
+    run->opened_seconds = run_elapsed_seconds(run);
     if (run->rank != 0) {
         interrupt_follow();
         json_decref(overhead);
@@ -107,6 +110,9 @@ double run_elapsed_seconds(const struct run *run)
 
 int run_end(struct run *run)
 {
+    json_t *activity = activity_json(&run->processor_time, run->machine.leader, run_elapsed_seconds(run) - run->opened_seconds);
+    if (activity)
+        log_write(run->log, "activity", activity);
     fail_setup(run->program->name, NULL);
     int written = log_close(run->log, "complete", NULL);
     MPI_CHECK(MPI_Bcast(&written, 1, MPI_INT, 0, MPI_COMM_WORLD));

@@ -5,6 +5,7 @@
 
 #include <stdint.h>
 
+#include "activity.h"
 #include "log.h"
 #include "machine.h"
 #include "options.h"
@@ -17,6 +18,8 @@ struct run {
     const char *memory_source;        /* "physical", "cgroup" or "option" */
     struct log *log;                  /* NULL on all ranks but 0 */
     double start_seconds;             /* MPI_Wtime */
+    double opened_seconds;            /* of the run, when the log was opened */
+    struct processor_time processor_time; /* and what the node's processors had done until then */
 };
 
 const char *run_version(void);
