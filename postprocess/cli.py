@@ -1,4 +1,4 @@
-"""The `coffeecup` command: scores, figures and reports from logs.
+"""The `coffeecup` command: scores, figures and reports from logs, and sites (cli_site.py).
 
 Exit codes: 0 all logs scored, 1 a log without a score (a line on stderr says why; the others are still shown), 2 wrong usage.
 """
@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from postprocess import __version__
+from postprocess import __version__, cli_site
 from postprocess.logs import LogError, printable
 from postprocess.scores import Score, score_logs
 
@@ -23,6 +23,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(cli_site.app, name="site")
 
 Logs = Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs (*.jsonl), or directories that hold some at any depth.")]
 

@@ -38,6 +38,11 @@ class KernelCheck(rfm.RunOnlyRegressionTest, BuiltKernel, SizedRun, MpiLaunch, O
     def add_options_of_the_site(self):
         self.executable_opts += self.current_partition.extras.get(Extra.KERNEL_OPTIONS, {}).get(self.benchmark, [])
 
+    @run_before("compile")
+    def compare_the_placement_of_the_site_only(self):
+        if self.placement:
+            self.compare_with_nothing()
+
 
 def sizes_here():
     """The sizes of the configured system. A configuration that does not tell them ends the session: ReFrame would skip

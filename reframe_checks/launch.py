@@ -5,19 +5,22 @@ from pathlib import Path
 
 import reframe as rfm
 from reframe.core.backends import getlauncher
-from reframe.core.builtins import run_after, run_before
+from reframe.core.builtins import run_after, run_before, variable
 from reframe.core.exceptions import PipelineError
 from reframe.core.runtime import runtime
 
 from . import sizes
+from .vocabulary import Extra
 
 
 class SizedRun(rfm.RegressionTestPlugin):
-    """Runs `num_processes` processes on the partitions that offer this size, nodes filled one after the other."""
+    """Runs `num_processes` processes on the partitions that offer this size, nodes filled one after the other. Tags tell which
+    size it is, for modes to choose by: one_node, two_nodes, four_nodes, smallest and largest."""
 
     @run_after("init")
     def set_valid_systems(self):
         self.valid_systems = sizes.partitions_for(runtime().system, self.num_processes, self.benchmark)
+        self.tags |= sizes.tags_of(runtime().system, self.num_processes, self.benchmark)
 
     @run_after("setup")
     def set_num_tasks(self):
@@ -26,14 +29,59 @@ class SizedRun(rfm.RegressionTestPlugin):
         per_node = room.cores_per_node if room.nodes > 1 else self.num_processes
         self.num_tasks_per_node = min(self.num_processes, per_node)
 
+    @run_before("compile")
+    def skip_what_the_partition_ends_early(self):
+        """After setup, where checks set their time limit."""
+        longest = self.current_partition.extras.get(Extra.MAX_MINUTES)
+        seconds = self.time_limit or 0
+        self.skip_if(longest and seconds > 60 * longest,
+                     f"{self.current_partition.fullname} takes jobs of {longest} minutes, and this one may need {-(-seconds // 60):g}")
+
+
+class Placement:
+    """How processes are spread over nodes: a node is filled before the next one begins, or each gets one in turn."""
+
+    BLOCK = "block"
+    ROUND_ROBIN = "round_robin"
+    ALL = (BLOCK, ROUND_ROBIN)
+
+
+# Of launchers whose options are known; those of mpirun and mpiexec are Open MPI's. A site's extra `placements` comes first.
+PLACEMENTS = {
+    "srun": {Placement.BLOCK: ["--distribution=block"], Placement.ROUND_ROBIN: ["--distribution=cyclic"]},
+    "mpirun": {Placement.BLOCK: ["--map-by slot"], Placement.ROUND_ROBIN: ["--map-by node"]},
+    "mpiexec": {Placement.BLOCK: ["--map-by slot"], Placement.ROUND_ROBIN: ["--map-by node"]},
+}
+
 
 class MpiLaunch(rfm.RegressionTestPlugin):
-    """Where the configuration knows no parallel launcher (ReFrame's built-in one does not), mpirun takes its place."""
+    """Starts the processes as the site says. Where the configuration knows no parallel launcher (ReFrame's built-in one does not),
+    mpirun takes its place. `-S <check>.placement=block|round_robin` orders a placement, `-P <check>.placement=block,round_robin`
+    compares the two; without it the site's launcher decides, and the result is compared with references."""
+
+    placement = variable(str, value="", loggable=True)
 
     @run_after("setup")
     def launch_with_mpirun(self):
         if self.job.launcher.registered_name == "local":
             self.job.launcher = getlauncher("mpirun")()
+
+    @run_before("run")
+    def add_options_of_the_launcher(self):
+        options = [*self.current_partition.extras.get(Extra.LAUNCHER_OPTIONS, ()), *self._options_of_placement()]
+        self.job.launcher.options += [option.format(num_tasks_per_node=self.num_tasks_per_node) for option in options]
+
+    def _options_of_placement(self):
+        if not self.placement:
+            return []
+        if self.placement not in Placement.ALL:
+            raise PipelineError(f"unknown placement {self.placement!r}: valid are {', '.join(Placement.ALL)}")
+        launcher = self.job.launcher.registered_name
+        known = PLACEMENTS.get(launcher, {}) | self.current_partition.extras.get(Extra.PLACEMENTS, {})
+        if self.placement not in known:
+            raise PipelineError(f"how {launcher} places processes {self.placement} is not known: add the extra "
+                                f"'{Extra.PLACEMENTS}' to partition {self.current_partition.fullname}")
+        return known[self.placement]
 
 
 class OneAtATime(rfm.RegressionTestPlugin):

@@ -10,6 +10,8 @@ SMALLEST = 2  # a communication benchmark needs two processes
 OVERCOMMITTED = 4  # as far as a small machine goes where more processes than cores are allowed
 OVERSUBSCRIBE_VARIABLE = "OMPI_MCA_rmaps_base_oversubscribe"  # a user's word under a configuration that says nothing
 
+TAGS_OF_NODES = {1: "one_node", 2: "two_nodes", 4: "four_nodes"}
+
 
 @dataclass(frozen=True)
 class Room:
@@ -85,3 +87,14 @@ def sizes_of(system):
 def partitions_for(system, size, kernel):
     """Full names of the partitions that run this kernel at this size."""
     return [name for name, offered in rooms(system, kernel).items() if size in offered.sizes()]
+
+
+def tags_of(system, size, kernel):
+    """What the size is on the partitions that run the kernel at it: how many nodes, and whether there is no smaller or larger one."""
+    running = [offered for offered in rooms(system, kernel).values() if size in offered.sizes()]
+    by_nodes = {-(-size // offered.cores_per_node) for offered in running} & TAGS_OF_NODES.keys()
+    return {
+        *(TAGS_OF_NODES[nodes] for nodes in by_nodes),
+        *("smallest" for offered in running if size == offered.sizes()[0]),
+        *("largest" for offered in running if size == offered.sizes()[-1]),
+    }

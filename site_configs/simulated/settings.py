@@ -12,9 +12,9 @@ from reframe.core.backends import getlauncher, register_launcher
 from reframe.core.exceptions import ConfigError
 from reframe.core.launchers import JobLauncher
 
+from ..common.frame import configuration
+
 _HERE = Path(__file__).resolve().parent
-_OUTPUT = _HERE.parents[1] / "output" / "simulated"
-_OUTPUT.mkdir(parents=True, exist_ok=True)
 
 OPTIONS = ["--longest-loop", "1", "--repetitions", "1", "--random-patterns", "3", "--patterns", "ring,random,ping_pong",
            "--methods", "nonblocking,blocking"]
@@ -57,13 +57,13 @@ def _partition(name, descr, platform, sizes, cores_per_node=1, placement="sequen
 
 _POWERS = [2, 8, 32, 128, 512]
 
-site_configuration = {
-    "systems": [
+site_configuration = configuration(
+    folder="simulated",
+    systems=[
         {
             "name": "simulated",
             "descr": "described machines, simulated by SimGrid",
             "hostnames": ["^$"],  # only where it is asked for by name
-            "prefix": str(_OUTPUT),
             "max_local_jobs": 1,
             "partitions": [
                 _partition("crossbar", "ideal crossbar", "crossbar", _POWERS),
@@ -75,35 +75,5 @@ site_configuration = {
             ],
         }
     ],
-    "environments": [{"name": "smpi", "cc": "smpicc", "cxx": "", "ftn": ""}],
-    "general": [
-        {
-            "report_file": str(_OUTPUT / "sessions" / "session-{sessionid}.json"),
-            "topology_prefix": str(_OUTPUT / "topology"),
-        }
-    ],
-    "storage": [{"enable": True, "sqlite_db_file": str(_OUTPUT / "results.db")}],
-    "logging": [
-        {
-            "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
-            "handlers": [
-                {
-                    "type": "file",
-                    "name": str(_OUTPUT / "reframe.log"),
-                    "level": "debug2",
-                    "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
-                    "append": False,
-                }
-            ],
-            "handlers_perflog": [
-                {
-                    "type": "filelog",
-                    "basedir": str(_OUTPUT / "perflogs"),
-                    "prefix": "%(check_system)s/%(check_partition)s",
-                    "level": "info",
-                    "format": "%(check_result)s|%(check_job_completion_time)s|%(check_#ALL)s",
-                }
-            ],
-        }
-    ],
-}
+    environments=[{"name": "smpi", "cc": "smpicc", "cxx": "", "ftn": ""}],
+)

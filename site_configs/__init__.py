@@ -1,0 +1,1 @@
+"""Sites: a folder each, and in common/ what they share and the commands `coffeecup site new` and `coffeecup site check`."""

@@ -1,0 +1,1 @@
+"""ARCHER2 of EPCC: Slurm and Cray MPICH. Not run there."""

@@ -1,0 +1,100 @@
+"""`coffeecup site check`: proves a site before the first job is queued. Each part is a function of the site that yields findings; a part
+that needs the machine itself is left out where this is another one."""
+
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from reframe_checks.vocabulary import Feature
+
+from . import dry_run, machine_check, words
+from .tree import SiteError, find_tree, read_configuration, settings_of
+
+OLDEST, BEFORE = (4, 10, 4), (5,)
+OK, NOTE, REFUSED = "ok", "note", "refused"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`what` of `place`; one that refuses the site carries the remedy."""
+
+    level: str
+    place: str
+    what: str
+    remedy: str = ""
+
+    def __str__(self):
+        return f"{self.place}: {self.what}" + (f"; {self.remedy}" if self.remedy else "")
+
+
+@dataclass(frozen=True)
+class Site:
+    """A site's configuration, and how to run ReFrame with it."""
+
+    tree: Path
+    name: str
+    settings: Path
+    systems: list
+    environments: dict
+    reframe: str
+
+    def partitions(self):
+        """(full name, partition) of all that can be computed on."""
+        return [(f"{system['name']}:{partition['name']}", partition) for system in self.systems for partition in system["partitions"]
+                if Feature.LOGIN not in partition.get("features", ())]
+
+
+def check_site(name, elsewhere=False, require_references=False) -> Iterator[Finding]:
+    """All findings on a site, in the order of the parts. A part that refuses ends the check: what follows would only repeat it."""
+    try:
+        tree = find_tree()
+        settings = settings_of(tree, name)
+        reframe, version = reframe_here()
+        yield Finding(OK, "ReFrame", f"{version} ({reframe})")
+        configuration = read_configuration(settings)
+    except SiteError as error:
+        yield Finding(REFUSED, f"site {name}", str(error))
+        return
+    environments = {environment["name"]: environment for environment in configuration["environments"]}
+    site = Site(tree, name, settings, configuration["systems"], environments, reframe)
+    yield Finding(OK, str(settings.relative_to(tree)), "valid for ReFrame")
+    parts = [words.findings]
+    if elsewhere or not is_here(site):
+        yield Finding(NOTE, f"site {name}", f"this machine ({socket.gethostname()}) is not it: compilers, scheduler and file systems were "
+                                            "not looked at")
+    else:
+        parts.append(machine_check.findings)
+    parts.append(lambda site: dry_run.findings(site, require_references))
+    for part in parts:
+        refused = False
+        for level, place, what, *remedy in part(site):
+            refused = refused or level == REFUSED
+            yield Finding(level, place, what, *remedy)
+        if refused:
+            return
+
+
+def is_here(site):
+    """Whether a system of the site claims this machine by its host name."""
+    host = socket.gethostname()
+    return any(re.match(pattern, host) for system in site.systems for pattern in system["hostnames"])
+
+
+def reframe_here():
+    """(command, version) of the ReFrame that a person would run: the one on PATH, else the one of this Python."""
+    beside = Path(sys.executable).with_name("reframe")
+    command = shutil.which("reframe") or (str(beside) if beside.exists() else None)
+    if command is None:
+        raise SiteError("there is no reframe on PATH; install it with `pip install reframe-hpc==4.10.4`, or load the centre's module")
+    said = subprocess.run([command, "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    version = tuple(map(int, re.findall(r"\d+", said)[:3]))
+    if not OLDEST <= version < BEFORE:
+        raise SiteError(f"{command} is ReFrame {said or 'of unknown version'}: coffeecup needs at least "
+                        f"{'.'.join(map(str, OLDEST))} and less than {BEFORE[0]}; install one that fits, for example with "
+                        "`pip install reframe-hpc==4.10.4`")
+    return command, said

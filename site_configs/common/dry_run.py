@@ -1,0 +1,107 @@
+"""What ReFrame would run on a site: a dry run of all checks, with warnings as errors, in a folder of its own."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import defaultdict
+from pathlib import Path
+
+SKIPPED = re.compile(r"^\[ +SKIP \] \( *\d+/\d+\) (\S+) (?:%\S+ )*.*? @(\S+?)\+\S+ \[(.*)\]$", re.MULTILINE)
+
+
+def dry_run(site, system, folder, *options):
+    """(exit code, terminal output, test cases without fixtures) of a dry run of all checks on one system."""
+    report = folder / f"{system}.json"
+    done = subprocess.run(
+        [site.reframe, "--nocolor", "-C", str(site.settings), f"--system={system}", "-c", str(site.tree / "reframe_checks"), "--dry-run",
+         "--warn-as-error", f"--prefix={folder}", f"--perflogdir={folder}/perflogs", f"--report-file={report}", *options],
+        capture_output=True, text=True, check=False, cwd=folder)
+    runs = json.loads(report.read_text(encoding="utf-8"))["runs"] if report.exists() else []
+    return done.returncode, done.stdout + done.stderr, [case for run in runs for case in run["testcases"] if not case["fixture"]]
+
+
+def checks(site):
+    """Names of all checks of the tree: of the modules that make one."""
+    return sorted(path.stem for path in (site.tree / "reframe_checks").glob("*.py")
+                  if "@rfm.simple_test" in path.read_text(encoding="utf-8"))
+
+
+def findings(site, require_references=False):
+    """(level, place, what, remedy) on the cases of each system, their job scripts and their references."""
+    for system in site.systems:
+        with tempfile.TemporaryDirectory(prefix="coffeecup-") as folder:
+            name = system["name"]
+            code, output, cases = dry_run(site, name, Path(folder))
+            if code:
+                yield "refused", f"dry run on {name}", complaint(output), f"see it all with: reframe -C {site.settings} --system={name} " \
+                    f"-c {site.tree / 'reframe_checks'} --dry-run --warn-as-error"
+                continue
+            yield from of_cases(site, name, cases, dict_of_reasons(output))
+            yield from of_space(name, cases)
+            yield from of_references(name, cases, require_references)
+
+
+def complaint(output):
+    """The line in which ReFrame says what is wrong."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    telling = [line for line in lines if re.match(r"(ERROR|WARNING|.*[Rr]eason:|\* Reason)", line)]
+    return " ".join((telling or lines[-1:] or ["nothing was said"])[:2])
+
+
+def dict_of_reasons(output):
+    """Check to the reasons that its skipped cases gave."""
+    reasons = defaultdict(set)
+    for check, _, reason in SKIPPED.findall(output):
+        reasons[check].add(reason)
+    return reasons
+
+
+def of_cases(site, system, cases, reasons):
+    """Each check selects a case, or says why not."""
+    for check in checks(site):
+        chosen = [case for case in cases if case["name"].split(" ")[0] == check]
+        ran = [case for case in chosen if case["result"] != "skip"]
+        if ran:
+            sizes = sorted({case["num_processes"] for case in ran})
+            scripts = [Path(case["stagedir"], "rfm_job.sh") for case in ran]
+            missing = [script for script in scripts if not script.exists()]
+            where = ", ".join(sorted({case["partition"] for case in ran}))
+            if missing:
+                yield "refused", f"{check} on {system}", f"{len(missing)} of {len(ran)} job scripts were not made", "look at ReFrame's log"
+            else:
+                yield "ok", f"{check} on {system}", f"{len(ran)} cases with job scripts, {sizes[0]} to {sizes[-1]} processes, on {where}"
+        elif reasons[check]:
+            yield "note", f"{check} on {system}", f"no case: {'; '.join(sorted(reasons[check]))}"
+        elif all(check not in partition.get("extras", {}).get("kernels", (check,)) for _, partition in site.partitions()):
+            yield "note", f"{check} on {system}", "no case: no partition has it among its extra 'kernels'"
+        else:
+            yield "refused", f"{check} on {system}", "no case was selected and none says why", "look at sizes and environs of its partitions"
+
+
+def of_space(system, cases):
+    """Directories that are here and too small for what a check will put there."""
+    needs = {}
+    for case in cases:
+        if case["result"] != "skip" and case.get("least_bytes") and case["file_system"]:
+            directory = os.path.expandvars(case["directory"])
+            needs[directory] = max(needs.get(directory, (0,)), (case["least_bytes"], case["name"], case["partition"]))
+    for directory, (least, check, partition) in needs.items():
+        if Path(directory).is_dir() and (free := shutil.disk_usage(directory).free) < least:
+            yield ("refused", f"{check} on {system}:{partition}", f"needs {least / 1e9:.3g} GByte in {directory}, where {free / 1e9:.3g} are "
+                   "free", "free some space, name another file system first, or lower max_nodes")
+
+
+def of_references(system, cases, required):
+    """How many cases have something to be compared with."""
+    ran = [case for case in cases if case["result"] != "skip"]
+    without = [case for case in ran if case["reference_status"] == "no reference"]
+    if without:
+        level = "refused" if required else "note"
+        examples = ", ".join(sorted({f"{case['name']} on {case['partition']}" for case in without})[:2])
+        yield (level, f"references of {system}", f"{len(without)} of {len(ran)} cases have none ({examples}, ...): they are measured, not "
+               "judged", "add them to reference_values/")
+    else:
+        yield "ok", f"references of {system}", f"all {len(ran)} cases have some"

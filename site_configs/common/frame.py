@@ -1,0 +1,70 @@
+"""What the configurations of all sites say alike: where output goes, how it is logged, and the modes for people."""
+
+import os
+from pathlib import Path
+
+ACCOUNT = "COFFEECUP_ACCOUNT"  # the variable that names the project to charge; a configuration holds nobody's
+OUTPUT = Path(__file__).resolve().parents[2] / "output"
+
+_SHORT = ["-S b_eff.time_budget=30", "-S b_eff_io.form=quick", "-S ftio.input_parameter=16MiB"]
+_SPARING = ["-S b_eff_io.form=quick"]
+
+# What a person wants to know, and the options of ReFrame that answer it. Sizes are chosen by the tags of reframe_checks/launch.py.
+MODES = {
+    "smoke": [*_SHORT, "--tag=smallest|two_nodes"],
+    "nightly": [*_SPARING, "--tag=one_node|two_nodes|four_nodes"],
+    "scaling": _SPARING,
+    "acceptance": ["-S b_eff_io.form=official"],
+    "maintenance": ["-S b_eff_io.form=official", "--tag=one_node|largest"],
+}
+
+
+def charged_to(option):
+    """The scheduler's option that charges a job, like `--account={}`, for the project in COFFEECUP_ACCOUNT; none where it is not set."""
+    return [option.format(os.environ[ACCOUNT])] if os.environ.get(ACCOUNT) else []
+
+
+def of_account(path):
+    """A path with `{}` for the project in COFFEECUP_ACCOUNT, which stays visible as a variable where it is not set."""
+    return path.format(os.environ.get(ACCOUNT) or f"${ACCOUNT}")
+
+
+def configuration(systems, environments, folder=""):
+    """ReFrame's `site_configuration` of these systems and environments. Everything that is written goes below output/`folder`."""
+    output = OUTPUT / folder
+    output.mkdir(parents=True, exist_ok=True)  # ReFrame does not make the folder of its own log
+    return {
+        "systems": [{"prefix": str(output), **system} for system in systems],
+        "environments": environments,
+        "modes": [{"name": name, "options": options} for name, options in MODES.items()],
+        "general": [
+            {
+                "report_file": str(output / "sessions" / "session-{sessionid}.json"),
+                "topology_prefix": str(output / "topology"),
+            }
+        ],
+        "storage": [{"enable": True, "sqlite_db_file": str(output / "results.db")}],
+        "logging": [
+            {
+                "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
+                "handlers": [
+                    {
+                        "type": "file",
+                        "name": str(output / "reframe.log"),
+                        "level": "debug2",
+                        "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
+                        "append": False,
+                    }
+                ],
+                "handlers_perflog": [
+                    {
+                        "type": "filelog",
+                        "basedir": str(output / "perflogs"),
+                        "prefix": "%(check_system)s/%(check_partition)s",
+                        "level": "info",
+                        "format": "%(check_result)s|%(check_job_completion_time)s|%(check_#ALL)s",
+                    }
+                ],
+            }
+        ],
+    }

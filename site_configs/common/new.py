@@ -1,0 +1,101 @@
+"""`coffeecup site new`: writes a folder below site_configs/ from what this machine says of itself, every guess marked LOOK."""
+
+import datetime
+import re
+import socket
+from pathlib import Path
+
+import jinja2
+
+from . import machine, spack_site
+from .tree import SiteError, find_tree, names
+
+NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
+ALLOWED_TO_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
+OVERCOMMITTING = [["OMPI_MCA_rmaps_base_oversubscribe", "1"], ["PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"]]
+
+
+def new_site(name):
+    """(paths of the files that were written, what is uncertain). Raises SiteError where the name or the folder does not do."""
+    tree = find_tree()
+    if not NAME.fullmatch(name):
+        raise SiteError(f"{name!r} is no name for a site: small letters, digits, - and _, a letter first")
+    folder = tree / "site_configs" / name
+    if folder.exists():
+        raise SiteError(f"{folder} is there already: choose another name, or remove it (sites are {', '.join(names(tree))})")
+    facts = look(name)
+    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), undefined=jinja2.StrictUndefined,
+                                     keep_trailing_newline=True, autoescape=False)
+    texts = {"__init__.py": f'"""The site {name}."""\n', "settings.py": environment.get_template("settings.py.j2").render(facts),
+             "spack.yaml": environment.get_template("spack.yaml.j2").render(facts)}
+    try:
+        folder.mkdir()
+        for file, text in texts.items():
+            (folder / file).write_text(text, encoding="utf-8")
+        (folder / "externals.yaml").write_text(spack_site.externals(), encoding="utf-8")
+    except OSError as error:
+        raise SiteError(f"cannot write {folder}: {error.strerror}") from None
+    return [folder / file for file in (*texts, "externals.yaml")], facts["uncertain"]
+
+
+def look(name):
+    """Everything that the templates show."""
+    kind, kind_source = machine.scheduler()
+    found = machine.partitions(kind)
+    if not found:
+        raise SiteError(f"{kind} answers, but knows no partition or queue that takes jobs: look at sinfo or qstat -Qf")
+    batch = kind != "local"
+    launcher, variables, launcher_source = machine.launcher(kind)
+    compiler, library, compiler_source = machine.mpi_compiler()
+    systems = [{"name": name_of(entry.directory, place), "directory": entry.directory, "kind": entry.kind,
+                "free": gigabytes(entry.free_bytes), "total": gigabytes(entry.total_bytes)}
+               for place, entry in enumerate(machine.file_systems())]
+    host = socket.gethostname()
+    return {
+        "name": name,
+        "descr": f"{'cluster under ' + {'pbspro': 'PBS'}.get(kind, 'Slurm') if batch else 'a single machine'}, {library or 'no MPI found'}",
+        "host": host,
+        "hostnames": re.sub(r"\\?\d+", "[0-9]+", re.escape(host)) if batch else re.escape(host),
+        "date": datetime.date.today().isoformat(),
+        "batch": batch,
+        "scheduler": kind,
+        "scheduler_source": kind_source,
+        "launcher": launcher,
+        "launcher_source": launcher_source,
+        "partitions": found,
+        "nodes_source": {"pbspro": "pbsnodes and qstat", "local": "the cores this process may use"}.get(kind, "sinfo"),
+        "variables": [*variables, *(ALLOWED_TO_ROOT + OVERCOMMITTING if not batch else [])],
+        "file_systems": systems,
+        "compiler": compiler or "mpicc",
+        "compiler_source": f"{library}: {compiler_source}" if compiler else f"LOOK: {compiler_source}",
+        "target": spack_site.target(),
+        "uncertain": uncertain(found, systems, compiler, batch),
+    }
+
+
+def uncertain(found, systems, compiler, batch):
+    """What a person has to decide."""
+    open_points = []
+    if not compiler:
+        open_points.append("no MPI compiler was found: load its module and run this command again, or name it at the end")
+    if batch:
+        open_points.append("each partition takes all of its nodes: set max_nodes to what you may use")
+        open_points.append("compute nodes may differ from this host: file systems and the compiler were seen here")
+        open_points.append("COFFEECUP_ACCOUNT has to name the project to charge, where the scheduler demands one")
+    if any(partition.several_kinds for partition in found):
+        open_points.append("partitions with several kinds of nodes: cores are those of the smallest")
+    if not systems:
+        open_points.append("no file system to measure was found: I/O checks use ReFrame's stage directory")
+    elif len(systems) > 1:
+        open_points.append(f"I/O checks measure {systems[0]['name']} where none is named; the others by -S <check>.file_system=NAME")
+    return open_points
+
+
+def name_of(directory, place):
+    """A short name for a file system: the first word of its path."""
+    words = [part for part in Path(directory).parts if part != "/"]
+    return re.sub(r"\W+", "_", words[0]) + (f"_{place}" if len(words) > 1 and words[0] in ("mnt", "media", "srv", "tmp") else "")
+
+
+def gigabytes(number):
+    return f"{number / 1e9:.3g} GByte"

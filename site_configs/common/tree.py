@@ -1,0 +1,53 @@
+"""Where this tree and its sites are, and a site's configuration as ReFrame reads it."""
+
+import difflib
+from pathlib import Path
+
+from jsonschema import ValidationError
+from reframe.core.config import load_config
+from reframe.core.exceptions import ConfigError
+
+
+class SiteError(Exception):
+    """Why a site cannot be used: where, what, and the remedy, in one sentence."""
+
+
+def find_tree():
+    """The root of the checkout: the working directory or one above it, else the one that this module lies in."""
+    here = Path(__file__).resolve().parents[2]
+    for folder in (Path.cwd(), *Path.cwd().parents, here):
+        if (folder / "reframe_checks" / "base.py").is_file() and (folder / "site_configs").is_dir():
+            return folder
+    raise SiteError("this is not inside a checkout of coffeecup: change to the folder that holds reframe_checks/ and site_configs/")
+
+
+def names(tree):
+    """All sites of the tree."""
+    return sorted(path.parent.name for path in tree.glob("site_configs/*/settings.py"))
+
+
+def settings_of(tree, name):
+    """Path of a site's configuration. Raises SiteError with the names that are there."""
+    path = tree / "site_configs" / name / "settings.py"
+    if not path.is_file():
+        close = difflib.get_close_matches(name, names(tree), 1)
+        raise SiteError(f"there is no site {name!r}{f' (did you mean {close[0]!r}?)' if close else ''}: sites are "
+                        f"{', '.join(names(tree))}; make one with `coffeecup site new {name}`")
+    return path
+
+
+def read_configuration(path):
+    """The valid `site_configuration` of a file. Raises SiteError with the place in it that ReFrame's schema refuses."""
+    try:
+        site = load_config(str(path))
+        site.validate()
+    except ConfigError as error:
+        cause = error.__cause__
+        if isinstance(cause, ValidationError):
+            raise SiteError(f"{path}: {cause.json_path}: {cause.message:.300}") from None
+        raise SiteError(f"{path}: {error}") from None
+    except Exception as error:  # the file is a program: whatever it raises is its author's to mend
+        raise SiteError(f"{path}: {type(error).__name__}: {error}") from None
+    of_reframe = {"generic", "builtin"}  # its own configuration comes first
+    return {section: [entry for entry in site.get(section) if entry["name"] not in of_reframe]
+            for section in ("systems", "environments")}

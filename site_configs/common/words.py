@@ -1,0 +1,70 @@
+"""Whether a site speaks the vocabulary of the checks (reframe_checks/vocabulary.py), and whether what it says can be true."""
+
+import difflib
+
+import jsonschema_rs
+
+from postprocess.scores import BENCHMARKS
+from reframe_checks.vocabulary import Extra, Feature
+
+TABLE = "the vocabulary is in site_configs/README.md"
+
+
+def findings(site):
+    """(level, place, what, remedy) of every partition."""
+    refused = [finding for full_name, partition in site.partitions() for finding in of_partition(site, full_name, partition)]
+    yield from (("refused", *finding) for finding in refused)
+    if not refused:
+        yield "ok", "vocabulary", "features and extras are known, and their values can be true"
+
+
+def of_partition(site, full_name, partition):
+    """(place, what, remedy) of all that is wrong in one partition."""
+    place = f"{site.settings.relative_to(site.tree)}, partition {full_name}"
+    extras = partition.get("extras", {})
+    for feature in partition.get("features", ()):
+        if feature not in set(Feature):
+            yield place, f"unknown feature {feature!r}", remedy(feature, Feature)
+    for name, value in extras.items():
+        if name not in set(Extra):
+            yield place, f"unknown extra {name!r}", remedy(name, Extra)
+        elif error := next(jsonschema_rs.Draft202012Validator(Extra(name).schema).iter_errors(value), None):
+            at = "".join(f"[{step!r}]" for step in error.instance_path)
+            yield place, f"extra {name!r}{at}: {error.message}", f"it is: {Extra(name).meaning}"
+    for environment in partition.get("environs", ()):
+        if environment not in site.environments:
+            yield place, f"unknown environment {environment!r}", f"defined are {', '.join(site.environments) or 'none'}"
+    if not partition.get("environs"):
+        yield place, "no environment", "name one with an MPI compiler in `environs`, or no check can be built"
+    yield from of_numbers(place, extras)
+    yield from of_names(place, extras)
+
+
+def remedy(word, words):
+    close = difflib.get_close_matches(word, [str(known) for known in words], 1)
+    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(words)}; {TABLE}"
+
+
+def of_numbers(place, extras):
+    """More nodes or processes than there are."""
+    nodes, cores = extras.get(Extra.NUM_NODES, 1), extras.get(Extra.CORES_PER_NODE)
+    largest, sizes = extras.get(Extra.MAX_NODES, nodes), extras.get(Extra.SIZES, ())
+    if not all(isinstance(number, int) for number in (nodes, largest, *sizes)):
+        return  # said before
+    if largest > nodes:
+        yield place, f"{Extra.MAX_NODES} is {largest}, but the partition has {nodes} nodes", f"lower it, or correct {Extra.NUM_NODES}"
+    if isinstance(cores, int) and sizes and max(sizes) > nodes * cores:
+        yield place, f"size {max(sizes)} does not fit on {nodes} nodes of {cores} cores", f"correct {Extra.SIZES}, or the numbers of the partition"
+
+
+def of_names(place, extras):
+    """Kernels that do not exist, file systems with the same name."""
+    kernels = extras.get(Extra.KERNELS, ())
+    options = extras.get(Extra.KERNEL_OPTIONS, {})
+    for name in (*kernels, *options):
+        if name not in BENCHMARKS:
+            yield place, f"unknown kernel {name!r}", f"kernels are {', '.join(BENCHMARKS)}"
+    systems = extras.get(Extra.FILE_SYSTEMS, ())
+    names = [entry.get("name") for entry in systems if isinstance(entry, dict)]
+    for name in sorted({name for name in names if names.count(name) > 1}, key=str):
+        yield place, f"two file systems are called {name!r}", "give each a name of its own"

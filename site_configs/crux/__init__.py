@@ -1,0 +1,1 @@
+"""Crux of ALCF: PBS and Cray MPICH. Not run there."""

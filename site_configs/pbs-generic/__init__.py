@@ -1,0 +1,1 @@
+"""Any machine under PBS: to copy and fill in."""

@@ -1,0 +1,1 @@
+"""Roihu of CSC: Slurm, Open MPI and Lustre. Not run there."""

@@ -1,0 +1,1 @@
+"""Machines that are not here, simulated by SimGrid."""

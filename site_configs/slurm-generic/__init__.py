@@ -1,0 +1,1 @@
+"""Any machine under Slurm: to copy and fill in."""

@@ -1,0 +1,44 @@
+"""Any machine under Slurm, to copy and fill in; `coffeecup site new` writes such a file from what it finds on the machine.
+
+How the facts were found: they are made up, a plain cluster of 16 nodes. Where yours differ:
+
+    nodes, cores, time limit     sinfo --format='%P %D %c %X %Y %l'      (%X sockets of %Y cores; %c counts hardware threads)
+    accounting                   sacct                                   (scheduler `slurm` where it answers, else `squeue`)
+    what srun can start          srun --mpi=list                         (launcher `srun` where your MPI is there, else `mpirun`)
+    file systems                 df --type=lustre --type=gpfs --type=beegfs --type=nfs4
+    licences of file systems     scontrol show licenses
+"""
+from ..common.frame import charged_to, configuration
+
+site_configuration = configuration(
+    folder="slurm-generic",
+    systems=[
+        {
+            "name": "slurm-generic",
+            "descr": "a cluster under Slurm",
+            "hostnames": ["^$"],  # yours, as a regular expression: then --system can be left out
+            "partitions": [
+                {
+                    "name": "compute",
+                    "scheduler": "slurm",
+                    "sched_options": {"use_nodes_option": True},
+                    "launcher": "srun",
+                    "access": ["--partition=compute", "--mem=0", *charged_to("--account={}")],  # all memory of the nodes
+                    "environs": ["mpi"],
+                    "max_jobs": 8,
+                    "env_vars": [["OMP_NUM_THREADS", "1"]],
+                    "extras": {
+                        "cores_per_node": 64,
+                        "num_nodes": 16,
+                        "max_minutes": 1440,
+                        "file_systems": [
+                            {"name": "scratch", "directory": "/scratch/$USER", "options": ["--licenses=scratch"]},
+                            {"name": "home", "directory": "$HOME"},
+                        ],
+                    },
+                }
+            ],
+        }
+    ],
+    environments=[{"name": "mpi", "cc": "mpicc", "cxx": "", "ftn": ""}],
+)

@@ -1,0 +1,210 @@
+"""`coffeecup site new` and `coffeecup site check` as a person runs them, in a copy of the tree."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from conftest import ROOT
+
+COFFEECUP = Path(sys.executable).with_name("coffeecup")
+PARTS = ("site_configs", "reframe_checks", "reference_values", "kernels")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A copy of what sites need, and `coffeecup site` run in it."""
+    folder = tmp_path / "tree"
+    for part in PARTS:
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def run(*arguments, path=None, **environment):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("RFM_", "SPACK_"))}
+        clean["PATH"] = path or os.pathsep.join(part for part in clean["PATH"].split(os.pathsep) if not Path(part, "spack").exists())
+        done = subprocess.run([COFFEECUP, "site", *arguments], cwd=folder, env=clean | environment, capture_output=True, text=True,
+                              check=False, timeout=120)
+        return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr, text=done.stdout + done.stderr)
+
+    def stub(name, script):
+        """A command that stands in for the system's; the PATH that finds it first."""
+        stubs = tmp_path / "stubs"
+        stubs.mkdir(exist_ok=True)
+        (stubs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (stubs / name).chmod(0o755)
+        return f"{stubs}:{os.environ['PATH']}"
+
+    return SimpleNamespace(folder=folder, run=run, stub=stub, scratch=tmp_path)
+
+
+def site(tree, partition, name="made", host=None, environments='[{"name": "mpi", "cc": "mpicc"}]'):
+    """Writes a site of one partition that claims this machine."""
+    folder = tree.folder / "site_configs" / name
+    folder.mkdir(exist_ok=True)
+    (folder / "__init__.py").write_text("")
+    base = {"name": "p", "scheduler": "local", "launcher": "mpirun", "environs": ["mpi"], "extras": {"cores_per_node": 2}}
+    (folder / "settings.py").write_text(
+        "from ..common.frame import configuration\nsite_configuration = configuration(folder='made', systems=[{'name': 'made', "
+        f"'hostnames': [{re.escape(host or socket.gethostname())!r}], 'partitions': [{base | partition!r}]}}], environments={environments})\n")
+    return name
+
+
+# A new site
+
+
+def test_new_site_of_this_machine_passes_its_check_and_runs(tree):
+    made = tree.run("new", "here")
+    assert made.code == 0, made.text
+    text = (tree.folder / "site_configs" / "here" / "settings.py").read_text()
+    cores = len(os.sched_getaffinity(0))
+    assert f'"cores_per_node": {cores},  # the cores this process may use' in text
+    assert '"cc": "mpicc"' in text
+    checked = tree.run("check", "here")
+    assert checked.code == 0, checked.text
+    assert "ok      b_eff on here" in checked.out
+    assert "this machine" not in checked.out  # it was looked at
+
+
+def test_new_site_marks_what_it_does_not_know(tree):
+    """Without MPI: the compiler is a guess and says so, and the check refuses it with the remedy."""
+    bare = tree.scratch / "bare"
+    bare.mkdir()
+    for command in ("env", "sh", "bash", "uname", "stat", "python3"):
+        (bare / command).symlink_to(shutil.which(command))
+    made = tree.run("new", "here", path=str(bare))
+    assert made.code == 0, made.text
+    text = (tree.folder / "site_configs" / "here" / "settings.py").read_text()
+    assert "LOOK: there is no mpicc on PATH" in text
+    assert "look: no MPI compiler was found" in made.out
+    checked = tree.run("check", "here", path=str(bare))
+    assert checked.code == 1
+    assert "there is no MPI compiler 'mpicc' on PATH; install MPI" in checked.err
+
+
+@pytest.mark.parametrize(("name", "says"), [("local", "is there already"), ("Big Machine", "is no name for a site"), ("../x", "is no name")])
+def test_new_site_refuses_a_name_that_does_not_do(tree, name, says):
+    made = tree.run("new", name)
+    assert made.code == 2
+    assert says in " ".join(made.err.replace("│", " ").split())
+
+
+# qstat -Qf -F json and pbsnodes -a -F json as the reference guide of PBS Professional 2022.1 shows them
+QUEUES = {"Queue": {
+    "workq": {"queue_type": "Execution", "enabled": "True", "started": "True", "resources_max": {"walltime": "24:00:00"}},
+    "route": {"queue_type": "Route", "enabled": "True", "started": "True"},
+    "stopped": {"queue_type": "Execution", "enabled": "True", "started": "False"},
+}}
+NODES = {"nodes": {f"x{n}": {"resources_available": {"ncpus": 128, "mem": "263828272kb"}} for n in range(3)}}
+
+
+def test_new_site_under_pbs_has_its_queues_and_nodes(tree):
+    tree.stub("pbsnodes", f"case $* in *--version*) echo 'pbs_version = 2022.1.1';; *) echo '{json.dumps(NODES)}';; esac")
+    path = tree.stub("qstat", f"echo '{json.dumps(QUEUES)}'")
+    made = tree.run("new", "centre", path=path)
+    assert made.code == 0, made.text
+    text = (tree.folder / "site_configs" / "centre" / "settings.py").read_text()
+    assert text.count('"scheduler": "pbspro"') == 1
+    for fact in ('"-q workq", "-l place=scatter:excl"', '"num_nodes": 3,', '"cores_per_node": 128,', '"max_minutes": 1440,'):
+        assert fact in text
+    checked = tree.run("check", "centre", "--elsewhere")
+    assert checked.code == 0, checked.text
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("partition", "complaint"),
+    [
+        ({"features": ["overcomit"]}, "unknown feature 'overcomit'; did you mean 'overcommit'?"),
+        ({"extras": {"cores_per_nodes": 2}}, "unknown extra 'cores_per_nodes'; did you mean 'cores_per_node'?"),
+        ({"extras": {"cores_per_node": 0}}, "extra 'cores_per_node': 0 is less than the minimum of 1; it is: processes that fill a node"),
+        ({"extras": {"cores_per_node": "2"}}, "is not of type \"integer\""),
+        ({"extras": {"cores_per_node": 2, "num_nodes": 4, "max_nodes": 8}}, "max_nodes is 8, but the partition has 4 nodes; lower it"),
+        ({"extras": {"cores_per_node": 2, "sizes": [2, 64]}}, "size 64 does not fit on 1 nodes of 2 cores"),
+        ({"extras": {"cores_per_node": 2, "kernels": ["beff"]}}, "unknown kernel 'beff'; kernels are b_eff, "),
+        ({"extras": {"file_systems": [{"name": "s"}]}}, "extra 'file_systems'[0]: \"directory\" is a required property"),
+        ({"extras": {"file_systems": [{"name": "s", "directory": "/tmp"}] * 2}}, "two file systems are called 's'"),
+        ({"environs": ["intel"]}, "unknown environment 'intel'; defined are mpi"),
+        ({"environs": []}, "no environment; name one with an MPI compiler"),
+        ({"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/no/such"}]}},
+         "file system s of made:p: there is no directory /no/such; make it with `mkdir -p /no/such`"),
+        ({"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/proc"}]}}, "/proc takes no files"),
+        ({"scheduler": "lsf", "launcher": "lrun"}, "there is no bsub on PATH; correct `scheduler`"),
+        ({"scheduler": "slum"}, "made"),
+        ({"partition": "x"}, "$.systems[0].partitions[0]: Additional properties are not allowed ('partition' was unexpected)"),
+    ],
+    ids=lambda value: str(value)[:50] if isinstance(value, str) else "",
+)
+def test_wrong_configuration_is_refused_with_place_and_remedy(tree, partition, complaint):
+    checked = tree.run("check", site(tree, partition))
+    assert checked.code == 1, checked.text
+    assert complaint in checked.err
+    assert "site_configs/made/settings.py" in checked.text
+    assert "Traceback" not in checked.text
+
+
+def test_missing_mpi_compiler_is_refused(tree):
+    checked = tree.run("check", site(tree, {}, environments='[{"name": "mpi", "cc": "mpicc-none"}]'))
+    assert checked.code == 1
+    assert "there is no MPI compiler 'mpicc-none' on PATH; install MPI" in checked.err
+
+
+def test_file_system_that_is_too_small_is_refused(tree):
+    """The tests' sizes: ftio of 64 MiB and more, on 1 MiB of tmpfs; needs leave to mount."""
+    small = tree.scratch / "small"
+    small.mkdir()
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small], capture_output=True, check=False).returncode:
+        pytest.skip("no leave to mount a tmpfs")
+    try:
+        checked = tree.run("check", site(tree, {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": str(small)}]}}))
+    finally:
+        subprocess.run(["umount", small], check=True)
+    assert checked.code == 1
+    assert re.search(r"ftio.* on made:p: needs 0\.\d+ GByte in \S+small, where 0\.00\d+ are free", checked.err)
+
+
+def test_old_reframe_is_refused_by_version(tree):
+    checked = tree.run("check", "local", path=tree.stub("reframe", "echo 4.6.1"))
+    assert checked.code == 1
+    assert "is ReFrame 4.6.1: coffeecup needs at least 4.10.4" in checked.err
+
+
+def test_settings_that_raise_are_refused_with_their_error(tree):
+    site(tree, {})
+    (tree.folder / "site_configs" / "made" / "settings.py").write_text("import os\nsite_configuration = os.environ['NOT_SET']\n")
+    checked = tree.run("check", "made")
+    assert checked.code == 1
+    assert "settings.py: KeyError: 'NOT_SET'" in checked.err
+
+
+def test_unknown_site_is_refused_with_the_known_ones(tree):
+    checked = tree.run("check", "lokal")
+    assert checked.code == 1
+    assert "there is no site 'lokal' (did you mean 'local'?)" in checked.err
+
+
+def test_missing_references_refuse_only_where_they_are_required(tree):
+    name = site(tree, {})
+    assert tree.run("check", name).code == 0
+    checked = tree.run("check", name, "--require-references")
+    assert checked.code == 1
+    assert "references of made" in checked.err
+
+
+def test_time_that_a_partition_does_not_give_is_said(tree):
+    checked = tree.run("check", site(tree, {"extras": {"cores_per_node": 2, "max_minutes": 20}}))
+    assert checked.code == 0, checked.text
+    assert "note    b_eff_io on made: no case: made:p takes jobs of 20 minutes, and this one may need 55" in checked.out
+
+
+def test_another_machine_is_not_looked_at_and_the_check_says_so(tree):
+    checked = tree.run("check", site(tree, {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/no/such"}]}},
+                                     host="another"))
+    assert checked.code == 0, checked.text
+    assert "this machine" in checked.out and "is not it" in checked.out
