@@ -40,11 +40,12 @@ def test_no_dependency_is_pinned_twice():
     assert len(names) == len(set(names))
 
 
-@pytest.mark.parametrize("package", PROJECT["tool"]["setuptools"]["packages"])
+@pytest.mark.parametrize("package", PROJECT["tool"]["setuptools"]["package-data"])
 def test_every_data_file_is_packaged(package):
     patterns = PROJECT["tool"]["setuptools"]["package-data"][package]
-    tracked = subprocess.run(["git", "ls-files", package], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
-    data = [str(Path(path).relative_to(package)) for path in tracked if not path.endswith((".py", ".md"))]
+    folder = package.replace(".", "/")
+    tracked = subprocess.run(["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    data = [str(Path(path).relative_to(folder)) for path in tracked if not path.endswith((".py", ".md"))]
     assert data
     assert [path for path in data if not any(fnmatch.fnmatch(path, pattern) for pattern in patterns)] == []
 
