@@ -16,7 +16,7 @@ const struct priomark_plugin *const built_in_plugins[] = {
 #if HAVE_MPI_IO
     &strided_plugin,
 #endif
-    &async_plugin, &single_file_plugin, &raw_plugin, NULL};
+    &async_plugin, &single_file_plugin, &raw_plugin, &trace_plugin, NULL};
 
 const char *why_not_offered(const char *name)
 {

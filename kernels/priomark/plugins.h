@@ -5,7 +5,7 @@
 #include "priomark.h"
 
 /* One per file; which of them a build has is said in plugins.c. */
-extern const struct priomark_plugin common_file_plugin, strided_plugin, async_plugin, single_file_plugin, raw_plugin;
+extern const struct priomark_plugin common_file_plugin, strided_plugin, async_plugin, single_file_plugin, raw_plugin, trace_plugin;
 
 extern const struct priomark_plugin *const built_in_plugins[]; /* NULL-terminated */
 

@@ -15,6 +15,6 @@ struct trace_flag {
 static const struct trace_flag trace_flags[] = {{"O_CREAT", O_CREAT}, {"O_TRUNC", O_TRUNC}, {"O_APPEND", O_APPEND},
                                                 {"O_DIRECT", O_DIRECT}, {"O_SYNC", O_SYNC}, {"O_DSYNC", O_DSYNC}};
 static const struct trace_flag trace_modes[] = {{"O_RDONLY", O_RDONLY}, {"O_WRONLY", O_WRONLY}, {"O_RDWR", O_RDWR}};
-enum { TRACE_FLAGS = sizeof trace_flags / sizeof trace_flags[0], TRACE_MODES = sizeof trace_modes / sizeof trace_modes[0] };
+enum { KNOWN_FLAGS = sizeof trace_flags / sizeof trace_flags[0], KNOWN_MODES = sizeof trace_modes / sizeof trace_modes[0] };
 
 #endif

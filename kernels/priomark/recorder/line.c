@@ -51,10 +51,10 @@ void line_number(struct line *line, int64_t number)
 void line_flags(struct line *line, int flags)
 {
     put(line, ' ');
-    for (int i = 0; i < TRACE_MODES; i++)
+    for (int i = 0; i < KNOWN_MODES; i++)
         if ((flags & O_ACCMODE) == trace_modes[i].bits)
             line_text(line, trace_modes[i].name);
-    for (int i = 0; i < TRACE_FLAGS; i++)
+    for (int i = 0; i < KNOWN_FLAGS; i++)
         if ((flags & trace_flags[i].bits) == trace_flags[i].bits) {
             put(line, '|');
             line_text(line, trace_flags[i].name);

@@ -1,0 +1,109 @@
+/* trace: the requests of a recorded program (paper, section 6). A process replays one trace; where there are more
+ * processes than traces, further copies of the program run beside the first one, on files of their own. */
+#include <glob.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "plugins.h"
+#include "trace_replay.h"
+
+static const struct priomark_key keys[] = {
+    {"recording", PRIOMARK_TEXT, NULL, "a trace, or a directory with the traces of a recording", 0, 0, NULL},
+    {"think_time", PRIOMARK_FLAG, "false", "wait between requests as the program did", 0, 0, NULL},
+    {"sync", PRIOMARK_FLAG, "true", "synchronise in the end what was written, within the time", 0, 0, NULL},
+    {0}};
+
+/* What this process replays of the group's recording. */
+struct share {
+    struct trace trace;
+    int copy;
+    int64_t late;
+};
+
+/* The names of all traces: the file itself, or *.trace of the directory, in the order of their names. */
+static glob_t find_traces(const struct priomark *run)
+{
+    const char *place = priomark_text(run, "recording", 0);
+    char pattern[PATH_MAX];
+    struct stat found;
+    glob_t names = {0};
+    if (stat(place, &found) != 0)
+        priomark_refuse(run, "recording", "there is no '%.200s'", place);
+    snprintf(pattern, sizeof pattern, S_ISDIR(found.st_mode) ? "%s/*.trace" : "%s", place);
+    /* A file is taken by its name, whatever characters it has. */
+    if (glob(pattern, S_ISDIR(found.st_mode) ? 0 : GLOB_NOCHECK | GLOB_NOESCAPE, NULL, &names) != 0)
+        priomark_refuse(run, "recording", "'%.200s' holds no *.trace; record a program into it (docs/priomark.md)", place);
+    return names;
+}
+
+/* Reads all traces, on each process: all have to refuse alike. Those without data (a shell that only starts others) are
+ * left out. Returns how many are to be replayed. */
+static int read_traces(const struct priomark *run, struct trace **traces)
+{
+    glob_t names = find_traces(run);
+    int count = 0;
+    *traces = calloc(names.gl_pathc, sizeof **traces);
+    for (size_t i = 0; i < names.gl_pathc; i++) {
+        char reason[PATH_MAX + 256];
+        if (!trace_read(&(*traces)[count], names.gl_pathv[i], reason, sizeof reason))
+            priomark_refuse(run, "recording", "%s", reason);
+        if ((*traces)[count].moved_bytes > 0)
+            count++;
+        else
+            trace_free(&(*traces)[count]);
+    }
+    globfree(&names);
+    return count;
+}
+
+static void plan(struct priomark *run)
+{
+    struct trace *traces;
+    struct share *share = calloc(1, sizeof *share);
+    const int count = read_traces(run, &traces), ranks = priomark_ranks(run);
+    const bool think = priomark_number(run, "think_time", 0) != 0;
+    int64_t first = INT64_MAX, most = 0, space = 0;
+    if (count == 0)
+        priomark_refuse(run, "recording", "no process of the recording moved any data");
+    if (ranks % count)
+        priomark_refuse(run, "recording", "%d processes were recorded: run %d, or a multiple of it, not %d", count, count, ranks);
+    for (int i = 0; i < count; i++) {
+        first = traces[i].start < first ? traces[i].start : first;
+        most = traces[i].moved_bytes > most ? traces[i].moved_bytes : most;
+    }
+    for (int i = 0; i < count; i++)
+        if (i == priomark_rank(run) % count)
+            *share = (struct share){traces[i], priomark_rank(run) / count, traces[i].start - first};
+        else
+            trace_free(&traces[i]);
+    for (size_t i = 0; i < share->trace.files; i++)
+        space += share->trace.file[i].space_bytes < INT64_MAX / 2 - space ? share->trace.file[i].space_bytes : 0;
+    free(traces);
+    priomark_add(run, &(struct priomark_case){.pattern = think ? "replay-think" : "replay",
+                                              .method = "posix",
+                                              .process_bytes = most,
+                                              .read_share = -1,
+                                              .target = PRIOMARK_IN_DIRECTORY,
+                                              .space_bytes = space,
+                                              .own = share,
+                                              .number = priomark_number(run, "sync", 0)});
+}
+
+static void measure(struct priomark *run, const struct priomark_case *now)
+{
+    const struct share *share = now->own;
+    const struct replay replay = {.run = run,
+                                  .trace = &share->trace,
+                                  .copy = share->copy,
+                                  .think = strcmp(now->pattern, "replay-think") == 0,
+                                  .sync = now->number != 0,
+                                  .late = share->late};
+    replay_trace(&replay);
+}
+
+const struct priomark_plugin trace_plugin = {
+    PRIOMARK_INTERFACE, "trace", "the recorded requests of a program", keys, plan, measure};

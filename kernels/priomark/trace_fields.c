@@ -1,0 +1,124 @@
+/* See trace_fields.h. */
+#include "trace_fields.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trace_format.h"
+
+enum { FIRST_HANDLES = 64, UNORDERED_HANDLES = 4096 };
+
+bool trace_complain(struct reader *reader, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reader->text, sizeof reader->text, format, arguments);
+    va_end(arguments);
+    for (char *c = reader->text; *c; c++) /* what is quoted may hold anything */
+        *c = *c >= ' ' && *c < 0x7f ? *c : '?';
+    reader->complaint = reader->text;
+    return false;
+}
+
+/* Room for one more, doubling; NULL never: a trace that memory does not hold ends the process as any allocation would. */
+void *trace_room(void *list, size_t count, size_t bytes)
+{
+    if (count & (count - 1)) /* full only at powers of two, and at none */
+        return list;
+    void *larger = realloc(list, (count ? 2 * count : 1) * bytes);
+    if (!larger)
+        abort();
+    return larger;
+}
+
+bool trace_number(struct reader *reader, int field, int64_t lowest, int64_t highest, int64_t *value)
+{
+    char *end;
+    errno = 0;
+    *value = 0;
+    if (field >= reader->fields)
+        return trace_complain(reader, "%d fields where more belong", reader->fields);
+    *value = strtoll(reader->field[field], &end, 10);
+    if (errno || *end || end == reader->field[field] || *value < lowest || *value > highest)
+        return trace_complain(reader, "'%.40s' is not a number from %" PRId64 " to %" PRId64, reader->field[field], lowest, highest);
+    return true;
+}
+
+bool trace_known_handle(struct reader *reader, int field, int *handle)
+{
+    int64_t value;
+    if (!trace_number(reader, field, 1, INT32_MAX, &value))
+        return false;
+    if (value >= reader->handles || !reader->handle[value].open)
+        return trace_complain(reader, "handle %" PRId64 " is not open here", value);
+    *handle = (int)value;
+    return true;
+}
+
+bool trace_new_handle(struct reader *reader, int field, int *handle)
+{
+    int64_t value;
+    /* Each handle has a line of its own; only threads may get their lines in another order than their handles. */
+    if (!trace_number(reader, field, 1, reader->line + UNORDERED_HANDLES, &value))
+        return false;
+    if (value >= reader->handles) {
+        const int handles = (int)value < FIRST_HANDLES ? FIRST_HANDLES : 2 * (int)value;
+        reader->handle = realloc(reader->handle, (size_t)handles * sizeof *reader->handle);
+        if (!reader->handle)
+            abort();
+        memset(reader->handle + reader->handles, 0, (size_t)(handles - reader->handles) * sizeof *reader->handle);
+        reader->handles = handles;
+    }
+    if (reader->handle[value].open)
+        return trace_complain(reader, "handle %" PRId64 " is open already", value);
+    *handle = (int)value;
+    if (*handle >= reader->trace->handles)
+        reader->trace->handles = *handle + 1;
+    return true;
+}
+
+bool trace_flag_names(struct reader *reader, int field, int *value)
+{
+    if (field >= reader->fields)
+        return trace_complain(reader, "%d fields where more belong", reader->fields);
+    bool has_mode = false;
+    *value = 0;
+    char *rest = NULL;
+    for (char *name = strtok_r(reader->field[field], "|", &rest); name; name = strtok_r(NULL, "|", &rest)) {
+        bool known = false;
+        for (int i = 0; i < KNOWN_MODES && !has_mode; i++)
+            if (strcmp(name, trace_modes[i].name) == 0)
+                *value |= trace_modes[i].bits, known = has_mode = true;
+        for (int i = 0; i < KNOWN_FLAGS && !known; i++)
+            if (strcmp(name, trace_flags[i].name) == 0)
+                *value |= trace_flags[i].bits, known = true;
+        if (!known)
+            return trace_complain(reader, "'%.40s' is not a way to open a file", name);
+    }
+    return has_mode || trace_complain(reader, "neither of O_RDONLY, O_WRONLY and O_RDWR");
+}
+
+/* %XX to bytes, in place. */
+bool trace_unescape(struct reader *reader, char *text)
+{
+    char *to = text;
+    for (const char *from = text; *from; from++, to++) {
+        if (*from != '%') {
+            *to = *from;
+            continue;
+        }
+        const char digits[3] = {from[1], from[1] ? from[2] : 0, 0};
+        char *end;
+        const long byte = strtol(digits, &end, 16);
+        if (end != digits + 2 || byte <= 0)
+            return trace_complain(reader, "'%.40s' is not a path", from);
+        *to = (char)byte;
+        from += 2;
+    }
+    *to = 0;
+    return *text || trace_complain(reader, "an empty path");
+}

@@ -1,0 +1,38 @@
+/* The fields of a trace's lines: each function checks one and complains about what it cannot be. */
+#ifndef PRIOMARK_TRACE_FIELDS_H
+#define PRIOMARK_TRACE_FIELDS_H
+
+#include "trace_read.h"
+
+enum { MOST_FIELDS = 1100 };
+
+/* An open handle: its file's place and how it was opened; free: never opened or closed. */
+struct handle {
+    int file, flags;
+    bool open, append;
+};
+
+struct reader {
+    struct trace *trace;
+    long line;
+    char *field[MOST_FIELDS];
+    int fields;
+    struct handle *handle;
+    int handles;
+    const char *complaint;
+    char text[160];
+};
+
+/* Says what is wrong with the line; returns false. */
+bool trace_complain(struct reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Room for one more of a list, which may move. */
+void *trace_room(void *list, size_t count, size_t bytes);
+
+bool trace_number(struct reader *reader, int field, int64_t lowest, int64_t highest, int64_t *value);
+bool trace_known_handle(struct reader *reader, int field, int *handle); /* one that is open */
+bool trace_new_handle(struct reader *reader, int field, int *handle);   /* one that is not */
+bool trace_flag_names(struct reader *reader, int field, int *value);    /* "O_WRONLY|O_CREAT" */
+bool trace_unescape(struct reader *reader, char *text);                 /* %XX to bytes, in place */
+
+#endif

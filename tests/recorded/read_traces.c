@@ -1,0 +1,16 @@
+/* Reads traces given on the command line as the replay does; a line for each that is not sound. */
+#include <stdio.h>
+
+#include "trace_read.h"
+
+int main(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        struct trace trace;
+        char reason[4096];
+        if (!trace_read(&trace, argv[i], reason, sizeof reason))
+            printf("%s\n", reason);
+        trace_free(&trace);
+    }
+    return 0;
+}

@@ -1,0 +1,208 @@
+"""The sub-benchmark trace of PRIOMark: a replay asks for what the recorded program asked for, and no trace can harm it."""
+
+import json
+import os
+import random
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import OPEN_MPI, ROOT
+from system_calls import traced
+from test_priomark_recorder import PROGRAMS, SOURCES, command, folder_with_input, programs, record, recorder, without_closes
+
+from postprocess.scores import score_log
+
+__all__ = ["programs", "recorder"]  # fixtures
+HEAD = "priomark-trace 1\ncommand test\nprocess 1 of 0\nstart 1000\n"
+FILE = "at 10 5 1 open 1 O_RDWR|O_CREAT 0 /f\n"
+
+
+def workload(path, recording, **keys):
+    path.write_text(f'trace = {{ recording = "{recording}"; {"".join(f"{key} = {value};" for key, value in keys.items())} }};\n')
+    return path
+
+
+def replay(openmpi, folder, recording, *options, ranks=1, **keys):
+    """Runs a replay in `folder`; the process, and the records of its log."""
+    log = folder / "log.jsonl"
+    (folder / "tested").mkdir(exist_ok=True)
+    done = openmpi.run(ranks, "priomark", "--workload", workload(folder / "workload.cfg", recording, **keys), "--directory", folder / "tested",
+                       "--log", log, *options)
+    assert not list((folder / "tested").iterdir())
+    return done, [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
+
+
+def measurement(records):
+    [found] = [record for record in records if record["record"] == "measurement"]
+    return found
+
+
+def own_name(path):
+    """FNV-1a of the recorded path, by its definition."""
+    value = 14695981039346656037
+    for byte in str(path).encode():
+        value = (value ^ byte) * 1099511628211 % 2**64
+    return f"trace-000000-{value:016x}"
+
+
+def requests_of_replay(openmpi, folder, cfg, names):
+    """What strace sees of a replay, with the recorded names of its files."""
+    tested = folder / "tested"
+    tested.mkdir()
+    launched = [openmpi.mpirun, "-np", "1", str(openmpi.bin / "priomark"), "--workload", str(cfg), "--directory", str(tested), "--log",
+                str(folder / "log.jsonl")]
+    done, threads = traced(launched, tested, folder / "strace", env=os.environ | OPEN_MPI)
+    assert done.returncode == 0, done.stderr
+    back = {own_name(path): name for name, path in names.items()}
+    rename = lambda value: back.get(value.split("/")[-1], value) if isinstance(value, str) else value  # noqa: E731
+    [seen] = [thread for thread in threads if any("trace-" in str(request[1]) for request in thread)]
+    return [tuple(map(rename, request)) for request in seen]
+
+
+@pytest.mark.parametrize("name", ["cp", "dd", "dd-direct", "numpy", "threads", "every-call"])
+def test_replay_makes_the_requests_that_strace_sees_of_the_program(openmpi, recorder, programs, tmp_path, name):
+    if not shutil.which("strace"):
+        pytest.skip("no strace on this machine")
+    plain, beside = folder_with_input(tmp_path / "plain"), folder_with_input(tmp_path / "beside")
+    _, threads = traced(command(name, programs), plain, tmp_path / "strace-program")
+    record(recorder, command(name, programs), beside, tmp_path / "traces")
+    traces = sorted((tmp_path / "traces").iterdir(), key=lambda path: path.stat().st_size)
+    for small in traces[:-1]:  # the program's children
+        small.unlink()
+    expected = max(without_closes(threads), key=len) if name == "every-call" else [r for thread in without_closes(threads) for r in thread]
+    names = {path.name: path for path in beside.iterdir()}
+    found = [request for request in requests_of_replay(openmpi, tmp_path, workload(tmp_path / "w.cfg", tmp_path / "traces", sync="false"), names)
+             if request[0] != "close"]
+    # The child moved the pointer of `shared`; `temporary` was opened where nobody saw it.
+    expected = [request for request in expected if request[1] not in ("temporary", "shared")]
+    names.pop("shared", None)
+    found = [request for request in found if request[1] in names or len(request) > 3 and request[3] in names][-len(expected):]
+    if name == "threads":  # one after the other
+        expected, found = sorted(expected), sorted(found)
+    assert found == expected
+
+
+def test_replay_counts_what_the_program_moved_and_differs_nowhere(openmpi, recorder, tmp_path):
+    folder = folder_with_input(tmp_path / "work")
+    record(recorder, ["dd", "if=input", "of=output", "bs=1000", "count=50"], folder, tmp_path / "traces")
+    done, records = replay(openmpi, tmp_path, tmp_path / "traces", ranks=2)
+    assert done.returncode == 0, done.stderr
+    found = measurement(records)
+    assert (found["read_calls"], found["read_bytes"], found["write_calls"], found["written_bytes"]) == (100, 100_000, 100, 100_000)
+    assert found["values"]["differing_results"] == [0, 0] and found["values"]["repositioned"] == [0, 0]
+    assert score_log(tmp_path / "log.jsonl").metrics["trace"].value > 0
+
+
+def test_processes_of_a_pipeline_are_replayed_side_by_side(openmpi, recorder, tmp_path):
+    folder = folder_with_input(tmp_path / "work")
+    record(recorder, ["bash", "-c", "cat input | sort > sorted; head -c 500 sorted | cat > first"], folder, tmp_path / "traces")
+    done, _ = replay(openmpi, tmp_path, tmp_path / "traces", ranks=2)
+    assert done.returncode == 2
+    wanted = int(re.search(r"(\d+) processes were recorded: run \d+, or a multiple of it, not 2", done.stderr)[1])
+    assert wanted == 4  # cat, sort, head, cat: the shells move nothing
+    done, records = replay(openmpi, tmp_path, tmp_path / "traces", ranks=4)
+    assert done.returncode == 0, done.stderr
+    assert measurement(records)["read_bytes"] >= 122_000
+
+
+def test_think_time_is_kept_where_it_is_wanted(openmpi, tmp_path):
+    """Three requests with 0.2 s between them, and half a second before the first: 0.9 s by hand."""
+    trace = tmp_path / "one.trace"
+    trace.write_text(HEAD + "at 500000000 100000000 1 open 1 O_WRONLY|O_CREAT 0 /f\n" + "".join(
+        f"at {at}00000000 100000000 1 write 1 {offset} 1000 1000\n" for at, offset in ((8, 0), (11, 1000))))
+    for wanted in ("false", "true"):
+        (tmp_path / "log.jsonl").unlink(missing_ok=True)
+        done, records = replay(openmpi, tmp_path, trace, think_time=wanted)
+        assert done.returncode == 0, done.stderr
+        found = measurement(records)
+        assert found["pattern"] == ("replay-think" if wanted == "true" else "replay")
+        assert found["values"]["think_seconds"] == pytest.approx([0.9])
+        assert found["values"]["slept_seconds"][0] >= 0.9 if wanted == "true" else found["values"]["slept_seconds"] == [0]
+
+
+@pytest.mark.parametrize("text, line, words", [
+    ("", 1, "the file is empty"),
+    ("something else\n", 1, "a trace begins with"),
+    ("stopped\n", 1, "the recording stopped"),
+    (HEAD + FILE + "at 20 5 1 write 1 0 10 10", 6, "cut off"),
+    (HEAD + "nonsense\n", 5, "neither a request"),
+    (HEAD + FILE + "at 20 5 1 write 2 0 10 10\n", 6, "handle 2 is not open"),
+    (HEAD + FILE + "at 20 5 1 write 1 0 10 11\n", 6, "'11' is not a number from 0 to 10"),
+    (HEAD + FILE + "at 20 5 1 write 1 -1 10 10\n", 6, "'-1' is not a number"),
+    (HEAD + FILE + "at 20 5 1 write 1 0 99999999999999999999 10\n", 6, "is not a number"),
+    (HEAD + FILE + "at 20 5 1 write 1 9223372036854775807 10 10\n", 6, "beyond every file"),
+    (HEAD + FILE + "at 20 5 1 write 1 0 10\n", 6, "8 fields where 9 belong"),
+    (HEAD + FILE + "at 20 5 1 erase 1 0 10 10\n", 6, "'erase' is not an operation"),
+    (HEAD + FILE + "at 20 5 1 open 1 O_RDONLY 0 /g\n", 6, "open already"),
+    (HEAD + FILE + "at 20 5 1 open 2 O_EVERYTHING 0 /g\n", 6, "not a way to open"),
+    (HEAD + FILE + "at 20 5 1 open 999999 O_RDONLY 0 /g\n", 6, "not a number from 1 to"),
+    (HEAD + FILE + "at 20 5 1 open 2 O_RDONLY 0 /%0\n", 6, "not a path"),
+    (HEAD + FILE + "at 20 5 1 close 1\nat 30 5 1 close 1\n", 7, "handle 1 is not open"),
+    (HEAD + "at 1 1 1 open 1 O_RDONLY 100 /f\nat 2 1 1 write 1 0 5 5\n", 6, "not opened for writing"),
+    (HEAD + FILE + "at 20 5 1 lseek 1 0 SEEK_FAR 0\n", 6, "not a way to seek"),
+    (HEAD + FILE + "at 20 5 1 writev 1 0 10 4 5\n", 6, "10 byte were moved of 9"),
+])
+def test_bad_trace_is_refused_with_file_and_line_before_anything_is_made(openmpi, tmp_path, text, line, words):
+    trace = tmp_path / "bad.trace"
+    trace.write_text(text)
+    done, records = replay(openmpi, tmp_path, trace)
+    assert done.returncode == 2 and not records
+    [said] = [line for line in done.stderr.splitlines() if "error: " in line]
+    assert f"{trace}:{line}: " in said and words in said and "record the program again" in said
+    assert "workload.cfg:1" in said
+
+
+@pytest.mark.parametrize("text, words", [(HEAD + FILE, "no process of the recording moved any data")])
+def test_recording_without_data_is_refused(openmpi, tmp_path, text, words):
+    (tmp_path / "empty.trace").write_text(text)
+    done, records = replay(openmpi, tmp_path, tmp_path / "empty.trace")
+    assert done.returncode == 2 and not records and words in done.stderr
+
+
+def test_directory_without_traces_is_refused(openmpi, tmp_path):
+    (tmp_path / "none").mkdir()
+    done, _ = replay(openmpi, tmp_path, tmp_path / "none")
+    assert done.returncode == 2 and "holds no *.trace" in done.stderr
+    done, _ = replay(openmpi, tmp_path, tmp_path / "nowhere")
+    assert done.returncode == 2 and "there is no" in done.stderr
+
+
+def altered(text, chance):
+    """A trace with a few bytes, words or lines changed."""
+    lines = text.splitlines(keepends=True)
+    for _ in range(chance.randint(1, 3)):
+        place = chance.randrange(len(lines))
+        words = lines[place].split(" ")
+        change = chance.randrange(5)
+        if change == 0:
+            words[chance.randrange(len(words))] = chance.choice(["-1", "9223372036854775807", "", "at", "1e9", "%", "O_RDWR", "\0", "7" * 400])
+            lines[place] = " ".join(words)
+        elif change == 1:
+            lines[place] = lines[place][:chance.randrange(len(lines[place]) + 1)]
+        elif change == 2:
+            lines.insert(place, chance.choice(lines))
+        elif change == 3 and len(lines) > 1:
+            del lines[place]
+        else:
+            lines[place] = "".join(chr(chance.randrange(1, 256)) if chance.random() < 0.1 else c for c in lines[place])
+    return "".join(lines)
+
+
+def test_reader_survives_altered_traces_under_the_sanitizers(recorder, programs, tmp_path):
+    folder = folder_with_input(tmp_path / "work")
+    record(recorder, command("every-call", programs), folder, tmp_path / "traces")
+    text = max((path.read_text() for path in (tmp_path / "traces").iterdir()), key=len)
+    kernel, reader = ROOT / "kernels" / "priomark", tmp_path / "reader"
+    subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I", kernel,
+                    "-o", reader, SOURCES / "read_traces.c", kernel / "trace_read.c", kernel / "trace_fields.c"], check=True)
+    chance, made = random.Random(7), []
+    for number in range(1500):
+        made.append(tmp_path / f"{number}.trace")
+        made[-1].write_bytes(altered(text, chance).encode("latin-1"))
+    done = subprocess.run([reader, *made], capture_output=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    said = done.stdout.decode("latin-1").splitlines()
+    assert len(said) > 700
+    assert all(re.search(r"\.trace:\d+: .*; record the program again$", line) for line in said)
