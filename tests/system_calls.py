@@ -21,12 +21,17 @@ def traced(command, folder, output, **options):
     sizes = {str(path): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
     done = subprocess.run(["strace", "-f", "-qq", "-y", "-s", "32", "-x", "-e", f"trace={CALLS}", "-e", "signal=none", "-o", output, *command],
                           cwd=folder, capture_output=True, check=False, **options)
+    return done, requests_in(output.read_text(), folder, sizes)
+
+
+def requests_in(text, folder, sizes):
+    """The requests of each thread in what strace wrote; the sizes are those of the files in the folder before."""
     kernel = Kernel(str(folder), sizes)
-    for line in whole_lines(output.read_text()):
+    for line in whole_lines(text):
         if found := LINE.match(line):
             thread, call, arguments, result, path = found.groups()
             kernel.see(int(thread), call, re.sub(r'"(\\.|[^"\\])*"(\.\.\.)?', '""', arguments).rstrip(), int(result), path)
-    return done, sorted(map(tuple, kernel.requests.values()))
+    return sorted(map(tuple, kernel.requests.values()))
 
 
 def whole_lines(text):
@@ -35,8 +40,8 @@ def whole_lines(text):
     lines, begun = [], {}
     for line in text.splitlines():
         thread = line.split()[0]
-        if line.endswith("<unfinished ...>"):
-            begun[thread] = (len(lines), line.removesuffix("<unfinished ...>"))
+        if line.endswith(" <unfinished ...>"):
+            begun[thread] = (len(lines), line.removesuffix(" <unfinished ...>"))
             lines.append("")
         elif found := re.match(r"\d+ +<\.\.\. \w+ resumed>(.*)", line):
             place, beginning = begun.pop(thread)

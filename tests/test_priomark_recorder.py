@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from system_calls import recorded, traced
+from system_calls import recorded, requests_in, traced
 
 SOURCES = Path(__file__).parent / "recorded"
 NUMPY = """
@@ -100,6 +100,16 @@ def test_recorded_program_does_the_same_and_its_trace_is_what_strace_sees(record
     if name in ("pipeline", "every-call"):  # descriptors of the parent that a process only closes, those that freopen() makes
         found, seen = without_closes(found), without_closes(seen)
     assert found == seen
+
+
+def test_strace_is_understood_where_another_thread_came_between():
+    """strace tells of one call in two pieces then. By hand: 500 bytes from offset 1100 to where the pointer is, 3."""
+    whole = '7 write(4</d/to>, "abc", 3) = 3\n7 sendfile(4</d/to>, 3</d/from>, [1100] => [1600], 500) = 500\n7 close(4</d/to>) = 0\n'
+    pieces = ('7 write(4</d/to>, "abc", 3 <unfinished ...>\n8 close(9</d>) = 0\n7 <... write resumed>) = 3\n'
+              "7 sendfile(4</d/to>, 3</d/from>, [1100] <unfinished ...>\n8 close(9</d>) = 0\n7 <... sendfile resumed> => [1600], 500) = 500\n"
+              "7 close(4</d/to> <unfinished ...>\n8 close(9</d>) = 0\n7 <... close resumed>) = 0\n")
+    for text in (whole, pieces):
+        assert requests_in(text, "/d", {}) == [(("write", "to", 0, (3,), 3), ("sendfile", "from", 1100, "to", 3, 500, 500), ("close", "to"))]
 
 
 def test_each_trace_tells_its_command_and_nothing_outside_the_directory(recorder, tmp_path):
