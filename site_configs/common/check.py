@@ -64,12 +64,13 @@ def check_site(name, elsewhere=False, require_references=False) -> Iterator[Find
     site = Site(tree, name, settings, configuration["systems"], environments, reframe)
     yield Finding(OK, str(settings.relative_to(tree)), "valid for ReFrame")
     parts = [words.findings]
-    if elsewhere or not is_here(site):
+    here = is_here(site) and not elsewhere
+    if not here:
         yield Finding(NOTE, f"site {name}", f"this machine ({socket.gethostname()}) is not it: compilers, scheduler and file systems were "
                                             "not looked at")
     else:
         parts.append(machine_check.findings)
-    parts.append(lambda site: dry_run.findings(site, require_references))
+    parts.append(lambda site: dry_run.findings(site, here, require_references))
     for part in parts:
         refused = False
         for level, place, what, *remedy in part(site):

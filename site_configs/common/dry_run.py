@@ -29,8 +29,9 @@ def checks(site):
                   if "@rfm.simple_test" in path.read_text(encoding="utf-8"))
 
 
-def findings(site, require_references=False):
-    """(level, place, what, remedy) on the cases of each system, their job scripts and their references."""
+def findings(site, here, require_references=False):
+    """(level, place, what, remedy) on the cases of each system, their job scripts, their references and, where this machine is the site,
+    their space."""
     for system in site.systems:
         with tempfile.TemporaryDirectory(prefix="coffeecup-") as folder:
             name = system["name"]
@@ -40,7 +41,7 @@ def findings(site, require_references=False):
                     f"-c {site.tree / 'reframe_checks'} --dry-run --warn-as-error"
                 continue
             yield from of_cases(site, name, cases, dict_of_reasons(output))
-            yield from of_space(name, cases)
+            yield from of_space(name, cases) if here else ()
             yield from of_references(name, cases, require_references)
 
 
