@@ -11,9 +11,10 @@ import pandera.pandas as pa
 
 from postprocess.b_eff_io_qualifications import breaches, qualifications
 from postprocess.b_eff_io_rules import MBYTE, METHODS, TYPES, refusals
+from postprocess.b_eff_io_system import together
 from postprocess.logs import Log
 
-__all__ = ["UNITS", "OPTIONAL", "measurement_table", "refusals", "metrics", "breaches", "qualifications"]
+__all__ = ["UNITS", "OPTIONAL", "measurement_table", "refusals", "metrics", "breaches", "qualifications", "together"]
 
 UNITS = {
     "b_eff_io": "MByte/s",

@@ -6,6 +6,7 @@ from matplotlib.axes import Axes
 
 from postprocess import b_eff_io, plots
 from postprocess.b_eff_io_rules import METHODS, TYPES
+from postprocess.b_eff_io_system import together
 from postprocess.logs import Log
 from postprocess.plots import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, Figure
 from postprocess.scores import Score
@@ -111,8 +112,9 @@ def over_sizes(scores: list[Score]) -> Figure:
         process_axis(axes, data["processes"])
         axes.set_ylabel("b_eff_io, MByte/s")
         axes.legend(loc="best")
-    return Figure("sizes", "b_eff_io over the number of processes", "A line for each run, a mark for each of its partitions: the value of release "
-                  "1.x, or of release 2.1 for runs in the Top Clusters form.", data, drawn)
+    told = " ".join(["A line for each run, a mark for each of its partitions: the value of release 1.x, or of release 2.1 for runs in the Top "
+                     "Clusters form.", *together(scores)])
+    return Figure("sizes", "b_eff_io over the number of processes", told, data, drawn)
 
 
 def values_of(number: int, score: Score) -> pd.DataFrame:

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from postprocess.logs import LogError, printable
-from postprocess.scores import Score
+from postprocess.scores import Score, reduction
 from postprocess.words import counted, digits, ranges, unit_word
 
 LOGS_IN_FULL = 4
@@ -61,7 +61,16 @@ def terminal_text(results: list[Score | LogError]) -> str:
     console = Console(file=io.StringIO(), force_terminal=Console().is_terminal, width=max(80, Console().width))
     for shown in map(in_full, scores) if len(scores) <= LOGS_IN_FULL else overview(scores):
         console.print(shown)
+    for sentence in together(scores):
+        console.print(Text(printable(sentence), style="bold"))
     return console.file.getvalue()
+
+
+def together(scores: list[Score]) -> list[str]:
+    """What the scores of a benchmark say as a whole."""
+    by_benchmark = {score.benchmark: [other for other in scores if other.benchmark == score.benchmark] for score in scores}
+    return [sentence for benchmark, alike in by_benchmark.items() if (tell := getattr(reduction(benchmark), "together", None))
+            for sentence in tell(alike)]
 
 
 def in_full(score: Score) -> Group:

@@ -24,6 +24,7 @@ from postprocess.logs import Log, LogError, read_log
 #   metrics(logs, table) -> DataFrame              a row per log, a column per metric; NaN where a log did not measure it
 #   breaches(log) -> list[Qualification]           the paper's rules that the run did not keep: none makes it official
 #   qualifications(log, table) -> list[...]        what else flatters or limits the result
+#   together(scores) -> list[str]                  sentences on the scores of several runs; may be left out
 # and a presentation module
 #   figures(log, table) -> list[Figure]
 #   section(log, table, score) -> dict             what templates/<benchmark>.html.j2 shows

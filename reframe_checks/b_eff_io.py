@@ -19,7 +19,7 @@ class b_eff_io_build(kernel_build):
 
 
 @rfm.simple_test
-class b_eff_io(KernelCheck, TestedDirectory):
+class b_eff_io(TestedDirectory, KernelCheck):
     """b_eff_io of one partition, all processes of the job, and the detail under it.
 
     `-S b_eff_io.form=quick` takes a minute and not 15; the result says of itself that it is not valid for comparison, and no

@@ -22,15 +22,8 @@ class ftio_build(kernel_build):
     benchmark = "ftio"
 
 
-def sizes_with_a_matrix():
-    """Sizes of the configured system at which the smallest matrix is not too large; where it always is, the smallest size, whose
-    test says so."""
-    sizes = sizes_here()
-    return [size for size in sizes if matrix_bytes(lowest_input(size), size) <= LARGEST_BYTES] or sizes[:1]
-
-
 @rfm.simple_test
-class ftio(KernelCheck, TestedDirectory):
+class ftio(TestedDirectory, KernelCheck):
     """FTIO and the rates of its phases.
 
     `-S ftio.input_parameter=N|auto|SIZE` chooses the matrix: for a number to be filed, SIZE has to be larger than the memory of the
@@ -42,7 +35,7 @@ class ftio(KernelCheck, TestedDirectory):
 
     descr = "share of I/O in an out-of-core Fourier transform"
     benchmark = variable(str, value="ftio")
-    num_processes = parameter(sizes_with_a_matrix(), loggable=True)
+    num_processes = parameter(sizes_here(), loggable=True)
     input_parameter = variable(str, value=DEFAULT_INPUT, loggable=True)
     repetitions = variable(int, value=3, loggable=True)
     storage = variable(str, value="posix", loggable=True)

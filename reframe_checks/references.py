@@ -15,8 +15,6 @@ from reframe.core.logging import getlogger
 
 from .paths import REFERENCE_VALUES
 
-INDEX = ["$partition", "num_processes"]
-
 
 class ReferenceStatus:
     """What a result was compared with."""
@@ -27,7 +25,10 @@ class ReferenceStatus:
 
 
 class ExternalReferences(rfm.RegressionTestPlugin):
-    """Compares the metrics with `reference_file`, by default reference_values/<check>.yaml."""
+    """Compares the metrics with `reference_file`, by default reference_values/<check>.yaml, by `reference_index`: the `$index` that the
+    file has to have, the number of processes at its end."""
+
+    reference_index = ["$partition", "num_processes"]
 
     reference_file = variable(str, value="", loggable=True)
     reference_sha256 = variable(str, value="", loggable=True)
@@ -38,7 +39,7 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         """After setup, which declares the metrics, and before anything runs."""
         name = type(self).__name__
         path = Path(self.reference_file or REFERENCE_VALUES / f"{name}.yaml").resolve()
-        check_reference_file(path, name, {tag: metric.unit for tag, metric in self.perf_variables.items()})
+        check_reference_file(path, name, self.reference_index, {tag: metric.unit for tag, metric in self.perf_variables.items()})
         self.reference_file = str(path)
         self.reference_sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
         self.reference = {"$ref": str(path)}
@@ -67,7 +68,7 @@ class ExternalReferences(rfm.RegressionTestPlugin):
             )
 
 
-def check_reference_file(path, name, units):
+def check_reference_file(path, name, index, units):
     """Raise a ReferenceParseError with one sentence for everything in the file that ReFrame would pass over."""
 
     def refuse(what):
@@ -81,16 +82,17 @@ def check_reference_file(path, name, units):
         refuse("has no _meta with the provenance of its values")
     if not isinstance(content.get(name), dict):
         refuse(f"has no entry {name!r}")
-    if content[name].get("$index") != INDEX:
-        refuse(f"{name}: $index has to be {INDEX}")
-    for partition, by_size in content[name].items():
-        if partition == "$index":
-            continue
-        for size, metrics in _items(by_size, refuse, partition):
-            if not isinstance(size, int):
-                refuse(f"{partition}: the number of processes has to be an integer, not {size!r}")
-            for metric, entry in _items(metrics, refuse, f"{partition}, {size}"):
-                _check_entry(f"{partition}, {size}, {metric}", metric, entry, units, refuse)
+    if content[name].get("$index") != index:
+        refuse(f"{name}: $index has to be {index}")
+    places = {key: entries for key, entries in content[name].items() if key != "$index"}
+    for _ in index[1:]:
+        places = {f"{where}, {key}": (key, entries) for where, found in places.items() for key, entries in _items(found, refuse, where)}
+        sizes, places = {where: key for where, (key, _) in places.items()}, {where: entries for where, (_, entries) in places.items()}
+    for where, metrics in places.items():
+        if not isinstance(sizes[where], int):
+            refuse(f"{where}: the number of processes has to be an integer, not {sizes[where]!r}")
+        for metric, entry in _items(metrics, refuse, where):
+            _check_entry(f"{where}, {metric}", metric, entry, units, refuse)
 
 
 def _items(mapping, refuse, where):

@@ -70,12 +70,17 @@ def _cores_per_node(partition):
     )
 
 
+def compute_partitions(system):
+    """The partitions that are there to compute on."""
+    return [partition for partition in system.partitions if Feature.LOGIN not in partition.features]
+
+
 def rooms(system, kernel=None):
     """Full name to room, for every partition that is there to compute on and that takes this kernel."""
     return {
         partition.fullname: room(partition)
-        for partition in system.partitions
-        if Feature.LOGIN not in partition.features and kernel in (None, *partition.extras.get(Extra.KERNELS, (kernel,)))
+        for partition in compute_partitions(system)
+        if kernel in (None, *partition.extras.get(Extra.KERNELS, (kernel,)))
     }
 
 

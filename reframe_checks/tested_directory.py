@@ -1,37 +1,49 @@
-"""Where I/O checks put the files that they measure."""
+"""Where I/O checks put the files that they measure: each file system of a partition is tested on its own."""
 import reframe as rfm
-from reframe.core.builtins import run_after, variable
-from reframe.core.exceptions import ReframeError
+from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.runtime import runtime
 
-from .vocabulary import Extra
+from .sizes import compute_partitions
+from .vocabulary import GIVEN, STAGE, Extra
+
+
+def file_systems_of(partition):
+    """Name to the entry of the partition's extras; that of the stage directory has no directory."""
+    return {entry["name"]: entry for entry in partition.extras.get(Extra.FILE_SYSTEMS, ())} or {STAGE: {}}
+
+
+def file_systems_here():
+    """The names that the configured system's partitions have for their file systems, and GIVEN."""
+    named = {name for partition in compute_partitions(runtime().system) for name in file_systems_of(partition)}
+    return [*sorted(named), GIVEN]
 
 
 class TestedDirectory(rfm.RegressionTestPlugin):
-    """Hands the kernel `--directory`: the one given with `-S <check>.directory=...`, else that of the partition's file system
-    `-S <check>.file_system=NAME` (the first one where none is named), else the stage directory, which is kept apart from other runs
-    and removed by ReFrame. The job gets the directives that the file system needs.
+    """Runs once for each file system that a partition's extras name, and hands the kernel its `--directory`. The job gets the
+    directives that the file system needs.
 
-    `-P <check>.file_system=NAME,NAME,...` measures several, one after the other.
+    `-P <check>.file_system=NAME,NAME,...` measures those alone; `-S <check>.directory=DIR` that directory and nothing else. Where the
+    extras name none it is the stage directory, which is kept apart from other runs and removed by ReFrame. References are by file
+    system: `$index` is [$partition, file_system, num_processes].
     """
 
+    file_system = parameter(file_systems_here(), loggable=True)
     directory = variable(str, value="", loggable=True)
-    file_system = variable(str, value="", loggable=True)
     least_bytes = variable(int, value=0, loggable=True)  # what the run needs there, as far as that is known before it starts
+    reference_index = ["$partition", "file_system", "num_processes"]
+
+    @run_after("init")
+    def keep_partitions_with_this_file_system(self):
+        """After the sizes, which choose the partitions."""
+        if self.directory:
+            here = set(self.valid_systems) if self.file_system == GIVEN else set()
+        else:
+            here = {partition.fullname for partition in compute_partitions(runtime().system) if self.file_system in file_systems_of(partition)}
+        self.valid_systems = [name for name in self.valid_systems if name in here]
 
     @run_after("setup")
     def set_directory(self):
-        chosen = {} if self.directory else self._file_system()
+        chosen = {} if self.directory else file_systems_of(self.current_partition)[self.file_system]
         self.directory = self.directory or chosen.get("directory", self.stagedir)
-        self.file_system = chosen.get("name", "")
         self.job.options = [*self.job.options, *chosen.get("options", ())]
         self.executable_opts += ["--directory", self.directory]
-
-    def _file_system(self):
-        """The partition's entry of that name, {} where the partition has none and none was asked for."""
-        known = {entry["name"]: entry for entry in self.current_partition.extras.get(Extra.FILE_SYSTEMS, ())}
-        if not self.file_system:
-            return next(iter(known.values()), {})
-        if self.file_system not in known:
-            raise ReframeError(f"partition {self.current_partition.fullname} has no file system {self.file_system!r}: its extras "
-                               f"know {', '.join(known) or 'none'}")
-        return known[self.file_system]

@@ -5,6 +5,9 @@ site_configs/README.md is this one for people (a test compares the two).
 """
 from enum import StrEnum
 
+STAGE = "stage"  # the file system of the stage directory, where a partition names none
+GIVEN = "given"  # the one of `-S <check>.directory=DIR`, in place of all others
+
 COUNT = {"type": "integer", "minimum": 1}
 TEXT = {"type": "string", "minLength": 1}
 TEXTS = {"type": "array", "items": TEXT}
@@ -51,8 +54,8 @@ class Extra(_Word):
         "type": "array", "minItems": 1, "items": COUNT}
     FILE_SYSTEMS = (
         "file_systems",
-        "list of `{name, directory, options}`: file systems that I/O checks measure, the default first; `options` are directives that "
-        "a job needs to get at it; `$VARIABLES` in `directory` are expanded in the job; without it the check's stage directory",
+        "list of `{name, directory, options}`: file systems that I/O checks measure, each on its own; `options` are directives that a "
+        "job needs to get at it; `$VARIABLES` in `directory` are expanded in the job; without it the check's stage directory, named `stage`",
         FILE_SYSTEMS,
     )
     KERNELS = "kernels", "list of the kernels that may run here; without it all", TEXTS

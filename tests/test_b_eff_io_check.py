@@ -3,7 +3,7 @@
 import pytest
 from conftest import ROOT
 
-TWO = ["-n", "b_eff_io%num_processes=2$"]
+TWO = ["-n", "^b_eff_io.*%num_processes=2$"]
 SHORT = ["-S", "b_eff_io.scheduled_time=1", "-S", "b_eff_io.memory_per_process=32MiB"]
 
 

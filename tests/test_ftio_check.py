@@ -6,7 +6,7 @@ import yaml
 from conftest import WHO
 from logs_made_ftio import ftio_log
 
-TWO = ["-n", "^ftio%num_processes=2"]
+TWO = ["-n", "^ftio.*%num_processes=2"]
 
 
 @pytest.fixture
@@ -61,7 +61,8 @@ def test_reference_for_a_metric_that_was_not_measured_fails(reframe, kernel, tmp
     references = tmp_path / "references.yaml"
     references.write_text(yaml.safe_dump({
         "_meta": {"provenance": "made"},
-        "ftio": {"$index": ["$partition", "num_processes"], "local:default": {2: {"cycles_per_flop": [20.0, None, 0.1, "1"]}}},
+        "ftio": {"$index": ["$partition", "file_system", "num_processes"],
+                 "local:default": {"stage": {2: {"cycles_per_flop": [20.0, None, 0.1, "1"]}}}},
     }))
     records = ftio_log(ranks=2, i=4, time_stamp_cycles=None)
     session = reframe(*kernel(records), *TWO, "-S", f"ftio.reference_file={references}")
@@ -81,7 +82,7 @@ def test_sweep_runs_every_input_parameter_and_compares_none_with_the_default_one
     references = tmp_path / "references.yaml"
     references.write_text(yaml.safe_dump({
         "_meta": {"provenance": "made"},
-        "ftio": {"$index": ["$partition", "num_processes"], "local:default": {2: {"io_fraction": [0.01, None, 0.1, "1"]}}},
+        "ftio": {"$index": ["$partition", "file_system", "num_processes"], "local:default": {"stage": {2: {"io_fraction": [0.01, None, 0.1, "1"]}}}},
     }))
     made = [*kernel(ftio_log(ranks=2, i=4)), *TWO, "-S", f"ftio.reference_file={references}"]
     session = reframe(*made, "-P", "ftio.input_parameter=1MiB,24,auto")

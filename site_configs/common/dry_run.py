@@ -9,6 +9,8 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
+from reframe_checks.vocabulary import STAGE
+
 SKIPPED = re.compile(r"^\[ +SKIP \] \( *\d+/\d+\) (\S+) (?:%\S+ )*.*? @(\S+?)\+\S+ \[(.*)\]$", re.MULTILINE)
 
 
@@ -86,7 +88,7 @@ def of_space(system, cases):
     """Directories that are here and too small for what a check will put there."""
     needs = {}
     for case in cases:
-        if case["result"] != "skip" and case.get("least_bytes") and case["file_system"]:
+        if case["result"] != "skip" and case.get("least_bytes") and case["file_system"] != STAGE:
             directory = os.path.expandvars(case["directory"])
             needs[directory] = max(needs.get(directory, (0,)), (case["least_bytes"], case["name"], case["partition"]))
     for directory, (least, check, partition) in needs.items():
