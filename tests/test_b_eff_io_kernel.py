@@ -318,6 +318,14 @@ def test_full_disk_on_one_rank_only_ends_the_run(plain_mpi, tmp_path, faults):
     assert_failed(done, tmp_path, "type separate", "rank 1", "--space-limit")
 
 
+def test_abort_that_hangs_does_not_keep_the_run(plain_mpi, tmp_path, faults):
+    """After failed I/O the MPI library may be beyond its own abort."""
+    env = model(faults, plain_mpi, FAULT_FULL_RANK=1, FAULT_ABORT=1)
+    done = run(plain_mpi, tmp_path, 3, *BRIEF, "--partitions", "3", env=env, timeout=60)
+    assert done.returncode != 0 and "type separate" in done.stderr
+    assert end(tmp_path)["status"] == "failed" and not leftovers(tmp_path)
+
+
 @pytest.mark.parametrize(("file", "offset"), [("n2-type0", 0), ("n2-type1", 1234567), ("n2-type2-rank1", 999999), ("n2-type3", 2 * MIB),
                                               ("n2-type4", 1048577)])
 def test_byte_changed_on_disk_is_found_with_its_place(mpi, tmp_path, faults, file, offset):

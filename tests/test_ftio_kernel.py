@@ -138,6 +138,38 @@ def test_log_accounts_for_bytes_and_time_of_every_repetition(mpi, tmp_path):
     assert not list(tmp_path.glob("ftio-*"))
 
 
+def test_counters_are_those_of_perf_events(openmpi, faults, tmp_path):
+    """With the system's task clock in place of cycles, the sum over the processes is the processor time that they took, in ns. The same
+    clock counts no additions: what miscounts the known loop is left out, with its reason."""
+    done = run(openmpi, tmp_path, 2, "--input", 16, "--repeat", 2, env={"LD_PRELOAD": faults, "PERF_TASK_CLOCK": "1"})
+    assert done.returncode == 0, done.stderr
+    found = of_kind(tmp_path / "ftio.jsonl", "repetition")
+    if any("perf_event_open" in (r["counters"]["cycles_reason"] or "") for r in found):
+        pytest.skip(f"no perf events here: {found[0]['counters']['cycles_reason']}")
+    for r in found:
+        assert 0 < r["counters"]["cycles"] <= 1.01e9 * sum(r["elapsed_seconds"])
+        seconds_at_work = sum(m["mean_seconds"] * 2 for m in of_kind(tmp_path / "ftio.jsonl", "measurement")
+                              if m["repetition"] == r["repetition"] and m["activity"] == "compute")
+        assert r["counters"]["cycles"] > 0.1e9 * seconds_at_work
+        assert r["counters"]["flops"] is None and "where a known loop has" in r["counters"]["flops_reason"]
+
+
+def test_processors_counters_count_cycles_and_operations(openmpi, tmp_path):
+    """Where the system permits them: cycles of a processor of 0.3 to 10 GHz at most, operations about those of the formula."""
+    done = run(openmpi, tmp_path, 1, "--input", 32)
+    assert done.returncode == 0, done.stderr
+    [record] = of_kind(tmp_path / "ftio.jsonl", "repetition")
+    counters = record["counters"]
+    for name in ("cycles", "flops"):
+        assert (counters[name] is None) == bool(counters[f"{name}_reason"])
+    if counters["cycles"] is None:
+        pytest.skip(f"the processor's counters are not to be had here: {counters['cycles_reason']}")
+    assert 0 < counters["cycles"] < 10e9 * record["elapsed_seconds"][0]
+    if counters["flops"] is None:
+        pytest.skip(f"operations cannot be counted here: {counters['flops_reason']}")
+    assert 0.3 * record["nominal_flops"] < counters["flops"] < 10 * record["nominal_flops"]
+
+
 def test_phases_are_timed_one_by_one(mpi, tmp_path):
     run(mpi, tmp_path, 2, "--input", 8)
     seen = {(m["stage"], m["activity"]): m["calls"] for m in of_kind(tmp_path / "ftio.jsonl", "measurement")}

@@ -234,7 +234,7 @@ REFUSED = {
     "longer than the run": (lambda r: r[-1].update(elapsed_seconds=1.0), "clock"),
     "no start": (lambda r: r.remove(of_kind(r, "start")[0]), "start records"),
     "no file system": (lambda r: r[0].update(filesystem=None), "file system"),
-    "ranks that are not there": (lambda r: r[0]["hosts"].pop(), "ranks"),
+    "ranks that are not there": (lambda r: r[0]["hosts"][-1]["ranks"].pop(), "ranks"),
 }
 
 

@@ -90,7 +90,7 @@ def test_auto_takes_spack_where_it_is(reframe, spack_environment):
 
 
 @needs_spack
-def test_stand_alone_test_passes(tmp_path):
+def test_stand_alone_tests_of_all_packages_pass(tmp_path):
     environment = os.environ | OPEN_MPI | {"COFFEECUP_ROOT": str(ROOT)}
     folder = tmp_path / "environment"
 
@@ -101,7 +101,8 @@ def test_stand_alone_test_passes(tmp_path):
 
     spack("env", "create", "-d", str(folder), str(COMMON / "spack.yaml"))
     spack("-e", str(folder), "install")
-    assert "1 passed of 1 spec" in spack("-e", str(folder), "test", "run", "b-eff")
+    packages = [recipe.parent.name.replace("_", "-") for recipe in RECIPES]
+    assert f"{len(packages)} passed of {len(packages)} specs" in spack("-e", str(folder), "test", "run", *packages)
 
 
 def test_old_spack_is_refused_by_name(reframe, tmp_path):

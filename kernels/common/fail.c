@@ -1,16 +1,18 @@
 /* See fail.h. */
 #include "fail.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "log.h"
 #include "scratch.h"
 
-enum { MESSAGE_LENGTH = 1024 };
+enum { MESSAGE_LENGTH = 1024, ABORT_SECONDS = 10 };
 
 /* The one place besides the signal handler that needs to know the run without being handed it: fail() is called
  * from the depth of everything. */
@@ -82,6 +84,18 @@ static void let_lower_ranks_speak(int rank)
     nanosleep(&pause, NULL);
 }
 
+/* After failed I/O MPI_Abort may hang too. The alarm then kills this process, and the launcher ends the others. */
+static void abort_all(void)
+{
+    sigset_t alarms;
+    sigemptyset(&alarms);
+    sigaddset(&alarms, SIGALRM);
+    signal(SIGALRM, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &alarms, NULL);
+    alarm(ABORT_SECONDS);
+    MPI_Abort(MPI_COMM_WORLD, EXIT_FAILED);
+}
+
 void fail(const char *format, ...)
 {
     char message[MESSAGE_LENGTH];
@@ -94,7 +108,7 @@ void fail(const char *format, ...)
     scratch_discard();
     close_log(message);
     if (mpi_is_up())
-        MPI_Abort(MPI_COMM_WORLD, EXIT_FAILED);
+        abort_all();
     exit(EXIT_FAILED);
 }
 

@@ -44,6 +44,7 @@ static void run_stages(struct transform *transform, struct course *course)
         MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
         activity_ends(&transform->phases, ACTIVITY_WAIT, 0, 1);
     }
+    transform->phases.end_seconds = MPI_Wtime();
 }
 
 /* --- what it measured --------------------------------------------------------------------------------------------- */

@@ -17,18 +17,17 @@ struct phases phases_begin(void)
 {
     struct phases phases = {0};
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
-    phases.last_seconds = MPI_Wtime();
+    phases.begin_seconds = phases.last_seconds = MPI_Wtime();
     return phases;
 }
 
 struct phase_sums phases_sum(const struct phases *phases)
 {
-    struct phase_sums sums = {0};
+    struct phase_sums sums = {.elapsed_seconds = phases->end_seconds - phases->begin_seconds};
     for (int s = 0; s < STAGES; s++) {
         const bool transform = s != STAGE_INITIALISE && s != STAGE_VERIFY;
         for (int a = 0; a < ACTIVITIES; a++) {
             const double seconds = phases->phase[s][a].seconds, io = activity_rows[a].io ? seconds : 0;
-            sums.elapsed_seconds += seconds;
             sums.io_seconds += io;
             sums.transform_elapsed_seconds += transform ? seconds : 0;
             sums.transform_io_seconds += transform ? io : 0;

@@ -36,7 +36,8 @@ struct phase {
 };
 
 struct phases {
-    double last_seconds; /* when the last activity ended */
+    double begin_seconds, end_seconds; /* of the repetition, read beside the activities: what they leave out shows */
+    double last_seconds;               /* when the last activity ended */
     enum stage stage;
     struct phase phase[STAGES][ACTIVITIES];
 };

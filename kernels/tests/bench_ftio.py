@@ -2,8 +2,6 @@
 """ftio beside what its parts take by themselves: the I/O of each stage beside a bare loop of the same calls, the transforms beside FFTW
 in memory. Pairs of runs, interleaved; a ratio of 1 means as fast, below 1 slower: the median of the pairs' ratios with its 95 %
 bootstrap interval, and the ratio of the fastest runs of both, which others on the machine disturb least.
-
-    python kernels/tests/bench_ftio.py build/kernels --pairs 12
 """
 
 import argparse
@@ -21,7 +19,7 @@ IO = ("read", "write", "flush")
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("build", type=Path, help="folder of the built kernels")
+    parser.add_argument("--build", type=Path, default=Path("build/kernels"), help="folder of the built kernels")
     parser.add_argument("--input", type=int, default=32, help="input parameter (default 32)")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--pairs", type=int, default=12)

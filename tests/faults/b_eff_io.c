@@ -6,7 +6,8 @@
  * MODEL_CALL_SECONDS    and every access takes this in addition
  * FAULT_FLIP            "FILE:OFFSET": a bit changes on disk before the file so named is opened for reading
  * FAULT_HANG            MPI_File_write_ordered never returns
- * FAULT_FULL_RANK       MPI_File_write finds the disk full on this rank */
+ * FAULT_FULL_RANK       MPI_File_write finds the disk full on this rank
+ * FAULT_ABORT           MPI_Abort never returns and ends nothing */
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -118,4 +119,11 @@ int MPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info info, MPI_
         flip(path, getenv("FAULT_FLIP"));
     PMPI_Barrier(comm);
     return PMPI_File_open(comm, path, mode, info, file);
+}
+
+int MPI_Abort(MPI_Comm comm, int status)
+{
+    while (getenv("FAULT_ABORT"))
+        pause();
+    return PMPI_Abort(comm, status);
 }

@@ -10,15 +10,21 @@
  *                of others:
  *                  no_exchange, swapped_halves  between ranks 0 and 1
  *                  wrong_sign              the transform goes backward
- * FAULT_NUMBER   how many such calls are left alone before */
+ * FAULT_NUMBER   how many such calls are left alone before
+ *
+ * PERF_TASK_CLOCK  perf events of the processor become the system's task clock, which every machine has: nanoseconds that the
+ *                  process used instead of cycles */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
 #include <fftw3-mpi.h>
+#include <linux/perf_event.h>
 #include <mpi.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 enum { ELEMENT_BYTES = 16 };
@@ -136,4 +142,22 @@ fftw_plan fftw_mpi_plan_dft_1d(ptrdiff_t n, fftw_complex *in, fftw_complex *out,
     typedef fftw_plan (*plan_function)(ptrdiff_t, fftw_complex *, fftw_complex *, MPI_Comm, int, unsigned);
     const plan_function next = (plan_function)dlsym(RTLD_NEXT, "fftw_mpi_plan_dft_1d");
     return next(n, in, out, comm, kind_is("wrong_sign") ? -sign : sign, flags);
+}
+
+long syscall(long call, ...)
+{
+    long (*real)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    va_list list;
+    long a[6];
+    va_start(list, call);
+    for (int i = 0; i < 6; i++)
+        a[i] = va_arg(list, long);
+    va_end(list);
+    if (call == SYS_perf_event_open && getenv("PERF_TASK_CLOCK")) {
+        struct perf_event_attr *attributes = (struct perf_event_attr *)a[0];
+        attributes->type = PERF_TYPE_SOFTWARE;
+        attributes->config = PERF_COUNT_SW_TASK_CLOCK;
+        attributes->exclude_kernel = 0;
+    }
+    return real(call, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
