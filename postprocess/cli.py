@@ -1,4 +1,4 @@
-"""The `coffeecup` command: scores, figures and reports from logs, and sites (cli_site.py).
+"""The `coffeecup` command: scores, figures and reports from logs; sites, references and history have a cli_*.py each.
 
 Exit codes: 0 all logs scored, 1 a log without a score (a line on stderr says why; the others are still shown), 2 wrong usage.
 """
@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from postprocess import __version__, cli_site
+from postprocess import __version__, cli_history, cli_references, cli_site
 from postprocess.logs import LogError, printable
 from postprocess.scores import Score, score_logs
 
@@ -25,6 +25,9 @@ app = typer.Typer(
 )
 
 app.add_typer(cli_site.app, name="site")
+app.add_typer(cli_references.app, name="references")
+app.command("history")(cli_history.history)
+app.command("check-history")(cli_history.check_history)
 
 Logs = Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs (*.jsonl), or directories that hold some at any depth.")]
 

@@ -13,9 +13,10 @@ from postprocess.session import verdict
 from postprocess.session_files import SessionReport
 
 # A time series: rows that differ in nothing but the session. Other options of the kernel make another series.
-SERIES = ["benchmark", "system", "partition", "environ", "processes", "settings", "metric"]
+SERIES = ["benchmark", "system", "partition", "environ", "file_system", "processes", "settings", "metric"]
 # What may have changed where a value changed; `facts` holds more of these.
 EVENTS = {"kernel_version": "kernel version", "mpi_library": "MPI library", "spack_hash": "Spack hash", "git_revision": "source revision"}
+GIVEN = "given"  # the file system of a run whose directory was given by hand
 OWN = ("benchmark", "num_processes", "log_sha256")  # by these variables a test case is known as one of ours
 # What ReFrame itself tells of a session; everything else there was given with --session-extras.
 RESERVED = {"data_version", "hostname", "uuid", "cmdline", "config_files", "log_files", "prefix_output", "prefix_stage", "user", "version",
@@ -33,6 +34,7 @@ CASES = {
     "system": TEXT,
     "partition": TEXT,
     "environ": TEXT,
+    "file_system": TEXT,
     "processes": pa.Column(int, pa.Check.gt(0)),
     "settings": TEXT,
     "result": TEXT,
@@ -63,7 +65,8 @@ HISTORY = pa.DataFrameSchema(CASES | {"case": TEXT} | METRICS, strict=True, uniq
 def case_table(reports: list[SessionReport]) -> pd.DataFrame:
     """A row per test case that ran one of our kernels, by time; those that failed before they gave a metric too.
 
-    `session_time` and `time` are when the session began and the job ended (UTC). `settings` are the kernel's options without paths
+    `session_time` and `time` are when the session began and the job ended (UTC). `file_system` is the site's
+    name for it, empty where none is tested. `settings` are the kernel's options without paths
     of the session. `facts` is a JSON object of what else was recorded, with the session's extras as "session NAME".
     """
     return CASE_TABLE.validate(typed([row for report in reports for row, _ in cases_of(report)], CASES))
@@ -94,7 +97,8 @@ def cases_of(report: SessionReport):
 def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]) -> dict:
     begun, ended = report.info["time_start_unix"], report.info["time_end_unix"]
     nodes = case.get("job_nodelist") or []
-    copied = ("name", "benchmark", "system", "partition", "environ", "result", "qualifications", "reference_status", "log_sha256", *EVENTS)
+    copied = ("name", "benchmark", "system", "partition", "environ", "file_system", "result", "qualifications", "reference_status",
+              "log_sha256", *EVENTS)
     return {name: case.get(name) or "" for name in copied} | {
         "session": report.info["uuid"],
         "session_time": begun,
@@ -113,12 +117,13 @@ def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]
 
 
 def settings(case: dict) -> str:
-    """The kernel's options, without those that name the session's own files."""
+    """The kernel's options, without those that name the session's own files, and the directory of a file system that has a name."""
     options, kept = [str(option) for option in case.get("executable_opts") or []], []
+    left_out = {"--log"} | ({"--directory"} if case.get("file_system") not in (None, "", GIVEN) else set())
     stage = case.get("stagedir") or "\0"
     for place, option in enumerate(options):
         before = options[place - 1] if place else ""
-        if option != "--log" and before != "--log":
+        if not {option, before} & left_out:
             kept.append(option.replace(stage, "(stage directory)"))
     return " ".join(kept)
 

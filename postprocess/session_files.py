@@ -46,7 +46,7 @@ TESTCASE = {
         "facts": {"type": "object", "additionalProperties": {"type": "string"}},
         **{name: TEXT for name in (
             "name", "system", "partition", "environ", "result", "fail_phase", "fail_reason", "log_sha256", "uuid", "benchmark", "stagedir",
-            "outputdir", "qualifications", "reference_status", "kernel_version", "mpi_library", "spack_hash", "git_revision")},
+            "outputdir", "file_system", "qualifications", "reference_status", "kernel_version", "mpi_library", "spack_hash", "git_revision")},
     },
 }
 RUNS = {"type": "array", "items": {

@@ -22,6 +22,10 @@ class ReferenceStatus:
     NONE = "no reference"
     PARTIAL = "reference for some metrics"
     COMPLETE = "reference for every metric"
+    DERIVED = "reference derived by a scaling law"
+
+
+DERIVED_BOUNDS = 2.0  # how much wider than those of the size that was measured
 
 
 class ExternalReferences(rfm.RegressionTestPlugin):
@@ -39,7 +43,8 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         """After setup, which declares the metrics, and before anything runs."""
         name = type(self).__name__
         path = Path(self.reference_file or REFERENCE_VALUES / f"{name}.yaml").resolve()
-        check_reference_file(path, name, self.reference_index, {tag: metric.unit for tag, metric in self.perf_variables.items()})
+        self._content = check_reference_file(path, name, self.reference_index,
+                                             {tag: metric.unit for tag, metric in self.perf_variables.items()})
         self.reference_file = str(path)
         self.reference_sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
         self.reference = {"$ref": str(path)}
@@ -51,6 +56,25 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         if referenced:
             complete = referenced >= set(self.perf_variables)
             self.reference_status = ReferenceStatus.COMPLETE if complete else ReferenceStatus.PARTIAL
+        if self._derived:
+            self.reference_status = ReferenceStatus.DERIVED
+
+    _derived = False
+
+    def __ref_missing_num_processes__(self, data, size):
+        """ReFrame's hook for a size without an entry: a scaling law that the reference file states takes the nearest smaller size.
+
+        `_meta.scaling` holds an exponent per metric; the bounds are DERIVED_BOUNDS times as wide as the measured ones.
+        """
+        laws = self._content["_meta"].get("scaling", {})
+        smaller = [known for known in data if isinstance(known, int) and known < size]
+        if not laws or not smaller:
+            raise KeyError(size)
+        nearest = max(smaller)
+        derived = {metric: scaled(data[nearest][metric], (size / nearest) ** law["exponent"])
+                   for metric, law in laws.items() if metric in data[nearest]}
+        self._derived = bool(derived)
+        return derived
 
     def compare_with_nothing(self):
         """For a run that is another quantity than the one that there are references for."""
@@ -61,15 +85,24 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         """In words, because ReFrame prints such metrics like all others and counts the test as passed."""
         if lost := self._referenced - set(self.perf_variables):
             raise SanityError(f"there is a reference for {', '.join(sorted(lost))}, which this run did not measure")
-        if self.reference_status != ReferenceStatus.COMPLETE and not self.is_dry_run():
+        if self.reference_status == ReferenceStatus.DERIVED:
+            getlogger().info(f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}: this size was never "
+                             f"measured ({self.reference_file})")
+        elif self.reference_status != ReferenceStatus.COMPLETE and not self.is_dry_run():
             getlogger().info(
                 f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}; "
                 f"a metric without one is measured, not judged ({self.reference_file})"
             )
 
 
+def scaled(entry, factor):
+    """An entry at another size: the value times `factor`, wider bounds, and no expectation to fail."""
+    value, lower, upper, unit = getattr(entry, "data", entry)  # what is expected to fail is wrapped
+    return (value * factor, lower and lower * DERIVED_BOUNDS, upper and upper * DERIVED_BOUNDS, unit)
+
+
 def check_reference_file(path, name, index, units):
-    """Raise a ReferenceParseError with one sentence for everything in the file that ReFrame would pass over."""
+    """The file's content. Raise a ReferenceParseError with one sentence for everything in it that ReFrame would pass over."""
 
     def refuse(what):
         raise ReferenceParseError(f"reference file {path}: {what}")
@@ -93,6 +126,10 @@ def check_reference_file(path, name, index, units):
             refuse(f"{where}: the number of processes has to be an integer, not {sizes[where]!r}")
         for metric, entry in _items(metrics, refuse, where):
             _check_entry(f"{where}, {metric}", metric, entry, units, refuse)
+    for metric, law in _items(content["_meta"].get("scaling", {}), refuse, "_meta.scaling"):
+        if metric not in units or not isinstance(law, dict) or not isinstance(law.get("exponent"), (int, float)):
+            refuse(f"_meta.scaling: a metric with its exponent is expected, not {metric!r}: {law!r}")
+    return content
 
 
 def _items(mapping, refuse, where):

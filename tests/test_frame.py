@@ -16,7 +16,7 @@ from conftest import ROOT
 from postprocess.watch import watch
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PINNED = re.compile(r"[A-Za-z0-9_.-]+==[0-9][0-9A-Za-z.]*")
+PINNED = re.compile(r"[A-Za-z0-9_.-]+==[0-9][0-9A-Za-z.]*(; python_version [<>]=? '3\.[0-9]+')?")
 
 
 def all_requirements():
@@ -36,7 +36,8 @@ def test_every_dependency_is_pinned_and_named_without_an_address():
 
 
 def test_no_dependency_is_pinned_twice():
-    names = [requirement.split("==")[0].lower().replace("_", "-") for requirement in [*all_requirements(), *constraints()]]
+    names = [(re.split("[=;]+", requirement)[0].lower().replace("_", "-"), requirement.partition(";")[2])
+             for requirement in [*all_requirements(), *constraints()]]
     assert len(names) == len(set(names))
 
 

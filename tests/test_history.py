@@ -1,0 +1,178 @@
+"""The history: changes found in generated series with known truth, dated and put down to what changed; one table, figures."""
+
+import json
+
+import numpy as np
+import otava_test_data
+import pandas as pd
+import pytest
+from sessions_made import case, database, night, nights, session, write
+from typer.testing import CliRunner
+
+from postprocess import change_points
+from postprocess.change_points import Rule, changes, findings, rule_of, session_values, suspicions
+from postprocess.cli import app
+from postprocess.history import history_table
+from postprocess.history_plots import trends
+from postprocess.scores import BENCHMARKS, metric_units
+from postprocess.session_files import read_reports
+
+HIGHER = Rule("higher", 0.06, 0.0003)
+
+
+def steady(count, level=1000.0, spread=0.03, seed=1):
+    return (level * (1 + spread * np.random.default_rng(seed).standard_normal(count))).tolist()
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+def table_of(tmp_path, sessions):
+    return history_table(read_reports([database(tmp_path / "results.db", sessions)]))
+
+
+# --- changes of level ---------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_lasting_drop_is_found_at_its_place(seed):
+    made = otava_test_data.step_function(length=45, value_before=1000, value_after=880, change_index=40)
+    noise = otava_test_data.noise_normal(length=45, mean=0, sigma=20, seed=seed)
+    [change] = changes(otava_test_data.combine(made, noise).data, HIGHER)
+    [truth] = made.get_change_point_indices()
+    assert abs(change.index - truth) <= 1
+    assert change.relative == pytest.approx(-0.12, abs=0.03)
+
+
+def test_a_level_is_judged_when_it_has_lasted():
+    values = np.array([*steady(30), *steady(6, 850, seed=2)])
+    assert not changes(values[:33], HIGHER)
+    assert [change.index for change in changes(values[:34], HIGHER)] == [30]
+
+
+def test_what_comes_back_is_no_level():
+    values = np.array(steady(40))
+    for place in (7, 15, 16, 31):
+        values[place] *= 0.6
+    assert not changes(values, HIGHER)
+    assert not changes(np.full(40, 8.0), HIGHER), "a constant has no level but one"
+    assert not changes(np.array([]), HIGHER)
+
+
+def test_a_regression_that_recovered_does_not_alarm(tmp_path):
+    values = session_values(table_of(tmp_path, nights([*steady(20), *steady(10, 800, seed=2), *steady(10, seed=3)])))
+    down, up = findings(values)
+    assert (down.regression, down.recovered, down.alarms) == (True, True, False)
+    assert (up.regression, up.alarms) == (False, False)
+
+
+def test_a_drift_of_several_steps_alarms(tmp_path):
+    values = session_values(table_of(tmp_path, nights([*steady(20), *steady(12, 900, seed=2), *steady(12, 800, seed=3)])))
+    assert [finding.alarms for finding in findings(values)] == [True, True]
+
+
+def test_a_latency_that_grows_is_a_regression(tmp_path):
+    values = session_values(table_of(tmp_path, nights([*steady(20, 2.0), *steady(8, 3.0, seed=2)], "ring_latency", "us")))
+    [finding] = findings(values)
+    assert finding.alarms and finding.change.relative == pytest.approx(0.5, abs=0.05)
+
+
+def test_every_metric_that_is_a_rate_or_a_time_has_a_better_way():
+    for benchmark in BENCHMARKS:
+        for metric, unit in metric_units(benchmark).items():
+            if unit in ("MByte/s", "Mflop/s"):
+                assert rule_of(benchmark, metric, unit).better == "higher"
+            if unit in ("s", "us", "min"):
+                assert rule_of(benchmark, metric, unit).better == "lower"
+    assert rule_of("ftio", "io_fraction", "1").better == "lower" and rule_of("b_eff", "l_max", "MiB").better == ""
+    named = {(benchmark, metric) for benchmark, metrics in change_points.rules()["metrics"].items() for metric in metrics}
+    assert named <= {(benchmark, metric) for benchmark in BENCHMARKS for metric in metric_units(benchmark)}
+
+
+# --- one value a session ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_failed_run_counts_by_its_last_retry_and_repeats_by_their_median(tmp_path):
+    retried = session([case({"b_eff": (600.0, "MByte/s")}, result="fail")])
+    again = [case({"b_eff": (1000.0, "MByte/s")}) | {"uuid": "again", "run_index": 1}]
+    retried["runs"].append(retried["runs"][0] | {"run_index": 1, "testcases": again})
+    repeats = [case({"b_eff": (value, "MByte/s")}, name=f"b_eff %$repeat_no={value}") for value in (10.0, 30.0, 20.0)]
+    values = session_values(table_of(tmp_path, [retried, session(repeats, night(1))]))
+    assert values[["value", "runs"]].to_numpy().tolist() == [[1000, 1], [20, 3]]
+
+
+def test_other_options_and_sizes_make_other_series(tmp_path):
+    cases = [case({"b_eff": (1.0, "MByte/s")}), case({"b_eff": (2.0, "MByte/s")}, processes=4),
+             case({"b_eff": (3.0, "MByte/s")}, executable_opts=["--log", "x", "--time-budget", "60"])]
+    values = session_values(table_of(tmp_path, [session(cases)]))
+    assert sorted(zip(values["processes"], values["settings"])) == [(2, "--time-budget 5"), (2, "--time-budget 60"), (4, "--time-budget 5")]
+
+
+# --- the commands -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def upgrade(tmp_path):
+    """30 sessions with one MPI library, then 6 that are slower with another; a latency stays as it is."""
+    sessions = [
+        session([case({"b_eff": (bandwidth, "MByte/s"), "ping_pong_latency": (latency, "us")},
+                      mpi_library="Open MPI v4.1.4" if number < 30 else "Open MPI v5.0.1")], night(number), firmware="1" if number < 10 else "2")
+        for number, (bandwidth, latency) in enumerate(zip([*steady(30), *steady(6, 850, seed=2)], steady(36, 2.0, seed=3)))]
+    return database(tmp_path / "results.db", sessions)
+
+
+def test_check_history_names_metric_size_date_magnitude_and_cause(upgrade):
+    done = run("check-history", upgrade)
+    assert done.exit_code == 1, done.output
+    [regression] = [line for line in done.output.splitlines() if line.startswith("REGRESSION")]
+    assert "b_eff b_eff on 2 processes of local:default+mpi" in regression and "since 2026-01-31 02:00 UTC" in regression
+    assert regression.endswith("MPI library: Open MPI v4.1.4 -> Open MPI v5.0.1"), "what changed weeks earlier is no cause"
+    assert "36 sessions, 2 metrics over time: 1 regression that has not recovered" in done.output
+    [found] = json.loads(run("check-history", upgrade, "--json").stdout)
+    assert (found["metric"], found["processes"], found["since"][:10], found["sessions"], found["alarm"]) == ("b_eff", 2, "2026-01-31", 6, True)
+    assert found["relative"] == pytest.approx(-0.15, abs=0.03)
+    assert run("check-history", upgrade, "--metric", "ping_pong_latency").exit_code == 0
+
+
+def test_one_bad_session_is_suspected_and_does_not_alarm(tmp_path):
+    stored = database(tmp_path / "results.db", nights([*steady(30), 700.0]))
+    done = run("check-history", stored)
+    assert done.exit_code == 0
+    assert "suspected: b_eff b_eff on 2 processes" in done.output and "--repeat=3 -n 'b_eff%num_processes=2'" in done.output
+    confirmed = [*nights([*steady(30), 700.0]), *nights([995.0], first=31)]
+    values = session_values(history_table(read_reports([write(tmp_path / "rerun", confirmed)])))
+    assert suspicions(values).empty and not findings(values), "the rerun did not confirm it"
+
+
+def test_a_history_that_is_too_short_is_said_to_be_not_judged(tmp_path):
+    done = run("check-history", database(tmp_path / "results.db", nights([1000.0, 500.0, 500.0])))
+    assert done.exit_code == 0 and "1 of them not judged, having fewer than 12 sessions" in done.output
+
+
+def test_sessions_without_a_result_or_unreadable_ones_are_an_error_and_no_all_clear(tmp_path):
+    for source, complaint in ((database(tmp_path / "empty.db", []), "hold no result"), (tmp_path / "nowhere.db", "cannot be read")):
+        done = run("check-history", source)
+        assert done.exit_code == 2 and complaint in " ".join(done.output.replace("│", " ").split())
+
+
+def test_history_shows_every_series_and_what_happened(upgrade, tmp_path):
+    done = run("history", upgrade, "-o", tmp_path / "figures")
+    assert done.exit_code == 0, done.output
+    assert "b_eff ping_pong_latency on 2 processes of local:default+mpi (--time-budget 5): 36 sessions" in done.output
+    assert "2026-01-31 02:00 UTC: MPI library: Open MPI v4.1.4 -> Open MPI v5.0.1" in done.output
+    assert "2026-01-11 02:00 UTC: session firmware: 1 -> 2" in done.output
+    assert sorted(path.suffix for path in (tmp_path / "figures").iterdir()) == [".csv"] * 2 + [".png"] * 2 + [".svg"] * 2
+    rows = pd.read_csv(next((tmp_path / "figures").glob("*-b_eff.csv")))
+    assert len(rows) == 36 and rows["value"].to_list()[:3] == pytest.approx(steady(30)[:3])
+    table = run("history", upgrade, "--csv", "--metric", "b_eff").stdout.splitlines()
+    assert len(table) == 37 and table[0].startswith("session,session_time,time")
+
+
+def test_a_figure_shows_each_size_with_its_reference(tmp_path):
+    judged = [session([case({"b_eff": (value, 1000.0, -0.1, None, "MByte/s", "pass")}, processes=size) for size in (2, 4, 8, 16, 32)],
+                      night(number)) for number, value in enumerate(steady(5))]
+    first, second = trends(session_values(table_of(tmp_path, judged)), [])
+    assert [axis.get_title() for axis in (*first.canvas.axes, *second.canvas.axes)] == [f"{size} processes" for size in (2, 4, 8, 16, 32)]
+    drawn = {line.get_label(): line.get_ydata() for line in first.canvas.axes[0].lines}
+    assert set(drawn["reference"]) == {1000} and set(drawn["bounds"]) == {900}

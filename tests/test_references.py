@@ -1,0 +1,269 @@
+"""References with a provenance: proposed from sessions, read by ReFrame, guarded by the gate, derived where a size was never measured."""
+
+import numpy as np
+import pytest
+import yaml
+from logs_made import b_eff_log
+from logs_made import write as write_log
+from sessions_made import case, database, night, nights, session
+from test_history import run, steady
+
+from postprocess.change_points import session_values
+from postprocess.history import history_table
+from postprocess.proposals import Terms, differences, entries, flat, outside, proposal
+from postprocess.session_files import read_reports
+
+TODAY = {"_meta": {"benchmark": "b_eff", "schema": 1}}
+
+
+def values_of(tmp_path, numbers, first=0, **variables):
+    path = tmp_path / f"results-{first}.db"
+    return session_values(history_table(read_reports([database(path, nights(numbers, first=first, **variables))])))
+
+
+def proposed(values, today=TODAY, **terms):
+    terms = Terms(**({"fewest": 2, "valid_from": "2026-01-01"} | terms))
+    made = entries(values, terms)
+    return made, proposal(today, "b_eff", made, values, terms)
+
+
+# --- values and bounds --------------------------------------------------------------------------------------------------------------
+
+
+def test_bounds_are_the_quantiles_with_the_stated_coverage(tmp_path):
+    # Of 19 sessions the next one falls below the smallest, or above the largest, with probability 1/20 each.
+    made, new = proposed(values_of(tmp_path, [float(number) for number in np.random.default_rng(1).permutation(np.arange(1, 20))]), coverage=0.9)
+    [row] = made.itertuples()
+    assert (row.value, row.low, row.high, row.sessions) == (10, 1, 19, 19)
+    assert row.covered == pytest.approx(0.9)
+    assert new["b_eff"]["local:default"][2]["b_eff"] == [10.0, -0.9, 0.9, "MByte/s"]
+
+
+def test_too_few_sessions_for_the_coverage_state_what_they_cover(tmp_path):
+    made, _ = proposed(values_of(tmp_path, [float(number) for number in range(1, 10)]), coverage=0.99)
+    assert made["covered"].tolist() == [pytest.approx(8 / 10)]
+    assert made[["low", "high"]].to_numpy().tolist() == [[1, 9]]
+
+
+def test_stated_coverage_is_kept_on_sessions_that_were_not_used(tmp_path):
+    rng = np.random.default_rng(20261121)
+    inside = []
+    for trial in range(200):
+        drawn = 1000 * (1 + 0.1 * rng.standard_t(4, 40))
+        low, high = (np.quantile(drawn[:39], quantile, method="weibull") for quantile in (0.05, 0.95))
+        inside.append(low <= drawn[39] <= high)
+    assert np.mean(inside) == pytest.approx(0.9, abs=0.06), "three standard errors of 200 trials"
+
+
+def test_one_excursion_moves_neither_the_value_nor_the_spread(tmp_path):
+    made, _ = proposed(values_of(tmp_path, [100.0, 101.0, 99.0, 100.5, 99.5, 30.0, 100.0]))
+    assert made["value"].tolist() == [100] and made["spread"][0] < 0.01
+
+
+def test_bounds_are_never_nearer_than_the_floor(tmp_path):
+    _, new = proposed(values_of(tmp_path, [100.0] * 12), floor=0.03)
+    assert new["b_eff"]["local:default"][2]["b_eff"] == [100.0, -0.03, 0.03, "MByte/s"]
+
+
+def test_too_few_sessions_give_no_reference(tmp_path):
+    made, _ = proposed(values_of(tmp_path, [1.0] * 9), fewest=10)
+    assert made.empty
+
+
+# --- the file -----------------------------------------------------------------------------------------------------------------------
+
+
+def test_every_entry_tells_where_it_is_from(tmp_path):
+    values = values_of(tmp_path, steady(20))
+    _, new = proposed(values)
+    [told] = new["_meta"]["measured"]["local:default"][2]
+    assert told["sessions"] == sorted(values["session"]) and told["runs"] == 20
+    assert (told["window"], told["valid_from"]) == (["2026-01-01", "2026-01-20"], "2026-01-01")
+    assert (told["kernel_version"], told["spack_hash"], told["mpi_library"]) == (["0.1.0"], ["abcdefg"], ["Open MPI v4.1.4"])
+    assert told["coverage"] == pytest.approx(19 / 21, abs=1e-3) and told["floor"] == 0.05 and told["settings"] == "--time-budget 5"
+
+
+def test_an_epoch_keeps_the_values_before_the_upgrade(tmp_path):
+    _, first = proposed(values_of(tmp_path, [100.0] * 10))
+    _, second = proposed(values_of(tmp_path, [200.0] * 10, first=50), today=first, valid_from="2026-02-20")
+    past, present = second["_meta"]["measured"]["local:default"][2]
+    assert past["valid_from"] == "2026-01-01" and past["values"]["b_eff"][0] == 100
+    assert present["valid_from"] == "2026-02-20" and second["b_eff"]["local:default"][2]["b_eff"][0] == 200
+    assert differences(first, second, "b_eff") == [(("local:default", 2, "b_eff"), [100.0, -0.05, 0.05, "MByte/s"], [200.0, -0.05, 0.05, "MByte/s"])]
+    assert first["_meta"]["measured"]["local:default"][2][0].get("values") is None, "today's content was altered"
+
+
+def test_an_expected_failure_keeps_its_ticket_until_it_is_ended(tmp_path):
+    values = values_of(tmp_path, [100.0] * 10)
+    _, marked = proposed(values, xfail=(("b_eff", "HPC-17"),))
+    assert flat(marked, "b_eff")["local:default", 2, "b_eff"] == ["$xfail", "HPC-17", [100.0, -0.05, 0.05, "MByte/s"]]
+    _, kept = proposed(values, today=marked)
+    assert differences(marked, kept, "b_eff") == []
+    _, ended = proposed(values, today=marked, xfail=(("b_eff", ""),))
+    assert flat(ended, "b_eff")["local:default", 2, "b_eff"] == [100.0, -0.05, 0.05, "MByte/s"]
+
+
+def test_the_sessions_that_would_have_failed_are_those_outside(tmp_path):
+    values = values_of(tmp_path, [*[100.0] * 30, 90.0, 104.0])
+    made, _ = proposed(values, coverage=0.9)
+    assert outside(values, made)["value"].tolist() == [90]
+
+
+def test_references_of_io_are_by_file_system(tmp_path):
+    stored = database(tmp_path / "results.db", [
+        session([case({"b_eff_io": (number, "MByte/s")}, benchmark="b_eff_io", file_system=name,
+                      executable_opts=["--log", "x", "--directory", f"/mnt/{name}"]) for name, number in (("home", 10.0), ("scratch", 80.0))],
+                night(place)) for place in range(12)])
+    file = tmp_path / "b_eff_io.yaml"
+    done = run("references", "propose", stored, "--file", file, "--benchmark", "b_eff_io", "--write")
+    assert done.exit_code == 0 and "local:default, scratch, 2, b_eff_io: 80 MB/s" in done.output.replace("MByte", "MB"), done.output
+    content = yaml.safe_load(file.read_text())
+    assert content["b_eff_io"] == {"$index": ["$partition", "file_system", "num_processes"], "local:default": {
+        name: {2: {"b_eff_io": [number, -0.05, 0.05, "MByte/s"]}} for name, number in (("home", 10.0), ("scratch", 80.0))}}
+    assert set(content["_meta"]["measured"]["local:default"]) == {"home", "scratch"}
+    content["b_eff_io"]["local:default"]["archive"] = content["b_eff_io"]["local:default"].pop("home")
+    file.write_text(yaml.safe_dump(content))
+    gaps = run("references", "check", stored, "--file", file).output
+    assert "local:default, archive, 2, b_eff_io: the reference of b_eff_io belongs to nothing" in gaps
+    assert "local:default, scratch, 2, b_eff_io: b_eff_io has no reference" in gaps, "the sessions were compared with nothing"
+    content["b_eff_io"]["$index"] = ["$partition", "num_processes"]
+    file.write_text(yaml.safe_dump(content))
+    refused = run("references", "propose", stored, "--file", file, "--benchmark", "b_eff_io")
+    assert refused.exit_code == 2 and "$index is" in refused.output
+
+
+def test_a_pattern_that_would_hide_a_proposed_place_is_refused(sessions, tmp_path):
+    file = tmp_path / "b_eff.yaml"
+    file.write_text(yaml.safe_dump(TODAY | {"b_eff": {"$index": ["$partition", "num_processes"], "local:.*": {2: {}}}}))
+    done = run("references", "propose", sessions, "--file", file, "--benchmark", "b_eff")
+    assert done.exit_code == 2 and "'local:.*' fits local:default" in " ".join(done.output.replace("│", " ").split())
+
+
+# --- the commands -------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def sessions(tmp_path):
+    return database(tmp_path / "results.db", nights(steady(20)))
+
+
+def test_propose_shows_everything_and_writes_by_order_alone(sessions, tmp_path):
+    file = tmp_path / "b_eff.yaml"
+    command = ["references", "propose", sessions, "--file", file, "--benchmark", "b_eff", "--coverage", "0.8"]
+    shown = run(*command)
+    assert shown.exit_code == 0 and not file.exists(), shown.output
+    assert "difference to today's file: 1 entry" in shown.output and "these would have failed:" in shown.output
+    assert run(*command, "--write").exit_code == 0
+    assert "difference to today's file: 0 entries" in run(*command).output
+    assert [path.name for path in tmp_path.iterdir() if "yaml" in path.name] == ["b_eff.yaml"]
+    text = file.read_text()
+    assert "  local:default:\n    2:\n      b_eff: [" in text and yaml.safe_load(text)["_meta"]["measured"]
+
+
+@pytest.mark.parametrize(("options", "complaint"), [
+    (["--benchmark", "b_ef"], "unknown benchmark 'b_ef'"),
+    (["--benchmark", "b_eff", "--coverage", "2"], "lie between 0 and 1"),
+    (["--benchmark", "b_eff", "--fewest", "50"], "no metric has 50 sessions"),
+    (["--benchmark", "b_eff", "--xfail", "HPC-17"], "METRIC=... is expected"),
+    (["--benchmark", "b_eff", "--xfail", "latency=HPC-17"], "no such metric among the proposed: latency"),
+    (["--benchmark", "b_eff", "--settings", "--quick"], "no session has '--quick'"),
+    (["--benchmark", "ftio"], "hold no result"),
+])
+def test_what_gives_no_references_is_said(sessions, tmp_path, options, complaint):
+    done = run("references", "propose", sessions, "--file", tmp_path / "r.yaml", *options)
+    assert done.exit_code == 2 and complaint in " ".join(done.output.replace("│", " ").split())
+    assert not (tmp_path / "r.yaml").exists()
+
+
+def test_sessions_of_several_kinds_are_not_thrown_together(tmp_path):
+    other = nights(steady(12), first=30, executable_opts=["--log", "x", "--quick"])
+    stored = database(tmp_path / "results.db", [*nights(steady(12)), *other])
+    done = run("references", "propose", stored, "--file", tmp_path / "r.yaml", "--benchmark", "b_eff")
+    assert done.exit_code == 2 and "choose with --settings" in " ".join(done.output.replace("│", " ").split())
+    assert run("references", "propose", stored, "--file", tmp_path / "r.yaml", "--benchmark", "b_eff", "--settings", "--quick").exit_code == 0
+
+
+def test_a_file_that_holds_no_references_is_left_alone(sessions, tmp_path):
+    file = tmp_path / "r.yaml"
+    file.write_text("a: [1")
+    done = run("references", "propose", sessions, "--file", file, "--benchmark", "b_eff", "--write")
+    assert done.exit_code == 2 and file.read_text() == "a: [1"
+
+
+# --- through ReFrame ----------------------------------------------------------------------------------------------------------------
+
+
+def measured_session(number, log_values, sizes):
+    return session([case({name: (value * size, unit) for name, (value, unit) in log_values.items()}, processes=size) for size in sizes], night(number))
+
+
+@pytest.fixture
+def written(tmp_path):
+    """A reference file proposed from sessions at 2 processes with every metric, and a scaling law for b_eff."""
+    from postprocess.scores import metric_units
+
+    log_values = {name: (100.0, unit) for name, unit in metric_units("b_eff").items()}
+    stored = database(tmp_path / "stored.db", [measured_session(number, log_values, [2]) for number in range(12)])
+    file = tmp_path / "b_eff.yaml"
+    done = run("references", "propose", stored, "--file", file, "--benchmark", "b_eff", "--scaling", "b_eff=0.5", "--write")
+    assert done.exit_code == 0, done.output
+    return file
+
+
+def dry_run(reframe, file):
+    done = reframe("--dry-run", "-n", "b_eff%num_processes=(2|4)$", "-S", f"b_eff.reference_file={file}")
+    assert done.returncode == 0, done.output
+    return {made["num_processes"]: made for made in done.cases}
+
+
+def test_a_size_never_measured_is_derived_and_marked(reframe, written):
+    cases = dry_run(reframe, written)
+    assert cases[2]["perfvalues"]["local:default:b_eff"][1:5] == [200, -0.05, 0.05, "MByte/s"]
+    assert cases[2]["reference_status"] == "reference for every metric"
+    # twice the processes to the power of a half, bounds twice as wide
+    assert cases[4]["perfvalues"]["local:default:b_eff"][1:5] == [pytest.approx(200 * 2**0.5), -0.1, 0.1, "MByte/s"]
+    assert cases[4]["reference_status"] == "reference derived by a scaling law"
+
+
+def test_the_gate_finds_what_has_no_reference_without_running(reframe, written):
+    dry_run(reframe, written)
+    report = reframe.folder / "session.json"
+    done = run("references", "check", report, "--file", written)
+    assert done.exit_code == 1
+    gaps = done.output.splitlines()[:-1]
+    assert "local:default, 4, ping_pong_latency: b_eff has no reference" in gaps
+    assert len(gaps) == 9, "at 4 processes b_eff alone is derived"
+
+
+def test_the_gate_finds_a_reference_that_belongs_to_nothing(reframe, written):
+    content = yaml.safe_load(written.read_text())
+    content["b_eff"]["local:gone"] = {2: {"b_eff": [1.0, -0.1, None, "MByte/s"]}}
+    content["b_eff"]["local:default"][4] = content["b_eff"]["local:default"][2]
+    del content["_meta"]["scaling"]
+    written.write_text(yaml.safe_dump(content))
+    dry_run(reframe, written)
+    done = run("references", "check", reframe.folder / "session.json", "--file", written)
+    assert done.exit_code == 1
+    assert done.output.splitlines()[:-1] == ["local:gone, 2, b_eff: the reference of b_eff belongs to nothing that was run"]
+    del content["b_eff"]["local:gone"]
+    written.write_text(yaml.safe_dump(content))
+    done = run("references", "check", reframe.folder / "session.json", "--file", written)
+    assert done.exit_code == 0 and "20 metrics of 1 session: each has a reference, no reference is left over" in done.output
+
+
+def test_what_is_outside_a_proposed_reference_fails_in_reframe_and_is_retried(reframe, written, tmp_path, kernel_that):
+    log = write_log(tmp_path / "made.jsonl", b_eff_log(ranks=2, nodes=1))
+    done = reframe("-r", "-n", "b_eff%num_processes=2$", "-S", f"b_eff.reference_file={written}", "--max-retries=1", *kernel_that(f'cp {log} "$log"'))
+    assert done.returncode == 1
+    assert [made["fail_phase"] for made in done.cases] == ["performance"] * 2
+    values = session_values(history_table(read_reports([reframe.folder / "session.json"])))
+    assert set(values["runs"]) == {1}, "the first run does not count beside its retry"
+
+
+@pytest.mark.parametrize(("scaling", "complaint"), [({"b_ef": {"exponent": 1}}, "'b_ef'"), ({"b_eff": 1}, "a metric with its exponent")])
+def test_a_scaling_law_that_says_nothing_fails(reframe, written, kernel_that, scaling, complaint):
+    content = yaml.safe_load(written.read_text())
+    content["_meta"]["scaling"] = scaling
+    written.write_text(yaml.safe_dump(content))
+    done = reframe("-r", "-n", "b_eff%num_processes=2$", "-S", f"b_eff.reference_file={written}", *kernel_that("true"))
+    assert done.returncode == 1 and complaint in done.cases[0]["fail_reason"]
