@@ -14,7 +14,7 @@ from postprocess.b_eff_io_rules import MBYTE, METHODS, TYPES, refusals
 from postprocess.b_eff_io_system import together
 from postprocess.logs import Log
 
-__all__ = ["UNITS", "OPTIONAL", "measurement_table", "refusals", "metrics", "breaches", "qualifications", "together"]
+__all__ = ["UNITS", "OPTIONAL", "CACHE_AFFECTED", "measurement_table", "refusals", "metrics", "breaches", "qualifications", "together"]
 
 UNITS = {
     "b_eff_io": "MByte/s",
@@ -34,6 +34,7 @@ UNITS = {
     "written_share_of_memory": "1",
 }
 OPTIONAL = {"b_eff_io", "b_eff_io_0_5", "rewrite", "shared", "separate", "segmented", "segmented_collective"}  # the Top Clusters form
+CACHE_AFFECTED = {"cache_affected"}
 
 WEIGHTS = pd.Series({"write": 0.25, "rewrite": 0.25, "read": 0.5}, name="method")
 TYPE_WEIGHTS = pd.Series({name: 2 if name == "scatter" else 1 for name in TYPES})

@@ -1,4 +1,4 @@
-"""The `coffeecup` command: scores, figures and reports from logs; sites, references and history have a cli_*.py each.
+"""The `coffeecup` command: scores, figures and reports from logs; the other commands have a cli_*.py each.
 
 Exit codes: 0 all logs scored, 1 a log without a score (a line on stderr says why; the others are still shown), 2 wrong usage.
 """
@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from postprocess import __version__, cli_history, cli_references, cli_site
+from postprocess import __version__, cli_acceptance, cli_history, cli_references, cli_site
 from postprocess.logs import LogError, printable
 from postprocess.scores import Score, score_logs
 
@@ -28,6 +28,7 @@ app.add_typer(cli_site.app, name="site")
 app.add_typer(cli_references.app, name="references")
 app.command("history")(cli_history.history)
 app.command("check-history")(cli_history.check_history)
+app.command("accept")(cli_acceptance.accept)
 
 Logs = Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs (*.jsonl), or directories that hold some at any depth.")]
 
@@ -107,7 +108,7 @@ def write_report(
     except LogError as error:
         raise typer.BadParameter(str(error)) from None
     items = report.items(found(logs))
-    page = report.html(items, cases, shlex.join(["coffeecup", *(printable(argument) for argument in sys.argv[1:])]))
+    page = report.html(items, cases, command_line())
     with writing(output):
         output.parent.mkdir(parents=True, exist_ok=True)
         output.write_text(page, encoding="utf-8")
@@ -133,6 +134,10 @@ def writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise typer.BadParameter(f"cannot write {printable(str(path))}: {error.strerror}") from None
+
+
+def command_line() -> str:
+    return shlex.join(["coffeecup", *(printable(argument) for argument in sys.argv[1:])])
 
 
 def distinct(stems: list[str]) -> list[str]:

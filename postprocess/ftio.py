@@ -12,7 +12,7 @@ from postprocess.ftio_qualifications import breaches, qualifications
 from postprocess.ftio_rules import ACTIVITIES, MBYTE, MIB, STAGES, refusals
 from postprocess.logs import Log
 
-__all__ = ["UNITS", "OPTIONAL", "measurement_table", "refusals", "metrics", "breaches", "qualifications"]
+__all__ = ["UNITS", "OPTIONAL", "CACHE_AFFECTED", "measurement_table", "refusals", "metrics", "breaches", "qualifications"]
 
 UNITS = {
     "io_fraction": "1",
@@ -39,6 +39,7 @@ UNITS = {
 
 # Not of every run: an interval takes several repetitions, an exchange several processes, cycles a counter.
 OPTIONAL = {"io_fraction_low", "io_fraction_high", "cycles_per_flop", "exchange_read", "exchange_write", "exchange_between_processes"}
+CACHE_AFFECTED = {"cached", "memory_file_system"}
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000

@@ -19,7 +19,7 @@ from postprocess.activity import hosts_with_activity
 from postprocess.logs import Log, LogError, printable
 from postprocess.plots import Figure
 from postprocess.scores import BENCHMARKS, Score, presentation, read_or_error, reduction, score_read
-from postprocess.words import NARROW_SPACE, counted, digits, ranges, seconds, size, unit_word
+from postprocess.words import NARROW_SPACE, counted, digits, exact, ranges, seconds, size, unit_word
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ def common(item: Item, cases: list[session.Case] | None) -> dict:
         case = session.case_of(item.result, cases)
         shown |= {"case": case, "statement": session.statement(case) if case else
                   "The session holds no test case that made this log: nothing was compared.",
-                  "differing": session.differing(item.result, case) if case else []}
+                  "differing": session.differing(item.result, case.values) if case else []}
     return shown
 
 
@@ -139,10 +139,12 @@ def environment() -> jinja2.Environment:
     )
     made.filters |= {
         "digits": lambda value: digits(value, NARROW_SPACE),
+        "exact": exact,
         "size": size,
         "seconds": seconds,
         "counted": counted,
         "printable": printable,
+        "lines": lambda text: "\n".join(map(printable, text.splitlines())),
         "unit_word": unit_word,
     }
     made.globals |= {"svg": lambda figure, prefix: Markup(figure.svg(prefix))}

@@ -19,6 +19,7 @@ from postprocess.logs import Log, LogError, read_log
 # A reduction module has
 #   UNITS: dict[str, str]                          every metric's unit, the headline first
 #   OPTIONAL: set[str]                             metrics that not every sound run has; may be left out
+#   CACHE_AFFECTED: set[str]                       qualifications by which caches took part in the result; may be left out
 #   measurement_table(logs) -> DataFrame           tidy, many logs at once, column `log` counts them
 #   refusals(logs, table) -> dict[int, str]        which logs yield no score, and why
 #   metrics(logs, table) -> DataFrame              a row per log, a column per metric; NaN where a log did not measure it
@@ -55,17 +56,29 @@ class Qualification:
 
 @dataclass(frozen=True)
 class Score:
-    """The first metric is the headline. `log` is without its measurements. Official: the run kept all rules of the paper."""
+    """The first metric is the headline. `log` is without its measurements. `breaches`, the paper's rules that the run did not keep, are
+    the first of `qualifications`."""
 
     benchmark: str
     metrics: dict[str, Metric]
     qualifications: tuple[Qualification, ...]
-    official: bool
+    breaches: tuple[Qualification, ...]
     log: Log
+
+    @property
+    def official(self) -> bool:
+        """The run kept all rules of the paper."""
+        return not self.breaches
 
     @property
     def headline(self) -> tuple[str, Metric]:
         return next(iter(self.metrics.items()))
+
+    @property
+    def cache_affected(self) -> tuple[Qualification, ...]:
+        """Why the result is in part that of a cache; empty where it is not."""
+        keys = getattr(reduction(self.benchmark), "CACHE_AFFECTED", ())
+        return tuple(qualification for qualification in self.qualifications if qualification.key in keys)
 
     @property
     def standing(self) -> str:
@@ -158,11 +171,11 @@ def score_alike(benchmark: str, logs: list[Log]) -> list[Score | LogError]:
 
 
 def scored(module, log: Log, table, metrics) -> Score:
-    breaches = module.breaches(log)
+    breaches = tuple(module.breaches(log))
     return Score(
         benchmark=log.benchmark,
         metrics={name: Metric(float(value), module.UNITS[name]) for name, value in metrics.dropna().items()},
         qualifications=(*breaches, *module.qualifications(log, table)),
-        official=not breaches,
+        breaches=breaches,
         log=log.brief(),
     )

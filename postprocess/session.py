@@ -37,6 +37,10 @@ class Case:
     verdicts: dict[str, Verdict]
 
     @property
+    def values(self) -> dict[str, float | None]:
+        return {name: verdict.value for name, verdict in self.verdicts.items()}
+
+    @property
     def compared(self) -> int:
         """How many metrics were compared with a reference."""
         return sum(verdict.outcome not in ("no reference", "not measured", "no bounds") for verdict in self.verdicts.values())
@@ -81,11 +85,10 @@ def case_of(score: Score, cases: list[Case]) -> Case | None:
     return next((case for case in reversed(cases) if case.log_sha256 == score.log.sha256), None)
 
 
-def differing(score: Score, case: Case) -> list[str]:
-    """Metrics whose value in the session is not the score's: one of them was made by another version, or altered."""
+def differing(score: Score, values: dict[str, float | None]) -> list[str]:
+    """Metrics whose value in a session is not the score's: one of them was made by another version, or altered."""
     return [name for name, metric in score.metrics.items()
-            if name in case.verdicts and case.verdicts[name].value is not None
-            and abs(case.verdicts[name].value - metric.value) > 1e-9 * abs(metric.value)]
+            if values.get(name) is not None and abs(values[name] - metric.value) > 1e-9 * abs(metric.value)]
 
 
 def statement(case: Case) -> str:

@@ -12,6 +12,11 @@ def digits(value: float, thousands: str = "") -> str:
     return f"{value:.0f}" if value == int(value) else f"{value:#.4g}".rstrip(".")
 
 
+def exact(value: float) -> str:
+    """Ten significant digits, for numbers that something is decided by."""
+    return f"{value:.10g}"
+
+
 def size(count: int) -> str:
     """A size in byte with the unit of its power of two, in three digits (four from 1000 on)."""
     for unit, factor in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):

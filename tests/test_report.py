@@ -346,7 +346,7 @@ def test_a_session_of_another_log_gives_no_verdict(logs, session):
 def test_a_session_with_other_values_is_not_to_be_relied_on(logs, session, tmp_path):
     (tmp_path / "s.json").write_text(re.sub(r'("generic:default:b_eff": \[\s*)', r"\g<1>2", session.read_text()))
     cases, score = read_session(tmp_path / "s.json"), score_log(logs["full"])
-    assert differing(score, case_of(score, cases)) == ["b_eff"]
+    assert differing(score, case_of(score, cases).values) == ["b_eff"]
     assert "do not rely on its verdict" in Page(report.html(report.items([logs["full"]]), cases)).words
 
 

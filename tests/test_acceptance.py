@@ -1,0 +1,398 @@
+"""Acceptance: contracts are read strictly, and every clause gets the verdict that the runs at hand prove.
+
+The sessions are ReFrame's own. In one the kernel is b_eff itself, in short runs; in the others a few lines of shell leave official logs
+whose scores the test knows.
+"""
+
+import hashlib
+import json
+import re
+import shutil
+from pathlib import Path
+
+import logs_made
+import logs_made_b_eff_io
+import pytest
+import yaml
+from conftest import WHO, Reframe
+from test_cli import run
+from test_report import Page, browse, needs_browser
+
+from postprocess.contract import ContractError, read_contract
+
+MBYTE = 1e6
+
+
+def level(mbyte_per_second, **run):
+    """An official b_eff log on two processes of which every measurement, and so b_eff itself, is this bandwidth."""
+    records = logs_made.b_eff_log(ranks=2, nodes=1, bandwidth=lambda *_: mbyte_per_second * MBYTE)
+    records[0] |= run
+    return logs_made.text(records)
+
+
+def io(mbyte_per_second, **options):
+    return logs_made.text(logs_made_b_eff_io.b_eff_io_log(lambda *_: mbyte_per_second * MBYTE, partitions=(2,), ranks=2, nodes=1, **options))
+
+
+class Kernels:
+    """Kernels of shell that leave one given log after the other."""
+
+    def __init__(self, folder):
+        self.bin = folder / "bin"
+        self.bin.mkdir()
+
+    def leave(self, benchmark, logs):
+        for number, log in enumerate(logs):
+            (self.bin / f"{benchmark}-{number}.jsonl").write_bytes(log)
+        next_file = self.bin / f"{benchmark}-next"
+        next_file.write_text("0")
+        self.write(benchmark, f'n=$(cat {next_file}); echo $((n + 1)) > {next_file}; cp {self.bin}/{benchmark}-$n.jsonl "$2"', "first")
+
+    def write(self, benchmark, script, ranks):
+        kernel = self.bin / benchmark
+        kernel.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\n{WHO[ranks]}\n{script}\n')
+        kernel.chmod(0o755)
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory, openmpi):
+    """A folder of sessions: `made`, official logs of which one is altered by a byte afterwards, one truncated, one of another kernel
+    version; `disk`, of b_eff_io; `real`, short runs of the kernel b_eff. The folder holds all logs."""
+    folder = tmp_path_factory.mktemp("acceptance")
+    kernels = Kernels(folder)
+    logs = {
+        "made": ("b_eff", [level(1000), level(1010), level(1060), level(2000, kernel_version="0.0.9"), level(3000), level(4000)]),
+        "disk": ("b_eff_io", [io(100, cache=2**20), io(500)]),
+    }
+    for name, (benchmark, left) in logs.items():
+        kernels.leave(benchmark, left)
+        measure(folder / name, benchmark, len(left), kernels)
+    kernels.write("b_eff", f'exec {openmpi.bin}/b_eff "$@" --methods sendrecv,blocking --patterns ring,random,ping_pong', "all")
+    measure(folder / "real", "b_eff", 3, kernels, "-S", "b_eff.time_budget=5", "-S", "b_eff.memory_per_process=1MiB")
+    tamper(folder / "made", left=logs["made"][1])
+    return folder
+
+
+def measure(folder, benchmark, repeat, kernels, *options):
+    folder.mkdir()
+    done = Reframe(folder)("-r", "-n", f"^{benchmark}%.*num_processes=2", f"--repeat={repeat}", "-S", "builder=prebuilt",
+                           "-S", f"prebuilt_directory={kernels.bin}", *options)
+    assert done.returncode == 0, done.output
+    assert len(done.cases) == repeat
+
+
+def tamper(folder, left):
+    """The log of 3000 MByte/s gets another digit, the one of 4000 loses its end; both as ReFrame kept them."""
+    kept = {path.read_bytes(): path for path in (folder / "output").rglob("b_eff.jsonl")}
+    assert sorted(kept) == sorted(left)
+    altered, truncated = kept[left[4]], kept[left[5]]
+    line = left[4].index(b'"pattern": "ring-1", "method": "sendrecv", "message_bytes": 8388608')
+    place = left[4].index(b'"elapsed_seconds": [0.005592', line) + len(b'"elapsed_seconds": [0.005')
+    altered.write_bytes(left[4][:place] + b"4" + left[4][place + 1:])  # a shorter time
+    truncated.write_bytes(truncated.read_bytes()[:-200])
+
+
+def clause(**changed):
+    return {"clause": "network", "benchmark": "b_eff", "metric": "b_eff", "unit": "MByte/s", "system": "local", "partition": "default",
+            "size": {"processes": 2}, "floor": 1000, "official": True, "repetitions": 3, "statistic": "median"} | changed
+
+
+def contract(*clauses, **changed):
+    return {"contract": "Acceptance of the test system", "version": 1, "kernel_version": "0.1.0", "clauses": list(clauses)} | changed
+
+
+def accept(tmp_path, agreed, *sessions, options=()):
+    """The exit code, and the result for machines."""
+    (tmp_path / "contract.yaml").write_text(yaml.safe_dump(agreed, sort_keys=False))
+    done = run("accept", tmp_path / "contract.yaml", *sessions, "-o", tmp_path / "result" / "acceptance.html", *options)
+    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
+    written = tmp_path / "result" / "acceptance.json"
+    return done, json.loads(written.read_text()) if written.exists() else None
+
+
+def by_value(clause):
+    return {round(entry["value"]) if entry["value"] else entry["value"]: entry for entry in clause["runs"]}
+
+
+# --- verdicts ---------------------------------------------------------------------------------------------------------------------
+
+CLAUSES = [
+    # of what counts, 1000, 1010 and 1060: median 1010, mean 1023.3
+    (clause(clause="median at its floor", floor=1010), "pass", 1010),
+    (clause(clause="median below the floor", floor=1010.001), "fail", 1010),
+    (clause(clause="mean", statistic="mean", floor=1023), "pass", 3070 / 3),
+    (clause(clause="mean below", statistic="mean", floor=1024), "fail", 3070 / 3),
+    (clause(clause="every run", statistic="minimum", floor=1000), "pass", 1000),
+    (clause(clause="best run", statistic="maximum", floor=1061), "fail", 1060),
+    (clause(clause="between", floor=1000, ceiling=1020), "pass", 1010),
+    (clause(clause="too much", floor=1000, ceiling=1009), "fail", 1010),
+    # b_eff = 1000 to 1060 MByte/s and 1 GiB for each of two processes: 2 * 2**30 / 1.01e9 s
+    (clause(clause="time", metric="time_to_communicate_total_memory", unit="s", floor=None, ceiling=2.2), "pass", 2 * 2**30 / 1.01e9),
+    (clause(clause="time, too long", metric="time_to_communicate_total_memory", unit="s", floor=None, ceiling=2.1), "fail", 2 * 2**30 / 1.01e9),
+    (clause(clause="more runs", repetitions=4), "not proven", None),
+    (clause(clause="other size", size={"processes": 64}), "not proven", None),
+    (clause(clause="on one host", size={"processes": 2, "hosts": 1}, floor=1), "pass", 1010),
+    (clause(clause="on two hosts", size={"processes": 2, "hosts": 2}), "not proven", None),
+    (clause(clause="excluded", excluded_nodes=[{"node": "node00", "reason": "its adapter is broken"}]), "not proven", None),
+    (clause(clause="another excluded", excluded_nodes=[{"node": "node17", "reason": "spare"}], floor=1), "pass", 1010),
+    (clause(clause="disk", benchmark="b_eff_io", metric="b_eff_io", floor=99.9, ceiling=100.1, repetitions=1), "pass", 100),
+    (clause(clause="disk, caches too", benchmark="b_eff_io", metric="b_eff_io", floor=299, ceiling=301, repetitions=2, statistic="mean", official=False),
+     "pass", 300),
+    (clause(clause="disk twice", benchmark="b_eff_io", metric="b_eff_io", floor=1, repetitions=2), "not proven", None),
+    (clause(clause="this disk", benchmark="b_eff_io", metric="write", floor=1, repetitions=1, file_system={"directory": "/scratch", "type": "lustre"}),
+     "pass", 100),
+    (clause(clause="another disk", benchmark="b_eff_io", metric="write", floor=1, repetitions=1, file_system={"directory": "/scr"}), "not proven", None),
+    (clause(clause="a disk of another type", benchmark="b_eff_io", metric="write", floor=1, repetitions=1, file_system={"type": "gpfs"}), "not proven", None),
+]
+
+
+@pytest.fixture(scope="module")
+def judged(sessions, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("judged")
+    entries = [{key: value for key, value in entry.items() if value is not None} for entry, _, _ in CLAUSES]
+    done, result = accept(folder, contract(*entries), sessions / "made", sessions / "disk")
+    return done, {entry["clause"]: entry for entry in result["clauses"]}, result, folder
+
+
+@pytest.mark.parametrize(("entry", "outcome", "value"), CLAUSES, ids=[entry["clause"] for entry, _, _ in CLAUSES])
+def test_each_kind_of_clause_gets_the_right_verdict(judged, entry, outcome, value):
+    found = judged[1][entry["clause"]]
+    assert found["result"] == outcome, found["sentence"]
+    assert found["value"] == (None if value is None else pytest.approx(value, rel=1e-3))
+
+
+def test_one_failed_clause_fails_the_contract_and_the_exit_code_says_so(judged):
+    done, _, result, _ = judged
+    assert (done.exit_code, result["result"]) == (1, "fail")
+    assert "Acceptance of the test system: fail" in done.stdout and all(len(line) <= 80 for line in done.stdout.splitlines())
+
+
+@pytest.mark.parametrize(("clauses", "result", "code"), [
+    ([clause(floor=1)], "pass", 0), ([clause(floor=1), clause(clause="b", repetitions=9)], "not proven", 1),
+    ([clause(floor=9999), clause(clause="b", repetitions=9)], "fail", 1),
+])
+def test_the_contract_is_passed_only_by_all_clauses(sessions, tmp_path, clauses, result, code):
+    done, found = accept(tmp_path, contract(*clauses), sessions / "made")
+    assert (found["result"], done.exit_code) == (result, code)
+
+
+def test_altered_truncated_and_foreign_logs_are_refused_and_told_apart(judged, sessions):
+    runs = judged[1]["median at its floor"]["runs"]
+    assert len(runs) == 6 and sum(run["counts"] for run in runs) == 3
+    told = {tuple(refusal["key"] for refusal in run["refusals"]): run for run in runs if not run["counts"]}
+    assert set(told) == {("kernel_version",), ("altered", "differs"), ("altered", "incomplete")}
+    assert round(told["kernel_version",]["value"]) == 2000
+    assert "0.0.9" in told["kernel_version",]["refusals"][0]["text"]
+    recorded = hashlib.sha256(level(3000)).hexdigest()
+    altered, truncated = told["altered", "differs"], told["altered", "incomplete"]
+    assert altered["sha256_recorded"] == recorded
+    assert altered["sha256_now"] == hashlib.sha256(Path(altered["log"]).read_bytes()).hexdigest() != recorded
+    assert recorded in altered["refusals"][0]["text"]
+    assert truncated["sha256_recorded"] == hashlib.sha256(level(4000)).hexdigest()
+    assert truncated["value"] is None and "cut off" in truncated["refusals"][1]["text"]
+
+
+def test_a_cache_affected_run_is_refused_for_an_official_clause_only(judged):
+    runs = by_value(judged[1]["disk"])
+    assert runs[100]["counts"] and not runs[500]["counts"]
+    assert [refusal["key"] for refusal in runs[500]["refusals"]] == ["cache_affected"]
+    assert all(run["counts"] for run in judged[1]["disk, caches too"]["runs"])
+
+
+def test_an_excluded_node_is_named_with_its_reason(judged):
+    refused = [run for run in judged[1]["excluded"]["runs"] if run["value"] and round(run["value"]) == 1000]
+    assert [refusal["text"] for refusal in refused[0]["refusals"]] == ["it ran on node00, which is excluded: its adapter is broken"]
+
+
+def test_without_a_kernel_version_in_the_contract_versions_are_not_mixed(sessions, tmp_path):
+    agreed = contract(clause())
+    del agreed["kernel_version"]
+    _, result = accept(tmp_path, agreed, sessions / "made")
+    [found] = result["clauses"]
+    assert found["result"] == "not proven" and "0.0.9 and 0.1.0" in found["sentence"]
+
+
+def test_real_short_runs_count_only_where_official_ones_are_not_asked_for(sessions, tmp_path):
+    easy = clause(clause="any run", official=False, floor=0.001, ceiling=1e9)
+    done, result = accept(tmp_path, contract(easy, clause(clause="official run", floor=0.001)), sessions / "real")
+    assert done.exit_code == 1
+    anyway, official = result["clauses"]
+    assert (anyway["result"], anyway["counted"]) == ("pass", 3)
+    assert len({run["sha256_now"] for run in anyway["runs"]}) == 3
+    values = [run["value"] for run in anyway["runs"]]
+    assert anyway["value"] == sorted(values)[1] and len(set(values)) == 3
+    assert (official["result"], official["counted"]) == ("not proven", 0)
+    for refused in official["runs"]:
+        assert {"memory_by_option", "methods"} <= {refusal["key"] for refusal in refused["refusals"]}
+        assert all(refusal["text"] in done.stdout.replace("\n", " ") or refusal["text"].split()[-1] in done.stdout for refusal in refused["refusals"])
+
+
+def test_the_same_session_named_twice_proves_no_more(sessions, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(sessions / "made", copy)
+    report = json.loads((copy / "session.json").read_text())
+    report["session_info"]["uuid"] = "another"
+    for case in report["runs"][0]["testcases"]:
+        case["uuid"] += "-again"
+    (copy / "session.json").write_text(json.dumps(report))
+    _, result = accept(tmp_path, contract(clause(repetitions=4)), sessions / "made", sessions / "made" / "session.json", copy)
+    [found] = result["clauses"]
+    assert (found["result"], found["counted"], len(result["sessions"])) == ("not proven", 3, 2)
+    assert sum(refusal["key"] == "duplicate" for run in found["runs"] for refusal in run["refusals"]) == 4  # the one of another kernel too
+
+
+def test_a_value_that_only_the_session_holds_is_refused(sessions, tmp_path):
+    report = (sessions / "made" / "session.json").read_text()
+    [(old, _)] = re.findall(r'("local:default:b_eff": \[\s*(1060|1059.99)[\d.]*)', report)
+    (tmp_path / "session.json").write_text(report.replace(old, old.rpartition("1")[0] + "2060"))
+    _, result = accept(tmp_path, contract(clause(statistic="maximum")), tmp_path / "session.json")
+    [found] = result["clauses"]
+    assert (found["result"], found["counted"]) == ("not proven", 2)
+    [told] = by_value(found)[1060]["refusals"]
+    assert told == {"key": "differs", "text": "the session reports other values than the log yields for b_eff"}
+
+
+def test_a_session_that_was_moved_with_its_logs_keeps_its_evidence(sessions, tmp_path):
+    moved, gone = tmp_path / "moved", tmp_path / "gone"
+    shutil.copytree(sessions / "made", moved)
+    report = (moved / "session.json").read_text().replace(str(sessions / "made"), str(gone))
+    (moved / "session.json").write_text(report)
+    _, result = accept(tmp_path, contract(clause(floor=1010)), moved)
+    assert result["clauses"][0]["result"] == "pass"
+    assert all(Path(run["log"]).is_relative_to(moved) for run in result["clauses"][0]["runs"])
+
+
+def test_a_log_that_is_gone_proves_nothing(sessions, tmp_path):
+    shutil.copytree(sessions / "made", tmp_path / "moved", ignore=shutil.ignore_patterns("output"))
+    report = (tmp_path / "moved" / "session.json").read_text().replace(str(sessions / "made"), str(tmp_path / "gone"))
+    (tmp_path / "moved" / "session.json").write_text(report)
+    _, result = accept(tmp_path, contract(clause()), tmp_path / "moved")
+    [found] = result["clauses"]
+    assert found["result"] == "not proven"
+    assert all("missing" in {refusal["key"] for refusal in run["refusals"]} for run in found["runs"])
+
+
+# --- what is written --------------------------------------------------------------------------------------------------------------
+
+
+def test_page_and_result_name_the_hashes_of_contract_result_sessions_and_logs(judged, sessions):
+    _, _, result, folder = judged
+    written = (folder / "result" / "acceptance.json").read_bytes()
+    agreed = (folder / "contract.yaml").read_bytes()
+    words = Page((folder / "result" / "acceptance.html").read_text()).words
+    assert result["contract"]["sha256"] == hashlib.sha256(agreed).hexdigest()
+    assert {session["file_sha256"] for session in result["sessions"]} == {
+        hashlib.sha256((sessions / name / "session.json").read_bytes()).hexdigest() for name in ("made", "disk")}
+    for hash_ in (hashlib.sha256(agreed).hexdigest(), hashlib.sha256(written).hexdigest(), hashlib.sha256(level(1000)).hexdigest(),
+                  *(session["file_sha256"] for session in result["sessions"])):
+        assert hash_ in words
+    assert "its adapter is broken" in words and "Signature" in words and "benchmark: b_eff_io" in words
+    for clause_ in result["clauses"]:
+        assert clause_["sentence"] in words
+        for judged_run in clause_["runs"]:
+            assert all(" ".join(refusal["text"].split()) in words for refusal in judged_run["refusals"])
+
+
+def test_the_page_loads_nothing_and_is_accessible(judged):
+    page = Page((judged[3] / "result" / "acceptance.html").read_text())
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert not {tag for tag, _ in page.tags} & {"script", "img", "iframe", "object", "embed", "form"}
+    assert all(re.match(r"#|data:,$", attributes.get("href", "#")) for _, attributes in page.tags)
+    assert all(attributes["aria-labelledby"] in ids for _, attributes in page.tags if "aria-labelledby" in attributes)
+    assert all(link["href"][1:] in ids for link in page.named("a"))
+    assert all(cell["scope"] in ("row", "col") for cell in page.named("th"))
+
+
+@needs_browser
+def test_a_browser_shows_the_page_without_complaint_and_prints_it(judged, sessions, tmp_path):
+    _, console, _ = browse(judged[3] / "result" / "acceptance.html", tmp_path, "--dump-dom")
+    assert console == []
+    done, _ = accept(tmp_path, contract(clause(floor=1)), sessions / "made", options=["--pdf"])
+    assert done.exit_code == 0
+    pdf = (tmp_path / "result" / "acceptance.pdf").read_bytes()
+    assert pdf.startswith(b"%PDF") and len(pdf) > 20_000
+
+
+def test_without_a_browser_a_pdf_is_refused_before_anything_is_written(sessions, tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    done, result = accept(tmp_path, contract(clause()), sessions / "made", options=["--pdf"])
+    assert done.exit_code == 2 and "chromium" in done.stderr and result is None
+
+
+def test_hostile_text_of_a_contract_stays_text(sessions, tmp_path):
+    hostile = "<script>alert(1)</script>{{ 7*7 }}\x1b[2J&\"'"
+    done, _ = accept(tmp_path, contract(clause(clause=hostile, excluded_nodes=[{"node": hostile, "reason": hostile}]), contract=hostile,
+                                        parties=[hostile]), sessions / "made")
+    page = (tmp_path / "result" / "acceptance.html").read_text()
+    assert "<script" not in page and "\x1b" not in page + done.stdout and "49" not in Page(page).words.split()
+
+
+# --- contracts that are none ------------------------------------------------------------------------------------------------------
+
+GOOD = """\
+contract: Acceptance of phase 1
+version: 1
+clauses:
+  - clause: network
+    benchmark: b_eff
+    metric: b_eff
+    unit: MByte/s
+    system: local
+    partition: default
+    size: {processes: 2}
+    floor: 1000
+    official: true
+    repetitions: 3
+    statistic: median
+"""
+
+
+def test_a_contract_is_read_with_its_hash(tmp_path):
+    (tmp_path / "c.yaml").write_text(GOOD + "    excluded_nodes: [{node: 2026-01-01, reason: no date}]\n")
+    agreed = read_contract(tmp_path / "c.yaml")
+    assert agreed.sha256 == hashlib.sha256((tmp_path / "c.yaml").read_bytes()).hexdigest()
+    [read] = agreed.clauses
+    assert (read.floor, read.ceiling, read.processes, read.hosts, read.excluded_nodes) == (1000, None, 2, None, {"2026-01-01": "no date"})
+
+
+@pytest.mark.parametrize(("old", "new", "told"), [
+    ("version: 1", "version: 2", "line 2, version: 1 was expected"),
+    ("    floor: 1000", "    floor: fast", "line 11, clauses.1.floor: "),
+    ("    floor: 1000\n", "", "line 4, clauses.1: "),
+    ("    floor: 1000", "    flor: 1000", "line 4, clauses.1: "),
+    ("    floor: 1000", "    floor: 1000\n    ceiling: 900", "line 11, clauses.1.floor: the floor is above the ceiling"),
+    ("    floor: 1000", "    floor: .nan", "line 11, clauses.1.floor: "),
+    ("    floor: 1000", "    floor: 1000\n    floor: 10", "line 12: the key 'floor' occurs twice"),
+    ("median", "best", "line 14, clauses.1.statistic: "),
+    ("repetitions: 3", "repetitions: 0", "line 13, clauses.1.repetitions: "),
+    ("official: true", "official: yep", "line 12, clauses.1.official: "),
+    ("{processes: 2}", "{nodes: 2}", "line 10, clauses.1.size: "),
+    ("metric: b_eff", "metric: b_effi", "line 6, clauses.1.metric: b_eff has no metric 'b_effi'; valid are b_eff, "),
+    ("benchmark: b_eff", "benchmark: linpack", "line 5, clauses.1.benchmark: unknown benchmark 'linpack'; valid are b_eff, "),
+    ("unit: MByte/s", "unit: GByte/s", "line 7, clauses.1.unit: b_eff is in 'MByte/s', not in 'GByte/s'"),
+    ("clauses:\n", "clauses: [\n", "line "),
+    (GOOD, "", ": the file is empty"),
+    (GOOD, "- a", "line 1"),
+    (GOOD, "? [a]\n: 1", "line 1"),
+    (GOOD, "!!python/object:os.system {}", "line 1"),
+    (GOOD, GOOD + GOOD[GOOD.index("  - clause"):], "line 15, clauses.2.clause: a second clause 'network'"),
+])
+def test_what_is_wrong_with_a_contract_is_told_with_file_line_and_place(tmp_path, old, new, told):
+    path = tmp_path / "contract.yaml"
+    path.write_text(GOOD.replace(old, new, 1))
+    with pytest.raises(ContractError) as error:
+        read_contract(path)
+    assert str(error.value).startswith(f"{path}") and told in str(error.value) and "\n" not in str(error.value), error.value
+
+
+@pytest.mark.parametrize("arguments", [["{folder}/none.yaml", "{made}"], ["{folder}/bytes.yaml", "{made}"], ["{folder}", "{made}"],
+                                       ["{folder}/good.yaml"], ["{folder}/good.yaml", "{folder}"], ["{folder}/good.yaml", "{folder}/good.yaml"],
+                                       ["{folder}/good.yaml", "{made}", "-o", "{folder}/page.pdf"],
+                                       ["{folder}/good.yaml", "{made}", "-o", "{folder}/good.yaml/page.html"]])
+def test_wrong_usage_exits_2_with_one_hint_and_writes_nothing(sessions, tmp_path, arguments):
+    (tmp_path / "good.yaml").write_text(GOOD)
+    (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")
+    done = run("accept", *(argument.format(folder=tmp_path, made=sessions / "made") for argument in arguments))
+    assert done.exit_code == 2 and "Traceback" not in done.output
+    assert {path.name for path in tmp_path.iterdir()} == {"good.yaml", "bytes.yaml"}
