@@ -8,8 +8,9 @@
 #include "lengths.h"
 #include "patterns.h"
 #include "run.h"
+#include "timed.h"
 
-enum { REPETITIONS = 3, LONGEST_LOOP = 100000 };
+enum { LONGEST_LOOP = 100000 };
 
 struct request {
     uint64_t methods; /* a bit per row of the table of methods */
@@ -27,9 +28,6 @@ struct summary {
     double shortest_exchange_seconds; /* at 1 byte, best method */
     double largest_bandwidth;         /* byte/s at L_max, best method; 0 if it was not measured */
 };
-
-/* Buffers through which the messages walk, for L_max = `l_max` bytes (each of send and receive). */
-int64_t walk_buffer_bytes(int64_t l_max);
 
 /* Whether a method of the request can run a pattern. */
 bool can_run(const struct request *request, const struct pattern *pattern, int method);

@@ -1,0 +1,179 @@
+/* See timed.h. The timed region is timed_loop(); all else in this file prepares it or checks what it received. */
+#include "timed.h"
+
+#include <math.h>
+#include <stdio.h>
+
+#include "agreement.h"
+#include "data.h"
+#include "fail.h"
+#include "memory.h"
+
+enum {
+    BUFFER_LENGTHS = 8,       /* buffers hold this many messages of L_max (three dimensions need six at once) */
+    ALIGNMENT = 64,           /* of messages that are at least a cache line long */
+    SHIFTS = 1024,            /* see next_walk() */
+    WRONG_TEXT_LENGTH = 256
+};
+
+int64_t walk_buffer_bytes(int64_t l_max)
+{
+    return BUFFER_LENGTHS * ((l_max + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
+}
+
+struct loops loops_begin(const struct run *run, int64_t l_max)
+{
+    struct loops loops = {.run = run, .bytes = (size_t)walk_buffer_bytes(l_max)};
+    loops.send_bytes = loops.bytes + (size_t)SHIFTS * ALIGNMENT;
+    loops.send = buffer_allocate(loops.send_bytes);
+    loops.receive = buffer_allocate(loops.bytes);
+    if (buffers_hold_data)
+        data_fill(loops.send, loops.send_bytes, (uint32_t)run->rank, 0);
+    return loops;
+}
+
+void loops_end(struct loops *loops)
+{
+    buffer_free(loops->send, loops->send_bytes);
+    buffer_free(loops->receive, loops->bytes);
+}
+
+/* --- the walk through the buffers ---------------------------------------------------------------------------------- */
+
+/* Messages keep their natural alignment, up to a cache line. */
+static size_t message_stride(int64_t bytes)
+{
+    size_t alignment = 1;
+    while (alignment < ALIGNMENT && (int64_t)alignment < bytes)
+        alignment *= 2;
+    return ((size_t)bytes + alignment - 1) / alignment * alignment;
+}
+
+/* The places of the next loop: they go on where the last loop ended, or start over at the beginning if they do not fit
+ * behind it. The send position is shifted by another cache line for each loop: what is received at a given place then
+ * differs from loop to loop, and a message that never arrived is not mistaken for the one of an earlier loop. */
+static struct walk next_walk(struct loops *loops, const struct exchange *exchange, int64_t bytes, int64_t exchanges,
+                             long most_places)
+{
+    struct walk walk = {.bytes = (int)bytes, .stride = message_stride(bytes)};
+    walk.step = walk.stride * (size_t)exchange->slots;
+    size_t start = (loops->next_place + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (start + walk.step * (size_t)exchanges > loops->bytes)
+        start = 0;
+    const long fitting = (long)((loops->bytes - start) / walk.step);
+    walk.places = exchanges < fitting ? (long)exchanges : fitting;
+    if (most_places && walk.places > most_places)
+        walk.places = most_places;
+    walk.receive = loops->receive + start;
+    walk.send = loops->send + start + (size_t)(loops->count % SHIFTS) * ALIGNMENT;
+    loops->next_place = start + walk.step * (size_t)walk.places;
+    return walk;
+}
+
+/* --- the timed region ----------------------------------------------------------------------------------------------- */
+
+static inline void run_exchange(const struct method *method, struct exchange *exchange, const struct walk *walk,
+                                long place)
+{
+    for (int s = 0; s < exchange->stages; s++)
+        method->exchange(&exchange->stage[s], walk, place);
+}
+
+static double timed_loop(const struct method *method, struct exchange *exchange, const struct walk *walk,
+                         int64_t loop_length)
+{
+    long place = 0;
+    run_exchange(method, exchange, walk, place); /* untimed */
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    const double start = MPI_Wtime();
+    for (int64_t i = 0; i < loop_length; i++) {
+        place = place + 1 < walk->places ? place + 1 : 0;
+        run_exchange(method, exchange, walk, place);
+    }
+    return MPI_Wtime() - start;
+}
+
+/* --- checking what was received ------------------------------------------------------------------------------------- */
+
+/* Counts wrong bytes in what the last walk left in the receive buffer and describes the first of them in `text`. */
+static size_t check_received(struct loops *loops, const struct exchange *exchange, const struct walk *walk,
+                             char text[WRONG_TEXT_LENGTH])
+{
+    size_t wrong = 0;
+    for (int s = 0; s < exchange->stages; s++) {
+        for (int j = 0; j < exchange->stage[s].transfers; j++) {
+            const int source = exchange->source[s][j];
+            for (long place = 0; source != MPI_PROC_NULL && place < walk->places; place++) {
+                const size_t offset = (size_t)place * walk->step + (size_t)j * walk->stride;
+                size_t first;
+                const size_t count = data_count_wrong(walk->receive + offset, (size_t)walk->bytes, (uint32_t)source,
+                                                      (uint64_t)(walk->send + offset - loops->send), &first);
+                if (count > 0 && wrong == 0)
+                    snprintf(text, WRONG_TEXT_LENGTH, "rank %d received a wrong byte from rank %d at offset %zu",
+                             loops->run->rank, source, first);
+                wrong += count;
+                loops->checked_bytes += walk->bytes;
+            }
+        }
+    }
+    return wrong;
+}
+
+static int64_t messages_to_receive(const struct exchange *exchange)
+{
+    int64_t messages = 0;
+    for (int s = 0; s < exchange->stages; s++)
+        for (int j = 0; j < exchange->stage[s].transfers; j++)
+            messages += exchange->source[s][j] != MPI_PROC_NULL;
+    return messages;
+}
+
+/* All ranks end the run together if one of them received a wrong byte; the lowest such rank says where. */
+static void stop_if_wrong(struct loops *loops, const struct exchange *exchange, const struct method *method,
+                          const struct walk *walk)
+{
+    char text[WRONG_TEXT_LENGTH] = "";
+    const size_t wrong = check_received(loops, exchange, walk, text);
+    const int mine = wrong > 0 ? loops->run->rank : loops->run->ranks;
+    int first;
+    MPI_CHECK(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    if (first == loops->run->ranks)
+        return;
+    MPI_CHECK(MPI_Bcast(text, WRONG_TEXT_LENGTH, MPI_CHAR, first, MPI_COMM_WORLD));
+    fail_together("data check: pattern %s, method %s, message length %d byte: %s; the MPI library or the network "
+                  "corrupts messages",
+                  exchange->pattern->name, method->name, walk->bytes, text);
+}
+
+/* --- one pattern, length and method --------------------------------------------------------------------------------- */
+
+struct result time_loops(struct loops *loops, struct exchange *exchange, const struct method *method, int64_t bytes,
+                         int64_t loop_length, int repetitions)
+{
+    struct result result = {.repetitions = repetitions};
+    for (int r = 0; r < repetitions; r++) {
+        const struct walk walk = next_walk(loops, exchange, bytes, loop_length + 1, method->most_places);
+        for (int s = 0; s < exchange->stages; s++)
+            method->prepare(&exchange->stage[s], &walk);
+        const double elapsed = timed_loop(method, exchange, &walk, loop_length);
+        for (int s = 0; s < exchange->stages; s++)
+            method->clean(&exchange->stage[s], &walk);
+
+        const struct spread spread = agree_on_times_of_part(MPI_COMM_WORLD, elapsed, exchange->stages > 0);
+        result.elapsed_seconds[r] = spread.slowest;
+        result.fastest_seconds[r] = spread.fastest;
+        if (buffers_hold_data)
+            stop_if_wrong(loops, exchange, method, &walk);
+        loops->received_bytes += messages_to_receive(exchange) * bytes * (loop_length + 1);
+        loops->count++;
+    }
+    return result;
+}
+
+double shortest(const struct result *result)
+{
+    double seconds = result->elapsed_seconds[0];
+    for (int r = 1; r < result->repetitions; r++)
+        seconds = fmin(seconds, result->elapsed_seconds[r]);
+    return fmax(seconds, MPI_Wtick()); /* a loop below the clock's resolution took at most that */
+}
