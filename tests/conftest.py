@@ -61,13 +61,18 @@ def build_kernels(name):
     if not tools:
         pytest.skip(f"no {name} on this machine")
     compiler, mpirun = tools
-    folder = ROOT / "build" / f"tests-{name}"
-    configure = ["cmake", "-S", ROOT / "kernels", "-B", folder, f"-DCMAKE_C_COMPILER={compiler}",
-                 f"-DCMAKE_INSTALL_PREFIX={folder}/install", "-DCOFFEECUP_BENCHMARKS=all", "-DCOFFEECUP_TESTS=OFF"]
+    return Mpi(name, mpirun, install_kernels(f"tests-{name}", f"-DCMAKE_C_COMPILER={compiler}") / "bin")
+
+
+def install_kernels(name, *options, around=()):
+    """The folder where kernels that were built with these options of CMake are installed; `around` comes before each command."""
+    folder = ROOT / "build" / name
+    configure = ["cmake", "-S", ROOT / "kernels", "-B", folder, f"-DCMAKE_INSTALL_PREFIX={folder}/install", "-DCOFFEECUP_BENCHMARKS=all",
+                 "-DCOFFEECUP_TESTS=OFF", *options]
     for command in (configure, ["cmake", "--build", folder, "--parallel"], ["cmake", "--install", folder]):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run([*around, *command], capture_output=True, text=True, check=False)
         assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return Mpi(name, mpirun, folder / "install" / "bin")
+    return folder / "install"
 
 
 @pytest.fixture(scope="session")

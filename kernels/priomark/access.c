@@ -209,7 +209,8 @@ void access_file(struct file *file, const struct priomark_case *now)
     if (is_file)
         file_check(file);
     priomark_barrier(file->run);
-    if (is_file && now->number == LAST_OF_FILE && file->run->repetition == file->run->workload->repetitions)
+    if (is_file && !file->run->keep && now->number == LAST_OF_FILE &&
+        file->run->repetition == file->run->workload->repetitions)
         file_remove(file);
     priomark_release(data, (size_t)file->block_bytes);
 }

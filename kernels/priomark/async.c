@@ -174,7 +174,8 @@ static void measure(struct priomark *run, const struct priomark_case *now)
     if (priomark_checks(run))
         verify(&beside);
     priomark_barrier(run);
-    file_remove(file);
+    if (!run->keep)
+        file_remove(file);
     priomark_release(beside.transfer.data, (size_t)now->process_bytes);
 }
 

@@ -31,6 +31,7 @@ struct priomark {
     struct run *run;
     const struct workload *workload;
     const struct group *group; /* whose turn it is */
+    bool keep;                 /* files stay in their directory */
 
     int cases, room;
     struct planned *planned;

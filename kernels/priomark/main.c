@@ -43,7 +43,7 @@ static void fill_rows(struct choices *choices, struct option_row rows[])
         {"cache-size", OPTION_SIZE, &choices->cache_size, "SIZE",
          "size of the file system's cache where the nodes' memory does not tell it", 1, INT64_MAX, NULL},
         {"dry-run", OPTION_FLAG, &choices->dry_run, NULL, "tell what would be measured, and make nothing", 0, 0, NULL},
-        {"keep", OPTION_FLAG, &choices->keep, NULL, "leave the files of the last cases in their directory", 0, 0, NULL},
+        {"keep", OPTION_FLAG, &choices->keep, NULL, "leave the files in their directory, as the last cases left them", 0, 0, NULL},
         {0}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
         rows[i] = table[i];
@@ -128,6 +128,7 @@ int main(int argc, char **argv)
         fail("out of memory");
     host->run = &run;
     host->workload = &workload;
+    host->keep = choices.keep;
     plan_cases(host);
     const struct filesystem filesystem = filesystem_describe(choices.directory);
     const int64_t space_bytes = plan_space_bytes(host), node_memory_bytes = least_node_memory(&run);

@@ -1,0 +1,185 @@
+"""The sub-benchmark `raw` of PRIOMark on loop devices: really direct, within its range, and never on a device that somebody may need."""
+
+import hashlib
+import re
+import subprocess
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from file_systems import needs, root
+from priomark_runs import KIB, MIB, command, environment, error, leftovers, of_kind, run
+
+DISK_BYTES = 16 * MIB
+
+
+@contextmanager
+def loop_device(image):
+    needs("a loop device", "losetup", "mkfs.ext4", "mkswap")
+    device = root("a loop device", "losetup", "--find", "--show", image).strip()
+    try:
+        yield device
+    finally:
+        subprocess.run(["losetup", "-d", device], check=True)
+
+
+@pytest.fixture
+def image(tmp_path):
+    """A disk full of random bytes: nobody's, as far as anything can be told from it."""
+    path = tmp_path / "image"
+    path.write_bytes(np.random.default_rng(1).bytes(DISK_BYTES))
+    return path
+
+
+@pytest.fixture
+def device(image):
+    with loop_device(image) as device:
+        yield device
+
+
+def workload(device, confirm=f'confirm = "{DISK_BYTES}";', ratio="1:1", more=""):
+    return (f'{more} raw = {{ device = "{device}"; {confirm} process_size = "1MiB"; block_size = ["4KiB", "64KiB"]; '
+            f'read_write = "{ratio}"; }};')
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_device_is_read_and_written_directly_and_within_the_range_only(openmpi, image, device, tmp_path, ranks):
+    before = image.read_bytes()
+    words = command((openmpi, {}), tmp_path, workload(device), ranks)
+    trace = ["strace", "-f", "-qq", "-y", "-e", "trace=openat,pread64,pwrite64,fsync", "-o", tmp_path / "calls"]
+    done = subprocess.run([*trace, *words], env=environment((openmpi, {})), capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    text = (tmp_path / "calls").read_text()
+    transfers = re.findall(rf"(\d+) +p(read|write)64\((\d+)<{device}>.*, (\d+), (\d+)\) += (\d+)", text)
+    direct = {(process, number) for process, flags, number in re.findall(rf'(\d+) +openat\(.*"{device}", (\S+)\) = (\d+)<', text)
+              if "O_DIRECT" in flags}
+    blocks = {4 * KIB: 256, 64 * KIB: 16}
+    transfers = [entry for entry in transfers if (entry[0], entry[2]) in direct]
+    assert len(transfers) == ranks * 2 * sum(blocks.values())
+    assert all(int(size) == int(moved) for *_, size, _, moved in transfers)
+    for size, count in blocks.items():
+        reads = [entry for entry in transfers if int(entry[3]) == size and entry[1] == "read"]
+        assert len(reads) == ranks * 2 * count // 2
+        offsets = sorted(int(entry[4]) for entry in transfers if int(entry[3]) == size)
+        assert offsets == sorted(2 * [k * size for k in range(ranks * count)])
+    assert len(re.findall(rf'"{device}", [^)]*O_EXCL', text)) == 1  # the first process of the node holds it for all
+    after = image.read_bytes()
+    assert after[ranks * MIB:] == before[ranks * MIB:] and after[:ranks * MIB] != before[:ranks * MIB]
+    assert {(m["target"], m["direct"]) for m in of_kind(tmp_path, "measurement")} == {("device", True)}
+
+
+def test_data_on_a_device_is_checked(openmpi, device, tmp_path):
+    done = run((openmpi, {}), tmp_path, workload(device, more="check = true;"), 2)
+    assert done.returncode == 0, done.stderr
+    [check] = of_kind(tmp_path, "data_check")
+    assert check["read_bytes"] == check["checked_bytes"] == 2 * 2 * MIB
+
+
+def test_device_that_is_only_read_is_not_changed(openmpi, image, device, tmp_path):
+    before = image.read_bytes()
+    done = run((openmpi, {}), tmp_path, workload(device, ratio="1:0"), 2)
+    assert done.returncode == 0, done.stderr
+    assert image.read_bytes() == before
+
+
+def test_on_a_file_it_says_that_it_measured_a_file(openmpi, tmp_path):
+    done = run((openmpi, {}), tmp_path, 'raw = { process_size = "64KiB"; block_size = "4KiB"; };', 2)
+    if "may take no direct I/O" in done.stderr:
+        pytest.skip("the file system of the temporary directory takes no direct I/O")
+    assert done.returncode == 0, done.stderr
+    assert {(m["target"], m["direct"]) for m in of_kind(tmp_path, "measurement")} == {("file", True)}
+
+
+# --- devices that are left alone ---------------------------------------------------------------------------------------------
+
+
+def checksum(image):
+    return hashlib.sha256(image.read_bytes()).hexdigest()
+
+
+def assert_left_alone(openmpi, image, tmp_path, text, said):
+    subprocess.run(["sync"], check=True)
+    before = checksum(image)
+    done = run((openmpi, {}), tmp_path, text, 2)
+    assert done.returncode == 2 and said in error(done), done.stderr
+    assert re.search(r"workload\.cfg:1: raw: ", error(done))
+    subprocess.run(["sync"], check=True)
+    assert checksum(image) == before
+    assert leftovers(tmp_path) == [] and not (tmp_path / "log.jsonl").exists()
+
+
+@pytest.mark.parametrize("confirm", ["", 'confirm = "16MB";', f'confirm = "{DISK_BYTES - 1}";', 'confirm = "yes";'])
+def test_device_that_is_not_confirmed_is_refused(openmpi, image, device, tmp_path, confirm):
+    assert_left_alone(openmpi, image, tmp_path, workload(device, confirm), f'not confirmed: write confirm = "{DISK_BYTES}"')
+
+
+# one partition of 8 MiB that begins after the first, and the mark at the end of the sector
+PARTITION_TABLE = """
+import struct, sys
+with open(sys.argv[1], "r+b") as disk:
+    disk.seek(446)
+    disk.write(struct.pack("<8B2I", 0, 0, 0, 0, 0x83, 0, 0, 0, 2048, 16384) + bytes(48) + b"\\x55\\xaa")
+"""
+
+
+@pytest.mark.parametrize("make, kind", [
+    (["mkfs.ext4", "-q", "-F"], "ext4"),
+    (["mkswap"], "swap"),
+    (["python3", "-c", PARTITION_TABLE], "dos"),
+])
+def test_device_with_a_signature_is_refused(openmpi, image, device, tmp_path, make, kind):
+    root("a signature", *make, device)
+    assert_left_alone(openmpi, image, tmp_path, workload(device), f"partition table or signature ({kind})")
+
+
+def test_mounted_device_is_refused(openmpi, image, device, tmp_path):
+    root("a file system", "mkfs.ext4", "-q", "-F", device)
+    (tmp_path / "mount").mkdir()
+    root("a mount", "mount", "-o", "ro,noload", device, tmp_path / "mount")
+    try:
+        assert_left_alone(openmpi, image, tmp_path, workload(device), "it is mounted, or something else holds it")
+    finally:
+        subprocess.run(["umount", tmp_path / "mount"], check=True)
+
+
+def test_device_that_something_holds_is_refused(openmpi, image, device, tmp_path):
+    holder = subprocess.Popen(["python3", "-c", "import os, sys; os.open(sys.argv[1], os.O_RDWR | os.O_EXCL); print(flush=True); sys.stdin.read()",
+                               device], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holder.stdout.readline()
+    try:
+        assert_left_alone(openmpi, image, tmp_path, workload(device), "it is mounted, or something else holds it")
+    finally:
+        holder.communicate()
+
+
+def test_nothing_can_be_mounted_from_a_device_that_is_measured(openmpi, device, tmp_path):
+    text = workload(device, more="repetitions = 100000;")
+    process = subprocess.Popen(command((openmpi, {}), tmp_path, text, 2), env=environment((openmpi, {})), stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    try:
+        while not (tmp_path / "log.jsonl").exists() or (tmp_path / "log.jsonl").read_bytes().count(b"\n") < 6:
+            assert process.poll() is None
+        claim = subprocess.run(["python3", "-c", "import os, sys; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)", device], capture_output=True,
+                               text=True, check=False)
+        assert claim.returncode != 0 and "Device or resource busy" in claim.stderr
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+def test_symbolic_link_to_a_device_is_refused(openmpi, image, device, tmp_path):
+    (tmp_path / "link").symlink_to(device)
+    assert_left_alone(openmpi, image, tmp_path, workload(tmp_path / "link"), "it is a symbolic link; name the device itself")
+
+
+@pytest.mark.parametrize("place, said", [("image", "it is a file; leave the key out"), ("disk", "it is a directory"),
+                                         ("/dev/null", "it is no block device"), ("/dev/nothing", "No such file")])
+def test_what_is_no_block_device_is_refused(openmpi, image, tmp_path, place, said):
+    (tmp_path / "disk").mkdir()
+    assert_left_alone(openmpi, image, tmp_path, workload(tmp_path / place), said)
+
+
+@pytest.mark.parametrize("sizes, said", [('process_size = "16MiB"; block_size = "4KiB";', "2 processes with 16777216 bytes each do not fit"),
+                                         ('process_size = "1000KiB"; block_size = "1000B";', "no multiple of the device's blocks of 512 bytes")])
+def test_sizes_that_do_not_fit_the_device_are_refused(openmpi, image, device, tmp_path, sizes, said):
+    assert_left_alone(openmpi, image, tmp_path, f'raw = {{ device = "{device}"; confirm = "16MiB"; {sizes} }};', said)
