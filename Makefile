@@ -21,12 +21,13 @@ test:           ## build everything and run every test
 	ctest --test-dir build/kernels --output-on-failure --no-tests=error
 	.venv/bin/pytest
 
-bench: setup    ## compare the kernels with bare loops of the same calls, and with hpcc, IMB, OSU, IOR where on PATH; count changes found (20 minutes)
+bench: setup    ## compare the kernels with bare loops of the same calls, and with hpcc, IMB, OSU, IOR, fio where on PATH; count changes found (25 minutes)
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel
 	.venv/bin/python kernels/tests/bench_b_eff.py $(BENCH_OPTIONS)
 	.venv/bin/python kernels/tests/bench_b_eff_io.py $(BENCH_OPTIONS)
 	.venv/bin/python kernels/tests/bench_ftio.py $(BENCH_OPTIONS)
+	.venv/bin/python kernels/tests/bench_priomark.py
 	.venv/bin/python tests/bench_history.py
 
 setup:          ## install what is missing: system packages (root on Debian), the Python environment
