@@ -85,11 +85,12 @@ def over_blocks(name: str, rows: pd.DataFrame) -> Figure:
 def spread(log: Log) -> list[Figure]:
     """How long requests took: the share that took longer than a time, a line per sub-benchmark and operation."""
     found = [(record["benchmark"], latencies) for record in log.records["measurement"] for latencies in record["latencies"]]
-    kinds = list(dict.fromkeys((name, latencies["operation"]) for name, latencies in found))
+    lines = {kind: exceeding([l for n, l in found if (n, l["operation"]) == kind])
+             for kind in dict.fromkeys((name, latencies["operation"]) for name, latencies in found)}
+    kinds = [kind for kind, line in lines.items() if not line.empty]  # where all took as long there is nothing to see
     if not kinds:
         return []
-    data = pd.concat([exceeding([l for n, l in found if (n, l["operation"]) == kind]).assign(benchmark=kind[0], operation=kind[1])
-                      for kind in kinds], ignore_index=True)
+    data = pd.concat([lines[kind].assign(benchmark=kind[0], operation=kind[1]) for kind in kinds], ignore_index=True)
     drawn, [axes] = plots.canvas(8.6, 3.6)
     for place, kind in enumerate(kinds):
         line = data[(data["benchmark"] == kind[0]) & (data["operation"] == kind[1])]

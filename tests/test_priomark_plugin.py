@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from priomark_runs import error, leftovers, run
 
+from postprocess import report
 from postprocess.logs import read_log
 
 SOURCE = Path(__file__).parent / "plugins" / "priomark_beside.c"
@@ -50,7 +51,7 @@ def losses(log, repetitions):
     return {percent: tuple(statistics.median(values) for values in zip(*both)) for percent, both in found.items()}
 
 
-def test_plugin_from_outside_is_loaded_by_name_and_reaches_the_log(openmpi, beside, tmp_path):
+def test_plugin_from_outside_is_loaded_by_name_and_reaches_the_report(openmpi, beside, tmp_path):
     workload = "repetitions = 9; beside = { blocked_percent = [0, 50, 100]; };"
     done = run((openmpi, {}), tmp_path, workload, 1, "--plugins", beside)
     assert done.returncode == 0, done.stderr
@@ -60,6 +61,8 @@ def test_plugin_from_outside_is_loaded_by_name_and_reaches_the_log(openmpi, besi
     assert {(m["benchmark"], m["pattern"], m["method"], m["read_calls"], m["read_bytes"]) for m in log.records["measurement"]} == {
         ("beside", "sleep", "nanosleep", 1, 2**20)}
     found = losses(log, 9)
+    page = report.html(report.items([tmp_path / "log.jsonl"]))
+    assert "beside sleep nanosleep" in page and "a sleep beside a calculation" in page
     # A calculation of c and a transfer of t seconds of which b block: ACL = b / (b + c), where c is at least 1.25 t; ABL stays 0. The sleep
     # shares nothing with the calculation but what others do on this machine.
     assert abs(found[0][0]) < 0.15 and all(abs(abl) < 0.15 for _, abl in found.values())

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from file_systems import needs, root
 from priomark_runs import KIB, MIB, command, environment, error, leftovers, of_kind, run
+from system_calls import whole_lines
 
 DISK_BYTES = 16 * MIB
 
@@ -49,7 +50,7 @@ def test_device_is_read_and_written_directly_and_within_the_range_only(openmpi, 
     trace = ["strace", "-f", "-qq", "-y", "-e", "trace=openat,pread64,pwrite64,fsync", "-o", tmp_path / "calls"]
     done = subprocess.run([*trace, *words], env=environment((openmpi, {})), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    text = (tmp_path / "calls").read_text()
+    text = "\n".join(whole_lines((tmp_path / "calls").read_text()))
     transfers = re.findall(rf"(\d+) +p(read|write)64\((\d+)<{device}>.*, (\d+), (\d+)\) += (\d+)", text)
     direct = {(process, number) for process, flags, number in re.findall(rf'(\d+) +openat\(.*"{device}", (\S+)\) = (\d+)<', text)
               if "O_DIRECT" in flags}

@@ -227,6 +227,15 @@ def test_short_measurements_say_so(tmp_path):
 # --- figures and report -------------------------------------------------------------------------------------------------------
 
 
+def test_requests_that_all_took_as_long_are_no_figure(tmp_path):
+    """All in one bin: no share of the calls took longer than that, and a logarithmic axis has no place for none."""
+    records = priomark_log(benchmarks=("async",))
+    for found in (found for record in measurements(records) for found in record["latencies"]):
+        found |= {"from_seconds": [found["shortest_seconds"]], "to_seconds": [found["longest_seconds"]], "bin_calls": [found["calls"]]}
+    [page] = items([logs_made.write(tmp_path / "log.jsonl", records)])
+    assert "latencies" not in [figure.name for figure in page.figures] and "async" in html([page])
+
+
 def test_comparison_sets_file_systems_and_workloads_beside_each_other(tmp_path):
     runs = {("nfs", "oltp", 2): 10e6, ("pvfs", "oltp", 2): 40e6, ("nfs", "webserver", 2): 5e6, ("nfs", "oltp", 4): 12e6}
     paths = [logs_made.write(tmp_path / f"{number}.jsonl", priomark_log(
