@@ -6,13 +6,14 @@ from reframe.core.runtime import runtime
 from . import sizes
 from .build import BuiltKernel
 from .launch import MpiLaunch, OneAtATime, SizedRun
+from .logged import LoggedOnce
 from .measured import MeasuredByLog
 from .references import ExternalReferences
 from .vocabulary import Extra
 
 
 class KernelCheck(rfm.RunOnlyRegressionTest, BuiltKernel, SizedRun, MpiLaunch, OneAtATime, MeasuredByLog,
-                  ExternalReferences):
+                  ExternalReferences, LoggedOnce):
     """Contract of a check.
 
     A derived class gives:
