@@ -21,7 +21,7 @@ class KernelCheck(rfm.RunOnlyRegressionTest, BuiltKernel, SizedRun, MpiLaunch, O
       - `num_processes`: a parameter over `sizes_here()`;
       - `kernel`: a fixture derived from `kernel_build`, scope environment;
       - `executable_opts` with `--log` and `log_name`;
-      - `time_limit`;
+      - `time_limit`, unless it was given with `-S <check>.time_limit=`;
       - a file of its class's name in reference_values/.
 
     It gets: real MPI processes at every size the partition offers, alone on its nodes; a sanity check that accepts a

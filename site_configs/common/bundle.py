@@ -65,15 +65,16 @@ def sources(tree, folder):
 
 
 def wheels(tree, folder):
-    """Of coffeecup's Python dependencies, for this Python and this kind of machine."""
+    """Of all that setup installs, for this Python and this kind of machine; what is only in sources is built here."""
     project = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))
-    download("the wheels", tree, folder, *project["build-system"]["requires"], *project["project"]["dependencies"])
+    optional = [wanted for extra, names in project["project"].get("optional-dependencies", {}).items() if extra != "test" for wanted in names]
+    download("the wheels", tree, folder, *project["build-system"]["requires"], *project["project"]["dependencies"], *optional)
     yield f"{len(list((folder / WHEELS).iterdir()))} wheels for Python {platform.python_version()} on {platform.machine()}"
 
 
 def download(what, tree, folder, *requirements):
-    run(f"{what} cannot be downloaded", sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-        "--only-binary=:all:", "--dest", folder / WHEELS, "--constraint", tree / "site_configs" / "local" / "constraints.txt", *requirements)
+    run(f"{what} cannot be downloaded", sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
+        "--wheel-dir", folder / WHEELS, "--constraint", tree / "site_configs" / "local" / "constraints.txt", *requirements)
 
 
 def spack(tree, folder, environment_file):
