@@ -212,36 +212,38 @@ def draw_simulated(axes: Axes, data: pd.DataFrame, column: str) -> None:
 
 
 def over_sizes(scores: list[Score]) -> Figure:
-    """b_eff, and b_eff per process, over the number of processes: a mark per run; lines join runs that are official, and those of
-    one simulated machine."""
+    """b_eff, b_eff per process, and how long the run took, over the number of processes: a mark per run; lines join runs that are
+    official, and those of one simulated machine."""
     data = pd.DataFrame({
         "processes": [score.log.run["ranks"] for score in scores],
         "b_eff": [score.metrics["b_eff"].value for score in scores],
         "b_eff_per_process": [score.metrics["b_eff_per_process"].value for score in scores],
+        "elapsed_seconds": [score.log.end["elapsed_seconds"] for score in scores],
+        "time_budget_seconds": [score.log.plan["time_budget_seconds"] for score in scores],
         "official": [score.official for score in scores],
         "simulated_machine": [score.simulated_machine for score in scores],
     }).sort_values("processes", kind="stable")
+    labels = {"b_eff": "b_eff, MByte/s", "b_eff_per_process": "b_eff per process, MByte/s", "elapsed_seconds": "time of the run, s"}
+    sizes = sorted(set(data["processes"]))
     with matplotlib.rc_context(plots.LOOK):
-        drawn, panels = plots.canvas(8.6, 3.4, columns=2)
-        for axes, (column, label) in zip(panels, {"b_eff": "b_eff, MByte/s", "b_eff_per_process": "b_eff per process, MByte/s"}.items()):
+        drawn, panels = plots.canvas(9.6, 3.4, columns=3)
+        panels[2].plot(data["processes"], data["time_budget_seconds"], "_", color=GREY, markersize=12, label="time budget")
+        for axes, (column, label) in zip(panels, labels.items()):
             draw_measured(axes, data.query("simulated_machine == ''"), column)
             draw_simulated(axes, data.query("simulated_machine != ''"), column)
             axes.set_xscale("log", base=2)
-            sizes = sorted(set(data["processes"]))
-            axes.set_xticks(sizes, [str(count) for count in sizes], rotation=0 if len(sizes) < 9 else 60)
+            axes.set_xticks(sizes, [str(count) for count in sizes], rotation=0 if len(sizes) < 6 else 60)
             axes.minorticks_off()
             axes.set_xlabel("processes")
             axes.set_ylabel(label)
-            if data["simulated_machine"].nunique() > 1:
+            if column != "elapsed_seconds" and data["simulated_machine"].nunique() > 1:
                 axes.set_yscale("log")  # machines of different decades
             else:
                 axes.margins(y=0.08)
                 axes.set_ylim(bottom=0)
             plots.plain_numbers(axes.yaxis)
-        if data["simulated_machine"].any():
-            drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, labelcolor=BLACK)
-        else:
-            panels[0].legend(loc="upper left", labelcolor=BLACK)
+        drawn.legend(*panels[2].get_legend_handles_labels(), loc="outside lower center", ncols=3, labelcolor=BLACK)
     return Figure("sizes", "b_eff over the number of processes",
-                  "Left the accumulated bandwidth, right the share of each process, both in MByte/s. A level line on the right is a "
-                  "network that grows with the machine.", data, drawn)
+                  "The accumulated bandwidth, the share of each process, both in MByte/s, and how long each run took beside the time that it "
+                  "was allowed; simulated runs take simulated time. A level line in the middle is a network that grows with the machine.",
+                  data, drawn)

@@ -86,8 +86,14 @@ def canvas(width: float, height: float, columns: int = 1, **options) -> tuple[Ca
 def plain_numbers(axis) -> None:
     """Numbers with their thousands set apart, on logarithmic axes too."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: digits(value, NARROW_SPACE)))
-    if axis.get_scale() == "log":  # less than a decade has no other labels
-        axis.set_minor_formatter(FuncFormatter(lambda value, _: digits(value, NARROW_SPACE)))
+    if axis.get_scale() == "log":  # less than a decade has no other labels; more than one has no room for all
+        axis.set_minor_formatter(FuncFormatter(lambda value, _: digits(value, NARROW_SPACE) if has_room(axis, value) else ""))
+
+
+def has_room(axis, value: float) -> bool:
+    """Whether a number between powers of ten is written at a logarithmic axis: of several decades only 2 and 5."""
+    least, most = axis.get_view_interval()
+    return most < 10 * least or f"{value:e}"[0] in "25"
 
 
 def power_of_ten(value: float, _: int) -> str:

@@ -153,6 +153,9 @@ def test_several_logs_share_one_page_with_a_figure_over_the_sizes(tmp_path):
     scores = [score_log(path) for path in paths]
     assert list(figure.data["processes"]) == [2, 7, 16]
     assert list(figure.data["b_eff"]) == [score.metrics["b_eff"].value for score in scores]
+    for column, kind in (("elapsed_seconds", "end"), ("time_budget_seconds", "plan")):
+        recorded = [[r for r in map(json.loads, path.read_text().splitlines()) if r["record"] == kind] for path in paths]
+        assert list(figure.data[column]) == [record[column] for [record] in recorded]
     page = Page(report.html(items))
     assert "b_eff over the number of processes" in page.words
     assert {attributes["href"] for attributes in page.named("a")} >= {"#log-1", "#log-2", "#log-3"}
