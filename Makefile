@@ -29,6 +29,7 @@ bench: setup    ## compare the kernels with bare loops of the same calls, and wi
 	.venv/bin/python kernels/tests/bench_ftio.py $(BENCH_OPTIONS)
 	.venv/bin/python kernels/tests/bench_priomark.py
 	.venv/bin/python tests/bench_history.py
+	.venv/bin/python tests/bench_results.py
 
 setup:          ## install what is missing: system packages (root on Debian), the Python environment
 	@site_configs/local/setup

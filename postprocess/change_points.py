@@ -82,7 +82,7 @@ def session_values(table: pd.DataFrame) -> pd.DataFrame:
     test = ["session", "name", "system", "partition", "environ", "metric"]
     retried = (table["result"] == "fail") & (table["run"] < table.groupby(test)["run"].transform("max"))
     kept = table[~retried].dropna(subset="value").sort_values("time", kind="stable")
-    last = {name: (name, "last") for name in ("unit", "time", "reference", "lower", "upper", "facts", "hosts", "source", "name", *EVENTS)}
+    last = {name: (name, "last") for name in ("unit", "time", "reference", "lower", "upper", "outcome", "facts", "hosts", "source", "name", *EVENTS)}
     return (
         kept.groupby([*SERIES, "session_time", "session"], sort=False, observed=True)
         .agg(value=("value", "median"), runs=("value", "size"), **last)
@@ -164,7 +164,7 @@ def causes(series: pd.DataFrame, index: int) -> list[str]:
         was, now = (Counter(part).most_common(1)[0][0] for part in (values.iloc[:index], values.iloc[index:]))
         near = values.iloc[max(index - 2, 0):index + 2]
         if was != now and near.nunique() > 1:
-            told.append(f"{name}: {was or 'none'} -> {now or 'none'}")
+            told.append(f"{name}: {was or 'nothing'} -> {now or 'nothing'}")
     return told
 
 
@@ -176,15 +176,17 @@ def events(series: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["session_time", "what", "was", "now"]).sort_values("session_time", kind="stable", ignore_index=True)
 
 
-def suspicions(values: pd.DataFrame) -> pd.DataFrame:
+def suspicions(values: pd.DataFrame, found: list[Finding]) -> pd.DataFrame:
     """Last sessions of series that are worse than their level so far by more than the smallest change and the spread, and are too few to
-    be a level: the rows of session_values, with `level` and `relative`. They are to be confirmed by a rerun."""
+    be a level: the rows of session_values, with `level` and `relative`. They are to be confirmed by a rerun. Series that alarm anyway are
+    left out."""
+    alarming = {tuple(finding.series.values()) for finding in found if finding.alarms}
     rows = []
-    for _, series in values.groupby(SERIES, sort=False, observed=True):
+    for key, series in values.groupby(SERIES, sort=False, observed=True):
         last = series.iloc[-1]
         rule = rule_of(last["benchmark"], last["metric"], last["unit"])
         before = series["value"].to_numpy()[:-1][-WINDOW:]
-        if len(before) < SESSIONS_BEFORE or not rule.better:
+        if len(before) < SESSIONS_BEFORE or not rule.better or key in alarming:
             continue
         usual, spread = np.median(before), MAD_TO_SIGMA * np.median(np.abs(before - np.median(before)))
         worse = (usual - last["value"]) * (1 if rule.better == "higher" else -1)

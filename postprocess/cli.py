@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from postprocess import __version__, cli_acceptance, cli_history, cli_references, cli_site
+from postprocess import __version__, cli_acceptance, cli_history, cli_page, cli_references, cli_site
 from postprocess.logs import LogError, printable
 from postprocess.scores import Score, score_logs
 
@@ -28,6 +28,8 @@ app.add_typer(cli_site.app, name="site")
 app.add_typer(cli_references.app, name="references")
 app.command("history")(cli_history.history)
 app.command("check-history")(cli_history.check_history)
+cli_site.app.command("report")(cli_page.site_report)
+app.command("export")(cli_page.export)
 app.command("accept")(cli_acceptance.accept)
 
 Logs = Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs (*.jsonl), or directories that hold some at any depth.")]

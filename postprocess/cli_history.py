@@ -66,20 +66,26 @@ def check_history(
     if as_json:
         typer.echo(orjson.dumps([record(finding) for finding in found], option=orjson.OPT_SERIALIZE_NUMPY).decode())
     else:
-        typer.echo("\n".join([*map(sentence, found), *map(suspicion, change_points.suspicions(values).to_dict("records")),
+        typer.echo("\n".join([*map(sentence, found), *map(suspicion, change_points.suspicions(values, found).to_dict("records")),
                               summary(values, found)]))
     raise typer.Exit(1 if any(finding.alarms for finding in found) else 0)
+
+
+def reports(sources, since) -> list:
+    """The sessions; a user's error where they cannot be read."""
+    from postprocess.session_files import read_reports
+
+    try:
+        return read_reports(sources, since and since.replace(tzinfo=UTC))
+    except LogError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def stored(sources, since, benchmark, metrics, measured: bool = True) -> pd.DataFrame:
     """The chosen rows of the history table; an error of the user's where there are none, or none was measured."""
     from postprocess.history import history_table
-    from postprocess.session_files import read_reports
 
-    try:
-        table = history_table(read_reports(sources, since and since.replace(tzinfo=UTC)))
-    except LogError as error:
-        raise typer.BadParameter(str(error)) from None
+    table = history_table(reports(sources, since))
     if benchmark:
         table = table[table["benchmark"] == benchmark]
     if metrics:
@@ -119,7 +125,7 @@ def sentence(finding) -> str:
 def suspicion(row: dict) -> str:
     return (f"suspected: {place(row)}: {row['relative']:+.1%} in the last session alone ({row['session_time']:%Y-%m-%d %H:%M} UTC), "
             f"{digits(row['level'])} -> {digits(row['value'])} {unit_word(row['unit'])}. Confirm it: the session's command again, "
-            f"with --repeat=3 -n {printable(repr(row['name'].replace(' ', '')))}")
+            f"with --repeat=3 -n {printable(repr(row['name'].partition(' %.repeat_no')[0].replace(' ', '')))}")
 
 
 def summary(values: pd.DataFrame, found: list) -> str:
@@ -155,6 +161,6 @@ def overview(values: pd.DataFrame, found: list) -> str:
                      f"{digits(series['value'].median())}, {digits(series['value'].min())} to {digits(series['value'].max())}, {reference}")
     happened = [events(series) for _, series in values.groupby([name for name in SERIES if name != "metric"], sort=False, observed=True)
                 for series in [series.drop_duplicates("session")]]
-    lines += [printable(f"{row.session_time:%Y-%m-%d %H:%M} UTC: {row.what}: {row.was or 'none'} -> {row.now or 'none'}")
+    lines += [printable(f"{row.session_time:%Y-%m-%d %H:%M} UTC: {row.what}: {row.was or 'nothing'} -> {row.now or 'nothing'}")
               for row in pd.concat(happened).drop_duplicates().sort_values("session_time").itertuples()]
     return "\n".join([*lines, *map(sentence, found)])

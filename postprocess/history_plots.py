@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator
 
+import matplotlib
 import pandas as pd
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from postprocess.change_points import Finding, events
 from postprocess.history import SERIES
-from postprocess.plots import BLUE, GREEN, GREY, ORANGE, VERMILION, Figure, canvas, plain_numbers
+from postprocess.plots import BLUE, GREEN, GREY, LOOK, ORANGE, VERMILION, Figure, canvas, plain_numbers
 from postprocess.words import counted, digits, unit_word
 
 PANELS = 4
@@ -24,6 +25,12 @@ def trends(values: pd.DataFrame, found: list[Finding]) -> Iterator[Figure]:
 
 
 def trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figure:
+    """Of the sizes in `values`, which differ in nothing else."""
+    with matplotlib.rc_context(LOOK):
+        return drawn_trend(values, found, number)
+
+
+def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figure:
     first = values.iloc[0]
     panels = list(values.groupby("processes"))
     drawn, axes = canvas(3 + 3.2 * len(panels), 3.4, len(panels))

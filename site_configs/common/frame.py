@@ -6,13 +6,14 @@ from pathlib import Path
 ACCOUNT = "COFFEECUP_ACCOUNT"  # the variable that names the project to charge; a configuration holds nobody's
 OUTPUT = Path(__file__).resolve().parents[2] / "output"
 
-_SHORT = ["-S b_eff.time_budget=30", "-S b_eff_io.form=quick", "-S ftio.input_parameter=16MiB", "-S ftio.repetitions=1"]
+_SHORT = ["-S b_eff.time_budget=30", "-S b_eff_io.form=quick", "-S ftio.input_parameter=16MiB"]
 _SPARING = ["-S b_eff_io.form=quick"]
+_CONFIRMED = ["--repeat=3", "--max-retries=2"]  # what is outside its references is run again before it counts: docs/history.md
 
 # What a person wants to know, and the options of ReFrame that answer it. Sizes are chosen by the tags of reframe_checks/launch.py.
 MODES = {
     "smoke": [*_SHORT, "--tag=smallest|two_nodes"],
-    "nightly": [*_SPARING, "--tag=one_node|two_nodes|four_nodes"],
+    "nightly": [*_SPARING, *_CONFIRMED, "--tag=one_node|two_nodes|four_nodes"],
     "scaling": _SPARING,
     "acceptance": ["-S b_eff_io.form=official"],
     "maintenance": ["-S b_eff_io.form=official", "--tag=one_node|largest"],

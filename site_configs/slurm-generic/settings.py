@@ -33,7 +33,7 @@ site_configuration = configuration(
                         "max_minutes": 1440,
                         "file_systems": [
                             {"name": "scratch", "directory": "/scratch/$USER", "options": ["--licenses=scratch"]},
-                            {"name": "project", "directory": "/project/$USER"},
+                            {"name": "home", "directory": "$HOME"},
                         ],
                     },
                 }

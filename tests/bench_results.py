@@ -1,0 +1,60 @@
+"""How long 10 000 stored results take: read from a results database, judged, and drawn.
+
+    .venv/bin/python tests/bench_results.py [--sessions 500]
+
+A session has 20 results: ten metrics of b_eff at two sizes. The figures are printed, nothing is asserted.
+"""
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from sessions_made import case, database, night, session
+
+from postprocess.change_points import findings, session_values
+from postprocess.history import history_table
+from postprocess.history_plots import trends
+from postprocess.scores import metric_units
+from postprocess.session_files import read_reports
+from postprocess.site_report import html, site_page
+
+
+def made(path, sessions, seed=20261121):
+    """A database with a level that drops by a tenth in the last quarter."""
+    rng = np.random.default_rng(seed)
+    metrics = list(metric_units("b_eff").items())[:10]
+
+    def measured(number):
+        level = 900 if number > 0.75 * sessions else 1000
+        return {name: (level * (1 + 0.02 * rng.standard_normal()), 1000, -0.2, 0.2, unit, "pass") for name, unit in metrics}
+
+    return database(path, [session([case(measured(number), processes=size) for size in (2, 4)], night(number)) for number in range(sessions)])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sessions", type=int, default=500)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="coffeecup-") as folder:
+        stored = made(Path(folder, "results.db"), options.sessions)
+        times, cpu = [time.perf_counter()], time.process_time()
+
+        def told(what):
+            times.append(time.perf_counter())
+            print(f"{what:50} {times[-1] - times[-2]:6.2f} s, {times[-1] - times[0]:6.2f} s in all, {time.process_time() - cpu:6.2f} s of a core", flush=True)
+
+        table = history_table(read_reports([stored]))
+        told(f"{len(table)} results of {options.sessions} sessions read")
+        values = session_values(table)
+        found = findings(values)
+        told(f"{len(found)} changes found in {values.groupby(['metric', 'processes']).ngroups} series")
+        page = html(site_page(values, found, []), "coffeecup site report")
+        told(f"site page of {len(page) / 1e6:.2f} MByte drawn")
+        paths = [path for figure in trends(values, found) for path in figure.save(Path(folder), "history")]
+        told(f"every metric drawn, {len(paths)} files")
+
+
+if __name__ == "__main__":
+    main()
