@@ -1,4 +1,4 @@
-"""b_eff_io and ftio on file systems whose truth is known: a disk that moves a known number of bytes per second, and a real distributed
+"""b_eff_io, ftio and priomark on file systems whose truth is known: a disk that moves a known number of bytes per second, and a real distributed
 file system (GlusterFS), on such a disk too.
 
 On the disk, b_eff_io goes through the page cache as programs do: a write with its sync, and a read after eviction, cannot be faster
@@ -15,9 +15,11 @@ from b_eff_io_files import files_by_definition
 from conftest import OPEN_MPI
 from file_systems import disk, glusterfs
 
+from postprocess import priomark_plots
 from postprocess.b_eff_io_rules import METHODS, TYPES
 from postprocess.logs import read_log
-from postprocess.scores import score_log
+from postprocess.report import html, items
+from postprocess.scores import score_log, score_logs
 
 RATE = 50_000_000  # byte/s, each way
 MBYTE = 1e6
@@ -104,6 +106,34 @@ def test_value_on_glusterfs_is_the_mean_over_types_of_bytes_over_time(openmpi, d
     metrics = score_log(log.path).metrics
     assert metrics["b_eff_io"].value == pytest.approx(0.25 * mean["write"] + 0.25 * mean["rewrite"] + 0.5 * mean["read"], rel=1e-9)
     assert not list(distributed.glob("b_eff_io*"))
+
+
+PARALLEL = "".join(f'{name} = {{ process_size = "256KiB"; {keys} }};\n' for name, keys in (
+    ("common_file", 'block_size = "16KiB";'), ("strided", 'block_size = "16KiB";'), ("async", "")))
+
+
+def test_priomark_compares_glusterfs_with_a_local_disk_as_the_paper_compares_its_file_systems(mpi, distributed, tmp_path):
+    """The paper's figure 3: the mean of the parallel sub-benchmarks, every byte checked, by hand from what both logs measured."""
+    workload = tmp_path / "parallel.cfg"
+    workload.write_text("check = true;\n" + PARALLEL)
+    (tmp_path / "disk").mkdir()
+    by_hand, paths = {}, []
+    for directory in (tmp_path / "disk", distributed):
+        paths.append(tmp_path / f"{len(paths)}.jsonl")
+        log = run(mpi, "priomark", 2, directory, paths[-1], "--workload", workload)
+        [check] = log.records["data_check"]
+        assert check["checked_bytes"] == check["read_bytes"] == sum(m["read_bytes"] for m in log.records["measurement"]) > 0
+        rates = {}
+        for m in log.records["measurement"]:
+            rates.setdefault(m["benchmark"], []).append((m["read_bytes"] + m["written_bytes"]) / m["elapsed_seconds"] / MBYTE)
+        assert set(rates) == {"common_file", "strided", "async"} and not list(directory.glob("priomark*"))
+        by_hand[log.run["filesystem"]["type"]] = np.mean([np.mean(values) for values in rates.values()])
+    assert len(by_hand) == 2 and "fuse.glusterfs" in by_hand
+    figure = priomark_plots.over_sizes(score_logs(paths))
+    assert figure.data.set_index("filesystem")["mbyte_per_second"].to_dict() == pytest.approx(by_hand)
+    text = html(items(paths))
+    assert all(f"{name} " in figure.description for name in by_hand) and "a factor of" in figure.description
+    assert "Bandwidth over the number of processes, by file system and workload" in text
 
 
 def test_glusterfs_on_a_disk_of_known_bandwidth_writes_no_faster(openmpi, tmp_path):

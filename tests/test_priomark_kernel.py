@@ -16,6 +16,7 @@ from priomark_runs import KIB, MIB, command, environment, error, leftovers, of_k
 from system_calls import traced
 
 from postprocess.logs import read_log
+from postprocess.scores import score_log
 
 FAULTS = Path(__file__).parent / "faults" / "priomark.c"
 EVERYTHING = """
@@ -88,7 +89,7 @@ def test_every_sub_benchmark_pattern_and_method_moves_what_the_workload_says(mpi
         assert bool(measured["values"]) == (case["benchmark"] == "async")
     [check] = log.records["data_check"]
     assert check["read_bytes"] == check["checked_bytes"] == sum(m["read_bytes"] for m in log.records["measurement"])
-    assert leftovers(tmp_path) == []
+    assert leftovers(tmp_path) == [] and score_log(log.path).metrics["total"].value > 0
 
 
 def requests_of(found, name):

@@ -293,7 +293,8 @@ def test_altered_log_gives_a_score_or_one_line_that_says_why_not(tmp_path, data)
         inner += [entry for value in record.values() if isinstance(value, list) for entry in value if isinstance(entry, dict)]
         target = data.draw(st.sampled_from([target for target in (record, *inner) if target]))
         key = data.draw(st.sampled_from(sorted(target)))
-        target[key] = data.draw(st.one_of(VALUES, st.sampled_from([value for value in record.values() if not isinstance(value, dict)])))
+        others = [value for value in record.values() if not isinstance(value, dict)]
+        target[key] = copy.deepcopy(data.draw(st.one_of(VALUES, st.sampled_from(others))))  # a list is not to hold itself
     path = logs_made.write(tmp_path / "altered.jsonl", records)
     [found] = score_logs([path])
     assert isinstance(found, (Score, LogError))

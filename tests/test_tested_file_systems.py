@@ -54,14 +54,14 @@ def ran_on(session, folder):
     return found
 
 
-@pytest.mark.parametrize("check", ["b_eff_io", "ftio"])
+@pytest.mark.parametrize("check", ["b_eff_io", "ftio", "priomark"])
 def test_check_runs_on_every_file_system_that_a_partition_names(made, tmp_path, check):
     found = ran_on(made("--dry-run", "-n", f"^{check}"), tmp_path)
     assert found.pop(("c", "stage")).startswith(str(tmp_path / "stage"))
     assert found == {("a", "scratch"): str(tmp_path), ("a", "home"): str(tmp_path / "home"), ("b", "scratch"): "/other/scratch"}
 
 
-@pytest.mark.parametrize("check", ["b_eff_io", "ftio"])
+@pytest.mark.parametrize("check", ["b_eff_io", "ftio", "priomark"])
 def test_directory_that_is_given_takes_the_place_of_all(made, tmp_path, check):
     found = ran_on(made("--dry-run", "-n", f"^{check}", "-S", f"{check}.directory=/given/here"), tmp_path)
     assert found == {(partition, "given"): "/given/here" for partition in "abc"}

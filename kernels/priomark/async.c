@@ -119,12 +119,17 @@ static void finish(void *context)
     beside->transfer.running = false;
 }
 
+/* The bandwidth is that of data that is written out, as everywhere: the time of the transfer and of its sync, without what
+ * the calculation took beyond the transfer. */
 static void synchronise(struct beside *beside)
 {
+    struct priomark *run = beside->transfer.file.run;
     const double start = priomark_now();
     if (beside->transfer.operation == PRIOMARK_WRITE)
         beside->method->sync(&beside->transfer);
-    priomark_phase(beside->transfer.file.run, PRIOMARK_SYNC, priomark_now() - start);
+    const double taken = priomark_now() - start;
+    priomark_phase(run, PRIOMARK_SYNC, taken);
+    run->notes.ended += taken;
 }
 
 /* What was written is read back. */

@@ -10,6 +10,7 @@ record each request's latency.
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,17 +18,19 @@ from pathlib import Path
 
 import numpy as np
 
-# name: pattern and read share of ours, the words of fio, block size
+KIB = 2**10
+# name: pattern and read share of ours, the words of fio. Its own rw=rw reads one sequence of blocks and writes another: it is given a
+# list of requests for each block to be accessed once, as with ours.
 CASES = {
     "write": ("write", "1:1", ["--rw=write"]),
     "read": ("read-write", "1:0", ["--rw=read"]),
     "rewrite": ("read-write", "0:1", ["--rw=write", "--overwrite=1"]),
-    "read-write": ("read-write", "1:1", ["--rw=rw", "--rwmixread=50"]),
+    "read-write": ("read-write", "1:1", []),
     "random-read": ("random-read-write", "1:0", ["--rw=randread"]),
     "random-write": ("random-read-write", "0:1", ["--rw=randwrite", "--overwrite=1"]),
-    "random-read-write": ("random-read-write", "1:1", ["--rw=randrw", "--rwmixread=50"]),
+    "random-read-write": ("random-read-write", "1:1", ["--rw=randrw", "--rwmixread=50", "--overwrite=1"]),
 }
-BLOCKS = ("4KiB", "64KiB")
+BLOCKS = (4, 64)  # KiB
 LOWEST = 0.95
 
 
@@ -35,18 +38,20 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--build", type=Path, default=Path("build/kernels"), help="folder of the built kernels")
     parser.add_argument("--pairs", type=int, default=12)
-    parser.add_argument("--size", default="256MiB", help="size of the file (default 256MiB; fio tells its time in milliseconds)")
+    parser.add_argument("--size", type=int, default=256, help="size of the file in MiB (default 256; fio tells its time in milliseconds)")
     parser.add_argument("--directory", default=".", help="directory under test")
     parser.add_argument("--only", default="", help="cases whose name holds this")
     parser.add_argument("--keep-cache", action="store_true", help="leave the file in the page cache")
     options = parser.parse_args()
-    print(f"load average {os.getloadavg()[0]:.2f}, {options.pairs} pairs, a file of {options.size}; bandwidth and requests per second, ours by "
-          "fio's")
+    if not shutil.which("fio"):
+        sys.exit("fio is not on PATH: nothing to compare with")
+    print(f"load average {os.getloadavg()[0]:.2f}, {options.pairs} pairs, a file of {options.size} MiB; bandwidth and requests per second, ours "
+          "by fio's")
     slow = []
     for mode in ("buffered", "direct"):
         for block in BLOCKS:
             for name in CASES:
-                case = f"{name} {block} {mode}"
+                case = f"{name} {block} KiB {mode}"
                 if options.only in case:
                     ratios, fastest = compare(options, name, block, mode == "direct")
                     low, high = interval(ratios)
@@ -72,7 +77,7 @@ def ours(options, folder, name, block, direct):
     """Bytes per second; requests per second are these by the block size, here as with fio."""
     pattern, share, _ = CASES[name]
     (folder / "workload.cfg").write_text(
-        f'evict = {"false" if options.keep_cache else "true"}; single_file = {{ process_size = "{options.size}"; block_size = "{block}"; '
+        f'evict = {"false" if options.keep_cache else "true"}; single_file = {{ process_size = "{options.size}MiB"; block_size = "{block}KiB"; '
         f'read_write = "{share}"; patterns = "{pattern}"; methods = "posix{"-direct" * direct}"; }};')
     log = folder / "log.jsonl"
     start(options.build / "priomark" / "priomark", "--workload", folder / "workload.cfg", "--directory", folder, "--log", log)
@@ -81,17 +86,31 @@ def ours(options, folder, name, block, direct):
 
 
 def fio(options, folder, name, block, direct):
-    """fio's runtime of the job, which the sync at its end is part of."""
-    words = CASES[name][2]
-    common = ["--name=x", f"--filename={folder}/file", f"--size={options.size}", f"--bs={block}", "--ioengine=psync", "--thread=0",
+    """fio's runtime of the job, which the sync at its end is part of. Sizes are in bytes: fio takes KiB for 1000."""
+    words, size, bytes_of_block = CASES[name][2], options.size * KIB**2, block * KIB
+    common = ["--name=x", f"--filename={folder}/file", f"--size={size}", f"--bs={bytes_of_block}", "--ioengine=psync", "--thread=0",
               f"--invalidate={int(not options.keep_cache)}", f"--direct={int(direct)}", "--randrepeat=1", "--end_fsync=1", "--output-format=json",
               "--fallocate=none"]
     if name != "write":  # a file that is there before
-        start("fio", "--name=fill", f"--filename={folder}/file", f"--size={options.size}", "--bs=1MiB", "--rw=write", "--end_fsync=1",
+        start("fio", "--name=fill", f"--filename={folder}/file", f"--size={size}", f"--bs={KIB**2}", "--rw=write", "--end_fsync=1",
               "--fallocate=none", "--output-format=json")
+    if name == "read-write":
+        words = [f"--read_iolog={requests(folder, size, bytes_of_block)}"]
     job = json.loads(start("fio", *common, *words))["jobs"][0]
     moved = job["read"]["io_bytes"] + job["write"]["io_bytes"]
+    if moved != size:
+        sys.exit(f"fio moved {moved} bytes in place of {size}")
     return moved / (1e-3 * max(job["read"]["runtime"], job["write"]["runtime"]))
+
+
+def requests(folder, size, block):
+    """A list for fio: each block in order, half of them, drawn, are read."""
+    count = size // block
+    reads = np.random.default_rng(1).permutation(count) < count // 2
+    lines = [f"{folder}/file {'read' if read else 'write'} {number * block} {block}" for number, read in enumerate(reads)]
+    path = folder / "requests"
+    path.write_text("\n".join(["fio version 2 iolog", f"{folder}/file add", f"{folder}/file open", *lines, f"{folder}/file close"]) + "\n")
+    return path
 
 
 def start(*command):
