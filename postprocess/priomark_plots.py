@@ -1,6 +1,8 @@
 """The figures of PRIOMark in the paper's forms: bandwidth of each access, over the block size (figure 6), the spread of latencies, and
 over processes for each file system and workload (figures 3 to 5)."""
 
+from pathlib import Path
+
 import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
@@ -131,7 +133,7 @@ def over_sizes(scores: list[Score]) -> Figure:
                 colour, marker = LINES[systems.index(system) % len(LINES)]
                 means = line.groupby("processes")["mbyte_per_second"].mean()
                 axes.plot(means.index, means, color=colour, marker=marker, linestyle=DASHES[workloads.index(workload) % len(DASHES)],
-                          label=f"{system}, {workload}")
+                          label=f"{system}, {Path(workload).name}")
             process_axis(axes, part["processes"])
             axes.set_title(title)
         panels[0].set_ylabel("bandwidth of all processes, MByte/s")
