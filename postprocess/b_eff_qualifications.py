@@ -9,6 +9,7 @@ import pandas as pd
 from postprocess.activity import of_activity
 from postprocess.b_eff_rules import L_MAX_LIMIT, METHODS_AVERAGED, MIB, PATTERNS_AVERAGED, l_max_rule
 from postprocess.logs import Log
+from postprocess.placement import of_placement
 from postprocess.scores import Qualification
 from postprocess.words import counted, digits, size
 
@@ -78,6 +79,7 @@ def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
     if crowded := [host for host in hosts if len(host["ranks"]) > host["cores"]]:
         yield "overcommitted", (f"Overcommitted: {len(crowded[0]['ranks'])} processes shared {crowded[0]['cores']} "
                                 f"core{'s' * (crowded[0]['cores'] > 1)} on {several(crowded)}")
+    yield from of_placement(log)
     yield from of_activity(log)
 
 

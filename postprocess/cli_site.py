@@ -1,5 +1,6 @@
 """`coffeecup site`: a machine gets a configuration, and the configuration is proved before a job is queued."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -38,3 +39,21 @@ def check(
         refused += finding.level == REFUSED
         typer.echo(f"{finding.level:8}{finding}", err=finding.level == REFUSED)
     raise typer.Exit(1 if refused else 0)
+
+
+@app.command("bundle")
+def bundle(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder.")],
+    site: Annotated[str, typer.Option("--site", help="Whose Spack environment is to be installed.")] = "local",
+    with_spack: Annotated[bool, typer.Option("--spack/--no-spack", help="Spack, where it is found, and the sources of what it builds.")] = True,
+) -> None:
+    """Collect sources, Python wheels and Spack for a machine without a network: FOLDER/install installs from them."""
+    from site_configs.common.bundle import make_bundle
+    from site_configs.common.tree import SiteError
+
+    try:
+        for line in make_bundle(folder, site, with_spack):
+            typer.echo(line)
+    except SiteError as error:
+        typer.echo(f"coffeecup: {error}", err=True)
+        raise typer.Exit(1) from None

@@ -1,6 +1,7 @@
 """Facts of a run that change results and that nobody remembers: recorded by the check, so that a change can be put down to them."""
 
 from postprocess.logs import Log
+from postprocess.placement import ASKED, asked_for
 from postprocess.words import size
 
 
@@ -12,6 +13,7 @@ def facts(log: Log) -> dict[str, str]:
     run, mpi, build = log.run, log.run["mpi"], log.run["build"]
     bound = sorted({mpi["binding_cores_min"], mpi["binding_cores_max"]})
     told = {
+        "placement": asked_for(run).get("placement"),
         "binding": f"{' to '.join(map(str, bound))} cores a process",
         "single copy": mpi["single_copy"],
         "MPI-IO": next((record["component"] for record in log.records.get("mpi_io", [])), None),
@@ -20,7 +22,7 @@ def facts(log: Log) -> dict[str, str]:
         "file system": run["filesystem"] and run["filesystem"]["type"],
         "cores of a host": _each(host["cores"] for host in run["hosts"]),
         "memory of a host": _each(size(host["memory_bytes"]) for host in run["hosts"]),
-        **{f"environment {name}": value for name, value in run["environment"].items()},
+        **{f"environment {name}": value for name, value in run["environment"].items() if name != ASKED},
     }
     return {name: value for name, value in told.items() if value}
 

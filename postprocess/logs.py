@@ -128,6 +128,7 @@ def read_log(path) -> Log:
         raise LogError(path, f"line {len(records)}: the end record counts {records[-1]['records']} records, "
                              f"the log has {len(records)}; {COPY_AGAIN}")
     refuse_duplicate_keys(path, lines, records)
+    check_hosts(path, records)
     check_activity(path, records)
     return Log(path, hashlib.sha256(data).hexdigest(), records[0], records[1], by_kind(records[2:]))
 
@@ -286,6 +287,12 @@ def check_activity(path: Path, records: list[dict]) -> None:
     found, hosts = [record for record in records if record["record"] == "activity"], len(records[0]["hosts"])
     if any(len(record["hosts"]) != hosts for record in found) or len(found) > 1:
         raise LogError(path, f"{len(found)} activity records with {len(found[0]['hosts'])} hosts, where one with {hosts} belongs; {COPY_AGAIN}")
+
+
+def check_hosts(path: Path, records: list[dict]) -> None:
+    """Where the log tells of cores, it does so for each rank."""
+    if any(len(host.get("core_sets", host["ranks"])) != len(host["ranks"]) for host in records[0]["hosts"]):
+        raise LogError(path, f"line 1: the hosts do not tell the cores of each rank; {COPY_AGAIN}")
 
 
 def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[dict]) -> None:

@@ -41,4 +41,4 @@ class b_eff(KernelCheck):
     @run_after("init")
     def set_time_limit(self):
         """Twice the budget and five minutes: the kernel ends by itself, the limit is for what hangs."""
-        self.time_limit = 2 * (self.time_budget or KERNEL_BUDGET_SECONDS) + 300
+        self.time_limit = self.time_limit or 2 * (self.time_budget or KERNEL_BUDGET_SECONDS) + 300

@@ -58,7 +58,7 @@ class b_eff_io(TestedDirectory, KernelCheck):
     @run_after("init")
     def set_time_limit(self):
         """Three times what is scheduled and ten minutes: the kernel's own watchdog comes first, the limit is for what hangs."""
-        self.time_limit = 3 * int(self.scheduled_time or SECONDS[self.form]) + 600
+        self.time_limit = self.time_limit or 3 * int(self.scheduled_time or SECONDS[self.form]) + 600
 
     @run_before("compile")
     def compare_official_runs_only(self):

@@ -6,13 +6,14 @@ from reframe.core.runtime import runtime
 from . import sizes
 from .build import BuiltKernel
 from .launch import MpiLaunch, OneAtATime, SizedRun
+from .logged import LoggedOnce
 from .measured import MeasuredByLog
 from .references import ExternalReferences
 from .vocabulary import Extra
 
 
 class KernelCheck(rfm.RunOnlyRegressionTest, BuiltKernel, SizedRun, MpiLaunch, OneAtATime, MeasuredByLog,
-                  ExternalReferences):
+                  ExternalReferences, LoggedOnce):
     """Contract of a check.
 
     A derived class gives:
@@ -20,7 +21,7 @@ class KernelCheck(rfm.RunOnlyRegressionTest, BuiltKernel, SizedRun, MpiLaunch, O
       - `num_processes`: a parameter over `sizes_here()`;
       - `kernel`: a fixture derived from `kernel_build`, scope environment;
       - `executable_opts` with `--log` and `log_name`;
-      - `time_limit`;
+      - `time_limit`, unless it was given with `-S <check>.time_limit=`;
       - a file of its class's name in reference_values/.
 
     It gets: real MPI processes at every size the partition offers, alone on its nodes; a sanity check that accepts a

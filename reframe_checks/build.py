@@ -11,6 +11,7 @@ from reframe.core.exceptions import BuildSystemError, SanityError
 from reframe.core.logging import getlogger
 
 from . import spack
+from .logged import LoggedOnce
 from .paths import KERNELS, ROOT, SPACK_ENVIRONMENT, SPACK_OUTPUT
 from .vocabulary import Extra
 
@@ -25,7 +26,7 @@ class Builder:
     ALL = (AUTO, SPACK, CMAKE, PREBUILT)
 
 
-class kernel_build(rfm.CompileOnlyRegressionTest):
+class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
     """Builds the kernel that `benchmark` names, once for each partition and environment.
 
     A derived class sets `benchmark`. After its run `executable_path` is what to start, `mpi_bin` the folder of the MPI

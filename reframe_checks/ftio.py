@@ -55,7 +55,7 @@ class ftio(TestedDirectory, KernelCheck):
     def set_time_limit(self):
         """For a slow file system; the kernel ends by itself, the limit is for what hangs."""
         passes = PASSES * self.repetitions * self._matrix_bytes() / SLOWEST_BYTES_PER_SECOND
-        self.time_limit = 600 + int(passes)
+        self.time_limit = self.time_limit or 600 + int(passes)
         self.least_bytes = self._matrix_bytes()
 
     @run_after("setup")

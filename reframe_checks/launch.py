@@ -67,6 +67,15 @@ class MpiLaunch(rfm.RegressionTestPlugin):
             self.job.launcher = getlauncher("mpirun")()
 
     @run_before("run")
+    def tell_the_kernel_what_was_asked_for(self):
+        """The log keeps it, and `postprocess` compares it with where the processes ran. On the machine at hand nobody grants nodes."""
+        exclusive = self.exclusive_access and not self.current_partition.scheduler.is_local
+        asked = {"processes_per_node": self.num_tasks_per_node, "exclusive": "yes" if exclusive else "no"}
+        if self.placement:
+            asked["placement"] = self.placement
+        self.env_vars["COFFEECUP_ASKED"] = ",".join(f"{name}={value}" for name, value in asked.items())
+
+    @run_before("run")
     def add_options_of_the_launcher(self):
         options = [*self.current_partition.extras.get(Extra.LAUNCHER_OPTIONS, ()), *self._options_of_placement()]
         self.job.launcher.options += [option.format(num_tasks_per_node=self.num_tasks_per_node) for option in options]

@@ -97,7 +97,7 @@ def partitions_for(system, size, kernel):
 def tags_of(system, size, kernel):
     """What the size is on the partitions that run the kernel at it: how many nodes, and whether there is no smaller or larger one."""
     running = [offered for offered in rooms(system, kernel).values() if size in offered.sizes()]
-    by_nodes = {-(-size // offered.cores_per_node) for offered in running} & TAGS_OF_NODES.keys()
+    by_nodes = {min(-(-size // offered.cores_per_node), offered.nodes) for offered in running} & TAGS_OF_NODES.keys()
     return {
         *(TAGS_OF_NODES[nodes] for nodes in by_nodes),
         *("smallest" for offered in running if size == offered.sizes()[0]),

@@ -6,6 +6,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from .paths import SPACK_ENVIRONMENT
+
 OLDEST = (1, 0, 2)  # the first release that understands `api: v2.2` of spack-repo
 ROOT_VARIABLE = "COFFEECUP_ROOT"  # what the environment files in site_configs/ call the root of this tree
 FOUND = "spack_found.txt"  # in the stage directory: what Spack installed
@@ -33,8 +35,10 @@ def find_spack():
 
 
 def environment_directory(parent, name, environment_file):
-    """Where the concrete environment lives: a changed environment file gets a new one, an unchanged one is kept."""
-    digest = hashlib.sha256(Path(environment_file).read_bytes()).hexdigest()[:8]
+    """Where the concrete environment lives: one whose file or a file that it may include was changed gets a new one, others are kept."""
+    included = {*Path(environment_file).parent.glob("*.yaml"), *SPACK_ENVIRONMENT.parent.glob("*.yaml")}
+    texts = [path.read_bytes() for path in (Path(environment_file), *sorted(included))]
+    digest = hashlib.sha256(b"\0".join(texts)).hexdigest()[:8]
     return Path(parent) / f"{name}-{digest}"
 
 

@@ -7,12 +7,15 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCAL = ROOT / "site_configs" / "local" / "settings.py"
 CHECKS = ROOT / "reframe_checks"
+COFFEECUP = Path(sys.executable).with_name("coffeecup")
+CORES = sorted(os.sched_getaffinity(0))[:2]
 REFRAME = [str(Path(sys.executable).with_name("reframe"))]
 
 # As root, and with more processes than cores: for MPI started without a site's configuration.
@@ -145,16 +148,45 @@ def reframe(tmp_path):
     return Reframe(tmp_path)
 
 
+def kernel_of(folder, script, ranks="first"):
+    """A kernel of a few lines of shell, for checks that take binaries as they are: options of ReFrame that choose it."""
+    folder = folder / "bin"
+    folder.mkdir(exist_ok=True)
+    kernel = folder / "b_eff"
+    kernel.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\nlog=$2\n{WHO[ranks]}\n{script}\n')
+    kernel.chmod(0o755)
+    return ["-S", "builder=prebuilt", "-S", f"prebuilt_directory={folder}"]
+
+
 @pytest.fixture
 def kernel_that(tmp_path):
-    """Makes a kernel of a few lines of shell, for checks that take binaries as they are: options of ReFrame that choose it."""
+    """`kernel_of` in the test's own folder."""
+    return lambda script, ranks="first": kernel_of(tmp_path, script, ranks)
 
-    def make(script, ranks="first"):
-        folder = tmp_path / "bin"
-        folder.mkdir(exist_ok=True)
-        kernel = folder / "b_eff"
-        kernel.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\nlog=$2\n{WHO[ranks]}\n{script}\n')
-        kernel.chmod(0o755)
-        return ["-S", "builder=prebuilt", "-S", f"prebuilt_directory={folder}"]
 
-    return make
+PARTS_OF_SITES = ("site_configs", "reframe_checks", "reference_values", "kernels")
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A copy of what sites need, and `coffeecup site` run in it."""
+    folder = tmp_path / "tree"
+    for part in PARTS_OF_SITES:
+        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
+
+    def run(*arguments, path=None, **environment):
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("RFM_", "SPACK_"))}
+        clean["PATH"] = path or os.pathsep.join(part for part in clean["PATH"].split(os.pathsep) if not Path(part, "spack").exists())
+        done = subprocess.run([COFFEECUP, "site", *arguments], cwd=folder, env=clean | environment, capture_output=True, text=True,
+                              check=False, timeout=120, preexec_fn=lambda: os.sched_setaffinity(0, CORES))
+        return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr, text=done.stdout + done.stderr)
+
+    def stub(name, script):
+        """A command that stands in for the system's; the PATH that finds it first."""
+        stubs = tmp_path / "stubs"
+        stubs.mkdir(exist_ok=True)
+        (stubs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (stubs / name).chmod(0o755)
+        return f"{stubs}:{os.environ['PATH']}"
+
+    return SimpleNamespace(folder=folder, run=run, stub=stub, scratch=tmp_path)

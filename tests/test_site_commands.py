@@ -2,46 +2,13 @@
 what a check needs of a file system grows with the fourth power of the processes."""
 
 import json
-import os
 import re
 import shutil
 import socket
 import subprocess
-import sys
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from conftest import ROOT
-
-CORES = sorted(os.sched_getaffinity(0))[:2]
-COFFEECUP = Path(sys.executable).with_name("coffeecup")
-PARTS = ("site_configs", "reframe_checks", "reference_values", "kernels")
-
-
-@pytest.fixture
-def tree(tmp_path):
-    """A copy of what sites need, and `coffeecup site` run in it."""
-    folder = tmp_path / "tree"
-    for part in PARTS:
-        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
-
-    def run(*arguments, path=None, **environment):
-        clean = {name: value for name, value in os.environ.items() if not name.startswith(("RFM_", "SPACK_"))}
-        clean["PATH"] = path or os.pathsep.join(part for part in clean["PATH"].split(os.pathsep) if not Path(part, "spack").exists())
-        done = subprocess.run([COFFEECUP, "site", *arguments], cwd=folder, env=clean | environment, capture_output=True, text=True,
-                              check=False, timeout=120, preexec_fn=lambda: os.sched_setaffinity(0, CORES))
-        return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr, text=done.stdout + done.stderr)
-
-    def stub(name, script):
-        """A command that stands in for the system's; the PATH that finds it first."""
-        stubs = tmp_path / "stubs"
-        stubs.mkdir(exist_ok=True)
-        (stubs / name).write_text(f"#!/bin/sh\n{script}\n")
-        (stubs / name).chmod(0o755)
-        return f"{stubs}:{os.environ['PATH']}"
-
-    return SimpleNamespace(folder=folder, run=run, stub=stub, scratch=tmp_path)
+from conftest import CORES
 
 
 def site(tree, partition, name="made", host=None, environments='[{"name": "mpi", "cc": "mpicc"}]'):

@@ -106,6 +106,8 @@ def test_each_partition_gets_its_own_sizes_and_a_login_partition_none(dry_run):
 def test_overcommit_gives_a_small_machine_several_sizes(dry_run):
     made = dry_run(partition("p", extras={"cores_per_node": 2}, features=["overcommit"]))
     assert sorted(made.scripts["p"]) == [2, 4]
+    assert {case["num_processes"]: set(case["tags"]) - {"communication"} for case in made.session.cases} == {
+        2: {"smallest", "one_node"}, 4: {"largest", "one_node"}}  # overcommitted: still one node
 
 
 def test_job_script_asks_for_whole_nodes_and_fills_them(dry_run):

@@ -11,6 +11,8 @@ import pytest
 import yaml
 from conftest import OPEN_MPI, ROOT
 
+from reframe_checks.spack import environment_directory
+
 PACKAGES = ROOT / "spack-repo" / "spack_repo" / "coffeecup" / "packages"
 RECIPES = sorted(PACKAGES.glob("*/package.py"))
 COMMON = ROOT / "site_configs" / "common"
@@ -38,13 +40,42 @@ def test_each_option_of_the_recipe_is_one_of_cmake(recipe):
     assert f'self.define("COFFEECUP_BENCHMARKS", "{recipe.parent.name}")' in recipe.read_text()
 
 
-def test_environment_holds_every_package_with_its_sources_only():
-    environment = yaml.safe_load((COMMON / "spack.yaml").read_text())["spack"]
-    names = {recipe.parent.name.replace("_", "-") for recipe in RECIPES}
-    assert set(environment["specs"]) == names == set(environment["develop"])
-    for develop in environment["develop"].values():
-        assert Path(os.path.expandvars(develop["path"]).replace("${COFFEECUP_ROOT}", str(ROOT))) == ROOT / "kernels"
+ENVIRONMENTS = sorted((ROOT / "site_configs").glob("*/spack.yaml"))
+
+
+def in_tree(path):
+    return Path(path.replace("${COFFEECUP_ROOT}", str(ROOT)))
+
+
+def test_every_package_is_built_from_its_sources_only():
+    shared = yaml.safe_load((COMMON / "coffeecup.yaml").read_text())
+    assert set(shared["develop"]) == {recipe.parent.name.replace("_", "-") for recipe in RECIPES}
+    assert all(in_tree(develop["path"]) == ROOT / "kernels" for develop in shared["develop"].values())
+    assert in_tree(shared["repos"]["coffeecup"]) == PACKAGES.parent
+
+
+@pytest.mark.parametrize("path", ENVIRONMENTS, ids=lambda path: path.parent.name)
+def test_environment_stands_on_the_shared_part(path):
+    """A site's own requires a target: that of the host that concretises may be newer than compute nodes."""
+    environment = yaml.safe_load(path.read_text())["spack"]
+    included = [in_tree(entry["path"]) for entry in environment["include"]]
+    assert included[0] == COMMON / "coffeecup.yaml" and all(entry.is_file() for entry in included)
+    packages = {recipe.parent.name.replace("_", "-") for recipe in RECIPES}
+    assert {re.split(r"[+~]", spec)[0] for spec in environment["specs"]} in (packages, {"b-eff"})
     assert environment["view"] is False
+    if path.parent.name not in ("common", "simulated"):
+        assert environment["packages"]["all"]["require"][0].startswith("target=")
+
+
+def test_environment_is_concretised_anew_where_a_part_of_it_has_changed(tmp_path):
+    own, part = tmp_path / "spack.yaml", tmp_path / "externals.yaml"
+    found = []
+    for texts in (("a", "b"), ("a", "b"), ("a", "c"), ("c", "b")):
+        own.write_text(texts[0])
+        part.write_text(texts[1])
+        found.append(environment_directory(tmp_path, "made", own))
+    assert found[0] == found[1]
+    assert len(set(found)) == 3
 
 
 # With Spack at hand
@@ -74,6 +105,11 @@ def test_checks_build_through_spack_and_give_the_same_metrics(reframe, spack_env
     assert case["builder"] == "spack"
     assert case["spack_spec"].startswith("b-eff@main")
     assert len(case["spack_hash"]) == 32
+    script = Path(case["outputdir"], "rfm_job.sh").read_text()
+    assert re.search(r"mpirun .*/b-eff-main-\w{32}/bin/b_eff ", script)
+    assert not re.search(r"\bspack (load|env|find|location)", script), "compute nodes are not to call Spack"
+    [build] = by_spack.fixtures
+    assert Path(build["outputdir"], "spack.lock").stat().st_size > 0
     by_cmake = reframe(*options, "-S", "builder=cmake")
     [other] = by_cmake.cases
     assert case["perfvalues"].keys() == other["perfvalues"].keys()
@@ -90,7 +126,7 @@ def test_auto_takes_spack_where_it_is(reframe, spack_environment):
 
 
 @needs_spack
-def test_stand_alone_tests_of_all_packages_pass(tmp_path):
+def test_audit_and_stand_alone_tests_of_all_packages_pass(tmp_path):
     environment = os.environ | OPEN_MPI | {"COFFEECUP_ROOT": str(ROOT)}
     folder = tmp_path / "environment"
 
@@ -100,8 +136,9 @@ def test_stand_alone_tests_of_all_packages_pass(tmp_path):
         return done.stdout
 
     spack("env", "create", "-d", str(folder), str(COMMON / "spack.yaml"))
-    spack("-e", str(folder), "install")
     packages = [recipe.parent.name.replace("_", "-") for recipe in RECIPES]
+    spack("-e", str(folder), "audit", "packages", *packages)
+    spack("-e", str(folder), "install")
     assert f"{len(packages)} passed of {len(packages)} specs" in spack("-e", str(folder), "test", "run", *packages)
 
 

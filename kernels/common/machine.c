@@ -1,12 +1,12 @@
 /* See machine.h. */
 #include "machine.h"
 
-#include <sched.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cores.h"
 #include "fail.h"
 #include "memory.h"
 
@@ -15,7 +15,7 @@ extern char **environ;
 struct host {
     char name[MPI_MAX_PROCESSOR_NAME];
     int64_t memory_bytes, available_bytes;
-    int cores, ranks;
+    int cores, offered_cores, online_cores, ranks;
 };
 
 json_t *text_json(const char *text)
@@ -62,30 +62,17 @@ static MPI_Comm node_communicator(const char *name)
     return node;
 }
 
-static cpu_set_t allowed_cores(void)
+static json_t *host_json(const struct host *host, const int *leaders, const cpu_set_t *cores, int leader, int ranks)
 {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    sched_getaffinity(0, sizeof cores, &cores);
-    return cores;
-}
-
-/* Cores on which any process of the node may run. */
-static int cores_of_node(MPI_Comm node)
-{
-    cpu_set_t mine = allowed_cores(), all;
-    MPI_CHECK(MPI_Allreduce(&mine, &all, sizeof mine, MPI_BYTE, MPI_BOR, node));
-    return CPU_COUNT(&all);
-}
-
-static json_t *host_json(const struct host *host, const int *leaders, int leader, int ranks)
-{
-    json_t *members = json_array();
+    json_t *members = json_array(), *sets = json_array();
     for (int rank = 0; rank < ranks; rank++)
-        if (leaders[rank] == leader)
+        if (leaders[rank] == leader) {
             json_array_append_new(members, json_integer(rank));
-    return json_pack("{s:o, s:o, s:i, s:I, s:I}", "name", text_json(host->name), "ranks", members, "cores",
-                     host->cores, "memory_bytes", (json_int_t)host->memory_bytes, "available_bytes",
+            json_array_append_new(sets, cores_json(&cores[rank]));
+        }
+    return json_pack("{s:o, s:o, s:o, s:i, s:i, s:i, s:I, s:I}", "name", text_json(host->name), "ranks", members,
+                     "core_sets", sets, "cores", host->cores, "offered_cores", host->offered_cores, "online_cores",
+                     host->online_cores, "memory_bytes", (json_int_t)host->memory_bytes, "available_bytes",
                      (json_int_t)host->available_bytes);
 }
 
@@ -94,6 +81,7 @@ static json_t *gather_hosts(const struct host *host, int leader, int rank, int r
 {
     int *leaders = rank == 0 ? malloc((size_t)ranks * sizeof *leaders) : NULL;
     MPI_CHECK(MPI_Gather(&leader, 1, MPI_INT, leaders, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    cpu_set_t *cores = gather_cores(rank, ranks);
     json_t *hosts = NULL;
     if (rank == 0) {
         hosts = json_array();
@@ -103,12 +91,13 @@ static json_t *gather_hosts(const struct host *host, int leader, int rank, int r
                 continue;
             if (other != 0)
                 MPI_CHECK(MPI_Recv(&remote, sizeof remote, MPI_BYTE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-            json_array_append_new(hosts, host_json(&remote, leaders, other, ranks));
+            json_array_append_new(hosts, host_json(&remote, leaders, cores, other, ranks));
         }
     } else if (leader == rank) {
         MPI_CHECK(MPI_Send(host, sizeof *host, MPI_BYTE, 0, 0, MPI_COMM_WORLD));
     }
     free(leaders);
+    free(cores);
     return hosts;
 }
 
@@ -199,7 +188,9 @@ struct machine machine_describe(void)
     host_name(host.name);
     MPI_Comm node = node_communicator(host.name);
     MPI_CHECK(MPI_Comm_size(node, &host.ranks));
-    host.cores = cores_of_node(node);
+    host.cores = count_cores(node);
+    host.offered_cores = count_offered_cores(node);
+    host.online_cores = count_online_cores();
     host.memory_bytes = node_memory_bytes(&machine.memory_source);
     host.available_bytes = available_memory_bytes();
     leader = rank;
@@ -224,7 +215,7 @@ struct machine machine_describe(void)
 json_t *steering_environment(void)
 {
     static const char *const steering[] = {"OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "MV2_", "UCX_",
-                                           "FI_", "PSM2_", "ROMIO_", "SMPI_", "OMP_NUM_THREADS", NULL};
+                                           "FI_", "PSM2_", "ROMIO_", "SMPI_", "OMP_NUM_THREADS", "COFFEECUP_ASKED", NULL};
     /* set by the launcher for itself */
     static const char *const internal[] = {"OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir",
                                            "OMPI_MCA_shmem_RUNTIME", "OMPI_MCA_plm", "OMPI_MCA_mpi_oversubscribe",

@@ -108,6 +108,11 @@ struct processor_time __wrap_processor_time_now(void)
     return (struct processor_time){.known = false};
 }
 
+int __wrap_get_nprocs(void)
+{
+    return sg_host_core_count(sg_host_self());
+}
+
 int __wrap_sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *cores)
 {
     (void)process;

@@ -12,6 +12,8 @@ How the facts were found, in the repository ARCHER2-HPC/archer2-docs (https://do
 
 Uncertain, to be looked at before the first run: whether the default PrgEnv is the one that you want to measure; the names below /work.
 """
+from pathlib import Path
+
 from ..common.frame import charged_to, configuration, of_account
 
 _ALWAYS = [["OMP_NUM_THREADS", "1"], ["SRUN_CPUS_PER_TASK", "1"]]  # [scheduler], the example
@@ -34,6 +36,7 @@ def _partition(name, descr, partition, qos, **extras):
             "launcher_options": _BLOCK,
             "placements": {"block": [], "round_robin": ["--distribution=cyclic:block"]},  # the last one counts
             "file_systems": [{"name": "work", "directory": of_account("/work/{0}/{0}/$USER")}],  # [compute]; the project's code
+            "spack_environment": str(Path(__file__).with_name("spack.yaml")),
             **extras,
         },
     }

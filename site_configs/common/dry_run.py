@@ -11,7 +11,7 @@ from pathlib import Path
 
 from reframe_checks.vocabulary import STAGE
 
-SKIPPED = re.compile(r"^\[ +SKIP \] \( *\d+/\d+\) (\S+) (?:%\S+ )*.*? @(\S+?)\+\S+ \[(.*)\]$", re.MULTILINE)
+SKIPPED = re.compile(r"^\[ +SKIP \] \( *\d+/\d+\) (.*) /\w+ @(\S+?)\+\S+ \[(.*)\]$", re.MULTILINE)  # case, partition, reason
 
 
 def dry_run(site, system, folder, *options):
@@ -25,9 +25,9 @@ def dry_run(site, system, folder, *options):
     return done.returncode, done.stdout + done.stderr, [case for run in runs for case in run["testcases"] if not case["fixture"]]
 
 
-def checks(site):
+def checks(tree):
     """Names of all checks of the tree: of the modules that make one."""
-    return sorted(path.stem for path in (site.tree / "reframe_checks").glob("*.py")
+    return sorted(path.stem for path in (tree / "reframe_checks").glob("*.py")
                   if "@rfm.simple_test" in path.read_text(encoding="utf-8"))
 
 
@@ -57,14 +57,14 @@ def complaint(output):
 def dict_of_reasons(output):
     """Check to the reasons that its skipped cases gave."""
     reasons = defaultdict(set)
-    for check, _, reason in SKIPPED.findall(output):
-        reasons[check].add(reason)
+    for case, _, reason in SKIPPED.findall(output):
+        reasons[case.split(" ")[0]].add(reason)
     return reasons
 
 
 def of_cases(site, system, cases, reasons):
     """Each check selects a case, or says why not."""
-    for check in checks(site):
+    for check in checks(site.tree):
         chosen = [case for case in cases if case["name"].split(" ")[0] == check]
         ran = [case for case in chosen if case["result"] != "skip"]
         if ran:

@@ -64,6 +64,7 @@ def look(name):
         "launcher_source": launcher_source,
         "partitions": found,
         "nodes_source": {"pbspro": "pbsnodes and qstat", "local": "the cores this process may use"}.get(kind, "sinfo"),
+        "memory_source": {"pbspro": "pbsnodes", "local": "/proc/meminfo"}.get(kind, "sinfo"),
         "variables": [*variables, *(ALLOWED_TO_ROOT + OVERCOMMITTING if not batch else [])],
         "file_systems": systems,
         "compiler": compiler or "mpicc",

@@ -14,6 +14,8 @@ How the facts were found, in the repository argonne-lcf/user-guides (https://doc
 
 Uncertain, to be looked at before the first run: /eagle/<project>/<user>; names of login nodes.
 """
+from pathlib import Path
+
 from ..common.frame import charged_to, configuration, of_account
 
 _PALS = ["--ppn {num_tasks_per_node}", "--cpu-bind depth", "--depth 1"]  # [queues]; a process on each core
@@ -36,6 +38,7 @@ def _partition(name, queue, nodes, minutes, **extras):
             "max_minutes": minutes,
             "launcher_options": _PALS,
             "file_systems": [{"name": "eagle", "directory": of_account("/eagle/{}/$USER")}],
+            "spack_environment": str(Path(__file__).with_name("spack.yaml")),
             **extras,
         },
     }

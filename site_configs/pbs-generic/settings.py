@@ -32,7 +32,7 @@ site_configuration = configuration(
                         "max_minutes": 1440,
                         "file_systems": [
                             {"name": "scratch", "directory": "/scratch/$USER"},
-                            {"name": "home", "directory": "$HOME"},
+                            {"name": "project", "directory": "/project/$USER"},
                         ],
                     },
                 }

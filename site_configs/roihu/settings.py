@@ -14,6 +14,8 @@ How the facts were found, in the repository CSCfi/csc-user-guide (https://docs.c
 
 Uncertain, to be looked at before the first run: /scratch/<project> is the form of CSC's other systems; names of login nodes.
 """
+from pathlib import Path
+
 from ..common.frame import charged_to, configuration, of_account
 
 CORES = 384  # [system]
@@ -33,6 +35,7 @@ def _partition(name, nodes, **extras):
             "cores_per_node": CORES,
             "num_nodes": nodes,
             "file_systems": [{"name": "scratch", "directory": of_account("/scratch/{}/$USER")}],
+            "spack_environment": str(Path(__file__).with_name("spack.yaml")),
             **extras,
         },
     }

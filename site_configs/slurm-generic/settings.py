@@ -33,7 +33,7 @@ site_configuration = configuration(
                         "max_minutes": 1440,
                         "file_systems": [
                             {"name": "scratch", "directory": "/scratch/$USER", "options": ["--licenses=scratch"]},
-                            {"name": "home", "directory": "$HOME"},
+                            {"name": "project", "directory": "/project/$USER"},
                         ],
                     },
                 }

@@ -14,8 +14,11 @@ class BEff(CMakePackage):
     several methods. The kernel writes raw measurements to a log (JSON Lines) from which coffeecup
     computes the averages.
 
-    Version `main` is built from a checkout: `spack develop --path CHECKOUT/kernels b-eff@=main`.
+    Version `main` is the branch of that name; what a checkout holds is built with
+    `spack develop --path CHECKOUT/kernels b-eff@=main`.
     """
+
+    git = Path(__file__).resolve().parents[5].as_uri()  # the checkout that holds this recipe
 
     license("Apache-2.0")
 
@@ -29,6 +32,10 @@ class BEff(CMakePackage):
     depends_on("mpi@3:", when="~simgrid")
     depends_on("simgrid@3.32:+smpi", when="+simgrid")
     depends_on("jansson")
+
+    @property
+    def root_cmakelists_dir(self):
+        return "." if "dev_path" in self.spec.variants else "kernels"
 
     def cmake_args(self):
         simulated = self.spec.satisfies("+simgrid")

@@ -14,8 +14,11 @@ class Ftio(CMakePackage):
     part of the work is timed. The kernel writes raw measurements to a log (JSON Lines) from which
     coffeecup computes the I/O Fraction.
 
-    Version `main` is built from a checkout: `spack develop --path CHECKOUT/kernels ftio@=main`.
+    Version `main` is the branch of that name; what a checkout holds is built with
+    `spack develop --path CHECKOUT/kernels ftio@=main`.
     """
+
+    git = Path(__file__).resolve().parents[5].as_uri()  # the checkout that holds this recipe
 
     license("Apache-2.0")
 
@@ -27,6 +30,10 @@ class Ftio(CMakePackage):
     depends_on("mpi@3:")
     depends_on("jansson")
     depends_on("fftw@3.3: +mpi precision=double")
+
+    @property
+    def root_cmakelists_dir(self):
+        return "." if "dev_path" in self.spec.variants else "kernels"
 
     def cmake_args(self):
         return [

@@ -15,8 +15,11 @@ class Priomark(CMakePackage):
     The kernel writes raw measurements to a log (JSON Lines) from which coffeecup computes the
     averages.
 
-    Version `main` is built from a checkout: `spack develop --path CHECKOUT/kernels priomark@=main`.
+    Version `main` is the branch of that name; what a checkout holds is built with
+    `spack develop --path CHECKOUT/kernels priomark@=main`.
     """
+
+    git = Path(__file__).resolve().parents[5].as_uri()  # the checkout that holds this recipe
 
     license("Apache-2.0")
 
@@ -35,6 +38,10 @@ class Priomark(CMakePackage):
     depends_on("libconfig")
     depends_on("util-linux", when="+devices")
     depends_on("liburing@2:", when="+uring")
+
+    @property
+    def root_cmakelists_dir(self):
+        return "." if "dev_path" in self.spec.variants else "kernels"
 
     def cmake_args(self):
         args = [

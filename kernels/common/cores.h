@@ -1,0 +1,28 @@
+/* The processors of a node, by Linux's numbers: which a process may use, which its job may, how many there are. */
+#ifndef COFFEECUP_CORES_H
+#define COFFEECUP_CORES_H
+
+#include <mpi.h>
+#include <sched.h>
+
+#include <jansson.h>
+
+/* Those on which this process may run. */
+cpu_set_t allowed_cores(void);
+
+/* What the ranks of a communicator, all on one node, may use together. */
+int count_cores(MPI_Comm node);
+
+/* What their job may use: that and what those may use who started them, which are not bound. */
+int count_offered_cores(MPI_Comm node);
+
+/* All that the node has. */
+int count_online_cores(void);
+
+/* Collective over MPI_COMM_WORLD. Rank 0: each rank's processors as `allowed_cores` tells them, to be freed; else NULL. */
+cpu_set_t *gather_cores(int rank, int ranks);
+
+/* The set as text of the log, like "0-3,8". */
+json_t *cores_json(const cpu_set_t *cores);
+
+#endif

@@ -1,0 +1,100 @@
+"""`coffeecup site bundle`: all that an installation needs and a network would bring, in one folder, with the command that installs from it."""
+
+import hashlib
+import os
+import platform
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+from reframe_checks.spack import ROOT_VARIABLE, SpackUnusable, find_spack
+
+from .tree import SiteError, find_tree, settings_of
+
+SOURCES = "coffeecup"  # install_from_bundle knows these names, too
+WHEELS = "wheels"
+SPACK = "spack"
+SUMS = "SHA256SUMS"
+INSTALL = "install"
+
+
+def make_bundle(folder, site, with_spack=True) -> Iterator[str]:
+    """Fills a new folder, and says after each part what is in it. Raises SiteError with the part that could not be had."""
+    tree, folder = find_tree(), Path(folder).resolve()
+    environment = settings_of(tree, site).with_name("spack.yaml")
+    if folder.exists():
+        raise SiteError(f"{folder} is there already: name a new folder")
+    try:
+        folder.mkdir(parents=True)
+        yield from sources(tree, folder)
+        yield from wheels(tree, folder)
+        if with_spack:
+            yield from spack(tree, folder, environment if environment.exists() else tree / "site_configs" / "common" / "spack.yaml")
+        shutil.copy(Path(__file__).with_name("install_from_bundle"), folder / INSTALL)
+        files = sorted(path for path in folder.rglob("*") if path.is_file())
+        sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n" for path in files)
+        (folder / SUMS).write_text(sums, encoding="utf-8")
+        yield f"{len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.0f} MByte; there: {folder.name}/{INSTALL} FOLDER"
+    except OSError as error:
+        raise SiteError(f"cannot write {error.filename or folder}: {error.strerror}") from None
+
+
+def run(what, *command, **more):
+    """Standard output of a command; SiteError with the end of what it complained of."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **more)
+    if done.returncode:
+        complaint = " ".join(line.strip() for line in (done.stderr or done.stdout).strip().splitlines()[-3:])
+        raise SiteError(f"{what}: {complaint or f'{command[0]} ended with {done.returncode}'}")
+    return done.stdout.strip()
+
+
+def sources(tree, folder):
+    """The revision that is checked out, as a clone without history, so that builds know it."""
+    with tempfile.TemporaryDirectory(prefix="coffeecup-") as scratch:
+        clone = Path(scratch, SOURCES)
+        run("the sources cannot be bundled", "git", "clone", "--quiet", "--depth=1", tree.as_uri(), clone)
+        run("the clone keeps its origin", "git", "-C", clone, "remote", "remove", "origin")
+        shutil.make_archive(folder / SOURCES, "gztar", scratch, SOURCES)
+    revision = run("the sources have no revision", "git", "-C", tree, "rev-parse", "--short", "HEAD")
+    changed = run("the sources have no state", "git", "-C", tree, "status", "--porcelain")
+    yield f"sources at {revision}" + (", without changes that are not committed" if changed else "")
+
+
+def wheels(tree, folder):
+    """Of all that setup installs, for this Python and this kind of machine; what is only in sources is built here."""
+    project = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))
+    optional = [wanted for extra, names in project["project"].get("optional-dependencies", {}).items() if extra != "test" for wanted in names]
+    download("the wheels", tree, folder, *project["build-system"]["requires"], *project["project"]["dependencies"], *optional)
+    yield f"{len(list((folder / WHEELS).iterdir()))} wheels for Python {platform.python_version()} on {platform.machine()}"
+
+
+def download(what, tree, folder, *requirements):
+    run(f"{what} cannot be downloaded", sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
+        "--wheel-dir", folder / WHEELS, "--constraint", tree / "site_configs" / "local" / "constraints.txt", *requirements)
+
+
+def spack(tree, folder, environment_file):
+    """Spack itself, its recipes, the solver that it would fetch, and the sources of what the environment would build."""
+    try:
+        command = find_spack()
+    except SpackUnusable as reason:
+        yield f"no Spack: {reason}"
+        return
+    (folder / SPACK).mkdir()
+    download("Spack's solver", tree, folder, "clingo")
+    # The path of a repository of recipes, like .../spack-packages/repos/spack_repo/builtin.
+    recipes = Path(run("Spack's recipes are not found", command, "location", "--repo", "builtin"))
+    for name, root in (("spack", Path(command).resolve().parents[1]), ("packages", recipes.parents[2])):
+        run(f"{root} cannot be archived", "git", "-C", root, "archive", "--output", folder / SPACK / f"{name}.tar.gz", "HEAD")
+    with tempfile.TemporaryDirectory(prefix="coffeecup-") as scratch:
+        variables = os.environ | {ROOT_VARIABLE: str(tree)}
+        at = ["-e", scratch + "/environment"]
+        run("the Spack environment is not one", command, "env", "create", "-d", at[1], environment_file, env=variables)
+        run("the Spack environment cannot be concretised", command, *at, "concretize", env=variables)
+        run("a source is missing", command, *at, "mirror", "create", "--all", "--directory", folder / SPACK / "mirror", env=variables)
+    fetched = sum(path.is_file() for path in (folder / SPACK / "mirror").rglob("*"))
+    yield f"Spack {run('Spack has no version', command, '--version')} with its recipes, its solver, and {fetched} files of sources"

@@ -1,0 +1,79 @@
+"""`coffeecup site bundle`: what it collects installs and runs in a network namespace that has no route, not even to this machine's others.
+
+Collecting and installing take two to three minutes, so that they are only tested where COFFEECUP_TEST_BUNDLE is set.
+"""
+
+import os
+import shutil
+import subprocess
+
+import pytest
+from conftest import COFFEECUP, OPEN_MPI, ROOT
+
+WITHOUT_NETWORK = ["unshare", "--net", "sh", "-ec", 'ip link set lo up; exec "$@"', "sh"]
+
+
+def call(*command, **more):
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=300, **more)
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    """The bundle of this tree's last commit, without Spack."""
+    if not os.environ.get("COFFEECUP_TEST_BUNDLE"):
+        pytest.skip("takes minutes; COFFEECUP_TEST_BUNDLE=1 runs it")
+    folder = tmp_path_factory.mktemp("bundle") / "coffeecup-bundle"
+    made = call(COFFEECUP, "site", "bundle", folder, "--no-spack", cwd=ROOT)
+    if "cannot be downloaded" in made.stderr:
+        pytest.skip(f"no package registry to collect from: {made.stderr.strip()[-200:]}")
+    if "cannot be bundled" in made.stderr:
+        pytest.skip(f"the tree is no git checkout: {made.stderr.strip()[-200:]}")
+    assert made.returncode == 0, made.stderr
+    return folder
+
+
+def test_bundle_installs_and_measures_without_a_network(bundle, tmp_path):
+    if call(*WITHOUT_NETWORK, "true").returncode:
+        pytest.skip("no leave to make a network namespace")
+    routes = call(*WITHOUT_NETWORK, "ip", "route", "show")
+    assert routes.stdout == ""
+    there = tmp_path / "coffeecup"
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "SPACK_", "RFM_"))}
+    environment = clean | OPEN_MPI | {"HOME": str(tmp_path), "PIP_NO_CACHE_DIR": "1"}
+    installed = call(*WITHOUT_NETWORK, bundle / "install", there, env=environment)
+    assert installed.returncode == 0, installed.stdout + installed.stderr
+    measured = call(*WITHOUT_NETWORK, there / ".venv" / "bin" / "reframe", "-C", "site_configs/local/settings.py", "-c", "reframe_checks", "-r",
+                    "-n", "^b_eff%num_processes=2$", "-S", "builder=cmake", "-S", "b_eff.time_budget=1", "-S", "b_eff.memory_per_process=1MiB",
+                    cwd=there, env=environment)
+    assert measured.returncode == 0, measured.stdout
+    [log] = there.glob("output/output/**/b_eff.jsonl")
+    scored = call(there / ".venv" / "bin" / "coffeecup", "score", log, cwd=there)
+    assert scored.returncode == 0, scored.stderr
+    revision = call("git", "-C", ROOT, "rev-parse", "--short=7", "HEAD").stdout.strip()
+    assert f'"git_revision":"{revision}' in log.read_text().replace(" ", "")
+
+
+def test_damaged_bundle_is_refused(bundle, tmp_path):
+    damaged = tmp_path / "damaged"
+    shutil.copytree(bundle, damaged)
+    wheel = next((damaged / "wheels").glob("rich-*.whl"))
+    wheel.write_bytes(wheel.read_bytes()[:-1])
+    refused = call(damaged / "install", tmp_path / "there")
+    assert refused.returncode == 1
+    assert f"wheels/{wheel.name}: FAILED" in refused.stdout + refused.stderr
+    assert "the bundle was damaged on its way: copy it again" in refused.stderr
+    assert not (tmp_path / "there").exists()
+
+
+def test_folder_that_is_there_is_not_touched(tmp_path):
+    for command in ((COFFEECUP, "site", "bundle", tmp_path), (ROOT / "site_configs" / "common" / "install_from_bundle", tmp_path)):
+        refused = call(*command, cwd=ROOT)
+        assert (refused.returncode, refused.stderr.count("is there already: name a new folder")) == (1, 1)
+    assert not list(tmp_path.iterdir())
+
+
+def test_unknown_site_is_refused(tmp_path):
+    refused = call(COFFEECUP, "site", "bundle", tmp_path / "new", "--site", "lokal", cwd=ROOT)
+    assert refused.returncode == 1
+    assert "there is no site 'lokal' (did you mean 'local'?)" in refused.stderr
+    assert not (tmp_path / "new").exists()
