@@ -3,6 +3,8 @@
 `postprocess` is imported where it is used: it brings pandas, and listing the checks needs neither.
 """
 import math
+import shutil
+import subprocess
 from pathlib import Path
 
 import reframe as rfm
@@ -63,12 +65,22 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         from postprocess.scores import score_log
 
         log = Path(self.stagedir, self.log_name)
+        if not Path(self.stagedir, self.job.stderr).exists():
+            raise SanityError(self._never_started())
         if not log.exists():
             raise SanityError(f"no log was written; the job says: {self._job_complaint()}")
         try:
             return score_log(log)
         except LogError as error:
             raise SanityError(f"{error}; the job says: {self._job_complaint()}") from None
+
+    def _never_started(self):
+        """ReFrame cancels a job that waits longer than `max_pending_time`, and goes on as if it had run. Slurm still tells the reason."""
+        waited = f" within {self.max_pending_time:g} s" if self.max_pending_time else ""
+        asked = subprocess.run(["squeue", "--states=all", "--noheader", f"--jobs={self.job.jobid}", "--format=%T %r"], capture_output=True,
+                               text=True, check=False) if shutil.which("squeue") else None
+        told = f"; squeue says of it: {asked.stdout.strip()}" if asked and asked.stdout.strip() else ""
+        return f"job {self.job.jobid} did not start{waited}{told}; look for nodes that are down or drained, and at the queue"
 
     def _job_complaint(self):
         """The first words that the job wrote to stderr, between the rules with which Open MPI frames its messages."""

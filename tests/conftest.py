@@ -164,7 +164,7 @@ def kernel_that(tmp_path):
     return lambda script, ranks="first": kernel_of(tmp_path, script, ranks)
 
 
-PARTS_OF_SITES = ("site_configs", "reframe_checks", "reference_values", "kernels")
+PARTS_OF_SITES = ("site_configs", "reframe_checks", "reference_values", "spack-repo", "kernels")
 
 
 @pytest.fixture

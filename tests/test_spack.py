@@ -1,6 +1,7 @@
 """The Spack package and environment: the recipe against the kernels' CMake options, and, where Spack is, the real thing."""
 
 import ast
+import json
 import os
 import re
 import shutil
@@ -140,6 +141,22 @@ def test_audit_and_stand_alone_tests_of_all_packages_pass(tmp_path):
     spack("-e", str(folder), "audit", "packages", *packages)
     spack("-e", str(folder), "install")
     assert f"{len(packages)} passed of {len(packages)} specs" in spack("-e", str(folder), "test", "run", *packages)
+
+
+@needs_spack
+def test_new_site_has_an_environment_that_spack_makes_concrete(tree, tmp_path, spack_environment):
+    """With the packages that the machine has: Spack builds ours and nothing else but its own wrapper and runtime."""
+    made = tree.run("new", "here", path=spack_environment["PATH"], **{k: v for k, v in spack_environment.items() if k != "PATH"})
+    assert made.code == 0, made.text
+    environment = os.environ | {"COFFEECUP_ROOT": str(tree.folder)}
+    folder = tmp_path / "environment"
+    for arguments in (["env", "create", "-d", folder, tree.folder / "site_configs" / "here" / "spack.yaml"], ["-e", folder, "concretize"]):
+        done = subprocess.run([spack_command(), *map(str, arguments)], env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+    specs = json.loads((folder / "spack.lock").read_text())["concrete_specs"].values()
+    built = {spec["name"] for spec in specs if "external" not in spec}
+    assert built - {"compiler-wrapper", "gcc-runtime"} == {recipe.parent.name.replace("_", "-") for recipe in RECIPES}
+    assert {spec["arch"]["target"] for spec in specs if spec["name"] == "ftio"} == {"x86_64_v3"} or os.uname().machine != "x86_64"
 
 
 def test_old_spack_is_refused_by_name(reframe, tmp_path):

@@ -44,7 +44,7 @@ class FileSystem:
 def ask(*command, **more):
     """What a command says on stdout; None where it is not there, fails, or does not answer."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False, **more)
+        done = subprocess.run(command, capture_output=True, text=True, check=False, **{"timeout": SECONDS, **more})
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
