@@ -14,7 +14,13 @@ LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v
 
 def label(row) -> str:
     """What tells series of one benchmark apart."""
-    return " ".join(filter(None, [f"{row.system}:{row.partition}+{row.environ}", row.file_system, row.settings]))
+    return " ".join(filter(None, [place(row), row.settings]))
+
+
+def place(row) -> str:
+    """Where a row was measured, as far as it is not what a comparison is over."""
+    shown = (f"{row.system}:{row.partition}" if hasattr(row, "system") else "") + (f"+{row.environ}" if hasattr(row, "environ") else "")
+    return " ".join(filter(None, [shown, getattr(row, "file_system", "")]))
 
 
 def scaling(table: pd.DataFrame) -> Figure:
@@ -53,8 +59,7 @@ def scaling(table: pd.DataFrame) -> Figure:
 
 def comparison(table: pd.DataFrame, title: str, names: tuple[str, str]) -> Figure:
     """The headlines of a standing.compared: second over first, a mark per size."""
-    words = [f"{row.metric}, {counted(row.processes, 'process')}" + (f", {row.file_system}" if getattr(row, "file_system", "") else "")
-             for row in table.itertuples()]
+    words = [", ".join(filter(None, [row.metric, counted(row.processes, "process"), place(row)])) for row in table.itertuples()]
     with matplotlib.rc_context(plots.LOOK):
         drawn, [axis] = plots.canvas(8.6, 1.2 + 0.32 * len(table))
         # The extremes that the intervals of both sides allow.

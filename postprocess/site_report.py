@@ -68,7 +68,7 @@ def site_page(values: pd.DataFrame, found: list[Finding], pairs: list[tuple[str,
     parts = [Part(name, table[table["benchmark"] == name],
                   [*trends(chosen[chosen["benchmark"] == name], found), *scaled(over_sizes[over_sizes["benchmark"] == name])])
              for name in table["benchmark"].unique()]
-    comparisons = [comparison(values, kind, names, number) for number, (kind, names) in enumerate(pairs, 1)]
+    comparisons = [comparison(values, front, kind, names, number) for number, (kind, names) in enumerate(pairs, 1)]
     times = values["session_time"]
     return SitePage(front, parts, comparisons, found, values["session"].nunique(), times.min(), times.max())
 
@@ -77,10 +77,10 @@ def scaled(table: pd.DataFrame) -> list[Figure]:
     return [site_plots.scaling(table)] if len(table) else []
 
 
-def comparison(values: pd.DataFrame, kind: str, names: tuple[str, str], number: int) -> Comparison:
+def comparison(values: pd.DataFrame, front: pd.DataFrame, kind: str, names: tuple[str, str], number: int) -> Comparison:
     table = compared(values, kind, names)
     title = f"Before {names[0]} and since {names[1]}" if kind == "time" else f"{names[1]} beside {names[0]} ({kind.replace('_', ' ')})"
-    shown = table.groupby([name for name in SERIES if name in table and name != "metric"], sort=False, observed=True).head(1)
+    shown = table.merge(front[["benchmark", "metric"]].drop_duplicates())
     figure = site_plots.comparison(shown, title, names)
     return Comparison(title, names, table, replace(figure, name=f"{number:02}-{figure.name}"))
 
@@ -91,7 +91,7 @@ def html(page: SitePage, command: str) -> str:
     told = [finding for finding in alarms if tuple(finding.series.values()) in main]
     return environment().get_template("site.html.j2").render(
         page=page, command=command, version=__version__, made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        label=site_plots.label, alarms=told, others=len(alarms) - len(told))
+        label=site_plots.label, place=site_plots.place, alarms=told, others=len(alarms) - len(told))
 
 
 def save(page: SitePage, folder: Path) -> list[Path]:

@@ -136,6 +136,7 @@ def test_the_page_tells_level_verdict_trend_and_what_regressed(written):
     assert "Before 2026-01-31 and since 2026-01-31" in words and "b beside a (system)" in words
     assert "✗ fail" in words and "✓ pass" in words and "no reference" in words
     assert "efficiency 50%" in words
+    assert "b_eff b_eff a:default+mpi 2" in words and "b_eff_io b_eff_io a:default+mpi home 2" in words, "a comparison says of what"
 
 
 def test_every_figure_and_table_is_a_file_too(written):
