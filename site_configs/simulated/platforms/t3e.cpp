@@ -18,7 +18,10 @@
  *                  Cray T3E) and 30 us (CSC, Cray T3E User's Guide). Hops take no time of their own: SimGrid would give
  *                  messages on long ways a smaller share of a bandwidth.
  * MEMORY_BYTES     128 MiB: Table 1, L_max = 1 MB */
-#include <simgrid/s4u.hpp>
+#include <simgrid/s4u/Engine.hpp>
+#include <simgrid/s4u/Host.hpp>
+#include <simgrid/s4u/Link.hpp>
+#include <simgrid/s4u/NetZone.hpp>
 
 namespace s4u = simgrid::s4u;
 
