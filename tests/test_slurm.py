@@ -1,0 +1,166 @@
+"""Checks through a real Slurm of several nodes on this machine: jobs that run, and jobs that are killed, drained away or never start."""
+
+import os
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import slurm_made
+from conftest import OPEN_MPI, ROOT, Reframe, kernel_of
+
+from postprocess.logs import read_log
+from site_configs.common.dry_run import checks
+
+SETTINGS = """
+site_configuration = {{
+    "systems": [{{"name": "toy", "hostnames": [".*"], "partitions": [
+        {{"name": name, "scheduler": {scheduler!r}, "launcher": launcher, "access": ["--partition=debug"], "environs": ["mpi"],
+         "sched_options": {{"use_nodes_option": True}}, "max_jobs": 1,
+         "env_vars": {variables!r} + more, "extras": {{"cores_per_node": 2, "num_nodes": {nodes}}}}}
+        for name, launcher, more in (("mpirun", "mpirun", []), ("srun", "srun", [["SLURM_MPI_TYPE", "pmix"]]))]}}],
+    "environments": [{{"name": "mpi", "cc": "mpicc"}}],
+}}
+"""
+SHORT = ["-S", "b_eff.time_budget=2", "-S", "b_eff.memory_per_process=1MiB", "-S", "b_eff_io.scheduled_time=0.2", "-S",
+         "b_eff_io.memory_per_process=32MiB", "-S", "ftio.input_parameter=1MiB", "-S", "ftio.repetitions=1"]
+NODES = 2
+
+
+def settings(slurm, folder, scheduler="squeue"):
+    path = folder / "toy.py"
+    variables = [[name, value] for name, value in (OPEN_MPI | slurm.environment).items()]
+    path.write_text(SETTINGS.format(variables=variables, nodes=slurm.nodes, scheduler=scheduler))
+    return path
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory, openmpi):
+    """With `openmpi`, so that all tests of this file run one after the other, in one Slurm."""
+    if reason := slurm_made.missing():
+        pytest.skip(reason)
+    with slurm_made.slurm(tmp_path_factory.mktemp("slurm"), nodes=NODES, cores=2) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def endless(slurm, tmp_path_factory):
+    """A check whose kernel never ends, on a node that no other test uses. Slurm's limits have a resolution of a minute, in which the other
+    tests run; the session, when it has ended."""
+    folder = tmp_path_factory.mktemp("endless")
+    kernel = kernel_of(folder, "sleep 600")
+    slurm("scontrol", "create", "PartitionName=apart", f"Nodes=n{NODES + 1}", "State=UP", "MaxTime=60")
+    config = settings(slurm, folder)
+    config.write_text(config.read_text().replace("--partition=debug", "--partition=apart"))
+    with ThreadPoolExecutor(1) as pool:
+        session = pool.submit(Reframe(folder), "-r", "--system=toy:mpirun", "-n", "^b_eff%num_processes=2$", "-S", "b_eff.time_limit=1m",
+                              *kernel, config=config, env=slurm.environment)
+        yield session.result
+
+
+@pytest.fixture
+def run(slurm, tmp_path, kernel_that):
+    """Runs the checks on one partition: `run(partition, *options)`, with a kernel of shell where a script is given."""
+
+    def start(partition, *options, script=None):
+        made = kernel_that(script, ranks="first") if script else []
+        return Reframe(tmp_path)("-r", f"--system=toy:{partition}", *made, *options, config=settings(slurm, tmp_path), env=slurm.environment)
+
+    return start
+
+
+def only_case(session):
+    [case] = session.cases
+    return case
+
+
+def built(mpi):
+    return ["-S", "builder=prebuilt", "-S", f"prebuilt_directory={mpi.bin}", *SHORT]
+
+
+def test_every_check_runs_through_the_queue(endless, run, openmpi, tmp_path):
+    """All checks that there are, on one node and on all."""
+    (tmp_path / "small.cfg").write_text('single_file = { process_size = "64KiB"; block_size = "4KiB"; };')
+    session = run("mpirun", "-t", "smallest|largest", "-S", "priomark.workload=small.cfg", *built(openmpi))
+    assert session.returncode == 0, session.output
+    found = {(case["name"].split(" ")[0], case["num_processes"]): case["num_hosts"] for case in session.cases}
+    assert found == {(check, processes): hosts for check in checks(ROOT) for processes, hosts in ((2, 1), (2 * NODES, NODES))}
+
+
+def test_processes_are_placed_as_requested(endless, run, slurm, openmpi, tmp_path):
+    """In blocks and in turn, by srun, on two nodes; the log tells where each rank was."""
+    plug_ins = subprocess.run(["srun", "--mpi=list"], env=os.environ | slurm.environment, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, check=False).stdout
+    if "pmix" not in plug_ins:
+        pytest.skip("srun has no pmix plug-in")
+    session = run("srun", "-n", "^b_eff%num_processes=4$", "-P", "b_eff.placement=block,round_robin", *built(openmpi))
+    assert session.returncode == 0, session.output
+    placed = {case["placement"]: read_log(Path(case["outputdir"], "b_eff.jsonl")) for case in session.cases}
+    assert {name: [host["ranks"] for host in log.run["hosts"]] for name, log in placed.items()} == {
+        "block": [[0, 1], [2, 3]], "round_robin": [[0, 2], [1, 3]]}
+    assert all(len(host["core_sets"]) == 2 for log in placed.values() for host in log.run["hosts"])
+    assert not any("not_as_requested" in case["qualifications"] for case in session.cases)
+
+
+def test_queue_that_never_starts_is_reported_as_that(run, slurm):
+    slurm("scontrol", "update", "PartitionName=debug", "State=DOWN")
+    try:
+        session = run("mpirun", "-n", "^b_eff%num_processes=2$", "-S", "b_eff.max_pending_time=8s", script="true")
+    finally:
+        slurm("scontrol", "update", "PartitionName=debug", "State=UP")
+    assert session.returncode == 1
+    assert "PartitionDown" in only_case(session)["fail_reason"]
+    assert not slurm("squeue", "--noheader", "--partition=debug").strip(), "the job is still there"
+
+
+def test_drained_node_is_reported_as_that(run, slurm):
+    slurm("scontrol", "update", "NodeName=n2", "State=DRAIN", "Reason=broken")
+    try:
+        session = run("mpirun", "-n", "^b_eff%num_processes=4$", "-S", "b_eff.max_pending_time=8s", script="true")
+    finally:
+        slurm("scontrol", "update", "NodeName=n2", "State=RESUME")
+    assert session.returncode == 1
+    assert re.search(r"job \d+ did not start within 8 s; squeue says of it: .*DOWN, DRAINED.*; look for nodes that are down or drained",
+                     only_case(session)["fail_reason"])
+    assert not slurm("squeue", "--noheader", "--partition=debug").strip(), "the job is still there"
+
+
+def test_new_site_is_what_slurm_has_and_another_is_refused(slurm, tree):
+    """`coffeecup site new` against slurm.conf; `coffeecup site check` of it, and of one that promises what is not there."""
+    made = tree.run("new", "here", **slurm.environment)
+    assert made.code == 0, made.text
+    path = tree.folder / "site_configs" / "here" / "settings.py"
+    text = path.read_text()
+    for fact in ('"scheduler": "squeue",  # sacct does not answer: no accounting', '"--partition=debug"', f'"num_nodes": {NODES},', '"cores_per_node": 2,',
+                 '"max_minutes": 60,'):
+        assert fact in text
+    checked = tree.run("check", "here", **slurm.environment)
+    assert checked.code == 0, checked.text
+    path.write_text(text.replace(f'"num_nodes": {NODES},', '"num_nodes": 9,'))
+    checked = tree.run("check", "here", **slurm.environment)
+    assert checked.code == 1
+    assert f"num_nodes is 9, but Slurm's partition 'debug' has {NODES} nodes; correct num_nodes" in checked.err
+    path.write_text(text.replace("--partition=debug", "--partition=none"))
+    checked = tree.run("check", "here", **slurm.environment)
+    assert checked.code == 1
+    assert "Slurm has no partition 'none'; put one of debug" in checked.err
+
+
+def test_jobs_run_with_accounting_on(openmpi, tmp_path, tmp_path_factory, kernel_that):
+    """ReFrame's backend `slurm` asks sacct, which needs slurmdbd and a database."""
+    if reason := slurm_made.missing(accounting=True):
+        pytest.skip(reason)
+    folder = tmp_path_factory.mktemp("accounting")
+    with slurm_made.slurm(folder, nodes=2, cores=2, accounting=True) as slurm:
+        options = ["-r", "--system=toy:mpirun", "-n", "^b_eff%num_processes=4$", *kernel_that("echo here >&2")]
+        session = Reframe(tmp_path)(*options, config=settings(slurm, tmp_path, "slurm"), env=slurm.environment)
+        assert "no log was written; the job says: here" in only_case(session)["fail_reason"], session.output
+        told = slurm("sacct", "--noheader", "--parsable2", f"--jobs={only_case(session)['jobid']}", "--format=JobName,State,NodeList", "--allocations")
+        assert re.fullmatch(r"rfm_b_eff_\w+\|COMPLETED\|n\[1-2\]\n", told), told
+
+
+def test_job_killed_by_its_time_limit_is_reported_as_that(endless):
+    session = endless()
+    assert session.returncode == 1
+    assert "DUE TO TIME LIMIT" in only_case(session)["fail_reason"]
