@@ -90,7 +90,7 @@ def fio(options, folder, name, block, direct):
     words, size, bytes_of_block = CASES[name][2], options.size * KIB**2, block * KIB
     common = ["--name=x", f"--filename={folder}/file", f"--size={size}", f"--bs={bytes_of_block}", "--ioengine=psync", "--thread=0",
               f"--invalidate={int(not options.keep_cache)}", f"--direct={int(direct)}", "--randrepeat=1", "--end_fsync=1", "--output-format=json",
-              "--fallocate=none"]
+              "--fallocate=none", "--fadvise_hint=0"]  # ours gives the kernel no hint of what comes
     if name != "write":  # a file that is there before
         start("fio", "--name=fill", f"--filename={folder}/file", f"--size={size}", f"--bs={KIB**2}", "--rw=write", "--end_fsync=1",
               "--fallocate=none", "--output-format=json")
