@@ -12,7 +12,7 @@ from postprocess.logs import Log
 from postprocess.priomark_qualifications import breaches, qualifications
 from postprocess.priomark_rules import MBYTE, OVERLAP, PAPER, refusals
 
-__all__ = ["UNITS", "OPTIONAL", "measurement_table", "refusals", "metrics", "breaches", "qualifications"]
+__all__ = ["UNITS", "OPTIONAL", "CACHE_AFFECTED", "measurement_table", "refusals", "metrics", "breaches", "qualifications"]
 
 PERCENTILES = {"median": 0.5, "p99": 0.99}
 UNITS = {
@@ -27,6 +27,9 @@ UNITS = {
 
 # What ran is a matter of the workload.
 OPTIONAL = set(UNITS) - {"total", "total_per_process", "total_geometric"}
+
+# Not `cached_writes`: that is about latencies, and bandwidths hold the time until the data was written out.
+CACHE_AFFECTED = {"cache_affected"}
 
 COLUMNS = pa.DataFrameSchema(
     {

@@ -203,7 +203,8 @@ def test_parts_name_what_went_into_the_total_and_what_did_not(tmp_path):
 
 
 def test_reads_that_memory_holds_are_marked_unless_evicted_or_direct(tmp_path):
-    assert "cache_affected" in keys(score(tmp_path, evicted=False))
+    found = score(tmp_path, evicted=False)
+    assert "cache_affected" in keys(found) and [qualification.key for qualification in found.cache_affected] == ["cache_affected"]
     assert "cache_affected" not in keys(score(tmp_path, evicted=True))
     assert "cache_affected" not in keys(score(tmp_path, evicted=False, process_bytes=(16 * GIB,), block_bytes=(MIB,), node_memory=16 * GIB))
     assert "cache_affected" in keys(score(tmp_path, evicted=False, process_bytes=(16 * GIB,), block_bytes=(MIB,), cache=100 * GIB))
