@@ -202,6 +202,13 @@ def test_parts_name_what_went_into_the_total_and_what_did_not(tmp_path):
     assert "mean of common_file and raw under the workload figure_3; without strided, async and single_file" in parts
 
 
+def test_official_is_the_papers_workload_with_all_sub_benchmarks(tmp_path):
+    everything = ("common_file", "strided", "async", "single_file", "raw")
+    assert score(tmp_path, workload="default", benchmarks=everything).official
+    assert [q.key for q in score(tmp_path, workload="default", benchmarks=everything[1:]).breaches] == ["left_out"]
+    assert [q.key for q in score(tmp_path, workload="./default.cfg", benchmarks=everything).breaches] == ["workload"]
+
+
 def test_reads_that_memory_holds_are_marked_unless_evicted_or_direct(tmp_path):
     found = score(tmp_path, evicted=False)
     assert "cache_affected" in keys(found) and [qualification.key for qualification in found.cache_affected] == ["cache_affected"]
