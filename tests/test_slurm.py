@@ -3,6 +3,7 @@
 import os
 import re
 import subprocess
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -156,8 +157,13 @@ def test_jobs_run_with_accounting_on(openmpi, tmp_path, tmp_path_factory, kernel
         options = ["-r", "--system=toy:mpirun", "-n", "^b_eff%num_processes=4$", *kernel_that("echo here >&2")]
         session = Reframe(tmp_path)(*options, config=settings(slurm, tmp_path, "slurm"), env=slurm.environment)
         assert "no log was written; the job says: here" in only_case(session)["fail_reason"], session.output
-        told = slurm("sacct", "--noheader", "--parsable2", f"--jobs={only_case(session)['jobid']}", "--format=JobName,State,NodeList", "--allocations")
-        assert re.fullmatch(r"rfm_b_eff_\w+\|COMPLETED\|n\[1-2\]\n", told), told
+        wanted, told = r"rfm_b_eff_\w+\|COMPLETED\|n\[1-2\]\n", ""
+        end = time.monotonic() + 60
+        while not re.fullmatch(wanted, told) and time.monotonic() < end:  # a job's name and nodes come to the data base after its state
+            time.sleep(0.5)
+            told = slurm("sacct", "--noheader", "--parsable2", f"--jobs={only_case(session)['jobid']}", "--format=JobName,State,NodeList",
+                         "--allocations")
+        assert re.fullmatch(wanted, told), told
 
 
 def test_job_killed_by_its_time_limit_is_reported_as_that(endless):
