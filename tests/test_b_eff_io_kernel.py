@@ -87,7 +87,7 @@ def assert_failed(done, folder, *words, scratch=None):
     assert not leftovers(scratch or folder)
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3, 5])
+@pytest.mark.parametrize(("mpi", "ranks"), [*(("openmpi", ranks) for ranks in (1, 2, 3, 5)), ("openmpi-romio", 3), ("mpich", 3)], indirect=["mpi"])
 def test_every_byte_lies_where_the_definition_says(mpi, tmp_path, ranks):
     done = run(mpi, tmp_path, ranks, *BRIEF, "--keep", "--partitions", ranks, "--alignment", "3MiB")
     assert done.returncode == 0, done.stderr
@@ -100,7 +100,7 @@ def test_every_byte_lies_where_the_definition_says(mpi, tmp_path, ranks):
         assert (found == data).all(), (name, int((found != data).argmax()))
 
 
-@pytest.mark.parametrize("ranks", [1, 3])
+@pytest.mark.parametrize(("mpi", "ranks"), [("openmpi", 1), ("openmpi", 3), ("openmpi-romio", 3), ("mpich", 3)], indirect=["mpi"])
 def test_all_types_pass_the_complete_check(mpi, tmp_path, ranks):
     done = run(mpi, tmp_path, ranks, *BRIEF, "--check-all", "--types", ALL_TYPES)
     assert done.returncode == 0, done.stderr

@@ -179,9 +179,10 @@ static void measure_requests(struct file *file, const struct priomark_case *now,
     const double accessed = priomark_now();
     if (file->run->notes.calls[PRIOMARK_WRITE])
         file->method->sync(file);
+    const double synced = priomark_now(); /* before the end: no part may be longer than the whole */
     priomark_end(file->run);
     priomark_phase(file->run, PRIOMARK_ACCESS, accessed - start - file->run->notes.paused);
-    priomark_phase(file->run, PRIOMARK_SYNC, priomark_now() - accessed);
+    priomark_phase(file->run, PRIOMARK_SYNC, synced - accessed);
 }
 
 void access_file(struct file *file, const struct priomark_case *now)
