@@ -102,7 +102,7 @@ def test_stored_file_is_the_transpose_of_numpys_transform(mpi, tmp_path, ranks, 
 
 
 def test_direct_io_gives_the_same_result(mpi, tmp_path):
-    done = run(mpi, tmp_path, 4, "--input", 32, "--keep", "--direct")
+    done = run(mpi, tmp_path, 2, "--input", 32, "--keep", "--direct")
     if "takes no direct I/O" in done.stderr or "may take no direct" in done.stderr:
         pytest.skip("the file system of the temporary directory takes no direct I/O")
     assert done.returncode == 0, done.stderr
