@@ -4,7 +4,7 @@ b_eff_io of a partition", where partitions of one job and the jobs of several si
 import pandas as pd
 
 from postprocess.scores import Score
-from postprocess.words import NARROW_SPACE, counted, digits, size
+from postprocess.words import counted, digits, size
 
 VALUES = ["b_eff_io", "b_eff_io_2_1", "b_eff_io_0_5"]
 
@@ -32,7 +32,7 @@ def together(scores: list[Score]) -> list[str]:
     """A sentence for each row of system_values that more than one job made."""
     return [
         f"System value over {counted(row['jobs'], 'job')} on {row['type']} of {size(row['total_bytes'])}, {row['standing']}: "
-        f"{digits(row['b_eff_io'] if pd.notna(row['b_eff_io']) else row['b_eff_io_2_1'], NARROW_SPACE)} MByte/s"
+        f"{digits(row['b_eff_io'] if pd.notna(row['b_eff_io']) else row['b_eff_io_2_1'])} MByte/s"
         f"{'' if pd.notna(row['b_eff_io']) else ' (release 2.1)'}, by {counted(row['processes'], 'process')}."
         for _, row in system_values(scores).query("jobs > 1").iterrows()
     ]

@@ -65,5 +65,6 @@ def test_scores_of_several_jobs_end_with_the_systems_value(jobs):
     paths = jobs(({2: 1e8}, {}), ({4: 3e8}, {}), ({4: 5e8}, {"scheduled": 60.0}))
     [sentence] = together(score_logs(paths))
     assert sentence.startswith("System value over 2 jobs on lustre of 931323 GiB, official: ") and sentence.endswith("MByte/s, by 4 processes.")
+    assert sentence.isprintable()  # on every terminal
     assert "System value over 2 jobs" in run("score", *paths).stdout
     assert "System value" not in run("score", paths[0]).stdout
