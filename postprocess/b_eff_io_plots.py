@@ -81,7 +81,7 @@ def over_partitions(table: pd.DataFrame) -> Figure:
     for name, (label, colour, marker) in REDUCTIONS.items():
         if data[name].notna().any():
             axes.plot(data["partition"], data[name], color=colour, marker=marker, label=label)
-    process_axis(axes, data["partition"])
+    value_over_processes(axes, data["partition"])
     axes.set_ylabel("b_eff_io, MByte/s")
     if axes.get_legend_handles_labels()[1]:
         axes.legend(loc="best")
@@ -89,12 +89,8 @@ def over_partitions(table: pd.DataFrame) -> Figure:
                   "of the system is the largest of them.", data, drawn)
 
 
-def process_axis(axes: Axes, processes: pd.Series) -> None:
-    sizes = sorted(set(processes))
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(sizes, [str(count) for count in sizes])
-    axes.minorticks_off()
-    axes.set_xlabel("processes")
+def value_over_processes(axes: Axes, processes: pd.Series) -> None:
+    plots.process_axis(axes, processes)
     axes.margins(y=0.08)
     axes.set_ylim(bottom=0)
     plots.plain_numbers(axes.yaxis)
@@ -109,7 +105,7 @@ def over_sizes(scores: list[Score]) -> Figure:
             for place, (_, run) in enumerate(data[data["official"] == official].groupby("run")):
                 axes.plot(run["processes"], run["mbyte_per_second"], color=colour, marker=marker, markerfacecolor=fill,
                           label=("official" if official else "not official") if place == 0 else "_")
-        process_axis(axes, data["processes"])
+        value_over_processes(axes, data["processes"])
         axes.set_ylabel("b_eff_io, MByte/s")
         axes.legend(loc="best")
     told = " ".join(["A line for each run, a mark for each of its partitions: the value of release 1.x, or of release 2.1 for runs in the Top "

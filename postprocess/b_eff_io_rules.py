@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from postprocess.logs import RUN_AGAIN, Log
+from postprocess.rules import problems_of_ranks, problems_of_single
 
 MBYTE = 10**6
 KIB = 2**10
@@ -13,7 +14,6 @@ MIB = 2**20
 GIB = 2**30
 TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
 METHODS = ("write", "rewrite", "read")
-SUM_UNITS = 64
 OFFICIAL_SECONDS = 900.0
 TOP_CLUSTERS_SECONDS = 1800.0
 CACHE_FACTOR = 20
@@ -39,7 +39,7 @@ def patterns_rule(m_part: int) -> list[tuple[str, int | None, int | None, int]]:
 
 def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
     """Which logs yield no b_eff_io, by their place in `logs`, and why."""
-    return {number: why for number, log in enumerate(logs) if (why := next(problems(log), None))}
+    return {number: f"no b_eff_io: {why}" for number, log in enumerate(logs) if (why := next(problems(log), None))}
 
 
 def problems(log: Log) -> Iterator[str]:
@@ -52,33 +52,28 @@ def problems(log: Log) -> Iterator[str]:
 
 
 def problems_of_run(log: Log) -> Iterator[str]:
-    ranks = log.run["ranks"]
-    placed = [rank for host in log.run["hosts"] for rank in host["ranks"]]
-    if len(placed) != ranks or set(placed) != set(range(ranks)):
-        yield f"no b_eff_io: the hosts' ranks are not 0 to {ranks - 1}, each once; {RUN_AGAIN}"
-    for kind in ("overhead", "data_check", "mpi_io"):
-        if len(log.records.get(kind, [])) != 1:
-            yield f"no b_eff_io: {len(log.records.get(kind, []))} {kind} records where one belongs; {RUN_AGAIN}"
+    yield from problems_of_ranks(log)
+    yield from problems_of_single(log, "overhead", "data_check", "mpi_io")
     check = log.records["data_check"][0]
     if check["wrong_bytes"]:
-        yield f"no b_eff_io: {check['wrong_bytes']} bytes were read wrong; have the file system and the MPI library examined"
+        yield f"{check['wrong_bytes']} bytes were read wrong; have the file system and the MPI library examined"
     if check["checked_bytes"] > check["read_bytes"] or not check["checked_bytes"]:
-        yield f"no b_eff_io: {check['checked_bytes']} bytes were checked of {check['read_bytes']} that were read; {RUN_AGAIN}"
+        yield f"{check['checked_bytes']} bytes were checked of {check['read_bytes']} that were read; {RUN_AGAIN}"
 
 
 def problems_of_plan(log: Log) -> Iterator[str]:
     plan = log.plan
     if missing := [name for name in METHODS if name not in plan["methods"]]:
-        yield f"no b_eff_io: the run left out {' and '.join(missing)}; run it with all access methods (the measurements can be plotted)"
+        yield f"the run left out {' and '.join(missing)}; run it with all access methods (the measurements can be plotted)"
     names = [entry["name"] for entry in plan["types"] if entry["averaged"]]
     if missing := [name for name in TYPES if name not in names]:
-        yield f"no b_eff_io: the run left out the types {', '.join(missing)}; run it with all five (the measurements can be plotted)"
+        yield f"the run left out the types {', '.join(missing)}; run it with all five (the measurements can be plotted)"
     planned = {entry["pattern"]: (entry["type"], entry["chunk_bytes"], entry["call_bytes"], entry["units"])
                for entry in plan["patterns"] if entry["type"] in TYPES}
     if planned != dict(enumerate(patterns_rule(plan["m_part_bytes"]))):
-        yield "no b_eff_io: the patterns are not the 43 of the paper's table 2; upgrade or mend the kernel"
+        yield "the patterns are not the 43 of the paper's table 2; upgrade or mend the kernel"
     if max(plan["partitions"]) > log.run["ranks"]:
-        yield f"no b_eff_io: a partition has more processes than the run; {RUN_AGAIN}"
+        yield f"a partition has more processes than the run; {RUN_AGAIN}"
 
 
 def measured(log: Log, method: str, type_name: str) -> bool:
@@ -91,23 +86,23 @@ def problems_of_measurements(log: Log) -> Iterator[str]:
     found = {(r["partition"], r["method"], r["pattern"]): r for r in records}
     if len(found) != len(records):
         twice = Counter((r["partition"], r["method"], r["pattern"]) for r in records).most_common(1)[0][0]
-        yield f"no b_eff_io: {named(twice)} was measured more than once; {RUN_AGAIN}"
+        yield f"{named(twice)} was measured more than once; {RUN_AGAIN}"
     expected = {(partition, method, number) for partition in plan["partitions"] for method in plan["methods"]
                 for number, entry in entries.items() if measured(log, method, entry["type"])}
     if unplanned := found.keys() - expected:
-        yield f"no b_eff_io: {named(min(unplanned))} was measured but not planned; {RUN_AGAIN}"
+        yield f"{named(min(unplanned))} was measured but not planned; {RUN_AGAIN}"
     full = {number for number, entry in entries.items() if entry["chunk_bytes"] is None}  # a full segment needs no filling
     if missing := [key for key in expected - found.keys() if key[2] not in full]:
-        yield f"no b_eff_io: {named(min(missing))} was planned but not measured; {RUN_AGAIN}"
+        yield f"{named(min(missing))} was planned but not measured; {RUN_AGAIN}"
     for key, record in found.items():
         entry, written = entries[key[2]], found[key[0], "write", key[2]] if (key[0], "write", key[2]) in found else record
         if record["type"] != entry["type"] or entry["chunk_bytes"] not in (None, record["chunk_bytes"]) or \
                 entry["call_bytes"] not in (None, record["call_bytes"]):
-            yield f"no b_eff_io: {named(key)} has another type or size than planned; {RUN_AGAIN}"
+            yield f"{named(key)} has another type or size than planned; {RUN_AGAIN}"
         if record["bytes"] != record["calls"] * record["call_bytes"] * record["partition"]:
-            yield f"no b_eff_io: {named(key)} has {record['bytes']} bytes, its calls transferred another number; {RUN_AGAIN}"
+            yield f"{named(key)} has {record['bytes']} bytes, its calls transferred another number; {RUN_AGAIN}"
         if record["calls"] > written["calls"] or (record["calls"] < written["calls"] and record["ended_by"] != "time"):
-            yield f"no b_eff_io: {named(key)} made {record['calls']} calls where {written['calls']} had been written; {RUN_AGAIN}"
+            yield f"{named(key)} made {record['calls']} calls where {written['calls']} had been written; {RUN_AGAIN}"
 
 
 def problems_of_types(log: Log) -> Iterator[str]:
@@ -116,11 +111,11 @@ def problems_of_types(log: Log) -> Iterator[str]:
     for r in log.records.get("measurement", []):
         sums[r["partition"], r["method"], r["type"]] += r["bytes"]
     if len(set(keys)) != len(keys) or set(keys) != set(sums):
-        yield f"no b_eff_io: the pattern_type records do not match the measurements; {RUN_AGAIN}"
+        yield f"the pattern_type records do not match the measurements; {RUN_AGAIN}"
     for r in log.records.get("pattern_type", []):
         key = r["partition"], r["method"], r["type"]
         if r["bytes"] != sums[key] or r["file_bytes"] != sums[r["partition"], "write", r["type"]]:
-            yield (f"no b_eff_io: {r['method']} of type {r['type']} by {r['partition']} processes counts other bytes than its "
+            yield (f"{r['method']} of type {r['type']} by {r['partition']} processes counts other bytes than its "
                    f"measurements; {RUN_AGAIN}")
 
 
@@ -130,15 +125,15 @@ def problems_of_times(log: Log) -> Iterator[str]:
         inside[r["partition"], r["method"], r["type"]] += r["elapsed_seconds"]
         if max(r["access_seconds"], r["sync_seconds"], r["last_done_seconds"]) > r["elapsed_seconds"] + CLOCK_TOLERANCE or \
                 r["access_fastest_seconds"] > r["access_seconds"] or r["first_done_seconds"] > r["last_done_seconds"]:
-            yield f"no b_eff_io: {named((r['partition'], r['method'], r['pattern']))} has parts longer than the whole; {RUN_AGAIN}"
+            yield f"{named((r['partition'], r['method'], r['pattern']))} has parts longer than the whole; {RUN_AGAIN}"
     for r in log.records["pattern_type"]:
         whole = r["open_seconds"] + inside[r["partition"], r["method"], r["type"]] + r["close_seconds"]
         if abs(whole - r["elapsed_seconds"]) > CLOCK_TOLERANCE * max(1, whole):
-            yield (f"no b_eff_io: {r['method']} of type {r['type']} by {r['partition']} processes took {r['elapsed_seconds']:.6g} s, "
+            yield (f"{r['method']} of type {r['type']} by {r['partition']} processes took {r['elapsed_seconds']:.6g} s, "
                    f"its parts {whole:.6g} s; {RUN_AGAIN}")
     total = sum(r["elapsed_seconds"] for r in log.records["pattern_type"])
     if total > log.end["elapsed_seconds"] and not log.run["simulated"]:
-        yield (f"no b_eff_io: the timed parts sum up to {total:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: its clock is not "
+        yield (f"the timed parts sum up to {total:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: its clock is not "
                f"to be trusted; {RUN_AGAIN}")
 
 

@@ -224,17 +224,13 @@ def over_sizes(scores: list[Score]) -> Figure:
         "simulated_machine": [score.simulated_machine for score in scores],
     }).sort_values("processes", kind="stable")
     labels = {"b_eff": "b_eff, MByte/s", "b_eff_per_process": "b_eff per process, MByte/s", "elapsed_seconds": "time of the run, s"}
-    sizes = sorted(set(data["processes"]))
     with matplotlib.rc_context(plots.LOOK):
         drawn, panels = plots.canvas(9.6, 3.4, columns=3)
         panels[2].plot(data["processes"], data["time_budget_seconds"], "_", color=GREY, markersize=12, label="time budget")
         for axes, (column, label) in zip(panels, labels.items()):
             draw_measured(axes, data.query("simulated_machine == ''"), column)
             draw_simulated(axes, data.query("simulated_machine != ''"), column)
-            axes.set_xscale("log", base=2)
-            axes.set_xticks(sizes, [str(count) for count in sizes], rotation=0 if len(sizes) < 6 else 60)
-            axes.minorticks_off()
-            axes.set_xlabel("processes")
+            plots.process_axis(axes, data["processes"])
             axes.set_ylabel(label)
             if column != "elapsed_seconds" and data["simulated_machine"].nunique() > 1:
                 axes.set_yscale("log")  # machines of different decades

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.logs import RUN_AGAIN, Log
+from postprocess.rules import problems_of_ranks, problems_of_single
 
 MBYTE = 10**6
 MIB = 2**20
@@ -49,7 +50,8 @@ def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
     """Which logs yield no b_eff, by their place in `logs`, and why."""
     rows = dict(iter(table.groupby("log")))
     nothing = table.iloc[:0]
-    return {number: why for number, log in enumerate(logs) if (why := next(problems(log, rows.get(number, nothing)), None))}
+    return {number: f"no b_eff: {why}" for number, log in enumerate(logs)
+            if (why := next(problems(log, rows.get(number, nothing)), None))}
 
 
 def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
@@ -63,17 +65,13 @@ def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
 def problems_of_run(log: Log) -> Iterator[str]:
     ranks = log.run["ranks"]
     if ranks < 2:
-        yield "no b_eff: one process has nobody to communicate with; run it with two processes or more"
-    placed = [rank for host in log.run["hosts"] for rank in host["ranks"]]
-    if len(placed) != ranks or set(placed) != set(range(ranks)):
-        yield f"no b_eff: the hosts' ranks are not 0 to {ranks - 1}, each once; {RUN_AGAIN}"
-    for kind in ("overhead", "data_check"):
-        if len(log.records.get(kind, [])) != 1:
-            yield f"no b_eff: {len(log.records.get(kind, []))} {kind} records where one belongs; {RUN_AGAIN}"
+        yield "one process has nobody to communicate with; run it with two processes or more"
+    yield from problems_of_ranks(log)
+    yield from problems_of_single(log, "overhead", "data_check")
     if wrong := log.records["data_check"][0]["wrong_bytes"]:
-        yield f"no b_eff: {wrong} bytes were received wrong; have the MPI library and the network examined"
+        yield f"{wrong} bytes were received wrong; have the MPI library and the network examined"
     if log.records["data_check"][0]["checked_bytes"] > log.records["data_check"][0]["received_bytes"]:
-        yield f"no b_eff: more bytes were checked than received; {RUN_AGAIN}"
+        yield f"more bytes were checked than received; {RUN_AGAIN}"
 
 
 def problems_of_plan(log: Log) -> Iterator[str]:
@@ -81,22 +79,22 @@ def problems_of_plan(log: Log) -> Iterator[str]:
     methods = {method["name"]: method["averaged"] for method in plan["methods"]}
     for what, names in (("pattern", [p["name"] for p in patterns]), ("method", [m["name"] for m in plan["methods"]])):
         if twice := [name for name, count in Counter(names).items() if count > 1]:
-            yield f"no b_eff: the {what} {twice[0]} is planned twice; {RUN_AGAIN}"
+            yield f"the {what} {twice[0]} is planned twice; {RUN_AGAIN}"
     for name, averaged in methods.items():
         if averaged != (name in METHODS_AVERAGED):
-            yield f"no b_eff: the method {name} is planned as {'' if averaged else 'not '}averaged, against the paper's rules"
+            yield f"the method {name} is planned as {'' if averaged else 'not '}averaged, against the paper's rules"
     for group, count in (PATTERNS_AVERAGED | {"random": plan["random_patterns"]}).items():
         planned = [pattern["name"] for pattern in patterns if pattern["group"] == group]
         wanted = pattern_names(group)[:count]
         if set(planned) < set(wanted):
-            yield (f"no b_eff: the run planned {len(planned)} of the {count} {group} patterns; "
+            yield (f"the run planned {len(planned)} of the {count} {group} patterns; "
                    "run all of them (the measurements can still be plotted)")
         if set(planned) != set(wanted):
-            yield f"no b_eff: the {group} patterns are not {wanted[0]} to {wanted[-1]}; {RUN_AGAIN}"
+            yield f"the {group} patterns are not {wanted[0]} to {wanted[-1]}; {RUN_AGAIN}"
     for pattern in patterns:
         yield from problems_of_pattern(pattern, log.run["ranks"], methods)
     if plan["message_bytes"][-1] != plan["l_max_bytes"] or not follows_length_rule(plan["message_bytes"]):
-        yield ("no b_eff: the message lengths are not the paper's 21 (1, 2, 4, ... 4096 byte, then 8 more up to L_max on a "
+        yield ("the message lengths are not the paper's 21 (1, 2, 4, ... 4096 byte, then 8 more up to L_max on a "
                "logarithmic scale); run it without an option for the lengths")
 
 
@@ -115,17 +113,17 @@ def follows_length_rule(lengths: list[int]) -> bool:
 def problems_of_pattern(pattern: dict, ranks: int, methods: dict[str, bool]) -> Iterator[str]:
     name, group = pattern["name"], pattern["group"]
     if unknown := set(pattern["methods"]) - set(methods):
-        yield f"no b_eff: {name} is to run with {min(unknown)}, which the plan does not list as a method; {RUN_AGAIN}"
+        yield f"{name} is to run with {min(unknown)}, which the plan does not list as a method; {RUN_AGAIN}"
     if pattern["averaged"] != (group in PATTERNS_AVERAGED):
-        yield f"no b_eff: {name} is planned as {'' if pattern['averaged'] else 'not '}averaged, against the paper's rules"
+        yield f"{name} is planned as {'' if pattern['averaged'] else 'not '}averaged, against the paper's rules"
     if group not in PATTERNS_AVERAGED:
         return
     sizes = ring_sizes(ranks, int(name.removeprefix("ring-"))) if group == "ring" else [ranks]
     planned = [] if pattern["rings"] is None else [(ring["size"], ring["count"]) for ring in pattern["rings"]]
     if pattern["processes"] != ranks or merged(planned) != merged([(size, 1) for size in sizes]):
-        yield f"no b_eff: the rings of {name} are not those of the paper for {ranks} processes; upgrade or mend the kernel"
+        yield f"the rings of {name} are not those of the paper for {ranks} processes; upgrade or mend the kernel"
     if pattern["messages_per_exchange"] != messages_per_exchange(sizes):
-        yield (f"no b_eff: {name} counts {pattern['messages_per_exchange']} messages per exchange, its rings hold "
+        yield (f"{name} counts {pattern['messages_per_exchange']} messages per exchange, its rings hold "
                f"{messages_per_exchange(sizes)}; upgrade or mend the kernel")
 
 
@@ -146,29 +144,29 @@ def problems_of_measurements(log: Log) -> Iterator[str]:
     measured = {(r["pattern"], r["message_bytes"], r["method"]): len(r["elapsed_seconds"]) for r in records}
     if len(measured) != len(records):
         seen = Counter((r["pattern"], r["message_bytes"], r["method"]) for r in records)
-        yield f"no b_eff: {named(max(seen, key=seen.get))} was measured more than once; {RUN_AGAIN}"
+        yield f"{named(max(seen, key=seen.get))} was measured more than once; {RUN_AGAIN}"
     if missing := expected.keys() - measured.keys():
-        yield f"no b_eff: {named(min(missing))} was planned but not measured, and no budget record says why; {RUN_AGAIN}"
+        yield f"{named(min(missing))} was planned but not measured, and no budget record says why; {RUN_AGAIN}"
     if unplanned := measured.keys() - expected.keys():
-        yield f"no b_eff: {named(min(unplanned))} was measured but not planned; {RUN_AGAIN}"
+        yield f"{named(min(unplanned))} was measured but not planned; {RUN_AGAIN}"
     if unlike := [key for key, repetitions in measured.items() if repetitions != expected[key]]:
-        yield f"no b_eff: {named(unlike[0])} has {measured[unlike[0]]} of {expected[unlike[0]]} repetitions; {RUN_AGAIN}"
+        yield f"{named(unlike[0])} has {measured[unlike[0]]} of {expected[unlike[0]]} repetitions; {RUN_AGAIN}"
     averaged = {(pattern, length) for pattern, length, method in measured if method in METHODS_AVERAGED}
     wanted = {(p["name"], length) for p in log.plan["patterns"] if p["averaged"] for length in log.plan["message_bytes"]}
     if bare := wanted - averaged:
-        yield "no b_eff: {} at {} byte was measured with none of the averaged methods; {}".format(*min(bare), RUN_AGAIN)
+        yield "{} at {} byte was measured with none of the averaged methods; {}".format(*min(bare), RUN_AGAIN)
 
 
 def problems_of_times(log: Log, rows: pd.DataFrame) -> Iterator[str]:
     """`rows` are the log's in a measurement_table; the negated comparison also finds a missing fastest time."""
     if (impossible := rows[~(rows["fastest_seconds"] <= rows["elapsed_seconds"])]).size:
         worst = named(tuple(impossible[["pattern", "message_bytes", "method"]].iloc[0]))
-        yield f"no b_eff: {worst}: the slowest process was faster than the fastest, or has no time; {RUN_AGAIN}"
+        yield f"{worst}: the slowest process was faster than the fastest, or has no time; {RUN_AGAIN}"
     if (rows["elapsed_seconds"] < SHORTEST_SECONDS).any():
-        yield f"no b_eff: a timed loop took less than a nanosecond: its clock is not to be trusted; {RUN_AGAIN}"
+        yield f"a timed loop took less than a nanosecond: its clock is not to be trusted; {RUN_AGAIN}"
     in_loops = rows["elapsed_seconds"].sum()
     if in_loops > log.end["elapsed_seconds"] and not log.run["simulated"]:
-        yield (f"no b_eff: the timed loops sum up to {in_loops:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: "
+        yield (f"the timed loops sum up to {in_loops:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: "
                f"its clock is not to be trusted; {RUN_AGAIN}")
 
 

@@ -8,6 +8,7 @@ import pandas as pd
 
 from postprocess.ftio_sizes import ELEMENT_BYTES, is_valid, matrix_bytes, matrix_width, nominal_flops
 from postprocess.logs import RUN_AGAIN, Log
+from postprocess.rules import problems_of_file_system, problems_of_ranks, problems_of_single
 
 MBYTE = 10**6
 MIB = 2**20
@@ -56,15 +57,9 @@ def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
 
 
 def problems_of_run(log: Log) -> Iterator[str]:
-    ranks = log.run["ranks"]
-    placed = [rank for host in log.run["hosts"] for rank in host["ranks"]]
-    if len(placed) != ranks or set(placed) != set(range(ranks)):
-        yield f"the hosts' ranks are not 0 to {ranks - 1}, each once; {RUN_AGAIN}"
-    if log.run["filesystem"] is None:
-        yield f"the log does not tell the file system under test; {RUN_AGAIN}"
-    for kind in ("overhead", "start"):
-        if len(log.records.get(kind, [])) != 1:
-            yield f"{len(log.records.get(kind, []))} {kind} records where one belongs; {RUN_AGAIN}"
+    yield from problems_of_ranks(log)
+    yield from problems_of_file_system(log)
+    yield from problems_of_single(log, "overhead", "start")
 
 
 def problems_of_plan(log: Log) -> Iterator[str]:

@@ -83,6 +83,15 @@ def canvas(width: float, height: float, columns: int = 1, **options) -> tuple[Ca
     return drawn, list(axes)
 
 
+def process_axis(axes: Axes, processes: pd.Series) -> None:
+    """Numbers of processes as they were run, by powers of two."""
+    sizes = sorted(set(processes))
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [str(count) for count in sizes], rotation=0 if len(sizes) < 6 else 60)
+    axes.minorticks_off()
+    axes.set_xlabel("processes")
+
+
 def plain_numbers(axis) -> None:
     """Numbers with their thousands set apart, on logarithmic axes too."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: digits(value, NARROW_SPACE)))

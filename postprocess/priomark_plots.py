@@ -5,7 +5,6 @@ from pathlib import Path
 
 import matplotlib
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
 from postprocess import plots, priomark
@@ -134,7 +133,9 @@ def over_sizes(scores: list[Score]) -> Figure:
                 means = line.groupby("processes")["mbyte_per_second"].mean()
                 axes.plot(means.index, means, color=colour, marker=marker, linestyle=DASHES[workloads.index(workload) % len(DASHES)],
                           label=f"{system}, {Path(workload).name}")
-            process_axis(axes, part["processes"])
+            plots.process_axis(axes, part["processes"])
+            axes.set_ylim(bottom=0)
+            plots.plain_numbers(axes.yaxis)
             axes.set_title(title)
         panels[0].set_ylabel("bandwidth of all processes, MByte/s")
         labelled = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels())}
@@ -166,13 +167,3 @@ def compared(data: pd.DataFrame) -> str:
                 sentences.append(f"{part}, {same}, {counted(processes, 'process')}: {values} MByte/s, a factor of "
                                  f"{digits(means.iloc[0] / means.iloc[-1])}.")
     return " ".join(sentences)
-
-
-def process_axis(axes: Axes, processes: pd.Series) -> None:
-    sizes = sorted(set(processes))
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(sizes, [str(count) for count in sizes])
-    axes.minorticks_off()
-    axes.set_xlabel("processes")
-    axes.set_ylim(bottom=0)
-    plots.plain_numbers(axes.yaxis)

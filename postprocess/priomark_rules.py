@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from postprocess.logs import RUN_AGAIN, Log
+from postprocess.rules import problems_of_file_system, problems_of_ranks, problems_of_single
 
 MBYTE = 10**6
 PAPER = ("common_file", "strided", "async", "single_file", "raw")  # the paper's section 4.1, in its order
@@ -36,15 +37,9 @@ def problems(log: Log) -> Iterator[str]:
 
 
 def problems_of_run(log: Log) -> Iterator[str]:
-    ranks = log.run["ranks"]
-    placed = [rank for host in log.run["hosts"] for rank in host["ranks"]]
-    if len(placed) != ranks or set(placed) != set(range(ranks)):
-        yield f"the hosts' ranks are not 0 to {ranks - 1}, each once; {RUN_AGAIN}"
-    if log.run["filesystem"] is None:
-        yield f"the log does not tell the file system under test; {RUN_AGAIN}"
-    for kind in ("overhead", "data_check"):
-        if len(log.records.get(kind, [])) != 1:
-            yield f"{len(log.records.get(kind, []))} {kind} records where one belongs; {RUN_AGAIN}"
+    yield from problems_of_ranks(log)
+    yield from problems_of_file_system(log)
+    yield from problems_of_single(log, "overhead", "data_check")
     check = log.records["data_check"][0]
     if check["wrong_bytes"]:
         yield f"{check['wrong_bytes']} bytes were read wrong; have the file system and the MPI library examined"

@@ -40,11 +40,7 @@ def scaling(table: pd.DataFrame) -> Figure:
                         f"{counted(line['processes'].iloc[-1], 'process')}, efficiency {line['efficiency'].iloc[-1]:.0%}")
         share.axhline(1, color=GREY, linestyle=":", linewidth=1)
         for axis, name in ((rate, f"{first['metric']}, {first['unit']}"), (share, "efficiency")):
-            sizes = sorted(table["processes"].unique())
-            axis.set_xscale("log", base=2)
-            axis.set_xticks(sizes, [str(count) for count in sizes])
-            axis.minorticks_off()
-            axis.set_xlabel("processes")
+            plots.process_axis(axis, table["processes"])
             axis.set_ylabel(name)
             axis.set_ylim(bottom=0)
             plots.plain_numbers(axis.yaxis)

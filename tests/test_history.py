@@ -60,6 +60,18 @@ def test_what_comes_back_is_no_level():
     assert not changes(np.array([]), HIGHER)
 
 
+def test_excursions_are_replaced_by_the_median_of_their_neighbours_and_levels_stay():
+    """By hand: successive values differ by 1, so a value that lies 20 apart from its neighbours is an excursion; seven that stay are none."""
+    level = np.tile([100.0, 101.0], 10)
+    peaked = level.copy()
+    peaked[[5, 14]] = 120.0, 80.0
+    cleaned = change_points.without_excursions(peaked)
+    assert (cleaned[5], cleaned[14]) == (100.0, 101.0)  # medians of 100 101 100 120 100 101 100 and of 101 100 101 80 101 100 101
+    assert np.array_equal(np.delete(cleaned, [5, 14]), np.delete(level, [5, 14]))
+    step = np.concatenate([level, level - 20])
+    assert np.array_equal(change_points.without_excursions(step), step)
+
+
 def test_a_regression_that_recovered_does_not_alarm(tmp_path):
     values = session_values(table_of(tmp_path, nights([*steady(20), *steady(10, 800, seed=2), *steady(10, seed=3)])))
     down, up = findings(values)

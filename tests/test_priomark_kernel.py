@@ -270,6 +270,18 @@ def test_short_and_interrupted_calls_are_continued(serial, faults, tmp_path, kin
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("reading", [1, 2, 3])
+def test_no_part_is_longer_than_the_whole_wherever_a_process_loses_its_core(serial, faults, tmp_path, reading):
+    """The first reading of the clock after the sync ends it, the second one ends the whole, the third one belongs to neither."""
+    done = run(serial, tmp_path, 'single_file = { process_size = "32KiB"; block_size = "4KiB"; patterns = "write"; methods = "posix"; };',
+               env={"LD_PRELOAD": faults, "FAULT_LATE": reading})
+    assert done.returncode == 0, done.stderr
+    [measured] = of_kind(tmp_path, "measurement")
+    late = [measured[f"{part}_seconds"] > 0.9 for part in ("sync", "elapsed")]
+    assert late == [reading <= 1, reading <= 2]
+    assert score_log(tmp_path / "log.jsonl").metrics["total"].value > 0
+
+
 @pytest.mark.parametrize("kind, said", [("full_write", "No space left on device; free some space"), ("broken_read", "Input/output error")])
 def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, faults, tmp_path, kind, said):
     workload = 'common_file = { process_size = "64KiB"; block_size = "4KiB"; methods = "posix"; };'

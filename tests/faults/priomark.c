@@ -1,92 +1,33 @@
-/* Between priomark and the C library (loaded with LD_PRELOAD): one fault in a chosen call on the files under test.
+/* Between priomark and the C library (loaded with LD_PRELOAD): the faults of positioned_io.h, a bit of the first byte turned, or
+ * written one sector further on; and
  *
- * FAULT_KIND     flip_read, flip_write   a bit of the first byte is turned
- *                lost_write              nothing is written, success is reported
- *                misplaced_write         written one sector further on
- *                full_write, broken_read fails with ENOSPC, EIO
- *                short, interrupted      every call moves half of what it was asked for, every second one is interrupted
- *                                        first: allowed, the result must be right all the same
- * FAULT_NUMBER   how many reads or writes are left alone before */
+ * FAULT_LATE   the so-manieth reading of the clock after an fsync, and all later ones, are a second late: what a process sees that
+ *              lost its core just before */
 #define _GNU_SOURCE
-#include <dlfcn.h>
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include <time.h>
 
-enum { SECTOR_BYTES = 512 };
+#define UNDER_TEST "/priomark-"
+#define MISPLACED_BYTES 512
+#define FLIPPED_BYTE 0
+#define FLIPPED_BITS 1
+#define STRIKES_HERE 1
+#include "positioned_io.h"
 
-typedef ssize_t (*read_function)(int, void *, size_t, off_t);
-typedef ssize_t (*write_function)(int, const void *, size_t, off_t);
+static long readings = -1; /* of the clock since the fsync; none before it */
 
-static long reads, writes;
-
-static int kind_is(const char *kind)
+int fsync(int file)
 {
-    const char *chosen = getenv("FAULT_KIND");
-    return chosen && strcmp(chosen, kind) == 0;
+    int (*next)(int) = (int (*)(int))dlsym(RTLD_NEXT, "fsync");
+    const int result = next(file);
+    readings = 0;
+    return result;
 }
 
-static int strikes(const char *kind, long calls)
+int clock_gettime(clockid_t clock, struct timespec *now)
 {
-    const char *number = getenv("FAULT_NUMBER");
-    return kind_is(kind) && calls == (number ? atol(number) : 0);
-}
-
-static int under_test(int file)
-{
-    char link[64], path[4096] = "";
-    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-    return readlink(link, path, sizeof path - 1) > 0 && strstr(path, "/priomark-");
-}
-
-static int interrupted(long calls)
-{
-    errno = EINTR;
-    return kind_is("interrupted") && calls % 2 == 0;
-}
-
-static size_t shortened(size_t bytes)
-{
-    return (kind_is("short") || kind_is("interrupted")) && bytes > 1 ? bytes / 2 : bytes;
-}
-
-ssize_t pread(int file, void *data, size_t bytes, off_t offset)
-{
-    const read_function next = (read_function)dlsym(RTLD_NEXT, "pread");
-    if (!under_test(file))
-        return next(file, data, bytes, offset);
-    const long call = reads++;
-    if (interrupted(call))
-        return -1;
-    if (strikes("broken_read", call)) {
-        errno = EIO;
-        return -1;
-    }
-    const ssize_t count = next(file, data, shortened(bytes), offset);
-    if (strikes("flip_read", call) && count > 0)
-        *(unsigned char *)data ^= 1;
-    return count;
-}
-
-ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset)
-{
-    const write_function next = (write_function)dlsym(RTLD_NEXT, "pwrite");
-    if (!under_test(file))
-        return next(file, data, bytes, offset);
-    const long call = writes++;
-    if (interrupted(call))
-        return -1;
-    if (strikes("lost_write", call))
-        return (ssize_t)bytes;
-    if (strikes("full_write", call)) {
-        errno = ENOSPC;
-        return -1;
-    }
-    if (strikes("misplaced_write", call))
-        return next(file, data, bytes, offset + SECTOR_BYTES);
-    if (strikes("flip_write", call))
-        *(unsigned char *)(size_t)data ^= 1;
-    return next(file, data, shortened(bytes), offset);
+    int (*next)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    const int result = next(clock, now);
+    if (clock == CLOCK_MONOTONIC && readings >= 0 && getenv("FAULT_LATE") && ++readings >= number("FAULT_LATE"))
+        now->tv_sec++;
+    return result;
 }
