@@ -19,15 +19,15 @@ test:           ## build everything and run every test
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel
 	ctest --test-dir build/kernels --output-on-failure --no-tests=error
-	.venv/bin/pytest
+	.venv/bin/pytest -n 2 --dist loadfile
 
-bench: setup    ## compare the kernels with bare loops of the same calls, and with hpcc, IMB, OSU, IOR, fio where on PATH; count changes found (25 minutes)
+bench: setup    ## compare the kernels with bare loops of the same calls, and with hpcc, IMB, OSU, IOR, fio where on PATH; count changes found (an hour and a half)
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel
 	.venv/bin/python kernels/tests/bench_b_eff.py $(BENCH_OPTIONS)
 	.venv/bin/python kernels/tests/bench_b_eff_io.py $(BENCH_OPTIONS)
 	.venv/bin/python kernels/tests/bench_ftio.py $(BENCH_OPTIONS)
-	.venv/bin/python kernels/tests/bench_priomark.py
+	.venv/bin/python kernels/tests/bench_priomark.py $(BENCH_OPTIONS)
 	.venv/bin/python tests/bench_history.py
 	.venv/bin/python tests/bench_results.py
 

@@ -1,10 +1,12 @@
 """What several test files share: kernels built once per MPI, and ReFrame run as a person runs it, with all output in a scratch folder."""
 
+import fcntl
 import json
 import os
 import shutil
 import subprocess
 import sys
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -67,14 +69,35 @@ def build_kernels(name):
     return Mpi(name, mpirun, install_kernels(f"tests-{name}", f"-DCMAKE_C_COMPILER={compiler}") / "bin")
 
 
+@contextmanager
+def held(path, kind=fcntl.LOCK_EX):
+    """A lock among pytest's processes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, kind)
+        yield
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item):
+    """Tests of one process of pytest run beside those of the other, except where they are marked `alone`, with their fixtures: the gate keeps
+    whoever comes later behind a test that waits for the machine."""
+    kind = fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH
+    with ExitStack() as stack:
+        with held(ROOT / "build" / "gate.lock"):
+            stack.enter_context(held(ROOT / "build" / "machine.lock", kind))
+        return (yield)
+
+
 def install_kernels(name, *options, around=()):
     """The folder where kernels that were built with these options of CMake are installed; `around` comes before each command."""
     folder = ROOT / "build" / name
     configure = ["cmake", "-S", ROOT / "kernels", "-B", folder, f"-DCMAKE_INSTALL_PREFIX={folder}/install", "-DCOFFEECUP_BENCHMARKS=all",
                  "-DCOFFEECUP_TESTS=OFF", *options]
-    for command in (configure, ["cmake", "--build", folder, "--parallel"], ["cmake", "--install", folder]):
-        done = subprocess.run([*around, *command], capture_output=True, text=True, check=False)
-        assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    with held(folder.with_suffix(".lock")):
+        for command in (configure, ["cmake", "--build", folder, "--parallel"], ["cmake", "--install", folder]):
+            done = subprocess.run([*around, *command], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return folder / "install"
 
 

@@ -502,6 +502,7 @@ def test_a_damaged_message_is_found_among_three_ranks_and_two_neighbours(kernel,
     assert done.returncode == 1
 
 
+@pytest.mark.alone
 def test_processor_time_of_others_is_told_apart_from_the_run_s_own(openmpi_kernel):
     """A loop of the shell's beside the run burns a known time; the run's two spinning processes burn more, and are not counted."""
     with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as burner:

@@ -21,6 +21,7 @@ from postprocess.logs import read_log
 from postprocess.report import html, items
 from postprocess.scores import score_log, score_logs
 
+pytestmark = pytest.mark.alone
 RATE = 50_000_000  # byte/s, each way
 MBYTE = 1e6
 SMALL = ("--memory-per-process", "64MiB")  # M_PART is 2 MiB

@@ -18,6 +18,7 @@ from conftest import OPEN_MPI
 
 from postprocess.logs import read_log
 
+pytestmark = pytest.mark.alone
 RATE = 160e6 / 8  # byte/s on the link, each way: little work for the cores that both hosts share
 BURST = 64 * 1024  # byte that pass at once after a pause: less than 2 % of a message of L_max
 PAYLOAD = RATE * 1448 / 1514
