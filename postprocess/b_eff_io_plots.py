@@ -81,19 +81,13 @@ def over_partitions(table: pd.DataFrame) -> Figure:
     for name, (label, colour, marker) in REDUCTIONS.items():
         if data[name].notna().any():
             axes.plot(data["partition"], data[name], color=colour, marker=marker, label=label)
-    value_over_processes(axes, data["partition"])
+    plots.process_axis(axes, data["partition"])
+    plots.from_zero(axes)
     axes.set_ylabel("b_eff_io, MByte/s")
     if axes.get_legend_handles_labels()[1]:
         axes.legend(loc="best")
     return Figure("partitions", "b_eff_io over the partition", "The paper's figures 2 and 4: one value for each number of processes. The value "
                   "of the system is the largest of them.", data, drawn)
-
-
-def value_over_processes(axes: Axes, processes: pd.Series) -> None:
-    plots.process_axis(axes, processes)
-    axes.margins(y=0.08)
-    axes.set_ylim(bottom=0)
-    plots.plain_numbers(axes.yaxis)
 
 
 def over_sizes(scores: list[Score]) -> Figure:
@@ -105,7 +99,8 @@ def over_sizes(scores: list[Score]) -> Figure:
             for place, (_, run) in enumerate(data[data["official"] == official].groupby("run")):
                 axes.plot(run["processes"], run["mbyte_per_second"], color=colour, marker=marker, markerfacecolor=fill,
                           label=("official" if official else "not official") if place == 0 else "_")
-        value_over_processes(axes, data["processes"])
+        plots.process_axis(axes, data["processes"])
+        plots.from_zero(axes)
         axes.set_ylabel("b_eff_io, MByte/s")
         axes.legend(loc="best")
     told = " ".join(["A line for each run, a mark for each of its partitions: the value of release 1.x, or of release 2.1 for runs in the Top "

@@ -72,8 +72,7 @@ def over_lengths(best: pd.DataFrame, log: Log) -> Figure:
         axes.fill_between(places, shown["least"], shown["most"], color=colour, alpha=0.18, linewidth=0)
         axes.plot(places, shown["geometric_mean"], color=colour, marker=marker, label=f"{label}: geometric mean, and range")
     length_axis(axes, lengths)
-    axes.set_ylim(bottom=0)
-    plots.plain_numbers(axes.yaxis)
+    plots.from_zero(axes)
     axes.set_ylabel("accumulated bandwidth, MByte/s")
     axes.legend(loc="upper left")
     return Figure(
@@ -188,8 +187,7 @@ def reported(table: pd.DataFrame, log: Log) -> Figure:
         axes.set_xticks(range(0, len(lengths), 4), [size(lengths[place]) for place in range(0, len(lengths), 4)])
         axes.set_title(title)
         axes.legend(loc="upper left", fontsize=8)
-    panels[0].set_ylim(bottom=0)
-    plots.plain_numbers(panels[0].yaxis)
+    plots.from_zero(*panels)
     panels[0].set_ylabel("MByte/s per process")
     return Figure(
         "reported", "Patterns that are reported and do not enter b_eff",
@@ -234,10 +232,9 @@ def over_sizes(scores: list[Score]) -> Figure:
             axes.set_ylabel(label)
             if column != "elapsed_seconds" and data["simulated_machine"].nunique() > 1:
                 axes.set_yscale("log")  # machines of different decades
+                plots.plain_numbers(axes.yaxis)
             else:
-                axes.margins(y=0.08)
-                axes.set_ylim(bottom=0)
-            plots.plain_numbers(axes.yaxis)
+                plots.from_zero(axes)
         drawn.legend(*panels[2].get_legend_handles_labels(), loc="outside lower center", ncols=3, labelcolor=BLACK)
     return Figure("sizes", "b_eff over the number of processes",
                   "The accumulated bandwidth, the share of each process, both in MByte/s, and how long each run took beside the time that it "

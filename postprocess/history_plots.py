@@ -8,7 +8,7 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from postprocess.change_points import Finding, events
 from postprocess.history import SERIES
-from postprocess.plots import BLUE, GREEN, GREY, LOOK, ORANGE, VERMILION, Figure, canvas, plain_numbers
+from postprocess.plots import BLUE, GREEN, GREY, LOOK, ORANGE, VERMILION, Figure, canvas, from_zero
 from postprocess.words import counted, digits, unit_word
 
 PANELS = 4
@@ -72,5 +72,4 @@ def panel(axis, series: pd.DataFrame, found: list[Finding]) -> None:
     locator = AutoDateLocator(minticks=2, maxticks=6)
     axis.xaxis.set_major_locator(locator)
     axis.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-    plain_numbers(axis.yaxis)
-    axis.set_ylim(bottom=0)
+    from_zero(axis)

@@ -6,7 +6,7 @@ Colours are those of Okabe and Ito, which colour-blind people can tell apart; li
 import io
 import re
 from dataclasses import dataclass
-from math import log10
+from math import inf, log10
 from pathlib import Path
 
 import matplotlib
@@ -90,6 +90,13 @@ def process_axis(axes: Axes, processes: pd.Series) -> None:
     axes.set_xticks(sizes, [str(count) for count in sizes], rotation=0 if len(sizes) < 6 else 60)
     axes.minorticks_off()
     axes.set_xlabel("processes")
+
+
+def from_zero(*panels: Axes) -> None:
+    """The upright axis, one where there are several panels: from zero to a little above what is drawn, with plain numbers."""
+    top = max(axes.dataLim.y1 for axes in panels)
+    panels[0].set_ylim(0, 1.05 * top if 0 < top < inf else 1)
+    plain_numbers(panels[0].yaxis)
 
 
 def plain_numbers(axis) -> None:

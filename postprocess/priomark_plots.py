@@ -73,8 +73,7 @@ def over_blocks(name: str, rows: pd.DataFrame) -> Figure:
         axes.set_xticks(range(len(blocks)), [size(block) for block in blocks], fontsize=8, rotation=60, ha="right", rotation_mode="anchor")
         axes.set_xlabel("request")
         axes.set_title(f"{size(process_bytes)} each")
-    panels[0].set_ylim(bottom=0)
-    plots.plain_numbers(panels[0].yaxis)
+    plots.from_zero(*panels)
     panels[0].set_ylabel("MByte/s of all processes")
     drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
     best = data.loc[data["mbyte_per_second"].idxmax()]
@@ -134,8 +133,7 @@ def over_sizes(scores: list[Score]) -> Figure:
                 axes.plot(means.index, means, color=colour, marker=marker, linestyle=DASHES[workloads.index(workload) % len(DASHES)],
                           label=f"{system}, {Path(workload).name}")
             plots.process_axis(axes, part["processes"])
-            axes.set_ylim(bottom=0)
-            plots.plain_numbers(axes.yaxis)
+            plots.from_zero(axes)
             axes.set_title(title)
         panels[0].set_ylabel("bandwidth of all processes, MByte/s")
         labelled = {label: handle for axes in panels for handle, label in zip(*axes.get_legend_handles_labels())}

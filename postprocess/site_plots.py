@@ -42,8 +42,7 @@ def scaling(table: pd.DataFrame) -> Figure:
         for axis, name in ((rate, f"{first['metric']}, {first['unit']}"), (share, "efficiency")):
             plots.process_axis(axis, table["processes"])
             axis.set_ylabel(name)
-            axis.set_ylim(bottom=0)
-            plots.plain_numbers(axis.yaxis)
+            plots.from_zero(axis)
         share.yaxis.set_major_formatter(PercentFormatter(1))
         drawn.legend(*rate.get_legend_handles_labels(), loc="outside lower center", ncols=1, labelcolor=BLACK)
     return Figure(
