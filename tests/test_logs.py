@@ -170,10 +170,11 @@ def test_what_is_no_readable_file_is_refused(tmp_path):
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every file")
-def test_log_without_read_permission_is_refused(scratch):
-    logs_made.write(scratch, SMALL).chmod(0)
+def test_log_without_read_permission_is_refused(tmp_path):
+    path = logs_made.write(tmp_path / "log.jsonl", SMALL)
+    path.chmod(0)
     with pytest.raises(LogError, match="no permission"):
-        read_log(scratch)
+        read_log(path)
 
 
 def test_permission_error_is_a_refusal(scratch, monkeypatch):
