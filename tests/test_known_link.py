@@ -35,11 +35,11 @@ def root(*command):
 @pytest.fixture(scope="module")
 def hosts(tmp_path_factory):
     """Two namespaces with an address each; the remote shell that Open MPI uses between them."""
+    if os.geteuid() != 0:
+        pytest.skip("only root may make network namespaces")
     for command in ("ip", "tc", "unshare"):
         if not shutil.which(command):
             pytest.skip(f"no {command} on this machine")
-    if os.geteuid() != 0:
-        pytest.skip("only root may make network namespaces")
     with linked_namespaces() as names:
         yield {name: f"10.231.7.{number}" for number, name in enumerate(names, 1)}
 
