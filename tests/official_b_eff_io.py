@@ -40,16 +40,20 @@ def limited_memory(gibibytes):
 
 def run(options):
     folder = options.folder.resolve()
+    if os.geteuid() != 0 or not GROUPS.is_dir():
+        sys.exit(f"only root can make a disk of known bandwidth and a control group below {GROUPS}")
+    if folder.exists():
+        sys.exit(f"{folder} is there already; name a new folder")
     (folder / "disk-image").mkdir(parents=True)
     with limited_memory(options.memory) as enter, disk(folder / "disk-image", 200, bytes_per_second=int(options.rate * 10**6)) as mount:
         command = [BIN / "reframe", "-C", ROOT / "site_configs/local/settings.py", "-c", ROOT / "reframe_checks", "-r",
                    "-n", "b_eff_io.*num_processes=2$", "-S", "builder=prebuilt", "-S", f"prebuilt_directory={options.kernels.resolve()}",
                    "-S", f"b_eff_io.directory={mount}", f"--prefix={folder}", f"--report-file={folder}/session.json"]
         environment = os.environ | {"RFM_SQLITE_DB_FILE": str(folder / "results.db")}
-        subprocess.run(list(map(str, command)), check=False, env=environment, preexec_fn=enter)
+        done = subprocess.run(list(map(str, command)), check=False, env=environment, preexec_fn=enter)
     logs = sorted((folder / "output").rglob("*.jsonl"))
-    if not logs:
-        sys.exit("no run left a log: see above")
+    if done.returncode != 0 or not logs:
+        sys.exit("the run failed or left no log: see above")
     subprocess.run([BIN / "coffeecup", "score", *map(str, logs)], check=False)
     agreements(logs)
 

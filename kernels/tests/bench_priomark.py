@@ -78,8 +78,8 @@ def ours(options, folder, name, block, direct, seed):
     """Bytes per second; requests per second are these by the block size, here as with fio."""
     pattern, share, _ = CASES[name]
     (folder / "workload.cfg").write_text(
-        f'evict = {"false" if options.keep_cache else "true"}; seed = {seed}; single_file = {{ process_size = "{options.size}MiB"; block_size = "{block}KiB"; '
-        f'read_write = "{share}"; patterns = "{pattern}"; methods = "posix{"-direct" * direct}"; }};')
+        f'evict = {"false" if options.keep_cache else "true"}; seed = {seed}; single_file = {{ process_size = "{options.size}MiB"; '
+        f'block_size = "{block}KiB"; read_write = "{share}"; patterns = "{pattern}"; methods = "posix{"-direct" * direct}"; }};')
     log = folder / "log.jsonl"
     start(options.build / "priomark" / "priomark", "--workload", folder / "workload.cfg", "--directory", folder, "--log", log)
     [measured] = [record for record in map(json.loads, log.read_text().splitlines()) if record["record"] == "measurement"]
