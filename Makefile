@@ -21,7 +21,7 @@ test:           ## build everything and run every test
 	ctest --test-dir build/kernels --output-on-failure --no-tests=error
 	.venv/bin/pytest -n 2 --dist loadfile
 
-bench: setup    ## compare the kernels with bare loops of the same calls, and with hpcc, IMB, OSU, IOR, fio where on PATH; count changes found (an hour and a half)
+bench: setup    ## compare the kernels with bare loops of the same calls, and with hpcc, IMB, OSU, IOR, fio where on PATH; count changes found (fio alone half an hour)
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel
 	.venv/bin/python kernels/tests/bench_b_eff.py $(BENCH_OPTIONS)

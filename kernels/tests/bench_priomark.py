@@ -21,7 +21,7 @@ import numpy as np
 KIB = 2**10
 # name: pattern and read share of ours, the words of fio. Where it has none it is given a list of requests: its own rw=rw reads one
 # sequence of blocks and writes another, and its own random order takes the next free block where a drawn one was done, so that more
-# accesses than chance has them follow blocks of the cache, for which the kernel reads ahead: a quarter fewer reads of the disk.
+# accesses than chance has them follow blocks of the cache, for which the kernel reads ahead.
 CASES = {
     "write": ("write", "1:1", ["--rw=write"]),
     "read": ("read-write", "1:0", ["--rw=read"]),
