@@ -17,6 +17,11 @@ import orjson
 SCHEMA_VERSION = 1
 RUN_AGAIN = "run the benchmark again"
 COPY_AGAIN = "copy the log again from where the run wrote it, or run the benchmark again"
+# How a run that did not complete ended, and what to do. The launcher interrupts rank 0 where another process failed.
+ENDS = {
+    "failed": ("failed", "mend the cause"),
+    "interrupted": ("was interrupted", "mend the cause, a time limit or another process's failure, which the run's output then shows,"),
+}
 
 
 class LogError(ValueError):
@@ -118,8 +123,8 @@ def read_log(path) -> Log:
     if state.status == "running or cut off":
         raise LogError(path, f"the log was cut off, it has no end record: {state}; wait for the run to end, or {RUN_AGAIN}")
     if state.status != "complete":
-        raise LogError(path, f"the run {'was ' * (state.status == 'interrupted')}{state.status}: "
-                             f"{state.reason or 'the kernel gave no reason'} ({state}); mend the cause and {RUN_AGAIN}")
+        ended, remedy = ENDS[state.status]
+        raise LogError(path, f"the run {ended}: {state.reason or 'the kernel gave no reason'} ({state}); {remedy} and {RUN_AGAIN}")
     if rest:
         raise LogError(path, f"line {len(lines) + 1}: data after the end record; {COPY_AGAIN}")
     if not data.endswith(b"\n"):

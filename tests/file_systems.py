@@ -34,6 +34,12 @@ def unmount(folder):
     subprocess.run(["umount", "-l", str(folder)], capture_output=True, check=False)
 
 
+def vanish(folder):
+    """Remove a folder from under a program that makes files in it all the while: what it makes beside a removal lets that one fail."""
+    while folder.exists():
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 @contextmanager
 def memory(folder, options):
     """A file system in memory (tmpfs) with these options of mount."""

