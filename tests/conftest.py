@@ -28,6 +28,9 @@ OPEN_MPI = {
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
 
+# Seconds until a test takes a program for hung: nothing else ends one that is only slow on a busy machine.
+PATIENCE = 300
+
 # Which ranks of a kernel made of shell do anything.
 WHO = {"first": '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || exit 0', "all": ""}
 
@@ -40,7 +43,7 @@ class Mpi:
     mpirun: str
     bin: Path
 
-    def run(self, ranks, kernel, *options, timeout=120, **popen):
+    def run(self, ranks, kernel, *options, timeout=PATIENCE, **popen):
         """Run a kernel; a CompletedProcess with text output."""
         command = [self.mpirun, "-np", str(ranks), str(self.bin / kernel), *map(str, options)]
         return subprocess.run(
@@ -135,7 +138,7 @@ class Reframe:
     def __init__(self, folder):
         self.folder = folder
 
-    def __call__(self, *options, config=LOCAL, checks=CHECKS, env=None, timeout=300, command=REFRAME):
+    def __call__(self, *options, config=LOCAL, checks=CHECKS, env=None, timeout=PATIENCE, command=REFRAME):
         report = self.folder / "session.json"
         report.unlink(missing_ok=True)
         command = [*command, "--nocolor", f"--prefix={self.folder}", f"--report-file={report}",
@@ -201,7 +204,7 @@ def tree(tmp_path):
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("RFM_", "SPACK_"))}
         clean["PATH"] = path or os.pathsep.join(part for part in clean["PATH"].split(os.pathsep) if not Path(part, "spack").exists())
         done = subprocess.run([COFFEECUP, "site", *arguments], cwd=folder, env=clean | environment, capture_output=True, text=True,
-                              check=False, timeout=120, preexec_fn=lambda: os.sched_setaffinity(0, CORES))
+                              check=False, timeout=PATIENCE, preexec_fn=lambda: os.sched_setaffinity(0, CORES))
         return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr, text=done.stdout + done.stderr)
 
     def stub(name, script):

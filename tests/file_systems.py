@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from conftest import PATIENCE
 
 ADDRESS = "10.231.8.1"  # of the GlusterFS servers; it exists in a network namespace of their own only
 READ_AHEAD_SECTORS = 64  # of 512 byte: a disk of known bandwidth moves what was asked for and hardly more
@@ -131,8 +132,8 @@ def glusterfs(folder, bricks=3):
         servers.communicate()
 
 
-def wait_for(purpose, servers, holds, seconds=30):
-    deadline = time.monotonic() + seconds
+def wait_for(purpose, servers, holds):
+    deadline = time.monotonic() + PATIENCE
     while not holds():
         if servers.poll() is not None or time.monotonic() > deadline:
             servers.kill()

@@ -5,7 +5,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from conftest import OPEN_MPI
+from conftest import OPEN_MPI, PATIENCE
 
 KIB, MIB = 2**10, 2**20
 
@@ -24,7 +24,7 @@ def command(mpi, folder, workload, ranks, *options, env=None):
             str(folder / "log.jsonl"), *map(str, options)]
 
 
-def run(mpi, folder, workload, ranks=1, *options, env=None, timeout=120):
+def run(mpi, folder, workload, ranks=1, *options, env=None, timeout=PATIENCE):
     return subprocess.run(command(mpi, folder, workload, ranks, *options, env=env), env=environment(mpi), capture_output=True, text=True,
                           timeout=timeout, check=False)
 

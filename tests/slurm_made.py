@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from conftest import PATIENCE
+
 PROGRAMS = ("slurmctld", "slurmd", "sinfo", "sbatch", "srun")
 WITH_ACCOUNTING = ("slurmdbd", "mariadbd", "mariadb-install-db", "munged")
 CONFIGURATION = """\
@@ -64,7 +66,7 @@ class Slurm:
 
     def __call__(self, *command):
         """What one of Slurm's commands says."""
-        return subprocess.run(command, env=os.environ | self.environment, capture_output=True, text=True, check=True, timeout=60).stdout
+        return subprocess.run(command, env=os.environ | self.environment, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
 
     def states(self):
         return self("sinfo", "--noheader", "--Node", "--format=%N %t").split("\n")
@@ -96,13 +98,13 @@ def answers(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def wait_until(happened, what, seconds=30):
-    end = time.monotonic() + seconds
+def wait_until(happened, what):
+    end = time.monotonic() + PATIENCE
     while time.monotonic() < end:
         if happened():
             return
         time.sleep(0.1)
-    raise TimeoutError(f"{what} within {seconds} s")
+    raise TimeoutError(f"{what} within {PATIENCE} s")
 
 
 @contextmanager

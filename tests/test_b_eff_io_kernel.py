@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from b_eff_io_files import files_by_definition
-from conftest import OPEN_MPI, compiler_and_launcher
+from conftest import OPEN_MPI, PATIENCE, compiler_and_launcher
 from file_systems import memory, vanish
 
 from postprocess.b_eff_io_rules import TYPES, patterns_rule
@@ -56,7 +56,7 @@ def command(mpi, folder, ranks, *options, env=None):
             str(folder / "log.jsonl"), *map(str, options)]
 
 
-def run(mpi, folder, ranks, *options, env=None, timeout=180):
+def run(mpi, folder, ranks, *options, env=None, timeout=PATIENCE):
     return subprocess.run(command(mpi, folder, ranks, *options, env=env), env=os.environ | OPEN_MPI | mpi[1], capture_output=True, text=True,
                           timeout=timeout, check=False)
 
@@ -201,7 +201,7 @@ def test_chunks_and_segments_beyond_what_an_int_counts(plain_mpi, tmp_path):
     if space.f_bavail * space.f_frsize < 14 * 2**30 or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE") < 20 * 2**30:
         pytest.skip("needs 14 GiB of memory for files and 3 GiB for buffers")
     done = run(plain_mpi, tmp_path, 1, *SMALL, "--scheduled-time", 0.05, "--largest-chunk", "2056MiB", "--alignment", "3GiB", "--types",
-               "separate,segmented", "--methods", "write,read", "--directory", folder, timeout=300)
+               "separate,segmented", "--methods", "write,read", "--directory", folder)
     assert done.returncode == 0, done.stderr
     [segment] = {r["segment_bytes"] for r in read_log(tmp_path / "log.jsonl").records["pattern_type"] if r["type"] == "segmented"}
     assert segment == 3 * 2**30
@@ -266,7 +266,7 @@ def started(mpi, folder, ranks, *options, directory=None, wait_for=6, env=None):
     process = subprocess.Popen(command(mpi, folder, ranks, *options, env=env) + (["--directory", str(directory)] if directory else []),
                                env=os.environ | OPEN_MPI | mpi[1], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         log = folder / "log.jsonl"
         while not log.exists() or log.read_bytes().count(b"\n") < wait_for:
             assert process.poll() is None and time.monotonic() < deadline, process.communicate()[1]
@@ -277,7 +277,7 @@ def started(mpi, folder, ranks, *options, directory=None, wait_for=6, env=None):
         process.communicate()
 
 
-def ended(process, timeout=60):
+def ended(process, timeout=PATIENCE):
     output, errors = process.communicate(timeout=timeout)
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
@@ -322,7 +322,7 @@ def test_full_disk_on_one_rank_only_ends_the_run(plain_mpi, tmp_path, faults):
 def test_abort_that_hangs_does_not_keep_the_run(plain_mpi, tmp_path, faults):
     """After failed I/O the MPI library may be beyond its own abort."""
     env = model(faults, plain_mpi, FAULT_FULL_RANK=1, FAULT_ABORT=1)
-    done = run(plain_mpi, tmp_path, 3, *BRIEF, "--partitions", "3", env=env, timeout=60)
+    done = run(plain_mpi, tmp_path, 3, *BRIEF, "--partitions", "3", env=env)
     assert done.returncode != 0 and "type separate" in done.stderr
     assert end(tmp_path)["status"] == "failed" and not leftovers(tmp_path)
 
@@ -341,7 +341,7 @@ def test_byte_changed_in_what_was_read_last_is_found_by_the_sample(plain_mpi, tm
 
 
 def test_hanging_shared_pointers_end_the_run_and_name_the_variant(plain_mpi, tmp_path, faults):
-    done = run(plain_mpi, tmp_path, 2, *BRIEF, "--watchdog", 2, env=model(faults, plain_mpi, FAULT_HANG=1), timeout=40)
+    done = run(plain_mpi, tmp_path, 2, *BRIEF, "--watchdog", 2, env=model(faults, plain_mpi, FAULT_HANG=1))
     assert done.returncode == 1 and "--individual-pointers" in done.stderr
     assert "no progress for 2 s" in end(tmp_path)["reason"] and end(tmp_path)["status"] == "failed"
     assert not leftovers(tmp_path)
@@ -388,7 +388,7 @@ def kernel_processes(folder):
 
 def assert_gone(folder):
     """What is killed cannot clean up; the keeper beside it does, a moment later."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while (leftovers(folder) or read_state(folder / "log.jsonl").status == "running or cut off") and time.monotonic() < deadline:
         time.sleep(0.1)
     assert not leftovers(folder)

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import OPEN_MPI, ROOT, compiler_and_launcher
+from conftest import OPEN_MPI, PATIENCE, ROOT, compiler_and_launcher
 from file_systems import memory
 
 from postprocess.logs import LogError, read_log
@@ -91,8 +91,8 @@ def processes_with(word):
     return found
 
 
-def wait_until(condition, seconds=20):
-    end = time.monotonic() + seconds
+def wait_until(condition):
+    end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:
             return False
@@ -135,7 +135,7 @@ class Kernel:
             process.kill()
             process.communicate()
 
-    def run(self, ranks, *options, timeout=120, **how):
+    def run(self, ranks, *options, timeout=PATIENCE, **how):
         with self.started(ranks, *options, environment=IMPATIENT, **how) as process:
             process.out, process.err = process.communicate(timeout=timeout)
             assert self.no_process_is_left()
@@ -317,7 +317,7 @@ def check_reductions(log):
 )
 def test_the_whole_run_keeps_its_budget_on_slow_networks(openmpi_kernel, latency, bandwidth, memory, budget, reductions):
     openmpi_kernel.network(MODEL_LATENCY=latency, MODEL_BANDWIDTH=bandwidth, MODEL_FACTOR_Sendrecv=1.3, MODEL_FACTOR_Alltoallv=1.1)
-    done = openmpi_kernel.run(2, "--memory-per-process", memory, "--time-budget", str(budget), timeout=300)
+    done = openmpi_kernel.run(2, "--memory-per-process", memory, "--time-budget", str(budget))
     assert done.returncode == 0
     log = read_log(openmpi_kernel.log)
     check_reductions(log)
@@ -443,7 +443,7 @@ def in_mid_run(kernel):
 def test_an_interrupted_run_closes_its_log_and_yields_no_score(kernel, target, number):
     with in_mid_run(kernel) as process:
         os.kill(process.pid if target == "mpirun" else process_of_rank(kernel, 0), number)
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
         assert kernel.no_process_is_left()
     if (kernel.mpi.name, target) != ("mpich", "mpirun"):  # MPICH's launcher ends with 0 now and then when it is told to end
         assert process.returncode != 0
@@ -456,7 +456,7 @@ def test_an_interrupted_run_closes_its_log_and_yields_no_score(kernel, target, n
 def test_a_killed_rank_ends_the_run_without_a_score(kernel):
     with in_mid_run(kernel) as process:
         os.kill(process_of_rank(kernel, 1), signal.SIGKILL)
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
         assert process.returncode != 0
         assert kernel.no_process_is_left()
     assert kernel.records()[-1].get("status") != "complete"
@@ -540,7 +540,7 @@ def sanitized(openmpi, tmp_path_factory):
     return folder
 
 
-def short_run(bin_folder, wrapper, ranks, log, *, mpirun, environment=(), timeout=280):
+def short_run(bin_folder, wrapper, ranks, log, *, mpirun, environment=(), timeout=PATIENCE):
     options = ["--memory-per-process", "1MiB", "--patterns", "ring,bisection,cartesian_2d,ping_pong", "--first-loop-length", "1",
                "--time-budget", "1"]
     command = [mpirun, "-np", str(ranks), "env", *environment, *wrapper, bin_folder / "b_eff", "--log", log, *options]

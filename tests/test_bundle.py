@@ -8,13 +8,13 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import COFFEECUP, OPEN_MPI, ROOT
+from conftest import COFFEECUP, OPEN_MPI, PATIENCE, ROOT
 
 WITHOUT_NETWORK = ["unshare", "--net", "sh", "-ec", 'ip link set lo up; exec "$@"', "sh"]
 
 
 def call(*command, **more):
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=300, **more)
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=PATIENCE, **more)
 
 
 @pytest.fixture(scope="module")

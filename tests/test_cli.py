@@ -9,6 +9,7 @@ import sys
 
 import logs_made
 import pytest
+from conftest import PATIENCE
 from typer.testing import CliRunner
 
 from postprocess import __version__
@@ -182,5 +183,5 @@ def test_version_and_help():
 
 
 def test_the_command_itself_starts(folder):
-    done = subprocess.run([sys.executable, "-m", "postprocess.cli", "score", "--json", folder / "a.jsonl"], capture_output=True, timeout=60)
+    done = subprocess.run([sys.executable, "-m", "postprocess.cli", "score", "--json", folder / "a.jsonl"], capture_output=True, timeout=PATIENCE)
     assert done.returncode == 0 and json.loads(done.stdout)[0]["benchmark"] == "b_eff"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import OPEN_MPI
+from conftest import OPEN_MPI, PATIENCE
 from file_systems import memory, vanish
 
 from postprocess.ftio_rules import expected_bytes, tolerated_difference
@@ -82,7 +82,7 @@ def run(mpi, folder, ranks, *options, env=None, **popen):
     """Run ftio in a folder; `env` reaches the kernel and not the launcher."""
     kernel = ["env", *(f"{name}={value}" for name, value in (env or {}).items()), str(mpi.bin / "ftio")]
     return subprocess.run([mpi.mpirun, "-np", str(ranks), *kernel, *map(str, options)], cwd=folder, env=os.environ | OPEN_MPI,
-                          capture_output=True, text=True, timeout=120, check=False, **popen)
+                          capture_output=True, text=True, timeout=PATIENCE, check=False, **popen)
 
 
 # --- the result ---------------------------------------------------------------------------------------------------------------
@@ -289,7 +289,7 @@ def started(mpi, tmp_path):
              *map(str, options)],
             env=os.environ | OPEN_MPI, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         processes.append(process)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         while not list(directory.glob("ftio-*/strip-000001")):
             assert process.poll() is None and time.monotonic() < deadline, process.communicate()
             time.sleep(0.02)
@@ -305,7 +305,7 @@ def started(mpi, tmp_path):
 def test_interrupted_run_closes_its_log_and_leaves_nothing(started, tmp_path, number):
     process = started("--input", 24, "--repeat", 10000)
     process.send_signal(number)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
     assert not list((tmp_path / "disk").iterdir())
     [end] = of_kind(tmp_path / "ftio.jsonl", "end")
@@ -316,7 +316,7 @@ def test_killed_process_takes_the_run_and_its_files_along(started, tmp_path):
     process = started("--input", 24, "--repeat", 10000)
     children = [int(pid) for pid in Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()]
     os.kill(children[-1], signal.SIGKILL)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
     assert not list((tmp_path / "disk").iterdir())
 
@@ -328,7 +328,7 @@ ENDED = ("failed", "interrupted")
 def test_removed_directory_ends_the_run_with_a_clear_line(started, tmp_path):
     process = started("--input", 24, "--repeat", 10000)
     vanish(tmp_path / "disk")
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert stderr.count("error:") == stderr.count("removed during the run?") in (1, 2)
     [end] = of_kind(tmp_path / "ftio.jsonl", "end")
@@ -358,7 +358,7 @@ def test_disk_that_fills_up_ends_the_run_with_a_clear_line(started, small_disk, 
                 others.write(bytes(MIB // 4))
             except OSError:
                 time.sleep(0.01)
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert stderr.count("error:") == stderr.count("No space left on device; free some space or choose a smaller --input") in (1, 2)
     [end] = of_kind(tmp_path / "ftio.jsonl", "end")
@@ -371,7 +371,7 @@ def test_matrix_several_times_larger_than_a_memory_limit_runs_inside_it(mpi, tmp
     done = subprocess.run(
         [mpi.mpirun, "-np", "2", "prlimit", f"--data={limit}", str(mpi.bin / "ftio"), "--input", "256MiB", "--directory", str(tmp_path),
          "--log", str(tmp_path / "ftio.jsonl")],
-        env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=300, check=False)
+        env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     log = read_log(tmp_path / "ftio.jsonl")
     assert log.plan["matrix_bytes"] >= 4 * 2 * limit

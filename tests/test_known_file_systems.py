@@ -12,7 +12,7 @@ import subprocess
 import numpy as np
 import pytest
 from b_eff_io_files import files_by_definition
-from conftest import OPEN_MPI
+from conftest import OPEN_MPI, PATIENCE
 from file_systems import disk, glusterfs
 
 from postprocess import priomark_plots
@@ -46,7 +46,7 @@ def mpi(request):
 
 def run(mpi, kernel, ranks, directory, log, *options):
     command = [mpi[0].mpirun, "-np", str(ranks), mpi[0].bin / kernel, "--directory", directory, "--log", log, *options]
-    done = subprocess.run(list(map(str, command)), env=os.environ | OPEN_MPI | mpi[1], capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(list(map(str, command)), env=os.environ | OPEN_MPI | mpi[1], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     return read_log(log)
 

@@ -14,7 +14,7 @@ import uuid
 from contextlib import contextmanager
 
 import pytest
-from conftest import OPEN_MPI
+from conftest import OPEN_MPI, PATIENCE
 
 from postprocess.logs import read_log
 
@@ -102,7 +102,7 @@ def measured(openmpi, hosts, remote_shell, tmp_path):
                "--host", ",".join(f"{address}:1" for address in hosts.values()), "-np", "2", openmpi.bin / "b_eff", "--log", log,
                "--memory-per-process", str(128 * L_MAX), "--patterns", "ring,ping_pong", "--methods", "nonblocking,blocking",
                "--time-budget", "40"]
-    done = subprocess.run(command, env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=180, check=False)
+    done = subprocess.run(command, env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     complete = read_log(log)
     assert {host["name"] for host in complete.run["hosts"]} == set(hosts), "the ranks are not on two hosts"

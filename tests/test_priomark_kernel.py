@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import install_kernels
+from conftest import PATIENCE, install_kernels
 from file_systems import memory, vanish
 from priomark_runs import KIB, MIB, command, environment, error, leftovers, of_kind, records, run
 from system_calls import traced
@@ -308,7 +308,7 @@ def started(mpi, tmp_path):
             words[words.index("--directory") + 1] = str(directory)
         process = subprocess.Popen(words, env=environment(mpi), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         processes.append(process)
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE
         log = tmp_path / "log.jsonl"
         while not log.exists() or log.read_bytes().count(b"\n") < 8:
             assert process.poll() is None and time.monotonic() < deadline, process.communicate()
@@ -323,7 +323,7 @@ def started(mpi, tmp_path):
 
 def wait_until_clean(folder):
     """What is killed cannot clean up; the keeper beside it does, a moment later."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + PATIENCE
     while (leftovers(folder) or records(folder)[-1]["record"] != "end") and time.monotonic() < deadline:
         time.sleep(0.1)
     assert leftovers(folder) == []
@@ -337,7 +337,7 @@ ENDED = ("failed", "interrupted")
 def test_interrupted_run_closes_its_log_and_leaves_nothing(started, tmp_path):
     process = started()
     process.send_signal(signal.SIGTERM)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
     assert wait_until_clean(tmp_path)["status"] in ENDED
 
@@ -346,7 +346,7 @@ def test_killed_process_takes_the_run_and_its_files_along(started, tmp_path):
     process = started()
     found = subprocess.run(["pgrep", "-f", f"^[^ ]*/priomark .*{tmp_path}/log.jsonl"], capture_output=True, text=True, check=True)
     os.kill(max(map(int, found.stdout.split())), signal.SIGKILL)
-    process.communicate(timeout=30)
+    process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
     assert wait_until_clean(tmp_path)["status"] in ENDED
 
@@ -354,7 +354,7 @@ def test_killed_process_takes_the_run_and_its_files_along(started, tmp_path):
 def test_removed_directory_ends_the_run_with_a_clear_line(started, tmp_path):
     process = started()
     vanish(tmp_path / "disk")
-    _, stderr = process.communicate(timeout=60)
+    _, stderr = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert "error:" in stderr
     assert records(tmp_path)[-1]["status"] in ENDED
@@ -370,7 +370,7 @@ def test_disk_that_fills_up_ends_the_run_with_a_clear_line(started, tmp_path):
                     others.write(bytes(MIB // 4))
                 except OSError:
                     time.sleep(0.01)
-        _, stderr = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=PATIENCE)
         assert process.returncode == 1 and "No space left on device; free some space" in stderr
         assert records(tmp_path)[-1]["status"] in ENDED
         assert [path.name for path in small.iterdir()] == ["of others"]

@@ -8,9 +8,9 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import OPEN_MPI, ROOT
+from conftest import OPEN_MPI, PATIENCE, ROOT
 from system_calls import traced
-from test_priomark_recorder import PROGRAMS, SOURCES, command, folder_with_input, programs, record, recorder, without_closes
+from test_priomark_recorder import SOURCES, command, folder_with_input, programs, record, recorder, without_closes
 
 from postprocess.scores import score_log
 
@@ -201,7 +201,7 @@ def test_reader_survives_altered_traces_under_the_sanitizers(recorder, programs,
     for number in range(1500):
         made.append(tmp_path / f"{number}.trace")
         made[-1].write_bytes(altered(text, chance).encode("latin-1"))
-    done = subprocess.run([reader, *made], capture_output=True, timeout=120, check=False)
+    done = subprocess.run([reader, *made], capture_output=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     said = done.stdout.decode("latin-1").splitlines()
     assert len(said) > 700

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import logs_made
 import pytest
+from conftest import PATIENCE
 
 from postprocess import report, words
 from postprocess.logs import LogError
@@ -237,7 +238,7 @@ def browse(path, folder, *options):
         [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
          "--disable-sync", "--no-first-run", f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr",
          f"--log-net-log={folder / 'net.json'}", "--host-resolver-rules=MAP * ~NOTFOUND", *options, path.as_uri()],
-        capture_output=True, text=True, timeout=120)
+        capture_output=True, text=True, timeout=PATIENCE)
     return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line], (folder / "net.json").read_text()
 
 
@@ -304,7 +305,7 @@ def session(logs, tmp_path_factory):
         b_eff=values["b_eff"]))
     clean = {name: value for name, value in os.environ.items() if not name.startswith("RFM_")}
     subprocess.run([Path(sys.executable).with_name("reframe"), "-c", "check.py", "-r", "--report-file=session.json"],
-                   cwd=folder, env=clean, capture_output=True, timeout=120)
+                   cwd=folder, env=clean, capture_output=True, timeout=PATIENCE)
     return folder / "session.json"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import slurm_made
-from conftest import OPEN_MPI, ROOT, Reframe, kernel_of
+from conftest import OPEN_MPI, PATIENCE, ROOT, Reframe, kernel_of
 
 from postprocess.logs import read_log
 from site_configs.common.dry_run import checks
@@ -89,6 +89,8 @@ def test_every_check_runs_through_the_queue(endless, run, openmpi, tmp_path):
     assert found == {(check, processes): hosts for check in checks(ROOT) for processes, hosts in ((2, 1), (2 * NODES, NODES))}
 
 
+# On a busy machine, where one process runs ahead, Open MPI started by srun crashes in MPI_Init now and then (open-mpi/ompi#12495).
+@pytest.mark.alone
 def test_processes_are_placed_as_requested(endless, run, slurm, openmpi, tmp_path):
     """In blocks and in turn, by srun, on two nodes; the log tells where each rank was."""
     plug_ins = subprocess.run(["srun", "--mpi=list"], env=os.environ | slurm.environment, stdout=subprocess.PIPE,
@@ -158,7 +160,7 @@ def test_jobs_run_with_accounting_on(openmpi, tmp_path, tmp_path_factory, kernel
         session = Reframe(tmp_path)(*options, config=settings(slurm, tmp_path, "slurm"), env=slurm.environment)
         assert "no log was written; the job says: here" in only_case(session)["fail_reason"], session.output
         wanted, told = r"rfm_b_eff_\w+\|COMPLETED\|n\[1-2\]\n", ""
-        end = time.monotonic() + 60
+        end = time.monotonic() + PATIENCE
         while not re.fullmatch(wanted, told) and time.monotonic() < end:  # a job's name and nodes come to the data base after its state
             time.sleep(0.5)
             told = slurm("sacct", "--noheader", "--parsable2", f"--jobs={only_case(session)['jobid']}", "--format=JobName,State,NodeList",
