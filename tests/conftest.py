@@ -31,6 +31,9 @@ OPEN_MPI = {
 # Seconds until a test takes a program for hung: nothing else ends one that is only slow on a busy machine.
 PATIENCE = 300
 
+# How a log ends whose run could not go on: where a rank other than 0 alone met the cause, the launcher ends rank 0.
+NOT_COMPLETE = ("failed", "interrupted")
+
 # Which ranks of a kernel made of shell do anything.
 WHO = {"first": '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || exit 0', "all": ""}
 
@@ -43,11 +46,11 @@ class Mpi:
     mpirun: str
     bin: Path
 
-    def run(self, ranks, kernel, *options, timeout=PATIENCE, **popen):
+    def run(self, ranks, kernel, *options, **popen):
         """Run a kernel; a CompletedProcess with text output."""
         command = [self.mpirun, "-np", str(ranks), str(self.bin / kernel), *map(str, options)]
         return subprocess.run(
-            command, env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=timeout, check=False, **popen
+            command, env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=PATIENCE, check=False, **popen
         )
 
 

@@ -24,9 +24,9 @@ def command(mpi, folder, workload, ranks, *options, env=None):
             str(folder / "log.jsonl"), *map(str, options)]
 
 
-def run(mpi, folder, workload, ranks=1, *options, env=None, timeout=PATIENCE):
+def run(mpi, folder, workload, ranks=1, *options, env=None):
     return subprocess.run(command(mpi, folder, workload, ranks, *options, env=env), env=environment(mpi), capture_output=True, text=True,
-                          timeout=timeout, check=False)
+                          timeout=PATIENCE, check=False)
 
 
 def environment(mpi):

@@ -135,9 +135,9 @@ class Kernel:
             process.kill()
             process.communicate()
 
-    def run(self, ranks, *options, timeout=PATIENCE, **how):
+    def run(self, ranks, *options, **how):
         with self.started(ranks, *options, environment=IMPATIENT, **how) as process:
-            process.out, process.err = process.communicate(timeout=timeout)
+            process.out, process.err = process.communicate(timeout=PATIENCE)
             assert self.no_process_is_left()
         return process
 
@@ -540,11 +540,11 @@ def sanitized(openmpi, tmp_path_factory):
     return folder
 
 
-def short_run(bin_folder, wrapper, ranks, log, *, mpirun, environment=(), timeout=PATIENCE):
+def short_run(bin_folder, wrapper, ranks, log, *, mpirun, environment=()):
     options = ["--memory-per-process", "1MiB", "--patterns", "ring,bisection,cartesian_2d,ping_pong", "--first-loop-length", "1",
                "--time-budget", "1"]
     command = [mpirun, "-np", str(ranks), "env", *environment, *wrapper, bin_folder / "b_eff", "--log", log, *options]
-    return subprocess.run(command, env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=timeout, check=False)
+    return subprocess.run(command, env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=PATIENCE, check=False)
 
 
 @pytest.mark.parametrize("ranks", [2, 3])

@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE, install_kernels
+from conftest import NOT_COMPLETE, PATIENCE, install_kernels
 from file_systems import memory, vanish
 from priomark_runs import KIB, MIB, command, environment, error, leftovers, of_kind, records, run
 from system_calls import traced
@@ -330,16 +330,12 @@ def wait_until_clean(folder):
     return records(folder)[-1]
 
 
-# Where rank 1 alone met what ends the run, the launcher ends rank 0.
-ENDED = ("failed", "interrupted")
-
-
 def test_interrupted_run_closes_its_log_and_leaves_nothing(started, tmp_path):
     process = started()
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
-    assert wait_until_clean(tmp_path)["status"] in ENDED
+    assert wait_until_clean(tmp_path)["status"] in NOT_COMPLETE
 
 
 def test_killed_process_takes_the_run_and_its_files_along(started, tmp_path):
@@ -348,7 +344,7 @@ def test_killed_process_takes_the_run_and_its_files_along(started, tmp_path):
     os.kill(max(map(int, found.stdout.split())), signal.SIGKILL)
     process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
-    assert wait_until_clean(tmp_path)["status"] in ENDED
+    assert wait_until_clean(tmp_path)["status"] in NOT_COMPLETE
 
 
 def test_removed_directory_ends_the_run_with_a_clear_line(started, tmp_path):
@@ -357,7 +353,7 @@ def test_removed_directory_ends_the_run_with_a_clear_line(started, tmp_path):
     _, stderr = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert "error:" in stderr
-    assert records(tmp_path)[-1]["status"] in ENDED
+    assert records(tmp_path)[-1]["status"] in NOT_COMPLETE
 
 
 def test_disk_that_fills_up_ends_the_run_with_a_clear_line(started, tmp_path):
@@ -372,7 +368,7 @@ def test_disk_that_fills_up_ends_the_run_with_a_clear_line(started, tmp_path):
                     time.sleep(0.01)
         _, stderr = process.communicate(timeout=PATIENCE)
         assert process.returncode == 1 and "No space left on device; free some space" in stderr
-        assert records(tmp_path)[-1]["status"] in ENDED
+        assert records(tmp_path)[-1]["status"] in NOT_COMPLETE
         assert [path.name for path in small.iterdir()] == ["of others"]
 
 
