@@ -14,7 +14,7 @@ from pathlib import Path
 import jsonschema_rs
 import orjson
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 RUN_AGAIN = "run the benchmark again"
 COPY_AGAIN = "copy the log again from where the run wrote it, or run the benchmark again"
 # How a run that did not complete ended, and what to do. The launcher interrupts rank 0 where another process failed.

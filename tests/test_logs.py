@@ -88,7 +88,7 @@ def test_schema_has_the_fields_of_the_documentation():
     (b"[1, 2]\n", "line 1: not a record"),
     (b"{}\n", "line 1: not a record"),
     (b'{"record": "measurement", "sequence": 0}\n', "first record is not 'run'"),
-    (b'{"record": "run", "sequence": 0, "schema_version": 2, "benchmark": "b_eff"}\n', "upgrade coffeecup"),
+    (b'{"record": "run", "sequence": 0, "schema_version": 3, "benchmark": "b_eff"}\n', "upgrade coffeecup"),
     (b'{"record": "run", "sequence": 0, "schema_version": 1, "benchmark": "linpack"}\n', "unknown benchmark 'linpack'"),
     (b'{"record": "run", "sequence": 0, "schema_version": 1, "benchmark": "b_eff"}\n', "run record"),
     (SMALL_LINES[0][:50], "cut off in its first record"),

@@ -2,12 +2,15 @@
 
 import re
 import subprocess
+from pathlib import Path
 
 import pytest
 from conftest import install_kernels
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from priomark_runs import error, leftovers, run
+from priomark_runs import error, leftovers, of_kind, run
+
+FAULTS = Path(__file__).parent / "faults"
 
 GOOD = """# a workload
 seed = 3;
@@ -31,6 +34,26 @@ def sanitized():
 def test_good_workload_is_measured_under_the_sanitizers(sanitized, tmp_path):
     done = run(sanitized, tmp_path, "check = true; " + GOOD)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="session")
+def statfs(tmp_path_factory):
+    """The library of faults/statfs.c."""
+    library = tmp_path_factory.mktemp("statfs") / "statfs.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, FAULTS / "statfs.c", "-ldl"], check=True)
+    return library
+
+
+@pytest.mark.parametrize("made_up", [
+    {"STATFS_ID": "-1:-1"}, {"STATFS_ID": "-2147483648:2147483647"}, {"STATFS_ID": "2147483647:-2147483648"}, {"STATFS_ID": "0:0"},
+    {"STATFS_BLOCKS": "9223372036854775807"}, {"STATFS_BLOCKS": "18446744073709551615"},
+])
+def test_any_id_and_size_of_a_file_system_are_taken_under_the_sanitizers(sanitized, statfs, tmp_path, made_up):
+    env = {"LD_PRELOAD": statfs, "ASAN_OPTIONS": "verify_asan_link_order=0", **made_up}
+    done = run(sanitized, tmp_path, GOOD, 1, env=env)
+    assert done.returncode == 0, done.stderr
+    if "STATFS_BLOCKS" in made_up:
+        assert of_kind(tmp_path, "run")[0]["filesystem"]["free_bytes"] == 2**63 - 1
 
 
 @pytest.mark.parametrize("text, line, said", [

@@ -37,6 +37,21 @@ static void find_type(const char *path, char *type, size_t type_bytes)
     endmntent(mounts);
 }
 
+/* A file system that states an absurd size, as some FUSE ones do, has all the space that can be counted. */
+static int64_t bytes_of(uint64_t blocks, int64_t block_bytes)
+{
+    int64_t bytes;
+    return __builtin_mul_overflow(blocks, block_bytes, &bytes) || bytes < 0 ? INT64_MAX : bytes;
+}
+
+/* Not negative, so that a maximum over the processes can be taken of its negative, too. */
+static int64_t identity_of(const struct statfs *system)
+{
+    uint32_t parts[2];
+    memcpy(parts, &system->f_fsid, sizeof parts);
+    return (int64_t)((system->f_blocks ^ (uint64_t)parts[0] << 31 ^ parts[1]) & INT64_MAX);
+}
+
 /* Returns 0 or the error's number. `identity` tells file systems apart. */
 static int look(const char *directory, struct filesystem *found, int64_t *identity)
 {
@@ -48,11 +63,9 @@ static int look(const char *directory, struct filesystem *found, int64_t *identi
         return ENOTDIR;
     if (!realpath(directory, found->directory) || statfs(directory, &system) != 0)
         return errno;
-    int parts[2] = {0, 0};
-    memcpy(parts, &system.f_fsid, sizeof parts);
-    *identity = (int64_t)system.f_blocks ^ ((int64_t)parts[0] << 31) ^ parts[1];
-    found->total_bytes = (int64_t)system.f_blocks * system.f_bsize;
-    found->free_bytes = (int64_t)system.f_bavail * system.f_bsize;
+    *identity = identity_of(&system);
+    found->total_bytes = bytes_of(system.f_blocks, system.f_bsize);
+    found->free_bytes = bytes_of(system.f_bavail, system.f_bsize);
     find_type(found->directory, found->type, sizeof found->type);
     return 0;
 }

@@ -6,7 +6,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-enum { LOG_SCHEMA_VERSION = 1 };
+enum { LOG_SCHEMA_VERSION = 2 };
 
 struct log;
 
