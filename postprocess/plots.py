@@ -21,7 +21,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = (
     "#1a1a1a", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7", "#6b6b6b")
 LOOK = {
     "font.family": ["sans-serif"],
-    "font.sans-serif": ["Helvetica", "Arial", "Liberation Sans", "DejaVu Sans"],
+    "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib; Helvetica and its replacements lack superscripts
     "font.size": 10,
     "axes.spines.top": False,
     "axes.spines.right": False,
