@@ -117,6 +117,14 @@ def mpich():
     return build_kernels("mpich")
 
 
+@pytest.fixture(scope="session")
+def sanitized():
+    """The build folder of kernels and unit tests, built with Open MPI, in which the compiler's sanitizers watch."""
+    if not (tools := compiler_and_launcher("openmpi")):
+        pytest.skip("no openmpi on this machine")
+    return install_kernels("tests-sanitized", f"-DCMAKE_C_COMPILER={tools[0]}", "-DCOFFEECUP_SANITIZE=ON", "-DCOFFEECUP_TESTS=ON").parent
+
+
 @dataclass(frozen=True)
 class Session:
     """What one call of ReFrame left: exit code, terminal output, and the test cases of its session report."""

@@ -526,20 +526,6 @@ def processor_seconds(pid):
 # Memory errors and leaks
 
 
-@pytest.fixture(scope="session")
-def sanitized(openmpi, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("sanitized")
-    compiler, _ = compiler_and_launcher("openmpi")
-    for command in (
-        ["cmake", "-S", ROOT / "kernels", "-B", folder, f"-DCMAKE_C_COMPILER={compiler}", "-DCOFFEECUP_SANITIZE=ON",
-         "-DCOFFEECUP_BENCHMARKS=b_eff"],
-        ["cmake", "--build", folder, "--parallel"],
-    ):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-    return folder
-
-
 def short_run(bin_folder, wrapper, ranks, log, *, mpirun, environment=()):
     options = ["--memory-per-process", "1MiB", "--patterns", "ring,bisection,cartesian_2d,ping_pong", "--first-loop-length", "1",
                "--time-budget", "1"]
@@ -552,7 +538,7 @@ def test_address_and_undefined_behaviour_sanitizers_are_silent(sanitized, openmp
     """Leaks are left to valgrind, which can tell ours from those of the MPI library."""
     environment = ["ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0", "MODEL_LATENCY=1e-3",
                    f"LD_PRELOAD={libraries('openmpi').network}"]
-    done = short_run(sanitized / "b_eff", [], ranks, tmp_path / "log.jsonl", mpirun=openmpi.mpirun, environment=environment)
+    done = short_run(sanitized / "install" / "bin", [], ranks, tmp_path / "log.jsonl", mpirun=openmpi.mpirun, environment=environment)
     assert done.returncode == 0, done.stderr
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
     assert read_log(tmp_path / "log.jsonl").end["status"] == "complete"
