@@ -3,7 +3,7 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
 
-from postprocess.ftio_sizes import input_for_bytes, lowest_input, matrix_bytes
+from postprocess.benchmarks.ftio.sizes import input_for_bytes, lowest_input, matrix_bytes
 
 from .base import KernelCheck, sizes_here
 from .build import kernel_build

@@ -36,7 +36,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
 
     @run_after("setup")
     def expect_log_and_metrics(self):
-        from postprocess.scores import metric_units
+        from postprocess.benchmarks.scores import metric_units
 
         self.keep_files = [self.log_name]
         for name, unit in metric_units(self.benchmark).items():
@@ -61,8 +61,8 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         return True
 
     def _score(self):
-        from postprocess.logs import LogError
-        from postprocess.scores import score_log
+        from postprocess.benchmarks.scores import score_log
+        from postprocess.logs.reader import LogError
 
         log = Path(self.stagedir, self.log_name)
         if not Path(self.stagedir, self.job.stderr).exists():
@@ -89,7 +89,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         return " ".join(lines[:8]) or "nothing on stderr"
 
     def _check_metrics(self, metrics):
-        from postprocess.scores import optional_metrics
+        from postprocess.benchmarks.scores import optional_metrics
 
         for name in optional_metrics(self.benchmark) - metrics.keys():
             self.perf_variables.pop(name, None)
@@ -103,7 +103,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
                 raise SanityError(f"{name} is not a finite number: {metric.value}")
 
     def _record(self, score, run):
-        from postprocess.facts import facts
+        from postprocess.logs.facts import facts
 
         self.log_sha256 = score.log.sha256
         self.kernel_version = run["kernel_version"]

@@ -5,7 +5,7 @@ Word k of what a source writes is x ^ x >> 15 with x = seed(source) + k * 0x9E37
 
 import numpy as np
 
-from postprocess.b_eff_io_rules import TYPES
+from postprocess.benchmarks.b_eff_io.rules import TYPES
 
 
 def content(source, position, count, period=4099 * 4096):

@@ -13,10 +13,10 @@ import numpy as np
 import otava_test_data
 import pandas as pd
 
-from postprocess.change_points import MAD_TO_SIGMA, changes, rule_of, session_values
-from postprocess.history import history_table
-from postprocess.session_files import read_reports
-from postprocess.words import counted
+from postprocess.history.change_points import MAD_TO_SIGMA, changes, rule_of, session_values
+from postprocess.history.table import history_table
+from postprocess.sessions.files import read_reports
+from postprocess.show.words import counted
 
 RECORDED = Path(__file__).with_name("session_noise.csv")  # its header says where it is from
 SESSIONS, FOUND_WITHIN, DROP = 60, 5, 0.9

@@ -13,12 +13,12 @@ from pathlib import Path
 import numpy as np
 from sessions_made import case, database, night, session
 
-from postprocess.change_points import findings, session_values
-from postprocess.history import history_table
-from postprocess.history_plots import trends
-from postprocess.scores import metric_units
-from postprocess.session_files import read_reports
-from postprocess.site_report import html, site_page
+from postprocess.benchmarks.scores import metric_units
+from postprocess.history.change_points import findings, session_values
+from postprocess.history.figures import trends
+from postprocess.history.table import history_table
+from postprocess.reports.site_page import html, site_page
+from postprocess.sessions.files import read_reports
 
 
 def made(path, sessions, seed=20261121):

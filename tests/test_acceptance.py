@@ -18,7 +18,7 @@ from conftest import WHO, Reframe
 from test_cli import run
 from test_report import Page, browse, needs_browser
 
-from postprocess.contract import ContractError, read_contract
+from postprocess.acceptance.contract import ContractError, read_contract
 
 MBYTE = 1e6
 

@@ -18,9 +18,9 @@ from b_eff_io_files import files_by_definition
 from conftest import NOT_COMPLETE, OPEN_MPI, PATIENCE, compiler_and_launcher
 from file_systems import memory, vanish
 
-from postprocess.b_eff_io_rules import TYPES, patterns_rule
-from postprocess.logs import LogError, read_log, read_state
-from postprocess.scores import score_log
+from postprocess.benchmarks.b_eff_io.rules import TYPES, patterns_rule
+from postprocess.benchmarks.scores import score_log
+from postprocess.logs.reader import LogError, read_log, read_state
 
 FAULTS = Path(__file__).parent / "faults" / "b_eff_io.c"
 KIB, MIB = 2**10, 2**20

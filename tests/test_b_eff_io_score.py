@@ -8,10 +8,10 @@ import logs_made
 import pytest
 from logs_made_b_eff_io import GIB, KIB, METHODS, MIB, TYPES, b_eff_io_log
 
-from postprocess.b_eff_io_rules import m_part_rule, patterns_rule
-from postprocess.logs import schema
-from postprocess.report import html, items
-from postprocess.scores import Score, metric_units, optional_metrics, score_logs
+from postprocess.benchmarks.b_eff_io.rules import m_part_rule, patterns_rule
+from postprocess.benchmarks.scores import Score, metric_units, optional_metrics, score_logs
+from postprocess.logs.reader import schema
+from postprocess.reports.page import html, items
 
 # Type totals of one public run of release 2.1, in MByte/s, and its value.
 PUBLISHED = {

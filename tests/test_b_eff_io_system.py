@@ -5,8 +5,8 @@ import pytest
 from logs_made_b_eff_io import b_eff_io_log
 from test_cli import run
 
-from postprocess.b_eff_io_system import system_values, together
-from postprocess.scores import score_logs
+from postprocess.benchmarks.b_eff_io.system import system_values, together
+from postprocess.benchmarks.scores import score_logs
 
 
 @pytest.fixture

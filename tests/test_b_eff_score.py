@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postprocess import b_eff
-from postprocess.b_eff_rules import l_max_rule, message_lengths, messages_per_exchange, ring_sizes
-from postprocess.logs import LogError, read_log
-from postprocess.scores import Score, metric_units, score_log, score_logs
+from postprocess.benchmarks.b_eff import reduction as b_eff
+from postprocess.benchmarks.b_eff.rules import l_max_rule, message_lengths, messages_per_exchange, ring_sizes
+from postprocess.benchmarks.scores import Score, metric_units, score_log, score_logs
+from postprocess.logs.reader import LogError, read_log
 
 MIB, GIB = 2**20, 2**30
 TABLE_1 = [
@@ -164,8 +164,8 @@ def test_many_logs_at_once_score_as_each_alone(tmp_path, full):
 def test_a_pool_of_processes_scores_as_one_does(tmp_path, monkeypatch):
     paths = [logs_made.write(tmp_path / f"{n}.jsonl", averaged_log(ranks=n)) for n in (2, 3)] + [tmp_path / "none.jsonl"]
     alone = score_logs(paths)
-    monkeypatch.setattr("postprocess.scores.LOGS_WORTH_A_POOL", 1)
-    monkeypatch.setattr("postprocess.scores.LOGS_AT_ONCE", 1)
+    monkeypatch.setattr("postprocess.benchmarks.scores.LOGS_WORTH_A_POOL", 1)
+    monkeypatch.setattr("postprocess.benchmarks.scores.LOGS_AT_ONCE", 1)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     pooled = score_logs(paths)
     assert pooled[:2] == alone[:2] and str(pooled[2]) == str(alone[2])

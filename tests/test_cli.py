@@ -13,8 +13,8 @@ from conftest import PATIENCE
 from typer.testing import CliRunner
 
 from postprocess import __version__
-from postprocess.cli import app
-from postprocess.scores import metric_units, score_log
+from postprocess.benchmarks.scores import metric_units, score_log
+from postprocess.cli.app import app
 
 
 def averaged_and_ping_pong(name):

@@ -7,8 +7,9 @@ from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
 
-from postprocess import plots, report
-from postprocess.scores import BENCHMARKS
+from postprocess.benchmarks.scores import BENCHMARKS
+from postprocess.reports import page as report
+from postprocess.show import plots
 
 LOGS = {
     "b_eff": lambda ranks: logs_made.b_eff_log(ranks=ranks, methods=("sendrecv",)),

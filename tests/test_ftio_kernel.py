@@ -14,10 +14,10 @@ import pytest
 from conftest import NOT_COMPLETE, OPEN_MPI, PATIENCE
 from file_systems import memory, vanish
 
-from postprocess.ftio_rules import expected_bytes, tolerated_difference
-from postprocess.ftio_sizes import automatic_input, input_for_bytes
-from postprocess.logs import read_log
-from postprocess.scores import score_log
+from postprocess.benchmarks.ftio.rules import expected_bytes, tolerated_difference
+from postprocess.benchmarks.ftio.sizes import automatic_input, input_for_bytes
+from postprocess.benchmarks.scores import score_log
+from postprocess.logs.reader import read_log
 
 FAULTS = Path(__file__).parent / "faults" / "ftio.c"
 MIB = 2**20

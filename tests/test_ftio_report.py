@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from logs_made_ftio import IO, ftio_log
 
-from postprocess import ftio
-from postprocess.ftio_plots import over_sizes
-from postprocess.ftio_report import LABELS
-from postprocess.logs import LogError
-from postprocess.report import html, items
-from postprocess.scores import Score, score_logs
+from postprocess.benchmarks.ftio import reduction as ftio
+from postprocess.benchmarks.ftio.figures import over_sizes
+from postprocess.benchmarks.ftio.section import LABELS
+from postprocess.benchmarks.scores import Score, score_logs
+from postprocess.logs.reader import LogError
+from postprocess.reports.page import html, items
 
 
 def page(folder, *made):

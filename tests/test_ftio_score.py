@@ -9,11 +9,11 @@ import pandas as pd
 import pytest
 from logs_made_ftio import IO, STAGES, ftio_log
 
-from postprocess import ftio
-from postprocess.ftio_report import paper_table
-from postprocess.ftio_rules import tolerated_difference
-from postprocess.ftio_sizes import automatic_input, is_valid, matrix_width, nominal_flops
-from postprocess.scores import Score, score_logs
+from postprocess.benchmarks.ftio import reduction as ftio
+from postprocess.benchmarks.ftio.rules import tolerated_difference
+from postprocess.benchmarks.ftio.section import paper_table
+from postprocess.benchmarks.ftio.sizes import automatic_input, is_valid, matrix_width, nominal_flops
+from postprocess.benchmarks.scores import Score, score_logs
 
 MIB = 2**20
 

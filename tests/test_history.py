@@ -9,13 +9,13 @@ import pytest
 from sessions_made import case, database, night, nights, session, write
 from typer.testing import CliRunner
 
-from postprocess import change_points
-from postprocess.change_points import Rule, changes, findings, rule_of, session_values, suspicions
-from postprocess.cli import app
-from postprocess.history import history_table
-from postprocess.history_plots import trends
-from postprocess.scores import BENCHMARKS, metric_units
-from postprocess.session_files import read_reports
+from postprocess.benchmarks.scores import BENCHMARKS, metric_units
+from postprocess.cli.app import app
+from postprocess.history import change_points
+from postprocess.history.change_points import Rule, changes, findings, rule_of, session_values, suspicions
+from postprocess.history.figures import trends
+from postprocess.history.table import history_table
+from postprocess.sessions.files import read_reports
 
 HIGHER = Rule("higher", 0.06, 0.0003)
 

@@ -15,11 +15,11 @@ from b_eff_io_files import files_by_definition
 from conftest import OPEN_MPI, PATIENCE
 from file_systems import disk, glusterfs
 
-from postprocess import priomark_plots
-from postprocess.b_eff_io_rules import METHODS, TYPES
-from postprocess.logs import read_log
-from postprocess.report import html, items
-from postprocess.scores import score_log, score_logs
+from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
+from postprocess.benchmarks.priomark import figures as priomark_plots
+from postprocess.benchmarks.scores import score_log, score_logs
+from postprocess.logs.reader import read_log
+from postprocess.reports.page import html, items
 
 pytestmark = pytest.mark.alone
 RATE = 50_000_000  # byte/s, each way

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from postprocess.logs import LogError, read_log, read_state, schema
-from postprocess.scores import score_log
+from postprocess.benchmarks.scores import score_log
+from postprocess.logs.reader import LogError, read_log, read_state, schema
 
 SMALL = logs_made.b_eff_log(ranks=2, nodes=2, methods=("nonblocking",), repetitions=1,
                             only=lambda name: name.startswith(("ring", "random", "ping")))

@@ -7,9 +7,9 @@ import logs_made
 import pytest
 from conftest import OPEN_MPI, PATIENCE, compiler_and_launcher
 
-from postprocess.logs import LogError, read_log
-from postprocess.placement import of_placement
-from postprocess.scores import score_log
+from postprocess.benchmarks.scores import score_log
+from postprocess.logs.placement import of_placement
+from postprocess.logs.reader import LogError, read_log
 
 CORES = sorted(os.sched_getaffinity(0))
 

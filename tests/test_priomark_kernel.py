@@ -15,8 +15,8 @@ from file_systems import memory, vanish
 from priomark_runs import KIB, MIB, command, environment, error, leftovers, of_kind, records, run
 from system_calls import traced
 
-from postprocess.logs import read_log
-from postprocess.scores import score_log
+from postprocess.benchmarks.scores import score_log
+from postprocess.logs.reader import read_log
 
 FAULTS = Path(__file__).parent / "faults" / "priomark.c"
 EVERYTHING = """

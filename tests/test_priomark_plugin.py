@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from priomark_runs import error, leftovers, run
 
-from postprocess import report
-from postprocess.logs import read_log
+from postprocess.logs.reader import read_log
+from postprocess.reports import page as report
 
 SOURCE = Path(__file__).parent / "plugins" / "priomark_beside.c"
 SMALLEST = """

@@ -12,10 +12,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from logs_made_priomark import GIB, KIB, MIB, cases, priomark_log
 
-from postprocess import priomark, priomark_plots
-from postprocess.logs import LogError
-from postprocess.report import html, items
-from postprocess.scores import Score, score_log, score_logs
+from postprocess.benchmarks.priomark import figures as priomark_plots
+from postprocess.benchmarks.priomark import reduction as priomark
+from postprocess.benchmarks.scores import Score, score_log, score_logs
+from postprocess.logs.reader import LogError
+from postprocess.reports.page import html, items
 
 ALL = ("common_file", "strided", "async", "single_file", "raw")
 BY_PATTERN = {"write": 100e6, "read-write": 50e6, "random-read-write": 10e6, "read": 80e6, "backwards-read": 40e6}

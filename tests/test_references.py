@@ -8,10 +8,10 @@ from logs_made import write as write_log
 from sessions_made import case, database, night, nights, session
 from test_history import run, steady
 
-from postprocess.change_points import session_values
-from postprocess.history import history_table
-from postprocess.proposals import Terms, differences, entries, flat, outside, proposal
-from postprocess.session_files import read_reports
+from postprocess.history.change_points import session_values
+from postprocess.history.table import history_table
+from postprocess.references.proposals import Terms, differences, entries, flat, outside, proposal
+from postprocess.sessions.files import read_reports
 
 TODAY = {"_meta": {"benchmark": "b_eff", "schema": 1}}
 
@@ -200,7 +200,7 @@ def measured_session(number, log_values, sizes):
 @pytest.fixture
 def written(tmp_path):
     """A reference file proposed from sessions at 2 processes with every metric, and a scaling law for b_eff."""
-    from postprocess.scores import metric_units
+    from postprocess.benchmarks.scores import metric_units
 
     log_values = {name: (100.0, unit) for name, unit in metric_units("b_eff").items()}
     stored = database(tmp_path / "stored.db", [measured_session(number, log_values, [2]) for number in range(12)])

@@ -14,11 +14,12 @@ import logs_made
 import pytest
 from conftest import PATIENCE
 
-from postprocess import report, words
-from postprocess.logs import LogError
-from postprocess.published import published, published_systems
-from postprocess.scores import score_log
-from postprocess.session import case_of, differing, read_session
+from postprocess.benchmarks.published import published, published_systems
+from postprocess.benchmarks.scores import score_log
+from postprocess.logs.reader import LogError
+from postprocess.reports import page as report
+from postprocess.sessions.verdicts import case_of, differing, read_session
+from postprocess.show import words
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: the page is not looked at in a browser")

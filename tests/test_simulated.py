@@ -15,9 +15,9 @@ import logs_made
 import pytest
 from conftest import ROOT
 
-from postprocess import report
-from postprocess.b_eff_plots import over_sizes
-from postprocess.scores import score_log
+from postprocess.benchmarks.b_eff.figures import over_sizes
+from postprocess.benchmarks.scores import score_log
+from postprocess.reports import page as report
 
 SITE = ROOT / "site_configs" / "simulated"
 MIB = 2**20

@@ -10,8 +10,8 @@ from sessions_made import case, database, night, session
 from test_history import run, steady, table_of
 from test_report import HOSTILE, Page, browse, needs_browser
 
-from postprocess.change_points import findings, session_values
-from postprocess.standing import compared, headlines, interval, scaling, standing
+from postprocess.history.change_points import findings, session_values
+from postprocess.history.standing import compared, headlines, interval, scaling, standing
 
 SIZES = (2, 4, 8)
 

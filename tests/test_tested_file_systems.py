@@ -6,7 +6,7 @@ import yaml
 from conftest import WHO
 from logs_made_b_eff_io import b_eff_io_log
 
-from postprocess.session import read_session
+from postprocess.sessions.verdicts import read_session
 
 CONFIGURATION = """
 site_configuration = {{

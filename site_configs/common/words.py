@@ -4,7 +4,7 @@ import difflib
 
 import jsonschema_rs
 
-from postprocess.scores import BENCHMARKS
+from postprocess.benchmarks.scores import BENCHMARKS
 from reframe_checks.vocabulary import Extra, Feature
 
 TABLE = "the vocabulary is in site_configs/README.md"

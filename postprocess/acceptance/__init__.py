@@ -1,0 +1,1 @@
+"""Acceptance: contracts, their evidence, and their evaluation."""

@@ -1,0 +1,179 @@
+"""Contracts: what a system has to reach to be accepted, as a file that both sides agree on before anything runs.
+
+A contract is YAML and held against contract_schema.json. What a reader could take in two ways is refused: an unknown or repeated
+key, a metric that no kernel has, a wrong unit.
+"""
+
+import hashlib
+import json
+import math
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+import jsonschema_rs
+import yaml
+
+from postprocess.benchmarks.scores import BENCHMARKS, metric_units
+from postprocess.logs.reader import printable
+
+
+class ContractError(ValueError):
+    """A contract that cannot be judged by; the message is one printable line with the file, the line and the place in it."""
+
+    def __init__(self, path: Path, line: int | None, place: str, problem: str):
+        where = [str(path), *([f"line {line}"] if line else []), *([place] if place else [])]
+        super().__init__(f"{printable(', '.join(where))}: {printable(problem)}")
+
+
+@dataclass(frozen=True)
+class Clause:
+    """What one metric has to reach. `floor` and `ceiling` are in `unit`, None where there is none."""
+
+    name: str
+    benchmark: str
+    metric: str
+    unit: str
+    system: str
+    partition: str
+    processes: int
+    hosts: int | None
+    directory: str | None
+    filesystem: str | None
+    floor: float | None
+    ceiling: float | None
+    official: bool
+    repetitions: int
+    statistic: str
+    excluded_nodes: dict[str, str]  # name to reason
+
+
+@dataclass(frozen=True)
+class Contract:
+    path: Path
+    sha256: str
+    text: str
+    title: str
+    kernel_version: str | None
+    parties: tuple[str, ...]
+    clauses: tuple[Clause, ...]
+
+
+class Loader(yaml.SafeLoader):
+    """Dates stay text, as they were written."""
+
+
+Loader.yaml_implicit_resolvers = {
+    first: [(tag, form) for tag, form in resolvers if tag != "tag:yaml.org,2002:timestamp"]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+@cache
+def validator() -> jsonschema_rs.Draft202012Validator:
+    return jsonschema_rs.Draft202012Validator(
+        json.loads(resources.files("postprocess.acceptance").joinpath("contract_schema.json").read_text("utf-8")))
+
+
+def read_contract(path) -> Contract:
+    """The contract in a file. Raises ContractError for everything that is not one."""
+    path = Path(path)
+    try:
+        data = path.read_bytes()
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise ContractError(path, None, "", "not UTF-8; a contract is a text file, YAML") from None
+    except (OSError, ValueError) as error:
+        raise ContractError(path, None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    content, root = parse(path, text)
+    if error := next(validator().iter_errors(content), None):
+        refuse(path, root, error.instance_path, f"{error.message:.300}; docs/acceptance.md says what a contract holds")
+    for number, clause in enumerate(content["clauses"]):
+        check_clause(path, root, number, clause, [other["clause"] for other in content["clauses"][:number]])
+    return Contract(path, hashlib.sha256(data).hexdigest(), text, content["contract"], content.get("kernel_version"),
+                    tuple(content.get("parties", ("for the site", "for the supplier"))), tuple(map(clause_of, content["clauses"])))
+
+
+def parse(path: Path, text: str):
+    """The content of a YAML text, and its tree of nodes, which knows the lines."""
+    try:
+        loader = Loader(text)
+        root = loader.get_single_node()
+        if root is None:
+            raise ContractError(path, None, "", "the file is empty; docs/acceptance.md says what a contract holds")
+        refuse_repeated_keys(path, root)
+        return loader.construct_document(root), root
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or str(error)
+        raise ContractError(path, mark and mark.line + 1, "", f"not YAML: {problem}") from None
+    except (RecursionError, ValueError, TypeError) as error:
+        if isinstance(error, ContractError):
+            raise
+        raise ContractError(path, None, "", f"not YAML that a contract may hold: {error}") from None
+
+
+def refuse_repeated_keys(path: Path, node: yaml.Node) -> None:
+    """YAML would let the last of two equal keys win without a word."""
+    if isinstance(node, yaml.MappingNode):
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        for place, (key, _) in enumerate(node.value):
+            if isinstance(key, yaml.ScalarNode) and key.value in names[:place] and key.value != "<<":
+                raise ContractError(path, key.start_mark.line + 1, "", f"the key {key.value!r:.80} occurs twice")
+    for child in node.value if isinstance(node, yaml.CollectionNode) else ():
+        for part in child if isinstance(child, tuple) else (child,):
+            refuse_repeated_keys(path, part)
+
+
+def refuse(path: Path, root: yaml.Node, place: list, problem: str):
+    raise ContractError(path, line_of(root, place), ".".join(str(part + 1) if isinstance(part, int) else part for part in place), problem)
+
+
+def line_of(node: yaml.Node, place: list) -> int:
+    """The line of what `place`, keys and indices from the top, leads to; of its nearest parent where it is not there."""
+    for part in place:
+        if isinstance(node, yaml.SequenceNode):
+            node = node.value[part]
+            continue
+        inside = [value for key, value in node.value if key.value == part]
+        if not inside:
+            break
+        node = inside[0]
+    return node.start_mark.line + 1
+
+
+def check_clause(path: Path, root: yaml.Node, number: int, clause: dict, earlier: list[str]) -> None:
+    """What a JSON Schema cannot say."""
+    def wrong(key: str, problem: str):
+        refuse(path, root, ["clauses", number, key], problem)
+
+    if clause["clause"] in earlier:
+        wrong("clause", f"a second clause {clause['clause']!r:.80}; the verdict calls clauses by name")
+    if clause["benchmark"] not in BENCHMARKS:
+        wrong("benchmark", f"unknown benchmark {clause['benchmark']!r:.80}; valid are {', '.join(BENCHMARKS)}")
+    units = metric_units(clause["benchmark"])
+    if clause["metric"] not in units:
+        wrong("metric", f"{clause['benchmark']} has no metric {clause['metric']!r:.80}; valid are {', '.join(units)}")
+    if clause["unit"] != units[clause["metric"]]:
+        wrong("unit", f"{clause['metric']} is in {units[clause['metric']]!r}, not in {clause['unit']!r:.80}")
+    for key in ("floor", "ceiling"):
+        if not math.isfinite(clause.get(key, 0)):
+            wrong(key, "a finite number is expected")
+    if clause.get("floor", -math.inf) > clause.get("ceiling", math.inf):
+        wrong("floor", "the floor is above the ceiling: no value can pass")
+
+
+def clause_of(content: dict) -> Clause:
+    filesystem = content.get("file_system", {})
+    return Clause(
+        name=content["clause"],
+        hosts=content["size"].get("hosts"),
+        processes=content["size"]["processes"],
+        directory=filesystem.get("directory"),
+        filesystem=filesystem.get("type"),
+        floor=content.get("floor"),
+        ceiling=content.get("ceiling"),
+        excluded_nodes={excluded["node"]: excluded["reason"] for excluded in content.get("excluded_nodes", [])},
+        **{key: content[key] for key in ("benchmark", "metric", "unit", "system", "partition", "official", "repetitions", "statistic")},
+    )

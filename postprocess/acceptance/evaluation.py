@@ -1,0 +1,134 @@
+"""Acceptance: whether the runs at hand fulfil a contract. Pure functions from clauses and runs to verdicts.
+
+A clause is passed or failed only by runs that count: enough of them, each with a sound log of its own, of one kernel version, and
+official where the clause says so. Whatever is left out is named with its reason; what then is too little proves nothing.
+"""
+
+import math
+import statistics
+from dataclasses import dataclass
+
+from postprocess.acceptance.contract import Clause, Contract
+from postprocess.acceptance.evidence import Refusal, Run, below
+from postprocess.show.words import counted, digits, exact, unit_word
+
+PASS, FAIL, NOT_PROVEN = "pass", "fail", "not proven"
+STATISTICS = {"median": statistics.median, "mean": statistics.fmean, "minimum": min, "maximum": max}
+ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A run before a clause: its value of the clause's metric, and why it does not count; it counts where nothing says so."""
+
+    run: Run
+    value: float | None
+    refusals: tuple[Refusal, ...]
+
+    @property
+    def counts(self) -> bool:
+        return not self.refusals
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Of one clause. `value` is the clause's statistic over the runs that count, None where too few do."""
+
+    clause: Clause
+    outcome: str
+    value: float | None
+    sentence: str
+    runs: tuple[Judged, ...]
+
+    @property
+    def counting(self) -> list[Judged]:
+        return [judged for judged in self.runs if judged.counts]
+
+
+def judge(contract: Contract, runs: list[Run]) -> list[Verdict]:
+    """A verdict for each clause of the contract."""
+    return [judge_clause(clause, runs, contract.kernel_version) for clause in contract.clauses]
+
+
+def overall(verdicts: list[Verdict]) -> str:
+    """Passed by all clauses; failed by one that failed; else not proven."""
+    outcomes = {verdict.outcome for verdict in verdicts}
+    return next((outcome for outcome in (FAIL, NOT_PROVEN) if outcome in outcomes), PASS)
+
+
+def judge_clause(clause: Clause, runs: list[Run], kernel_version: str | None) -> Verdict:
+    judged = tuple(before(clause, run, kernel_version) for run in runs if concerns(clause, run))
+    values = [entry.value for entry in judged if entry.counts]
+    versions = sorted({entry.run.kernel_version for entry in judged if entry.counts})
+    if len(values) < clause.repetitions:
+        refused = f", {counted(len(judged) - len(values), 'run')} refused" if len(values) < len(judged) else ""
+        found = f"{counted(len(values), 'run')} of {clause.repetitions} counted{refused}" if judged else "no session holds such a run"
+        return Verdict(clause, NOT_PROVEN, None, f"{found}.", judged)
+    if len(versions) > 1:
+        return Verdict(clause, NOT_PROVEN, None, f"The runs are of kernels {' and '.join(versions)}, which are not to be mixed: name "
+                                                 "kernel_version in the contract.", judged)
+    value = STATISTICS[clause.statistic](values)
+    outcome = PASS if within(clause, value) else FAIL
+    return Verdict(clause, outcome, value, f"{sentence(clause, value)} {spread(values, len(judged))}", judged)
+
+
+def concerns(clause: Clause, run: Run) -> bool:
+    """Whether a run is of the clause's kind: what and where it ran, and the size. A log that cannot be read is not told apart by
+    file system or hosts."""
+    asked = (clause.benchmark, clause.system, clause.partition, clause.processes)
+    if (run.benchmark, run.system, run.partition, run.processes) != asked:
+        return False
+    if run.score is None:
+        return True
+    files = run.filesystem
+    return ((clause.hosts is None or len(run.hosts) == clause.hosts)
+            and (clause.directory is None or bool(files) and below(files["directory"], clause.directory))
+            and (clause.filesystem is None or bool(files) and files["type"] == clause.filesystem))
+
+
+def before(clause: Clause, run: Run, kernel_version: str | None) -> Judged:
+    metric = run.metric(clause.metric)
+    return Judged(run, metric and metric.value, (*run.refusals, *refusals(clause, run, kernel_version)))
+
+
+def refusals(clause: Clause, run: Run, kernel_version: str | None):
+    """What forbids to count a run for this clause."""
+    if kernel_version and run.kernel_version and run.kernel_version != kernel_version:
+        yield Refusal("kernel_version", f"it is of kernel version {run.kernel_version}, the contract is on {kernel_version}")
+    for node in run.hosts:
+        if node in clause.excluded_nodes:
+            yield Refusal("excluded_node", f"it ran on {node}, which is excluded: {clause.excluded_nodes[node]}")
+    if run.score is None:
+        return
+    if run.metric(clause.metric) is None:
+        yield Refusal("not_measured", f"the run did not measure {clause.metric}")
+    if clause.official:
+        for qualification in (*run.score.breaches, *run.score.cache_affected):
+            yield Refusal(qualification.key, qualification.text.rstrip("."))
+
+
+def within(clause: Clause, value: float) -> bool:
+    """A value that differs from a bound by no more than the rounding of its computation has reached it."""
+    def reached(bound: float) -> bool:
+        return math.isclose(value, bound, rel_tol=ROUNDING)
+
+    return ((clause.floor is None or value >= clause.floor or reached(clause.floor))
+            and (clause.ceiling is None or value <= clause.ceiling or reached(clause.ceiling)))
+
+
+def sentence(clause: Clause, value: float) -> str:
+    told = [f"{margin(value, bound)} the {name} {exact(bound)}" for name, bound in (("floor", clause.floor), ("ceiling", clause.ceiling))
+            if bound is not None]
+    return f"The {clause.statistic} is {f'{exact(value)} {unit_word(clause.unit)}'.rstrip()}, {' and '.join(told)}."
+
+
+def margin(value: float, bound: float) -> str:
+    if math.isclose(value, bound, rel_tol=ROUNDING):
+        return "just"
+    side = "above" if value > bound else "below"
+    return f"{100 * abs(value / bound - 1):.3g} % {side}" if bound else side
+
+
+def spread(values: list[float], seen: int) -> str:
+    refused = f"; {counted(seen - len(values), 'run')} refused" if seen > len(values) else ""
+    return f"{counted(len(values), 'run')} counted, from {digits(min(values))} to {digits(max(values))}{refused}."

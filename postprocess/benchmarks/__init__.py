@@ -1,0 +1,1 @@
+"""The benchmarks, a folder each, and what scores a log of any of them."""

@@ -1,0 +1,1 @@
+"""b_eff, the effective bandwidth benchmark."""

@@ -1,0 +1,1 @@
+"""b_eff_io, the effective I/O bandwidth benchmark."""

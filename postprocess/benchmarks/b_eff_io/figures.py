@@ -1,0 +1,122 @@
+"""The figures of b_eff_io: the paper's figure 3, bandwidth over chunk size, and its figures 2 and 4, the value over the partition."""
+
+import matplotlib
+import pandas as pd
+from matplotlib.axes import Axes
+
+from postprocess.benchmarks.b_eff_io import reduction
+from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
+from postprocess.benchmarks.b_eff_io.system import together
+from postprocess.benchmarks.scores import Score
+from postprocess.logs.reader import Log
+from postprocess.show import plots
+from postprocess.show.plots import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, Figure
+from postprocess.show.words import NARROW_SPACE, counted, digits, size
+
+TITLES = {"write": "Initial write", "rewrite": "Rewrite", "read": "Read"}
+LOOK = {
+    "scatter": ("0 strided, scattered, collective", BLUE, "o", "-"),
+    "shared": ("1 strided, shared pointer, collective", ORANGE, "s", "-"),
+    "separate": ("2 separate files", GREEN, "^", "-"),
+    "segmented": ("3 segmented file", VERMILION, "D", "-"),
+    "segmented-collective": ("4 segmented file, collective", PURPLE, "v", "-"),
+    "random": ("random (reported only)", SKY, "x", ":"),
+    "random-collective": ("random, collective (reported only)", "#6b6b6b", "+", ":"),
+}
+REDUCTIONS = {"b_eff_io": ("release 1.x (the paper)", BLUE, "o"), "b_eff_io_2_1": ("release 2.1", VERMILION, "s"),
+              "b_eff_io_0_5": ("release 0.5", GREEN, "^")}
+
+
+def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
+    """All figures for which `table`, the log's rows of a measurement_table, holds measurements."""
+    with matplotlib.rc_context(plots.LOOK):
+        drawn = [over_chunks(rows, log, partition) for partition, rows in table.query("units > 0").groupby("partition")]
+        if table["partition"].nunique() > 1:
+            drawn.append(over_partitions(table))
+    return drawn
+
+
+def over_chunks(rows: pd.DataFrame, log: Log, partition: int) -> Figure:
+    """Bandwidth over chunk size: a panel per access method, a line per pattern type. Chunk sizes are equidistant, each with its
+    counterpart of 8 bytes more beside it: the paper's pseudo-logarithmic scale."""
+    sums = rows.groupby(["method", "type", "chunk_bytes"])[["bytes", "elapsed_seconds"]].sum()
+    data = (sums["bytes"] / sums["elapsed_seconds"] / reduction.MBYTE).rename("mbyte_per_second").reset_index()
+    chunks = sorted(data["chunk_bytes"].unique())
+    drawn, panels = plots.canvas(8.6, 4.3, columns=len(METHODS), sharey=True)
+    for axes, method in zip(panels, METHODS):
+        for name, (label, colour, marker, dash) in LOOK.items():
+            shown = data[(data["method"] == method) & (data["type"] == name)].sort_values("chunk_bytes")
+            if len(shown):
+                axes.plot([chunks.index(chunk) for chunk in shown["chunk_bytes"]], shown["mbyte_per_second"], color=colour,
+                          marker=marker, linestyle=dash, markersize=4, label=label)
+        chunk_axis(axes, chunks)
+        axes.set_yscale("log")
+        axes.set_title(TITLES[method])
+    plots.plain_numbers(panels[0].yaxis)
+    panels[0].set_ylabel("bandwidth of all processes, MByte/s")
+    drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
+    return Figure(
+        f"chunks-{partition}", f"Bandwidth over chunk size, {counted(partition, 'process')}",
+        "The paper's figure 3: bytes of all processes over the time of the pattern with its sync. “+8” is the size before it and 8 byte. "
+        + extremes(data), data, drawn)
+
+
+def chunk_axis(axes: Axes, chunks: list[int]) -> None:
+    labels = ["+8" if chunk - 8 in chunks else size(chunk) for chunk in chunks]
+    axes.set_xticks(range(len(chunks)), labels, fontsize=8, rotation=60, ha="right", rotation_mode="anchor")
+    axes.set_xlim(-0.4, len(chunks) - 0.6)
+    axes.grid(axis="x", visible=False)
+    axes.set_xlabel("contiguous chunk on disk")
+
+
+def extremes(data: pd.DataFrame) -> str:
+    low, high = data.loc[data["mbyte_per_second"].idxmin()], data.loc[data["mbyte_per_second"].idxmax()]
+    return " ".join(f"{which}: {digits(row['mbyte_per_second'], NARROW_SPACE)} MByte/s, {row['method']} of type {row['type']} with chunks of "
+                    f"{size(row['chunk_bytes'])}." for which, row in (("Least", low), ("Most", high)))
+
+
+def over_partitions(table: pd.DataFrame) -> Figure:
+    """The partition values of the three reductions over the number of processes."""
+    data = reduction.partition_values(table).droplevel("log").reset_index()
+    drawn, [axes] = plots.canvas(6.4, 3.4)
+    for name, (label, colour, marker) in REDUCTIONS.items():
+        if data[name].notna().any():
+            axes.plot(data["partition"], data[name], color=colour, marker=marker, label=label)
+    plots.process_axis(axes, data["partition"])
+    plots.from_zero(axes)
+    axes.set_ylabel("b_eff_io, MByte/s")
+    if axes.get_legend_handles_labels()[1]:
+        axes.legend(loc="best")
+    return Figure("partitions", "b_eff_io over the partition", "The paper's figures 2 and 4: one value for each number of processes. The value "
+                  "of the system is the largest of them.", data, drawn)
+
+
+def over_sizes(scores: list[Score]) -> Figure:
+    """The partition values of several runs over the number of processes: a line per run."""
+    data = pd.concat([values_of(number, score) for number, score in enumerate(scores)], ignore_index=True)
+    with matplotlib.rc_context(plots.LOOK):
+        drawn, [axes] = plots.canvas(6.4, 3.4)
+        for official, colour, marker, fill in ((True, BLUE, "o", BLUE), (False, VERMILION, "D", "white")):
+            for place, (_, run) in enumerate(data[data["official"] == official].groupby("run")):
+                axes.plot(run["processes"], run["mbyte_per_second"], color=colour, marker=marker, markerfacecolor=fill,
+                          label=("official" if official else "not official") if place == 0 else "_")
+        plots.process_axis(axes, data["processes"])
+        plots.from_zero(axes)
+        axes.set_ylabel("b_eff_io, MByte/s")
+        axes.legend(loc="best")
+    told = " ".join(["A line for each run, a mark for each of its partitions: the value of release 1.x, or of release 2.1 for runs in the Top "
+                     "Clusters form.", *together(scores)])
+    return Figure("sizes", "b_eff_io over the number of processes", told, data, drawn)
+
+
+def values_of(number: int, score: Score) -> pd.DataFrame:
+    """The partition values of a score, from the times of its pattern types."""
+    records = pd.DataFrame(score.log.records["pattern_type"]).query("type in @TYPES").assign(log=0)
+    types = (
+        (records.set_index(["log", "partition", "type", "method"])["bytes"]
+         / records.set_index(["log", "partition", "type", "method"])["elapsed_seconds"] / reduction.MBYTE)
+        .unstack("method").reindex(columns=list(METHODS))
+    )
+    values = reduction.partition_paper(types).fillna(reduction.partition_2_1(types))
+    return pd.DataFrame({"run": number, "processes": values.index.get_level_values("partition"), "mbyte_per_second": values.to_numpy(),
+                         "official": score.official})

@@ -1,0 +1,118 @@
+"""What makes a b_eff_io run official, and what else flatters or limits its result: sentences that stand beside the number wherever
+it is shown."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from postprocess.benchmarks.b_eff.qualifications import of_hosts
+from postprocess.benchmarks.b_eff_io.rules import (
+    CACHE_FACTOR,
+    METHODS,
+    OFFICIAL_SECONDS,
+    TOP_CLUSTERS_SECONDS,
+    TYPES,
+    m_part_rule,
+)
+from postprocess.benchmarks.scores import Qualification
+from postprocess.logs.reader import Log
+from postprocess.show.words import counted, digits, size
+
+TIME_TOLERANCE = 0.05
+AGREEMENT_SHARE = 0.02
+
+
+def breaches(log: Log) -> list[Qualification]:
+    """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and types are not here: a log
+    that breaks them yields no score at all."""
+    return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
+
+
+def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
+    run, plan = log.run, log.plan
+    scheduled, partitions = plan["scheduled_seconds"], len(plan["partitions"])
+    if run["simulated"]:
+        yield "simulated", "the machine was simulated, nothing was measured on it"
+    if plan["form"] == "top-clusters":
+        if scheduled * partitions < TOP_CLUSTERS_SECONDS or partitions < 3:
+            yield "scheduled_time", (f"{digits(scheduled * partitions)} s were scheduled for {counted(partitions, 'partition')}; the Top "
+                                     f"Clusters form takes {digits(TOP_CLUSTERS_SECONDS)} s for three. The values are not valid for "
+                                     "comparison")
+    elif scheduled < OFFICIAL_SECONDS:
+        yield "scheduled_time", (f"{digits(scheduled)} s were scheduled for a partition, less than {digits(OFFICIAL_SECONDS)} s "
+                                 "(15 minutes). The values are not valid for comparison")
+    if run["memory_source"] == "option":
+        yield "memory_by_option", (f"the memory of a node ({size(plan['node_memory_bytes'])}) was given by an option, not found on the "
+                                   "machine")
+    if plan["m_part_bytes"] != (rule := m_part_rule(plan["node_memory_bytes"])):
+        yield "m_part", (f"M_PART is {size(plan['m_part_bytes'])} where the rule max(2 MiB, memory of a node / 128), at most 1 GiB, gives "
+                         f"{size(rule)}")
+    if short := [r for r in log.records.get("measurement", []) if r["ended_by"] == "space" and r["type"] in TYPES]:
+        yield "space_limit", (f"{counted(len(short), 'pattern')} ended before their time, because the files may take no more than "
+                              f"{size(plan['space_limit_bytes'])}")
+
+
+def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
+    """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
+    return [Qualification(key, f"{text}.") for key, text in [
+        *of_variant(log), *of_cache(log, table), *(pair for pair in of_hosts(log) if pair[0] != "one_host"), *of_time(log, table),
+        *of_data(log)]]
+
+
+def of_variant(log: Log) -> Iterator[tuple[str, str]]:
+    plan, hints = log.plan, log.run["options"].get("hints")
+    if plan["form"] == "top-clusters":
+        yield "top_clusters", "Top Clusters form: only type scatter was rewritten, so the value is that of release 2.1"
+    if plan["file_pointers"] == "individual":
+        yield "individual_pointers", ("Type shared was measured without shared file pointers, by the variant with individual pointers and "
+                                      "a strided view: do not compare it with runs that used them")
+    if plan["termination"] == "per-access":
+        yield "per_access", "The processes agreed after every access, as the original did: small chunks suffer from it"
+    if hints:
+        yield "hints", f"Hints were given to MPI-I/O, by {hints}"
+
+
+def of_cache(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """The paper's section 5.4: 95 % of the data went to disk only if 20 times the cache was accessed."""
+    accessed = table.query("averaged").groupby(["partition", "method"])["bytes"].sum()
+    need = {partition: CACHE_FACTOR * cache_bytes(log, partition) for partition in log.plan["partitions"]}
+    small = {method: [p for p in need if (p, method) in accessed.index and accessed[p, method] < need[p]] for method in METHODS}
+    if affected := [method for method in METHODS if small[method]]:
+        most = max(need)
+        amounts = ", ".join(f"{size(int(accessed[most, method]))} {method}" for method in METHODS if (most, method) in accessed.index)
+        yield "cache_affected", (f"Cache-affected: {' and '.join(affected)} accessed less than {CACHE_FACTOR} times the file system's cache, "
+                                 f"so part of it went to memory and not to disk ({counted(most, 'process')}: {amounts}; "
+                                 f"needed {size(need[most])} each)")
+    if log.plan["evicted"]:
+        yield "evicted", "Files were taken out of the nodes' caches before they were read; caches of servers are not reached by that"
+
+
+def cache_bytes(log: Log, partition: int) -> int:
+    """The cache as an option said, else the memory of the nodes that the partition's processes are on."""
+    nodes = [host for host in log.run["hosts"] if min(host["ranks"]) < partition]
+    return log.plan["cache_bytes"] or sum(host["memory_bytes"] for host in nodes)
+
+
+def of_time(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    scheduled = log.plan["scheduled_seconds"]
+    taken = table.query("averaged").drop_duplicates(["partition", "method", "type"]).groupby("partition")["type_seconds"].sum()
+    if late := {partition: seconds for partition, seconds in taken.items() if seconds > (1 + TIME_TOLERANCE) * scheduled}:
+        text = ", ".join(f"{counted(partition, 'process')} {digits(seconds)} s" for partition, seconds in late.items())
+        yield "time_overrun", f"More than the {digits(scheduled)} s were taken that a partition has: {text}"
+    sums = table.query("averaged")[["agreement_fastest_seconds", "elapsed_seconds"]].sum()
+    share = sums["agreement_fastest_seconds"] / sums["elapsed_seconds"]
+    if share > AGREEMENT_SHARE:
+        yield "agreement", f"{share:.1%} of the time went into agreements of the processes on when to stop, and into waiting for each other there"
+    stopped = table.query("averaged and method != 'write' and ended_by == 'time'")
+    if len(stopped):
+        yield "not_all_accessed", (f"{counted(len(stopped), 'pattern')} of rewrite and read ended by time, before all that was written had "
+                                   "been accessed again")
+
+
+def of_data(log: Log) -> Iterator[tuple[str, str]]:
+    check = log.records["data_check"][0]
+    if check["checked_bytes"] < check["read_bytes"]:
+        yield "partly_checked", (f"{check['checked_bytes'] / check['read_bytes']:.1%} of the bytes read were checked, what every pattern "
+                                 "read last; --check-all checks all")
+    elif log.plan["check"] == "all":
+        yield "check_pauses", "Every byte was checked: the clock stood still meanwhile, and the file system may have read ahead"

@@ -1,0 +1,142 @@
+"""The rules of b_eff_io (the paper's section 5.1 and table 2): what a log must hold to yield a score. Nothing is reduced here."""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import pandas as pd
+
+from postprocess.logs.reader import RUN_AGAIN, Log
+from postprocess.logs.rules import problems_of_ranks, problems_of_single
+
+MBYTE = 10**6
+KIB = 2**10
+MIB = 2**20
+GIB = 2**30
+TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
+METHODS = ("write", "rewrite", "read")
+OFFICIAL_SECONDS = 900.0
+TOP_CLUSTERS_SECONDS = 1800.0
+CACHE_FACTOR = 20
+CLOCK_TOLERANCE = 1e-6
+
+_SMALL = ((MIB, 0), (None, 2), (MIB, 2), (32 * KIB, 1), (KIB, 1), (32 * KIB + 8, 1), (KIB + 8, 1), (MIB + 8, 2))
+
+
+def m_part_rule(node_memory_bytes: int) -> int:
+    """M_PART in byte: max(2 MiB, memory of one node / 128) in whole MiB, at most 1 GiB."""
+    return min(GIB, max(2 * MIB, node_memory_bytes // 128 // MIB * MIB))
+
+
+def patterns_rule(m_part: int) -> list[tuple[str, int | None, int | None, int]]:
+    """The paper's table 2, a row per pattern number: type, l, L in byte, U. None where a pattern fills up the segment."""
+    scatter = [(MIB, MIB, 0), (m_part, m_part, 4), (MIB, 2 * MIB, 4), (MIB, MIB, 4), (32 * KIB, MIB, 2), (KIB, MIB, 2),
+               (32 * KIB + 8, MIB + 256, 2), (KIB + 8, MIB + 8 * KIB, 2), (MIB + 8, MIB + 8, 2)]
+    small = [(l or m_part, l or m_part, units) for l, units in _SMALL]
+    shared = [(l, l, 4 if number == 1 else units) for number, (l, _, units) in enumerate(small)]
+    full = [*small, (None, None, 0)]
+    return [(name, *row) for name, rows in zip(TYPES, (scatter, shared, small, full, full)) for row in rows]
+
+
+def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
+    """Which logs yield no b_eff_io, by their place in `logs`, and why."""
+    return {number: f"no b_eff_io: {why}" for number, log in enumerate(logs) if (why := next(problems(log), None))}
+
+
+def problems(log: Log) -> Iterator[str]:
+    """Sentences on what forbids a b_eff_io, the gravest first; later checks rely on the earlier ones."""
+    yield from problems_of_run(log)
+    yield from problems_of_plan(log)
+    yield from problems_of_measurements(log)
+    yield from problems_of_types(log)
+    yield from problems_of_times(log)
+
+
+def problems_of_run(log: Log) -> Iterator[str]:
+    yield from problems_of_ranks(log)
+    yield from problems_of_single(log, "overhead", "data_check", "mpi_io")
+    check = log.records["data_check"][0]
+    if check["wrong_bytes"]:
+        yield f"{check['wrong_bytes']} bytes were read wrong; have the file system and the MPI library examined"
+    if check["checked_bytes"] > check["read_bytes"] or not check["checked_bytes"]:
+        yield f"{check['checked_bytes']} bytes were checked of {check['read_bytes']} that were read; {RUN_AGAIN}"
+
+
+def problems_of_plan(log: Log) -> Iterator[str]:
+    plan = log.plan
+    if missing := [name for name in METHODS if name not in plan["methods"]]:
+        yield f"the run left out {' and '.join(missing)}; run it with all access methods (the measurements can be plotted)"
+    names = [entry["name"] for entry in plan["types"] if entry["averaged"]]
+    if missing := [name for name in TYPES if name not in names]:
+        yield f"the run left out the types {', '.join(missing)}; run it with all five (the measurements can be plotted)"
+    planned = {entry["pattern"]: (entry["type"], entry["chunk_bytes"], entry["call_bytes"], entry["units"])
+               for entry in plan["patterns"] if entry["type"] in TYPES}
+    if planned != dict(enumerate(patterns_rule(plan["m_part_bytes"]))):
+        yield "the patterns are not the 43 of the paper's table 2; upgrade or mend the kernel"
+    if max(plan["partitions"]) > log.run["ranks"]:
+        yield f"a partition has more processes than the run; {RUN_AGAIN}"
+
+
+def measured(log: Log, method: str, type_name: str) -> bool:
+    return not (log.plan["form"] == "top-clusters" and method == "rewrite" and type_name != "scatter")
+
+
+def problems_of_measurements(log: Log) -> Iterator[str]:
+    plan, records = log.plan, log.records.get("measurement", [])
+    entries = {entry["pattern"]: entry for entry in plan["patterns"]}
+    found = {(r["partition"], r["method"], r["pattern"]): r for r in records}
+    if len(found) != len(records):
+        twice = Counter((r["partition"], r["method"], r["pattern"]) for r in records).most_common(1)[0][0]
+        yield f"{named(twice)} was measured more than once; {RUN_AGAIN}"
+    expected = {(partition, method, number) for partition in plan["partitions"] for method in plan["methods"]
+                for number, entry in entries.items() if measured(log, method, entry["type"])}
+    if unplanned := found.keys() - expected:
+        yield f"{named(min(unplanned))} was measured but not planned; {RUN_AGAIN}"
+    full = {number for number, entry in entries.items() if entry["chunk_bytes"] is None}  # a full segment needs no filling
+    if missing := [key for key in expected - found.keys() if key[2] not in full]:
+        yield f"{named(min(missing))} was planned but not measured; {RUN_AGAIN}"
+    for key, record in found.items():
+        entry, written = entries[key[2]], found[key[0], "write", key[2]] if (key[0], "write", key[2]) in found else record
+        if record["type"] != entry["type"] or entry["chunk_bytes"] not in (None, record["chunk_bytes"]) or \
+                entry["call_bytes"] not in (None, record["call_bytes"]):
+            yield f"{named(key)} has another type or size than planned; {RUN_AGAIN}"
+        if record["bytes"] != record["calls"] * record["call_bytes"] * record["partition"]:
+            yield f"{named(key)} has {record['bytes']} bytes, its calls transferred another number; {RUN_AGAIN}"
+        if record["calls"] > written["calls"] or (record["calls"] < written["calls"] and record["ended_by"] != "time"):
+            yield f"{named(key)} made {record['calls']} calls where {written['calls']} had been written; {RUN_AGAIN}"
+
+
+def problems_of_types(log: Log) -> Iterator[str]:
+    keys = [(r["partition"], r["method"], r["type"]) for r in log.records.get("pattern_type", [])]
+    sums = Counter()
+    for r in log.records.get("measurement", []):
+        sums[r["partition"], r["method"], r["type"]] += r["bytes"]
+    if len(set(keys)) != len(keys) or set(keys) != set(sums):
+        yield f"the pattern_type records do not match the measurements; {RUN_AGAIN}"
+    for r in log.records.get("pattern_type", []):
+        key = r["partition"], r["method"], r["type"]
+        if r["bytes"] != sums[key] or r["file_bytes"] != sums[r["partition"], "write", r["type"]]:
+            yield (f"{r['method']} of type {r['type']} by {r['partition']} processes counts other bytes than its "
+                   f"measurements; {RUN_AGAIN}")
+
+
+def problems_of_times(log: Log) -> Iterator[str]:
+    inside = Counter()
+    for r in log.records["measurement"]:
+        inside[r["partition"], r["method"], r["type"]] += r["elapsed_seconds"]
+        if max(r["access_seconds"], r["sync_seconds"], r["last_done_seconds"]) > r["elapsed_seconds"] + CLOCK_TOLERANCE or \
+                r["access_fastest_seconds"] > r["access_seconds"] or r["first_done_seconds"] > r["last_done_seconds"]:
+            yield f"{named((r['partition'], r['method'], r['pattern']))} has parts longer than the whole; {RUN_AGAIN}"
+    for r in log.records["pattern_type"]:
+        whole = r["open_seconds"] + inside[r["partition"], r["method"], r["type"]] + r["close_seconds"]
+        if abs(whole - r["elapsed_seconds"]) > CLOCK_TOLERANCE * max(1, whole):
+            yield (f"{r['method']} of type {r['type']} by {r['partition']} processes took {r['elapsed_seconds']:.6g} s, "
+                   f"its parts {whole:.6g} s; {RUN_AGAIN}")
+    total = sum(r["elapsed_seconds"] for r in log.records["pattern_type"])
+    if total > log.end["elapsed_seconds"] and not log.run["simulated"]:
+        yield (f"the timed parts sum up to {total:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: its clock is not "
+               f"to be trusted; {RUN_AGAIN}")
+
+
+def named(key: tuple[int, str, int]) -> str:
+    partition, method, number = key
+    return f"pattern {number}, {method}, by {partition} process{'es' * (partition > 1)},"

@@ -1,0 +1,128 @@
+"""b_eff_io's part of the report: its number in plain sentences, its parts, where the time went, and the papers' systems around it."""
+
+import pandas as pd
+
+from postprocess.benchmarks.b_eff_io import figures as b_eff_io_plots
+from postprocess.benchmarks.b_eff_io import reduction
+from postprocess.benchmarks.b_eff_io.figures import TITLES, over_sizes
+from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
+from postprocess.benchmarks.published import published
+from postprocess.benchmarks.scores import Score
+from postprocess.logs.reader import Log
+from postprocess.show.plots import Figure
+from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
+
+__all__ = ["figures", "section", "over_sizes"]
+
+COFFEE_CUP_MINUTES = 10
+LABELS = {
+    "b_eff_io": "b_eff_io, the system's value by the paper's definition (release 1.x)",
+    "b_eff_io_2_1": "… by the definition of release 2.1",
+    "b_eff_io_0_5": "… by the definition of release 0.5",
+    "write": "initial write, mean over the types",
+    "rewrite": "rewrite, mean over the types",
+    "read": "read, mean over the types",
+    "scatter": "type 0, strided, scattered from memory, collective",
+    "shared": "type 1, strided by a shared file pointer, collective",
+    "separate": "type 2, separate files",
+    "segmented": "type 3, segmented file",
+    "segmented_collective": "type 4, segmented file, collective",
+    "best_partition": "the partition that these are of",
+    "memory_write_time": "coffee-cup rule: time to write the nodes' memory",
+    "memory_read_time": "… to read it",
+    "written_share_of_memory": "amount written, as a share of the nodes' memory",
+}
+
+
+def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
+    """Figures of what was measured, of logs without a score too."""
+    return b_eff_io_plots.figures(log, table)
+
+
+def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
+    """What section.html.j2 shows; without a score only what holds for any log."""
+    sizes = ", ".join(map(str, log.plan["partitions"]))
+    shown = {"heading": f"b_eff_io by {sizes} process{'es' * (sizes != '1')}, {log.run['filesystem']['type'] if log.run['filesystem'] else ''}"
+             .rstrip(", "), "plan": plan(log)}
+    if score is None:
+        return shown
+    values = {name: metric.value for name, metric in score.metrics.items()}
+    return shown | {
+        "sentences": sentences(log, score, values),
+        "flawless": ", and accessed enough data to defeat the caches",
+        "labels": LABELS,
+        "methods": TITLES,
+        "published": published("b_eff_io").to_dict("records"),
+        "own": values,
+        "partitions": partitions(table),
+        "types": types(table),
+        "patterns": patterns(log, table),
+    }
+
+
+def sentences(log: Log, score: Score, values: dict[str, float]) -> list[str]:
+    processes = int(values["best_partition"])
+    memory = size(sum(host["memory_bytes"] for host in log.run["hosts"]))
+    slower = max(values["memory_write_time"], values["memory_read_time"])
+    kept = slower <= COFFEE_CUP_MINUTES
+    return [
+        f"Programs that write and read as programs do get {digits(score.headline[1].value, NARROW_SPACE)} million bytes per second from this "
+        f"file system, {counted(processes, 'process')} together, averaged over initial write, rewrite and read, five ways of "
+        "laying data into files, and chunks from 1 KiB up.",
+        f"Coffee-cup rule {'kept' if kept else 'not kept'}: at this rate the memory of the run's nodes, {memory}, is written in "
+        f"{digits(values['memory_write_time'])} min and read in {digits(values['memory_read_time'])} min; a balanced system takes "
+        f"about {COFFEE_CUP_MINUTES} min.",
+    ]
+
+
+def partitions(table: pd.DataFrame) -> list[dict]:
+    """A row per partition: its values and access methods, in MByte/s; None where the form does not define one."""
+    values = reduction.partition_values(table).droplevel("log").reset_index()
+    return values.astype(object).where(values.notna(), None).to_dict("records")
+
+
+def types(table: pd.DataFrame) -> list[dict]:
+    """A row per partition, access method and type: MByte/s, bytes, and the shares of its time in % (of the slowest process each)."""
+    groups = table.groupby(["partition", "method", "type"], sort=False)
+    sums = groups[["bytes", "access_seconds", "sync_seconds", "agreement_fastest_seconds", "elapsed_seconds"]].sum()
+    whole = groups["type_seconds"].first()
+    return [
+        {"partition": partition, "method": TITLES[method], "type": name, "bytes": int(row["bytes"]), "seconds": whole[key],
+         "bandwidth": row["bytes"] / whole[key] / reduction.MBYTE,
+         "shares": [row[part] / whole[key] for part in ("access_seconds", "sync_seconds", "agreement_fastest_seconds")]
+         + [1 - row["elapsed_seconds"] / whole[key]]}
+        for key, row in sums.iterrows() for partition, method, name in [key]
+    ]
+
+
+def patterns(log: Log, table: pd.DataFrame) -> list[dict]:
+    """A row per partition and pattern: bandwidths of the access methods in MByte/s."""
+    calls = {entry["pattern"]: entry["call_bytes"] for entry in log.plan["patterns"]}
+    wide = table.pivot(index=["partition", "pattern"], columns="method", values="bandwidth").reindex(columns=list(METHODS))
+    told = table.drop_duplicates(["partition", "pattern"]).set_index(["partition", "pattern"])
+    return [
+        {"partition": partition, "pattern": number, "type": told.loc[key, "type"], "chunk": size(told.loc[key, "chunk_bytes"]),
+         "call": size(calls[number] or told.loc[key, "chunk_bytes"]), "units": told.loc[key, "units"],
+         "bandwidths": [None if pd.isna(row[method]) else row[method] for method in METHODS]}
+        for key, row in wide.iterrows() for partition, number in [key]
+    ]
+
+
+def plan(log: Log) -> list[tuple[str, str]]:
+    plan = log.plan
+    checks = [f"{check['checked_bytes'] / check['read_bytes']:.1%} of {size(check['read_bytes'])} read were checked, "
+              f"{counted(check['wrong_bytes'], 'wrong byte')}" for check in log.records.get("data_check", []) if check["read_bytes"]]
+    components = [record["component"] or "not told by the library" for record in log.records.get("mpi_io", [])]
+    given = {name: value for record in log.records.get("pattern_type", [])[:1] for name, value in record["hints"].items()}
+    return [
+        ("Form", {"standard": "the paper's", "top-clusters": "Top Clusters", "quick": "quick"}[plan["form"]]),
+        ("Scheduled time", f"{seconds(plan['scheduled_seconds'])} for each of {counted(len(plan['partitions']), 'partition')}"),
+        ("Chunks", f"M_PART is {size(plan['m_part_bytes'])}; segments begin at multiples of {size(plan['alignment_bytes'])}"),
+        ("Patterns", f"{len(plan['patterns'])}, {sum(entry['type'] in TYPES for entry in plan['patterns'])} of them of b_eff_io"),
+        ("MPI-I/O", f"{'; '.join(components) or 'not told'}; type shared with {plan['file_pointers']} file pointers"),
+        ("Hints in effect", "; ".join(f"{name} = {value}" for name, value in given.items()) or "none told by the library"),
+        ("Termination", "agreements after batches of calls that grow" if plan["termination"] == "geometric" else
+                        "an agreement after every access"),
+        ("Space", f"at most {size(plan['space_limit_bytes'])} for all files"),
+        ("Data check", "; ".join(checks) or "none"),
+    ]

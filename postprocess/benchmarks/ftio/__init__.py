@@ -1,0 +1,1 @@
+"""FTIO, the I/O of a two-dimensional Fourier transform that does not fit in memory."""

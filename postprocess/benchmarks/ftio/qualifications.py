@@ -1,0 +1,79 @@
+"""What makes an FTIO run official, and what else flatters or limits its result: sentences that stand beside the number wherever it is
+shown."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+
+from postprocess.benchmarks.b_eff.qualifications import of_hosts, several
+from postprocess.benchmarks.scores import Qualification
+from postprocess.logs.reader import Log
+from postprocess.show.words import seconds, size
+
+SHORT_SECONDS = 1.0
+MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs", "devtmpfs")
+
+
+def breaches(log: Log) -> list[Qualification]:
+    """The paper's rules that the run did not keep; a run without any is official. Rules on sizes are not here: a log that breaks them
+    yields no score at all."""
+    return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
+
+
+def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
+    run = log.run
+    if run["simulated"]:
+        yield "simulated", "the machine was simulated, nothing was measured on it"
+    if run["ranks"] < 2:
+        yield "one_process", "the paper asks for more than one process; this one exchanged nothing"
+    if crowded := [host for host in run["hosts"] if len(host["ranks"]) > host["cores"]]:
+        yield "overcommitted", (f"{len(crowded[0]['ranks'])} processes shared {crowded[0]['cores']} "
+                                f"core{'s' * (crowded[0]['cores'] > 1)} on {several(crowded)}; the paper asks for as many processors as "
+                                "processes")
+
+
+def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
+    """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
+    return [Qualification(key, f"{text}.") for key, text in [*of_files(log), *of_machine(log), *of_repetitions(log), *of_counters(log)]]
+
+
+def of_files(log: Log) -> Iterator[tuple[str, str]]:
+    plan, ranks = log.plan, log.run["ranks"]
+    fitting = [host for host in log.run["hosts"]
+               if plan["matrix_bytes"] * len(host["ranks"]) // ranks < host["memory_bytes"]]
+    if log.run["filesystem"]["type"] in MEMORY_FILE_SYSTEMS:
+        yield "memory_file_system", f"The files lay in memory ({log.run['filesystem']['type']}): no disk was measured"
+    elif fitting and not plan["direct"]:
+        yield "cached", (f"The matrix of {size(plan['matrix_bytes'])} is smaller than the memory of the hosts that worked on it "
+                         f"({several(fitting)}): reads could come from memory, only writes and their flush had to reach the file system")
+    if plan["direct"]:
+        yield "direct", "Direct I/O: every read and write went past the page cache"
+    if plan["storage"] == "mpiio":
+        yield "shared_file", "The matrix lay in one shared file and was accessed through MPI-IO; the paper has a file per process"
+
+
+def of_machine(log: Log) -> Iterator[tuple[str, str]]:
+    """Overcommitted hosts are a breach here, and one host says less than in a benchmark of communication."""
+    for key, text in of_hosts(log):
+        if key == "one_host":
+            yield key, "All processes ran on one host: nothing was exchanged over a network"
+        elif key != "overcommitted":
+            yield key, text
+
+
+def of_repetitions(log: Log) -> Iterator[tuple[str, str]]:
+    longest = max(max(record["elapsed_seconds"]) for record in log.records["repetition"])
+    if len(log.records["repetition"]) == 1:
+        yield "single_run", "The computation ran once: there is no interval, and I/O may vary much from run to run (--repeat)"
+    if longest < SHORT_SECONDS:
+        yield "short_run", (f"A run took {seconds(longest)}: matrices as small as {size(log.plan['matrix_bytes'])} show passing conditions "
+                            "more than the file system (--input)")
+
+
+def of_counters(log: Log) -> Iterator[tuple[str, str]]:
+    counters = log.records["repetition"][0]["counters"]
+    if counters["cycles"] is None and counters["time_stamp_cycles"] is not None:
+        yield "cycles_by_time", (f"Cycles are those of the time stamp counter, which counts waiting as well: the processor's own were not "
+                                 f"to be had ({counters['cycles_reason']})")
+    if counters["flops"] is None:
+        yield "nominal_flops", f"Operations are nominal, 5 N log2 N a transform: they were not counted ({counters['flops_reason']})"

@@ -1,0 +1,111 @@
+"""FTIO's part of the report: its number in plain sentences, its phases, and the paper's tables 1 and 2 around it."""
+
+import pandas as pd
+
+from postprocess.benchmarks.ftio import figures as ftio_plots
+from postprocess.benchmarks.ftio.figures import STAGE_LABELS, over_sizes
+from postprocess.benchmarks.ftio.rules import ACTIVITIES, MBYTE, STAGES
+from postprocess.benchmarks.ftio.sizes import automatic_input
+from postprocess.benchmarks.published import published
+from postprocess.benchmarks.scores import Score
+from postprocess.logs.reader import Log
+from postprocess.show.plots import Figure
+from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
+
+__all__ = ["figures", "section", "over_sizes"]
+
+LABELS = {
+    "io_fraction": "I/O Fraction: share of I/O in the whole time",
+    "io_fraction_low": "… 95 % interval of the mean over the runs, lower end",
+    "io_fraction_high": "… upper end",
+    "io_fraction_least_process": "… of the process with the least I/O",
+    "io_fraction_of_transform": "… of the transform alone, without initialisation and verification",
+    "mflops": "nominal floating-point operations in the whole time",
+    "mflops_in_fft": "… in the time of the FFTs, with their communication",
+    "cycles_per_flop": "cycles of all processes per operation",
+    "initialise_write": "initialisation, write and flush",
+    "series_read": "DFT series, read",
+    "series_write": "DFT series, write and flush",
+    "transpose_read": "transposition of Mini-Squares, read",
+    "transpose_write": "transposition of Mini-Squares, write and flush",
+    "exchange_read": "exchange of Squares, read",
+    "exchange_write": "exchange of Squares, write and flush",
+    "verify_read": "verification, read",
+    "exchange_between_processes": "exchange of Squares, between processes",
+    "largest_relative_difference": "largest relative difference to the exact result",
+    "matrix_size": "the matrix",
+    "peak_resident": "most memory of a process",
+}
+
+
+def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
+    """Figures of what was measured, of logs without a score too."""
+    return ftio_plots.figures(log, table)
+
+
+def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
+    """What section.html.j2 shows; without a score only what holds for any log."""
+    shown = {"heading": f"FTIO on {counted(log.run['ranks'], 'process')}, i = {log.plan['input_parameter']}", "plan": plan(log)}
+    if score is None:
+        return shown
+    values = {name: metric.value for name, metric in score.metrics.items()}
+    return shown | {
+        "sentences": sentences(log, values),
+        "flawless": ", had the cores to itself, and worked on more data than fit into memory",
+        "labels": LABELS,
+        "tables": [paper_table(1), paper_table(2)],
+        "by_eq_5": log.plan["input_parameter"] == automatic_input(log.run["ranks"]),
+        "phases": phases(table),
+    }
+
+
+def sentences(log: Log, values: dict[str, float]) -> list[str]:
+    runs = log.plan["repetitions"]
+    interval = (f" (95 % interval {digits(values['io_fraction_low'])} to {digits(values['io_fraction_high'])})"
+                if "io_fraction_low" in values else "")
+    return [
+        f"{values['io_fraction']:.0%} of the time of an out-of-core Fourier transform was I/O{interval}: a matrix of "
+        f"{size(log.plan['matrix_bytes'])}, {counted(runs, 'run')}, counted at the process that waited for the file system longest.",
+        "A value well above one half says that the file system holds the computation up; well below, that it keeps pace with it. "
+        f"The whole ran at {digits(values['mflops'], NARROW_SPACE)} Mflop/s, the transforms by themselves at "
+        f"{digits(values['mflops_in_fft'], NARROW_SPACE)} Mflop/s.",
+    ]
+
+
+def paper_table(number: int) -> list[dict]:
+    """The paper's table, a row per number of processes, as printed."""
+    tidy = published("ftio")
+    tidy = tidy[tidy["source"].str.contains(f"Table {number}")]
+    wide = tidy.pivot(index=["system", "processes", "note"], columns="metric", values="value").reset_index()
+    return wide.sort_values("processes").to_dict("records")
+
+
+def phases(table: pd.DataFrame) -> list[dict]:
+    """A row per stage and activity: s of the slowest and the fastest process, mean over the runs, and what was moved."""
+    by_phase = table.groupby(["stage", "activity"], observed=True)[["elapsed_seconds", "fastest_seconds", "bytes", "calls"]].mean()
+    return [
+        {"stage": STAGE_LABELS[stage], "activity": activity, "io": io, "slowest": row["elapsed_seconds"], "fastest": row["fastest_seconds"],
+         "bytes": int(row["bytes"]), "call_bytes": int(row["bytes"] / row["calls"]) if row["bytes"] and row["calls"] else None,
+         "bandwidth": row["bytes"] / row["elapsed_seconds"] / MBYTE if row["bytes"] else None}
+        for stage in STAGES for activity, io in ACTIVITIES.items()
+        if (stage, activity) in by_phase.index for row in [by_phase.loc[(stage, activity)]]
+    ]
+
+
+def plan(log: Log) -> list[tuple[str, str]]:
+    plan = log.plan
+    way = "direct I/O, past the page cache" if plan["direct"] else "buffered, flushed inside the timed phases"
+    made = [f"{start['directory']}{', kept' * start['kept']}" for start in log.records.get("start", [])]
+    times = [seconds(max(record["elapsed_seconds"])) for record in log.records.get("repetition", [])[:10]]
+    counted_by = [record["counters"] for record in log.records.get("repetition", [])[:1]]
+    return [
+        ("Matrix", f"N = {plan['matrix_width']} rows and columns of complex numbers, {size(plan['matrix_bytes'])}; i = "
+                   f"{plan['input_parameter']}, Squares of {plan['square_width']}, Mini-Squares of {plan['input_parameter']}"),
+        ("Files", f"{'a file per process' if plan['storage'] == 'posix' else 'one shared file, MPI-IO'}; {way}; in "
+                  f"{'; '.join(made) or 'no directory'}"),
+        ("Runs", f"{plan['repetitions']}, each in fresh files"),
+        ("Exchange buffer", size(plan["exchange_buffer_bytes"])),
+        ("Hardware counters", "; ".join(f"cycles: {counters['cycles_reason'] or 'counted'}; operations: "
+                                        f"{counters['flops_reason'] or 'counted'}" for counters in counted_by) or "none"),
+        ("Time of a run", ", ".join(times) or "none"),
+    ]

@@ -1,0 +1,1 @@
+"""PRIOMark, the parallel I/O benchmark of user-defined workloads."""

@@ -1,0 +1,117 @@
+"""PRIOMark's part of the report: its number in plain sentences, what went into it, and every case with its latencies."""
+
+import pandas as pd
+
+from postprocess.benchmarks.priomark import figures as priomark_plots
+from postprocess.benchmarks.priomark import reduction
+from postprocess.benchmarks.priomark.figures import over_sizes
+from postprocess.benchmarks.priomark.qualifications import listed
+from postprocess.benchmarks.scores import Score
+from postprocess.logs.reader import Log
+from postprocess.show.plots import Figure
+from postprocess.show.words import NARROW_SPACE, counted, digits, size
+
+__all__ = ["figures", "section", "over_sizes"]
+
+LABELS = {
+    "total": "total: mean over the sub-benchmarks that ran",
+    "total_per_process": "… per process",
+    "total_geometric": "… as a geometric mean",
+    "common_file": "common_file: one file, a range of blocks for each process",
+    "strided": "strided: one file, separate blocks of each process",
+    "async": "async: beside a calculation",
+    "single_file": "single_file: a file for each process",
+    "raw": "raw: a device without the page cache",
+    "trace": "trace: recorded requests",
+    "external": "sub-benchmarks from outside the tree",
+    "acl": "asynchronous calculation loss (ACL)",
+    "abl": "asynchronous bandwidth loss (ABL)",
+    **{f"{operation}_latency_{name}": f"time of a {operation}, {text}" for operation in ("read", "write")
+       for name, text in (("median", "median"), ("p99", "99 % take no longer"))},
+}
+SHARES = (0.5, 0.95, 0.99, 0.999)
+
+
+def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
+    """Figures of what was measured, of logs without a score too."""
+    return priomark_plots.figures(log, table)
+
+
+def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
+    """What section.html.j2 shows; without a score only what holds for any log."""
+    system = log.run["filesystem"]["type"] if log.run["filesystem"] else ""
+    shown = {"heading": f"PRIOMark by {counted(log.run['ranks'], 'process')}, {log.plan['workload']}, {system}".rstrip(", "), "plan": plan(log)}
+    if score is None:
+        return shown
+    cases = reduction.case_table(table)
+    return shown | {
+        "sentences": sentences(log, score, cases),
+        "flawless": "",
+        "labels": LABELS,
+        "benchmarks": benchmarks(log, cases),
+        "accesses": accesses(cases),
+        "cases": case_rows(log, cases),
+    }
+
+
+def sentences(log: Log, score: Score, cases: pd.DataFrame) -> list[str]:
+    ran = [entry["name"] for entry in log.plan["benchmarks"]]
+    told = [f"This workload gets {digits(score.headline[1].value, NARROW_SPACE)} million bytes per second from this storage, "
+            f"{counted(log.run['ranks'], 'process')} together: the mean of {listed(ran)}, each the mean of its cases "
+            f"({counted(len(cases), 'case')} in all)."]
+    if "acl" in score.metrics:
+        losses = [score.metrics[name].value for name in ("acl", "abl")]
+        told.append(f"Input and output beside a calculation: the calculation loses {losses[0]:.0%} of its speed, the transfer {losses[1]:.0%} "
+                    "of its bandwidth.")
+    return told
+
+
+def benchmarks(log: Log, cases: pd.DataFrame) -> list[dict]:
+    """A row per sub-benchmark: its value and its geometric mean in MByte/s, ACL and ABL where it has some."""
+    values, geometric = (reduction.benchmark_values(cases, geometric=kind).droplevel("log") for kind in (False, True))
+    grouped = cases.groupby("benchmark")
+    losses = grouped[["acl", "abl"]].mean()
+    return [{"name": entry["name"], "summary": entry["summary"], "plugin": entry["plugin"], "cases": int(grouped.size()[entry["name"]]),
+             "value": values[entry["name"]], "geometric": geometric[entry["name"]],
+             "losses": [None if pd.isna(loss) else loss for loss in losses.loc[entry["name"]]]}
+            for entry in log.plan["benchmarks"]]
+
+
+def accesses(cases: pd.DataFrame) -> dict:
+    """A row per sub-benchmark and pattern, a column per method: mean bandwidths in MByte/s, None where there is none."""
+    wide = cases.pivot_table(index=["benchmark", "pattern"], columns="method", values="bandwidth", aggfunc="mean", sort=False)
+    return {"methods": list(wide.columns), "rows": [{"benchmark": key[0], "pattern": key[1],
+            "values": [None if pd.isna(value) else value for value in row]} for key, row in wide.iterrows()]}
+
+
+def case_rows(log: Log, cases: pd.DataFrame) -> list[dict]:
+    """A row per case and operation that took place: what it is, MByte/s, and latencies in ms at SHARES and the longest."""
+    found = {}
+    for record in log.records["measurement"]:
+        for latencies in record["latencies"]:
+            found.setdefault((record["case"], latencies["operation"]), []).append(latencies)
+    return [
+        {"case": case.case, "benchmark": case.benchmark, "pattern": case.pattern, "method": case.method, "data": size(case.process_bytes),
+         "block": "–" if pd.isna(case.block_bytes) else size(case.block_bytes), "share": None if pd.isna(case.read_share) else case.read_share,
+         "bandwidth": case.bandwidth, "operation": operation,
+         "latencies": [1e3 * reduction.percentile(found[case.case, operation], share) for share in SHARES]
+         + [1e3 * max(latencies["longest_seconds"] for latencies in found[case.case, operation])] if operation else None}
+        for case in cases.itertuples() for operation in [name for name in ("read", "write") if (case.case, name) in found] or [None]
+    ]
+
+
+def plan(log: Log) -> list[tuple[str, str]]:
+    plan = log.plan
+    checks = log.records.get("data_check", [])
+    return [
+        ("Workload", plan["workload"]),
+        ("Sub-benchmarks", "; ".join(entry["name"] + (f" (from {entry['plugin']})" if entry["plugin"] else "") for entry in plan["benchmarks"])),
+        ("Cases", f"{len(plan['cases'])}, each measured {counted(plan['repetitions'], 'time')}, random orders from seed {plan['seed']}"),
+        ("Build", {"full": "with MPI-IO", "mpi": "with MPI, without MPI-IO", "serial": "without MPI"}[plan["build"]]),
+        ("MPI-IO", "; ".join(record["component"] or "not told by the library" for record in log.records.get("mpi_io", [])) or "not used"),
+        ("Page cache", "files were taken out of it before a case began" if plan["evict"] else "as the run found it"),
+        ("Latencies", f"relative error at most {plan['latency_relative_error']:.2%}"),
+        ("Data check", "; ".join(f"{size(check['checked_bytes'])} of {size(check['read_bytes'])} read were checked, "
+                                 f"{counted(check['wrong_bytes'], 'wrong byte')}" for check in checks) if plan["check"] else "none"),
+        ("Workload file", plan["workload_text"]),
+    ]

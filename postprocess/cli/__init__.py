@@ -1,0 +1,7 @@
+"""The `coffeecup` command, a module per command; app.py puts them together."""
+
+
+def main() -> None:
+    from postprocess.cli.app import app
+
+    app(prog_name="coffeecup")

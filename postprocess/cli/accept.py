@@ -1,0 +1,46 @@
+"""`coffeecup accept`: a contract judged by the runs of sessions.
+
+Exit codes: 0 all clauses passed, 1 one failed or not proven, 2 wrong usage, a contract that is none, or sessions that cannot be read.
+"""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from postprocess.cli.history import Sources
+from postprocess.logs.reader import LogError, printable
+
+
+def accept(
+    contract: Annotated[Path, typer.Argument(metavar="CONTRACT", help="The contract, YAML as docs/acceptance.md says.")],
+    sessions: Sources,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML page to sign; the result for machines goes "
+                                                                               "beside it, as JSON.")] = Path("acceptance.html"),
+    pdf: Annotated[bool, typer.Option("--pdf", help="The page as PDF as well; it takes Chromium.")] = False,
+) -> None:
+    """Judge a contract by the runs of sessions, and write a report to sign. Exit code 0 only if all clauses are passed."""
+    from postprocess.acceptance.contract import ContractError, read_contract
+    from postprocess.acceptance.evaluation import PASS, judge
+    from postprocess.acceptance.evidence import gather
+    from postprocess.cli.app import command_line, writing
+    from postprocess.history.table import case_table, history_table
+    from postprocess.reports import acceptance_page
+    from postprocess.sessions.files import read_reports
+    from postprocess.show.pdf import PdfError, browser
+
+    if output.suffix != ".html":
+        raise typer.BadParameter(f"--output has to end in .html, not {printable(output.name)}")
+    try:
+        if pdf:
+            browser()
+        agreed, reports = read_contract(contract), read_reports(sessions)
+        runs = gather(case_table(reports), history_table(reports))
+        reached = acceptance_page.Acceptance(agreed, judge(agreed, runs), reports, command_line())
+        with writing(output):
+            files = acceptance_page.write(reached, output, pdf)
+    except (ContractError, LogError, PdfError) as error:
+        raise typer.BadParameter(str(error)) from None
+    typer.echo(acceptance_page.terminal_text(reached), nl=False)
+    typer.echo(f"wrote {', '.join(printable(str(path)) for path in files)}", err=True)
+    raise typer.Exit(0 if reached.outcome == PASS else 1)

@@ -1,0 +1,1 @@
+"""Metrics over sessions: the table, changes, and where a system stands."""

@@ -1,0 +1,195 @@
+"""Change points in the history: since when is a metric worse, by how much, and what else changed then.
+
+The statistics are those of Apache Otava (E-divisive means with a t-test, Fleming et al., "Hunter", 2023). Around them: a session has one
+value; an excursion that came back is no level; and a level is judged when it has lasted SESSIONS_AFTER sessions.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+import numpy as np
+import orjson
+import pandas as pd
+import yaml
+
+from postprocess.history.table import EVENTS, SERIES
+
+SESSIONS_BEFORE = 8  # a level has to be known before it can be left
+SESSIONS_AFTER = 4  # shorter than this it may be an excursion
+WINDOW = 50  # sessions that Otava looks at together
+EXCURSION_WINDOW = 7
+EXCURSION_SPREADS = 3.0
+MAD_TO_SIGMA = 1.4826  # of a normal distribution
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What counts as a change of a metric. `better` is "higher", "lower", or "" where neither is."""
+
+    better: str
+    smallest_change: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Change:
+    """A level that was left at place `index` of the values. `relative` is the new median over the old one, minus 1."""
+
+    index: int
+    before: float
+    after: float
+    relative: float
+    p_value: float
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A change of a series: when its first session began, how many sessions it has lasted, and what else changed."""
+
+    series: dict
+    unit: str
+    change: Change
+    time: pd.Timestamp
+    lasted: int
+    regression: bool
+    recovered: bool
+    causes: tuple[str, ...]
+
+    @property
+    def alarms(self) -> bool:
+        return self.regression and not self.recovered
+
+
+@cache
+def rules() -> dict:
+    return yaml.safe_load(resources.files("reference_values").joinpath("changes.yaml").read_text(encoding="utf-8"))
+
+
+def rule_of(benchmark: str, metric: str, unit: str) -> Rule:
+    """What reference_values/changes.yaml says of a metric."""
+    own = rules()["metrics"].get(benchmark, {}).get(metric, {})
+    return Rule(**({"better": rules()["units"].get(unit, "")} | rules()["default"] | own))
+
+
+def session_values(table: pd.DataFrame) -> pd.DataFrame:
+    """One row per series and session, by time: the median of the session's runs, and the surroundings of the last of them.
+
+    A run that failed and was run again (ReFrame's --max-retries) counts by its last retry: so a suspected regression is confirmed
+    before it enters the history. Repeats (--repeat, --reruns) all count.
+    """
+    test = ["session", "name", "system", "partition", "environ", "metric"]
+    retried = (table["result"] == "fail") & (table["run"] < table.groupby(test)["run"].transform("max"))
+    kept = table[~retried].dropna(subset="value").sort_values("time", kind="stable")
+    last = {name: (name, "last") for name in ("unit", "time", "reference", "lower", "upper", "outcome", "facts", "hosts", "source", "name", *EVENTS)}
+    return (
+        kept.groupby([*SERIES, "session_time", "session"], sort=False, observed=True)
+        .agg(value=("value", "median"), runs=("value", "size"), **last)
+        .reset_index()
+        .sort_values([*SERIES, "session_time"], kind="stable", ignore_index=True)
+    )
+
+
+def without_excursions(values: np.ndarray) -> np.ndarray:
+    """Values (sessions,) with each that lies apart from its neighbours, by more than EXCURSION_SPREADS robust standard deviations,
+    replaced by their median: Hampel's filter. The spread is that of successive differences, which a new level does not widen."""
+    if len(values) < 3:
+        return values
+    spread = MAD_TO_SIGMA * np.median(np.abs(np.diff(values))) / np.sqrt(2)
+    middle = pd.Series(values).rolling(EXCURSION_WINDOW, center=True, min_periods=1).median().to_numpy()
+    return np.where(np.abs(values - middle) > EXCURSION_SPREADS * spread, middle, values)
+
+
+def changes(values: np.ndarray, rule: Rule) -> list[Change]:
+    """Levels left in values (sessions,), in the order of time; none where there are too few sessions."""
+    from otava.analysis import compute_change_points
+
+    if len(values) < SESSIONS_BEFORE + SESSIONS_AFTER:
+        return []
+    cleaned = without_excursions(values).tolist()  # Otava 0.8 takes no windows of an array
+    found, _ = compute_change_points(cleaned, window_len=WINDOW, max_pvalue=rule.p_value, min_magnitude=rule.smallest_change)
+    places = [point.index for point in found if SESSIONS_BEFORE <= point.index <= len(values) - SESSIONS_AFTER]
+    significance = {point.index: float(point.stats.pvalue) for point in found}
+    ends = [0, *places, len(values)]
+    levels = [level(values[begin:end], rule) for begin, end in zip(ends, ends[1:])]
+    made = [Change(place, before, after, after / before - 1 if before else np.inf, significance[place])
+            for place, before, after in zip(places, levels, levels[1:])]
+    return [change for change in made if abs(change.relative) >= rule.smallest_change]
+
+
+def level(values: np.ndarray, rule: Rule) -> float:
+    """The median; of an even number of values the better one of the two in the middle, so that half of them alone are no new level."""
+    ordered = np.sort(values)
+    return float(ordered[(len(ordered) - (rule.better == "lower")) // 2]) if rule.better else float(np.median(values))
+
+
+def findings(values: pd.DataFrame) -> list[Finding]:
+    """Every change of every series in a table of session_values."""
+    return [finding for _, series in values.groupby(SERIES, sort=False, observed=True) for finding in of_series(series)]
+
+
+def of_series(series: pd.DataFrame) -> list[Finding]:
+    first = series.iloc[0]
+    rule = rule_of(first["benchmark"], first["metric"], first["unit"])
+    measured = series["value"].to_numpy()
+    found = changes(measured, rule)
+    today = level(measured[found[-1].index:], rule) if found else None
+    sign = {"higher": 1, "lower": -1, "": 0}[rule.better]
+    return [
+        Finding(
+            series=dict(first[SERIES]),
+            unit=first["unit"],
+            change=change,
+            time=series["session_time"].iloc[change.index],
+            lasted=len(series) - change.index,
+            regression=sign * change.relative < 0,
+            recovered=sign * (today / change.before - 1) > -rule.smallest_change,
+            causes=tuple(causes(series, change.index)),
+        )
+        for change in found
+    ]
+
+
+def surroundings(series: pd.DataFrame) -> pd.DataFrame:
+    """What was recorded around each session, a column each: versions, hosts, facts; empty text where nothing was."""
+    facts = pd.DataFrame([orjson.loads(text) for text in series["facts"]], index=series.index)
+    return series[[*EVENTS, "hosts"]].rename(columns=EVENTS).join(facts).fillna("").astype(str)
+
+
+def causes(series: pd.DataFrame, index: int) -> list[str]:
+    """What differs between most sessions before and most after the change at `index`, and changed within one session of it."""
+    told = []
+    for name, values in surroundings(series).items():
+        was, now = (Counter(part).most_common(1)[0][0] for part in (values.iloc[:index], values.iloc[index:]))
+        near = values.iloc[max(index - 2, 0):index + 2]
+        if was != now and near.nunique() > 1:
+            told.append(f"{name}: {was or 'nothing'} -> {now or 'nothing'}")
+    return told
+
+
+def events(series: pd.DataFrame) -> pd.DataFrame:
+    """Changes of the surroundings from session to session: session_time, what, was, now."""
+    told = surroundings(series)
+    rows = [(series["session_time"].iloc[place], name, values.iloc[place - 1], values.iloc[place])
+            for name, values in told.items() for place in np.flatnonzero(values.to_numpy()[1:] != values.to_numpy()[:-1]) + 1]
+    return pd.DataFrame(rows, columns=["session_time", "what", "was", "now"]).sort_values("session_time", kind="stable", ignore_index=True)
+
+
+def suspicions(values: pd.DataFrame, found: list[Finding]) -> pd.DataFrame:
+    """Last sessions of series that are worse than their level so far by more than the smallest change and the spread, and are too few to
+    be a level: the rows of session_values, with `level` and `relative`. They are to be confirmed by a rerun. Series that alarm anyway are
+    left out."""
+    alarming = {tuple(finding.series.values()) for finding in found if finding.alarms}
+    rows = []
+    for key, series in values.groupby(SERIES, sort=False, observed=True):
+        last = series.iloc[-1]
+        rule = rule_of(last["benchmark"], last["metric"], last["unit"])
+        before = series["value"].to_numpy()[:-1][-WINDOW:]
+        if len(before) < SESSIONS_BEFORE or not rule.better or key in alarming:
+            continue
+        usual, spread = np.median(before), MAD_TO_SIGMA * np.median(np.abs(before - np.median(before)))
+        worse = (usual - last["value"]) * (1 if rule.better == "higher" else -1)
+        if usual and worse > max(rule.smallest_change * abs(usual), EXCURSION_SPREADS * spread):
+            rows.append(last.to_dict() | {"level": usual, "relative": last["value"] / usual - 1})
+    return pd.DataFrame(rows, columns=[*values.columns, "level", "relative"])

@@ -1,0 +1,1 @@
+"""Logs of the kernels: reading them, and what they say about a run whatever the benchmark."""

@@ -1,0 +1,31 @@
+"""Facts of a run that change results and that nobody remembers: recorded by the check, so that a change can be put down to them."""
+
+from postprocess.logs.placement import ASKED, asked_for
+from postprocess.logs.reader import Log
+from postprocess.show.words import size
+
+
+def facts(log: Log) -> dict[str, str]:
+    """Name to value for everything of the run's surroundings that stays the same from session to session unless somebody changes it.
+
+    What has a column of its own in a session (kernel version, MPI library, Spack hash, source revision) is not repeated.
+    """
+    run, mpi, build = log.run, log.run["mpi"], log.run["build"]
+    bound = sorted({mpi["binding_cores_min"], mpi["binding_cores_max"]})
+    told = {
+        "placement": asked_for(run).get("placement"),
+        "binding": f"{' to '.join(map(str, bound))} cores a process",
+        "single copy": mpi["single_copy"],
+        "MPI-IO": next((record["component"] for record in log.records.get("mpi_io", [])), None),
+        "compiler": build["compiler"],
+        "compiler flags": build["flags"],
+        "file system": run["filesystem"] and run["filesystem"]["type"],
+        "cores of a host": _each(host["cores"] for host in run["hosts"]),
+        "memory of a host": _each(size(host["memory_bytes"]) for host in run["hosts"]),
+        **{f"environment {name}": value for name, value in run["environment"].items() if name != ASKED},
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+def _each(values) -> str:
+    return ", ".join(map(str, sorted(set(values))))

@@ -1,0 +1,1 @@
+"""Reference values: proposals and the gate that they pass."""

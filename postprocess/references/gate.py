@@ -1,0 +1,34 @@
+"""The gate: every metric of a run has a reference, and every reference is one of the run's."""
+
+import re
+
+import pandas as pd
+
+from postprocess.references.proposals import COLUMNS, flat, with_places, worded
+
+
+def with_distinct_places(table: pd.DataFrame) -> pd.DataFrame:
+    """A row of the history table for each benchmark, place, size and metric."""
+    return with_places(table).drop_duplicates(["benchmark", *COLUMNS.values(), "metric"])
+
+
+def without_reference(table: pd.DataFrame) -> list[str]:
+    """What of the history table was compared with nothing: ReFrame itself said so in the session, a dry run's too."""
+    bare = table[table["lower"].isna() & table["upper"].isna()]
+    return [f"{worded(row)}: {row.benchmark} has no reference" for row in with_distinct_places(bare).itertuples()]
+
+
+def orphans(contents: dict[str, dict], table: pd.DataFrame) -> list[str]:
+    """References that no row of the table can have been compared with. `contents`: benchmark to the content of its reference file."""
+    distinct = with_distinct_places(table)
+    return [f"{', '.join(map(str, key))}: the reference of {benchmark} belongs to nothing that was run"
+            for benchmark, content in contents.items() for key in flat(content, benchmark)
+            if not used(distinct[distinct["benchmark"] == benchmark], content[benchmark]["$index"], key)]
+
+
+def used(table: pd.DataFrame, index: list[str], key: tuple) -> bool:
+    """Whether ReFrame can look a row up by this key: text keys are anchored patterns, sizes are equal."""
+    fits = table["metric"] == key[-1]
+    for name, wanted in zip(index, key):
+        fits &= table[COLUMNS[name]].map(lambda value: bool(re.fullmatch(wanted, value)) if isinstance(wanted, str) else value == wanted)
+    return bool(fits.any())

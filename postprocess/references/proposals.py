@@ -1,0 +1,160 @@
+"""References from stored sessions: a value with bounds that state their coverage, and where each is from.
+
+Pure functions from the history table and today's file to tomorrow's. A value is the median of the sessions; the bounds are the quantiles
+between which the next session falls with a stated probability if nothing changes (Weibull's positions k / (n + 1): exact for
+exchangeable sessions), but never nearer to the value than a floor.
+"""
+
+import re
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from postprocess.history.change_points import MAD_TO_SIGMA
+
+COLUMNS = {"$partition": "where", "file_system": "file_system", "num_processes": "processes"}  # what a file's $index names, in the table
+SIGNIFICANT = 4  # digits kept
+
+
+@dataclass(frozen=True)
+class Terms:
+    """How references are made. `floor` is a fraction of the value, `scaling` metric to exponent of the number of processes."""
+
+    coverage: float = 0.95
+    floor: float = 0.05
+    fewest: int = 10
+    valid_from: str = ""
+    xfail: tuple[tuple[str, str], ...] = ()
+    scaling: tuple[tuple[str, float], ...] = ()
+
+
+def with_places(table: pd.DataFrame) -> pd.DataFrame:
+    """A history table with `where`, ReFrame's $partition."""
+    return table.assign(where=table["system"] + ":" + table["partition"])
+
+
+def index_of(table: pd.DataFrame) -> list[str]:
+    """The $index of references to what is in a table of one benchmark: by file system where one is tested, the size at the end."""
+    return [name for name in COLUMNS if name != "file_system" or table["file_system"].ne("").any()]
+
+
+def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
+    """One row per place, size and metric from a table of change_points.session_values: `value` (the median), `low` and `high` (absolute),
+    `lower` and `upper` (fractions of the value, as ReFrame wants them), `covered` (the coverage that so many sessions can state) and the
+    robust `spread` (1.4826 MAD over the median). Metrics whose median is 0 have no fractions and are left out."""
+    grouped = with_places(values).groupby([*COLUMNS.values(), "metric"], sort=True, observed=True)
+    made = grouped.agg(
+        unit=("unit", "last"), sessions=("value", "size"), runs=("runs", "sum"), value=("value", "median"),
+        first=("session_time", "min"), last=("session_time", "max"),
+        low=("value", lambda part: np.quantile(part, (1 - terms.coverage) / 2, method="weibull")),
+        high=("value", lambda part: np.quantile(part, (1 + terms.coverage) / 2, method="weibull")),
+        spread=("value", lambda part: MAD_TO_SIGMA * np.median(np.abs(part - part.median()))),
+    )
+    made = made[(made["sessions"] >= terms.fewest) & (made["value"] != 0)]
+    size = made["value"].abs()
+    return made.assign(
+        covered=np.minimum(terms.coverage, (made["sessions"] - 1) / (made["sessions"] + 1)),
+        lower=np.minimum((made["low"] - made["value"]) / size, -terms.floor),
+        upper=np.maximum((made["high"] - made["value"]) / size, terms.floor),
+        spread=made["spread"] / size,
+    ).reset_index()
+
+
+def proposal(today: dict, benchmark: str, made: pd.DataFrame, values: pd.DataFrame, terms: Terms) -> dict:
+    """Tomorrow's content of a reference file: today's with the rows of `entries` in their places, each with its provenance in `_meta`.
+
+    What a place and size had until now is kept under `_meta` as an epoch that ended. Marks of expected failures stay.
+    """
+    new = deepcopy(today)
+    index = index_of(values)
+    meta, tree = new.setdefault("_meta", {}), new.setdefault(benchmark, {"$index": index})
+    marks = dict(terms.xfail)
+    for key, rows in made.groupby([COLUMNS[name] for name in index]):
+        *where, size = key
+        place = inside(tree, where)
+        before = place.get(size, {})
+        place[size] = dict(before) | {row.metric: entry(row, before.get(row.metric), marks.get(row.metric)) for row in rows.itertuples()}
+        known = inside(meta.setdefault("measured", {}), where)
+        history = known.get(size, [])
+        if history and before and history[-1]["valid_from"] != terms.valid_from:
+            history[-1]["values"] = before
+            known[size] = [*history, provenance(rows, values, terms)]
+        else:
+            known[size] = [*history[:-1], provenance(rows, values, terms)]
+    meta["provenance"] = "coffeecup references propose; docs/references.md explains the entries"
+    if terms.scaling:
+        meta["scaling"] = {metric: {"exponent": exponent} for metric, exponent in terms.scaling}
+    return new
+
+
+def inside(tree: dict, keys: list) -> dict:
+    """The mapping that the keys lead to, made where it is missing."""
+    for key in keys:
+        tree = tree.setdefault(key, {})
+    return tree
+
+
+def entry(row, before, ticket: str | None) -> list:
+    """ReFrame's form: [value, lower, upper, unit], in ['$xfail', ticket, ...] where a failure is expected. An empty ticket ends it."""
+    found = [rounded(row.value), round(float(row.lower), 4), round(float(row.upper), 4), row.unit]
+    if ticket is None and isinstance(before, list) and before and before[0] == "$xfail":
+        ticket = before[1]
+    return ["$xfail", ticket, found] if ticket else found
+
+
+def rounded(value: float) -> float:
+    return float(f"{value:.{SIGNIFICANT}g}")
+
+
+def provenance(rows: pd.DataFrame, values: pd.DataFrame, terms: Terms) -> dict:
+    """Where the values of one place and size are from."""
+    used = with_places(values).merge(rows[[*COLUMNS.values(), "metric"]])
+    return {
+        "valid_from": terms.valid_from,
+        "settings": ", ".join(sorted(used["settings"].unique())),
+        "sessions": sorted(used["session"].unique()),
+        "runs": int(rows["runs"].max()),
+        "window": [f"{rows['first'].min():%Y-%m-%d}", f"{rows['last'].max():%Y-%m-%d}"],
+        "coverage": round(float(rows["covered"].min()), 3),
+        "floor": terms.floor,
+        "spread": {row.metric: round(float(row.spread), 4) for row in rows.itertuples()},
+        **{name: sorted(set(used[name]) - {""}) for name in ("kernel_version", "mpi_library", "spack_hash")},
+    }
+
+
+def worded(row) -> str:
+    """Place, size and metric of a row with the columns of with_places."""
+    return ", ".join(str(part) for part in (row.where, row.file_system, row.processes, row.metric) if part != "")
+
+
+def hidden(today: dict, benchmark: str, made: pd.DataFrame) -> str | None:
+    """Which pattern of today's file would keep ReFrame, which takes the first that fits, from a proposed place; None where none does."""
+    patterns = [pattern for pattern in today.get(benchmark, {}) if pattern != "$index"]
+    first = {where: next((pattern for pattern in patterns if re.fullmatch(pattern, where)), where) for where in made["where"].unique()}
+    return next((f"{pattern!r} fits {where} and would hide it: name the partitions one by one"
+                 for where, pattern in first.items() if pattern != where), None)
+
+
+def differences(today: dict, new: dict, benchmark: str) -> list[tuple[str, object, object]]:
+    """(place, was, now) for every entry that is not the same in both; None where there is none."""
+    was, now = flat(today, benchmark), flat(new, benchmark)
+    return [(key, was.get(key), now.get(key)) for key in sorted({*was, *now}, key=str) if was.get(key) != now.get(key)]
+
+
+def flat(content: dict, benchmark: str) -> dict[tuple, list]:
+    """(what $index names, ..., metric) to entry, of all entries of a reference file."""
+    tree = content.get(benchmark) or {}
+    found = {(where,): inner for where, inner in tree.items() if where != "$index"}
+    for _ in tree.get("$index", COLUMNS):  # from the partition down to the metrics
+        found = {(*keys, key): inner for keys, mapping in found.items() for key, inner in (mapping or {}).items()}
+    return found
+
+
+def outside(values: pd.DataFrame, made: pd.DataFrame) -> pd.DataFrame:
+    """The sessions that the bounds of `made` would have failed: rows of session_values with `least` and `most`."""
+    bounds = made.assign(least=made["value"] + made["value"].abs() * made["lower"], most=made["value"] + made["value"].abs() * made["upper"])
+    key = [*COLUMNS.values(), "metric"]
+    joined = with_places(values).merge(bounds[[*key, "least", "most"]], on=key)
+    return joined[(joined["value"] < joined["least"]) | (joined["value"] > joined["most"])].sort_values("session_time")

@@ -1,0 +1,1 @@
+"""Reports: pages, terminal, and exports for other programs."""

@@ -1,0 +1,155 @@
+"""What an acceptance leaves: a page to sign, a result for machines, and a summary for the terminal. All three hold the same."""
+
+import hashlib
+import io
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import orjson
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from postprocess import __version__
+from postprocess.acceptance.contract import Clause, Contract
+from postprocess.acceptance.evaluation import Judged, Verdict, overall
+from postprocess.logs.reader import printable
+from postprocess.reports.page import environment
+from postprocess.sessions.files import SessionReport
+from postprocess.show.pdf import print_page
+from postprocess.show.words import counted, exact, unit_word
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """A contract with its verdicts, the sessions that they rest on, and the command and the time by which they were reached."""
+
+    contract: Contract
+    verdicts: list[Verdict]
+    sessions: list[SessionReport]
+    command: str
+    made: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def outcome(self) -> str:
+        return overall(self.verdicts)
+
+
+def write(acceptance: Acceptance, page: Path, pdf: bool) -> list[Path]:
+    """Writes the page, the result for machines beside it (JSON), and if wanted the PDF; returns their paths. Raises OSError where a file
+    cannot be written, PdfError where the page cannot be printed."""
+    result = json_text(acceptance)
+    files = [page, page.with_suffix(".json")]
+    page.parent.mkdir(parents=True, exist_ok=True)
+    files[1].write_text(result, encoding="utf-8")
+    page.write_text(html(acceptance, files[1].name, hashlib.sha256(result.encode()).hexdigest()), encoding="utf-8")
+    if pdf:
+        files.append(page.with_suffix(".pdf"))
+        print_page(page, files[2])
+    return files
+
+
+def as_object(acceptance: Acceptance) -> dict:
+    """The result as plain values, for JSON and for the page."""
+    contract = acceptance.contract
+    return {
+        "result": acceptance.outcome,
+        "made": acceptance.made.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "coffeecup": __version__,
+        "command": acceptance.command,
+        "contract": {"title": contract.title, "file": printable(contract.path.name), "sha256": contract.sha256,
+                     "kernel_version": contract.kernel_version},
+        "sessions": [{
+            "session": report.info["uuid"], "file": printable(str(report.source)), "file_sha256": file_sha256(report.source),
+            "start": datetime.fromtimestamp(report.info["time_start_unix"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        } for report in acceptance.sessions],
+        "clauses": [clause_object(verdict) for verdict in acceptance.verdicts],
+    }
+
+
+def file_sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def clause_object(verdict: Verdict) -> dict:
+    clause = verdict.clause
+    return {
+        "clause": clause.name,
+        "result": verdict.outcome,
+        "sentence": verdict.sentence,
+        "value": verdict.value,
+        **{key: getattr(clause, key) for key in ("statistic", "unit", "floor", "ceiling", "benchmark", "metric", "system", "partition",
+                                                 "processes", "hosts", "directory", "filesystem", "official", "repetitions",
+                                                 "excluded_nodes")},
+        "counted": len(verdict.counting),
+        "runs": [run_object(judged) for judged in verdict.runs],
+    }
+
+
+def run_object(judged: Judged) -> dict:
+    run = judged.run
+    return {
+        "counts": judged.counts,
+        "value": judged.value,
+        "refusals": [{"key": refusal.key, "text": printable(refusal.text)} for refusal in judged.refusals],
+        "session": run.session,
+        "case": printable(run.case),
+        "time": run.time.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "hosts": [printable(host) for host in run.hosts],
+        "filesystem": {name: run.filesystem[name] for name in ("directory", "type")} if run.filesystem else None,
+        "kernel_version": run.kernel_version,
+        "git_revision": run.git_revision,
+        "log": printable(str(run.log)),
+        "sha256_recorded": run.sha256_recorded,
+        "sha256_now": run.sha256_now,
+    }
+
+
+def json_text(acceptance: Acceptance) -> str:
+    return orjson.dumps(as_object(acceptance), option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def html(acceptance: Acceptance, json_name: str, json_sha256: str) -> str:
+    """The page to sign. It names the result for machines by its hash, so that a signature holds for both."""
+    return environment().get_template("acceptance.html.j2").render(
+        result=as_object(acceptance),
+        text=acceptance.contract.text,
+        parties=acceptance.contract.parties,
+        version=__version__,
+        json_name=json_name,
+        json_sha256=json_sha256,
+        demand=demand,
+        clauses=acceptance.contract.clauses,
+    )
+
+
+def demand(clause: Clause) -> str:
+    """A clause as a sentence."""
+    unit = unit_word(clause.unit)
+    bounds = " and ".join(f"at {word} {f'{exact(bound)} {unit}'.rstrip()}" for word, bound in (("least", clause.floor), ("most", clause.ceiling))
+                          if bound is not None)
+    where = f"{clause.system}:{clause.partition}, {counted(clause.processes, 'process')}"
+    where += f" on {counted(clause.hosts, 'host')}" if clause.hosts else ""
+    files = " ".join(filter(None, [clause.filesystem, clause.directory]))
+    return (f"{clause.statistic} of {clause.metric} ({clause.benchmark}) {bounds}, on {where}{f', files on {files}' if files else ''}; "
+            f"{counted(clause.repetitions, 'run')} or more, {'official ones' if clause.official else 'official or not'}")
+
+
+def terminal_text(acceptance: Acceptance) -> str:
+    """A table of the clauses, and under it why runs were refused; 80 columns."""
+    console = Console(file=io.StringIO(), force_terminal=Console().is_terminal, width=max(80, Console().width))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("clause", overflow="fold")
+    table.add_column("result")
+    table.add_column("why", overflow="fold")
+    for verdict in acceptance.verdicts:
+        table.add_row(Text(printable(verdict.clause.name)), verdict.outcome, Text(verdict.sentence))
+    console.print(Text(printable(f"{acceptance.contract.title}: {acceptance.outcome}"), style="bold"), table)
+    for verdict in acceptance.verdicts:
+        for judged in verdict.runs:
+            if not judged.counts:
+                console.print(Text(printable(f"- {verdict.clause.name}, {judged.run.case} of {judged.run.time:%Y-%m-%d %H:%M:%S}: "
+                                             + "; ".join(refusal.text for refusal in judged.refusals))))
+    return console.file.getvalue()

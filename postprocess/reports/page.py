@@ -1,0 +1,152 @@
+"""The report: one HTML file that opens offline and can be printed, filed and handed on.
+
+This module reads the logs and tells what every benchmark has in common: what ran where, and what it was compared with. A
+benchmark's own part comes from its presentation module and its template. All text of a log is escaped by the templates; nothing of
+it is ever taken for markup, and the page forbids itself scripts and every request.
+"""
+
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import jinja2
+from markupsafe import Markup
+
+from postprocess import __version__
+from postprocess.benchmarks.scores import BENCHMARKS, Score, presentation, read_or_error, reduction, score_read
+from postprocess.logs.activity import hosts_with_activity
+from postprocess.logs.reader import Log, LogError, printable
+from postprocess.sessions import verdicts
+from postprocess.show.plots import Figure
+from postprocess.show.words import NARROW_SPACE, counted, digits, exact, ranges, seconds, size, unit_word
+
+
+@dataclass(frozen=True)
+class Item:
+    """A log of the page: its score, or why it has none. Without a log where it could not even be read."""
+
+    path: Path
+    result: Score | LogError
+    log: Log | None
+    figures: list[Figure]
+    section: dict
+
+
+def items(paths: Iterable[Path], with_sections: bool = True) -> list[Item]:
+    """Reads, scores and draws one log after the other: their measurements are never all in memory."""
+    return [item(path, with_sections) for path in paths]
+
+
+def item(path: Path, with_sections: bool) -> Item:
+    log = read_or_error(path)
+    if isinstance(log, LogError):
+        return Item(path, log, None, [], {})
+    [result] = score_read([log])
+    if log.benchmark not in BENCHMARKS:
+        return Item(path, result, log.brief(), [], {})
+    table = reduction(log.benchmark).measurement_table([log])
+    shown = presentation(log.benchmark)
+    return Item(path, result, log.brief(), shown.figures(log, table),
+                shown.section(log, table, result if isinstance(result, Score) else None) if with_sections else {})
+
+
+def html(found: list[Item], cases: list[verdicts.Case] | None = None, command: str = "coffeecup report") -> str:
+    """The page. `cases` are the test cases of a ReFrame session, None where none was given."""
+    scores = [item.result for item in found if isinstance(item.result, Score)]
+    return environment().get_template("report.html.j2").render(
+        items=found,
+        sections=[(number, item, common(item, cases)) for number, item in enumerate(found, 1)],
+        comparisons=[(f"sizes-{benchmark}", figure) for benchmark, figure in comparisons(scores)],
+        cases=cases,
+        strangers=[case for case in cases or [] if case.log_sha256 not in {score.log.sha256 for score in scores}],
+        version=__version__,
+        command=command,
+        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    )
+
+
+def comparisons(scores: list[Score]) -> list[tuple[str, Figure]]:
+    """A figure over the sizes for each benchmark that has several runs."""
+    by_benchmark = {name: [score for score in scores if score.benchmark == name] for name in BENCHMARKS}
+    return [(name, presentation(name).over_sizes(alike)) for name, alike in by_benchmark.items() if len(alike) > 1]
+
+
+def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
+    """What the page tells of any log: how it was obtained, and the session's verdict."""
+    shown = {"title": printable(item.path.name), "scored": isinstance(item.result, Score)}
+    if item.log is not None:
+        shown |= {"obtained": obtained(item.log), "hosts": hosts(item.log), "commands": commands(item.log, item.path)}
+    if isinstance(item.result, Score) and cases is not None:
+        case = verdicts.case_of(item.result, cases)
+        shown |= {"case": case, "statement": verdicts.statement(case) if case else
+                  "The session holds no test case that made this log: nothing was compared.",
+                  "differing": verdicts.differing(item.result, case.values) if case else []}
+    return shown
+
+
+def obtained(log: Log) -> list[tuple[str, str]]:
+    """How the result was obtained, as pairs of a label and plain text."""
+    run, build, mpi = log.run, log.run["build"], log.run["mpi"]
+    bound = (mpi["binding_cores_min"], mpi["binding_cores_max"])
+    sources = {"physical": "the machine's physical memory", "cgroup": "the limit of the job's cgroup", "option": "an option"}
+    return [
+        ("Log", f"{printable(str(log.path.name))}, SHA-256 {log.sha256}"),
+        ("Run", f"started {run['start_time']}, took {seconds(log.end['elapsed_seconds'])}, {log.end['records']} records"),
+        ("Kernel", f"{run['benchmark']} {run['kernel_version']}; source revision {build['git_revision'] or 'unknown'}, "
+                   f"Spack hash {build['spack_hash'] or 'none'}"),
+        ("Compiler", f"{build['compiler'] or 'unknown'}, flags {build['flags'] or 'unknown'}"),
+        ("MPI", f"{mpi['library']}; standard {mpi['standard']}; single copy: {mpi['single_copy'] or 'not told by the library'}"),
+        ("Binding", f"each process may run on {counted(bound[0], 'core')}" if bound[0] == bound[1] else
+                    f"a process may run on {bound[0]} to {bound[1]} cores"),
+        ("Processes", f"{run['ranks']} on {counted(len(run['hosts']), 'host')}"),
+        ("Memory per process", f"{size(run['memory_per_process_bytes'])}, from {sources[run['memory_source']]}"),
+        ("Options", "; ".join(f"{name} = {option(value)}" for name, value in run["options"].items()) or "none"),
+        ("MPI environment", "; ".join(f"{name}={value}" for name, value in run["environment"].items()) or "nothing set"),
+        *([("File system", f"{run['filesystem']['directory']}, {run['filesystem']['type']}, {size(run['filesystem']['free_bytes'])} free "
+                           f"of {size(run['filesystem']['total_bytes'])}")] if run["filesystem"] else []),
+        *([("Simulated", "yes: no real machine was measured")] if run["simulated"] else []),
+    ]
+
+
+def option(value) -> str:
+    if isinstance(value, list):
+        return "[" + ", ".join(map(option, value)) + "]"
+    return {None: "not set", True: "yes", False: "no"}.get(value, str(value)) if value is None or isinstance(value, bool) else str(value)
+
+
+def hosts(log: Log) -> list[dict]:
+    return [{**host, "rank_ranges": ranges(host["ranks"])} for host in hosts_with_activity(log)]
+
+
+def commands(log: Log, path: Path) -> list[tuple[str, str]]:
+    """What to type to repeat the run and its evaluation."""
+    return [
+        ("The run (mpiexec stands for the site's launcher)", f"mpiexec -n {log.run['ranks']} {shlex.join(log.run['command'])}"),
+        ("Its score", f"coffeecup score {shlex.quote(path.name)}"),
+        ("Its hash", f"sha256sum {shlex.quote(path.name)}"),
+    ]
+
+
+def environment() -> jinja2.Environment:
+    """Templates with everything escaped, and an error for every name that is missing."""
+    made = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader("postprocess.reports"), jinja2.PackageLoader("postprocess.benchmarks", "")]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "digits": lambda value: digits(value, NARROW_SPACE),
+        "exact": exact,
+        "size": size,
+        "seconds": seconds,
+        "counted": counted,
+        "printable": printable,
+        "lines": lambda text: "\n".join(map(printable, text.splitlines())),
+        "unit_word": unit_word,
+    }
+    made.globals |= {"svg": lambda figure, prefix: Markup(figure.svg(prefix))}
+    return made

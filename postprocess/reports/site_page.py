@@ -1,0 +1,105 @@
+"""A site's page: how all benchmarks stand, over the sessions that ReFrame stored. One HTML file that opens offline, prints and is filed.
+
+An overview of the headlines, a part for each benchmark with every metric, its trend and its scaling, and two sides beside each other where
+asked for. Every figure and table can be written as files too.
+"""
+
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pandas as pd
+
+from postprocess import __version__
+from postprocess.history.change_points import Finding
+from postprocess.history.figures import trends
+from postprocess.history.standing import compared, headlines, scaling, standing
+from postprocess.history.table import SERIES
+from postprocess.reports import site_figures
+from postprocess.reports.page import environment
+from postprocess.show.plots import Figure
+
+
+@dataclass(frozen=True)
+class Part:
+    """Of a benchmark: its rows of the standing, and its figures."""
+
+    benchmark: str
+    table: pd.DataFrame
+    figures: list[Figure]
+
+
+@dataclass(frozen=True)
+class Comparison:
+    title: str
+    names: tuple[str, str]
+    table: pd.DataFrame
+    figure: Figure
+
+
+@dataclass(frozen=True)
+class SitePage:
+    """What the page shows. `sessions` counts them, `since` and `until` are the first and the last."""
+
+    headlines: pd.DataFrame
+    parts: list[Part]
+    comparisons: list[Comparison]
+    findings: list[Finding]
+    sessions: int
+    since: pd.Timestamp
+    until: pd.Timestamp
+
+    @property
+    def overview(self) -> pd.DataFrame:
+        """The headlines at the largest size of each place."""
+        return self.headlines.groupby([name for name in SERIES if name != "processes"], sort=False, observed=True).tail(1)
+
+    @property
+    def figures(self) -> list[Figure]:
+        return [figure for part in self.parts for figure in part.figures] + [comparison.figure for comparison in self.comparisons]
+
+
+def site_page(values: pd.DataFrame, found: list[Finding], pairs: list[tuple[str, tuple[str, str]]]) -> SitePage:
+    """The page of a table of change_points.session_values with its changes. `pairs` are the kinds and names of standing.compared, whose
+    ValueError is raised."""
+    table = standing(values, found)
+    front = headlines(table)
+    over_sizes = scaling(table)
+    chosen = values.merge(front[SERIES], on=SERIES)
+    parts = [Part(name, table[table["benchmark"] == name],
+                  [*trends(chosen[chosen["benchmark"] == name], found), *scaled(over_sizes[over_sizes["benchmark"] == name])])
+             for name in table["benchmark"].unique()]
+    comparisons = [comparison(values, front, kind, names, number) for number, (kind, names) in enumerate(pairs, 1)]
+    times = values["session_time"]
+    return SitePage(front, parts, comparisons, found, values["session"].nunique(), times.min(), times.max())
+
+
+def scaled(table: pd.DataFrame) -> list[Figure]:
+    return [site_figures.scaling(table)] if len(table) else []
+
+
+def comparison(values: pd.DataFrame, front: pd.DataFrame, kind: str, names: tuple[str, str], number: int) -> Comparison:
+    table = compared(values, kind, names)
+    title = f"Before {names[0]} and since {names[1]}" if kind == "time" else f"{names[1]} beside {names[0]} ({kind.replace('_', ' ')})"
+    shown = table.merge(front[["benchmark", "metric"]].drop_duplicates())
+    figure = site_figures.comparison(shown, title, names)
+    return Comparison(title, names, table, replace(figure, name=f"{number:02}-{figure.name}"))
+
+
+def html(page: SitePage, command: str) -> str:
+    main = set(page.headlines[SERIES].itertuples(index=False, name=None))
+    alarms = [finding for finding in page.findings if finding.alarms]
+    told = [finding for finding in alarms if tuple(finding.series.values()) in main]
+    return environment().get_template("site.html.j2").render(
+        page=page, command=command, version=__version__, made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        label=site_figures.label, place=site_figures.place, alarms=told, others=len(alarms) - len(told))
+
+
+def save(page: SitePage, folder: Path) -> list[Path]:
+    """Every figure as PNG and SVG with its numbers as CSV, and every table as CSV; their paths. Raises OSError."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tables = {"site-overview": page.overview} | {f"site-{part.benchmark}-metrics": part.table for part in page.parts}
+    tables |= {f"site-{number:02}-comparison-metrics": part.table for number, part in enumerate(page.comparisons, 1)}
+    for name, table in tables.items():
+        table.to_csv(folder / f"{name}.csv", index=False)
+    return [path for figure in page.figures for path in figure.save(folder, "site")] + [folder / f"{name}.csv" for name in tables]

@@ -1,0 +1,138 @@
+"""Scores as text: tables for people at a terminal, JSON and CSV for machines."""
+
+import io
+import os
+from collections import defaultdict
+from pathlib import Path
+
+import orjson
+import pandas as pd
+from rich import box
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
+from postprocess.benchmarks.scores import Score, reduction
+from postprocess.logs.reader import LogError, printable
+from postprocess.show.words import counted, digits, ranges, unit_word
+
+LOGS_IN_FULL = 4
+
+
+def json_text(results: list[Score | LogError]) -> str:
+    """A JSON list with an object per log: its score, or its error."""
+    return orjson.dumps([as_object(result) for result in results], option=orjson.OPT_INDENT_2).decode() + "\n"
+
+
+def as_object(result: Score | LogError) -> dict:
+    if isinstance(result, LogError):
+        return {"log": printable(str(result.path)), "error": result.problem}
+    return {
+        "log": printable(str(result.log.path)),
+        "sha256": result.log.sha256,
+        "benchmark": result.benchmark,
+        "kernel_version": result.log.run["kernel_version"],
+        "start_time": result.log.run["start_time"],
+        "ranks": result.log.run["ranks"],
+        "hosts": len(result.log.run["hosts"]),
+        "official": result.official,
+        "simulated": result.log.run["simulated"],
+        "metrics": {name: {"value": metric.value, "unit": metric.unit} for name, metric in result.metrics.items()},
+        "qualifications": [{"key": q.key, "text": q.text} for q in result.qualifications],
+    }
+
+
+def csv_text(results: list[Score | LogError]) -> str:
+    """Tidy CSV, a row per log and metric; logs without a score have none."""
+    return pd.DataFrame(
+        [
+            (printable(str(score.log.path)), score.log.sha256, score.benchmark, score.log.run["ranks"], len(score.log.run["hosts"]),
+             score.official, name, metric.value, metric.unit)
+            for score in results if isinstance(score, Score)
+            for name, metric in score.metrics.items()
+        ],
+        columns=["log", "sha256", "benchmark", "ranks", "hosts", "official", "metric", "value", "unit"],
+    ).to_csv(index=False, lineterminator="\n")
+
+
+def terminal_text(results: list[Score | LogError]) -> str:
+    """Each score in full where they are few, a row per log where they are many."""
+    scores = [result for result in results if isinstance(result, Score)]
+    console = Console(file=io.StringIO(), force_terminal=Console().is_terminal, width=max(80, Console().width))
+    for shown in map(in_full, scores) if len(scores) <= LOGS_IN_FULL else overview(scores):
+        console.print(shown)
+    for sentence in together(scores):
+        console.print(Text(printable(sentence), style="bold"))
+    return console.file.getvalue()
+
+
+def together(scores: list[Score]) -> list[str]:
+    """What the scores of a benchmark say as a whole."""
+    by_benchmark = {score.benchmark: [other for other in scores if other.benchmark == score.benchmark] for score in scores}
+    return [sentence for benchmark, alike in by_benchmark.items() if (tell := getattr(reduction(benchmark), "together", None))
+            for sentence in tell(alike)]
+
+
+def in_full(score: Score) -> Group:
+    run = score.log.run
+    name, headline = score.headline
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("metric")
+    table.add_column("value", justify="right")
+    table.add_column("unit")
+    for metric_name, metric in score.metrics.items():
+        table.add_row(metric_name, digits(metric.value), unit_word(metric.unit))
+    return Group(
+        Text(f"{name} = {digits(headline.value)} {unit_word(headline.unit)}".rstrip(), style="bold"),
+        Text(f"{score.standing}{printable(score.simulated_machine and ' ' + score.simulated_machine)}; {counted(run['ranks'], 'process')} on {counted(len(run['hosts']), 'host')}, "
+             f"{run['start_time']}, {printable(str(score.log.path))}"),
+        table,
+        *(Text(f"- {printable(q.text)}") for q in score.qualifications),
+        Text(""),
+    )
+
+
+def overview(scores: list[Score]) -> list[Group]:
+    """A table per benchmark that fits into 80 columns; under it, what qualifies which of its rows."""
+    return [table_of([score for score in scores if score.benchmark == benchmark])
+            for benchmark in dict.fromkeys(score.benchmark for score in scores)]
+
+
+def table_of(alike: list[Score]) -> Group:
+    name, headline = alike[0].headline
+    unit = unit_word(headline.unit)
+    shared = any(f"{name}_per_process" in score.metrics for score in alike)
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("#", justify="right")
+    table.add_column("log", overflow="fold")
+    for column in ("processes", "hosts", f"{name}\n{unit}", *([f"per process\n{unit}"] if shared else [])):
+        table.add_column(column, justify="right")
+    table.add_column("official")
+    folder, names = told_apart([score.log.path for score in alike])
+    for number, (score, log) in enumerate(zip(alike, names), 1):
+        share = score.metrics.get(f"{name}_per_process")
+        table.add_row(str(number), Text(printable(log)), str(score.log.run["ranks"]), str(len(score.log.run["hosts"])),
+                      digits(score.headline[1].value), *([digits(share.value) if share else ""] if shared else []),
+                      {"official": "yes", "not official": "no"}.get(score.standing, score.standing))
+    below = f" below {folder}" if folder else ""
+    return Group(Text(printable(f"{alike[0].benchmark}, {len(alike)} logs{below}"), style="bold"), table, *qualified(alike), Text(""))
+
+
+def told_apart(paths: list[Path]) -> tuple[str, list[str]]:
+    """The folder that all paths share, and what tells them apart: without a file name that all share."""
+    if len(paths) < 2 or len({path.is_absolute() for path in paths}) > 1:
+        return "", list(map(str, paths))
+    folder = os.path.commonpath([path.parent for path in paths])
+    rest = [Path(os.path.relpath(path, folder)) for path in paths]
+    if len({path.name for path in rest}) == 1 and all(path.parent.name for path in rest):
+        rest = [path.parent for path in rest]
+    return folder, list(map(str, rest))
+
+
+def qualified(scores: list[Score]) -> list[Text]:
+    """A line per qualification: its key, and the numbers of the rows that it holds for."""
+    rows = defaultdict(list)
+    for number, score in enumerate(scores, 1):
+        for key in dict.fromkeys(q.key for q in score.qualifications):
+            rows[key].append(number)
+    return [Text(f"- {key}: {'all' if len(numbers) == len(scores) else ranges(numbers)}") for key, numbers in rows.items()]

@@ -1,0 +1,1 @@
+"""Sessions of ReFrame: their reports and results database."""

@@ -1,0 +1,1 @@
+"""How results look: figures, words and numbers, PDF."""

@@ -1,0 +1,117 @@
+"""What all figures share: their look, and how they become files or a part of a page.
+
+Colours are those of Okabe and Ito, which colour-blind people can tell apart; lines differ in marker or dash as well.
+"""
+
+import io
+import re
+from dataclasses import dataclass
+from math import inf, log10
+from pathlib import Path
+
+import matplotlib
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import FuncFormatter
+
+from postprocess.show.words import NARROW_SPACE, digits
+
+BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = (
+    "#1a1a1a", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7", "#6b6b6b")
+LOOK = {
+    "font.family": ["sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib; Helvetica and its replacements lack superscripts
+    "font.size": 10,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": GREY,
+    "axes.linewidth": 0.8,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#e3e3e3",
+    "grid.linewidth": 0.7,
+    "axes.titlesize": 10,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "legend.frameon": False,
+    "legend.fontsize": 9,
+    "lines.linewidth": 1.8,
+    "lines.markersize": 5,
+    "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and copied
+    "svg.hashsalt": "coffeecup",  # the same log gives the same file
+    "text.parse_math": False,
+}
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure with the numbers it shows. `title` says what is seen, `description` tells it to those who cannot see it."""
+
+    name: str
+    title: str
+    description: str
+    data: pd.DataFrame
+    canvas: Canvas
+
+    def save(self, folder: Path, stem: str) -> list[Path]:
+        """Writes STEM-NAME.png, .svg and .csv; returns their paths."""
+        paths = [folder / f"{stem}-{self.name}.{kind}" for kind in ("png", "svg", "csv")]
+        with matplotlib.rc_context(LOOK):
+            self.canvas.savefig(paths[0], dpi=160)
+            self.canvas.savefig(paths[1], metadata={"Date": None})
+        self.data.to_csv(paths[2], index=False)
+        return paths
+
+    def svg(self, prefix: str) -> str:
+        """An <svg> element for a page that holds several: ids begin with `prefix`, and it is announced as one image."""
+        with matplotlib.rc_context(LOOK), io.StringIO() as file:
+            self.canvas.savefig(file, format="svg", metadata={"Date": None})
+            text = file.getvalue()
+        text = text[text.index("<svg"):]
+        text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+        text = re.sub(r'\bid="', f'id="{prefix}-', text)
+        text = re.sub(r'(href="|url\()#', rf"\1#{prefix}-", text)
+        return text.replace("<svg", f'<svg role="img" aria-labelledby="{prefix}-title"', 1)
+
+
+def canvas(width: float, height: float, columns: int = 1, **options) -> tuple[Canvas, list[Axes]]:
+    """An empty figure of `columns` panels side by side, in inches. It belongs to no window and no global state."""
+    with matplotlib.rc_context(LOOK):
+        drawn = Canvas(figsize=(width, height), layout="constrained")
+        axes = drawn.subplots(1, columns, squeeze=False, **options)[0]
+    return drawn, list(axes)
+
+
+def process_axis(axes: Axes, processes: pd.Series) -> None:
+    """Numbers of processes as they were run, by powers of two."""
+    sizes = sorted(set(processes))
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(sizes, [str(count) for count in sizes], rotation=0 if len(sizes) < 6 else 60)
+    axes.minorticks_off()
+    axes.set_xlabel("processes")
+
+
+def from_zero(*panels: Axes) -> None:
+    """The upright axis, one where there are several panels: from zero to a little above what is drawn, with plain numbers."""
+    top = max(axes.dataLim.y1 for axes in panels)
+    panels[0].set_ylim(0, 1.05 * top if 0 < top < inf else 1)
+    plain_numbers(panels[0].yaxis)
+
+
+def plain_numbers(axis) -> None:
+    """Numbers with their thousands set apart, on logarithmic axes too."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: digits(value, NARROW_SPACE)))
+    if axis.get_scale() == "log":  # less than a decade has no other labels; more than one has no room for all
+        axis.set_minor_formatter(FuncFormatter(lambda value, _: digits(value, NARROW_SPACE) if has_room(axis, value) else ""))
+
+
+def has_room(axis, value: float) -> bool:
+    """Whether a number between powers of ten is written at a logarithmic axis: of several decades only 2 and 5."""
+    least, most = axis.get_view_interval()
+    return most < 10 * least or f"{value:e}"[0] in "25"
+
+
+def power_of_ten(value: float, _: int) -> str:
+    """10⁶ in plain characters: labels are text that can be searched, not formulae."""
+    return "10" + f"{round(log10(value))}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
