@@ -3,9 +3,9 @@
 ReFrame loads this file before any check. A Python without what the checks need stops here with the command that mends
 it: a check file that merely fails to import would be skipped with a warning and an exit code of zero.
 """
+import sys
 from importlib.util import find_spec
 from pathlib import Path
-import sys
 
 _NEEDED = ("postprocess", "pandas", "pandera", "jsonschema_rs", "orjson")
 _missing = [name for name in _NEEDED if find_spec(name) is None]

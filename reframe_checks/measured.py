@@ -36,10 +36,10 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
 
     @run_after("setup")
     def expect_log_and_metrics(self):
-        from postprocess.benchmarks.scores import metric_units
+        from postprocess.benchmarks.registry import benchmarks
 
         self.keep_files = [self.log_name]
-        for name, unit in metric_units(self.benchmark).items():
+        for name, unit in benchmarks()[self.benchmark].units.items():
             self.perf_variables[name] = sn.make_performance_function(self._value_of, unit, name)
 
     def _value_of(self, name):
@@ -61,7 +61,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         return True
 
     def _score(self):
-        from postprocess.benchmarks.scores import score_log
+        from postprocess.benchmarks.scoring import score_log
         from postprocess.logs.reader import LogError
 
         log = Path(self.stagedir, self.log_name)
@@ -89,9 +89,9 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         return " ".join(lines[:8]) or "nothing on stderr"
 
     def _check_metrics(self, metrics):
-        from postprocess.benchmarks.scores import optional_metrics
+        from postprocess.benchmarks.registry import benchmarks
 
-        for name in optional_metrics(self.benchmark) - metrics.keys():
+        for name in benchmarks()[self.benchmark].optional_metrics - metrics.keys():
             self.perf_variables.pop(name, None)
         units = {name: expression.unit for name, expression in self.perf_variables.items()}
         if metrics.keys() != units.keys():

@@ -21,7 +21,7 @@ from postprocess.show.words import counted
 RECORDED = Path(__file__).with_name("session_noise.csv")  # its header says where it is from
 SESSIONS, FOUND_WITHIN, DROP = 60, 5, 0.9
 RETRIES = 2
-RULE = rule_of("b_eff", "b_eff", "MByte/s")
+RULE = rule_of("b_eff", "b_eff")
 
 
 def recorded(sources):

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from sessions_made import case, database, night, session
 
-from postprocess.benchmarks.scores import metric_units
+from postprocess.benchmarks.registry import benchmarks
 from postprocess.history.change_points import findings, session_values
 from postprocess.history.figures import trends
 from postprocess.history.table import history_table
@@ -24,7 +24,7 @@ from postprocess.sessions.files import read_reports
 def made(path, sessions, seed=20261121):
     """A database with a level that drops by a tenth in the last quarter."""
     rng = np.random.default_rng(seed)
-    metrics = list(metric_units("b_eff").items())[:10]
+    metrics = list(benchmarks()["b_eff"].units.items())[:10]
 
     def measured(number):
         level = 900 if number > 0.75 * sessions else 1000

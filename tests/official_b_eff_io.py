@@ -17,7 +17,7 @@ from pathlib import Path
 
 from file_systems import disk
 
-from postprocess.logs.reader import read_log
+from postprocess.benchmarks.scoring import read_log
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent

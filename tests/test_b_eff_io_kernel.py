@@ -19,8 +19,10 @@ from conftest import NOT_COMPLETE, OPEN_MPI, PATIENCE, compiler_and_launcher
 from file_systems import memory, vanish
 
 from postprocess.benchmarks.b_eff_io.rules import TYPES, patterns_rule
-from postprocess.benchmarks.scores import score_log
-from postprocess.logs.reader import LogError, read_log, read_state
+from postprocess.benchmarks.registry import log_formats
+from postprocess.benchmarks.scoring import read_log, score_log
+from postprocess.logs.growing import GrowingLog
+from postprocess.logs.reader import LogError
 
 FAULTS = Path(__file__).parent / "faults" / "b_eff_io.c"
 KIB, MIB = 2**10, 2**20
@@ -389,6 +391,9 @@ def kernel_processes(folder):
 def assert_gone(folder):
     """What is killed cannot clean up; the keeper beside it does, a moment later."""
     deadline = time.monotonic() + PATIENCE
-    while (leftovers(folder) or read_state(folder / "log.jsonl").status == "running or cut off") and time.monotonic() < deadline:
+    log = GrowingLog(folder / "log.jsonl", log_formats())
+    log.read_on()
+    while (leftovers(folder) or log.course.end is None) and time.monotonic() < deadline:
         time.sleep(0.1)
+        log.read_on()
     assert not leftovers(folder)

@@ -9,8 +9,9 @@ import pytest
 from logs_made_b_eff_io import GIB, KIB, METHODS, MIB, TYPES, b_eff_io_log
 
 from postprocess.benchmarks.b_eff_io.rules import m_part_rule, patterns_rule
-from postprocess.benchmarks.scores import Score, metric_units, optional_metrics, score_logs
-from postprocess.logs.reader import schema
+from postprocess.benchmarks.registry import benchmarks, log_formats
+from postprocess.benchmarks.score import Score
+from postprocess.benchmarks.scoring import score_logs
 from postprocess.reports.page import html, items
 
 # Type totals of one public run of release 2.1, in MByte/s, and its value.
@@ -214,9 +215,9 @@ def test_m_part(memory, expected):
 
 
 def test_every_metric_is_there_unless_optional(scored):
-    assert list(scored(b_eff_io_log()).metrics) == list(metric_units("b_eff_io"))
+    assert list(scored(b_eff_io_log()).metrics) == list(benchmarks()["b_eff_io"].units)
     top = scored(b_eff_io_log(form="top-clusters", scheduled=600.0))
-    assert set(metric_units("b_eff_io")) - set(top.metrics) == optional_metrics("b_eff_io")
+    assert set(benchmarks()["b_eff_io"].units) - set(top.metrics) == benchmarks()["b_eff_io"].optional_metrics
 
 
 @pytest.mark.parametrize("options", [{}, {"form": "top-clusters", "scheduled": 600.0}, {"partitions": (8,)}])
@@ -237,4 +238,4 @@ def test_schema_has_the_fields_of_the_documentation():
     fields = lambda text: {name for row in re.findall(r"^\| (`.*?) \|", text, re.M) for name in re.findall(r"`(\w+)`", row)}  # noqa: E731
     parts = re.split(r"\n`(plan|measurement|pattern_type)`", page)
     documented = {kind: fields(text) for kind, text in zip(parts[1::2], parts[2::2])}
-    assert documented == {kind: set(schema()["$defs"][f"b_eff_io.{kind}"]["properties"]) - {"record", "sequence"} for kind in documented}
+    assert documented == {kind: set(log_formats()["b_eff_io"].schema["$defs"][kind]["properties"]) - {"record", "sequence"} for kind in documented}

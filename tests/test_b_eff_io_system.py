@@ -6,7 +6,7 @@ from logs_made_b_eff_io import b_eff_io_log
 from test_cli import run
 
 from postprocess.benchmarks.b_eff_io.system import system_values, together
-from postprocess.benchmarks.scores import score_logs
+from postprocess.benchmarks.scoring import score_logs
 
 
 @pytest.fixture

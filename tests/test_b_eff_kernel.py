@@ -21,7 +21,8 @@ import pytest
 from conftest import OPEN_MPI, PATIENCE, ROOT, compiler_and_launcher
 from file_systems import memory
 
-from postprocess.logs.reader import LogError, read_log
+from postprocess.benchmarks.scoring import read_log
+from postprocess.logs.reader import LogError
 
 FAULTS = Path(__file__).parent / "faults"
 MEMORY = 4 * 2**20  # gives messages of up to 32 KiB

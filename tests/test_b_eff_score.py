@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from postprocess.benchmarks.b_eff import reduction as b_eff
 from postprocess.benchmarks.b_eff.rules import l_max_rule, message_lengths, messages_per_exchange, ring_sizes
-from postprocess.benchmarks.scores import Score, metric_units, score_log, score_logs
-from postprocess.logs.reader import LogError, read_log
+from postprocess.benchmarks.registry import benchmarks
+from postprocess.benchmarks.score import Score
+from postprocess.benchmarks.scoring import read_log, score_log, score_logs
+from postprocess.logs.reader import LogError
 
 MIB, GIB = 2**20, 2**30
 TABLE_1 = [
@@ -139,12 +141,12 @@ def test_ring_latency_is_the_time_of_an_exchange(scored):
 def test_log_without_ping_pong_has_all_other_metrics(scored):
     records = logs_made.b_eff_log(methods=("sendrecv",), only=lambda name: name.startswith(("ring", "random")))
     score = scored(records)
-    assert list(score.metrics) == [name for name in metric_units("b_eff") if not name.startswith("ping_pong")]
+    assert list(score.metrics) == [name for name in benchmarks()["b_eff"].units if not name.startswith("ping_pong")]
 
 
 def test_metrics_and_units_are_those_that_a_check_can_define_beforehand(full):
     score = score_log(full)
-    assert {name: metric.unit for name, metric in score.metrics.items()} == metric_units("b_eff") == {
+    assert {name: metric.unit for name, metric in score.metrics.items()} == benchmarks()["b_eff"].units == {
         "b_eff": "MByte/s", "b_eff_per_process": "MByte/s", "b_eff_at_l_max": "MByte/s", "b_eff_at_l_max_per_process": "MByte/s",
         "b_eff_at_l_max_rings_per_process": "MByte/s", "ping_pong_bandwidth": "MByte/s", "ping_pong_latency": "us",
         "ring_latency": "us", "time_to_communicate_total_memory": "s", "l_max": "MiB"}
@@ -164,8 +166,8 @@ def test_many_logs_at_once_score_as_each_alone(tmp_path, full):
 def test_a_pool_of_processes_scores_as_one_does(tmp_path, monkeypatch):
     paths = [logs_made.write(tmp_path / f"{n}.jsonl", averaged_log(ranks=n)) for n in (2, 3)] + [tmp_path / "none.jsonl"]
     alone = score_logs(paths)
-    monkeypatch.setattr("postprocess.benchmarks.scores.LOGS_WORTH_A_POOL", 1)
-    monkeypatch.setattr("postprocess.benchmarks.scores.LOGS_AT_ONCE", 1)
+    monkeypatch.setattr("postprocess.benchmarks.scoring.LOGS_WORTH_A_POOL", 1)
+    monkeypatch.setattr("postprocess.benchmarks.scoring.LOGS_AT_ONCE", 1)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     pooled = score_logs(paths)
     assert pooled[:2] == alone[:2] and str(pooled[2]) == str(alone[2])

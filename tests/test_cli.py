@@ -13,7 +13,8 @@ from conftest import PATIENCE
 from typer.testing import CliRunner
 
 from postprocess import __version__
-from postprocess.benchmarks.scores import metric_units, score_log
+from postprocess.benchmarks.registry import benchmarks
+from postprocess.benchmarks.scoring import score_log
 from postprocess.cli.app import app
 
 
@@ -42,7 +43,7 @@ def test_score_shows_every_metric_with_its_unit(folder):
     rows = [line.split() for line in done.stdout.splitlines()]
     value = {row[0]: row[1:] for row in rows if len(row) == 3}
     score = score_log(folder / "a.jsonl")
-    assert {name: unit for name, (_, unit) in value.items() if name in metric_units("b_eff")} == metric_units("b_eff")
+    assert {name: unit for name, (_, unit) in value.items() if name in benchmarks()["b_eff"].units} == benchmarks()["b_eff"].units
     assert float(value["b_eff_per_process"][0]) == pytest.approx(score.metrics["b_eff_per_process"].value, rel=1e-3)
     assert "official; 16 processes on 2 hosts" in done.stdout
 
@@ -82,7 +83,7 @@ def test_score_of_a_directory_finds_all_logs_and_tells_of_those_without_a_score(
 def test_score_as_csv_has_a_row_per_log_and_metric(folder):
     done = run("score", "--csv", folder / "a.jsonl", folder / "deeper")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
-    assert done.exit_code == 0 and len(rows) == 2 * len(metric_units("b_eff"))
+    assert done.exit_code == 0 and len(rows) == 2 * len(benchmarks()["b_eff"].units)
     first = score_log(folder / "a.jsonl").metrics["b_eff"]
     assert (rows[0]["metric"], float(rows[0]["value"]), rows[0]["unit"], rows[0]["official"]) == ("b_eff", first.value, first.unit, "True")
 

@@ -7,7 +7,7 @@ from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
 
-from postprocess.benchmarks.scores import BENCHMARKS
+from postprocess.benchmarks.registry import benchmarks
 from postprocess.reports import page as report
 from postprocess.show import plots
 
@@ -19,7 +19,7 @@ LOGS = {
 }
 
 
-@pytest.mark.parametrize("benchmark", BENCHMARKS)
+@pytest.mark.parametrize("benchmark", benchmarks())
 def test_no_figure_of_any_benchmark_lacks_a_glyph(tmp_path, recwarn, benchmark):
     """The figures of a log, and the one over the sizes of two."""
     paths = [logs_made.write(tmp_path / f"{ranks}.jsonl", LOGS[benchmark](ranks)) for ranks in (2, 16)]

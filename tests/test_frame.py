@@ -13,7 +13,7 @@ import logs_made
 import pytest
 from conftest import ROOT
 
-from postprocess.logs.watch import watch
+from postprocess.cli.watch import watch
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PINNED = re.compile(r"[A-Za-z0-9_.-]+==[0-9][0-9A-Za-z.]*(; python_version [<>]=? '3\.[0-9]+')?")
@@ -115,7 +115,7 @@ def test_watching_tells_the_progress_and_returns_the_exit_code(growing, capfd):
 
 def test_watching_on_a_terminal_shows_a_bar(growing):
     folder, command, _ = growing
-    started = [sys.executable, "-c", f"from postprocess.logs.watch import watch; watch({str(folder)!r}, {command!r})"]
+    started = [sys.executable, "-c", f"from postprocess.cli.watch import watch; watch({str(folder)!r}, {command!r})"]
     done = subprocess.run(started, env={"FORCE_COLOR": "1", "PATH": "/usr/bin", "TERM": "xterm"}, capture_output=True, text=True, check=True)
     assert "the command speaks" in done.stdout
     assert "━" in done.stdout and "%" in done.stdout

@@ -16,8 +16,7 @@ from file_systems import memory, vanish
 
 from postprocess.benchmarks.ftio.rules import expected_bytes, tolerated_difference
 from postprocess.benchmarks.ftio.sizes import automatic_input, input_for_bytes
-from postprocess.benchmarks.scores import score_log
-from postprocess.logs.reader import read_log
+from postprocess.benchmarks.scoring import read_log, score_log
 
 FAULTS = Path(__file__).parent / "faults" / "ftio.c"
 MIB = 2**20

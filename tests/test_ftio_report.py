@@ -11,10 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from logs_made_ftio import IO, ftio_log
 
-from postprocess.benchmarks.ftio import reduction as ftio
 from postprocess.benchmarks.ftio.figures import over_sizes
 from postprocess.benchmarks.ftio.section import LABELS
-from postprocess.benchmarks.scores import Score, score_logs
+from postprocess.benchmarks.registry import benchmarks
+from postprocess.benchmarks.score import Score
+from postprocess.benchmarks.scoring import score_logs
 from postprocess.logs.reader import LogError
 from postprocess.reports.page import html, items
 
@@ -43,7 +44,7 @@ def test_page_shows_the_number_and_the_papers_tables_beside_it(tmp_path):
 
 
 def test_every_metric_has_a_label():
-    assert list(LABELS) == list(ftio.UNITS)
+    assert list(LABELS) == list(benchmarks()["ftio"].units)
 
 
 def test_log_without_a_score_shows_why_and_what_was_measured(tmp_path):

@@ -13,7 +13,9 @@ from postprocess.benchmarks.ftio import reduction as ftio
 from postprocess.benchmarks.ftio.rules import tolerated_difference
 from postprocess.benchmarks.ftio.section import paper_table
 from postprocess.benchmarks.ftio.sizes import automatic_input, is_valid, matrix_width, nominal_flops
-from postprocess.benchmarks.scores import Score, score_logs
+from postprocess.benchmarks.registry import benchmarks
+from postprocess.benchmarks.score import Score
+from postprocess.benchmarks.scoring import score_logs
 
 MIB = 2**20
 
@@ -166,7 +168,8 @@ def test_without_any_clock_of_cycles_there_is_no_such_metric(scored):
 def test_one_process_has_no_exchange_and_is_not_official(scored):
     score = scored(ftio_log(ranks=1, i=4, nodes=1))
     assert not score.official
-    assert ftio.OPTIONAL - {"cycles_per_flop", "io_fraction_low", "io_fraction_high"} == set(ftio.UNITS) - set(score.metrics)
+    benchmark = benchmarks()["ftio"]
+    assert benchmark.optional_metrics - {"cycles_per_flop", "io_fraction_low", "io_fraction_high"} == set(benchmark.units) - set(score.metrics)
 
 
 def test_several_logs_at_once_give_what_each_gives_alone(tmp_path):

@@ -9,7 +9,8 @@ import pytest
 from sessions_made import case, database, night, nights, session, write
 from typer.testing import CliRunner
 
-from postprocess.benchmarks.scores import BENCHMARKS, metric_units
+from postprocess.benchmarks.benchmark import Better, MetricKind
+from postprocess.benchmarks.registry import benchmarks
 from postprocess.cli.app import app
 from postprocess.history import change_points
 from postprocess.history.change_points import Rule, changes, findings, rule_of, session_values, suspicions
@@ -17,7 +18,7 @@ from postprocess.history.figures import trends
 from postprocess.history.table import history_table
 from postprocess.sessions.files import read_reports
 
-HIGHER = Rule("higher", 0.06, 0.0003)
+HIGHER = Rule(Better.HIGHER, 0.06, 0.0003)
 
 
 def steady(count, level=1000.0, spread=0.03, seed=1):
@@ -91,15 +92,21 @@ def test_a_latency_that_grows_is_a_regression(tmp_path):
 
 
 def test_every_metric_that_is_a_rate_or_a_time_has_a_better_way():
-    for benchmark in BENCHMARKS:
-        for metric, unit in metric_units(benchmark).items():
+    for benchmark in benchmarks():
+        for metric, unit in benchmarks()[benchmark].units.items():
             if unit in ("MByte/s", "Mflop/s"):
-                assert rule_of(benchmark, metric, unit).better == "higher"
-            if unit in ("s", "us", "min"):
-                assert rule_of(benchmark, metric, unit).better == "lower"
-    assert rule_of("ftio", "io_fraction", "1").better == "lower" and rule_of("b_eff", "l_max", "MiB").better == ""
-    named = {(benchmark, metric) for benchmark, metrics in change_points.rules()["metrics"].items() for metric in metrics}
-    assert named <= {(benchmark, metric) for benchmark in BENCHMARKS for metric in metric_units(benchmark)}
+                assert rule_of(benchmark, metric).better == Better.HIGHER
+            if unit in ("s", "ms", "us", "min"):
+                assert rule_of(benchmark, metric).better == Better.LOWER
+    assert rule_of("ftio", "io_fraction").better == rule_of("priomark", "acl").better == rule_of("priomark", "abl").better == Better.LOWER
+    assert rule_of("b_eff", "l_max").better == rule_of("b_eff", "no_such_metric").better == rule_of("other", "b_eff").better == Better.NEITHER
+
+
+def test_a_metric_without_a_direction_is_refused_where_it_is_stated():
+    with pytest.raises(ValueError, match="metric speed: `better` is one of higher, lower, neither, not ''"):
+        MetricKind("speed", "MByte/s", "")
+    with pytest.raises(TypeError, match="better"):
+        MetricKind("speed", "MByte/s")
 
 
 # --- one value a session ------------------------------------------------------------------------------------------------------------

@@ -17,8 +17,7 @@ from file_systems import disk, glusterfs
 
 from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
 from postprocess.benchmarks.priomark import figures as priomark_plots
-from postprocess.benchmarks.scores import score_log, score_logs
-from postprocess.logs.reader import read_log
+from postprocess.benchmarks.scoring import read_log, score_log, score_logs
 from postprocess.reports.page import html, items
 
 pytestmark = pytest.mark.alone

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 import pytest
 from conftest import OPEN_MPI, PATIENCE
 
-from postprocess.logs.reader import read_log
+from postprocess.benchmarks.scoring import read_log
 
 pytestmark = pytest.mark.alone
 RATE = 160e6 / 8  # byte/s on the link, each way: little work for the cores that both hosts share

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from postprocess.benchmarks.scores import score_log
-from postprocess.logs.reader import LogError, read_log, read_state, schema
+from postprocess.benchmarks.registry import log_formats
+from postprocess.benchmarks.scoring import read_log, score_log
+from postprocess.logs.growing import GrowingLog
+from postprocess.logs.reader import LogError
 
 SMALL = logs_made.b_eff_log(ranks=2, nodes=2, methods=("nonblocking",), repetitions=1,
                             only=lambda name: name.startswith(("ring", "random", "ping")))
@@ -34,6 +36,12 @@ def refusal(path, data) -> str:
     message = str(caught.value)
     assert message.startswith(f"{path}: ") and len(message.splitlines()) == 1 and message.isprintable()
     return message
+
+
+def course_of(path):
+    log = GrowingLog(path, log_formats())
+    log.read_on()
+    return log.course
 
 
 def changed(records, place, /, **fields):
@@ -59,14 +67,15 @@ def test_hash_is_that_of_sha256sum(scratch):
 
 
 def test_every_record_of_a_log_has_exactly_one_form_in_the_schema():
-    one = jsonschema_rs.Draft202012Validator(schema())
+    one = jsonschema_rs.Draft202012Validator(log_formats()["b_eff"].schema)
     assert all(one.is_valid(record) for record in SMALL)
     assert not one.is_valid({**SMALL[0], "extra": 1})
     assert not one.is_valid({"record": "surprise", "sequence": 0})
 
 
-def test_schema_is_itself_valid():
-    assert jsonschema_rs.meta.is_valid(schema())
+@pytest.mark.parametrize("log_format", log_formats().values(), ids=log_formats())
+def test_schema_is_itself_valid(log_format):
+    assert jsonschema_rs.meta.is_valid(log_format.schema)
 
 
 def test_schema_has_the_fields_of_the_documentation():
@@ -75,10 +84,9 @@ def test_schema_has_the_fields_of_the_documentation():
     common, b_eff = page.split("\n## b_eff\n")
     fields = lambda text: {name for row in re.findall(r"^\| (`.*?) \|", text, re.M) for name in re.findall(r"`(\w+)`", row)}
     tables = b_eff.split("`measurement`, one per")
-    properties = {kind: set(schema()["$defs"][kind]["properties"]) - {"record", "sequence"}
-                  for kind in ("run", "b_eff.plan", "b_eff.measurement")}
-    assert properties == {"run": fields(common), "b_eff.plan": fields(tables[0]),
-                          "b_eff.measurement": fields(tables[1].split("`budget`")[0])}
+    properties = {kind: set(log_formats()["b_eff"].schema["$defs"][kind]["properties"]) - {"record", "sequence"}
+                  for kind in ("run", "plan", "measurement")}
+    assert properties == {"run": fields(common), "plan": fields(tables[0]), "measurement": fields(tables[1].split("`budget`")[0])}
 
 
 @pytest.mark.parametrize(("data", "says"), [
@@ -131,17 +139,17 @@ def test_records_left_out_with_their_numbers_closed_up_are_missed(scratch):
 def test_cut_off_log_tells_how_far_the_run_came(scratch):
     place = next(number for number, record in enumerate(SMALL) if record.get("pattern") == "ring-4")
     message = refusal(scratch, b"".join(SMALL_LINES[:place + 1]) + SMALL_LINES[place + 1][:20])
-    assert "5 of the 37 planned patterns had been begun, the last one ring-4" in message
-    state = read_state(scratch)
-    assert (state.status, state.planned_patterns, state.measured_patterns, state.measurements) == (
-        "running or cut off", 37, 5, place - 2)
-    assert state.last_measurement == SMALL[place]
+    done = place - 2  # records before the measurements: run, plan, overhead
+    assert (f"{done} of the {37 * 21} planned measurements were done, the last one: pattern ring-4, method nonblocking, "
+            "message_bytes 1, loop_length 300") in message
+    course = course_of(scratch)
+    assert (course.status, course.planned, course.done, course.last) == ("running or cut off", 37 * 21, done, SMALL[place])
 
 
 @pytest.mark.parametrize("lines", [1, 2, 3])
 def test_run_that_measured_nothing_yet_has_a_state(scratch, lines):
     logs_made.write(scratch, b"".join(SMALL_LINES[:lines]))
-    assert read_state(scratch).measurements == 0
+    assert course_of(scratch).done == 0
     assert "none of the" in refusal(scratch, b"".join(SMALL_LINES[:lines]))
 
 
@@ -155,7 +163,7 @@ def test_run_that_measured_nothing_yet_has_a_state(scratch, lines):
 def test_run_that_did_not_complete_yields_the_kernels_reason(scratch, status, reason, says):
     records = changed(SMALL, len(SMALL) - 1, status=status, reason=reason)
     assert says in refusal(scratch, records)
-    assert read_state(scratch).status == status
+    assert course_of(scratch).status == status
 
 
 def test_run_that_failed_before_its_plan_yields_the_kernels_reason(scratch):

@@ -7,9 +7,9 @@ import logs_made
 import pytest
 from conftest import OPEN_MPI, PATIENCE, compiler_and_launcher
 
-from postprocess.benchmarks.scores import score_log
+from postprocess.benchmarks.scoring import read_log, score_log
 from postprocess.logs.placement import of_placement
-from postprocess.logs.reader import LogError, read_log
+from postprocess.logs.reader import LogError
 
 CORES = sorted(os.sched_getaffinity(0))
 

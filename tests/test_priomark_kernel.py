@@ -15,8 +15,7 @@ from file_systems import memory, vanish
 from priomark_runs import KIB, MIB, command, environment, error, leftovers, of_kind, records, run
 from system_calls import traced
 
-from postprocess.benchmarks.scores import score_log
-from postprocess.logs.reader import read_log
+from postprocess.benchmarks.scoring import read_log, score_log
 
 FAULTS = Path(__file__).parent / "faults" / "priomark.c"
 EVERYTHING = """

@@ -14,7 +14,8 @@ from logs_made_priomark import GIB, KIB, MIB, cases, priomark_log
 
 from postprocess.benchmarks.priomark import figures as priomark_plots
 from postprocess.benchmarks.priomark import reduction as priomark
-from postprocess.benchmarks.scores import Score, score_log, score_logs
+from postprocess.benchmarks.score import Score
+from postprocess.benchmarks.scoring import score_log, score_logs
 from postprocess.logs.reader import LogError
 from postprocess.reports.page import html, items
 

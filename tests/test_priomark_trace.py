@@ -12,7 +12,7 @@ from conftest import OPEN_MPI, PATIENCE, ROOT
 from system_calls import traced
 from test_priomark_recorder import SOURCES, command, folder_with_input, programs, record, recorder, without_closes
 
-from postprocess.benchmarks.scores import score_log
+from postprocess.benchmarks.scoring import score_log
 
 __all__ = ["programs", "recorder"]  # fixtures
 HEAD = "priomark-trace 1\ncommand test\nprocess 1 of 0\nstart 1000\n"

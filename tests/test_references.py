@@ -200,9 +200,9 @@ def measured_session(number, log_values, sizes):
 @pytest.fixture
 def written(tmp_path):
     """A reference file proposed from sessions at 2 processes with every metric, and a scaling law for b_eff."""
-    from postprocess.benchmarks.scores import metric_units
+    from postprocess.benchmarks.registry import benchmarks
 
-    log_values = {name: (100.0, unit) for name, unit in metric_units("b_eff").items()}
+    log_values = {name: (100.0, unit) for name, unit in benchmarks()["b_eff"].units.items()}
     stored = database(tmp_path / "stored.db", [measured_session(number, log_values, [2]) for number in range(12)])
     file = tmp_path / "b_eff.yaml"
     done = run("references", "propose", stored, "--file", file, "--benchmark", "b_eff", "--scaling", "b_eff=0.5", "--write")

@@ -15,7 +15,7 @@ import pytest
 from conftest import PATIENCE
 
 from postprocess.benchmarks.published import published, published_systems
-from postprocess.benchmarks.scores import score_log
+from postprocess.benchmarks.scoring import score_log
 from postprocess.logs.reader import LogError
 from postprocess.reports import page as report
 from postprocess.sessions.verdicts import case_of, differing, read_session

@@ -10,7 +10,7 @@ import pytest
 import sessions_made
 from sessions_made import case, database, night, nights, session, write
 
-from postprocess.benchmarks.scores import score_log
+from postprocess.benchmarks.scoring import score_log
 from postprocess.history.table import case_table, history_table
 from postprocess.logs.reader import LogError
 from postprocess.sessions.files import read_reports

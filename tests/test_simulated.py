@@ -16,7 +16,7 @@ import pytest
 from conftest import ROOT
 
 from postprocess.benchmarks.b_eff.figures import over_sizes
-from postprocess.benchmarks.scores import score_log
+from postprocess.benchmarks.scoring import score_log
 from postprocess.reports import page as report
 
 SITE = ROOT / "site_configs" / "simulated"

@@ -11,7 +11,7 @@ import pytest
 import slurm_made
 from conftest import OPEN_MPI, PATIENCE, ROOT, Reframe, kernel_of
 
-from postprocess.logs.reader import read_log
+from postprocess.benchmarks.scoring import read_log
 from site_configs.common.dry_run import checks
 
 SETTINGS = """

@@ -15,8 +15,8 @@ from pathlib import Path
 import jsonschema_rs
 import yaml
 
-from postprocess.benchmarks.scores import BENCHMARKS, metric_units
-from postprocess.logs.reader import printable
+from postprocess.benchmarks.registry import benchmarks
+from postprocess.show.words import printable
 
 
 class ContractError(ValueError):
@@ -150,9 +150,9 @@ def check_clause(path: Path, root: yaml.Node, number: int, clause: dict, earlier
 
     if clause["clause"] in earlier:
         wrong("clause", f"a second clause {clause['clause']!r:.80}; the verdict calls clauses by name")
-    if clause["benchmark"] not in BENCHMARKS:
-        wrong("benchmark", f"unknown benchmark {clause['benchmark']!r:.80}; valid are {', '.join(BENCHMARKS)}")
-    units = metric_units(clause["benchmark"])
+    if clause["benchmark"] not in benchmarks():
+        wrong("benchmark", f"unknown benchmark {clause['benchmark']!r:.80}; valid are {', '.join(benchmarks())}")
+    units = benchmarks()[clause["benchmark"]].units
     if clause["metric"] not in units:
         wrong("metric", f"{clause['benchmark']} has no metric {clause['metric']!r:.80}; valid are {', '.join(units)}")
     if clause["unit"] != units[clause["metric"]]:

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from postprocess.benchmarks.scores import Metric, Score, score_logs
+from postprocess.benchmarks.score import Metric, Score
+from postprocess.benchmarks.scoring import score_logs
 from postprocess.logs.reader import LogError
 from postprocess.sessions.verdicts import differing
 

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from postprocess.cli.history import Sources
-from postprocess.logs.reader import LogError, printable
+from postprocess.logs.reader import LogError
+from postprocess.show.words import printable
 
 
 def accept(

@@ -13,9 +13,11 @@ from typing import Annotated
 import typer
 
 from postprocess import __version__
-from postprocess.benchmarks.scores import Score, score_logs
-from postprocess.cli import accept, history, references, site, site_report
-from postprocess.logs.reader import LogError, printable
+from postprocess.benchmarks.score import Score
+from postprocess.benchmarks.scoring import score_logs
+from postprocess.cli import accept, history, references, site, site_report, watch
+from postprocess.logs.reader import LogError
+from postprocess.show.words import printable
 
 app = typer.Typer(
     help="Scores, figures and reports from the logs of coffeecup's benchmarks.",
@@ -32,6 +34,7 @@ app.command("check-history")(history.check_history)
 site.app.command("report")(site_report.site_report)
 app.command("export")(site_report.export)
 app.command("accept")(accept.accept)
+app.command("watch")(watch.watch_command)
 
 Logs = Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs (*.jsonl), or directories that hold some at any depth.")]
 
@@ -54,11 +57,11 @@ def score(
     logs: Logs,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON list on stdout, for machines.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="A CSV row per log and metric on stdout.")] = False,
-    r_max: Annotated[float | None, typer.Option(metavar="GFLOPS", help="Linpack performance of the processors that ran b_eff: adds the "
-                                                                       "balance factor b_eff / R_max.")] = None,
+    r_max: Annotated[float | None, typer.Option(metavar="GFLOPS", help="Linpack performance of the processors of the run: adds the "
+                                                                       "balance factor, communication over R_max.")] = None,
 ) -> None:
     """Show the scores of logs, and what qualifies them."""
-    from postprocess.benchmarks.b_eff.reduction import with_balance_factor
+    from postprocess.benchmarks.registry import optional_function
     from postprocess.reports import terminal
 
     if as_json and as_csv:
@@ -67,8 +70,8 @@ def score(
         raise typer.BadParameter(f"--r-max has to be a positive number of Gflop/s, not {r_max:g}")
     results = score_logs(found(logs))
     if r_max is not None:
-        results = [with_balance_factor(result, r_max) if isinstance(result, Score) and result.benchmark == "b_eff" else result
-                   for result in results]
+        results = [add(result, r_max) if isinstance(result, Score) and (add := optional_function(result.benchmark, "balance_factor"))
+                   else result for result in results]
     show = terminal.json_text if as_json else terminal.csv_text if as_csv else terminal.terminal_text
     typer.echo(show(results), nl=False)
     leave(results)
@@ -117,17 +120,6 @@ def write_report(
         output.write_text(text, encoding="utf-8")
     typer.echo(f"wrote {printable(str(output))}", err=True)
     leave([item.result for item in items])
-
-
-@app.command("watch")
-def watch_command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the logs will grow, at any depth.")],
-    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What to run; its exit code is the result.")],
-) -> None:
-    """Run a command, and show how far the kernels have come that write logs under a directory."""
-    from postprocess.logs.watch import watch
-
-    raise typer.Exit(watch(directory, command))
 
 
 @contextmanager

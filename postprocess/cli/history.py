@@ -12,8 +12,8 @@ import orjson
 import pandas as pd
 import typer
 
-from postprocess.logs.reader import LogError, printable
-from postprocess.show.words import counted, digits, unit_word
+from postprocess.logs.reader import LogError
+from postprocess.show.words import counted, digits, printable, unit_word
 
 Sources = Annotated[list[Path], typer.Argument(metavar="SESSIONS...", help="Session reports (--report-file), results databases (*.db) of "
                                                                           "ReFrame, or directories with session*.json at any depth.")]

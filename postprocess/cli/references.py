@@ -13,8 +13,7 @@ import typer
 import yaml
 
 from postprocess.cli.history import Since, Sources, stored
-from postprocess.logs.reader import printable
-from postprocess.show.words import counted, digits, unit_word
+from postprocess.show.words import counted, digits, printable, unit_word
 
 app = typer.Typer(help="References with a provenance.", no_args_is_help=True)
 
@@ -45,12 +44,12 @@ def propose(
     write: Annotated[bool, typer.Option("--write", help="Write the file; without it, only what would change is shown.")] = False,
 ) -> None:
     """Show what references the sessions give, how they differ from today's, and which sessions they would have failed."""
-    from postprocess.benchmarks.scores import BENCHMARKS
+    from postprocess.benchmarks.registry import benchmarks
     from postprocess.history import change_points
     from postprocess.references import proposals
 
-    if benchmark not in BENCHMARKS:
-        raise typer.BadParameter(f"unknown benchmark {benchmark!r}: valid are {', '.join(BENCHMARKS)}")
+    if benchmark not in benchmarks():
+        raise typer.BadParameter(f"unknown benchmark {benchmark!r}: valid are {', '.join(benchmarks())}")
     if not 0 < coverage < 1 or not 0 < floor < 1 or fewest < 2:
         raise typer.BadParameter("--coverage and --floor lie between 0 and 1, --fewest is at least 2")
     latest = max(filter(None, (since, valid_from)), default=None)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from postprocess.cli.history import Benchmark, Since, Sources, changes_of, reports, stored
-from postprocess.logs.reader import printable
+from postprocess.show.words import printable
 
 Compare = Annotated[list[str] | None, typer.Option(metavar="KIND=A,B", help="Sets B beside A; may be repeated. KIND is system, partition "
                     "(as SYSTEM:PARTITION), file_system, environ, session (A and B begin their identifiers), or time (before date A, since date B).")]

@@ -6,16 +6,18 @@ value; an excursion that came back is no level; and a level is judged when it ha
 
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache
-from importlib import resources
 
 import numpy as np
 import orjson
 import pandas as pd
-import yaml
 
+from postprocess.benchmarks.benchmark import Better, MetricKind
+from postprocess.benchmarks.registry import benchmarks
 from postprocess.history.table import EVENTS, SERIES
 
+# docs/history.md says how these two were chosen.
+SMALLEST_CHANGE = 0.06  # the smallest lasting change that is reported, as a fraction, where a metric does not state its own
+P_VALUE = 0.0003  # level of significance of Otava's test
 SESSIONS_BEFORE = 8  # a level has to be known before it can be left
 SESSIONS_AFTER = 4  # shorter than this it may be an excursion
 WINDOW = 50  # sessions that Otava looks at together
@@ -26,9 +28,9 @@ MAD_TO_SIGMA = 1.4826  # of a normal distribution
 
 @dataclass(frozen=True)
 class Rule:
-    """What counts as a change of a metric. `better` is "higher", "lower", or "" where neither is."""
+    """What counts as a change of a metric."""
 
-    better: str
+    better: Better
     smallest_change: float
     p_value: float
 
@@ -62,15 +64,11 @@ class Finding:
         return self.regression and not self.recovered
 
 
-@cache
-def rules() -> dict:
-    return yaml.safe_load(resources.files("reference_values").joinpath("changes.yaml").read_text(encoding="utf-8"))
-
-
-def rule_of(benchmark: str, metric: str, unit: str) -> Rule:
-    """What reference_values/changes.yaml says of a metric."""
-    own = rules()["metrics"].get(benchmark, {}).get(metric, {})
-    return Rule(**({"better": rules()["units"].get(unit, "")} | rules()["default"] | own))
+def rule_of(benchmark: str, metric: str) -> Rule:
+    """By what the benchmark states about the metric; of a metric that no benchmark has here, neither direction is better."""
+    known = benchmarks()[benchmark].metrics if benchmark in benchmarks() else ()
+    kind = next((kind for kind in known if kind.name == metric), MetricKind(metric, "", Better.NEITHER))
+    return Rule(kind.better, kind.smallest_change or SMALLEST_CHANGE, P_VALUE)
 
 
 def session_values(table: pd.DataFrame) -> pd.DataFrame:
@@ -121,7 +119,7 @@ def changes(values: np.ndarray, rule: Rule) -> list[Change]:
 def level(values: np.ndarray, rule: Rule) -> float:
     """The median; of an even number of values the better one of the two in the middle, so that half of them alone are no new level."""
     ordered = np.sort(values)
-    return float(ordered[(len(ordered) - (rule.better == "lower")) // 2]) if rule.better else float(np.median(values))
+    return float(ordered[(len(ordered) - (rule.better == Better.LOWER)) // 2]) if rule.better != Better.NEITHER else float(np.median(values))
 
 
 def findings(values: pd.DataFrame) -> list[Finding]:
@@ -131,11 +129,11 @@ def findings(values: pd.DataFrame) -> list[Finding]:
 
 def of_series(series: pd.DataFrame) -> list[Finding]:
     first = series.iloc[0]
-    rule = rule_of(first["benchmark"], first["metric"], first["unit"])
+    rule = rule_of(first["benchmark"], first["metric"])
     measured = series["value"].to_numpy()
     found = changes(measured, rule)
     today = level(measured[found[-1].index:], rule) if found else None
-    sign = {"higher": 1, "lower": -1, "": 0}[rule.better]
+    sign = {Better.HIGHER: 1, Better.LOWER: -1, Better.NEITHER: 0}[rule.better]
     return [
         Finding(
             series=dict(first[SERIES]),
@@ -184,12 +182,12 @@ def suspicions(values: pd.DataFrame, found: list[Finding]) -> pd.DataFrame:
     rows = []
     for key, series in values.groupby(SERIES, sort=False, observed=True):
         last = series.iloc[-1]
-        rule = rule_of(last["benchmark"], last["metric"], last["unit"])
+        rule = rule_of(last["benchmark"], last["metric"])
         before = series["value"].to_numpy()[:-1][-WINDOW:]
-        if len(before) < SESSIONS_BEFORE or not rule.better or key in alarming:
+        if len(before) < SESSIONS_BEFORE or rule.better == Better.NEITHER or key in alarming:
             continue
         usual, spread = np.median(before), MAD_TO_SIGMA * np.median(np.abs(before - np.median(before)))
-        worse = (usual - last["value"]) * (1 if rule.better == "higher" else -1)
+        worse = (usual - last["value"]) * (1 if rule.better == Better.HIGHER else -1)
         if usual and worse > max(rule.smallest_change * abs(usual), EXCURSION_SPREADS * spread):
             rows.append(last.to_dict() | {"level": usual, "relative": last["value"] / usual - 1})
     return pd.DataFrame(rows, columns=[*values.columns, "level", "relative"])

@@ -8,7 +8,7 @@ from math import comb
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.scores import metric_units
+from postprocess.benchmarks.registry import benchmarks
 from postprocess.history.change_points import SESSIONS_AFTER, SESSIONS_BEFORE, Finding
 from postprocess.history.table import SERIES
 
@@ -39,7 +39,8 @@ def standing(values: pd.DataFrame, found: list[Finding]) -> pd.DataFrame:
 
 
 def known_metrics(benchmark: str) -> list[str]:
-    return list(metric_units(benchmark))
+    """Those that a benchmark states, in its order; none of a benchmark that is not installed here."""
+    return list(benchmarks()[benchmark].units) if benchmark in benchmarks() else []
 
 
 def of_series(series: pd.DataFrame, found: list[Finding]) -> dict:

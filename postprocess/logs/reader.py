@@ -1,18 +1,20 @@
 """Reading the kernels' logs.
 
 A log is evidence: either all of it is as docs/log.md says, or it is refused with one line that names the file, the line and the
-remedy. Nothing here knows a benchmark beyond what log_schema.json says about its records.
+remedy. Nothing here knows a benchmark beyond the format of its records, which the caller provides.
 """
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
 from pathlib import Path
 
-import jsonschema_rs
 import orjson
+
+from postprocess.logs.format import LogFormat
+from postprocess.logs.growing import Course
+from postprocess.show.words import printable
 
 SCHEMA_VERSION = 2
 RUN_AGAIN = "run the benchmark again"
@@ -59,59 +61,8 @@ class Log:
         return replace(self, records={kind: found for kind, found in self.records.items() if kind != "measurement"})
 
 
-@dataclass(frozen=True)
-class State:
-    """How far a run has come, from a log that may still grow or was cut off."""
-
-    path: Path
-    benchmark: str
-    status: str  # "running or cut off" where the log has no end record, else the end record's status
-    reason: str | None
-    part: str  # what the plan lists and a measurement names: "pattern", "stage" or "case"
-    planned_patterns: int
-    measured_patterns: int
-    measurements: int
-    last_measurement: dict | None
-
-    def __str__(self) -> str:
-        if self.last_measurement is None:
-            return f"none of the {self.planned_patterns} planned {self.part}s was measured"
-        last = self.last_measurement.get(self.part)
-        return f"{self.measured_patterns} of the {self.planned_patterns} planned {self.part}s had been begun, the last one {last}"
-
-
-def printable(text: str) -> str:
-    """One line that is safe on any terminal: what is not printable is shown as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
-
-
-@cache
-def schema() -> dict:
-    """The contract of a record, log_schema.json."""
-    return json.loads(resources.files("postprocess.logs").joinpath("log_schema.json").read_text("utf-8"))
-
-
-@cache
-def benchmarks() -> frozenset[str]:
-    """The benchmarks whose logs can be read."""
-    return frozenset(name.split(".")[0] for name in schema()["$defs"] if name.endswith(".plan"))
-
-
-@cache
-def validator(benchmark: str, kind: str, many: bool) -> jsonschema_rs.Draft202012Validator | None:
-    """The validator of one record, or of a list of records, of a kind; None where the benchmark has no such record."""
-    records = {entry["$ref"].removeprefix("#/$defs/") for entry in schema()["oneOf"]}
-    name = next((name for name in (f"{benchmark}.{kind}", kind) if name in records), None)
-    if name is None:
-        return None
-    record = {"$ref": f"#/$defs/{name}"}
-    return jsonschema_rs.Draft202012Validator(
-        {"$defs": schema()["$defs"], **({"type": "array", "items": record} if many else record)}
-    )
-
-
-def read_log(path) -> Log:
-    """Reads a complete log.
+def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
+    """Reads a complete log of one of the benchmarks that `formats` has, by name.
 
     Raises LogError for everything else: unreadable, cut off, interrupted or failed, altered, or of another schema.
     """
@@ -119,12 +70,8 @@ def read_log(path) -> Log:
     data = read_bytes(path)
     lines, rest = split_lines(data)
     records = parse(path, lines)
-    state = checked_state(path, records)
-    if state.status == "running or cut off":
-        raise LogError(path, f"the log was cut off, it has no end record: {state}; wait for the run to end, or {RUN_AGAIN}")
-    if state.status != "complete":
-        ended, remedy = ENDS[state.status]
-        raise LogError(path, f"the run {ended}: {state.reason or 'the kernel gave no reason'} ({state}); {remedy} and {RUN_AGAIN}")
+    check_records(path, records, formats)
+    refuse_incomplete(path, records, formats[records[0]["benchmark"]])
     if rest:
         raise LogError(path, f"line {len(lines) + 1}: data after the end record; {COPY_AGAIN}")
     if not data.endswith(b"\n"):
@@ -136,16 +83,6 @@ def read_log(path) -> Log:
     check_hosts(path, records)
     check_activity(path, records)
     return Log(path, hashlib.sha256(data).hexdigest(), records[0], records[1], by_kind(records[2:]))
-
-
-def read_state(path) -> State:
-    """How far the run of a log has come; the log may be incomplete, but what it holds must be sound.
-
-    Raises LogError for a log that is not readable, was altered, or does not hold its first record yet.
-    """
-    path = Path(path)
-    lines, _ = split_lines(read_bytes(path), growing=True)
-    return checked_state(path, parse(path, lines))
 
 
 def read_bytes(path: Path) -> bytes:
@@ -223,54 +160,50 @@ def why_not_json(line: bytes) -> str:
     return "not JSON"
 
 
-def checked_state(path: Path, records: list[dict]) -> State:
-    """The state of a run, of whose records all have been checked against the schema."""
+def check_records(path: Path, records: list[dict], formats: Mapping[str, LogFormat]) -> None:
+    """Each record is as its schema says, and they are in the order of a log; the log may be incomplete."""
     if not records:
         raise LogError(path, f"the log was cut off in its first record: look into the job's output and {RUN_AGAIN}")
-    benchmark = checked_benchmark(path, records[0])
+    check_benchmark(path, records[0], formats)
     kinds = [record["record"] for record in records]
-    check_schema(path, benchmark, kinds, records)
+    check_schema(path, kinds, records, formats[records[0]["benchmark"]])
     ends = [number for number, kind in enumerate(kinds) if kind == "end"]
     if ends and ends[0] != len(records) - 1:
         raise LogError(path, f"line {ends[0] + 2}: data after the end record; {COPY_AGAIN}")
     check_order(path, kinds)
-    plan = records[1] if kinds[1:2] == ["plan"] else {}
-    part = next((part for part in ("stage", "case") if f"{part}s" in plan), "pattern")
-    measurements = [record for record in records if record["record"] == "measurement"]
-    return State(
-        path=path,
-        benchmark=benchmark,
-        status=records[-1]["status"] if ends else "running or cut off",
-        reason=records[-1]["reason"] if ends else None,
-        part=part,
-        planned_patterns=len(plan.get(f"{part}s", [])),
-        measured_patterns=len({measurement.get(part) for measurement in measurements}),
-        measurements=len(measurements),
-        last_measurement=measurements[-1] if measurements else None,
-    )
 
 
-def checked_benchmark(path: Path, run: dict) -> str:
+def refuse_incomplete(path: Path, records: list[dict], log_format: LogFormat) -> None:
+    course = Course(log_format.progress)
+    for record in records:
+        course.take(record)
+    if course.end is None:
+        raise LogError(path, f"the log was cut off, it has no end record: {course}; wait for the run to end, or {RUN_AGAIN}")
+    if course.status != "complete":
+        ended, remedy = ENDS[course.status]
+        raise LogError(path, f"the run {ended}: {course.end['reason'] or 'the kernel gave no reason'} ({course}); {remedy} and {RUN_AGAIN}")
+
+
+def check_benchmark(path: Path, run: dict, formats: Mapping[str, LogFormat]) -> None:
     if run["record"] != "run":
         raise LogError(path, "line 1: the first record is not 'run'; is this a whole log of a coffeecup kernel?")
     version, benchmark = run.get("schema_version"), run.get("benchmark")
     if isinstance(version, int) and version > SCHEMA_VERSION:
         raise LogError(path, f"line 1: schema_version {version} is newer than {SCHEMA_VERSION}, which this coffeecup reads; "
                              "upgrade coffeecup")
-    if type(benchmark) is not str or benchmark not in benchmarks():
-        raise LogError(path, f"line 1: unknown benchmark {benchmark!r:.80}; this coffeecup knows {', '.join(sorted(benchmarks()))}")
-    return benchmark
+    if type(benchmark) is not str or benchmark not in formats:
+        raise LogError(path, f"line 1: unknown benchmark {benchmark!r:.80}; this coffeecup knows {', '.join(sorted(formats))}")
 
 
-def check_schema(path: Path, benchmark: str, kinds: list[str], records: list[dict]) -> None:
-    """Every record is as log_schema.json says."""
+def check_schema(path: Path, kinds: list[str], records: list[dict], log_format: LogFormat) -> None:
+    """Every record is as the schema says."""
     for kind in dict.fromkeys(kinds):
         found = [record for record in records if record["record"] == kind]
-        if validator(benchmark, kind, many=True) is None:
-            raise LogError(path, f"line {kinds.index(kind) + 1}: {benchmark} has no record {kind!r:.80}; "
+        if kind not in log_format.kinds:
+            raise LogError(path, f"line {kinds.index(kind) + 1}: {records[0]['benchmark']} has no record {kind!r:.80}; "
                                  "is the log of another coffeecup version?")
-        if not validator(benchmark, kind, many=True).is_valid(found):
-            one = validator(benchmark, kind, many=False)
+        if not log_format.validators[kind, True].is_valid(found):
+            one = log_format.validators[kind, False]
             broken = next(record for record in found if not one.is_valid(record))
             error = next(one.iter_errors(broken))
             where = ".".join(map(str, error.instance_path)) or "the record"

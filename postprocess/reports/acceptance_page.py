@@ -15,11 +15,10 @@ from rich.text import Text
 from postprocess import __version__
 from postprocess.acceptance.contract import Clause, Contract
 from postprocess.acceptance.evaluation import Judged, Verdict, overall
-from postprocess.logs.reader import printable
 from postprocess.reports.page import environment
 from postprocess.sessions.files import SessionReport
 from postprocess.show.pdf import print_page
-from postprocess.show.words import counted, exact, unit_word
+from postprocess.show.words import counted, exact, printable, unit_word
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
-from postprocess.logs.reader import printable
+from postprocess.show.words import printable
 
 # Label values in OpenMetrics: backslash, quote and line feed are escaped.
 ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})

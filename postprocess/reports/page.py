@@ -15,12 +15,14 @@ import jinja2
 from markupsafe import Markup
 
 from postprocess import __version__
-from postprocess.benchmarks.scores import BENCHMARKS, Score, presentation, read_or_error, reduction, score_read
+from postprocess.benchmarks.registry import benchmarks, part
+from postprocess.benchmarks.score import Score
+from postprocess.benchmarks.scoring import read_or_error, score_read
 from postprocess.logs.activity import hosts_with_activity
-from postprocess.logs.reader import Log, LogError, printable
+from postprocess.logs.reader import Log, LogError
 from postprocess.sessions import verdicts
 from postprocess.show.plots import Figure
-from postprocess.show.words import NARROW_SPACE, counted, digits, exact, ranges, seconds, size, unit_word
+from postprocess.show.words import NARROW_SPACE, counted, digits, exact, printable, ranges, seconds, size, unit_word
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,11 @@ def item(path: Path, with_sections: bool) -> Item:
     if isinstance(log, LogError):
         return Item(path, log, None, [], {})
     [result] = score_read([log])
-    if log.benchmark not in BENCHMARKS:
-        return Item(path, result, log.brief(), [], {})
-    table = reduction(log.benchmark).measurement_table([log])
-    shown = presentation(log.benchmark)
-    return Item(path, result, log.brief(), shown.figures(log, table),
-                shown.section(log, table, result if isinstance(result, Score) else None) if with_sections else {})
+    table = part(log.benchmark, "reduction").measurement_table([log])
+    figures, section = part(log.benchmark, "figures").figures(log, table), {}
+    if with_sections:
+        section = part(log.benchmark, "section").section(log, table, result if isinstance(result, Score) else None)
+    return Item(path, result, log.brief(), figures, section)
 
 
 def html(found: list[Item], cases: list[verdicts.Case] | None = None, command: str = "coffeecup report") -> str:
@@ -61,6 +62,7 @@ def html(found: list[Item], cases: list[verdicts.Case] | None = None, command: s
         comparisons=[(f"sizes-{benchmark}", figure) for benchmark, figure in comparisons(scores)],
         cases=cases,
         strangers=[case for case in cases or [] if case.log_sha256 not in {score.log.sha256 for score in scores}],
+        citations={name: benchmark.citation for name, benchmark in benchmarks().items()},
         version=__version__,
         command=command,
         made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
@@ -69,8 +71,8 @@ def html(found: list[Item], cases: list[verdicts.Case] | None = None, command: s
 
 def comparisons(scores: list[Score]) -> list[tuple[str, Figure]]:
     """A figure over the sizes for each benchmark that has several runs."""
-    by_benchmark = {name: [score for score in scores if score.benchmark == name] for name in BENCHMARKS}
-    return [(name, presentation(name).over_sizes(alike)) for name, alike in by_benchmark.items() if len(alike) > 1]
+    by_benchmark = {name: [score for score in scores if score.benchmark == name] for name in benchmarks()}
+    return [(name, part(name, "figures").over_sizes(alike)) for name, alike in by_benchmark.items() if len(alike) > 1]
 
 
 def common(item: Item, cases: list[verdicts.Case] | None) -> dict:

@@ -12,9 +12,10 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
-from postprocess.benchmarks.scores import Score, reduction
-from postprocess.logs.reader import LogError, printable
-from postprocess.show.words import counted, digits, ranges, unit_word
+from postprocess.benchmarks.registry import optional_function
+from postprocess.benchmarks.score import Score
+from postprocess.logs.reader import LogError
+from postprocess.show.words import counted, digits, printable, ranges, unit_word
 
 LOGS_IN_FULL = 4
 
@@ -69,7 +70,7 @@ def terminal_text(results: list[Score | LogError]) -> str:
 def together(scores: list[Score]) -> list[str]:
     """What the scores of a benchmark say as a whole."""
     by_benchmark = {score.benchmark: [other for other in scores if other.benchmark == score.benchmark] for score in scores}
-    return [sentence for benchmark, alike in by_benchmark.items() if (tell := getattr(reduction(benchmark), "together", None))
+    return [sentence for benchmark, alike in by_benchmark.items() if (tell := optional_function(benchmark, "together"))
             for sentence in tell(alike)]
 
 

@@ -5,9 +5,9 @@ ReFrame writes a missing reference as 0 without bounds and calls it passed. Here
 
 from dataclasses import dataclass
 
-from postprocess.benchmarks.scores import Score
-from postprocess.logs.reader import printable
+from postprocess.benchmarks.score import Score
 from postprocess.sessions.files import load_report
+from postprocess.show.words import printable
 
 OUTCOMES = {"pass": "pass", "fail": "fail", "xfail": "expected failure", "xpass": "unexpected pass"}
 

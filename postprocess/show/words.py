@@ -38,6 +38,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
+def printable(text: str) -> str:
+    """One line that is safe on any terminal: what is not printable is shown as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
+
+
 def unit_word(unit: str) -> str:
     """A unit as it follows a number: nothing for a pure number, whose unit is 1."""
     return "" if unit == "1" else unit

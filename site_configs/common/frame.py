@@ -1,22 +1,32 @@
 """What the configurations of all sites say alike: where output goes, how it is logged, and the modes for people."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 ACCOUNT = "COFFEECUP_ACCOUNT"  # the variable that names the project to charge; a configuration holds nobody's
 OUTPUT = Path(__file__).resolve().parents[2] / "output"
 
-_SHORT = ["-S b_eff.time_budget=30", "-S b_eff_io.form=quick", "-S ftio.input_parameter=16MiB", "-S ftio.repetitions=1"]
-_SPARING = ["-S b_eff_io.form=quick"]
+
+def in_form(form):
+    """ReFrame's options that run every check in this form (Form in postprocess/benchmarks/benchmark.py)."""
+    if find_spec("postprocess") is None:
+        return []  # reframe_checks/__init__.py ends the session and says how to install it
+    from postprocess.benchmarks.registry import benchmarks
+
+    return [f"-S {name}.{variable}={value}" for name, benchmark in benchmarks().items()
+            for variable, value in benchmark.forms.get(form, {}).items()]
+
+
 _CONFIRMED = ["--repeat=3", "--max-retries=2"]  # what is outside its references is run again before it counts: docs/history.md
 
 # What a person wants to know, and the options of ReFrame that answer it. Sizes are chosen by the tags of reframe_checks/launch.py.
 MODES = {
-    "smoke": [*_SHORT, "--tag=smallest|two_nodes"],
-    "nightly": [*_SPARING, *_CONFIRMED, "--tag=one_node|two_nodes|four_nodes"],
-    "scaling": _SPARING,
-    "acceptance": ["-S b_eff_io.form=official"],
-    "maintenance": ["-S b_eff_io.form=official", "--tag=one_node|largest"],
+    "smoke": [*in_form("short"), "--tag=smallest|two_nodes"],
+    "nightly": [*in_form("regular"), *_CONFIRMED, "--tag=one_node|two_nodes|four_nodes"],
+    "scaling": in_form("regular"),
+    "acceptance": in_form("official"),
+    "maintenance": [*in_form("official"), "--tag=one_node|largest"],
 }
 
 

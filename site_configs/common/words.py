@@ -4,7 +4,7 @@ import difflib
 
 import jsonschema_rs
 
-from postprocess.benchmarks.scores import BENCHMARKS
+from postprocess.benchmarks.registry import benchmarks
 from reframe_checks.vocabulary import Extra, Feature
 
 TABLE = "the vocabulary is in site_configs/README.md"
@@ -62,8 +62,8 @@ def of_names(place, extras):
     kernels = extras.get(Extra.KERNELS, ())
     options = extras.get(Extra.KERNEL_OPTIONS, {})
     for name in (*kernels, *options):
-        if name not in BENCHMARKS:
-            yield place, f"unknown kernel {name!r}", f"kernels are {', '.join(BENCHMARKS)}"
+        if name not in benchmarks():
+            yield place, f"unknown kernel {name!r}", f"kernels are {', '.join(benchmarks())}"
     systems = extras.get(Extra.FILE_SYSTEMS, ())
     names = [entry.get("name") for entry in systems if isinstance(entry, dict)]
     for name in sorted({name for name in names if names.count(name) > 1}, key=str):

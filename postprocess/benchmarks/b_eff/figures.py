@@ -8,11 +8,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from postprocess.benchmarks.b_eff.reduction import logavg
-from postprocess.benchmarks.scores import Score
-from postprocess.logs.reader import Log, printable
+from postprocess.benchmarks.score import Score
+from postprocess.logs.reader import Log
 from postprocess.show import plots
 from postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
-from postprocess.show.words import NARROW_SPACE, counted, digits, size
+from postprocess.show.words import NARROW_SPACE, counted, digits, printable, size
 
 GROUPS = {"ring": ("ring patterns", BLUE, "o"), "random": ("random patterns", VERMILION, "s")}
 METHODS = {
@@ -33,7 +33,9 @@ LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))
 
 
 def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
-    """All figures for which `table`, the log's rows of a measurement_table, holds measurements."""
+    """All figures for which `table`, the log's rows of a measurement_table, holds planned measurements with finite results; of logs
+    without a score too."""
+    table = table[table["message_bytes"].isin(log.plan["message_bytes"]) & np.isfinite(table["bandwidth"])]
     averaged = best_by_pattern(table.query("averaged"))
     drawn = []
     with matplotlib.rc_context(plots.LOOK):

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 import pandas as pd
 
 from postprocess.benchmarks.b_eff.rules import L_MAX_LIMIT, METHODS_AVERAGED, MIB, PATTERNS_AVERAGED, l_max_rule
-from postprocess.benchmarks.scores import Qualification
-from postprocess.logs.activity import of_activity
-from postprocess.logs.placement import of_placement
+from postprocess.benchmarks.score import Qualification
+from postprocess.logs.hosts import of_hosts
 from postprocess.logs.reader import Log
 from postprocess.show.words import counted, digits, size
 
@@ -70,22 +69,6 @@ def budget_of_averaged(log: Log) -> list[dict]:
 def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
     """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
     return [Qualification(key, f"{text}.") for key, text in [*of_hosts(log), *of_time(log), *of_loops(log, table), *of_data(log)]]
-
-
-def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
-    hosts = log.run["hosts"]
-    if len(hosts) < 2:
-        yield "one_host", "All processes ran on one host: no network was measured, only communication inside a node"
-    if crowded := [host for host in hosts if len(host["ranks"]) > host["cores"]]:
-        yield "overcommitted", (f"Overcommitted: {len(crowded[0]['ranks'])} processes shared {crowded[0]['cores']} "
-                                f"core{'s' * (crowded[0]['cores'] > 1)} on {several(crowded)}")
-    yield from of_placement(log)
-    yield from of_activity(log)
-
-
-def several(hosts: list[dict]) -> str:
-    more = f" and {len(hosts) - 1} more host{'s' * (len(hosts) > 2)}" if len(hosts) > 1 else ""
-    return f"{hosts[0]['name']}{more}"
 
 
 REDUCTIONS = {

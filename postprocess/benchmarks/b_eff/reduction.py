@@ -2,7 +2,7 @@
 
 Pure functions from a tidy table of measurements, of one log or of many, to scores. "the paper" is R. Rabenseifner and A. E. Koniges,
 "The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and b_eff_io". Which logs may be reduced at all is decided in
-b_eff_rules.
+rules.py.
 """
 
 from dataclasses import replace
@@ -12,25 +12,10 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from postprocess.benchmarks.b_eff.qualifications import breaches, qualifications
-from postprocess.benchmarks.b_eff.rules import LENGTHS, MBYTE, MIB, PATTERNS_AVERAGED, refusals
-from postprocess.benchmarks.scores import Metric, Score
+from postprocess.benchmarks.b_eff import BENCHMARK
+from postprocess.benchmarks.b_eff.rules import LENGTHS, MBYTE, MIB, PATTERNS_AVERAGED
+from postprocess.benchmarks.score import Metric, Score
 from postprocess.logs.reader import Log
-
-__all__ = ["UNITS", "measurement_table", "refusals", "metrics", "breaches", "qualifications"]
-
-UNITS = {
-    "b_eff": "MByte/s",
-    "b_eff_per_process": "MByte/s",
-    "b_eff_at_l_max": "MByte/s",
-    "b_eff_at_l_max_per_process": "MByte/s",
-    "b_eff_at_l_max_rings_per_process": "MByte/s",
-    "ping_pong_bandwidth": "MByte/s",
-    "ping_pong_latency": "us",
-    "ring_latency": "us",
-    "time_to_communicate_total_memory": "s",
-    "l_max": "MiB",
-}
 
 COLUMNS = pa.DataFrameSchema(
     {
@@ -201,7 +186,7 @@ def exchange_microseconds(table: pd.DataFrame) -> pd.Series:
 
 
 def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
-    """All metrics of UNITS, a column each; a row per log in `table`, NaN where a log has no ping-pong.
+    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log has no ping-pong.
 
     The time to communicate the total memory is memory per process * processes / b_eff (the paper's section 2.2), with both in powers
     of ten. The paper's own 3.2 s and 13.6 s divide a memory in MiB by MByte/s and so are 4.6 % shorter.
@@ -224,7 +209,7 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
         "ring_latency": ring_latency(table),
         "time_to_communicate_total_memory": runs["total_bytes"] / (effective * MBYTE),
         "l_max": runs["l_max_bytes"] / MIB,
-    })[list(UNITS)]
+    })[list(BENCHMARK.units)]
 
 
 def with_balance_factor(score: Score, r_max_gflops: float) -> Score:

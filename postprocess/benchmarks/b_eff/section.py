@@ -3,16 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.b_eff import figures as b_eff_plots
 from postprocess.benchmarks.b_eff import reduction
-from postprocess.benchmarks.b_eff.figures import best_by_pattern, over_sizes, rings_text
+from postprocess.benchmarks.b_eff.figures import best_by_pattern, rings_text
 from postprocess.benchmarks.published import published_systems
-from postprocess.benchmarks.scores import Score
+from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
-from postprocess.show.plots import Figure
 from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
-
-__all__ = ["figures", "section", "over_sizes"]
 
 LABELS = {
     "b_eff": "b_eff",
@@ -28,12 +24,6 @@ LABELS = {
 }
 TABLE_1 = ("b_eff", "b_eff_per_process", "l_max", "ping_pong_bandwidth", "b_eff_at_l_max", "b_eff_at_l_max_per_process",
            "b_eff_at_l_max_rings_per_process")
-
-
-def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
-    """Figures of what was planned and measured with finite results, of logs without a score too."""
-    sound = table["message_bytes"].isin(log.plan["message_bytes"]) & np.isfinite(table["bandwidth"])
-    return b_eff_plots.figures(log, table[sound])
 
 
 def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:

@@ -1,1 +1,35 @@
-"""b_eff_io, the effective I/O bandwidth benchmark."""
+"""b_eff_io, the effective bandwidth of parallel I/O."""
+
+from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
+from postprocess.logs.format import Progress
+
+BENCHMARK = Benchmark(
+    package=__name__,
+    title="b_eff_io",
+    citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and b_eff_io.",
+    metrics=(
+        # The optional ones are missing from the Top Clusters form.
+        MetricKind("b_eff_io", "MByte/s", Better.HIGHER, optional=True),
+        MetricKind("b_eff_io_2_1", "MByte/s", Better.HIGHER),
+        MetricKind("b_eff_io_0_5", "MByte/s", Better.HIGHER, optional=True),
+        MetricKind("write", "MByte/s", Better.HIGHER),
+        MetricKind("rewrite", "MByte/s", Better.HIGHER, optional=True),
+        MetricKind("read", "MByte/s", Better.HIGHER),
+        MetricKind("scatter", "MByte/s", Better.HIGHER),
+        MetricKind("shared", "MByte/s", Better.HIGHER, optional=True),
+        MetricKind("separate", "MByte/s", Better.HIGHER, optional=True),
+        MetricKind("segmented", "MByte/s", Better.HIGHER, optional=True),
+        MetricKind("segmented_collective", "MByte/s", Better.HIGHER, optional=True),
+        MetricKind("best_partition", "processes", Better.NEITHER),
+        MetricKind("memory_write_time", "min", Better.LOWER),
+        MetricKind("memory_read_time", "min", Better.LOWER),
+        MetricKind("written_share_of_memory", "1", Better.NEITHER),
+    ),
+    progress=Progress(
+        planned=lambda plan: len(plan["partitions"]) * len(plan["methods"]) * len(plan["patterns"]),
+        done={"measurement": lambda plan, measurement: 1},
+    ),
+    cache_affected=frozenset({"cache_affected"}),
+    forms={Form.SHORT: {"form": "quick"}, Form.REGULAR: {"form": "quick"}, Form.OFFICIAL: {"form": "official"}},
+    together="system.together",
+)

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from postprocess.benchmarks.b_eff_io import reduction
 from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
 from postprocess.benchmarks.b_eff_io.system import together
-from postprocess.benchmarks.scores import Score
+from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
 from postprocess.show import plots
 from postprocess.show.plots import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, Figure

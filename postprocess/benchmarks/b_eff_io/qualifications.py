@@ -5,7 +5,6 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from postprocess.benchmarks.b_eff.qualifications import of_hosts
 from postprocess.benchmarks.b_eff_io.rules import (
     CACHE_FACTOR,
     METHODS,
@@ -14,7 +13,8 @@ from postprocess.benchmarks.b_eff_io.rules import (
     TYPES,
     m_part_rule,
 )
-from postprocess.benchmarks.scores import Qualification
+from postprocess.benchmarks.score import Qualification
+from postprocess.logs.hosts import of_hosts
 from postprocess.logs.reader import Log
 from postprocess.show.words import counted, digits, size
 

@@ -2,39 +2,16 @@
 
 Pure functions from a tidy table of measurements, of one log or of many, to scores. "the paper" is R. Rabenseifner and A. E. Koniges,
 "The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and b_eff_io"; "release 0.5" their "Effective I/O bandwidth benchmark".
-Which logs may be reduced at all is decided in b_eff_io_rules.
+Which logs may be reduced at all is decided in rules.py.
 """
 
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from postprocess.benchmarks.b_eff_io.qualifications import breaches, qualifications
-from postprocess.benchmarks.b_eff_io.rules import MBYTE, METHODS, TYPES, refusals
-from postprocess.benchmarks.b_eff_io.system import together
+from postprocess.benchmarks.b_eff_io import BENCHMARK
+from postprocess.benchmarks.b_eff_io.rules import MBYTE, METHODS, TYPES
 from postprocess.logs.reader import Log
-
-__all__ = ["UNITS", "OPTIONAL", "CACHE_AFFECTED", "measurement_table", "refusals", "metrics", "breaches", "qualifications", "together"]
-
-UNITS = {
-    "b_eff_io": "MByte/s",
-    "b_eff_io_2_1": "MByte/s",
-    "b_eff_io_0_5": "MByte/s",
-    "write": "MByte/s",
-    "rewrite": "MByte/s",
-    "read": "MByte/s",
-    "scatter": "MByte/s",
-    "shared": "MByte/s",
-    "separate": "MByte/s",
-    "segmented": "MByte/s",
-    "segmented_collective": "MByte/s",
-    "best_partition": "processes",
-    "memory_write_time": "min",
-    "memory_read_time": "min",
-    "written_share_of_memory": "1",
-}
-OPTIONAL = {"b_eff_io", "b_eff_io_0_5", "rewrite", "shared", "separate", "segmented", "segmented_collective"}  # the Top Clusters form
-CACHE_AFFECTED = {"cache_affected"}
 
 WEIGHTS = pd.Series({"write": 0.25, "rewrite": 0.25, "read": 0.5}, name="method")
 TYPE_WEIGHTS = pd.Series({name: 2 if name == "scatter" else 1 for name in TYPES})
@@ -160,7 +137,7 @@ def best_partitions(values: pd.DataFrame) -> pd.MultiIndex:
 
 
 def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
-    """All metrics of UNITS, a column each; a row per log in `table`, NaN where a log's form does not define one.
+    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log's form does not define one.
 
     The three reductions are the system's: each the largest of its partition values. Access methods and types are those of the partition
     with the largest value; a type's value weights the access methods as the paper does. The times of the coffee-cup rule are minutes
@@ -180,4 +157,4 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
         "memory_write_time": memory / (at_best["write"] * MBYTE) / 60,
         "memory_read_time": memory / (at_best["read"] * MBYTE) / 60,
         "written_share_of_memory": written.loc[best].droplevel("partition") / memory,
-    })[list(UNITS)]
+    })[list(BENCHMARK.units)]

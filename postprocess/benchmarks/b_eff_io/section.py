@@ -2,17 +2,13 @@
 
 import pandas as pd
 
-from postprocess.benchmarks.b_eff_io import figures as b_eff_io_plots
 from postprocess.benchmarks.b_eff_io import reduction
-from postprocess.benchmarks.b_eff_io.figures import TITLES, over_sizes
+from postprocess.benchmarks.b_eff_io.figures import TITLES
 from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
 from postprocess.benchmarks.published import published
-from postprocess.benchmarks.scores import Score
+from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
-from postprocess.show.plots import Figure
 from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
-
-__all__ = ["figures", "section", "over_sizes"]
 
 COFFEE_CUP_MINUTES = 10
 LABELS = {
@@ -32,11 +28,6 @@ LABELS = {
     "memory_read_time": "… to read it",
     "written_share_of_memory": "amount written, as a share of the nodes' memory",
 }
-
-
-def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
-    """Figures of what was measured, of logs without a score too."""
-    return b_eff_io_plots.figures(log, table)
 
 
 def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:

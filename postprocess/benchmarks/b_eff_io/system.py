@@ -3,7 +3,7 @@ b_eff_io of a partition", where partitions of one job and the jobs of several si
 
 import pandas as pd
 
-from postprocess.benchmarks.scores import Score
+from postprocess.benchmarks.score import Score
 from postprocess.show.words import counted, digits, size
 
 VALUES = ["b_eff_io", "b_eff_io_2_1", "b_eff_io_0_5"]

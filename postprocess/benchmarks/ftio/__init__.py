@@ -1,1 +1,39 @@
-"""FTIO, the I/O of a two-dimensional Fourier transform that does not fit in memory."""
+"""FTIO, the share of I/O in an out-of-core Fourier transform."""
+
+from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
+from postprocess.logs.format import Progress
+
+BENCHMARK = Benchmark(
+    package=__name__,
+    title="FTIO",
+    citation="F. C. Fagerstrom, C. L. Kuszmaul: The FTIO Benchmark.",
+    metrics=(
+        # The optional ones: an interval requires several repetitions, an exchange several processes, cycles a counter.
+        MetricKind("io_fraction", "1", Better.LOWER),
+        MetricKind("io_fraction_low", "1", Better.LOWER, optional=True),
+        MetricKind("io_fraction_high", "1", Better.LOWER, optional=True),
+        MetricKind("io_fraction_least_process", "1", Better.LOWER),
+        MetricKind("io_fraction_of_transform", "1", Better.LOWER),
+        MetricKind("mflops", "Mflop/s", Better.HIGHER),
+        MetricKind("mflops_in_fft", "Mflop/s", Better.HIGHER),
+        MetricKind("cycles_per_flop", "1", Better.LOWER, optional=True),
+        MetricKind("initialise_write", "MByte/s", Better.HIGHER),
+        MetricKind("series_read", "MByte/s", Better.HIGHER),
+        MetricKind("series_write", "MByte/s", Better.HIGHER),
+        MetricKind("transpose_read", "MByte/s", Better.HIGHER),
+        MetricKind("transpose_write", "MByte/s", Better.HIGHER),
+        MetricKind("exchange_read", "MByte/s", Better.HIGHER, optional=True),
+        MetricKind("exchange_write", "MByte/s", Better.HIGHER, optional=True),
+        MetricKind("verify_read", "MByte/s", Better.HIGHER),
+        MetricKind("exchange_between_processes", "MByte/s", Better.HIGHER, optional=True),
+        MetricKind("largest_relative_difference", "1", Better.NEITHER),
+        MetricKind("matrix_size", "MiB", Better.NEITHER),
+        MetricKind("peak_resident", "MiB", Better.NEITHER),
+    ),
+    progress=Progress(  # the measurements of a repetition are written together when it is over
+        planned=lambda plan: plan["repetitions"] * len(plan["stages"]),
+        done={"repetition": lambda plan, repetition: len(plan["stages"])},
+    ),
+    cache_affected=frozenset({"cached", "memory_file_system"}),
+    forms={Form.SHORT: {"input_parameter": "16MiB", "repetitions": "1"}},
+)

@@ -8,7 +8,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator
 
 from postprocess.benchmarks.ftio.reduction import representative_input
 from postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
-from postprocess.benchmarks.scores import Score
+from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
 from postprocess.show import plots
 from postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from postprocess.benchmarks.b_eff.qualifications import of_hosts, several
-from postprocess.benchmarks.scores import Qualification
+from postprocess.benchmarks.score import Qualification
+from postprocess.logs.hosts import of_hosts, several
 from postprocess.logs.reader import Log
 from postprocess.show.words import seconds, size
 

@@ -1,45 +1,16 @@
 """FTIO: how much of a computation is I/O, and how fast its parts are.
 
 Pure functions from the measurements of one log or of many to scores. "the paper" is F. C. Fagerstrom and C. L. Kuszmaul, "The FTIO
-Benchmark". Which logs may be reduced at all is decided in ftio_rules.
+Benchmark". Which logs may be reduced at all is decided in rules.py.
 """
 
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from postprocess.benchmarks.ftio.qualifications import breaches, qualifications
-from postprocess.benchmarks.ftio.rules import ACTIVITIES, MBYTE, MIB, STAGES, refusals
+from postprocess.benchmarks.ftio import BENCHMARK
+from postprocess.benchmarks.ftio.rules import ACTIVITIES, MBYTE, MIB, STAGES
 from postprocess.logs.reader import Log
-
-__all__ = ["UNITS", "OPTIONAL", "CACHE_AFFECTED", "measurement_table", "refusals", "metrics", "breaches", "qualifications"]
-
-UNITS = {
-    "io_fraction": "1",
-    "io_fraction_low": "1",
-    "io_fraction_high": "1",
-    "io_fraction_least_process": "1",
-    "io_fraction_of_transform": "1",
-    "mflops": "Mflop/s",
-    "mflops_in_fft": "Mflop/s",
-    "cycles_per_flop": "1",
-    "initialise_write": "MByte/s",
-    "series_read": "MByte/s",
-    "series_write": "MByte/s",
-    "transpose_read": "MByte/s",
-    "transpose_write": "MByte/s",
-    "exchange_read": "MByte/s",
-    "exchange_write": "MByte/s",
-    "verify_read": "MByte/s",
-    "exchange_between_processes": "MByte/s",
-    "largest_relative_difference": "1",
-    "matrix_size": "MiB",
-    "peak_resident": "MiB",
-}
-
-# Not of every run: an interval takes several repetitions, an exchange several processes, cycles a counter.
-OPTIONAL = {"io_fraction_low", "io_fraction_high", "cycles_per_flop", "exchange_read", "exchange_write", "exchange_between_processes"}
-CACHE_AFFECTED = {"cached", "memory_file_system"}
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
@@ -129,7 +100,7 @@ def bandwidth(table: pd.DataFrame, stages: list[str], activities: list[str]) -> 
 
 
 def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
-    """All metrics of UNITS, a column each; a row per log in `table`, NaN where a log did not measure one.
+    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log did not measure one.
 
     Fractions and rates of several repetitions are arithmetic means, as the paper's tables; bandwidths are bytes by time over all of
     them. mflops = nominal operations (5 N log2 N a transform) / elapsed time of the slowest process (the paper's Table 1).
@@ -157,7 +128,7 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
         largest_relative_difference=by_log["largest_relative_difference"].max(),
         matrix_size=pd.Series({number: logs[number].plan["matrix_bytes"] / MIB for number in kept}),
         peak_resident=by_log["peak_resident_bytes"].max() / MIB,
-    )[list(UNITS)]
+    )[list(BENCHMARK.units)]
 
 
 def representative_input(fractions: pd.Series, significant: float = SIGNIFICANT) -> int:

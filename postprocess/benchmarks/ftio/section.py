@@ -2,17 +2,13 @@
 
 import pandas as pd
 
-from postprocess.benchmarks.ftio import figures as ftio_plots
-from postprocess.benchmarks.ftio.figures import STAGE_LABELS, over_sizes
+from postprocess.benchmarks.ftio.figures import STAGE_LABELS
 from postprocess.benchmarks.ftio.rules import ACTIVITIES, MBYTE, STAGES
 from postprocess.benchmarks.ftio.sizes import automatic_input
 from postprocess.benchmarks.published import published
-from postprocess.benchmarks.scores import Score
+from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
-from postprocess.show.plots import Figure
 from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
-
-__all__ = ["figures", "section", "over_sizes"]
 
 LABELS = {
     "io_fraction": "I/O Fraction: share of I/O in the whole time",
@@ -36,11 +32,6 @@ LABELS = {
     "matrix_size": "the matrix",
     "peak_resident": "most memory of a process",
 }
-
-
-def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
-    """Figures of what was measured, of logs without a score too."""
-    return ftio_plots.figures(log, table)
 
 
 def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:

@@ -1,1 +1,30 @@
-"""PRIOMark, the parallel I/O benchmark of user-defined workloads."""
+"""PRIOMark, the I/O bandwidth of a workload."""
+
+from postprocess.benchmarks.benchmark import Benchmark, Better, MetricKind
+from postprocess.logs.format import Progress
+
+PAPER = ("common_file", "strided", "async", "single_file", "raw")  # the sub-benchmarks of the paper's section 4.1, in its order
+PERCENTILES = {"median": 0.5, "p99": 0.99}
+
+BENCHMARK = Benchmark(
+    package=__name__,
+    title="PRIOMark",
+    citation="M. Krietemeyer, D. Versick, D. Tavangarian: The PRIOMark Parallel I/O-Benchmark.",
+    metrics=(
+        # Which sub-benchmarks run, and so all that is optional, depends on the workload.
+        MetricKind("total", "MByte/s", Better.HIGHER),
+        MetricKind("total_per_process", "MByte/s", Better.HIGHER),
+        MetricKind("total_geometric", "MByte/s", Better.HIGHER),
+        *(MetricKind(name, "MByte/s", Better.HIGHER, optional=True) for name in (*PAPER, "trace", "external")),
+        MetricKind("acl", "1", Better.LOWER, optional=True),
+        MetricKind("abl", "1", Better.LOWER, optional=True),
+        *(MetricKind(f"{operation}_latency_{name}", "ms", Better.LOWER, optional=True)
+          for operation in ("read", "write") for name in PERCENTILES),
+    ),
+    progress=Progress(
+        planned=lambda plan: plan["repetitions"] * len(plan["cases"]),
+        done={"measurement": lambda plan, measurement: 1},
+    ),
+    # Not `cached_writes`: that is about latencies, and bandwidths include the time until the data was written out.
+    cache_affected=frozenset({"cache_affected"}),
+)

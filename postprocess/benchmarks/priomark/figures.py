@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.ticker import FuncFormatter
 
 from postprocess.benchmarks.priomark import reduction
-from postprocess.benchmarks.scores import Score
+from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
 from postprocess.show import plots
 from postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from postprocess.benchmarks.b_eff.qualifications import of_hosts
-from postprocess.benchmarks.priomark.rules import PAPER
-from postprocess.benchmarks.scores import Qualification
+from postprocess.benchmarks.priomark import PAPER
+from postprocess.benchmarks.score import Qualification
+from postprocess.logs.hosts import of_hosts
 from postprocess.logs.reader import Log
 from postprocess.show.words import counted, size
 

@@ -1,35 +1,16 @@
 """PRIOMark: bandwidths and latencies of a workload, and one total of them.
 
 Pure functions from the measurements of one log or of many to scores. "the paper" is M. Krietemeyer, D. Versick and D. Tavangarian,
-"The PRIOMark Parallel I/O-Benchmark". Which logs may be reduced at all is decided in priomark_rules.
+"The PRIOMark Parallel I/O-Benchmark". Which logs may be reduced at all is decided in rules.py.
 """
 
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from postprocess.benchmarks.priomark.qualifications import breaches, qualifications
-from postprocess.benchmarks.priomark.rules import MBYTE, OVERLAP, PAPER, refusals
+from postprocess.benchmarks.priomark import BENCHMARK, PAPER, PERCENTILES
+from postprocess.benchmarks.priomark.rules import MBYTE, OVERLAP
 from postprocess.logs.reader import Log
-
-__all__ = ["UNITS", "OPTIONAL", "CACHE_AFFECTED", "measurement_table", "refusals", "metrics", "breaches", "qualifications"]
-
-PERCENTILES = {"median": 0.5, "p99": 0.99}
-UNITS = {
-    "total": "MByte/s",
-    "total_per_process": "MByte/s",
-    "total_geometric": "MByte/s",
-    **{name: "MByte/s" for name in (*PAPER, "trace", "external")},
-    "acl": "1",
-    "abl": "1",
-    **{f"{operation}_latency_{name}": "ms" for operation in ("read", "write") for name in PERCENTILES},
-}
-
-# What ran is a matter of the workload.
-OPTIONAL = set(UNITS) - {"total", "total_per_process", "total_geometric"}
-
-# Not `cached_writes`: that is about latencies, and bandwidths hold the time until the data was written out.
-CACHE_AFFECTED = {"cache_affected"}
 
 COLUMNS = pa.DataFrameSchema(
     {
@@ -120,7 +101,7 @@ def total(values: pd.Series, geometric: bool = False) -> pd.Series:
 
 
 def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
-    """All metrics of UNITS, a column each; a row per log in `table`, NaN where a log did not measure one.
+    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log did not measure one.
 
     `external` is the mean over the sub-benchmarks from outside the tree; each of them enters the totals like one of the tree. Latencies are
     those of all requests of the log, over all its cases and processes.
@@ -143,7 +124,7 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
             abl=cases.groupby("log")["abl"].mean(),
         )
         .join(latencies)
-        .reindex(columns=list(UNITS))
+        .reindex(columns=list(BENCHMARK.units))
     )
 
 

@@ -4,11 +4,11 @@ I/O-Benchmark". Nothing is reduced here."""
 from collections import Counter
 from collections.abc import Iterator
 
+from postprocess.benchmarks.priomark import PAPER
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.rules import problems_of_file_system, problems_of_ranks, problems_of_single
 
 MBYTE = 10**6
-PAPER = ("common_file", "strided", "async", "single_file", "raw")  # the paper's section 4.1, in its order
 NEEDS_MPI = ("common_file", "strided")
 OVERLAP = ("io_alone_seconds", "io_overlapped_seconds", "calculation_alone_seconds", "calculation_overlapped_seconds", "covered")
 CASE = ("benchmark", "pattern", "method", "process_bytes", "block_bytes", "read_share", "direct", "target")

@@ -2,16 +2,11 @@
 
 import pandas as pd
 
-from postprocess.benchmarks.priomark import figures as priomark_plots
 from postprocess.benchmarks.priomark import reduction
-from postprocess.benchmarks.priomark.figures import over_sizes
 from postprocess.benchmarks.priomark.qualifications import listed
-from postprocess.benchmarks.scores import Score
+from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
-from postprocess.show.plots import Figure
 from postprocess.show.words import NARROW_SPACE, counted, digits, size
-
-__all__ = ["figures", "section", "over_sizes"]
 
 LABELS = {
     "total": "total: mean over the sub-benchmarks that ran",
@@ -30,11 +25,6 @@ LABELS = {
        for name, text in (("median", "median"), ("p99", "99 % take no longer"))},
 }
 SHARES = (0.5, 0.95, 0.99, 0.999)
-
-
-def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
-    """Figures of what was measured, of logs without a score too."""
-    return priomark_plots.figures(log, table)
 
 
 def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:

@@ -1,0 +1,83 @@
+"""What a benchmark states about itself, once. Everything else that has to know it reads it from here.
+
+A benchmark is a folder beside this file. Its __init__.py defines BENCHMARK; it imports nothing but this module and logs.format, so that
+it is cheap to load. The other files have the same names in every folder (registry.ROLES).
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from importlib import resources
+
+from postprocess.logs.format import LogFormat, Progress
+
+
+class Better(StrEnum):
+    """Which direction of a metric is an improvement. NEITHER: a change is shown and is never a regression."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    NEITHER = "neither"
+
+
+class Form(StrEnum):
+    """How thoroughly a check measures; the modes of site_configs choose one."""
+
+    SHORT = "short"
+    REGULAR = "regular"
+    OFFICIAL = "official"
+
+
+@dataclass(frozen=True)
+class MetricKind:
+    """A metric that scores of a benchmark have. An optional one is missing from some sound runs. `smallest_change` is the smallest lasting
+    change that is reported, as a fraction, where it is not that of change_points."""
+
+    name: str
+    unit: str
+    better: Better
+    optional: bool = False
+    smallest_change: float | None = None
+
+    def __post_init__(self):
+        if self.better not in tuple(Better):
+            raise ValueError(f"metric {self.name}: `better` is one of {', '.join(Better)}, not {self.better!r}")
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """`package` is the folder's module name. The first metric is the headline. `cache_affected` are the keys of qualifications by which a
+    cache took part in the result. `forms` are the values of its check's variables, by form.
+
+    Functions that not every benchmark has are named as "module.function" of the folder. `together`: (scores) -> sentences on the scores of
+    several runs. `balance_factor`: (score, r_max_gflops) -> the score with its ratio to the Linpack performance of the processors."""
+
+    package: str
+    title: str
+    citation: str
+    metrics: tuple[MetricKind, ...]
+    progress: Progress
+    cache_affected: frozenset[str] = frozenset()
+    forms: Mapping[Form, Mapping[str, str]] = field(default_factory=dict)
+    together: str = ""
+    balance_factor: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.package.rpartition(".")[2]
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Every metric's unit, the headline's first."""
+        return {metric.name: metric.unit for metric in self.metrics}
+
+    @property
+    def optional_metrics(self) -> frozenset[str]:
+        return frozenset(metric.name for metric in self.metrics if metric.optional)
+
+    @cached_property
+    def log_format(self) -> LogFormat:
+        own = json.loads(resources.files(self.package).joinpath("schema.json").read_text("utf-8"))
+        return LogFormat(own, self.progress)

@@ -1,0 +1,51 @@
+"""All benchmarks: the packages beside this file. A new one is a new folder, and no list has to be extended."""
+
+from collections.abc import Callable
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from types import ModuleType
+
+from postprocess import benchmarks as folder
+from postprocess.benchmarks.benchmark import Benchmark
+from postprocess.logs.format import LogFormat
+
+# The modules of a benchmark's folder, and the functions of each. section.html.j2 and schema.json lie beside them.
+ROLES = {
+    # refusals(logs, table) -> dict[int, str]: which logs yield no score, and why
+    "rules": ("refusals",),
+    # measurement_table(logs) -> DataFrame: tidy, many logs at once, column `log` counts them
+    # metrics(logs, table) -> DataFrame: a row per log, a column per metric; NaN where a log did not measure it
+    "reduction": ("measurement_table", "metrics"),
+    # breaches(log) -> list[Qualification]: the paper's rules that the run did not keep; without any it is official
+    # qualifications(log, table) -> list[Qualification]: what else improves or limits the result
+    "qualifications": ("breaches", "qualifications"),
+    # figures(log, table) -> list[Figure]; over_sizes(scores) -> Figure
+    "figures": ("figures", "over_sizes"),
+    # section(log, table, score) -> dict: the names that section.html.j2 uses; score is None for a log without one
+    "section": ("section",),
+}
+
+
+@cache
+def benchmarks() -> dict[str, Benchmark]:
+    """All benchmarks by name."""
+    found = [import_module(f"{folder.__name__}.{module.name}").BENCHMARK for module in iter_modules(folder.__path__) if module.ispkg]
+    return {benchmark.name: benchmark for benchmark in found}
+
+
+@cache
+def log_formats() -> dict[str, LogFormat]:
+    """The log formats of all benchmarks, for the readers in postprocess.logs."""
+    return {name: benchmark.log_format for name, benchmark in benchmarks().items()}
+
+
+def part(name: str, role: str) -> ModuleType:
+    """A module of a benchmark's folder. Imported here when it is needed first: listing the checks must not wait for pandas and matplotlib."""
+    return import_module(f"{benchmarks()[name].package}.{role}")
+
+
+def optional_function(name: str, field: str) -> Callable | None:
+    """The function that a benchmark names in its field `together` or `balance_factor`; None where it has none."""
+    module, _, function = getattr(benchmarks()[name], field).partition(".")
+    return getattr(part(name, module), function) if function else None

@@ -1,0 +1,94 @@
+"""Scoring logs: from files to scores, for every benchmark."""
+
+import gc
+import os
+from collections import defaultdict
+from collections.abc import Iterable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+from postprocess.benchmarks.benchmark import Benchmark
+from postprocess.benchmarks.registry import benchmarks, log_formats, part
+from postprocess.benchmarks.score import Metric, Score
+from postprocess.logs import reader
+from postprocess.logs.reader import Log, LogError
+
+LOGS_AT_ONCE = 16
+LOGS_WORTH_A_POOL = 48
+
+
+def read_log(path) -> Log:
+    """Reads a complete log of any benchmark. Raises LogError."""
+    return reader.read_log(path, log_formats())
+
+
+def score_log(path) -> Score:
+    """The score of one log. Raises LogError where the log yields none."""
+    [score] = score_read([read_log(path)])
+    if isinstance(score, LogError):
+        raise score
+    return score
+
+
+def score_logs(paths: Iterable) -> list[Score | LogError]:
+    """A score for each log, or the error that says why there is none; in the order of the paths."""
+    paths = [Path(path) for path in paths]
+    chunks = [paths[start:start + LOGS_AT_ONCE] for start in range(0, len(paths), LOGS_AT_ONCE)]
+    workers = min(len(os.sched_getaffinity(0)), len(chunks))
+    if len(paths) < LOGS_WORTH_A_POOL or workers < 2:
+        return [score for chunk in chunks for score in score_chunk(chunk)]
+    # Records hold no cycles, and the garbage collector would walk through millions of them again and again.
+    with ProcessPoolExecutor(workers, get_context("spawn"), initializer=gc.disable) as pool:
+        return [score for scores in pool.map(score_chunk, chunks) for score in scores]
+
+
+def score_chunk(paths: list[Path]) -> list[Score | LogError]:
+    read = [read_or_error(path) for path in paths]
+    scores = iter(score_read([log for log in read if isinstance(log, Log)]))
+    return [next(scores) if isinstance(log, Log) else log for log in read]
+
+
+def read_or_error(path: Path) -> Log | LogError:
+    try:
+        return read_log(path)
+    except LogError as error:
+        return error
+
+
+def score_read(logs: list[Log]) -> list[Score | LogError]:
+    """Scores logs that have been read, all logs of a benchmark in one reduction."""
+    places = defaultdict(list)
+    for place, log in enumerate(logs):
+        places[log.benchmark].append(place)
+    scores = {}
+    for benchmark, found in places.items():
+        scores |= zip(found, score_alike(benchmark, [logs[place] for place in found]))
+    return [scores[place] for place in range(len(logs))]
+
+
+def score_alike(name: str, logs: list[Log]) -> list[Score | LogError]:
+    reduction, rules = part(name, "reduction"), part(name, "rules")
+    table = reduction.measurement_table(logs)
+    refused = rules.refusals(logs, table)
+    metrics = reduction.metrics(logs, table[~table["log"].isin(refused)]) if len(refused) < len(logs) else None
+    by_log = dict(iter(table.groupby("log", observed=True)))
+    return [
+        LogError(log.path, refused[number]) if number in refused
+        else scored(benchmarks()[name], log, by_log[number], metrics.loc[number])
+        for number, log in enumerate(logs)
+    ]
+
+
+def scored(benchmark: Benchmark, log: Log, table, metrics) -> Score:
+    qualifications = part(benchmark.name, "qualifications")
+    breaches = tuple(qualifications.breaches(log))
+    every = (*breaches, *qualifications.qualifications(log, table))
+    return Score(
+        benchmark=benchmark.name,
+        metrics={name: Metric(float(value), benchmark.units[name]) for name, value in metrics.dropna().items()},
+        qualifications=every,
+        breaches=breaches,
+        cache_affected=tuple(qualification for qualification in every if qualification.key in benchmark.cache_affected),
+        log=log.brief(),
+    )

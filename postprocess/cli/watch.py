@@ -1,0 +1,111 @@
+"""`coffeecup watch`: runs a command and shows, meanwhile, the progress of the kernels whose logs are below a directory.
+
+A kernel under ReFrame writes to files, so a terminal would stay silent for minutes.
+"""
+
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from postprocess.benchmarks.registry import log_formats
+from postprocess.logs.growing import GrowingLog
+
+LOOK_SECONDS = 1.0
+LINE_SECONDS = 15.0  # between two lines about a log where the output is no terminal
+
+
+class Watched:
+    """The logs under a directory that appeared or grew since the start."""
+
+    def __init__(self, directory: Path):
+        self.directory = directory
+        self.logs = {path: None for path in self._paths()}  # what was there before is not ours
+
+    def _paths(self):
+        return self.directory.rglob("*.jsonl") if self.directory.is_dir() else ()
+
+    def grown(self) -> list[GrowingLog]:
+        for path in self._paths():
+            self.logs.setdefault(path, GrowingLog(path, log_formats()))
+        return [log for log in self.logs.values() if log and log.read_on() and log.course and log.course.planned]
+
+
+def watch_command(
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the logs will grow, at any depth.")],
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What to run; its exit code is the result.")],
+) -> None:
+    """Run COMMAND and show the progress of the logs below DIR."""
+    raise typer.Exit(watch(directory, command))
+
+
+def watch(directory: Path, command: list[str]) -> int:
+    """Run the command with a view on the logs under the directory; returns the command's exit code."""
+    console = Console(highlight=False, soft_wrap=True)
+    watched = Watched(Path(directory))
+    show = bars if console.is_terminal else lines
+    return show(console, watched, command)
+
+
+def bars(console: Console, watched: Watched, command: list[str]) -> int:
+    """On a terminal: a bar for each log under what the command prints."""
+    columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True) as progress:
+        shown: dict[Path, int] = {}
+
+        def look() -> None:
+            for log in watched.grown():
+                if log.path not in shown:
+                    shown[log.path] = progress.add_task(log.title)
+                progress.update(shown[log.path], completed=log.course.done, total=log.course.total, visible=not log.course.end)
+
+        return run(command, look, lambda text: progress.console.print(Text.from_ansi(text)), piped=True)
+
+
+def lines(console: Console, watched: Watched, command: list[str]) -> int:
+    """Elsewhere: a line now and then, and one at the end of each log."""
+    said: dict[Path, float] = {}
+
+    def look() -> None:
+        for log in watched.grown():
+            if log.course.end or time.monotonic() - said.get(log.path, float("-inf")) >= LINE_SECONDS:
+                said[log.path] = time.monotonic()
+                print(f"{log.title}: {log.course.summary()}", flush=True)
+
+    return run(command, look, print, piped=False)
+
+
+def run(command: list[str], look, show_line, piped: bool) -> int:
+    """Run the command, `look` every second; its output is passed through, by `show_line` where a bar stands below it."""
+    try:
+        process = subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE if piped else None,
+            stderr=subprocess.STDOUT if piped else None,
+            text=piped or None,
+            errors="replace" if piped else None,
+        )
+    except OSError as error:
+        print(f"coffeecup: {command[0]} cannot be run: {error.strerror}", file=sys.stderr)
+        return 127
+    reader = threading.Thread(target=lambda: [show_line(line.rstrip("\n")) for line in process.stdout or ()])
+    reader.start()
+    while True:
+        try:
+            process.wait(LOOK_SECONDS)
+        except subprocess.TimeoutExpired:
+            look()
+        except KeyboardInterrupt:
+            continue  # the command got it too, and it knows how to end its kernels
+        else:
+            break
+    reader.join()
+    look()
+    return process.returncode if process.returncode >= 0 else 128 - process.returncode

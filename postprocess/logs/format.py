@@ -1,0 +1,62 @@
+"""What the logs of one benchmark hold: the schema of its records, and how far a run has come by them.
+
+A reader is given the formats of all benchmarks, so nothing below this folder knows any of them.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib import resources
+
+Steps = Callable[[dict, dict], int]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How a plan translates into steps. `planned` is their number by the plan record. `done` and `left_out` are the steps that a record
+    of a kind completes or takes out of the plan, each a function of the plan and the record."""
+
+    planned: Callable[[dict], int]
+    done: Mapping[str, Steps]
+    left_out: Mapping[str, Steps] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LogFormat:
+    """The logs of one benchmark. `own` is the JSON Schema of the records that only this benchmark writes."""
+
+    own: dict
+    progress: Progress
+
+    @cached_property
+    def schema(self) -> dict:
+        """The contract of one record of these logs."""
+        common = common_schema()
+        if clash := common["$defs"].keys() & self.own["$defs"].keys():
+            raise ValueError(f"{self.own['$id']}: {', '.join(sorted(clash))} is defined in logs/schema.json already")
+        return {"$schema": common["$schema"], "$id": self.own["$id"], "oneOf": common["oneOf"] + self.own["oneOf"],
+                "$defs": common["$defs"] | self.own["$defs"]}
+
+    @cached_property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of records."""
+        return frozenset(entry["$ref"].removeprefix("#/$defs/") for entry in self.schema["oneOf"])
+
+    @cached_property
+    def validators(self) -> dict:
+        """By kind: the jsonschema_rs validator of one record (False) and of a list of records (True)."""
+        import jsonschema_rs  # here, because a Python without it has to come as far as reframe_checks, which says how to install it
+
+        made = {}
+        for kind in self.kinds:
+            record = {"$ref": f"#/$defs/{kind}"}
+            for many, form in ((False, record), (True, {"type": "array", "items": record})):
+                made[kind, many] = jsonschema_rs.Draft202012Validator({"$defs": self.schema["$defs"], **form})
+        return made
+
+
+@cache
+def common_schema() -> dict:
+    """The records that every log has."""
+    return json.loads(resources.files("postprocess.logs").joinpath("schema.json").read_text("utf-8"))

@@ -1,0 +1,92 @@
+"""Logs that are being written, or were cut off: how far the run has come."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import orjson
+
+from postprocess.logs.format import LogFormat, Progress
+
+
+@dataclass
+class Course:
+    """How far a run has come by the records of its log so far. `last` is the last record that completed a step."""
+
+    progress: Progress
+    plan: dict | None = None
+    planned: int = 0
+    done: int = 0
+    last: dict | None = None
+    end: dict | None = None
+
+    def take(self, record: dict) -> None:
+        kind = record["record"]
+        if kind == "plan":
+            self.plan, self.planned = record, self.progress.planned(record)
+        elif kind == "end":
+            self.end = record
+        elif self.plan is not None:
+            if kind in self.progress.done:
+                self.done, self.last = self.done + self.progress.done[kind](self.plan, record), record
+            if kind in self.progress.left_out:
+                self.planned -= self.progress.left_out[kind](self.plan, record)
+
+    @property
+    def total(self) -> int:
+        """Steps, for a progress bar: never 0, and never less than those done."""
+        return max(self.planned, self.done, 1)
+
+    def summary(self) -> str:
+        state = self.end["status"] if self.end else f"{100 * self.done // self.total} %"
+        return f"{self.done} of {self.total} measurements, {state}"
+
+    @property
+    def status(self) -> str:
+        """That of the end record."""
+        return self.end["status"] if self.end else "running or cut off"
+
+    def __str__(self) -> str:
+        if self.last is None:
+            return f"none of the {self.planned} planned measurements was done"
+        where = ", ".join(f"{name} {value}" for name, value in self.last.items()
+                          if isinstance(value, str | int) and name not in ("record", "sequence"))
+        return f"{self.done} of the {self.planned} planned measurements were done, the last one: {where}"
+
+
+@dataclass
+class GrowingLog:
+    """A log that may still grow. Each byte is read once; what is no record of a benchmark in `formats` is left to the reader of complete
+    logs to refuse."""
+
+    path: Path
+    formats: Mapping[str, LogFormat]
+    title: str = ""
+    course: Course | None = None
+    _offset: int = field(default=0, repr=False)
+    _partial: bytes = field(default=b"", repr=False)
+
+    def read_on(self) -> bool:
+        """Take in the complete lines that are new; true where there were any."""
+        try:
+            with self.path.open("rb") as file:
+                file.seek(self._offset)
+                new = file.read()
+        except OSError:  # ReFrame moves a log away when its test is done
+            return False
+        self._offset += len(new)
+        *lines, self._partial = (self._partial + new).split(b"\n")
+        for line in lines:
+            self._take(line)
+        return bool(lines)
+
+    def _take(self, line: bytes) -> None:
+        try:
+            record = orjson.loads(line)
+            if self.course is None:
+                self.course = Course(self.formats[record["benchmark"]].progress)
+                self.title = f"{record['benchmark']} on {record['ranks']} processes"
+            else:
+                self.course.take(record)
+        except (ValueError, LookupError, TypeError, AttributeError):
+            pass
