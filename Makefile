@@ -21,15 +21,11 @@ test:           ## build everything and run every test
 	ctest --test-dir build/kernels --output-on-failure --no-tests=error
 	.venv/bin/pytest -n 2 --dist loadfile
 
-bench: setup    ## compare the kernels with bare loops of the same calls, and with hpcc, IMB, OSU, IOR, fio where on PATH; count changes found (fio alone half an hour)
+bench:          ## compare the kernels with bare loops of the same calls, hpcc and fio; measure coffeecup history itself
+	site_configs/local/setup bench
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel
-	.venv/bin/python kernels/tests/bench_b_eff.py $(BENCH_OPTIONS)
-	.venv/bin/python kernels/tests/bench_b_eff_io.py $(BENCH_OPTIONS)
-	.venv/bin/python kernels/tests/bench_ftio.py $(BENCH_OPTIONS)
-	.venv/bin/python kernels/tests/bench_priomark.py $(BENCH_OPTIONS)
-	.venv/bin/python tests/bench_history.py
-	.venv/bin/python tests/bench_results.py
+	.venv/bin/python kernels/tests/bench.py $(BENCH_OPTIONS)
 
 setup:          ## install what is missing: system packages (root on Debian), the Python environment
 	@site_configs/local/setup

@@ -1,12 +1,12 @@
-/* The patterns of b_eff_io as plain loops of MPI-I/O calls, without agreements, data or checks: what bench_b_eff_io.py sets
- * beside the kernel. Arguments: a directory, then "type:l:L:calls" in the order of the patterns. Prints "seconds" of the
- * slowest process for write, rewrite and read of each as one JSON list. */
+/* The patterns of b_eff_io as plain loops of MPI-I/O calls, without agreements, data or checks: what bench_b_eff_io.py
+ * sets beside the kernel. Arguments: a directory, then "type:l:L:calls" in the order of the patterns. Prints "seconds"
+ * of the slowest process for write, rewrite and read of each as one JSON list. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SCATTER, SHARED, SEPARATE, SEGMENTED, SEGMENTED_COLLECTIVE, WRITE = 0, READ = 2 };
+enum { SCATTER, SHARED, SEPARATE, SEGMENTED, SEGMENTED_COLLECTIVE, WRITE = 0, READ = 2, PERIOD_BYTES = 4099 * 4096 };
 
 static int rank, ranks;
 
@@ -28,7 +28,8 @@ static void one_call(const struct plain *p, MPI_File file, char *data, int reads
               : MPI_File_write(file, data, count, MPI_BYTE, MPI_STATUS_IGNORE);
 }
 
-static double run(const struct plain *p, MPI_File file, char *buffer, long room, int reads)
+/* The walk is that of b_eff_io: it starts over after PERIOD_BYTES, wherever a call ends. */
+static double run(const struct plain *p, MPI_File file, char *buffer, int reads)
 {
     MPI_Datatype chunk, view = MPI_DATATYPE_NULL;
     long place = 0;
@@ -46,9 +47,7 @@ static double run(const struct plain *p, MPI_File file, char *buffer, long room,
     }
     for (long i = 0; i < p->calls; i++) {
         one_call(p, file, buffer + place, reads);
-        place += p->call;
-        if (place + p->call > room)
-            place = 0;
+        place = (place + p->call) % PERIOD_BYTES;
     }
     if (!reads)
         MPI_File_sync(file);
@@ -83,9 +82,9 @@ int main(int argc, char **argv)
         if (list[i].type >= SEGMENTED)
             list[i].start += rank * segment;
     }
-    const long room = largest + 4099 * 4096;
-    char *buffer = malloc((size_t)room);
-    memset(buffer, 1, (size_t)room);
+    const size_t buffer_bytes = PERIOD_BYTES + (size_t)largest;
+    char *buffer = malloc(buffer_bytes);
+    memset(buffer, 1, buffer_bytes);
     for (int method = WRITE; method <= READ; method++) {
         MPI_File file;
         if (rank == 0)
@@ -93,10 +92,12 @@ int main(int argc, char **argv)
         for (int i = 0; i < count; i++) {
             if (i == 0 || list[i - 1].type != list[i].type) {
                 char path[4096];
-                snprintf(path, sizeof path, "%s/plain-%ld-%d", argv[1], list[i].type, list[i].type == SEPARATE ? rank : 0);
-                MPI_File_open(list[i].type == SEPARATE ? MPI_COMM_SELF : MPI_COMM_WORLD, path, modes[method], MPI_INFO_NULL, &file);
+                snprintf(path, sizeof path, "%s/plain-%ld-%d", argv[1], list[i].type,
+                         list[i].type == SEPARATE ? rank : 0);
+                MPI_File_open(list[i].type == SEPARATE ? MPI_COMM_SELF : MPI_COMM_WORLD, path, modes[method],
+                              MPI_INFO_NULL, &file);
             }
-            const double seconds = run(&list[i], file, buffer, room, method == READ);
+            const double seconds = run(&list[i], file, buffer, method == READ);
             if (rank == 0)
                 printf("%s%.9f", i ? ", " : "", seconds);
             if (i == count - 1 || list[i + 1].type != list[i].type)

@@ -1,69 +1,86 @@
 #!/usr/bin/env python3
-"""ftio beside what its parts take by themselves: the I/O of each stage beside a bare loop of the same calls, the transforms beside FFTW
-in memory. Pairs of runs, interleaved; a ratio of 1 means as fast, below 1 slower: the median of the pairs' ratios with its 95 %
-bootstrap interval, and the ratio of the fastest runs of both, which others on the machine disturb least.
+"""ftio beside a bare loop of the same calls in the same order (bench_ftio.c): pread, pwrite, fdatasync and FFTW's
+transforms, with nothing between them. A case is the I/O of a stage, or all transforms; its speed is one over the mean
+time of the processes. The matrix is at least four times as large as the last-level cache.
 """
 
-import argparse
-import json
-import os
-import subprocess
+import math
+import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
+import comparison
+from comparison import Comparison, cache_bytes, json_output, start_mpi
+
+from postprocess.benchmarks.ftio.reduction import measurement_table
+from postprocess.logs.reader import read_log
 
 STAGES = ("initialise", "series_1", "transpose", "exchange", "series_2", "verify")
-IO = ("read", "write", "flush")
+CALLS = ("read", "write", "flush")
+ELEMENT_BYTES = 16
+CACHES = 4  # the matrix, in last-level caches
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=Path, default=Path("build/kernels"), help="folder of the built kernels")
-    parser.add_argument("--input", type=int, default=32, help="input parameter (default 32)")
-    parser.add_argument("--processes", type=int, default=2)
-    parser.add_argument("--pairs", type=int, default=12)
-    parser.add_argument("--directory", default=".", help="directory under test")
-    parser.add_argument("--mpirun", default="mpirun")
-    options = parser.parse_args()
-    taken = {name: [] for name in (*STAGES, "fft")}
-    for pair in range(options.pairs):
-        runs = [ours, bare] if pair % 2 == 0 else [bare, ours]
-        seconds = {run: run(options) for run in runs}
-        for name, pairs in taken.items():
-            pairs.append((seconds[bare][name], seconds[ours][name]))
-    print(f"load average {os.getloadavg()[0]:.2f}, {options.pairs} pairs, i = {options.input} on {options.processes} processes")
-    for name, pairs in taken.items():
-        alone, within = np.array(pairs).T
-        low, high = interval(alone / within)
-        print(f"{'I/O of ' * (name != 'fft') + name:<20} {np.median(alone / within):6.3f}   ({low:.3f} to {high:.3f})   fastest "
-              f"{alone.min() / within.min():6.3f}")
+    def extend(parser):
+        parser.add_argument(
+            "--input", type=int, help="input parameter (default: the smallest whose matrix is large enough)"
+        )
+        parser.add_argument("--processes", type=int, default=2)
+
+    options = comparison.options_of(__doc__, extend=extend)
+    options.input = options.input or smallest_input(CACHES * cache_bytes(options), options.processes)
+    return comparison.compare(f"ftio --input {options.input}", [bare_loop(options)], options)
 
 
-def ours(options):
-    """Seconds of ftio by stage, mean over the processes, I/O alone; and of all transforms."""
-    with tempfile.TemporaryDirectory(dir=options.directory) as folder:
-        log = Path(folder, "ftio.jsonl")
-        start(options, "ftio/ftio", "--input", options.input, "--directory", folder, "--log", log)
-        measured = [record for record in map(json.loads, log.read_text().splitlines()) if record["record"] == "measurement"]
-    seconds = {stage: sum(m["mean_seconds"] for m in measured if m["stage"] == stage and m["activity"] in IO) for stage in STAGES}
-    return seconds | {"fft": sum(m["mean_seconds"] for m in measured if m["activity"] == "fft")}
+def smallest_input(matrix_bytes, processes):
+    """i² rows and columns for each process, with i² a multiple of the number of processes."""
+    i = math.isqrt(math.isqrt(matrix_bytes // ELEMENT_BYTES) // processes) + 1
+    while i * i % processes:
+        i += 1
+    return i
 
 
-def bare(options):
-    with tempfile.TemporaryDirectory(dir=options.directory) as folder:
-        return json.loads(start(options, "tests/bench_ftio", options.input, folder).splitlines()[-1])
+def bare_loop(options):
+    def run_kernel(_):
+        with tempfile.TemporaryDirectory(dir=options.directory) as folder:
+            log = Path(folder, "ftio.jsonl")
+            start_mpi(
+                options,
+                options.build / "ftio" / "ftio",
+                "--input",
+                options.input,
+                "--directory",
+                folder,
+                "--log",
+                log,
+                processes=options.processes,
+            )
+            table = measurement_table([read_log(log)])
+        calls = table[table["activity"].isin(CALLS)]
+        seconds = {stage: calls.loc[calls["stage"] == stage, "mean_seconds"].sum() for stage in STAGES}
+        return speeds(seconds | {"transforms": table.loc[table["activity"] == "fft", "mean_seconds"].sum()})
+
+    def run_peer(_):
+        with tempfile.TemporaryDirectory(dir=options.directory) as folder:
+            return speeds(
+                json_output(
+                    start_mpi(
+                        options,
+                        options.build / "tests" / "bench_ftio",
+                        options.input,
+                        folder,
+                        processes=options.processes,
+                    )
+                )
+            )
+
+    return Comparison("bare loop", run_kernel, run_peer)
 
 
-def start(options, program, *arguments):
-    command = [options.mpirun, "-np", str(options.processes), str(options.build / program), *map(str, arguments)]
-    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True).stdout
-
-
-def interval(values):
-    medians = np.median(np.random.default_rng(0).choice(values, size=(10_000, len(values))), axis=1)
-    return np.quantile(medians, [0.025, 0.975])
+def speeds(seconds):
+    return {name if name == "transforms" else f"I/O of {name}": 1 / float(taken) for name, taken in seconds.items()}
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

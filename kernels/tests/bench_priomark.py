@@ -1,28 +1,29 @@
 #!/usr/bin/env python3
-"""priomark beside fio: the same file size, block size, read share, buffered or direct, one process, interleaved in pairs of runs. A ratio
-of 1 means as much bandwidth and as many requests per second as fio, above 1 more: the median of the pairs' ratios with its 95 % bootstrap
-interval, and the ratio of the fastest runs of both, which others on the machine disturb least.
+"""priomark beside fio: the same file size, block size, read share and cache, by pread and pwrite in one process.
 
-Both open a file that exists, out of the page cache, access it by pread and pwrite, and synchronise at the end within their time; both
-record each request's latency. Random orders are drawn anew for each pair, for both.
+A case is a pattern, a block size and a mode: direct I/O; buffered, with the file evicted from the page cache before;
+cached, with the file left there. Both open an existing file (write: create it), use one buffer of a block, record each
+request's latency, and synchronise at the end within their time. Random orders are drawn anew for each pair, for both.
+By default the cases run whose figures repeat on a virtual disk; --all runs all of them and takes half an hour.
 """
 
-import argparse
 import json
-import os
-import shutil
-import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 
+import comparison
 import numpy as np
+from comparison import Comparison, ComparisonError, program_on_path, start
 
-KIB = 2**10
-# name: pattern and read share of ours, the words of fio. Where it has none it is given a list of requests: its own rw=rw reads one
-# sequence of blocks and writes another, and its own random order takes the next free block where a drawn one was done, so that more
-# accesses than chance has them follow blocks of the cache, for which the kernel reads ahead.
-CASES = {
+from postprocess.logs.reader import read_log
+
+KIB, MIB = 2**10, 2**20
+# Pattern, read share of ours, and fio's options. None: fio has no such pattern and replays a list of requests. Its own
+# rw=rw reads one sequence of blocks and writes another; its random order takes the next free block instead of one that
+# was already done, so that more accesses than by chance follow a block of the cache, for which Linux reads ahead.
+PATTERNS = {
     "write": ("write", "1:1", ["--rw=write"]),
     "read": ("read-write", "1:0", ["--rw=read"]),
     "rewrite": ("read-write", "0:1", ["--rw=write", "--overwrite=1"]),
@@ -31,104 +32,124 @@ CASES = {
     "random-write": ("random-read-write", "0:1", None),
     "random-read-write": ("random-read-write", "1:1", None),
 }
-BLOCKS = (4, 64)  # KiB
-LOWEST = 0.95
+MODES = ("direct", "buffered", "cached")
+# fio reports its time in whole milliseconds: a run has to take some hundreds of them
+FILE_BYTES = {
+    ("direct", 4): 32 * MIB,
+    ("direct", 64): 256 * MIB,
+    ("buffered", 4): 256 * MIB,
+    ("buffered", 64): 256 * MIB,
+    ("cached", 4): 512 * MIB,
+    ("cached", 64): 1024 * MIB,
+}
+DEFAULT = {
+    *product(PATTERNS, (4,), ("direct",)),
+    *product(("read", "rewrite", "random-read-write"), (64,), ("direct",)),
+    *product(("read", "random-read"), (4,), ("cached",)),
+}
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--build", type=Path, default=Path("build/kernels"), help="folder of the built kernels")
-    parser.add_argument("--pairs", type=int, default=12)
-    parser.add_argument("--size", type=int, default=256, help="size of the file in MiB (default 256; fio tells its time in milliseconds)")
-    parser.add_argument("--directory", default=".", help="directory under test")
-    parser.add_argument("--only", default="", help="cases whose name holds this")
-    parser.add_argument("--keep-cache", action="store_true", help="leave the file in the page cache")
-    options = parser.parse_args()
-    if not shutil.which("fio"):
-        sys.exit("fio is not on PATH: nothing to compare with")
-    print(f"load average {os.getloadavg()[0]:.2f}, {options.pairs} pairs, a file of {options.size} MiB; bandwidth and requests per second, ours "
-          "by fio's")
-    slow = []
-    for mode in ("buffered", "direct"):
-        for block in BLOCKS:
-            for name in CASES:
-                case = f"{name} {block} KiB {mode}"
-                if options.only in case:
-                    ratios, fastest = compare(options, name, block, mode == "direct")
-                    low, high = interval(ratios)
-                    print(f"{case:<34} {np.median(ratios):6.3f}   ({low:.3f} to {high:.3f})   fastest {fastest:6.3f}", flush=True)
-                    if high < LOWEST:
-                        slow.append(case)
-    if slow:
-        sys.exit(f"slower than {LOWEST} of fio: {', '.join(slow)}")
+    def extend(parser):
+        parser.add_argument("--all", action="store_true", help="run all cases")
+
+    options = comparison.options_of(__doc__, extend=extend)
+    cases = [case for case in product(PATTERNS, (4, 64), MODES) if options.all or case in DEFAULT]
+    return comparison.compare("priomark", [beside_fio(options, *case) for case in cases], options)
 
 
-def compare(options, name, block, direct):
-    """Of each pair ours by fio's, and of the fastest runs."""
-    rates = {ours: [], fio: []}
-    for pair in range(options.pairs):
-        for run in [ours, fio] if pair % 2 == 0 else [fio, ours]:
+def beside_fio(options, name, block_kib, mode):
+    case = f"{name} {block_kib} KiB {mode}"
+    job = name, FILE_BYTES[mode, block_kib], block_kib * KIB, mode
+
+    def in_new_folder(run):
+        def measured(number):
             with tempfile.TemporaryDirectory(dir=options.directory) as folder:
-                rates[run].append(run(options, Path(folder), name, block, direct, seed=pair + 1))
-    mine, theirs = np.array(rates[ours]), np.array(rates[fio])
-    return mine / theirs, mine.max() / theirs.max()
+                return {case: run(options, Path(folder).resolve(), *job, seed=number + 1)}
+
+        return measured
+
+    return Comparison("fio", in_new_folder(priomark), in_new_folder(fio), part=case)
 
 
-def ours(options, folder, name, block, direct, seed):
-    """Bytes per second; requests per second are these by the block size, here as with fio."""
-    pattern, share, _ = CASES[name]
+def priomark(options, folder, name, file_bytes, block_bytes, mode, seed):
+    """Bytes per second; requests per second are these over the block size, as with fio."""
+    pattern, share, _ = PATTERNS[name]
     (folder / "workload.cfg").write_text(
-        f'evict = {"false" if options.keep_cache else "true"}; seed = {seed}; single_file = {{ process_size = "{options.size}MiB"; '
-        f'block_size = "{block}KiB"; read_write = "{share}"; patterns = "{pattern}"; methods = "posix{"-direct" * direct}"; }};')
+        f"evict = {'true' if mode == 'buffered' else 'false'}; seed = {seed}; "
+        f'single_file = {{ process_size = "{file_bytes}B"; '
+        f'block_size = "{block_bytes}B"; read_write = "{share}"; patterns = "{pattern}"; '
+        f'methods = "{"posix-direct" if mode == "direct" else "posix"}"; }};'
+    )
     log = folder / "log.jsonl"
-    start(options.build / "priomark" / "priomark", "--workload", folder / "workload.cfg", "--directory", folder, "--log", log)
-    [measured] = [record for record in map(json.loads, log.read_text().splitlines()) if record["record"] == "measurement"]
+    start(
+        options.build / "priomark" / "priomark",
+        "--workload",
+        folder / "workload.cfg",
+        "--directory",
+        folder,
+        "--log",
+        log,
+    )
+    [measured] = read_log(log).records["measurement"]
     return (measured["read_bytes"] + measured["written_bytes"]) / measured["elapsed_seconds"]
 
 
-def fio(options, folder, name, block, direct, seed):
-    """fio's runtime of the job, which the sync at its end is part of. Sizes are in bytes: fio takes KiB for 1000."""
-    words, size, bytes_of_block = CASES[name][2], options.size * KIB**2, block * KIB
-    common = ["--name=x", f"--filename={folder}/file", f"--size={size}", f"--bs={bytes_of_block}", "--ioengine=psync", "--thread=0",
-              f"--invalidate={int(not options.keep_cache)}", f"--direct={int(direct)}", "--end_fsync=1", "--output-format=json",
-              "--fallocate=none", "--fadvise_hint=0"]  # ours gives the kernel no hint of what comes
-    if name != "write":  # a file that is there before
-        start("fio", "--name=fill", f"--filename={folder}/file", f"--size={size}", f"--bs={KIB**2}", "--rw=write", "--end_fsync=1",
-              "--fallocate=none", "--output-format=json")
+def fio(_, folder, name, file_bytes, block_bytes, mode, seed):
+    """Bytes per second of fio's runtime, which includes the sync at the end. Sizes are in bytes: fio takes KiB for
+    1000."""
+    program, words = program_on_path("fio", "apt-get install fio"), PATTERNS[name][2]
+    file = [
+        f"--filename={folder}/file",
+        f"--size={file_bytes}",
+        "--end_fsync=1",
+        "--fallocate=none",
+        "--output-format=json",
+    ]
+    if name != "write":
+        start(program, "--name=fill", *file, f"--bs={MIB}", "--rw=write")
     if words is None:
-        words = [f"--read_iolog={requests(folder, name, size // bytes_of_block, bytes_of_block, seed)}"]
-    job = json.loads(start("fio", *common, *words))["jobs"][0]
+        words = [f"--read_iolog={requests(folder, name, file_bytes // block_bytes, block_bytes, seed)}"]
+    # priomark gives Linux no hint of the order, and does not change the data between requests
+    text = start(
+        program,
+        "--name=measured",
+        *file,
+        f"--bs={block_bytes}",
+        "--ioengine=psync",
+        "--thread=0",
+        "--fadvise_hint=0",
+        "--scramble_buffers=0",
+        f"--invalidate={int(mode == 'buffered')}",
+        f"--direct={int(mode == 'direct')}",
+        *words,
+    )
+    [job] = json.loads(text)["jobs"]
     moved = job["read"]["io_bytes"] + job["write"]["io_bytes"]
-    if moved != size:
-        sys.exit(f"fio moved {moved} bytes in place of {size}")
+    if moved != file_bytes:
+        raise ComparisonError(f"fio moved {moved} bytes instead of {file_bytes}")
     return moved / (1e-3 * max(job["read"]["runtime"], job["write"]["runtime"]))
 
 
-def requests(folder, name, count, block, seed):
-    """A list for fio: each block once, in order or at random, and of them those of the read share, drawn, are read."""
+def requests(folder, name, count, block_bytes, seed):
+    """A list for fio: each block once, in order or at random; which of them are read is drawn according to the read
+    share."""
     random = np.random.default_rng(seed)
-    pattern, share, _ = CASES[name]
+    pattern, share, _ = PATTERNS[name]
     reads, writes = map(int, share.split(":"))
     order = random.permutation(count) if pattern.startswith("random") else range(count)
     is_read = random.permutation(count) < count * reads // (reads + writes)
-    lines = [f"{folder}/file {'read' if read else 'write'} {number * block} {block}" for number, read in zip(order, is_read)]
+    lines = [
+        f"{folder}/file {'read' if read else 'write'} {number * block_bytes} {block_bytes}"
+        for number, read in zip(order, is_read, strict=True)
+    ]
     path = folder / "requests"
-    path.write_text("\n".join(["fio version 2 iolog", f"{folder}/file add", f"{folder}/file open", *lines, f"{folder}/file close"]) + "\n")
+    path.write_text(
+        "\n".join(["fio version 2 iolog", f"{folder}/file add", f"{folder}/file open", *lines, f"{folder}/file close"])
+        + "\n"
+    )
     return path
 
 
-def start(*command):
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        sys.exit(f"{command}\n{done.stdout}{done.stderr}")
-    return done.stdout
-
-
-def interval(ratios):
-    """The 95 % bootstrap interval of the median."""
-    picks = np.random.default_rng(1).choice(ratios, (10000, len(ratios)))
-    return np.quantile(np.median(picks, axis=1), [0.025, 0.975])
-
-
 if __name__ == "__main__":
-    main()
+    sys.exit(main())
