@@ -19,7 +19,7 @@ import comparison
 from comparison import Comparison, ComparisonError, cache_bytes, program_on_path, start_mpi
 
 from postprocess.benchmarks.b_eff.reduction import measurement_table
-from postprocess.logs.reader import read_log
+from postprocess.benchmarks.scoring import read_log
 
 HPCC_BYTES = 8
 L_MAX_SHARE = 128  # of the memory per process, in b_eff

@@ -21,7 +21,7 @@ from pathlib import Path
 import comparison
 from comparison import Comparison, ComparisonError, cache_bytes, json_output, start_mpi
 
-from postprocess.logs.reader import read_log
+from postprocess.benchmarks.scoring import read_log
 
 TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
 METHODS = ("write", "rewrite", "read")

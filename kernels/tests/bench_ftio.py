@@ -13,7 +13,7 @@ import comparison
 from comparison import Comparison, cache_bytes, json_output, start_mpi
 
 from postprocess.benchmarks.ftio.reduction import measurement_table
-from postprocess.logs.reader import read_log
+from postprocess.benchmarks.scoring import read_log
 
 STAGES = ("initialise", "series_1", "transpose", "exchange", "series_2", "verify")
 CALLS = ("read", "write", "flush")

@@ -17,7 +17,7 @@ import comparison
 import numpy as np
 from comparison import Comparison, ComparisonError, program_on_path, start
 
-from postprocess.logs.reader import read_log
+from postprocess.benchmarks.scoring import read_log
 
 KIB, MIB = 2**10, 2**20
 # Pattern, read share of ours, and fio's options. None: fio has no such pattern and replays a list of requests. Its own
