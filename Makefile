@@ -2,7 +2,7 @@
 SESSION := output/$(shell date +%Y%m%dT%H%M%S)
 REFRAME := .venv/bin/reframe -C site_configs/local/settings.py -c reframe_checks
 
-.PHONY: help run test bench setup
+.PHONY: help run test docs bench setup
 help:           ## show the targets
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile | expand -t 12
 
@@ -20,6 +20,13 @@ test:           ## build everything and run every test
 	cmake --build build/kernels --parallel
 	ctest --test-dir build/kernels --output-on-failure --no-tests=error
 	.venv/bin/pytest -n 2 --dist loadfile
+
+docs:           ## build the documentation as a site that needs no network: build/docs/index.html
+	site_configs/local/setup docs
+	cmake -S kernels -B build/kernels
+	cmake --build build/kernels --parallel
+	cmake --install build/kernels --prefix build/kernels/install >/dev/null
+	.venv/bin/sphinx-build --fail-on-warning --keep-going docs build/docs
 
 bench:          ## compare the kernels with bare loops of the same calls, hpcc and fio; measure coffeecup history itself
 	site_configs/local/setup bench

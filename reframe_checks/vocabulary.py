@@ -1,7 +1,7 @@
-"""The features and extras of a partition that checks may ask for: one table, and the only place that spells them.
+"""The features and extras of a partition that checks may ask for. No other file spells their names.
 
-Checks use the names, `coffeecup site check` holds every configuration against names and values, and the table in
-site_configs/README.md is this one for people (a test compares the two).
+Checks use the names, `coffeecup site check` validates the names and values of every configuration, and the table in
+docs/sites.md repeats this table for readers (a test compares the two).
 """
 from enum import StrEnum
 
@@ -35,8 +35,8 @@ class _Word(StrEnum):
 class Feature(_Word):
     """Names for a partition's `features`."""
 
-    OVERCOMMIT = "overcommit", "more processes than cores may be started; checks then go up to 4 processes on smaller machines"
-    LOGIN = "login", "for building and submitting only; no check runs here"
+    OVERCOMMIT = "overcommit", "more processes than cores may be started; checks then run on up to 4 processes on smaller machines"
+    LOGIN = "login", "a login node: kernels are built and jobs submitted here, no check runs here"
 
 
 class Extra(_Word):
@@ -44,42 +44,42 @@ class Extra(_Word):
 
     CORES_PER_NODE = (
         "cores_per_node",
-        "processes that fill a node; without it ReFrame's processor information, and on the local machine the cores this process may use",
+        "processes that fill a node; default: ReFrame's processor information, on the local machine the cores that this process may use",
         COUNT,
     )
-    NUM_NODES = "num_nodes", "nodes of the partition; without it 1", COUNT
+    NUM_NODES = "num_nodes", "nodes of the partition; default: 1", COUNT
     MAX_NODES = "max_nodes", "largest number of nodes that a check may take", COUNT
-    MAX_MINUTES = "max_minutes", "longest job that the partition takes; a check that needs more is skipped there and says so", COUNT
+    MAX_MINUTES = "max_minutes", "longest job that the partition accepts; a check that needs longer is skipped there, with a message", COUNT
     SIZES = "sizes", 'list of numbers of processes that checks run on, instead of those under "Sizes"', {
         "type": "array", "minItems": 1, "items": COUNT}
     FILE_SYSTEMS = (
         "file_systems",
-        "list of `{name, directory, options}`: file systems that I/O checks measure, each on its own; `options` are directives that a "
-        "job needs to get at it; `$VARIABLES` in `directory` are expanded in the job; without it the check's stage directory, named `stage`",
+        "list of `{name, directory, options}`: file systems that I/O checks measure, each separately; `options` are directives that a "
+        "job needs to access it; `$VARIABLES` in `directory` are expanded in the job; default: the check's stage directory, named `stage`",
         FILE_SYSTEMS,
     )
-    KERNELS = "kernels", "list of the kernels that may run here; without it all", TEXTS
+    KERNELS = "kernels", "list of the kernels that may run here; default: all", TEXTS
     KERNEL_OPTIONS = (
         "kernel_options",
-        "kernel to list of options that its runs here get besides those of the check",
+        "map from a kernel to a list of options that are added to those of the check",
         {"type": "object", "additionalProperties": TEXTS},
     )
     LAUNCHER_OPTIONS = (
         "launcher_options",
-        "list of options of the launcher that every run here gets; `{num_tasks_per_node}` stands for that number",
+        "list of launcher options for every run here; `{num_tasks_per_node}` is replaced by that number",
         TEXTS,
     )
     PLACEMENTS = (
         "placements",
-        "`block` and `round_robin` to lists of the launcher's options; without it those that its kind is known for",
+        "map from `block` and `round_robin` to lists of launcher options; default: the known options of this kind of launcher",
         {"type": "object", "properties": {"block": TEXTS, "round_robin": TEXTS}, "additionalProperties": False},
     )
-    CMAKE_OPTIONS = "cmake_options", "list of options for CMake, where kernels are not built by Spack", TEXTS
-    SPACK_ENVIRONMENT = "spack_environment", "path of the partition's own Spack environment; without it `common/spack.yaml`", TEXT
-    SPACK_MPI = "spack_mpi", "Spack's name of the package that brings the MPI launcher; without it `mpi`", TEXT
+    CMAKE_OPTIONS = "cmake_options", "list of CMake options, used if kernels are not built by Spack", TEXTS
+    SPACK_ENVIRONMENT = "spack_environment", "path of the partition's own Spack environment; default: `common/spack.yaml`", TEXT
+    SPACK_MPI = "spack_mpi", "Spack package that provides the MPI launcher; default: `mpi`", TEXT
 
 
 def markdown():
-    """The table of site_configs/README.md."""
+    """The table in docs/sites.md."""
     rows = [(kind, word) for kind, words in (("feature", Feature), ("extra", Extra)) for word in words]
     return "\n".join(["| kind | name | meaning |", "|---|---|---|", *(f"| {kind} | `{word}` | {word.meaning} |" for kind, word in rows)])

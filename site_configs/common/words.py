@@ -7,7 +7,7 @@ import jsonschema_rs
 from postprocess.benchmarks.registry import benchmarks
 from reframe_checks.vocabulary import Extra, Feature
 
-TABLE = "the vocabulary is in site_configs/README.md"
+TABLE = "the vocabulary is in docs/sites.md"
 
 
 def findings(site):

@@ -1,0 +1,71 @@
+"""The documentation builds without warnings, loads nothing from the network, and its worked examples work."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+
+import documented
+import pytest
+from conftest import COFFEECUP, PATIENCE, ROOT
+
+from postprocess import __version__
+
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory, openmpi):
+    """The built pages; options are those of the kernels that the tests built."""
+    if not importlib.util.find_spec("sphinx"):
+        pytest.skip("Sphinx is not installed: site_configs/local/setup docs")
+    folder = tmp_path_factory.mktemp("docs")
+    done = subprocess.run([sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "-D", f"kernels={openmpi.bin}", DOCS, folder],
+                          capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_pages_load_nothing_from_the_network(site):
+    pages = sorted(site.glob("*.html"))
+    assert {page.stem for page in DOCS.glob("*.md")} <= {page.stem for page in pages}
+    loaded = [(page.name, address) for page in pages
+              for tag in re.findall(r"<(?:script|img|link|iframe|source)\b[^>]*>", page.read_text())
+              for address in re.findall(r'(?:src|href)="([^"]*)"', tag)]
+    assert loaded
+    assert [(page, address) for page, address in loaded if re.match(r"(\w+:)?//", address)] == []
+    styles = [address for path in site.rglob("*.css") for address in re.findall(r"url\(['\"]?((?:\w+:)?//[^)]*)", path.read_text())]
+    assert styles == []
+
+
+def test_options_are_those_that_the_programs_print(site, openmpi):
+    text = re.sub(r"<[^>]*>", "", (site / "options.html").read_text())
+    for kernel in ("b_eff", "b_eff_io", "ftio", "priomark"):
+        shown = subprocess.run([openmpi.bin / kernel, "--help"], capture_output=True, text=True, check=True).stdout
+        options = re.findall(r"^  (--[a-z-]+)", shown, re.MULTILINE)
+        assert options
+        assert [option for option in options if option not in text] == []
+    for command in ("score", "site check", "references propose", "accept"):
+        assert f"Usage: coffeecup {command} [OPTIONS]" in text
+
+
+def test_links_of_the_pages_outside_the_site_lead_somewhere():
+    """GitHub shows these pages as they are."""
+    pages = [*ROOT.glob("*.md"), ROOT / "site_configs" / "README.md"]
+    links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()) if "://" not in link]
+    assert links
+    assert [(page.name, link) for page, link in links if not (page.parent / link.split("#")[0]).exists()] == []
+
+
+def test_add_a_site_works_as_described(tree):
+    path = os.pathsep.join([str(COFFEECUP.parent), os.environ["PATH"]])
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("RFM_", "SPACK_"))} | {"PATH": path}
+    documented.follow(DOCS / "add-a-site.md", tree.folder, environment)
+    assert (tree.folder / "site_configs" / "example" / "settings.py").read_text() == documented.steps(DOCS / "add-a-site.md")[1].text
+
+
+def test_version_is_the_same_everywhere():
+    assert re.search(r"^project\(coffeecup VERSION (\S+) ", (ROOT / "kernels" / "CMakeLists.txt").read_text(), re.MULTILINE)[1] == __version__
+    assert re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1] == __version__
+    assert re.search(r"^## (\S+) - ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == __version__
