@@ -14,7 +14,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from postprocess import __version__
-from postprocess.cli import app as coffeecup
+from postprocess.cli.app import app as coffeecup
 
 ROOT = Path(__file__).resolve().parent.parent
 
