@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Thresholds from both sides, with literals: the last value that is fine, and the next one that is not."""
+
+from types import SimpleNamespace
+
+import logs_made
+import pytest
+from logs_made_b_eff_io import MIB, b_eff_io_log
+from logs_made_ftio import ftio_log
+from logs_made_priomark import priomark_log
+from reframe.utility.sanity import assert_reference, evaluate
+from sessions_made import database, nights
+
+from postprocess.acceptance.evaluation import judge_clause
+from postprocess.benchmarks.score import Score
+from postprocess.benchmarks.scoring import score_logs
+from postprocess.history.change_points import session_values
+from postprocess.history.table import history_table
+from postprocess.references.proposals import Terms, entries
+from postprocess.sessions.files import read_reports
+
+
+@pytest.fixture
+def scored(tmp_path):
+    """A function that scores records, or returns the message of the refusal."""
+
+    def result(records):
+        [score] = score_logs([logs_made.write(tmp_path / "log.jsonl", records)])
+        return score if isinstance(score, Score) else str(score)
+
+    return result
+
+
+def keys(score):
+    assert isinstance(score, Score), score
+    return {qualification.key for qualification in score.qualifications}
+
+
+def records_of(records, kind):
+    return [record for record in records if record["record"] == kind]
+
+
+def b_eff_log(**options):
+    return logs_made.b_eff_log(methods=("nonblocking",), only=lambda name: name.startswith(("ring", "random", "ping")), **options)
+
+
+# --- hosts and placement ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cores", "overcommitted"), [(7, True), (8, False), (9, False)])
+@pytest.mark.parametrize("records", [
+    b_eff_log(ranks=16, nodes=2),
+    b_eff_io_log(ranks=16, nodes=2, partitions=(16,)),
+    ftio_log(ranks=16, nodes=2),
+    priomark_log(ranks=16, nodes=2),
+], ids=lambda records: records[0]["benchmark"])
+def test_eight_processes_overcommit_seven_cores_and_not_eight(scored, records, cores, overcommitted):
+    hosts = [{**host, "cores": cores} for host in records[0]["hosts"]]
+    assert ("overcommitted" in keys(scored([{**records[0], "hosts": hosts}, *records[1:]]))) is overcommitted
+
+
+@pytest.mark.parametrize(("per_node", "as_requested"), [(4, False), (5, True), (6, True), (8, True), (9, True), (10, False)])
+def test_ten_processes_need_as_many_hosts_as_hold_them(scored, per_node, as_requested):
+    """Ten processes, five on each of two hosts: 4 a host would need three, 9 two of them, 10 one."""
+    records = b_eff_log(ranks=10, nodes=2)
+    records[0]["environment"]["COFFEECUP_ASKED"] = f"processes_per_node={per_node}"
+    assert ("not_as_requested" not in keys(scored(records))) is as_requested
+
+
+# --- b_eff --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("seconds", "short"), [(0.99e-3, True), (1.01e-3, False)])
+def test_a_loop_of_less_than_a_millisecond_is_short(scored, seconds, short):
+    records = b_eff_log()
+    ring = next(r for r in records_of(records, "measurement") if r["pattern"] == "ring-1" and r["message_bytes"] == 64)
+    ring["elapsed_seconds"] = [seconds] * len(ring["elapsed_seconds"])
+    ring["fastest_seconds"] = ring["elapsed_seconds"]
+    assert ("short_loops" in keys(scored(records))) is short
+
+
+# --- b_eff_io -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("more", "affected"), [(0, False), (1, True)])
+def test_twenty_times_the_cache_is_enough_and_a_cache_larger_by_a_byte_is_not(scored, more, affected):
+    def accessed(records):  # each access method moves the same
+        return sum(r["bytes"] for r in records_of(records, "measurement") if r["method"] == "read")
+
+    logs = (b_eff_io_log(partitions=(8,), scheduled=float(seconds)) for seconds in range(900, 1000))
+    records = next(log for log in logs if accessed(log) % 20 == 0)
+    records_of(records, "plan")[0]["cache_bytes"] = accessed(records) // 20 + more
+    assert ("cache_affected" in keys(scored(records))) is affected
+
+
+@pytest.mark.parametrize(("longer", "late"), [(1.04, False), (1.06, True)])
+def test_five_percent_more_than_the_scheduled_time_is_allowed(scored, longer, late):
+    """Every pattern moves what its share of the time gives: together exactly the scheduled time, here stretched."""
+    records = b_eff_io_log(partitions=(8,), scheduled=900.0, overhead_share=0.0)
+    taken = sum(r["elapsed_seconds"] for r in records_of(records, "pattern_type"))
+    records_of(records, "plan")[0]["scheduled_seconds"] = taken / longer
+    assert ("time_overrun" in keys(scored(records))) is late
+
+
+@pytest.mark.parametrize(("share", "said"), [(0.019, False), (0.021, True)])
+def test_two_percent_of_the_time_in_agreements_is_allowed(scored, share, said):
+    records = b_eff_io_log()
+    for record in records_of(records, "measurement"):
+        record["agreement_fastest_seconds"] = share * record["elapsed_seconds"]
+    assert ("agreement" in keys(scored(records))) is said
+
+
+@pytest.mark.parametrize(("method", "said"), [("write", False), ("rewrite", True), ("read", True)])
+def test_a_pattern_that_accessed_less_than_was_written_is_reported(scored, method, said):
+    records = b_eff_io_log()
+    next(r for r in records_of(records, "measurement") if r["method"] == method)["ended_by"] = "time"
+    assert ("not_all_accessed" in keys(scored(records))) is said
+
+
+@pytest.mark.parametrize(("first", "refused"), [(0.85, False), (0.90, False), (0.9000001, True)])
+def test_the_first_process_is_done_no_later_than_the_last(scored, first, refused):
+    records = b_eff_io_log()
+    record = records_of(records, "measurement")[5]
+    record["first_done_seconds"] = first / 0.9 * record["last_done_seconds"]
+    assert isinstance(scored(records), str) is refused
+
+
+# --- PRIOMark -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("cache_bytes", "affected"), [(4 * 32 * MIB - 1, False), (4 * 32 * MIB, True)])
+def test_files_that_the_cache_holds_to_the_byte_are_cache_affected(scored, cache_bytes, affected):
+    records = priomark_log(benchmarks=("common_file",), evicted=False, ranks=4, process_bytes=(32 * MIB,), cache=cache_bytes)
+    assert ("cache_affected" in keys(scored(records))) is affected
+
+
+def test_latencies_are_in_milliseconds(scored):
+    """Every call takes 0.25 ms: 100 calls of 16 KiB a process in 25 ms."""
+    records = priomark_log(benchmarks=("common_file",), ranks=1, nodes=1)
+    for record in records_of(records, "measurement"):
+        for latencies in record["latencies"]:
+            latencies.update(sum_seconds=0.25e-3 * latencies["calls"], shortest_seconds=0.25e-3, longest_seconds=0.25e-3,
+                             from_seconds=[0.249e-3], to_seconds=[0.251e-3], bin_calls=[latencies["calls"]])
+    metrics = scored(records).metrics
+    for name in ("read_latency_median", "read_latency_p99", "write_latency_median", "write_latency_p99"):
+        assert (metrics[name].value, metrics[name].unit) == (pytest.approx(0.25, rel=1e-6), "ms")
+
+
+# --- references and contracts ---------------------------------------------------------------------------------------------------
+
+
+def test_bounds_of_a_negative_reference_lie_below_and_above_it(tmp_path):
+    """ReFrame itself reads them: ACL can be negative, and bounds are fractions of the absolute value."""
+    numbers = [-0.10, -0.08, -0.12, -0.09, -0.11, -0.10, -0.10]
+    report = database(tmp_path / "results.db", nights(numbers, metric="acl", unit="1", benchmark="priomark"))
+    values = session_values(history_table(read_reports([report])))
+    [row] = entries(values, Terms(fewest=2, valid_from="2026-01-01")).itertuples()
+    assert (row.value, row.low, row.high) == (pytest.approx(-0.10), pytest.approx(-0.12), pytest.approx(-0.08))
+    assert (row.lower, row.upper) == (pytest.approx(-0.2), pytest.approx(0.2))
+    for inside in (-0.1199, -0.0801):
+        assert evaluate(assert_reference(inside, row.value, row.lower, row.upper))
+    for outside in (-0.1201, -0.0799):
+        with pytest.raises(Exception, match="beyond reference"):
+            evaluate(assert_reference(outside, row.value, row.lower, row.upper))
+
+
+@pytest.mark.parametrize(("runs", "outcome"), [(2, "not proven"), (3, "pass"), (4, "pass")])
+def test_three_repetitions_are_three_runs(runs, outcome):
+    clause = SimpleNamespace(
+        name="bandwidth", benchmark="b_eff", metric="b_eff", unit="MByte/s", system="s", partition="p", processes=2, hosts=None, directory=None,
+        filesystem=None, floor=1000, ceiling=None, official=False, repetitions=3, statistic="median", excluded_nodes={})
+    run = SimpleNamespace(
+        benchmark="b_eff", system="s", partition="p", processes=2, hosts=("node1",), filesystem={}, score=SimpleNamespace(), refusals=(),
+        kernel_version="0.2.0", metric=lambda name: SimpleNamespace(value=1001.0))
+    assert judge_clause(clause, [run] * runs, None).outcome == outcome
