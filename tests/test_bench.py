@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import bench
 import comparison
@@ -175,6 +176,21 @@ def test_every_bench_runs_and_the_exit_code_is_that_of_all(capfd):
     assert capfd.readouterr().out.count("ran\n") == 1
     assert bench.run_all({"first": succeed, "second": fail}) == 1
     assert bench.run_all({"first": succeed, "second": succeed}) == 0
+
+
+def test_options_go_to_the_comparisons_of_the_kernels_alone(monkeypatch):
+    commands = {}
+    monkeypatch.setattr(bench, "run_all", commands.update)
+    monkeypatch.setattr(sys, "argv", ["bench.py", "--benches", "ftio,history", "--pairs", "30"])
+    bench.main()
+    assert {name: [Path(command[1]).name, *command[2:]] for name, command in commands.items()} == {
+        "ftio": ["bench_ftio.py", "--pairs", "30"],
+        "history": ["bench_history.py"],
+    }
+    monkeypatch.setattr(sys, "argv", ["bench.py", "--benches", "no_such"])
+    with pytest.raises(SystemExit) as refused:
+        bench.main()
+    assert refused.value.code == 2
 
 
 # --- thresholds --------------------------------------------------

@@ -30,7 +30,9 @@ def run_all(commands):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
+    )
     parser.add_argument(
         "--benches", default=",".join(KERNELS | OTHERS), help="which ones, a list (default: %(default)s)"
     )
