@@ -125,6 +125,12 @@ def sanitized():
     return install_kernels("tests-sanitized", f"-DCMAKE_C_COMPILER={tools[0]}", "-DCOFFEECUP_SANITIZE=ON", "-DCOFFEECUP_TESTS=ON").parent
 
 
+@pytest.fixture(scope="session")
+def serial_sanitized():
+    """The same without MPI: priomark alone, a run of which takes milliseconds."""
+    return install_kernels("tests-serial-sanitized", "-DCOFFEECUP_MPI=OFF", "-DCOFFEECUP_SANITIZE=ON")
+
+
 @dataclass(frozen=True)
 class Session:
     """What one call of ReFrame left: exit code, terminal output, and the test cases of its session report."""

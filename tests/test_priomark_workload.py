@@ -2,15 +2,11 @@
 
 import re
 import subprocess
-from pathlib import Path
 
 import pytest
-from conftest import install_kernels
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from priomark_runs import error, leftovers, of_kind, run
-
-FAULTS = Path(__file__).parent / "faults"
+from priomark_runs import error, leftovers, run
 
 GOOD = """# a workload
 seed = 3;
@@ -25,35 +21,9 @@ async = { process_size = ["64KiB"]; methods = "posix-aio"; };
 """
 
 
-@pytest.fixture(scope="session")
-def sanitized():
-    """A build without MPI, so that a run takes milliseconds, in which the compiler's sanitizers watch."""
-    return install_kernels("tests-serial-sanitized", "-DCOFFEECUP_MPI=OFF", "-DCOFFEECUP_SANITIZE=ON")
-
-
-def test_good_workload_is_measured_under_the_sanitizers(sanitized, tmp_path):
-    done = run(sanitized, tmp_path, "check = true; " + GOOD)
+def test_good_workload_is_measured_under_the_sanitizers(serial_sanitized, tmp_path):
+    done = run(serial_sanitized, tmp_path, "check = true; " + GOOD)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.fixture(scope="session")
-def statfs(tmp_path_factory):
-    """The library of faults/statfs.c."""
-    library = tmp_path_factory.mktemp("statfs") / "statfs.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, FAULTS / "statfs.c", "-ldl"], check=True)
-    return library
-
-
-@pytest.mark.parametrize("made_up", [
-    {"STATFS_ID": "-1:-1"}, {"STATFS_ID": "-2147483648:2147483647"}, {"STATFS_ID": "2147483647:-2147483648"}, {"STATFS_ID": "0:0"},
-    {"STATFS_BLOCKS": "9223372036854775807"}, {"STATFS_BLOCKS": "18446744073709551615"},
-])
-def test_any_id_and_size_of_a_file_system_are_taken_under_the_sanitizers(sanitized, statfs, tmp_path, made_up):
-    env = {"LD_PRELOAD": statfs, "ASAN_OPTIONS": "verify_asan_link_order=0", **made_up}
-    done = run(sanitized, tmp_path, GOOD, 1, env=env)
-    assert done.returncode == 0, done.stderr
-    if "STATFS_BLOCKS" in made_up:
-        assert of_kind(tmp_path, "run")[0]["filesystem"]["free_bytes"] == 2**63 - 1
 
 
 @pytest.mark.parametrize("text, line, said", [
@@ -98,8 +68,8 @@ def test_any_id_and_size_of_a_file_system_are_taken_under_the_sanitizers(sanitiz
     ("raw = { device = \"\"; };", 1, "device is a text in quotes that is not empty"),
     ("raw = { device = [\"/dev/null\"]; };", 1, "device is a single value"),
 ])
-def test_wrong_workload_is_refused_with_file_and_line_before_anything_is_made(sanitized, tmp_path, text, line, said):
-    done = run(sanitized, tmp_path, text)
+def test_wrong_workload_is_refused_with_file_and_line_before_anything_is_made(serial_sanitized, tmp_path, text, line, said):
+    done = run(serial_sanitized, tmp_path, text)
     assert done.returncode == 2, done.stderr + done.stdout
     assert re.match(rf"priomark: error: .*\.cfg:{line}: ", error(done)), error(done)
     assert said in error(done)
@@ -114,14 +84,14 @@ def test_wrong_workload_is_refused_with_file_and_line_before_anything_is_made(sa
     (["--only", "raw,"], "--only raw,"),
     (["--plugins", ""], "empty"),
 ])
-def test_impossible_options_are_refused(sanitized, tmp_path, options, said):
-    done = run(sanitized, tmp_path, GOOD, 1, *options)
+def test_impossible_options_are_refused(serial_sanitized, tmp_path, options, said):
+    done = run(serial_sanitized, tmp_path, GOOD, 1, *options)
     assert done.returncode == 2 and said in error(done)
     assert leftovers(tmp_path) == [] and not (tmp_path / "log.jsonl").exists()
 
 
-def test_workload_without_a_sub_benchmark_is_refused(sanitized, tmp_path):
-    done = run(sanitized, tmp_path, "seed = 1;")
+def test_workload_without_a_sub_benchmark_is_refused(serial_sanitized, tmp_path):
+    done = run(serial_sanitized, tmp_path, "seed = 1;")
     assert done.returncode == 2 and "no sub-benchmark" in error(done)
 
 
@@ -144,11 +114,11 @@ def damaged(draw):
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(damaged())
-def test_damaged_workload_is_either_understood_or_refused_with_a_line(sanitized, tmp_path, text):
+def test_damaged_workload_is_either_understood_or_refused_with_a_line(serial_sanitized, tmp_path, text):
     """Whatever a file holds: an answer within its kind, no crash, no sanitizer's report, nothing created."""
     path = tmp_path / "w.cfg"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    done = subprocess.run([sanitized / "bin" / "priomark", "--dry-run", "--workload", path, "--directory", tmp_path], cwd=tmp_path,
+    done = subprocess.run([serial_sanitized / "bin" / "priomark", "--dry-run", "--workload", path, "--directory", tmp_path], cwd=tmp_path,
                           env={"ASAN_OPTIONS": "detect_leaks=0"}, capture_output=True, timeout=30, check=False)
     message = done.stderr.decode(errors="replace")
     assert done.returncode in (0, 2), message

@@ -7,27 +7,28 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "cores.h"
 #include "fail.h"
 
 enum { OTHERS, STOLEN, KNOWN, LEADER, FIELDS }; /* what a node tells */
+enum { SLACK_SECONDS = 1 };
 
 struct processor_time processor_time_now(void)
 {
     struct processor_time now = {0};
     struct rusage own;
-    double user, nice, unused, stolen;
+    long long user, nice, stolen; /* clock ticks */
     FILE *file = fopen("/proc/stat", "r");
     if (!file)
         return now;
-    now.known = fscanf(file, "cpu %lf %lf %lf %lf %lf %lf %lf %lf", &user, &nice, &unused, &unused, &unused, &unused, &unused,
-                       &stolen) == 8 &&
+    now.known = fscanf(file, "cpu %lld %lld %*d %*d %*d %*d %*d %lld", &user, &nice, &stolen) == 3 &&
                 getrusage(RUSAGE_SELF, &own) == 0;
     fclose(file);
     if (!now.known)
         return now;
     const double ticks = (double)sysconf(_SC_CLK_TCK);
-    now.user_seconds = (user + nice) / ticks;
-    now.stolen_seconds = stolen / ticks;
+    now.user_seconds = ((double)user + (double)nice) / ticks;
+    now.stolen_seconds = (double)stolen / ticks;
     now.own_user_seconds = (double)own.ru_utime.tv_sec + 1e-6 * (double)own.ru_utime.tv_usec;
     return now;
 }
@@ -38,7 +39,13 @@ static double not_negative(double seconds)
     return seconds > 0 ? seconds : 0;
 }
 
-static void on_this_node(const struct processor_time *start, int leader, double fields[FIELDS])
+/* The counters jump where a virtual machine is moved to another host, for example: no more than all processors have is true. */
+static bool is_possible(double processor_seconds, double elapsed_seconds)
+{
+    return processor_seconds <= SLACK_SECONDS + elapsed_seconds * count_online_cores();
+}
+
+static void on_this_node(const struct processor_time *start, int leader, double elapsed_seconds, double fields[FIELDS])
 {
     struct processor_time now = processor_time_now();
     int rank, known = start->known && now.known, all_known;
@@ -51,7 +58,7 @@ static void on_this_node(const struct processor_time *start, int leader, double 
     MPI_CHECK(MPI_Comm_free(&node));
     fields[OTHERS] = not_negative(now.user_seconds - start->user_seconds - of_run);
     fields[STOLEN] = not_negative(now.stolen_seconds - start->stolen_seconds);
-    fields[KNOWN] = all_known;
+    fields[KNOWN] = all_known && is_possible(fields[OTHERS], elapsed_seconds) && is_possible(fields[STOLEN], elapsed_seconds);
     fields[LEADER] = leader == rank;
 }
 
@@ -61,7 +68,7 @@ json_t *activity_json(const struct processor_time *start, int leader, double ela
     int rank, ranks;
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
-    on_this_node(start, leader, mine);
+    on_this_node(start, leader, elapsed_seconds, mine);
     double(*all)[FIELDS] = rank == 0 ? malloc((size_t)ranks * sizeof *all) : NULL;
     MPI_CHECK(MPI_Gather(mine, FIELDS, MPI_DOUBLE, all, FIELDS, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     if (rank != 0)

@@ -1,6 +1,7 @@
 /* See cores.h. */
 #include "cores.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/sysinfo.h>
@@ -8,64 +9,78 @@
 
 #include "fail.h"
 
-static cpu_set_t cores_of(pid_t process)
+/* Empty where the process is gone. */
+static struct core_set cores_of(pid_t process)
 {
-    cpu_set_t cores;
-    CPU_ZERO(&cores);
-    sched_getaffinity(process, sizeof cores, &cores);
+    struct core_set cores = {0};
+    sched_getaffinity(process, sizeof cores, cores.parts);
     return cores;
 }
 
-cpu_set_t allowed_cores(void)
+struct core_set allowed_cores(void)
 {
-    return cores_of(0);
+    const struct core_set cores = cores_of(0);
+    if (core_count(&cores) == 0)
+        fail("the system does not say on which of its processors this process may run; the kernels know %d at most", MOST_CORES);
+    return cores;
 }
 
-static int count_together(const cpu_set_t *mine, MPI_Comm node)
+int core_count(const struct core_set *cores)
 {
-    cpu_set_t all;
+    return CPU_COUNT_S(sizeof *cores, cores->parts);
+}
+
+static int count_together(const struct core_set *mine, MPI_Comm node)
+{
+    struct core_set all;
     MPI_CHECK(MPI_Allreduce(mine, &all, sizeof all, MPI_BYTE, MPI_BOR, node));
-    return CPU_COUNT(&all);
+    return core_count(&all);
 }
 
 int count_cores(MPI_Comm node)
 {
-    const cpu_set_t mine = allowed_cores();
+    const struct core_set mine = allowed_cores();
     return count_together(&mine, node);
 }
 
 int count_offered_cores(MPI_Comm node)
 {
-    const cpu_set_t mine = allowed_cores(), starter = cores_of(getppid());
-    cpu_set_t offered;
-    CPU_OR(&offered, &mine, &starter);
+    const struct core_set mine = allowed_cores(), starter = cores_of(getppid());
+    struct core_set offered;
+    CPU_OR_S(sizeof offered, offered.parts, mine.parts, starter.parts);
     return count_together(&offered, node);
 }
 
 int count_online_cores(void)
 {
-    return get_nprocs();
+    const int online = get_nprocs(); /* what a file says */
+    return online < MOST_CORES ? online : MOST_CORES;
 }
 
-cpu_set_t *gather_cores(int rank, int ranks)
+struct core_set *gather_cores(int rank, int ranks)
 {
-    const cpu_set_t mine = allowed_cores();
-    cpu_set_t *all = rank == 0 ? malloc((size_t)ranks * sizeof *all) : NULL;
+    const struct core_set mine = allowed_cores();
+    struct core_set *all = rank == 0 ? malloc((size_t)ranks * sizeof *all) : NULL;
     MPI_CHECK(MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD));
     return all;
 }
 
-json_t *cores_json(const cpu_set_t *cores)
+static bool has(const struct core_set *cores, int core)
 {
-    enum { LONGEST = sizeof "-1023,1023" };
-    char text[CPU_SETSIZE * LONGEST / 2];
+    return core < MOST_CORES && CPU_ISSET_S((size_t)core, sizeof *cores, cores->parts);
+}
+
+json_t *cores_json(const struct core_set *cores)
+{
+    enum { LONGEST = sizeof "-8191,8191" };
+    char text[MOST_CORES * LONGEST / 2];
     int length = 0, last = 0;
     text[0] = '\0';
-    for (int first = 0; first < CPU_SETSIZE; first = last + 1) {
+    for (int first = 0; first < MOST_CORES; first = last + 1) {
         last = first;
-        if (!CPU_ISSET(first, cores))
+        if (!has(cores, first))
             continue;
-        while (last + 1 < CPU_SETSIZE && CPU_ISSET(last + 1, cores))
+        while (has(cores, last + 1))
             last++;
         length += snprintf(text + length, sizeof text - (size_t)length, "%s%d", length ? "," : "", first);
         if (last > first)

@@ -7,8 +7,17 @@
 
 #include <jansson.h>
 
+/* As many as Linux can have: a single cpu_set_t ends at 1024, and where there may be more the system refuses it. */
+enum { MOST_CORES = 8192 };
+
+struct core_set {
+    cpu_set_t parts[MOST_CORES / CPU_SETSIZE];
+};
+
 /* Those on which this process may run. */
-cpu_set_t allowed_cores(void);
+struct core_set allowed_cores(void);
+
+int core_count(const struct core_set *cores);
 
 /* What the ranks of a communicator, all on one node, may use together. */
 int count_cores(MPI_Comm node);
@@ -20,9 +29,9 @@ int count_offered_cores(MPI_Comm node);
 int count_online_cores(void);
 
 /* Collective over MPI_COMM_WORLD. Rank 0: each rank's processors as `allowed_cores` tells them, to be freed; else NULL. */
-cpu_set_t *gather_cores(int rank, int ranks);
+struct core_set *gather_cores(int rank, int ranks);
 
 /* The set as text of the log, like "0-3,8". */
-json_t *cores_json(const cpu_set_t *cores);
+json_t *cores_json(const struct core_set *cores);
 
 #endif

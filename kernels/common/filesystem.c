@@ -31,17 +31,21 @@ static void find_type(const char *path, char *type, size_t type_bytes)
     for (struct mntent *mount; (mount = getmntent(mounts));) {
         if (strlen(mount->mnt_dir) >= longest && is_below(path, mount->mnt_dir)) {
             longest = strlen(mount->mnt_dir);
-            snprintf(type, type_bytes, "%s", mount->mnt_type);
+            snprintf(type, type_bytes, "%s", mount->mnt_type[0] ? mount->mnt_type : "unknown");
         }
     }
     endmntent(mounts);
 }
 
-/* A file system that states an absurd size, as some FUSE ones do, has all the space that can be counted. */
-static int64_t bytes_of(uint64_t blocks, int64_t block_bytes)
+/* A file system that states an absurd size, as some FUSE ones do, has all the space that can be counted; one without a block
+ * size has none. Blocks are counted in fragments, which on FUSE can be smaller than what f_bsize recommends for I/O. */
+static int64_t bytes_of(uint64_t blocks, const struct statfs *system)
 {
     int64_t bytes;
-    return __builtin_mul_overflow(blocks, block_bytes, &bytes) || bytes < 0 ? INT64_MAX : bytes;
+    const int64_t block_bytes = system->f_frsize ? system->f_frsize : system->f_bsize;
+    if (block_bytes <= 0)
+        return 0;
+    return __builtin_mul_overflow(blocks, block_bytes, &bytes) ? INT64_MAX : bytes;
 }
 
 /* Not negative, so that a maximum over the processes can be taken of its negative, too. */
@@ -64,8 +68,9 @@ static int look(const char *directory, struct filesystem *found, int64_t *identi
     if (!realpath(directory, found->directory) || statfs(directory, &system) != 0)
         return errno;
     *identity = identity_of(&system);
-    found->total_bytes = bytes_of(system.f_blocks, system.f_bsize);
-    found->free_bytes = bytes_of(system.f_bavail, system.f_bsize);
+    found->total_bytes = bytes_of(system.f_blocks, &system);
+    /* more than all is a negative number: only root may still write */
+    found->free_bytes = system.f_bavail <= system.f_blocks ? bytes_of(system.f_bavail, &system) : 0;
     find_type(found->directory, found->type, sizeof found->type);
     return 0;
 }

@@ -62,7 +62,7 @@ static MPI_Comm node_communicator(const char *name)
     return node;
 }
 
-static json_t *host_json(const struct host *host, const int *leaders, const cpu_set_t *cores, int leader, int ranks)
+static json_t *host_json(const struct host *host, const int *leaders, const struct core_set *cores, int leader, int ranks)
 {
     json_t *members = json_array(), *sets = json_array();
     for (int rank = 0; rank < ranks; rank++)
@@ -81,7 +81,7 @@ static json_t *gather_hosts(const struct host *host, int leader, int rank, int r
 {
     int *leaders = rank == 0 ? malloc((size_t)ranks * sizeof *leaders) : NULL;
     MPI_CHECK(MPI_Gather(&leader, 1, MPI_INT, leaders, 1, MPI_INT, 0, MPI_COMM_WORLD));
-    cpu_set_t *cores = gather_cores(rank, ranks);
+    struct core_set *cores = gather_cores(rank, ranks);
     json_t *hosts = NULL;
     if (rank == 0) {
         hosts = json_array();
@@ -204,8 +204,8 @@ struct machine machine_describe(void)
     machine.node_memory_bytes = host.memory_bytes;
     machine.hosts = gather_hosts(&host, leader, rank, ranks);
 
-    cpu_set_t cores = allowed_cores();
-    int binding[2] = {CPU_COUNT(&cores), -CPU_COUNT(&cores)}, extremes[2];
+    const struct core_set cores = allowed_cores();
+    int binding[2] = {core_count(&cores), -core_count(&cores)}, extremes[2];
     MPI_CHECK(MPI_Reduce(binding, extremes, 2, MPI_INT, MPI_MAX, 0, MPI_COMM_WORLD));
     if (rank == 0)
         machine.mpi = describe_mpi(-extremes[1], extremes[0]);

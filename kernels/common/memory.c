@@ -9,17 +9,19 @@
 
 #include "fail.h"
 
-enum { PATH_LENGTH = 4096 };
+enum { PATH_LENGTH = 4096, TEXT_LENGTH = 64, LINE_LENGTH = 256 };
 
+/* "max", and whatever else is no positive number, is no limit. */
 static int64_t read_limit(const char *path)
 {
+    char text[TEXT_LENGTH] = "", *end;
     FILE *file = fopen(path, "r");
     if (!file)
         return INT64_MAX;
-    long long limit;
-    int found = fscanf(file, "%lld", &limit); /* "max" is no number: no limit */
+    const bool is_read = fgets(text, sizeof text, file) != NULL;
     fclose(file);
-    return found == 1 && limit > 0 ? limit : INT64_MAX;
+    const long long limit = strtoll(text, &end, 10);
+    return is_read && (*end == '\n' || !*end) && limit > 0 ? limit : INT64_MAX;
 }
 
 /* A limit may sit on any ancestor of the group, and inside a container the group's own path may not be visible: look
@@ -67,9 +69,15 @@ static int64_t cgroup_limit(void)
     return lowest;
 }
 
+static int64_t physical_bytes(void)
+{
+    int64_t bytes;
+    return __builtin_mul_overflow(sysconf(_SC_PHYS_PAGES), sysconf(_SC_PAGESIZE), &bytes) || bytes < 0 ? 0 : bytes;
+}
+
 int64_t node_memory_bytes(const char **source)
 {
-    int64_t physical = (int64_t)sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+    int64_t physical = physical_bytes();
     int64_t limit = cgroup_limit();
     *source = limit < physical ? "cgroup" : "physical";
     return limit < physical ? limit : physical;
@@ -80,13 +88,13 @@ int64_t available_memory_bytes(void)
     FILE *file = fopen("/proc/meminfo", "r");
     if (!file)
         return 0;
-    char line[256];
+    char line[LINE_LENGTH];
     long long kibibytes = 0;
     while (fgets(line, sizeof line, file))
         if (sscanf(line, "MemAvailable: %lld", &kibibytes) == 1)
             break;
     fclose(file);
-    return (int64_t)kibibytes * 1024;
+    return kibibytes > 0 && kibibytes <= physical_bytes() / 1024 ? (int64_t)kibibytes * 1024 : 0;
 }
 
 #ifdef COFFEECUP_SIMULATED

@@ -7,10 +7,11 @@
 #include <stdint.h>
 
 /* The smaller of the physical memory and the limit of the control group that this process is in (v1 or v2);
- * `source` becomes "physical" or "cgroup". */
+ * `source` becomes "physical" or "cgroup". 0 where the system does not say. */
 int64_t node_memory_bytes(const char **source);
 
-/* Memory that programs could have now: free, or held only by the page cache. 0 where the system does not say. */
+/* Memory that programs could have now: free, or held only by the page cache. 0 where the system does not say, or says more
+ * than there is. */
 int64_t available_memory_bytes(void);
 
 /* False in a simulation, where all processes share the memory of one buffer and messages are not copied. */

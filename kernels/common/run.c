@@ -1,6 +1,7 @@
 /* See run.h. */
 #include "run.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -33,8 +34,14 @@ struct run run_begin(const struct program *program, int *argc, char ***argv, con
     run.start_seconds = MPI_Wtime();
     run.machine = machine_describe();
 
-    int64_t mine = memory_option ? memory_option : run.machine.node_memory_bytes / run.machine.ranks_on_node;
-    MPI_CHECK(MPI_Allreduce(&mine, &run.memory_per_process_bytes, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD));
+    const int64_t share = run.machine.node_memory_bytes / run.machine.ranks_on_node;
+    int64_t mine[2] = {share, memory_option ? memory_option : share}, least[2];
+    MPI_CHECK(MPI_Allreduce(mine, least, 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD));
+    if (least[0] < 1)
+        refuse("a node has no memory for its processes: the system says that it has %" PRId64 " bytes for each (on rank 0's node: "
+               "%" PRId64 " for %d processes); see /proc/meminfo and the limits of the control group",
+               least[0], run.machine.node_memory_bytes, run.machine.ranks_on_node);
+    run.memory_per_process_bytes = least[1];
     run.memory_source = memory_option ? "option" : run.machine.memory_source;
     return run;
 }
