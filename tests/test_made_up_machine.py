@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import OPEN_MPI, PATIENCE
 
-from postprocess.logs.reader import read_log
+from postprocess.benchmarks.scoring import read_log
 
 FAULTS = Path(__file__).parent / "faults"
 MIB = 2**20
@@ -213,7 +213,7 @@ SMALL = IN_V1 | {LIMIT_V1: "268435456\n"} | statfs(131072, 4096, 2**20, 2**20, -
 STRANGE = IN_V2 | statfs(blocks=2**64 - 1, available=2**64 - 1, first=-2**31, second=-1) | {
     LIMIT_V2: "max\n", "proc/meminfo": "garbage", "proc/stat": None, "proc/self/mounts": None, "cores": "2000"}
 KERNELS = {
-    "b_eff": ["--patterns", "ring,ping_pong", "--methods", "sendrecv,blocking", "--first-loop-length", 1, "--repetitions", 1, "--time-budget", 1],
+    "b_eff": ["--patterns", "ring,ping_pong", "--methods", "sendrecv,blocking", "--longest-loop", 1, "--repetitions", 1],
     "b_eff_io": ["--partitions", 2, "--scheduled-time", 0.5, "--space-limit", "128MiB", "--directory", "disk"],
     "ftio": ["--input", 4, "--directory", "disk"],
     "priomark": ["--workload", "workload.cfg", "--directory", "disk"],

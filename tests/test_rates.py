@@ -1,9 +1,10 @@
 """The comparison of rates: it passes what was disturbed, fails what is wrong, and is as sure as it says."""
 
 import random
+from math import comb
 
 import pytest
-from rates import MOST_DISTURBED, RUNS, about, assert_rates
+from rates import FOR_MEDIAN, MOST_DISTURBED, MOST_DISTURBED_BOTH_WAYS, RUNS, about, assert_rates
 
 EXPECTED = {"disk": about(100, 0.1), "link": about(50, 0.03)}
 
@@ -52,3 +53,10 @@ def test_good_machine_fails_less_than_once_in_ten_thousand_times():
         except AssertionError:
             failed += 1
     assert 2000 / 2**7 / 2 < failed < 2000 / 2**7 * 2
+
+
+def test_five_medians_fail_less_than_once_in_ten_thousand_times():
+    """The binomial distribution: more than half of the repetitions are disturbed."""
+    p, n = MOST_DISTURBED_BOTH_WAYS, FOR_MEDIAN
+    wrong = sum(comb(n, disturbed) * p**disturbed * (1 - p) ** (n - disturbed) for disturbed in range(n // 2 + 1, n + 1))
+    assert 1e-5 < wrong < 1.4e-5 and 5 * wrong < 1e-4

@@ -164,7 +164,6 @@ def test_budget_holds_in_simulated_time(simulate):
     assert records(log, "budget")
 
 
-@pytest.mark.alone
 def test_cost_of_a_run_is_flat_within_its_budget(simulate):
     """Loops of full length: four times the processes do not take twice the time, as the figure over the sizes shows."""
     full = ["--repetitions", "1", "--random-patterns", "1", "--patterns", "ring,random", "--methods", "nonblocking"]
