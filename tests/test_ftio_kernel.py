@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 from conftest import NOT_COMPLETE, OPEN_MPI, PATIENCE
 from file_systems import memory, vanish
-from rates import RUNS
 
 from postprocess.benchmarks.ftio.rules import expected_bytes, tolerated_difference
 from postprocess.benchmarks.ftio.sizes import automatic_input, input_for_bytes
@@ -121,11 +120,11 @@ def test_short_and_interrupted_calls_are_continued(openmpi, faults, tmp_path, ki
 
 
 def test_log_accounts_for_bytes_and_time_of_every_repetition(mpi, tmp_path):
-    done = run(mpi, tmp_path, 2, "--input", 24, "--repeat", RUNS)
+    done = run(mpi, tmp_path, 2, "--input", 24, "--repeat", 5)
     assert done.returncode == 0, done.stderr
     log = read_log(tmp_path / "ftio.jsonl")
     repetitions, measurements = log.records["repetition"], log.records["measurement"]
-    assert [record["repetition"] for record in repetitions] == list(range(1, RUNS + 1))
+    assert [record["repetition"] for record in repetitions] == [1, 2, 3, 4, 5]
     accounted = []
     for record in repetitions:
         mine = [m for m in measurements if m["repetition"] == record["repetition"]]
@@ -134,7 +133,7 @@ def test_log_accounts_for_bytes_and_time_of_every_repetition(mpi, tmp_path):
         whole = sum(record["elapsed_seconds"]) / 2
         accounted.append(sum(m["mean_seconds"] for m in mine) / whole)
         assert record["verification"]["largest_relative_difference"] < tolerated_difference(1152)
-    assert max(accounted) >= 0.98
+    assert max(accounted) >= 0.98  # a process that loses its core between two stages, as in one of ten at most, is not accounted for
     # the whole run is little more than its repetitions: nothing of weight goes on outside the timed stages
     assert sum(max(record["elapsed_seconds"]) for record in repetitions) < log.end["elapsed_seconds"]
     assert not list(tmp_path.glob("ftio-*"))
