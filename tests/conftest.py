@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
@@ -129,6 +129,29 @@ def sanitized():
 def serial_sanitized():
     """The same without MPI: priomark alone, a run of which takes milliseconds."""
     return install_kernels("tests-serial-sanitized", "-DCOFFEECUP_MPI=OFF", "-DCOFFEECUP_SANITIZE=ON")
+
+
+@dataclass(frozen=True)
+class Process:
+    """A process of this machine, from /proc."""
+
+    pid: int
+    parent: int
+    words: list[str]
+    folder: Path
+
+
+def read_processes():
+    """All processes that can be looked at and are not just ending."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        with suppress(OSError):
+            parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            found.append(Process(int(entry.name), parent, words, (entry / "cwd").readlink()))
+    return found
 
 
 @dataclass(frozen=True)

@@ -158,8 +158,7 @@ int main(int argc, char **argv)
     struct option_row rows[16];
     fill_rows(&choices, rows);
     const struct program program = {"b_eff", summary_text, usage_text, rows};
-    const char *complaint = options_parse(&program, argc, argv);
-    struct run run = run_begin(&program, &argc, &argv, complaint, choices.memory_per_process);
+    struct run run = run_begin(&program, &argc, &argv, &choices.memory_per_process);
     check_request(&run, &choices);
 
     struct pattern *patterns;

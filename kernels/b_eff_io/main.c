@@ -7,7 +7,6 @@
 
 #include "fail.h"
 #include "filesystem.h"
-#include "keeper.h"
 #include "measure.h"
 #include "scratch.h"
 #include "walk.h"
@@ -253,7 +252,6 @@ static void print_table(const struct request *request, const struct summary *sum
 
 int main(int argc, char **argv)
 {
-    keeper_main(argc, argv);
     struct choices choices = {.log = "b_eff_io.jsonl",
                               .directory = ".",
                               .alignment = mib,
@@ -264,8 +262,7 @@ int main(int argc, char **argv)
     struct option_row rows[32];
     fill_rows(&choices, rows);
     const struct program program = {"b_eff_io", summary_text, usage_text, rows};
-    const char *complaint = options_parse(&program, argc, argv);
-    struct run run = run_begin(&program, &argc, &argv, complaint, choices.memory_per_process);
+    struct run run = run_begin(&program, &argc, &argv, &choices.memory_per_process);
     const struct filesystem filesystem = filesystem_describe(choices.directory);
     struct request request = make_request(&run, &choices, &filesystem);
     if (choices.dry_run) {
@@ -278,9 +275,7 @@ int main(int argc, char **argv)
     const int64_t node_memory_bytes = node_memory(&run, choices.memory_per_process);
     run_open_log(&run, choices.log, argv, filesystem_json(&filesystem),
                  run.rank == 0 ? plan_json(&request, &choices, node_memory_bytes) : NULL);
-    const char *directory = scratch_create(choices.directory, program.name, choices.keep);
-    if (run.rank == 0)
-        keeper_start(choices.log, choices.keep ? NULL : directory);
+    scratch_create(choices.directory, program.name, choices.keep);
 
     struct summary *summary = calloc(1, sizeof *summary);
     measure(&run, &request, summary);

@@ -3,27 +3,37 @@
 
 #include <signal.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "log.h"
-#include "scratch.h"
-
 /* A turn is longer than what a rank needs to speak and to abort all others. */
-enum { MESSAGE_LENGTH = 1024, ABORT_SECONDS = 10, READ_MS = 100, TURN_MS = 250, MAX_TURNS = 8 };
+enum { MESSAGE_LENGTH = 1024, ABORT_SECONDS = 10, READ_MS = 100, TURN_MS = 250, MAX_TURNS = 8, MOST_ACTIONS = 4 };
 
 /* The one place besides the signal handler that needs to know the run without being handed it: fail() is called
  * from the depth of everything. */
 static const char *program_name = "coffeecup";
-static struct log *open_log;
+static void (*actions[MOST_ACTIONS])(const struct failure *);
+static int count_of_actions;
 
-void fail_setup(const char *program, struct log *log)
+void fail_setup(const char *program)
 {
     program_name = program;
-    open_log = log;
+}
+
+void fail_do(void (*action)(const struct failure *))
+{
+    if (count_of_actions == MOST_ACTIONS)
+        fail("more than %d actions at a failure; raise MOST_ACTIONS", MOST_ACTIONS);
+    actions[count_of_actions++] = action;
+}
+
+/* Each once: an action that fails itself must not come back here. */
+static void do_actions(const struct failure *failure)
+{
+    while (count_of_actions > 0)
+        actions[--count_of_actions](failure);
 }
 
 static bool mpi_is_up(void)
@@ -42,21 +52,13 @@ static int world_rank(void)
     return rank;
 }
 
-static void close_log(const char *reason)
-{
-    struct log *log = open_log;
-    open_log = NULL; /* a failure while closing must not come back here */
-    log_close(log, "failed", reason);
-}
-
-static _Noreturn void stop_together(int status, const char *format, va_list arguments)
+static _Noreturn void stop_together(int status, int rank, const char *format, va_list arguments)
 {
     char message[MESSAGE_LENGTH];
     vsnprintf(message, sizeof message, format, arguments);
     if (world_rank() == 0)
         fprintf(stderr, "%s: error: %s\n", program_name, message);
-    scratch_discard();
-    close_log(message);
+    do_actions(&(struct failure){.message = message, .rank = rank, .together = mpi_is_up()});
     if (mpi_is_up())
         MPI_Finalize();
     exit(status);
@@ -66,14 +68,21 @@ void refuse(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    stop_together(EXIT_REFUSED, format, arguments);
+    stop_together(EXIT_REFUSED, NO_RANK, format, arguments);
 }
 
 void fail_together(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    stop_together(EXIT_FAILED, format, arguments);
+    stop_together(EXIT_FAILED, NO_RANK, format, arguments);
+}
+
+void fail_together_for(int rank, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    stop_together(EXIT_FAILED, rank, format, arguments);
 }
 
 static void pause_ms(long ms)
@@ -116,8 +125,7 @@ void fail(const char *format, ...)
     va_end(arguments);
     let_lower_ranks_speak(world_rank());
     fprintf(stderr, "%s: error: rank %d: %s\n", program_name, world_rank(), message);
-    scratch_discard();
-    close_log(message);
+    do_actions(&(struct failure){.message = message, .rank = world_rank()});
     if (mpi_is_up()) {
         let_launcher_read();
         abort_all();

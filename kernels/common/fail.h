@@ -4,19 +4,32 @@
 #define COFFEECUP_FAIL_H
 
 #include <mpi.h>
+#include <stdbool.h>
 
 enum exit_status { EXIT_COMPLETE = 0, EXIT_FAILED = 1, EXIT_REFUSED = 2 };
 
-struct log;
+struct failure {
+    const char *message;
+    int rank;      /* the process that failed; NO_RANK: all of them alike */
+    bool together; /* all processes are here and can still communicate */
+};
 
-/* Names the program in messages and gives fail() the log to close. Call once the log is open; `log` may be NULL. */
-void fail_setup(const char *program, struct log *log);
+enum { NO_RANK = -1 };
 
-/* Any rank: prints "PROGRAM: error: ...", closes the log as failed (rank 0), aborts the MPI job with EXIT_FAILED. */
+/* Names the program in messages. */
+void fail_setup(const char *program);
+
+/* Adds what is to be done before the process ends by one of the functions below; what was added last is done first. */
+void fail_do(void (*action)(const struct failure *failure));
+
+/* Any rank: prints "PROGRAM: error: ...", does what was added, aborts the MPI job with EXIT_FAILED. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* All ranks together: rank 0 prints "PROGRAM: error: ...", the log is closed as failed, MPI is finalized, exit EXIT_FAILED. */
+/* All ranks together: rank 0 prints "PROGRAM: error: ...", MPI is finalized, exit EXIT_FAILED. */
 _Noreturn void fail_together(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* All ranks together, because of one of them, after they agreed on its reason (see agreement.h). */
+_Noreturn void fail_together_for(int rank, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* All ranks together, before anything is measured: as fail_together(), with the exit status of a wrong request. */
 _Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));

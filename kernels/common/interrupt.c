@@ -3,14 +3,17 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "end_record.h"
+#include "note.h"
+
 static const int signals[] = {SIGTERM, SIGINT, SIGALRM}; /* the last one is the deadline */
-enum { SIGNALS = sizeof signals / sizeof signals[0], REASON_LENGTH = 512, LINE_LENGTH = REASON_LENGTH + 256 };
+enum { SIGNALS = sizeof signals / sizeof signals[0], REASON_LENGTH = 512 };
 
 /* A handler can be handed nothing, so this is global. It is written only before the handlers are installed or while
  * the signals are held back. */
@@ -32,52 +35,26 @@ static sigset_t signal_set(void)
     return set;
 }
 
-/* snprintf() is not safe in a handler. */
-static char *put_text(char *at, const char *text)
-{
-    size_t length = strlen(text);
-    memcpy(at, text, length);
-    return at + length;
-}
-
-static char *put_number(char *at, long number)
-{
-    char digits[24];
-    int count = 0;
-    do {
-        digits[count++] = (char)('0' + number % 10);
-        number /= 10;
-    } while (number > 0);
-    while (count > 0)
-        *at++ = digits[--count];
-    return at;
-}
-
+/* A launcher ends rank 0 where another process failed: the note of that process then tells why. */
 static void write_end(int number)
 {
-    const char *reason = number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : watched.deadline_reason;
+    char line[END_RECORD_BYTES], note[NOTE_BYTES];
+    const bool noted = number != SIGALRM && note_take(note);
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    double elapsed = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - watched.start_seconds;
-    char line[LINE_LENGTH];
-    char *at = put_text(line, "{\"record\":\"end\",\"sequence\":");
-    at = put_number(at, watched.records);
-    at = put_text(at, ",\"status\":\"");
-    at = put_text(at, number == SIGALRM ? "failed" : "interrupted");
-    at = put_text(at, "\",\"reason\":\"");
-    at = put_text(at, reason);
-    at = put_text(at, "\",\"records\":");
-    at = put_number(at, watched.records + 1);
-    at = put_text(at, ",\"elapsed_seconds\":");
-    at = put_number(at, (long)elapsed);
-    at = put_text(at, ".0}\n");
-    ssize_t written = write(watched.file, line, (size_t)(at - line));
+    const struct end end = {
+        .status = noted || number == SIGALRM ? "failed" : "interrupted",
+        .reason = number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : watched.deadline_reason,
+        .note = noted ? note : NULL,
+        .sequence = watched.records,
+        .elapsed_seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - watched.start_seconds};
+    const ssize_t written = write(watched.file, line, end_record(line, &end));
     (void)written; /* no way left to say so */
 }
 
 static void print_deadline_reason(void)
 {
-    char line[LINE_LENGTH];
+    char line[REASON_LENGTH + 16];
     char *at = put_text(put_text(put_text(line, "error: "), watched.deadline_reason), "\n");
     ssize_t written = write(STDERR_FILENO, line, (size_t)(at - line));
     (void)written;
@@ -98,8 +75,10 @@ static void end_now(int number)
     }
     if (watched.file >= 0)
         write_end(number);
-    if (number == SIGALRM)
+    if (number == SIGALRM) {
         print_deadline_reason();
+        note_leave(watched.deadline_reason);
+    }
     if (watched.clean)
         watched.clean();
     if (watched.file < 0)

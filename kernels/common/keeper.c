@@ -1,100 +1,191 @@
-/* See keeper.h. The keeper is the same program in a session of its own. It holds nothing open but the end of a pipe that
- * closes when rank 0 is gone, however that came about, so that no launcher waits for it or counts it as a process. */
+/* See keeper.h. The keeper is the same program in a session of its own. What it has to do it learns from a socket alone,
+ * never from its command line. The socket closes when its rank is gone, however that came about. The keeper inherits that,
+ * the log and standard error and nothing else, so that no launcher waits for it or counts it as a process. It ignores the
+ * signals that end a run: they reach the rank as well, and with it the socket closes. */
 #include "keeper.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <spawn.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "scratch.h"
+#include "end_record.h"
+#include "note.h"
 
 extern char **environ;
 
-enum { ARGUMENTS = 4, TAIL_BYTES = 4096 };
-static const char mark[] = "--keep-watch", end_mark[] = "{\"record\":\"end\"";
+enum { LOG = STDERR_FILENO + 1, ATTEMPTS = 300, ATTEMPT_MS = 100 };
+static const char keeper_option[] = "--keep-watch", run_mark[] = "{\"record\":\"run\"", end_mark[] = "{\"record\":\"end\"";
+static const char killed[] = "rank 0 was killed or crashed; the output of the job may say why";
 
-void keeper_start(const char *log, const char *directory)
+struct order {
+    enum { LOOK_FOR_NOTE, REMOVE } kind;
+    char note[PATH_MAX];
+    struct own_directory own;
+};
+
+/* --- in the rank -------------------------------------------------------------------------------------------------- */
+
+static int to_keeper = -1; /* stays open as long as this process lives */
+
+static void give(const struct order *order)
+{
+    if (to_keeper >= 0)
+        send(to_keeper, order, sizeof *order, MSG_NOSIGNAL); /* a keeper that is gone does not end the run */
+}
+
+void keeper_start(int log)
 {
     int ends[2];
     pid_t keeper;
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
-    char *const arguments[] = {(char *)"keeper", (char *)mark, (char *)log, (char *)(directory ? directory : ""), NULL};
-    if (pipe2(ends, O_CLOEXEC) != 0)
+    char *const arguments[] = {(char *)"keeper", (char *)keeper_option, NULL};
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
         return;
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (log >= 0)
+        posix_spawn_file_actions_adddup2(&actions, log, LOG);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-    posix_spawn(&keeper, "/proc/self/exe", &actions, &attributes, arguments, environ);
+    const bool started = posix_spawn(&keeper, "/proc/self/exe", &actions, &attributes, arguments, environ) == 0;
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
-    close(ends[0]); /* the other end stays open as long as this process lives */
+    close(ends[0]);
+    if (started)
+        to_keeper = ends[1];
+    else
+        close(ends[1]);
 }
 
-/* What rank 0 inherited from its launcher, such as the connection by which the launcher notices its end. */
+void keeper_note(const char *path)
+{
+    struct order order = {.kind = LOOK_FOR_NOTE};
+    snprintf(order.note, sizeof order.note, "%s", path);
+    give(&order);
+}
+
+void keeper_remove(const struct own_directory *own)
+{
+    const struct order order = {.kind = REMOVE, .own = *own};
+    give(&order);
+}
+
+/* --- in the keeper ------------------------------------------------------------------------------------------------ */
+
+/* What the rank inherited from its launcher, such as the connection by which the launcher notices its end. */
 static void close_all_others(void)
 {
     const long most = sysconf(_SC_OPEN_MAX);
-    for (int file = STDERR_FILENO + 1; file < (most > 0 && most < 65536 ? most : 65536); file++)
+    for (int file = LOG + 1; file < (most > 0 && most < 65536 ? most : 65536); file++)
         close(file);
 }
 
-/* How many lines a log has; -1 if it is closed already or cannot be read. `line_bytes` becomes the length up to the last
- * whole line. */
-static long count_lines(FILE *log, long *whole_bytes)
+static double now_seconds(void)
 {
-    long lines = 0;
-    size_t matched = 0;
-    int is_end = 0;
-    *whole_bytes = 0;
-    for (long at = 1, byte; (byte = fgetc(log)) != EOF; at++) {
-        if (matched < strlen(end_mark))
-            matched = byte == end_mark[matched] ? matched + 1 : TAIL_BYTES;
-        if (matched == strlen(end_mark))
-            is_end = 1;
-        if (byte == '\n') {
-            lines++;
-            matched = 0;
-            *whole_bytes = at;
-        }
-    }
-    return is_end || ferror(log) ? -1 : lines;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-static void close_log(const char *path)
+static bool begins_with(const char *line, const char *mark)
+{
+    return strncmp(line, mark, strlen(mark)) == 0;
+}
+
+/* How many lines the log has; -1 if it has an end already, is no log or cannot be read. `whole_bytes` becomes the length up to
+ * the last whole line. */
+static long count_lines(FILE *log, long *whole_bytes)
+{
+    char *line = NULL;
+    size_t room = 0;
+    long lines = 0;
+    *whole_bytes = 0;
+    for (ssize_t bytes; lines >= 0 && (bytes = getline(&line, &room, log)) > 0 && line[bytes - 1] == '\n';) {
+        const bool expected = lines == 0 ? begins_with(line, run_mark) : !begins_with(line, end_mark);
+        lines = expected ? lines + 1 : -1;
+        *whole_bytes += bytes;
+    }
+    free(line);
+    return ferror(log) ? -1 : lines;
+}
+
+/* True if the log had no end. A log without a whole line stays as it is. */
+static bool close_log(double elapsed_seconds, const char *note)
 {
     long whole_bytes;
-    FILE *log = fopen(path, "r+");
-    const long lines = log ? count_lines(log, &whole_bytes) : -1;
-    if (lines > 0 && ftruncate(fileno(log), whole_bytes) == 0 && fseek(log, 0, SEEK_END) == 0) {
-        static const char reason[] = "rank 0 was killed or crashed; the output of the job may say why";
-        fprintf(log, "%s,\"sequence\":%ld,\"status\":\"failed\",\"reason\":\"%s\",\"records\":%ld,\"elapsed_seconds\":0.0}\n",
-                end_mark, lines, reason, lines + 1);
-        fprintf(stderr, "error: %s\n", reason);
+    FILE *log = fdopen(LOG, "r+");
+    char line[END_RECORD_BYTES];
+    if (!log || fseek(log, 0, SEEK_SET) != 0)
+        return false;
+    const long lines = count_lines(log, &whole_bytes);
+    const struct end end = {.status = "failed", .reason = killed, .note = note, .sequence = lines,
+                            .elapsed_seconds = elapsed_seconds};
+    if (lines <= 0 || ftruncate(LOG, whole_bytes) != 0 || fseek(log, 0, SEEK_END) != 0)
+        return false;
+    return fwrite(line, end_record(line, &end), 1, log) == 1 && fclose(log) == 0;
+}
+
+/* Processes of the run that are still alive can hold on to what they use for a while. */
+static void remove_directory(const struct own_directory *own)
+{
+    const struct timespec pause = {.tv_nsec = ATTEMPT_MS * 1000000L};
+    for (int attempt = 0; attempt < ATTEMPTS && !remove_own_directory(own); attempt++)
+        nanosleep(&pause, NULL);
+}
+
+/* False where no directory has to go. */
+static bool wait_for_end(struct own_directory *own)
+{
+    struct order order;
+    bool removes = false;
+    for (ssize_t bytes; (bytes = recv(STDIN_FILENO, &order, sizeof order, 0)) != 0;) {
+        if (bytes < 0 && errno != EINTR)
+            break;
+        if (bytes != (ssize_t)sizeof order)
+            continue;
+        if (order.kind == LOOK_FOR_NOTE) {
+            note_adopt(order.note);
+        } else {
+            *own = order.own;
+            removes = true;
+        }
     }
-    if (log)
-        fclose(log);
+    return removes;
+}
+
+static void ignore_signals(void)
+{
+    static const int numbers[] = {SIGPIPE, SIGHUP, SIGINT, SIGTERM, SIGALRM};
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        signal(numbers[i], SIG_IGN);
 }
 
 void keeper_main(int argc, char **argv)
 {
-    char byte;
-    if (argc != ARGUMENTS || strcmp(argv[1], mark) != 0)
+    const double start_seconds = now_seconds();
+    struct stat input;
+    struct own_directory own;
+    char note[NOTE_BYTES];
+    if (argc != 2 || strcmp(argv[1], keeper_option) != 0 || fstat(STDIN_FILENO, &input) != 0 || !S_ISSOCK(input.st_mode))
         return;
+    ignore_signals();
     close_all_others();
-    while (read(STDIN_FILENO, &byte, 1) < 0 && errno == EINTR)
-        ;
-    close_log(argv[2]);
-    if (argv[3][0]) {
-        scratch_adopt(argv[3]);
-        scratch_discard();
-    }
+    const bool removes = wait_for_end(&own), noted = note_take(note);
+    const bool closed = close_log(now_seconds() - start_seconds, noted ? note : NULL);
+    if (removes)
+        remove_directory(&own);
+    if (closed && !noted) /* a process that left a note has printed its message itself */
+        fprintf(stderr, "error: %s\n", killed);
     exit(EXIT_SUCCESS);
 }

@@ -37,7 +37,7 @@ struct log *log_open(const char *path, char *reason, size_t reason_bytes)
     }
     *log = (struct log){.start_seconds = now_seconds()};
     strcpy(log->path, path);
-    log->file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    log->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (log->file < 0) {
         const char *remedy = errno == EEXIST   ? "choose another name with --log or remove it; a log is never overwritten"
                              : errno == ENOENT ? "create the directory first"
@@ -106,19 +106,27 @@ void log_write(struct log *log, const char *kind, json_t *fields)
              strerror(cause));
 }
 
-bool log_close(struct log *log, const char *status, const char *reason)
+int log_file(const struct log *log)
+{
+    return log->file;
+}
+
+bool log_close(struct log *log, const char *status, json_t *cause)
 {
     if (!log)
         return true;
-    json_t *fields = json_pack("{s:s, s:s?, s:I, s:f}", "status", status, "reason", reason, "records",
+    json_t *fields = json_pack("{s:s, s:n, s:I, s:f}", "status", status, "reason", "records",
                                (json_int_t)(log->records + 1), "elapsed_seconds", now_seconds() - log->start_seconds);
+    if (cause)
+        json_object_update(fields, cause);
     interrupt_hold(); /* a signal that comes with the end record must not append a second one */
     bool written = write_record(log, "end", fields);
     interrupt_forget();
     written = close(log->file) == 0 && written;
-    if (!written && !reason) /* where there is a reason it has been printed */
+    if (!written && !cause) /* where there is a cause it has been printed */
         fprintf(stderr, "coffeecup: error: cannot finish the log '%s': %s; free some space or choose another place with "
                         "--log\n", log->path, strerror(errno));
+    json_decref(cause);
     free(log);
     return written;
 }

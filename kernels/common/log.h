@@ -16,7 +16,11 @@ struct log *log_open(const char *path, char *reason, size_t reason_bytes);
 /* Appends `{"record": kind, "sequence": n, ...fields}`. Takes over the reference to `fields`. A full disk ends the run. */
 void log_write(struct log *log, const char *kind, json_t *fields);
 
-/* Writes the `end` record and closes the file; `reason` may be NULL. False if the end could not be written. */
-bool log_close(struct log *log, const char *status, const char *reason);
+/* The open file, for the keeper. */
+int log_file(const struct log *log);
+
+/* Writes the `end` record and closes the file. `cause` has its fields `reason` and, where a single process failed, `rank`
+ * and `host`; NULL: there is no reason. Takes over the reference to `cause`. False if the end could not be written. */
+bool log_close(struct log *log, const char *status, json_t *cause);
 
 #endif

@@ -32,8 +32,7 @@ json_t *text_json(const char *text)
     return value;
 }
 
-/* Several Slurm daemons on one machine give the same processor name; the node's name in the job tells them apart. */
-static void host_name(char name[MPI_MAX_PROCESSOR_NAME])
+void host_name(char name[MPI_MAX_PROCESSOR_NAME])
 {
     int length = 0;
     const char *slurm = getenv("SLURMD_NODENAME");

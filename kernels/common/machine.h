@@ -16,6 +16,10 @@ struct machine {
     json_t *mpi;               /* rank 0: the log's `mpi`, else NULL */
 };
 
+/* This process's node. Several Slurm daemons on one machine give the same processor name; the node's name in the job tells
+ * them apart. */
+void host_name(char name[MPI_MAX_PROCESSOR_NAME]);
+
 /* Collective over MPI_COMM_WORLD. Memory grows with the number of ranks on rank 0 only. */
 struct machine machine_describe(void);
 

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "run.h"
+#include "version.h"
 
 enum { MOST_OPTIONS = 64, MESSAGE_LENGTH = 1024 };
 
@@ -215,7 +215,7 @@ const char *options_parse(const struct program *program, int argc, char **argv)
             exit(0);
         }
         if (index == count + 1) {
-            printf("%s %s\n", program->name, run_version());
+            printf("%s %s\n", program->name, kernel_version());
             exit(0);
         }
         const char *complaint = set_value(&program->rows[index], optarg);

@@ -11,20 +11,22 @@
 #include "agreement.h"
 #include "fail.h"
 #include "interrupt.h"
+#include "keeper.h"
+#include "note.h"
 #include "revision.h"
+#include "version.h"
 
 enum { REASON_LENGTH = 512 };
 
-const char *run_version(void)
-{
-    return COFFEECUP_VERSION;
-}
+/* What fail() has to close: it is called from the depth of everything. NULL on all ranks but 0. */
+static struct log *open_log;
 
-struct run run_begin(const struct program *program, int *argc, char ***argv, const char *complaint,
-                     int64_t memory_option)
+struct run run_begin(const struct program *program, int *argc, char ***argv, const int64_t *memory_option)
 {
     struct run run = {.program = program};
-    fail_setup(program->name, NULL);
+    keeper_main(*argc, *argv);
+    const char *complaint = options_parse(program, *argc, *argv);
+    fail_setup(program->name);
     MPI_CHECK(MPI_Init(argc, argv));
     MPI_CHECK(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &run.rank));
@@ -35,14 +37,15 @@ struct run run_begin(const struct program *program, int *argc, char ***argv, con
     run.machine = machine_describe();
 
     const int64_t share = run.machine.node_memory_bytes / run.machine.ranks_on_node;
-    int64_t mine[2] = {share, memory_option ? memory_option : share}, least[2];
+    const int64_t wanted = memory_option ? *memory_option : 0;
+    int64_t mine[2] = {share, wanted ? wanted : share}, least[2];
     MPI_CHECK(MPI_Allreduce(mine, least, 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD));
     if (least[0] < 1)
         refuse("a node has no memory for its processes: the system says that it has %" PRId64 " bytes for each (on rank 0's node: "
                "%" PRId64 " for %d processes); see /proc/meminfo and the limits of the control group",
                least[0], run.machine.node_memory_bytes, run.machine.ranks_on_node);
     run.memory_per_process_bytes = least[1];
-    run.memory_source = memory_option ? "option" : run.machine.memory_source;
+    run.memory_source = wanted ? "option" : run.machine.memory_source;
     return run;
 }
 
@@ -80,7 +83,7 @@ static json_t *run_json(struct run *run, char **command, json_t *filesystem)
 #endif
     return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:o, s:I, s:s, s:o, s:o, s:o, s:b}",
                      "schema_version", LOG_SCHEMA_VERSION, "benchmark", run->program->name,
-                     "kernel_version", run_version(), "start_time", start, "command", command_json(command),
+                     "kernel_version", kernel_version(), "start_time", start, "command", command_json(command),
                      "options", options_json(run->program->rows), "mpi", run->machine.mpi, "ranks", run->ranks,
                      "hosts", run->machine.hosts, "memory_per_process_bytes",
                      (json_int_t)run->memory_per_process_bytes, "memory_source", run->memory_source,
@@ -88,20 +91,66 @@ static json_t *run_json(struct run *run, char **command, json_t *filesystem)
                      "build", build_json(), "simulated", simulated);
 }
 
-void run_open_log(struct run *run, const char *path, char **command, json_t *filesystem, json_t *plan)
+/* The cause of a failure as rank 0 has it: of its own process, of one that all agreed on, or in a note of another. */
+static json_t *cause_json(const struct failure *failure, const char *host)
 {
-    char reason[REASON_LENGTH] = "";
+    char note[NOTE_BYTES];
+    json_t *cause = note_take(note) ? json_loads(note, 0, NULL) : NULL;
+    if (cause)
+        return cause;
+    cause = json_pack("{s:o}", "reason", text_json(failure->message));
+    if (failure->rank != NO_RANK) {
+        json_object_set_new(cause, "rank", json_integer(failure->rank));
+        json_object_set_new(cause, "host", text_json(host));
+    }
+    return cause;
+}
+
+static void report_failure(const struct failure *failure)
+{
+    struct log *log = open_log;
+    char host[MPI_MAX_PROCESSOR_NAME];
+    host_name(host);
+    if (failure->together && failure->rank != NO_RANK)
+        MPI_Bcast(host, sizeof host, MPI_CHAR, failure->rank, MPI_COMM_WORLD);
+    open_log = NULL;
+    if (!failure->together)
+        note_leave(failure->message);
+    if (log)
+        log_close(log, "failed", cause_json(failure, host));
+}
+
+/* Every node's first rank has a keeper; rank 0 starts its own as soon as there is a log to close. */
+static void create_log(struct run *run, const char *path)
+{
+    char reason[REASON_LENGTH] = "", host[MPI_MAX_PROCESSOR_NAME];
     if (run->rank == 0)
         run->log = log_open(path, reason, sizeof reason);
+    if (run->log)
+        keeper_start(log_file(run->log));
     MPI_CHECK(MPI_Bcast(reason, sizeof reason, MPI_CHAR, 0, MPI_COMM_WORLD));
     if (reason[0])
         refuse("%s", reason);
-    fail_setup(run->program->name, run->log);
+    open_log = run->log;
+    fail_do(report_failure);
+    host_name(host);
+    note_setup(path, host);
+    if (run->rank == 0) {
+        keeper_note(note_path());
+        return;
+    }
+    if (run->machine.leader == run->rank)
+        keeper_start(-1);
+    interrupt_follow();
+}
+
+void run_open_log(struct run *run, const char *path, char **command, json_t *filesystem, json_t *plan)
+{
     json_t *overhead = measure_overhead(MPI_COMM_WORLD);
+    create_log(run, path);
     run->processor_time = processor_time_now();
     run->opened_seconds = run_elapsed_seconds(run);
     if (run->rank != 0) {
-        interrupt_follow();
         json_decref(overhead);
         return;
     }
@@ -120,7 +169,8 @@ int run_end(struct run *run)
     json_t *activity = activity_json(&run->processor_time, run->machine.leader, run_elapsed_seconds(run) - run->opened_seconds);
     if (activity)
         log_write(run->log, "activity", activity);
-    fail_setup(run->program->name, NULL);
+    note_forget();
+    open_log = NULL;
     int written = log_close(run->log, "complete", NULL);
     MPI_CHECK(MPI_Bcast(&written, 1, MPI_INT, 0, MPI_COMM_WORLD));
     MPI_CHECK(MPI_Finalize());

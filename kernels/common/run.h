@@ -22,14 +22,12 @@ struct run {
     struct processor_time processor_time; /* and what the node's processors had done until then */
 };
 
-const char *run_version(void);
+/* Parses the options, starts MPI and looks at the machine; refuses a wrong command line. `memory_option`, read after the
+ * options were parsed, is the memory per process that the user asked for, 0 for what the machine has; NULL: there is no such
+ * option. To be called first in main(). */
+struct run run_begin(const struct program *program, int *argc, char ***argv, const int64_t *memory_option);
 
-/* Starts MPI and looks at the machine; refuses with `complaint` (see options_parse) if there is one. `memory_option`
- * is the memory per process that the user asked for, 0 for what the machine has. */
-struct run run_begin(const struct program *program, int *argc, char ***argv, const char *complaint,
-                     int64_t memory_option);
-
-/* Creates the log and writes the records `run`, `plan` (takes over `plan`; NULL on all ranks but 0) and `overhead`.
+/* Creates the log, starts the keepers and writes the records `run`, `plan` (takes over `plan`; NULL on all ranks but 0) and `overhead`.
  * `filesystem` describes the directory under test, NULL where there is none. */
 void run_open_log(struct run *run, const char *path, char **command, json_t *filesystem, json_t *plan);
 

@@ -1,5 +1,5 @@
 /* The files under test live in a fresh directory of the run's own. It goes away with the run, however the run ends:
- * complete, failed or interrupted. */
+ * complete, failed, interrupted or killed. */
 #ifndef COFFEECUP_SCRATCH_H
 #define COFFEECUP_SCRATCH_H
 
@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* Creates PARENT/PROGRAM-XXXXXX on every node (rank 0 chooses the name) and returns its path, the same on all ranks.
- * From now on fail(), fail_together(), SIGTERM and SIGINT remove it with all that is in it, unless `keep` is set.
+ * From now on fail(), fail_together(), SIGTERM, SIGINT and the keeper remove it with all files in it, unless `keep` is set.
  * Collective over MPI_COMM_WORLD, after the log is open: fails with a clear error where it cannot be made. */
 const char *scratch_create(const char *parent, const char *program, bool keep);
 
@@ -16,12 +16,5 @@ void scratch_path(char *path, size_t path_bytes, const char *name);
 
 /* The normal end: removes the directory with all that is in it, unless it is kept. Collective; call before run_end(). */
 void scratch_remove(void);
-
-/* Takes over the directory of a run that is gone: scratch_discard() will remove it. */
-void scratch_adopt(const char *path);
-
-/* What fail() and the signal handlers do: the same, of this process alone and safe in a handler. Does nothing where no
- * directory was created. */
-void scratch_discard(void);
 
 #endif

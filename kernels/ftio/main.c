@@ -135,8 +135,7 @@ int main(int argc, char **argv)
     struct option_row rows[16];
     fill_rows(&choices, rows);
     const struct program program = {"ftio", summary_text, usage_text, rows};
-    const char *complaint = options_parse(&program, argc, argv);
-    struct run run = run_begin(&program, &argc, &argv, complaint, 0);
+    struct run run = run_begin(&program, &argc, &argv, NULL);
 
     struct request request = {.directory = choices.directory,
                               .method = find_storage(choices.storage),

@@ -7,7 +7,6 @@
 
 #include "fail.h"
 #include "filesystem.h"
-#include "keeper.h"
 #include "measure.h"
 #include "scratch.h"
 
@@ -114,13 +113,11 @@ static void print_table(const struct priomark *host, const struct result *result
 
 int main(int argc, char **argv)
 {
-    keeper_main(argc, argv);
     struct choices choices = {.log = "priomark.jsonl", .workload = "default", .directory = "."};
     struct option_row rows[16];
     fill_rows(&choices, rows);
     const struct program program = {"priomark", summary_text, usage_text, rows};
-    const char *complaint = options_parse(&program, argc, argv);
-    struct run run = run_begin(&program, &argc, &argv, complaint, 0);
+    struct run run = run_begin(&program, &argc, &argv, NULL);
 
     struct workload workload = workload_read(choices.workload, choices.only, choices.plugins);
     struct priomark *host = calloc(1, sizeof *host);
@@ -141,9 +138,7 @@ int main(int argc, char **argv)
                            "make process_size smaller or choose another --directory");
     run_open_log(&run, choices.log, argv, run.rank == 0 ? filesystem_json(&filesystem) : NULL,
                  run.rank == 0 ? plan_json(host, node_memory_bytes, choices.cache_size) : NULL);
-    const char *directory = scratch_create(choices.directory, program.name, choices.keep);
-    if (run.rank == 0)
-        keeper_start(choices.log, choices.keep ? NULL : directory);
+    scratch_create(choices.directory, program.name, choices.keep);
 
     struct result *results = calloc((size_t)host->cases, sizeof *results);
     if (!results)

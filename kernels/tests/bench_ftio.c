@@ -135,7 +135,7 @@ int main(int argc, char **argv)
     MPI_CHECK(MPI_Init(&argc, &argv));
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
-    fail_setup("bench_ftio", NULL);
+    fail_setup("bench_ftio");
     const int64_t input = argc == 3 ? atoll(argv[1]) : 0;
     if (input < SMALLEST_INPUT || next_input(input, ranks, 1) != input)
         refuse("usage: bench_ftio INPUT DIRECTORY, with a valid input parameter");

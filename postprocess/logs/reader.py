@@ -181,7 +181,14 @@ def refuse_incomplete(path: Path, records: list[dict], log_format: LogFormat) ->
         raise LogError(path, f"the log was cut off, it has no end record: {course}; wait for the run to end, or {RUN_AGAIN}")
     if course.status != "complete":
         ended, remedy = ENDS[course.status]
-        raise LogError(path, f"the run {ended}: {course.end['reason'] or 'the kernel gave no reason'} ({course}); {remedy} and {RUN_AGAIN}")
+        raise LogError(path, f"the run {ended}: {reason_of(course.end) or 'the kernel gave no reason'} ({course}); {remedy} and {RUN_AGAIN}")
+
+
+def reason_of(end: dict) -> str | None:
+    """Why the run ended, with the process that failed where the log names one."""
+    if "rank" not in end:
+        return end["reason"]
+    return f"rank {end['rank']} on {end.get('host', 'an unknown host')}: {end['reason']}"
 
 
 def check_benchmark(path: Path, run: dict, formats: Mapping[str, LogFormat]) -> None:

@@ -1,0 +1,46 @@
+/* See end_record.h. */
+#include "end_record.h"
+
+#include <string.h>
+
+char *put_text(char *at, const char *text)
+{
+    const size_t length = strlen(text);
+    memcpy(at, text, length);
+    return at + length;
+}
+
+char *put_number(char *at, long number)
+{
+    char digits[24];
+    int count = 0;
+    do {
+        digits[count++] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    while (count > 0)
+        *at++ = digits[--count];
+    return at;
+}
+
+size_t end_record(char line[END_RECORD_BYTES], const struct end *end)
+{
+    char *at = put_text(line, "{\"record\":\"end\",\"sequence\":");
+    at = put_number(at, end->sequence);
+    at = put_text(at, ",\"status\":\"");
+    at = put_text(at, end->status);
+    at = put_text(at, "\",\"records\":");
+    at = put_number(at, end->sequence + 1);
+    at = put_text(at, ",\"elapsed_seconds\":");
+    at = put_number(at, (long)end->elapsed_seconds);
+    at = put_text(at, ".0,");
+    if (end->note) {
+        at = put_text(at, end->note + 1); /* an object of its own: without its opening brace */
+    } else {
+        at = put_text(at, "\"reason\":\"");
+        at = put_text(at, end->reason);
+        at = put_text(at, "\"}");
+    }
+    *at++ = '\n';
+    return (size_t)(at - line);
+}

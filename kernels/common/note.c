@@ -1,0 +1,126 @@
+/* See note.h. The note's name has a random part that only this run knows, so that no other file is ever taken for it. */
+#include "note.h"
+
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "end_record.h"
+#include "fail.h"
+
+enum { HOST_LENGTH = 256, REASON_LENGTH = 1024 };
+
+/* A handler can be handed nothing, so this is global. */
+static struct {
+    char path[PATH_MAX], host[HOST_LENGTH];
+    int rank;
+    bool leaves, takes;
+} note;
+
+/* Rank 0: the place of the note, and what tells the others that they see the same log. */
+static int64_t choose_path(const char *log)
+{
+    struct stat status;
+    uint64_t random = 0;
+    char *absolute = realpath(log, NULL);
+    note.path[0] = '\0';
+    if (!absolute || stat(absolute, &status) != 0 || getrandom(&random, sizeof random, 0) != sizeof random ||
+        snprintf(note.path, sizeof note.path, "%s.failure-%016jx", absolute, (uintmax_t)random) >= (int)sizeof note.path)
+        note.path[0] = '\0';
+    free(absolute);
+    return note.path[0] ? (int64_t)status.st_ino : 0;
+}
+
+static bool sees_log(int64_t identity)
+{
+    char log[PATH_MAX];
+    struct stat status;
+    snprintf(log, sizeof log, "%s", note.path);
+    char *suffix = strrchr(log, '.');
+    if (!suffix)
+        return false;
+    *suffix = '\0';
+    return stat(log, &status) == 0 && (int64_t)status.st_ino == identity;
+}
+
+void note_setup(const char *log, const char *host)
+{
+    int64_t identity = 0;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &note.rank));
+    snprintf(note.host, sizeof note.host, "%s", host);
+    if (note.rank == 0)
+        identity = choose_path(log);
+    MPI_CHECK(MPI_Bcast(note.path, sizeof note.path, MPI_CHAR, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Bcast(&identity, 1, MPI_INT64_T, 0, MPI_COMM_WORLD));
+    note.takes = note.rank == 0 && note.path[0];
+    note.leaves = note.rank != 0 && sees_log(identity);
+}
+
+/* A text as part of a JSON string. What is neither printable nor ASCII becomes a question mark. */
+static char *put_escaped(char *at, const char *text)
+{
+    for (int i = 0; text[i] && i < REASON_LENGTH; i++) {
+        if (text[i] == '"' || text[i] == '\\')
+            *at++ = '\\';
+        *at++ = text[i] >= ' ' && text[i] <= '~' ? text[i] : '?';
+    }
+    return at;
+}
+
+void note_leave(const char *reason)
+{
+    char text[NOTE_BYTES];
+    if (!note.leaves)
+        return;
+    const int file = open(note.path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file < 0)
+        return; /* another process was first, or nothing can be written: the message is in the run's output */
+    char *at = put_text(text, "{\"reason\":\"");
+    at = put_escaped(at, reason);
+    at = put_text(at, "\",\"rank\":");
+    at = put_number(at, note.rank);
+    at = put_text(at, ",\"host\":\"");
+    at = put_escaped(at, note.host);
+    at = put_text(at, "\"}\n");
+    const ssize_t written = write(file, text, (size_t)(at - text));
+    (void)written; /* a note that is not whole is not used */
+    close(file);
+}
+
+bool note_take(char text[NOTE_BYTES])
+{
+    if (!note.takes)
+        return false;
+    const int file = open(note.path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (file < 0)
+        return false;
+    const ssize_t bytes = read(file, text, NOTE_BYTES - 1);
+    close(file);
+    unlink(note.path);
+    if (bytes < 2 || text[0] != '{' || text[bytes - 1] != '\n')
+        return false;
+    text[bytes - 1] = '\0';
+    return !strchr(text, '\n');
+}
+
+void note_forget(void)
+{
+    note.leaves = false;
+}
+
+const char *note_path(void)
+{
+    return note.path;
+}
+
+void note_adopt(const char *path)
+{
+    snprintf(note.path, sizeof note.path, "%s", path);
+    note.takes = path[0] != '\0';
+}

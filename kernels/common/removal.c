@@ -1,0 +1,103 @@
+/* See removal.h. From descriptor to descriptor and through no symbolic link. The directory is emptied with system calls only,
+ * because that may happen in a signal handler, where opendir() is not allowed; whatever files lie in it go, also what an
+ * MPI library put beside the run's. */
+#include "removal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { ENTRIES_BYTES = 8192, ATTEMPTS = 3, RANDOM_LETTERS = 6 };
+
+/* Opens an absolute path; -1 where a part of it is not a directory itself. */
+static int open_without_links(const char *path)
+{
+    int directory = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    while (directory >= 0 && *path) {
+        char part[NAME_MAX + 1];
+        size_t length = 0;
+        while (*path == '/')
+            path++;
+        while (path[length] && path[length] != '/' && length < NAME_MAX) {
+            part[length] = path[length];
+            length++;
+        }
+        part[length] = '\0';
+        path += length;
+        if (length == 0)
+            break;
+        const int next = openat(directory, part, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        close(directory);
+        directory = next;
+    }
+    return directory;
+}
+
+static bool is_name_of_run(const struct own_directory *own)
+{
+    const size_t length = strlen(own->program);
+    return length > 0 && strncmp(own->name, own->program, length) == 0 && own->name[length] == '-' &&
+           strlen(own->name) == length + 1 + RANDOM_LETTERS && !strchr(own->name, '/') && own->marker[0] &&
+           !strchr(own->marker, '/');
+}
+
+bool is_own_directory(int directory, const struct own_directory *own)
+{
+    struct stat status, marker;
+    return fstat(directory, &status) == 0 && status.st_uid == own->owner &&
+           fstatat(directory, own->marker, &marker, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(marker.st_mode) &&
+           marker.st_uid == own->owner;
+}
+
+static void remove_entries(int directory, const char *marker)
+{
+    _Alignas(struct dirent64) char entries[ENTRIES_BYTES];
+    for (long bytes; (bytes = syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0;) {
+        for (long at = 0; at < bytes;) {
+            const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
+            if (strcmp(entry->d_name, marker) != 0)
+                unlinkat(directory, entry->d_name, 0); /* refuses "." and "..", which is as well */
+            at += entry->d_reclen;
+        }
+    }
+}
+
+bool mark_own_directory(int directory, const struct own_directory *own)
+{
+    const int file = openat(directory, own->marker, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    return file >= 0 && close(file) == 0;
+}
+
+/* The marker goes last. Where another process made a file in the meantime it comes back, for the next attempt. */
+static bool remove_once(int parent, const struct own_directory *own)
+{
+    const int directory = openat(parent, own->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    bool done = true;
+    if (directory < 0)
+        return true;
+    if (is_own_directory(directory, own)) {
+        remove_entries(directory, own->marker);
+        unlinkat(directory, own->marker, 0);
+        done = unlinkat(parent, own->name, AT_REMOVEDIR) == 0 || errno == ENOENT;
+        if (!done)
+            mark_own_directory(directory, own);
+    }
+    close(directory);
+    return done;
+}
+
+bool remove_own_directory(const struct own_directory *own)
+{
+    bool done = false;
+    const int parent = is_name_of_run(own) ? open_without_links(own->parent) : -1;
+    if (parent < 0)
+        return true;
+    for (int attempt = 0; attempt < ATTEMPTS && !done; attempt++)
+        done = remove_once(parent, own);
+    close(parent);
+    return done;
+}

@@ -1,0 +1,7 @@
+/* See version.h. */
+#include "version.h"
+
+const char *kernel_version(void)
+{
+    return COFFEECUP_VERSION;
+}
