@@ -7,7 +7,7 @@ import logs_made
 import numpy as np
 import pandas as pd
 import pytest
-from logs_made_ftio import IO, STAGES, ftio_log
+from logs_made_ftio import IO, STAGES, ftio_log, half
 
 from postprocess.benchmarks.ftio import reduction as ftio
 from postprocess.benchmarks.ftio.rules import tolerated_difference
@@ -83,7 +83,6 @@ def test_io_fraction_is_half_where_io_takes_half_of_the_time(scored):
     score = scored(ftio_log())
     assert values(score)["io_fraction"] == pytest.approx(0.5)
     assert score.headline[0] == "io_fraction"
-    assert score.official
 
 
 def test_io_fraction_is_of_the_process_with_most_io_against_the_slowest(scored):
@@ -200,6 +199,37 @@ def test_what_flatters_or_limits_a_result_is_said(scored, options, key):
 def test_matrix_larger_than_memory_is_not_cached(scored):
     matrix_of_a_process = 16 * (144 * 4) ** 2 // 4
     assert "cached" not in keys(scored(ftio_log(i=12, memory_per_process_bytes=matrix_of_a_process // 2)))
+
+
+# Official: no more processes than cores, at least 10 s for each repetition, and direct or larger than memory. With i = 12 on 4 processes the
+# matrix has 5308416 byte; `hosts` has two nodes with two processes each.
+LARGE = {"i": 12, "memory_per_process_bytes": 1_000_000}
+
+
+def ten_seconds_in_all(scale):
+    """I/O and the rest of each of six stages take 5/6 s each."""
+    return lambda *place: half(*place) * 5 / 6 * scale
+
+
+@pytest.mark.parametrize(("options", "broken"), [
+    (LARGE, []),
+    ({"i": 12, "memory_per_process_bytes": 5_308_416 // 4 - 1}, []),
+    ({"i": 12, "memory_per_process_bytes": 5_308_416 // 4}, ["cached"]),
+    ({"i": 12, "memory_per_process_bytes": 2**40, "direct": True}, []),
+    ({"i": 4, "memory_per_process_bytes": 2**30}, ["cached"]),
+    (LARGE | {"seconds": ten_seconds_in_all(1.001)}, []),
+    (LARGE | {"seconds": ten_seconds_in_all(0.999)}, ["short_run"]),
+    (LARGE | {"seconds": lambda *place: half(*place) * (0.5 if place[-1] == 2 else 1)}, ["short_run"]),
+])
+def test_official_needs_a_matrix_beyond_memory_or_direct_io_and_ten_seconds(scored, options, broken):
+    score = scored(ftio_log(**options))
+    assert [breach.key for breach in score.breaches] == broken
+    assert score.official == (not broken)
+
+
+@pytest.mark.parametrize(("cores", "official"), [(2, True), (1, False)])
+def test_official_needs_a_core_for_each_process(scored, cores, official):
+    assert scored(altered(lambda records: [host.update(cores=cores) for host in records[0]["hosts"]], **LARGE)).official == official
 
 
 def test_overcommitted_run_is_not_official(scored):

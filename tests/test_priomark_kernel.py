@@ -208,13 +208,23 @@ def needed(program):
 
 def test_serial_build_runs_without_mpi_and_offers_what_needs_none(serial, tmp_path):
     assert "mpi" not in needed(serial / "bin" / "priomark")
-    done = run(serial, tmp_path, EVERYTHING)
+    done = run(serial, tmp_path, EVERYTHING, 1, "--only", "common_file")
     assert done.returncode == 2 and "'common_file' needs a build with MPI" in error(done) and "workload.cfg:2:" in error(done)
-    done = run(serial, tmp_path, "check = true;" + EVERYTHING, 1, "--only", "async,single_file,raw")
+    done = run(serial, tmp_path, "check = true;" + EVERYTHING)
     assert done.returncode == 0, done.stderr
+    assert "workload.cfg:2: 'common_file' needs a build with MPI and is left out" in done.stderr
     log = read_log(tmp_path / "log.jsonl")
     assert log.plan["build"] == "serial" and log.run["ranks"] == 1 and "without MPI" in log.run["mpi"]["library"]
     assert {m["benchmark"] for m in log.records["measurement"]} == {"async", "single_file", "raw"}
+
+
+def test_serial_build_runs_the_default_workload_and_the_score_says_what_is_missing(serial, tmp_path):
+    done = run(serial, tmp_path, "default")
+    assert done.returncode == 0, done.stderr
+    score = score_log(tmp_path / "log.jsonl")
+    assert not score.official
+    [breach] = score.breaches
+    assert breach.key == "left_out" and "common_file and strided did not run" in breach.text
 
 
 def test_build_without_mpi_io_measures_with_posix_calls(openmpi, tmp_path):
@@ -227,7 +237,7 @@ def test_build_without_mpi_io_measures_with_posix_calls(openmpi, tmp_path):
     done = run(mine, tmp_path, EVERYTHING, 2)
     assert done.returncode == 2 and "'individual' is not known; valid in this build are posix, posix-direct" in error(done)
     done = run(mine, tmp_path, "strided = { };", 2)
-    assert done.returncode == 2 and "'strided' needs a build with MPI-IO" in error(done)
+    assert done.returncode == 2 and "no sub-benchmark" in error(done) and "'strided' needs a build with MPI-IO" in done.stderr
     done = run(mine, tmp_path, 'check = true; common_file = { process_size = "64KiB"; }; async = { }; single_file = { process_size = "64KiB"; };', 2)
     assert done.returncode == 0, done.stderr
     assert read_log(tmp_path / "log.jsonl").plan["build"] == "mpi"

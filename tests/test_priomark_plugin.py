@@ -40,6 +40,21 @@ def beside(openmpi, tmp_path):
     return tmp_path / "plugins"
 
 
+def test_plugin_may_be_written_in_cplusplus(openmpi, tmp_path):
+    """The smallest one of the tree's own test, as C++ and under C++'s rules."""
+    source = """#include <priomark.h>
+static const struct priomark_key keys[] = {{nullptr, PRIOMARK_FLAG, nullptr, nullptr, 0, 0, nullptr}};
+static void plan(struct priomark *run) { priomark_refuse(run, nullptr, "%s", "nothing to do"); }
+static void measure(struct priomark *run, const struct priomark_case *) { priomark_fail(run, "%s", "never called"); }
+const struct priomark_plugin priomark_plugin = {PRIOMARK_INTERFACE, "plus", "in C++", keys, plan, measure};
+"""
+    (tmp_path / "plus.cc").write_text(source)
+    subprocess.run(["g++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC", "-I",
+                    openmpi.bin.parent / "include", "-o", tmp_path / "priomark_plus.so", tmp_path / "plus.cc"], check=True)
+    done = run((openmpi, {}), tmp_path, "plus = { };", 1, "--plugins", tmp_path)
+    assert done.returncode == 2 and error(done).endswith("plus: nothing to do")
+
+
 def losses(log, repetitions):
     """{percent that blocks: (ACL, ABL)}: medians over repetitions and processes, by the definition of the specification."""
     found = {}

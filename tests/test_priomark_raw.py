@@ -143,6 +143,16 @@ def test_mounted_device_is_refused(openmpi, image, device, tmp_path):
         subprocess.run(["umount", tmp_path / "mount"], check=True)
 
 
+def test_read_only_device_is_refused_unless_it_is_only_read(openmpi, image, device, tmp_path):
+    root("a read-only device", "blockdev", "--setro", device)
+    try:
+        assert_left_alone(openmpi, image, tmp_path, workload(device), "it is read-only; choose another device")
+        done = run((openmpi, {}), tmp_path, workload(device, ratio="1:0"))
+        assert done.returncode == 0, done.stderr
+    finally:
+        subprocess.run(["blockdev", "--setrw", device], check=True)
+
+
 def test_device_that_something_holds_is_refused(openmpi, image, device, tmp_path):
     holder = subprocess.Popen(["python3", "-c", "import os, sys; os.open(sys.argv[1], os.O_RDWR | os.O_EXCL); print(flush=True); sys.stdin.read()",
                                device], stdin=subprocess.PIPE, stdout=subprocess.PIPE)

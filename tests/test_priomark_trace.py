@@ -9,6 +9,7 @@ import subprocess
 
 import pytest
 from conftest import OPEN_MPI, PATIENCE, ROOT
+from file_systems import memory
 from system_calls import traced
 from test_priomark_recorder import SOURCES, command, folder_with_input, programs, record, recorder, without_closes
 
@@ -194,9 +195,11 @@ def test_reader_survives_altered_traces_under_the_sanitizers(recorder, programs,
     folder = folder_with_input(tmp_path / "work")
     record(recorder, command("every-call", programs), folder, tmp_path / "traces")
     text = max((path.read_text() for path in (tmp_path / "traces").iterdir()), key=len)
-    kernel, reader = ROOT / "kernels" / "priomark", tmp_path / "reader"
-    subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-I", kernel,
-                    "-o", reader, SOURCES / "read_traces.c", kernel / "trace_read.c", kernel / "trace_fields.c"], check=True)
+    kernels, reader = ROOT / "kernels", tmp_path / "reader"
+    folders = [option for name in ("priomark", "common", "serial") for option in ("-I", kernels / name)]
+    subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", *folders, "-o",
+                    reader, SOURCES / "read_traces.c", kernels / "priomark" / "trace_read.c", kernels / "priomark" / "trace_fields.c",
+                    kernels / "common" / "memory.c"], check=True)
     chance, made = random.Random(7), []
     for number in range(1500):
         made.append(tmp_path / f"{number}.trace")
@@ -206,3 +209,17 @@ def test_reader_survives_altered_traces_under_the_sanitizers(recorder, programs,
     said = done.stdout.decode("latin-1").splitlines()
     assert len(said) > 700
     assert all(re.search(r"\.trace:\d+: .*; record the program again$", line) for line in said)
+
+
+@pytest.mark.parametrize("line", [
+    "at 20 5 1 pwrite 1 0 4398046511104 10",
+    "at 20 5 1 pwritev 1 0 10 4398046511104",
+    "at 20 5 1 pwrite 1 4398046511104 4096 10\n" * 2**20,
+])
+def test_space_is_checked_for_what_a_replay_may_write_not_for_what_the_program_got_written(openmpi, tmp_path, line):
+    """A write that was cut short when it was recorded may succeed in full here: 2 GiB, what Linux takes at once, or 4 GiB of a million."""
+    (tmp_path / "short.trace").write_text(HEAD + FILE + line.rstrip() + "\n")
+    with memory(tmp_path / "tested", "size=64m"):
+        done, records = replay(openmpi, tmp_path, tmp_path / "short.trace")
+    assert done.returncode == 2 and "the run needs" in done.stderr
+    assert not records

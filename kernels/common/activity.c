@@ -9,6 +9,7 @@
 
 #include "cores.h"
 #include "fail.h"
+#include "memory.h"
 
 enum { OTHERS, STOLEN, KNOWN, LEADER, FIELDS }; /* what a node tells */
 enum { SLACK_SECONDS = 1 };
@@ -69,7 +70,7 @@ json_t *activity_json(const struct processor_time *start, int leader, double ela
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
     on_this_node(start, leader, elapsed_seconds, mine);
-    double(*all)[FIELDS] = rank == 0 ? malloc((size_t)ranks * sizeof *all) : NULL;
+    double(*all)[FIELDS] = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
     MPI_CHECK(MPI_Gather(mine, FIELDS, MPI_DOUBLE, all, FIELDS, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     if (rank != 0)
         return NULL;

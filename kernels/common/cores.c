@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fail.h"
+#include "memory.h"
 
 /* Empty where the process is gone. */
 static struct core_set cores_of(pid_t process)
@@ -60,7 +61,7 @@ int count_online_cores(void)
 struct core_set *gather_cores(int rank, int ranks)
 {
     const struct core_set mine = allowed_cores();
-    struct core_set *all = rank == 0 ? malloc((size_t)ranks * sizeof *all) : NULL;
+    struct core_set *all = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
     MPI_CHECK(MPI_Gather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, 0, MPI_COMM_WORLD));
     return all;
 }

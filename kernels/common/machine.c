@@ -23,7 +23,7 @@ json_t *text_json(const char *text)
     json_t *value = json_string(text);
     if (value)
         return value;
-    char *copy = strdup(text);
+    char *copy = copy_text(text);
     for (char *at = copy; *at; at++)
         if (*at & 0x80)
             *at = '?';
@@ -51,7 +51,7 @@ static MPI_Comm node_communicator(const char *name)
     MPI_CHECK(MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &shared));
     MPI_CHECK(MPI_Comm_rank(shared, &rank));
     MPI_CHECK(MPI_Comm_size(shared, &size));
-    char *names = malloc((size_t)size * MPI_MAX_PROCESSOR_NAME);
+    char *names = allocate((size_t)size, MPI_MAX_PROCESSOR_NAME);
     MPI_CHECK(MPI_Allgather(name, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, names, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, shared));
     while (strcmp(names + (size_t)first * MPI_MAX_PROCESSOR_NAME, name) != 0)
         first++;
@@ -61,40 +61,44 @@ static MPI_Comm node_communicator(const char *name)
     return node;
 }
 
-static json_t *host_json(const struct host *host, const int *leaders, const struct core_set *cores, int leader, int ranks)
+static json_t *host_json(const struct host *host)
 {
-    json_t *members = json_array(), *sets = json_array();
-    for (int rank = 0; rank < ranks; rank++)
-        if (leaders[rank] == leader) {
-            json_array_append_new(members, json_integer(rank));
-            json_array_append_new(sets, cores_json(&cores[rank]));
+    return json_pack("{s:o, s:[], s:[], s:i, s:i, s:i, s:I, s:I}", "name", text_json(host->name), "ranks", "core_sets", "cores",
+                     host->cores, "offered_cores", host->offered_cores, "online_cores", host->online_cores, "memory_bytes",
+                     (json_int_t)host->memory_bytes, "available_bytes", (json_int_t)host->available_bytes);
+}
+
+/* The hosts in the order of their leaders, which are their lowest ranks. */
+static json_t *collect_hosts(const struct host *host, const int *leaders, const struct core_set *cores, int ranks)
+{
+    json_t *hosts = json_array(), **host_of_leader = allocate((size_t)ranks, sizeof *host_of_leader);
+    for (int rank = 0; rank < ranks; rank++) {
+        const int leader = leaders[rank];
+        struct host remote = *host;
+        if (leader == rank) {
+            if (rank != 0)
+                MPI_CHECK(MPI_Recv(&remote, sizeof remote, MPI_BYTE, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+            host_of_leader[rank] = host_json(&remote);
+            json_array_append_new(hosts, host_of_leader[rank]);
         }
-    return json_pack("{s:o, s:o, s:o, s:i, s:i, s:i, s:I, s:I}", "name", text_json(host->name), "ranks", members,
-                     "core_sets", sets, "cores", host->cores, "offered_cores", host->offered_cores, "online_cores",
-                     host->online_cores, "memory_bytes", (json_int_t)host->memory_bytes, "available_bytes",
-                     (json_int_t)host->available_bytes);
+        json_array_append_new(json_object_get(host_of_leader[leader], "ranks"), json_integer(rank));
+        json_array_append_new(json_object_get(host_of_leader[leader], "core_sets"), cores_json(&cores[rank]));
+    }
+    free(host_of_leader);
+    return hosts;
 }
 
 /* Rank 0 learns each rank's node leader and each leader's host; the others send and forget. */
 static json_t *gather_hosts(const struct host *host, int leader, int rank, int ranks)
 {
-    int *leaders = rank == 0 ? malloc((size_t)ranks * sizeof *leaders) : NULL;
+    int *leaders = rank == 0 ? allocate((size_t)ranks, sizeof *leaders) : NULL;
     MPI_CHECK(MPI_Gather(&leader, 1, MPI_INT, leaders, 1, MPI_INT, 0, MPI_COMM_WORLD));
     struct core_set *cores = gather_cores(rank, ranks);
     json_t *hosts = NULL;
-    if (rank == 0) {
-        hosts = json_array();
-        for (int other = 0; other < ranks; other++) {
-            struct host remote = *host;
-            if (leaders[other] != other)
-                continue;
-            if (other != 0)
-                MPI_CHECK(MPI_Recv(&remote, sizeof remote, MPI_BYTE, other, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-            json_array_append_new(hosts, host_json(&remote, leaders, cores, other, ranks));
-        }
-    } else if (leader == rank) {
+    if (rank == 0)
+        hosts = collect_hosts(host, leaders, cores, ranks);
+    else if (leader == rank)
         MPI_CHECK(MPI_Send(host, sizeof *host, MPI_BYTE, 0, 0, MPI_COMM_WORLD));
-    }
     free(leaders);
     free(cores);
     return hosts;

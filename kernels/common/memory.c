@@ -97,6 +97,28 @@ int64_t available_memory_bytes(void)
     return kibibytes > 0 && kibibytes <= physical_bytes() / 1024 ? (int64_t)kibibytes * 1024 : 0;
 }
 
+static void *checked(void *memory, size_t count, size_t bytes)
+{
+    if (!memory)
+        fail("out of memory: cannot allocate %zu times %zu bytes; use fewer processes on the node", count, bytes);
+    return memory;
+}
+
+void *allocate(size_t count, size_t bytes)
+{
+    return checked(calloc(count ? count : 1, bytes), count, bytes);
+}
+
+void *reallocate(void *memory, size_t count, size_t bytes)
+{
+    return checked(reallocarray(memory, count, bytes), count, bytes);
+}
+
+char *copy_text(const char *text)
+{
+    return checked(strdup(text), strlen(text) + 1, 1);
+}
+
 #ifdef COFFEECUP_SIMULATED
 const bool buffers_hold_data = false;
 

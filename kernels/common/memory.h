@@ -1,4 +1,5 @@
-/* How much memory a node has for its processes, and buffers that are really there before they are timed. */
+/* How much memory a node has for its processes, buffers that are really there before they are timed, and small allocations,
+ * which never return NULL: without memory the run fails with a clear error. */
 #ifndef COFFEECUP_MEMORY_H
 #define COFFEECUP_MEMORY_H
 
@@ -16,6 +17,11 @@ int64_t available_memory_bytes(void);
 
 /* False in a simulation, where all processes share the memory of one buffer and messages are not copied. */
 extern const bool buffers_hold_data;
+
+/* As calloc(), realloc() and strdup(); to be freed by free(). */
+void *allocate(size_t count, size_t bytes);
+void *reallocate(void *memory, size_t count, size_t bytes);
+char *copy_text(const char *text);
 
 /* Page-aligned and written once: a first touch can cost ten times more than a use. Fails with a clear error. */
 char *buffer_allocate(size_t bytes);

@@ -10,9 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "version.h"
 
-enum { MOST_OPTIONS = 64, MESSAGE_LENGTH = 1024 };
+enum { MESSAGE_LENGTH = 1024, MOST_NAMES = 64, OWN_OPTIONS = 2 /* --help, --version */ };
+enum { MISSING_VALUE = ':', UNKNOWN_OPTION = '?' }; /* as getopt_long() returns them */
 
 static char message[MESSAGE_LENGTH];
 
@@ -70,7 +72,7 @@ static void list_names(char *text, size_t bytes, const char *const *names, uint6
 static const char *set_list(const struct option_row *row, const char *argument)
 {
     uint64_t chosen = 0;
-    char *copy = strdup(argument), *rest = copy;
+    char *copy = copy_text(argument), *rest = copy;
     for (char *name; (name = strsep(&rest, ","));) {
         int i = 0;
         while (row->names[i] && strcmp(row->names[i], name) != 0)
@@ -191,40 +193,65 @@ static const char *name_valid_options(const struct program *program, const char 
     return message;
 }
 
-const char *options_parse(const struct program *program, int argc, char **argv)
+/* The table that getopt_long() takes, to be freed. */
+static struct option *long_options(const struct program *program, int count)
 {
-    int count = count_rows(program->rows);
-    struct option table[MOST_OPTIONS + 3] = {{0}};
-    for (int i = 0; i < count && i < MOST_OPTIONS; i++)
+    struct option *table = allocate((size_t)count + OWN_OPTIONS + 1, sizeof *table);
+    for (int i = 0; i < count; i++)
         table[i] = (struct option){program->rows[i].name,
-                                   program->rows[i].kind == OPTION_FLAG ? no_argument : required_argument, NULL, i};
-    table[count] = (struct option){"help", no_argument, NULL, count};
-    table[count + 1] = (struct option){"version", no_argument, NULL, count + 1};
+                                   program->rows[i].kind == OPTION_FLAG ? no_argument : required_argument, NULL, 0};
+    table[count] = (struct option){"help", no_argument, NULL, 0};
+    table[count + 1] = (struct option){"version", no_argument, NULL, 0};
+    return table;
+}
 
+static const char *parse_words(const struct program *program, const struct option *table, int count, int argc, char **argv)
+{
     opterr = 0;
     optind = 1;
     /* "+": words stay in their order, so that the one at `next` is the one that getopt_long() complains about */
-    for (int next = optind, index; (index = getopt_long(argc, argv, "+:", table, NULL)) != -1; next = optind) {
+    for (int next = optind, row, found; (found = getopt_long(argc, argv, "+:", table, &row)) != -1; next = optind) {
         const char *word = argv[next];
-        if (index == ':')
+        if (found == MISSING_VALUE)
             return COMPLAIN("option '%.80s' needs a value", word);
-        if (index == '?')
+        if (found == UNKNOWN_OPTION)
             return name_valid_options(program, word);
-        if (index == count) {
+        if (row == count) {
             print_help(program);
             exit(0);
         }
-        if (index == count + 1) {
+        if (row == count + 1) {
             printf("%s %s\n", program->name, kernel_version());
             exit(0);
         }
-        const char *complaint = set_value(&program->rows[index], optarg);
+        const char *complaint = set_value(&program->rows[row], optarg);
         if (complaint)
             return complaint;
     }
     if (optind < argc)
         return COMPLAIN("'%.80s' is not an option; options start with --, see --help", argv[optind]);
     return NULL;
+}
+
+/* An OPTION_LIST has a bit for each name. */
+static const char *too_many_names(const struct option_row *rows)
+{
+    for (; rows->name; rows++)
+        for (int i = 0; rows->kind == OPTION_LIST && rows->names[i]; i++)
+            if (i == MOST_NAMES)
+                return COMPLAIN("--%s: its table has more than %d names", rows->name, MOST_NAMES);
+    return NULL;
+}
+
+const char *options_parse(const struct program *program, int argc, char **argv)
+{
+    if (too_many_names(program->rows))
+        return message;
+    const int count = count_rows(program->rows);
+    struct option *table = long_options(program, count);
+    const char *complaint = parse_words(program, table, count, argc, argv);
+    free(table);
+    return complaint;
 }
 
 static json_t *list_json(const struct option_row *row)

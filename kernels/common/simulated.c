@@ -11,6 +11,7 @@
 
 #include "activity.h"
 #include "fail.h"
+#include "memory.h"
 
 static const char *const memory_property = "memory_bytes"; /* of the platform file's hosts */
 
@@ -35,9 +36,9 @@ int __wrap_MPI_Alltoallv(const void *send, const int *send_counts, const int *se
     MPI_Comm_size(comm, &size);
     MPI_Type_get_extent(send_type, &lower, &send_extent);
     MPI_Type_get_extent(receive_type, &lower, &receive_extent);
-    int *sources = malloc(2 * (size_t)size * sizeof *sources), *targets = sources + size;
+    int *sources = allocate(2 * (size_t)size, sizeof *sources), *targets = sources + size;
     const int receives = find_requests(size, receive_counts, sources), sends = find_requests(size, send_counts, targets);
-    MPI_Request *requests = malloc(((size_t)receives + (size_t)sends) * sizeof *requests);
+    MPI_Request *requests = allocate((size_t)receives + (size_t)sends, sizeof *requests);
     for (int i = 0; i < receives && error == MPI_SUCCESS; i++)
         error = MPI_Irecv((char *)receive + receive_offsets[sources[i]] * receive_extent, receive_counts[sources[i]],
                           receive_type, sources[i], TAG, comm, &requests[started++]);

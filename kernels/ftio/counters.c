@@ -19,6 +19,7 @@
 #endif
 
 #include "fail.h"
+#include "memory.h"
 
 enum { MOST_EVENTS = 4, REASON_LENGTH = 160, KNOWN_ADDITIONS = 1000000 };
 
@@ -168,9 +169,7 @@ static void agree_on_set(struct set *set, int rank, int ranks)
 struct counters *counters_open(void)
 {
     int rank, ranks;
-    struct counters *counters = calloc(1, sizeof *counters);
-    if (!counters)
-        fail("out of memory");
+    struct counters *counters = allocate(1, sizeof *counters);
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
     counters->set[COUNTER_CYCLES] = cycle_events;

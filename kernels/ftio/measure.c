@@ -114,9 +114,7 @@ static void log_repetition(struct run *run, const struct transform *transform, s
     const struct phase_sums mine = phases_sum(&transform->phases);
     const int values = sizeof mine / sizeof(double);
     const double n = (double)transform->sizes.width;
-    struct phase_sums *all = run->rank == 0 ? malloc((size_t)run->ranks * sizeof *all) : NULL;
-    if (run->rank == 0 && !all)
-        fail("out of memory for the times of %d processes", run->ranks);
+    struct phase_sums *all = run->rank == 0 ? allocate((size_t)run->ranks, sizeof *all) : NULL;
     MPI_CHECK(MPI_Gather(&mine, values, MPI_DOUBLE, all, values, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     phases_log(&transform->phases, run->log, repetition);
     json_t *counted = counters_json(counters);

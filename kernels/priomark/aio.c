@@ -7,14 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "transfers.h"
 
 static void open_file(struct transfer *transfer)
 {
     struct file *file = &transfer->file;
-    transfer->own = calloc(1, sizeof(struct aiocb));
-    if (!transfer->own)
-        priomark_fail(file->run, "out of memory");
+    transfer->own = allocate(1, sizeof(struct aiocb));
     file->posix = open(file->path, O_RDWR | O_CLOEXEC);
     if (file->posix < 0)
         posix_stop(file, "open", errno);

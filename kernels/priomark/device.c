@@ -109,6 +109,7 @@ static void examine(const char *path, const char *confirmation, bool writable, s
 {
     struct stat named, opened;
     uint64_t size = 0;
+    int read_only = 0;
     if (lstat(path, &named) != 0) {
         snprintf(reason, bytes, "%s", strerror(errno));
         return;
@@ -125,6 +126,10 @@ static void examine(const char *path, const char *confirmation, bool writable, s
     if (fstat(holder, &opened) != 0 || opened.st_rdev != named.st_rdev ||
         ioctl(holder, BLKGETSIZE64, &size) != 0 || ioctl(holder, BLKSSZGET, &device->sector_bytes) != 0) {
         snprintf(reason, bytes, "it does not tell its size: %s", strerror(errno));
+        return;
+    }
+    if (writable && (ioctl(holder, BLKROGET, &read_only) != 0 || read_only)) {
+        snprintf(reason, bytes, "it is read-only; choose another device, or only read by read_write = \"1:0\"");
         return;
     }
     device->bytes = (int64_t)size;

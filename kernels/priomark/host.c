@@ -81,9 +81,7 @@ void priomark_add(struct priomark *run, const struct priomark_case *added)
 {
     if (run->cases == run->room) {
         run->room = run->room ? 2 * run->room : 64;
-        run->planned = realloc(run->planned, (size_t)run->room * sizeof *run->planned);
-        if (!run->planned)
-            fail("out of memory for the cases");
+        run->planned = reallocate(run->planned, (size_t)run->room, sizeof *run->planned);
     }
     if (run->cases == MOST_CASES)
         priomark_refuse(run, NULL, "more than %d cases; shorten the lists and ranges", MOST_CASES);

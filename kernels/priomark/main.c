@@ -8,6 +8,7 @@
 #include "fail.h"
 #include "filesystem.h"
 #include "measure.h"
+#include "memory.h"
 #include "scratch.h"
 
 struct choices {
@@ -120,9 +121,7 @@ int main(int argc, char **argv)
     struct run run = run_begin(&program, &argc, &argv, NULL);
 
     struct workload workload = workload_read(choices.workload, choices.only, choices.plugins);
-    struct priomark *host = calloc(1, sizeof *host);
-    if (!host)
-        fail("out of memory");
+    struct priomark *host = allocate(1, sizeof *host);
     host->run = &run;
     host->workload = &workload;
     host->keep = choices.keep;
@@ -140,9 +139,7 @@ int main(int argc, char **argv)
                  run.rank == 0 ? plan_json(host, node_memory_bytes, choices.cache_size) : NULL);
     scratch_create(choices.directory, program.name, choices.keep);
 
-    struct result *results = calloc((size_t)host->cases, sizeof *results);
-    if (!results)
-        fail("out of memory for the results");
+    struct result *results = allocate((size_t)host->cases, sizeof *results);
     measure(host, results);
     scratch_remove();
     const int status = run_end(&run);

@@ -9,6 +9,7 @@
 
 #include "agreement.h"
 #include "fail.h"
+#include "memory.h"
 #include "progress.h"
 
 static const char *const target_names[] = {
@@ -75,10 +76,8 @@ static json_t *latencies_json(struct notes *notes)
 static json_t *values_json(const struct run *run, const struct notes *notes)
 {
     json_t *values = json_object();
-    double *all = malloc((size_t)run->ranks * sizeof *all);
+    double *all = allocate((size_t)run->ranks, sizeof *all);
     int most = notes->values;
-    if (!all)
-        fail("out of memory for the values of %d processes", run->ranks);
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (most != notes->values)
         fail("the sub-benchmark noted %d values here and %d elsewhere", notes->values, most);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "fail.h"
+#include "memory.h"
 #include "transfers.h"
 
 struct request {
@@ -11,9 +12,7 @@ struct request {
 
 static void open_file(struct transfer *transfer)
 {
-    transfer->own = calloc(1, sizeof(struct request));
-    if (!transfer->own)
-        priomark_fail(transfer->file.run, "out of memory");
+    transfer->own = allocate(1, sizeof(struct request));
     mpi_io_open(&transfer->file, false);
 }
 

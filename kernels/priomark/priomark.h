@@ -4,7 +4,7 @@
  *     cc -shared -fPIC -I PREFIX/include -o priomark_NAME.so NAME.c
  *     mpirun -n 4 priomark --plugins . --workload FILE        where FILE has a group NAME = { ... };
  *
- * A plug-in defines one `const struct priomark_plugin priomark_plugin`. The functions below belong to the program that
+ * A plug-in, in C or C++, defines one `const struct priomark_plugin priomark_plugin`. The functions below belong to the program that
  * loads it. "Collective" means that all processes call it, in the same order. Bytes and seconds, nothing else. */
 #ifndef PRIOMARK_H
 #define PRIOMARK_H
@@ -81,10 +81,13 @@ struct priomark_plugin {
     void (*measure)(struct priomark *run, const struct priomark_case *now);
 };
 
+/* What a plug-in defines. */
+extern const struct priomark_plugin priomark_plugin;
+
 /* For plan(): adds a case (copied), and refuses the workload with the file and line of a key (NULL: of the group). */
 void priomark_add(struct priomark *run, const struct priomark_case *added);
-_Noreturn void priomark_refuse(const struct priomark *run, const char *key, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+void priomark_refuse(const struct priomark *run, const char *key, const char *format, ...)
+    __attribute__((noreturn, format(printf, 3, 4)));
 
 /* --- for measure() ------------------------------------------------------------------------------------------------ */
 
@@ -135,7 +138,7 @@ char *priomark_allocate(size_t bytes);
 void priomark_release(char *buffer, size_t bytes);
 
 /* Ends the run: one line, the log is closed as failed. On any process. */
-_Noreturn void priomark_fail(struct priomark *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void priomark_fail(struct priomark *run, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
 /* --- input and output beside a calculation ------------------------------------------------------------------------ */
 

@@ -6,6 +6,7 @@
 
 #include "access.h"
 #include "device.h"
+#include "memory.h"
 #include "plugins.h"
 
 enum { REASON_LENGTH = 512 };
@@ -53,9 +54,7 @@ static void plan(struct priomark *run)
     }
     char reason[REASON_LENGTH];
     const char *path = priomark_text(run, "device", 0);
-    struct device *device = malloc(sizeof *device);
-    if (!device)
-        priomark_fail(run, "out of memory");
+    struct device *device = allocate(1, sizeof *device);
     if (priomark_checks(run) && !writes(run))
         priomark_refuse(run, "read_write", "a device that is only read cannot be checked: leave out check, or measure a file");
     *device = device_open(path, priomark_count(run, "confirm") ? priomark_text(run, "confirm", 0) : NULL, writes(run), reason,

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "memory.h"
 #include "plugins.h"
 #include "trace_replay.h"
 
@@ -46,7 +47,7 @@ static int read_traces(const struct priomark *run, struct trace **traces)
 {
     glob_t names = find_traces(run);
     int count = 0;
-    *traces = calloc(names.gl_pathc, sizeof **traces);
+    *traces = allocate(names.gl_pathc, sizeof **traces);
     for (size_t i = 0; i < names.gl_pathc; i++) {
         char reason[PATH_MAX + 256];
         if (!trace_read(&(*traces)[count], names.gl_pathv[i], reason, sizeof reason))
@@ -63,7 +64,7 @@ static int read_traces(const struct priomark *run, struct trace **traces)
 static void plan(struct priomark *run)
 {
     struct trace *traces;
-    struct share *share = calloc(1, sizeof *share);
+    struct share *share = allocate(1, sizeof *share);
     const int count = read_traces(run, &traces), ranks = priomark_ranks(run);
     const bool think = priomark_number(run, "think_time", 0) != 0;
     int64_t first = INT64_MAX, most = 0, space = 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "trace_format.h"
 
 enum { FIRST_HANDLES = 64, UNORDERED_HANDLES = 4096 };
@@ -24,15 +25,12 @@ bool trace_complain(struct reader *reader, const char *format, ...)
     return false;
 }
 
-/* Room for one more, doubling; NULL never: a trace that memory does not hold ends the process as any allocation would. */
+/* Room for one more, doubling. */
 void *trace_room(void *list, size_t count, size_t bytes)
 {
     if (count & (count - 1)) /* full only at powers of two, and at none */
         return list;
-    void *larger = realloc(list, (count ? 2 * count : 1) * bytes);
-    if (!larger)
-        abort();
-    return larger;
+    return reallocate(list, count ? 2 * count : 1, bytes);
 }
 
 bool trace_number(struct reader *reader, int field, int64_t lowest, int64_t highest, int64_t *value)
@@ -67,9 +65,7 @@ bool trace_new_handle(struct reader *reader, int field, int *handle)
         return false;
     if (value >= reader->handles) {
         const int handles = (int)value < FIRST_HANDLES ? FIRST_HANDLES : 2 * (int)value;
-        reader->handle = realloc(reader->handle, (size_t)handles * sizeof *reader->handle);
-        if (!reader->handle)
-            abort();
+        reader->handle = reallocate(reader->handle, (size_t)handles, sizeof *reader->handle);
         memset(reader->handle + reader->handles, 0, (size_t)(handles - reader->handles) * sizeof *reader->handle);
         reader->handles = handles;
     }

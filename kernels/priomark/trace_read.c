@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "trace_fields.h"
 #include "trace_format.h"
 
@@ -40,7 +41,7 @@ static bool parse_open(struct reader *reader, struct trace_request *request)
         trace->file = trace_room(trace->file, trace->files, sizeof *trace->file);
         request->file = (int)trace->files++;
         const bool made_here = request->flags & O_CREAT && bytes == 0;
-        trace->file[request->file] = (struct trace_file){strdup(reader->field[path]), !made_here, bytes, bytes};
+        trace->file[request->file] = (struct trace_file){copy_text(reader->field[path]), !made_here, bytes, bytes, bytes};
     }
     reader->handle[request->handle] =
         (struct handle){request->file, request->flags & O_ACCMODE, true, request->flags & O_APPEND};
@@ -75,7 +76,12 @@ static bool parse_handle(struct reader *reader, struct trace_request *request)
 
 static bool parse_ftruncate(struct reader *reader, struct trace_request *request)
 {
-    return trace_known_handle(reader, 5, &request->handle) && trace_number(reader, 6, 0, INT64_MAX, &request->bytes);
+    if (!trace_known_handle(reader, 5, &request->handle) || !trace_number(reader, 6, 0, INT64_MAX, &request->bytes))
+        return false;
+    struct trace_file *file = &reader->trace->file[reader->handle[request->handle].file];
+    if (request->bytes > file->end_bytes)
+        file->end_bytes = request->bytes;
+    return true;
 }
 
 static bool parse_lseek(struct reader *reader, struct trace_request *request)
@@ -98,21 +104,39 @@ static bool is_write(enum trace_operation operation)
     return operation == TRACE_WRITE || operation == TRACE_PWRITE || operation == TRACE_WRITEV || operation == TRACE_PWRITEV;
 }
 
-/* The handle may do this, and the file is as large as that makes it. */
-static bool account(struct reader *reader, int handle, bool writes, int64_t offset, int64_t result)
+static int64_t sum(int64_t a, int64_t b)
 {
-    const struct handle *used = &reader->handle[handle];
-    struct trace_file *file = &reader->trace->file[used->file];
-    if (used->flags == (writes ? O_RDONLY : O_WRONLY))
-        return trace_complain(reader, "handle %d was not opened for %s", handle, writes ? "writing" : "reading");
+    return a < INT64_MAX - b ? a + b : INT64_MAX;
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static bool may_access(struct reader *reader, int handle, bool writes)
+{
+    if (reader->handle[handle].flags != (writes ? O_RDONLY : O_WRONLY))
+        return true;
+    return trace_complain(reader, "handle %d was not opened for %s", handle, writes ? "writing" : "reading");
+}
+
+/* A replay asks for all bytes of the request, however few of them the recorded program got moved. */
+static bool account(struct reader *reader, int handle, bool writes, int64_t offset, int64_t asked, int64_t result)
+{
+    struct trace_file *file = &reader->trace->file[reader->handle[handle].file];
+    if (!may_access(reader, handle, writes))
+        return false;
     if (offset > INT64_MAX - result)
         return trace_complain(reader, "%" PRId64 " byte from byte %" PRId64 " on lie beyond every file", result, offset);
     if (writes) {
-        const int64_t more = result > INT64_MAX / 2 - file->space_bytes ? INT64_MAX / 2 : file->space_bytes + result;
-        if (offset + result > file->space_bytes)
-            file->space_bytes = offset + result < more ? offset + result : more;
+        const int64_t bytes = least(asked, TRACE_MOST_TRANSFER), end = sum(offset, bytes);
+        if (end > file->space_bytes)
+            file->space_bytes = least(end, sum(file->space_bytes, bytes));
+        if (end > file->end_bytes)
+            file->end_bytes = end;
     }
-    reader->trace->moved_bytes += result <= INT64_MAX / 2 - reader->trace->moved_bytes ? result : 0;
+    reader->trace->moved_bytes = sum(reader->trace->moved_bytes, result);
     return true;
 }
 
@@ -127,7 +151,7 @@ static bool parse_transfer(struct reader *reader, struct trace_request *request)
 {
     return trace_known_handle(reader, 5, &request->handle) && trace_number(reader, 6, 0, INT64_MAX, &request->offset) &&
            trace_number(reader, 7, 0, INT64_MAX, &request->bytes) && trace_number(reader, 8, 0, request->bytes, &request->result) &&
-           account(reader, request->handle, is_write(request->operation), request->offset, request->result) &&
+           account(reader, request->handle, is_write(request->operation), request->offset, request->bytes, request->result) &&
            needs_buffer(reader, request->bytes);
 }
 
@@ -151,7 +175,7 @@ static bool parse_vector(struct reader *reader, struct trace_request *request)
     }
     if (request->result > request->bytes)
         return trace_complain(reader, "%" PRId64 " byte were moved of %" PRId64, request->result, request->bytes);
-    return account(reader, request->handle, is_write(request->operation), request->offset, request->result) &&
+    return account(reader, request->handle, is_write(request->operation), request->offset, request->bytes, request->result) &&
            needs_buffer(reader, request->bytes);
 }
 
@@ -166,13 +190,22 @@ static bool parse_side(struct reader *reader, int field, int *handle, int64_t *o
     return true;
 }
 
+/* Programs ask for more than the file has that they copy from; what other processes wrote to it shows in the result only. */
+static int64_t copied_at_most(const struct reader *reader, const struct trace_request *request, int64_t from)
+{
+    const int64_t end = reader->trace->file[reader->handle[request->handle].file].end_bytes;
+    const int64_t known = least(request->bytes, end > from ? end - from : 0);
+    return known > request->result ? known : request->result;
+}
+
 static bool parse_copy(struct reader *reader, struct trace_request *request)
 {
     int64_t from, to;
     return parse_side(reader, 5, &request->handle, &request->offset, &from) &&
            parse_side(reader, 8, &request->other, &request->other_offset, &to) &&
            trace_number(reader, 11, 0, INT64_MAX, &request->bytes) && trace_number(reader, 12, 0, request->bytes, &request->result) &&
-           account(reader, request->handle, false, from, 0) && account(reader, request->other, true, to, request->result);
+           may_access(reader, request->handle, false) &&
+           account(reader, request->other, true, to, copied_at_most(reader, request, from), request->result);
 }
 
 static const struct {
@@ -258,7 +291,7 @@ static bool parse_line(struct reader *reader, char *line, size_t length)
 bool trace_read(struct trace *trace, const char *path, char *reason, size_t reason_bytes)
 {
     struct reader reader = {.trace = trace};
-    *trace = (struct trace){.path = strdup(path)};
+    *trace = (struct trace){.path = copy_text(path)};
     char *line = NULL;
     size_t room = 0;
     FILE *file = fopen(path, "r");

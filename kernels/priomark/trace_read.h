@@ -16,6 +16,9 @@ enum trace_operation {
 /* Offset of a side of a copy that the file pointer gives. */
 enum { TRACE_POINTER = -1 };
 
+/* Bytes of a call, on Linux: no more is read or written at once. */
+enum { TRACE_MOST_TRANSFER = 0x7ffff000 };
+
 struct trace_request {
     enum trace_operation operation;
     int line;             /* of the file */
@@ -33,7 +36,8 @@ struct trace_file {
     char *path;          /* of the recorded file; a replay takes one of its own for it */
     bool exists;         /* before the first request */
     int64_t bytes;       /* that it has then */
-    int64_t space_bytes; /* that it takes at most, holes left out */
+    int64_t space_bytes; /* that a replay makes it take at most, holes left out */
+    int64_t end_bytes;   /* behind which nothing is written */
 };
 
 struct trace {

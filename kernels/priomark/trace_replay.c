@@ -13,8 +13,9 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "memory.h"
+
 enum { BLOCK = 1 << 20, MOST_PARTS = 1024 };
-static const int64_t most_transfer = 0x7ffff000; /* of a call, on Linux: no more is read or written at once */
 static const double nanosecond = 1e-9;
 
 /* A handle of the trace: its descriptor, -1 where it is not open, and where its file pointer is. Copies share a pointer. */
@@ -108,14 +109,12 @@ static void open_inherited(struct state *state)
     }
 }
 
-static void allocate(struct state *state)
+static void get_memory(struct state *state)
 {
     const struct trace *trace = state->replay->trace;
-    const int64_t bytes = trace->largest_request < most_transfer ? trace->largest_request + 1 : most_transfer;
-    state->handle = calloc((size_t)trace->handles + 1, sizeof *state->handle);
-    state->pointer = calloc((size_t)trace->handles + 1, sizeof *state->pointer);
-    if (!state->handle || !state->pointer)
-        stop(state, NULL, "get memory", ENOMEM);
+    const int64_t bytes = trace->largest_request < TRACE_MOST_TRANSFER ? trace->largest_request + 1 : TRACE_MOST_TRANSFER;
+    state->handle = allocate((size_t)trace->handles + 1, sizeof *state->handle);
+    state->pointer = allocate((size_t)trace->handles + 1, sizeof *state->pointer);
     for (int i = 0; i < trace->handles; i++)
         state->handle[i].descriptor = -1;
     /* Programs ask for more than there is, up to 2 GiB: only what is used takes memory. */
@@ -322,7 +321,7 @@ static void replay_requests(struct state *state)
 void replay_trace(const struct replay *replay)
 {
     struct state state = {.replay = replay};
-    allocate(&state);
+    get_memory(&state);
     for (size_t i = 0; i < replay->trace->files; i++)
         prepare_file(&state, (int)i);
     priomark_barrier(replay->run);

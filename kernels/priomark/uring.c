@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "memory.h"
 #include "transfers.h"
 
 static const char *why_not(void)
@@ -26,9 +27,7 @@ static const char *why_not(void)
 static void open_file(struct transfer *transfer)
 {
     struct file *file = &transfer->file;
-    struct io_uring *ring = transfer->own = calloc(1, sizeof *ring);
-    if (!ring)
-        priomark_fail(file->run, "out of memory");
+    struct io_uring *ring = transfer->own = allocate(1, sizeof *ring);
     const int code = io_uring_queue_init(1, ring, 0);
     if (code < 0)
         priomark_fail(file->run, "io_uring is not to be had: %s", strerror(-code));

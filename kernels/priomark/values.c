@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "memory.h"
 #include "options.h"
 
 void complain(struct complaint *complaint, int line, const char *format, ...)
@@ -118,8 +119,8 @@ static void read_one(const struct priomark_key *key, const config_setting_t *set
         break;
     }
     const char *text = config_setting_get_string(setting);
-    if (text && !(values->text[i] = strdup(text)))
-        complain(complaint, line_of(setting), "out of memory");
+    if (text)
+        values->text[i] = copy_text(text);
     for (int earlier = 0; earlier < i; earlier++)
         if (values->number[i] == values->number[earlier] && values->share[i] == values->share[earlier] &&
             (key->kind != PRIOMARK_NAMES || (text && strcmp(text, values->text[earlier]) == 0)))

@@ -10,6 +10,7 @@
 
 #include "agreement.h"
 #include "fail.h"
+#include "memory.h"
 
 enum { MOST_TEXT_BYTES = 60000, REASON_LENGTH = 1024, MOST_GROUPS = 64 };
 
@@ -65,10 +66,8 @@ static void fetch(struct workload *workload)
 {
     int rank;
     char reason[REASON_LENGTH] = "";
-    workload->path = calloc(1, PATH_MAX);
-    workload->text = calloc(1, MOST_TEXT_BYTES + 2);
-    if (!workload->path || !workload->text)
-        fail("out of memory for the workload");
+    workload->path = allocate(1, PATH_MAX);
+    workload->text = allocate(1, MOST_TEXT_BYTES + 2);
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     if (rank == 0) {
         find(workload->name, workload->path);
@@ -116,7 +115,7 @@ static const struct priomark_plugin *find_plugin(const struct workload *workload
     const struct priomark_plugin *plugin = plugin_load(directory, name, path, sizeof path, reason, sizeof reason);
     if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason))
         refuse_line(workload, line, reason);
-    *plugin_path = strdup(path);
+    *plugin_path = copy_text(path);
     return plugin;
 }
 
@@ -144,9 +143,7 @@ static void read_group(const struct workload *workload, struct group *group, con
     struct complaint complaint = {0};
     while (group->plugin->keys[keys].name)
         keys++;
-    group->values = calloc((size_t)keys + 1, sizeof *group->values);
-    if (!group->values)
-        fail("out of memory for the workload");
+    group->values = allocate((size_t)keys + 1, sizeof *group->values);
     for (int i = 0; i < config_setting_length(setting) && !complaint.text[0]; i++) {
         const config_setting_t *member = config_setting_get_elem(setting, (unsigned)i);
         const struct priomark_key *key = find_key(group->plugin->keys, config_setting_name(member));
@@ -202,14 +199,21 @@ static void take_run_values(struct workload *workload, struct values values[RUN_
         values_free(&values[k]);
 }
 
+/* Sub-benchmarks of other builds: a workload runs with those that this one has, and the score says which are missing. */
+static void leave_out(const struct workload *workload, const char *name, int line)
+{
+    int rank;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    if (rank == 0)
+        fprintf(stderr, "priomark: %s:%d: '%s' %s and is left out\n", workload->path, line, name, why_not_offered(name));
+}
+
 static void read_root(struct workload *workload, const config_setting_t *root, const char *only, const char *directory)
 {
     struct values values[RUN_KEYS] = {{0}};
     if (config_setting_length(root) > MOST_GROUPS)
         refuse("%s: more than %d groups", workload->path, MOST_GROUPS);
-    workload->group = calloc(MOST_GROUPS, sizeof *workload->group);
-    if (!workload->group)
-        fail("out of memory for the workload");
+    workload->group = allocate(MOST_GROUPS, sizeof *workload->group);
     for (int i = 0; i < config_setting_length(root); i++) {
         const config_setting_t *member = config_setting_get_elem(root, (unsigned)i);
         const char *name = config_setting_name(member);
@@ -217,6 +221,8 @@ static void read_root(struct workload *workload, const config_setting_t *root, c
         const int line = (int)config_setting_source_line(member);
         if (key) {
             read_run_key(workload, key, member, values);
+        } else if (!only && why_not_offered(name)) {
+            leave_out(workload, name, line);
         } else if (!only || is_listed(only, name)) {
             struct group *group = &workload->group[workload->groups++];
             group->line = line;

@@ -134,8 +134,48 @@ static void log_has_every_option_in_effect(void)
     free(text);
 }
 
+enum { MANY_ROWS = 100 };
+
+static void any_number_of_options_is_parsed(void)
+{
+    static int64_t numbers[MANY_ROWS];
+    static char names_of_rows[MANY_ROWS][8];
+    static struct option_row many[MANY_ROWS + 1];
+    for (int i = 0; i < MANY_ROWS; i++) {
+        snprintf(names_of_rows[i], sizeof names_of_rows[i], "n%d", i);
+        many[i] = (struct option_row){names_of_rows[i], OPTION_COUNT, &numbers[i], "N", "a number", 0, 1000, NULL};
+    }
+    char *argv[] = {"kernel", "--n16", "116", "--n57", "157", "--n64", "164", "--n65", "165", "--n99", "199", NULL};
+    const char *complaint = options_parse(&(struct program){"kernel", "summary", "usage", many}, 11, argv);
+    CHECK(!complaint, "%s", complaint);
+    for (int i = 0; i < MANY_ROWS; i++) {
+        const bool given = i == 16 || i == 57 || i == 64 || i == 65 || i == 99;
+        CHECK(numbers[i] == (given ? 100 + i : 0), "--n%d is %lld", i, (long long)numbers[i]);
+    }
+}
+
+static void a_list_has_64_names_and_no_more(void)
+{
+    static uint64_t chosen;
+    static char texts[65][8];
+    static const char *list[66];
+    for (int i = 0; i < 65; i++) {
+        snprintf(texts[i], sizeof texts[i], "x%d", i);
+        list[i] = i < 64 ? texts[i] : NULL;
+    }
+    const struct option_row row[] = {{"list", OPTION_LIST, &chosen, "LIST", "some", 0, 0, list}, {0}};
+    const struct program lists = {"kernel", "summary", "usage", row};
+    char *argv[] = {"kernel", "--list", "x0,x63", NULL};
+    CHECK(!options_parse(&lists, 3, argv) && chosen == (UINT64_C(1) << 63 | 1), "%llx", (unsigned long long)chosen);
+    list[64] = texts[64];
+    const char *complaint = options_parse(&lists, 3, argv);
+    CHECK(complaint && strstr(complaint, "--list") && strstr(complaint, "more than 64 names"), "%s", complaint ? complaint : "-");
+}
+
 int main(void)
 {
+    any_number_of_options_is_parsed();
+    a_list_has_64_names_and_no_more();
     sizes_are_numbers_with_a_binary_unit();
     every_kind_of_option_takes_its_value();
     refusals_name_the_fault_and_what_is_valid();

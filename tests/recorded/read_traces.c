@@ -1,7 +1,15 @@
 /* Reads traces given on the command line as the replay does; a line for each that is not sound. */
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "fail.h"
 #include "trace_read.h"
+
+void fail(const char *format, ...)
+{
+    fprintf(stderr, "%s\n", format);
+    abort();
+}
 
 int main(int argc, char **argv)
 {

@@ -10,13 +10,14 @@ from postprocess.logs.hosts import of_hosts, several
 from postprocess.logs.reader import Log
 from postprocess.show.words import seconds, size
 
-SHORT_SECONDS = 1.0
+OFFICIAL_SECONDS = 10.0
 MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs", "devtmpfs")
 
 
 def breaches(log: Log) -> list[Qualification]:
-    """The paper's rules that the run did not keep; a run without any is official. Rules on sizes are not here: a log that breaks them
-    yields no score at all."""
+    """The rules that the run did not keep; a run without any is official. The paper has a process for each processor; that the matrix comes
+    from the disk, and that a repetition lasts long enough to be reproduced, is ours. A log that breaks the paper's rules on sizes yields no score
+    at all."""
     return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
 
 
@@ -30,6 +31,20 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
         yield "overcommitted", (f"{len(crowded[0]['ranks'])} processes shared {crowded[0]['cores']} "
                                 f"core{'s' * (crowded[0]['cores'] > 1)} on {several(crowded)}; the paper asks for as many processors as "
                                 "processes")
+    if not log.plan["direct"] and (holding := hosts_that_hold_their_part(log)):
+        yield "cached", (f"the matrix of {size(log.plan['matrix_bytes'])} is not larger than the memory of the hosts that worked on it "
+                         f"({several(holding)}), and I/O was not direct: reads could come from memory, only writes and their flush had to reach "
+                         "the file system (choose a larger --input, or --direct)")
+    shortest = min(max(record["elapsed_seconds"]) for record in log.records["repetition"])
+    if shortest < OFFICIAL_SECONDS:
+        yield "short_run", (f"a repetition took {seconds(shortest)}, an official one takes at least {seconds(OFFICIAL_SECONDS)}: shorter ones show "
+                            "passing conditions more than the file system (choose a larger --input)")
+
+
+def hosts_that_hold_their_part(log: Log) -> list[dict]:
+    """The hosts whose memory is at least as large as their processes' part of the matrix."""
+    matrix, ranks = log.plan["matrix_bytes"], log.run["ranks"]
+    return [host for host in log.run["hosts"] if matrix * len(host["ranks"]) <= host["memory_bytes"] * ranks]
 
 
 def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
@@ -38,14 +53,9 @@ def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
 
 
 def of_files(log: Log) -> Iterator[tuple[str, str]]:
-    plan, ranks = log.plan, log.run["ranks"]
-    fitting = [host for host in log.run["hosts"]
-               if plan["matrix_bytes"] * len(host["ranks"]) // ranks < host["memory_bytes"]]
+    plan = log.plan
     if log.run["filesystem"]["type"] in MEMORY_FILE_SYSTEMS:
         yield "memory_file_system", f"The files lay in memory ({log.run['filesystem']['type']}): no disk was measured"
-    elif fitting and not plan["direct"]:
-        yield "cached", (f"The matrix of {size(plan['matrix_bytes'])} is smaller than the memory of the hosts that worked on it "
-                         f"({several(fitting)}): reads could come from memory, only writes and their flush had to reach the file system")
     if plan["direct"]:
         yield "direct", "Direct I/O: every read and write went past the page cache"
     if plan["storage"] == "mpiio":
@@ -62,12 +72,8 @@ def of_machine(log: Log) -> Iterator[tuple[str, str]]:
 
 
 def of_repetitions(log: Log) -> Iterator[tuple[str, str]]:
-    longest = max(max(record["elapsed_seconds"]) for record in log.records["repetition"])
     if len(log.records["repetition"]) == 1:
         yield "single_run", "The computation ran once: there is no interval, and I/O may vary much from run to run (--repeat)"
-    if longest < SHORT_SECONDS:
-        yield "short_run", (f"A run took {seconds(longest)}: matrices as small as {size(log.plan['matrix_bytes'])} show passing conditions "
-                            "more than the file system (--input)")
 
 
 def of_counters(log: Log) -> Iterator[tuple[str, str]]:
