@@ -196,9 +196,9 @@ def test_reader_survives_altered_traces_under_the_sanitizers(recorder, programs,
     record(recorder, command("every-call", programs), folder, tmp_path / "traces")
     text = max((path.read_text() for path in (tmp_path / "traces").iterdir()), key=len)
     kernels, reader = ROOT / "kernels", tmp_path / "reader"
-    folders = [option for name in ("priomark", "common", "serial") for option in ("-I", kernels / name)]
+    folders = [option for name in ("priomark/trace", "common", "serial") for option in ("-I", kernels / name)]
     subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", *folders, "-o",
-                    reader, SOURCES / "read_traces.c", kernels / "priomark" / "trace_read.c", kernels / "priomark" / "trace_fields.c",
+                    reader, SOURCES / "read_traces.c", kernels / "priomark/trace/trace_read.c", kernels / "priomark/trace/trace_fields.c",
                     kernels / "common" / "memory.c"], check=True)
     chance, made = random.Random(7), []
     for number in range(1500):

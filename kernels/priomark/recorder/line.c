@@ -4,7 +4,7 @@
 #include <stdatomic.h>
 #include <sys/mman.h>
 
-#include "../trace_format.h"
+#include "../trace/trace_format.h"
 
 void line_begin(struct line *line, size_t more_bytes)
 {

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "../trace_format.h"
+#include "../trace/trace_format.h"
 
 enum { HIGH = 900, OLDEST_LIMIT = 1024, ATTEMPTS = 1000, COMMAND_BYTES = 4096 };
 
