@@ -131,6 +131,35 @@ def serial_sanitized():
     return install_kernels("tests-serial-sanitized", "-DCOFFEECUP_MPI=OFF", "-DCOFFEECUP_SANITIZE=ON")
 
 
+@pytest.fixture(scope="session")
+def simulated_kernel():
+    """b_eff for simulated machines."""
+    if not shutil.which("smpicc"):
+        pytest.skip("no SimGrid on this machine: smpicc is not on PATH (Debian: libsimgrid-dev)")
+    options = ["-DCMAKE_C_COMPILER=smpicc", "-DCOFFEECUP_SIMULATED=ON", "-DCOFFEECUP_BENCHMARKS=b_eff"]
+    return install_kernels("tests-simulated", *options) / "bin" / "b_eff"
+
+
+@pytest.fixture(scope="session")
+def simulate(simulated_kernel, tmp_path_factory):
+    """Runs b_eff on a platform; the path of its log. The same request is run once."""
+    known = {}
+
+    def run(platform, processes, *options, placement="sequential", per_node=1, again=False):
+        request = (str(platform), processes, *options, placement)
+        if again or request not in known:
+            log = tmp_path_factory.mktemp("simulated") / "b_eff.jsonl"
+            done = subprocess.run(
+                [ROOT / "site_configs" / "simulated" / "run", "-np", str(processes), "--platform", platform, "--placement", placement,
+                 "--per-node", str(per_node), simulated_kernel, "--log", log, *options],
+                capture_output=True, text=True, timeout=900, check=False)
+            assert done.returncode == 0, done.stdout + done.stderr
+            known[request] = log
+        return known[request]
+
+    return run
+
+
 @dataclass(frozen=True)
 class Process:
     """A process of this machine, from /proc."""

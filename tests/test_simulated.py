@@ -5,68 +5,21 @@ Simulated time has no noise, so a loop of one exchange says as much as one of 30
 
 import json
 import re
-import shutil
 import statistics
 import subprocess
 import sys
-from pathlib import Path
 
 import logs_made
 import pytest
-from conftest import ROOT
+from simulations import SHORT, SITE, records, value
 
 from postprocess.benchmarks.b_eff.figures import over_sizes
 from postprocess.benchmarks.scoring import score_log
 from postprocess.reports import page as report
 
-SITE = ROOT / "site_configs" / "simulated"
 MIB = 2**20
-SHORT = ["--longest-loop", "1", "--repetitions", "1"]
 BEST = [*SHORT, "--patterns", "ring,random,ping_pong", "--methods", "nonblocking,blocking"]  # none is faster: see the theory below
 FEW = [*BEST, "--random-patterns", "3"]
-
-pytestmark = pytest.mark.skipif(shutil.which("smpicc") is None, reason="no SimGrid on this machine: smpicc is not on PATH "
-                                                                       "(Debian: libsimgrid-dev)")
-
-
-@pytest.fixture(scope="session")
-def kernel():
-    folder = ROOT / "build" / "tests-simulated"
-    configure = ["cmake", "-S", ROOT / "kernels", "-B", folder, "-DCMAKE_C_COMPILER=smpicc", "-DCOFFEECUP_SIMULATED=ON",
-                 "-DCOFFEECUP_BENCHMARKS=b_eff", "-DCOFFEECUP_TESTS=OFF"]
-    for command in (configure, ["cmake", "--build", folder, "--parallel"]):
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-    return folder / "b_eff" / "b_eff"
-
-
-@pytest.fixture(scope="session")
-def simulate(kernel, tmp_path_factory):
-    """Runs the kernel on a platform; the path of its log. The same request is run once."""
-    known = {}
-
-    def run(platform, processes, *options, placement="sequential", per_node=1, again=False):
-        request = (str(platform), processes, *options, placement)
-        if again or request not in known:
-            log = tmp_path_factory.mktemp("simulated") / "b_eff.jsonl"
-            done = subprocess.run(
-                [SITE / "run", "-np", str(processes), "--platform", platform, "--placement", placement, "--per-node", str(per_node),
-                 kernel, "--log", log, *options],
-                capture_output=True, text=True, timeout=900, check=False)
-            assert done.returncode == 0, done.stdout + done.stderr
-            known[request] = log
-        return known[request]
-
-    return run
-
-
-def records(log, kind):
-    return [record for record in map(json.loads, Path(log).read_text().splitlines()) if record["record"] == kind]
-
-
-def value(log, metric):
-    return score_log(log).metrics[metric].value
-
 
 # Theory: links of 350 MByte/s and 5 us, two of them between processors, and 16 byte that SMPI adds to each message
 
@@ -130,6 +83,57 @@ def test_single_link_gives_its_latency_and_its_bandwidth(simulate, tmp_path, loo
     assert value(log, "ping_pong_latency") == pytest.approx(20 + 0.17, rel=0.01)
 
 
+def star(tmp_path, latency=(0, 0), software=0):
+    """Three processors with cables of 100 MByte/s: two at one switch, the third at another. `latency` in seconds of a
+    cable of either switch, `software` in seconds to send and to receive a message."""
+    steps = "".join(f'<prop id="smpi/{step}" value="0:{software}:0"/>' for step in ("os", "ois", "or"))
+    cable = 'suffix="" speed="1Gf" bw="100MBps"'
+    memory = '<prop id="memory_bytes" value="67108864"/>'
+    platform = tmp_path / "star.xml"
+    platform.write_text(f"""<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><config>{steps}</config><zone id="world" routing="Floyd">
+  <cluster id="near" prefix="near-" radical="0-1" {cable} lat="{latency[0]}s" router_id="switch">{memory}</cluster>
+  <cluster id="far" prefix="far-" radical="0-0" {cable} lat="{latency[1]}s" router_id="other">{memory}</cluster>
+  <link id="trunk" bandwidth="1GBps" latency="0s" sharing_policy="SPLITDUPLEX"/>
+  <zoneRoute src="near" dst="far" gw_src="switch" gw_dst="other"><link_ctn id="trunk" direction="UP"/></zoneRoute>
+</zone></platform>""")
+    return platform
+
+
+def test_paths_of_different_length_share_a_link_equally(simulate, tmp_path):
+    """Each cable carries two messages each way. If messages on the short path had the larger share, those of the far
+    processor would come after them, and then share its cable: three times length / bandwidth instead of two."""
+    log = simulate(star(tmp_path), 3, *SHORT, "--patterns", "ring", "--methods", "nonblocking")
+    measurements = records(log, "measurement")
+    assert len(measurements) == 6 * 21
+    for m in measurements:
+        expected = 2 * (m["message_bytes"] + HEADER) / 100e6
+        assert m["elapsed_seconds"][0] == pytest.approx(m["loop_length"] * expected, rel=0.01, abs=1e-7), m
+
+
+def test_platform_with_paths_of_different_latency_is_refused(simulated_kernel, tmp_path):
+    platform = star(tmp_path, latency=(1e-6, 50e-6))
+    done = subprocess.run([SITE / "run", "-np", "3", "--platform", platform, simulated_kernel, "--log", tmp_path / "x"],
+                          capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode != 0
+    assert "paths of this platform have latencies from 2 to 51 us" in done.stderr
+    assert "put it into smpi/os, smpi/ois and smpi/or" in done.stderr
+    assert not (tmp_path / "x").exists()
+
+
+def test_software_time_counts_at_every_length(simulate, tmp_path):
+    """1 ms to send and 1 ms to receive, beside 5 ms for the longest message."""
+    log = simulate(star(tmp_path, software=1e-3), 2, *SHORT, "--patterns", "ring,ping_pong",
+                   "--methods", "nonblocking,sendrecv,blocking")
+    measurements = records(log, "measurement")
+    assert max(m["message_bytes"] for m in measurements) == MIB / 2
+    for m in measurements:
+        ways = 2 if m["pattern"] == "ping-pong" else 1
+        expected = ways * (2e-3 + (m["message_bytes"] + HEADER) / 100e6)
+        assert m["elapsed_seconds"][0] == pytest.approx(m["loop_length"] * expected, rel=0.01), m
+
+
 def test_score_on_a_crossbar_is_arithmetic(simulate):
     """All patterns are alike but the rings of two, and placement does not matter."""
     log = simulate("crossbar", 16, *SHORT)
@@ -187,12 +191,12 @@ def test_result_says_that_it_is_simulated_and_what_was_not_checked(simulate):
     assert score.log.run["environment"]["SMPI_MODEL_OF"] == "crossbar"
 
 
-def test_platform_without_memory_is_refused(kernel, tmp_path):
+def test_platform_without_memory_is_refused(simulated_kernel, tmp_path):
     """The memory of the machine that simulates must not become that of the machine that is simulated."""
     platform = tmp_path / "bare.xml"
     text = (SITE / "platforms" / "crossbar.xml").read_text()
     platform.write_text(text.replace("memory_bytes\"", "something_else\""))
-    done = subprocess.run([SITE / "run", "-np", "2", "--platform", platform, kernel, "--log", tmp_path / "x.jsonl"],
+    done = subprocess.run([SITE / "run", "-np", "2", "--platform", platform, simulated_kernel, "--log", tmp_path / "x.jsonl"],
                           capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode != 0
     assert "the platform does not tell the memory of a node" in done.stderr
@@ -252,7 +256,7 @@ def test_t3e_rings_share_ports_and_routers(simulate):
     log = simulate("t3e", 64, *FEW)
     [plan] = records(log, "plan")
     latency, length = 26e-6, plan["l_max_bytes"]
-    shares = [latency + (length + HEADER) / min(420e6 / 4, 480e6 / (4 + passing)) for passing in range(3)]
+    shares = [latency + (length + HEADER) / min(421.1e6 / 4, 480e6 / (4 + passing)) for passing in range(3)]
     seconds = {m["pattern"]: m["elapsed_seconds"][0] for m in records(log, "measurement") if m["message_bytes"] == length}
     for pattern in ("ring-2", "ring-3"):
         assert seconds[pattern] == pytest.approx(shares[0], rel=0.002)
@@ -320,6 +324,7 @@ def test_figure_keeps_simulated_and_measured_runs_apart(simulate, tmp_path):
 # The site
 
 
+@pytest.mark.usefixtures("simulated_kernel")  # skips where SimGrid is not
 def test_reframe_runs_the_simulated_site_like_any_other(reframe):
     """Needs the compiler to be found by the environment, the launcher by the partition, and the log to say what it is."""
     session = reframe("--system=simulated:sr8000-round-robin", "-r", "-S", "builder=cmake", "-n", "num_processes=24$",

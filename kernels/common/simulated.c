@@ -1,12 +1,14 @@
 /* Linked into simulated builds only, and only by name: the linker puts these functions in the place of others (--wrap,
  * see CMakeLists.txt), so that no kernel knows of them. They mend what SimGrid's SMPI does otherwise than a machine, and
  * tell of the simulated node what memory.c and machine.c would find out about the machine that simulates. */
+#include <math.h>
 #include <mpi.h>
 #include <sched.h>
 #include <simgrid/barrier.h>
 #include <simgrid/host.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "activity.h"
@@ -52,27 +54,115 @@ int __wrap_MPI_Alltoallv(const void *send, const int *send_counts, const int *se
     return error;
 }
 
+/* --- collectives on MPI_COMM_WORLD: none is measured, and all processes of a simulation share their address space - */
+
 int __real_MPI_Barrier(MPI_Comm comm);
+int __real_MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm);
+int __real_MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
+                      MPI_Datatype receive_type, int root, MPI_Comm comm);
+int __real_MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
+
+/* Where all processes meet: one for a simulation, made by rank 0. */
+struct meeting {
+    sg_bar_t barrier;
+    const void **shown; /* by each rank */
+    void *result;       /* of a reduction */
+};
+
+static struct meeting *join_meeting(int *rank, int *size)
+{
+    static struct meeting *meeting;
+    MPI_Comm_rank(MPI_COMM_WORLD, rank);
+    MPI_Comm_size(MPI_COMM_WORLD, size);
+    if (meeting)
+        return meeting;
+    if (*rank == 0) {
+        meeting = malloc(sizeof *meeting);
+        const void **shown = calloc((size_t)*size, sizeof *shown);
+        if (!meeting || !shown)
+            fail("out of memory for the collectives of %d processes", *size);
+        *meeting = (struct meeting){.barrier = sg_barrier_init((unsigned)*size), .shown = shown};
+    }
+    MPI_CHECK(__real_MPI_Bcast(&meeting, sizeof meeting, MPI_BYTE, 0, MPI_COMM_WORLD));
+    return meeting;
+}
+
+static size_t bytes_of(int count, MPI_Datatype type)
+{
+    int size;
+    MPI_Type_size(type, &size);
+    return (size_t)count * (size_t)size;
+}
 
 /* Processes leave the barrier before a timed loop at the same simulated instant. After a barrier made of messages they
- * would leave it up to some latencies apart, which is as much as a short loop takes. All processes of a simulation share
- * their address space, so the address of SimGrid's barrier is all that they have to know. */
+ * would leave it up to some latencies apart, which is as much as a short loop takes. */
 int __wrap_MPI_Barrier(MPI_Comm comm)
 {
-    static sg_bar_t meeting;
     int rank, size;
     if (comm != MPI_COMM_WORLD)
         return __real_MPI_Barrier(comm);
-    if (!meeting) {
-        MPI_Comm_rank(comm, &rank);
-        MPI_Comm_size(comm, &size);
-        if (rank == 0)
-            meeting = sg_barrier_init((unsigned)size);
-        MPI_CHECK(MPI_Bcast(&meeting, sizeof meeting, MPI_BYTE, 0, comm));
-    }
-    sg_barrier_wait(meeting);
+    sg_barrier_wait(join_meeting(&rank, &size)->barrier);
     return MPI_SUCCESS;
 }
+
+int __wrap_MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
+{
+    int rank, size;
+    if (comm != MPI_COMM_WORLD)
+        return __real_MPI_Bcast(buffer, count, type, root, comm);
+    struct meeting *meeting = join_meeting(&rank, &size);
+    if (rank == root)
+        meeting->shown[root] = buffer;
+    sg_barrier_wait(meeting->barrier);
+    if (rank != root)
+        memcpy(buffer, meeting->shown[root], bytes_of(count, type));
+    sg_barrier_wait(meeting->barrier); /* now the root may change its buffer */
+    return MPI_SUCCESS;
+}
+
+/* In SMPI's own, rank 0 looks for each message in a list of those of all processes: n * n steps. */
+int __wrap_MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
+                      MPI_Datatype receive_type, int root, MPI_Comm comm)
+{
+    int rank, size;
+    if (comm != MPI_COMM_WORLD)
+        return __real_MPI_Gather(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
+    struct meeting *meeting = join_meeting(&rank, &size);
+    meeting->shown[rank] = send;
+    sg_barrier_wait(meeting->barrier);
+    const size_t bytes = bytes_of(send_count, send_type);
+    for (int from = 0; rank == root && from < size; from++)
+        memcpy((char *)receive + (size_t)from * bytes, meeting->shown[from], bytes);
+    sg_barrier_wait(meeting->barrier);
+    return MPI_SUCCESS;
+}
+
+int __wrap_MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    int rank, size;
+    if (comm != MPI_COMM_WORLD)
+        return __real_MPI_Allreduce(send, receive, count, type, op, comm);
+    struct meeting *meeting = join_meeting(&rank, &size);
+    const size_t bytes = bytes_of(count, type);
+    meeting->shown[rank] = send == MPI_IN_PLACE ? receive : send;
+    sg_barrier_wait(meeting->barrier);
+    if (rank == 0) {
+        meeting->result = malloc(bytes);
+        if (!meeting->result)
+            fail("out of memory for a reduction of %zu byte", bytes);
+        memcpy(meeting->result, meeting->shown[0], bytes);
+        for (int from = 1; from < size; from++)
+            MPI_CHECK(MPI_Reduce_local(meeting->shown[from], meeting->result, count, type, op));
+    }
+    sg_barrier_wait(meeting->barrier);
+    memcpy(receive, meeting->result, bytes);
+    sg_barrier_wait(meeting->barrier);
+    if (rank == 0)
+        free(meeting->result);
+    return MPI_SUCCESS;
+}
+
+/* --- the end of a run, the clock, and the simulated node --------------------------------------------------------- */
 
 /* SMPI ends the calling process only, and smpirun with success. All processes of a simulation are in this one. */
 int __wrap_MPI_Abort(MPI_Comm comm, int status)
@@ -87,20 +177,51 @@ double __wrap_MPI_Wtick(void)
     return 1e-9;
 }
 
-int64_t __wrap_node_memory_bytes(const char **source)
+/* SimGrid's network model gives a message a share of a link in proportion to 1 / latency of its path. Shares are equal
+ * only if all paths have the same latency. Checked: the paths from each process to the first and to the next one. */
+static void refuse_unequal_latencies(void)
+{
+    int rank, size;
+    sg_host_t self = sg_host_self(), others[2] = {self, self}; /* addresses: all processes share their address space */
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    MPI_CHECK(MPI_Bcast(&others[0], sizeof self, MPI_BYTE, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Sendrecv(&self, sizeof self, MPI_BYTE, (rank + size - 1) % size, 0, &others[1], sizeof self, MPI_BYTE,
+                           (rank + 1) % size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    double extremes[2] = {-INFINITY, -INFINITY}; /* the most, and the least times -1 */
+    for (int i = 0; i < 2; i++) {
+        if (others[i] == self)
+            continue;
+        const double latency = sg_host_get_route_latency(self, others[i]);
+        extremes[0] = fmax(extremes[0], latency);
+        extremes[1] = fmax(extremes[1], -latency);
+    }
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    if (extremes[0] + extremes[1] > 1e-12)
+        refuse("paths of this platform have latencies from %g to %g us: SimGrid would share the bandwidth of a link in "
+               "proportion to 1 / latency; give the links no latency, and put it into smpi/os, smpi/ois and smpi/or",
+               -1e6 * extremes[1], 1e6 * extremes[0]);
+}
+
+static int64_t memory_of_host(void)
 {
     const char *text = sg_host_get_property_value(sg_host_self(), memory_property);
-    *source = "physical";
     if (!text || atoll(text) <= 0)
         fail("the platform does not tell the memory of a node: give its hosts <prop id=\"%s\" value=\"...\"/>",
              memory_property);
     return atoll(text);
 }
 
+int64_t __wrap_node_memory_bytes(const char **source)
+{
+    refuse_unequal_latencies();
+    *source = "physical";
+    return memory_of_host();
+}
+
 int64_t __wrap_available_memory_bytes(void)
 {
-    const char *source;
-    return __wrap_node_memory_bytes(&source);
+    return memory_of_host();
 }
 
 /* The processors of the simulating machine have nothing to do with the simulated one. */

@@ -6,9 +6,9 @@
  * HOSTS, SIDE      8 x 8 x 8: 512 processors in a cube; the shape of the partitions in Table 1 is not published
  * order of ranks   along Hilbert's curve, assumed: a range of ranks fills a block, and ranks that follow each other are
  *                  neighbours on the torus
- * OUTWARD, INWARD  330 MByte/s: the ping-pong (Table 1, all rows of the machine)
- * PORT             420 MByte/s: what a processor sends and receives together. Table 1, 2 processes: each sends and
- *                  receives 210 MByte/s at L_max.
+ * OUTWARD, INWARD  331.4 MByte/s: with SOFTWARE, 330 MByte/s in the ping-pong (Table 1, all rows of the machine)
+ * PORT             421.1 MByte/s: what a processor sends and receives together. Table 1, 2 processes: with SOFTWARE, each
+ *                  sends and receives 210 MByte/s at L_max.
  * LINK             480 MByte/s each way: "a 6-way interconnect router with a payload bandwidth of 480 MB/s in each
  *                  direction" (Wikipedia, "Cray T3E")
  * ROUTER           480 MByte/s for all messages that start, pass or end at a node: the same figure. That a router carries
@@ -28,7 +28,7 @@ namespace s4u = simgrid::s4u;
 /* byte/s and s; the script "run" reads HOSTS and MODEL_OF, and takes the hosts to be t3e-0, t3e-1, ... in rank order */
 static constexpr char MODEL_OF[] = "Cray T3E/900-512";
 static constexpr unsigned HOSTS = 512, SIDE = 8;
-static constexpr double OUTWARD = 330e6, INWARD = 330e6, PORT = 420e6, LINK = 480e6, ROUTER = 480e6;
+static constexpr double OUTWARD = 331.4e6, INWARD = 331.4e6, PORT = 421.1e6, LINK = 480e6, ROUTER = 480e6;
 static constexpr char SOFTWARE[] = "0:6.5e-6:0", MEMORY_BYTES[] = "134217728";
 static_assert(SIDE * SIDE * SIDE == HOSTS, "a processor at each node");
 
