@@ -489,6 +489,7 @@ def test_one_damaged_message_fails_the_run_and_is_named(kernel, method, kind, le
     assert done.returncode == 1
     end = kernel.records()[-1]
     assert end["status"] == "failed" and end["reason"] in error
+    assert (end["rank"], end["host"]) == (1, kernel.records()[0]["hosts"][0]["name"])
     with pytest.raises(LogError, match="data check"):
         read_log(kernel.log)
 

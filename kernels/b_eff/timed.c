@@ -96,10 +96,9 @@ static double timed_loop(const struct method *method, struct exchange *exchange,
 /* --- checking what was received ------------------------------------------------------------------------------------- */
 
 /* Counts wrong bytes in what the last walk left in the receive buffer and describes the first of them in `text`. */
-static size_t check_received(struct loops *loops, const struct exchange *exchange, const struct walk *walk,
-                             char text[WRONG_TEXT_LENGTH])
+static void check_received(struct loops *loops, const struct exchange *exchange, const struct walk *walk,
+                           char text[WRONG_TEXT_LENGTH])
 {
-    size_t wrong = 0;
     for (int s = 0; s < exchange->stages; s++) {
         for (int j = 0; j < exchange->stage[s].transfers; j++) {
             const int source = exchange->source[s][j];
@@ -108,15 +107,13 @@ static size_t check_received(struct loops *loops, const struct exchange *exchang
                 size_t first;
                 const size_t count = data_count_wrong(walk->receive + offset, (size_t)walk->bytes, (uint32_t)source,
                                                       (uint64_t)(walk->send + offset - loops->send), &first);
-                if (count > 0 && wrong == 0)
+                if (count > 0 && !text[0])
                     snprintf(text, WRONG_TEXT_LENGTH, "rank %d received a wrong byte from rank %d at offset %zu",
                              loops->run->rank, source, first);
-                wrong += count;
                 loops->checked_bytes += walk->bytes;
             }
         }
     }
-    return wrong;
 }
 
 static int64_t messages_to_receive(const struct exchange *exchange)
@@ -133,16 +130,13 @@ static void stop_if_wrong(struct loops *loops, const struct exchange *exchange, 
                           const struct walk *walk)
 {
     char text[WRONG_TEXT_LENGTH] = "";
-    const size_t wrong = check_received(loops, exchange, walk, text);
-    const int mine = wrong > 0 ? loops->run->rank : loops->run->ranks;
-    int first;
-    MPI_CHECK(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    if (first == loops->run->ranks)
+    check_received(loops, exchange, walk, text);
+    const int first = agree_on_reason(MPI_COMM_WORLD, text, sizeof text);
+    if (first == NO_RANK)
         return;
-    MPI_CHECK(MPI_Bcast(text, WRONG_TEXT_LENGTH, MPI_CHAR, first, MPI_COMM_WORLD));
-    fail_together("data check: pattern %s, method %s, message length %d byte: %s; the MPI library or the network "
-                  "corrupts messages",
-                  exchange->pattern->name, method->name, walk->bytes, text);
+    fail_together_for(first, "data check: pattern %s, method %s, message length %d byte: %s; the MPI library or the "
+                             "network corrupts messages",
+                      exchange->pattern->name, method->name, walk->bytes, text);
 }
 
 /* --- one pattern, length and method --------------------------------------------------------------------------------- */

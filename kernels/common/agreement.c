@@ -61,14 +61,14 @@ json_t *measure_overhead(MPI_Comm comm)
                      "barrier_seconds", barrier, "agreement_seconds", agreement);
 }
 
-bool agree_on_reason(MPI_Comm comm, char *reason, size_t bytes)
+int agree_on_reason(MPI_Comm comm, char *reason, size_t bytes)
 {
     int rank, first;
     MPI_CHECK(MPI_Comm_rank(comm, &rank));
     const int mine = reason[0] ? rank : INT_MAX;
     MPI_CHECK(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm));
     if (first == INT_MAX)
-        return false;
+        return NO_RANK;
     MPI_CHECK(MPI_Bcast(reason, (int)bytes, MPI_CHAR, first, comm));
-    return true;
+    return first;
 }

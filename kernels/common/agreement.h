@@ -17,8 +17,9 @@ struct spread agree_on_times(MPI_Comm comm, double elapsed_seconds);
 /* The same over those processes alone that take part, at least one; all call it. */
 struct spread agree_on_times_of_part(MPI_Comm comm, double elapsed_seconds, bool takes_part);
 
-/* Whether any process has a reason not to go on: all get that of the lowest rank that has one ("": none). Collective. */
-bool agree_on_reason(MPI_Comm comm, char *reason, size_t bytes);
+/* Whether any process has a reason not to go on (""): all get that of the lowest rank that has one, and its rank; else
+ * NO_RANK. Collective. */
+int agree_on_reason(MPI_Comm comm, char *reason, size_t bytes);
 
 /* The fields of the log's `overhead` record: what a clock reading, a barrier and an agreement cost. Collective. */
 json_t *measure_overhead(MPI_Comm comm);

@@ -18,6 +18,7 @@
 #include <x86intrin.h>
 #endif
 
+#include "agreement.h"
 #include "fail.h"
 #include "memory.h"
 
@@ -154,24 +155,16 @@ static void distrust(struct set *set, int64_t least, int64_t most)
 }
 
 /* A sum needs the counter of every process; the lowest rank without one says why. */
-static void agree_on_set(struct set *set, int rank, int ranks)
+static void agree_on_set(struct set *set)
 {
-    const int mine = set->reason[0] ? rank : ranks;
-    int first;
-    MPI_CHECK(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
-    set->usable = first == ranks;
-    if (!set->usable) {
-        MPI_CHECK(MPI_Bcast(set->reason, sizeof set->reason, MPI_CHAR, first, MPI_COMM_WORLD));
+    set->usable = agree_on_reason(MPI_COMM_WORLD, set->reason, sizeof set->reason) == NO_RANK;
+    if (!set->usable)
         close_set(set);
-    }
 }
 
 struct counters *counters_open(void)
 {
-    int rank, ranks;
     struct counters *counters = allocate(1, sizeof *counters);
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
     counters->set[COUNTER_CYCLES] = cycle_events;
     counters->set[COUNTER_FLOPS] = flop_events();
     for (int c = 0; c < COUNTERS; c++)
@@ -180,7 +173,7 @@ struct counters *counters_open(void)
     distrust(&counters->set[COUNTER_FLOPS], KNOWN_ADDITIONS - KNOWN_ADDITIONS / 50,
              KNOWN_ADDITIONS + KNOWN_ADDITIONS / 50);
     for (int c = 0; c < COUNTERS; c++)
-        agree_on_set(&counters->set[c], rank, ranks);
+        agree_on_set(&counters->set[c]);
     return counters;
 }
 

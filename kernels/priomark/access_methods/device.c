@@ -154,7 +154,7 @@ struct device device_open(const char *path, const char *confirmation, bool writa
     MPI_CHECK(MPI_Comm_size(node, &device.processes));
     if (device.process == 0)
         examine(path, confirmation, writable, &device, &number, reason, reason_bytes);
-    if (!agree_on_reason(MPI_COMM_WORLD, reason, reason_bytes)) {
+    if (agree_on_reason(MPI_COMM_WORLD, reason, reason_bytes) == NO_RANK) {
         memcpy(shared, (int64_t[]){(int64_t)number, device.bytes, device.sector_bytes}, sizeof shared);
         MPI_CHECK(MPI_Bcast(shared, 3, MPI_INT64_T, 0, node));
         device.bytes = shared[1];

@@ -8,6 +8,7 @@
 
 #include "access.h"
 #include "agreement.h"
+#include "fail.h"
 #include "host.h"
 #include "plugins.h"
 #include "transfers.h"
@@ -58,7 +59,7 @@ static void refuse_what_is_not_there(struct priomark *run)
         const struct transfer_method *method = find_transfer(priomark_text(run, "methods", m));
         const char *why_not = method->why_not ? method->why_not() : NULL;
         snprintf(reason, sizeof reason, "%s", why_not ? why_not : "");
-        if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason))
+        if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason) != NO_RANK)
             priomark_refuse(run, "methods", "%s", reason);
     }
 }

@@ -73,7 +73,7 @@ static void fetch(struct workload *workload)
         find(workload->name, workload->path);
         read_text(workload->name, workload->path, workload->text, reason);
     }
-    if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason))
+    if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason) != NO_RANK)
         refuse("%s", reason);
     MPI_CHECK(MPI_Bcast(workload->path, PATH_MAX, MPI_CHAR, 0, MPI_COMM_WORLD));
     MPI_CHECK(MPI_Bcast(workload->text, MOST_TEXT_BYTES + 2, MPI_CHAR, 0, MPI_COMM_WORLD));
@@ -113,7 +113,7 @@ static const struct priomark_plugin *find_plugin(const struct workload *workload
                "(%s); one from outside is priomark_NAME.so in the directory that --plugins names",
                workload->path, line, name, built_in_names());
     const struct priomark_plugin *plugin = plugin_load(directory, name, path, sizeof path, reason, sizeof reason);
-    if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason))
+    if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason) != NO_RANK)
         refuse_line(workload, line, reason);
     *plugin_path = copy_text(path);
     return plugin;
