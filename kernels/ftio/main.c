@@ -28,31 +28,6 @@ static const char *const usage_text =
     "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a\n"
     "number with B, KiB, MiB, GiB or TiB. The matrix takes 16 i^4 c^2 bytes of the directory under test.";
 
-static void fill_rows(struct choices *choices, struct option_row rows[])
-{
-    const struct option_row table[] = {
-        {"log", OPTION_TEXT, &choices->log, "FILE", "where the measurements go; an existing file is never overwritten",
-         0, 0, NULL},
-        {"input", OPTION_TEXT, &choices->input, "N|auto|SIZE",
-         "the input parameter i, whose square the number of processes divides; auto: the lowest that is at\n"
-         "        least the root of the processes + 1 (the paper's eq. (5)); SIZE: the lowest whose matrix is as large",
-         0, 0, NULL},
-        {"directory", OPTION_TEXT, &choices->directory, "DIRECTORY",
-         "the directory under test; the run makes one of its own in it and removes it", 0, 0, NULL},
-        {"storage", OPTION_TEXT, &choices->storage, "NAME",
-         "posix: a file per process (the paper's way), mpiio: one shared file through MPI-IO", 0, 0, NULL},
-        {"direct", OPTION_FLAG, &choices->direct, NULL,
-         "past the page cache (O_DIRECT, posix only); the input parameter has to be a multiple of 32", 0, 0, NULL},
-        {"repeat", OPTION_COUNT, &choices->repeat, "N", "runs of the whole computation, for a mean and an interval", 1,
-         100000, NULL},
-        {"exchange-buffer", OPTION_SIZE, &choices->exchange_buffer, "SIZE",
-         "memory of a process for parts of Squares on their way to another process", 1024, INT64_C(1) << 30, NULL},
-        {"keep", OPTION_FLAG, &choices->keep, NULL, "leave the result in its directory", 0, 0, NULL},
-        {0}};
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        rows[i] = table[i];
-}
-
 static const struct storage_method *find_storage(const char *name)
 {
     for (const struct storage_method *method = storage_methods; method->name; method++)
@@ -124,6 +99,33 @@ static void print_table(const struct request *request, const struct summary *sum
            summary->largest_relative_difference, choices->log);
 }
 
+static int run_ftio(const struct program *program, const struct choices *choices, int argc, char **argv)
+{
+    struct run run = run_begin(program, &argc, &argv, NULL);
+
+    struct request request = {.directory = choices->directory,
+                              .method = find_storage(choices->storage),
+                              .direct = choices->direct,
+                              .keep = choices->keep,
+                              .repetitions = choices->repeat,
+                              .exchange_bytes = choices->exchange_buffer};
+    if (request.direct && !request.method->can_be_direct)
+        refuse("--direct works with --storage posix only: MPI-IO has no word for it");
+    request.sizes = sizes_of(choose_input(choices->input, run.ranks, request.direct), run.ranks);
+    const struct filesystem filesystem = filesystem_describe(choices->directory);
+    filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, request.sizes.bytes,
+                           "choose a smaller --input or another --directory");
+    run_open_log(&run, choices->log, argv, run.rank == 0 ? filesystem_json(&filesystem) : NULL,
+                 run.rank == 0 ? plan_json(&request) : NULL);
+
+    struct summary summary = {0};
+    measure(&run, &request, &summary);
+    const int status = run_end(&run);
+    if (run.rank == 0 && status == EXIT_COMPLETE)
+        print_table(&request, &summary, choices);
+    return status;
+}
+
 int main(int argc, char **argv)
 {
     struct choices choices = {.log = "ftio.jsonl",
@@ -132,30 +134,25 @@ int main(int argc, char **argv)
                               .storage = "posix",
                               .repeat = 1,
                               .exchange_buffer = INT64_C(4) << 20};
-    struct option_row rows[16];
-    fill_rows(&choices, rows);
+    const struct option_row rows[] = {
+        {"log", OPTION_TEXT, &choices.log, "FILE", "where the measurements go; an existing file is never overwritten",
+         0, 0, NULL},
+        {"input", OPTION_TEXT, &choices.input, "N|auto|SIZE",
+         "the input parameter i, whose square the number of processes divides; auto: the lowest that is at\n"
+         "        least the root of the processes + 1 (the paper's eq. (5)); SIZE: the lowest whose matrix is as large",
+         0, 0, NULL},
+        {"directory", OPTION_TEXT, &choices.directory, "DIRECTORY",
+         "the directory under test; the run makes one of its own in it and removes it", 0, 0, NULL},
+        {"storage", OPTION_TEXT, &choices.storage, "NAME",
+         "posix: a file per process (the paper's way), mpiio: one shared file through MPI-IO", 0, 0, NULL},
+        {"direct", OPTION_FLAG, &choices.direct, NULL,
+         "past the page cache (O_DIRECT, posix only); the input parameter has to be a multiple of 32", 0, 0, NULL},
+        {"repeat", OPTION_COUNT, &choices.repeat, "N", "runs of the whole computation, for a mean and an interval", 1,
+         100000, NULL},
+        {"exchange-buffer", OPTION_SIZE, &choices.exchange_buffer, "SIZE",
+         "memory of a process for parts of Squares on their way to another process", 1024, INT64_C(1) << 30, NULL},
+        {"keep", OPTION_FLAG, &choices.keep, NULL, "leave the result in its directory", 0, 0, NULL},
+        {0}};
     const struct program program = {"ftio", summary_text, usage_text, rows};
-    struct run run = run_begin(&program, &argc, &argv, NULL);
-
-    struct request request = {.directory = choices.directory,
-                              .method = find_storage(choices.storage),
-                              .direct = choices.direct,
-                              .keep = choices.keep,
-                              .repetitions = choices.repeat,
-                              .exchange_bytes = choices.exchange_buffer};
-    if (request.direct && !request.method->can_be_direct)
-        refuse("--direct works with --storage posix only: MPI-IO has no word for it");
-    request.sizes = sizes_of(choose_input(choices.input, run.ranks, request.direct), run.ranks);
-    const struct filesystem filesystem = filesystem_describe(choices.directory);
-    filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, request.sizes.bytes,
-                           "choose a smaller --input or another --directory");
-    run_open_log(&run, choices.log, argv, run.rank == 0 ? filesystem_json(&filesystem) : NULL,
-                 run.rank == 0 ? plan_json(&request) : NULL);
-
-    struct summary summary = {0};
-    measure(&run, &request, &summary);
-    const int status = run_end(&run);
-    if (run.rank == 0 && status == EXIT_COMPLETE)
-        print_table(&request, &summary, &choices);
-    return status;
+    return run_ftio(&program, &choices, argc, argv);
 }

@@ -27,28 +27,6 @@ static const char *const usage_text =
     "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a\n"
     "number with B, KiB, MiB, GiB or TiB.";
 
-static void fill_rows(struct choices *choices, struct option_row rows[])
-{
-    const struct option_row table[] = {
-        {"log", OPTION_TEXT, &choices->log, "FILE", "where the measurements go; an existing file is never overwritten",
-         0, 0, NULL},
-        {"workload", OPTION_TEXT, &choices->workload, "NAME|FILE",
-         "what is measured: a file, or a workload that comes with priomark (default, figure_3, figure_5, figure_6, oltp,\n"
-         "        webserver, checkpoint, analysis)", 0, 0, NULL},
-        {"directory", OPTION_TEXT, &choices->directory, "DIRECTORY",
-         "the directory under test; the run makes one of its own in it and removes it", 0, 0, NULL},
-        {"only", OPTION_TEXT, &choices->only, "NAME,...", "of the workload's sub-benchmarks only these", 0, 0, NULL},
-        {"plugins", OPTION_TEXT, &choices->plugins, "DIRECTORY",
-         "where priomark_NAME.so of a sub-benchmark NAME from outside lies", 0, 0, NULL},
-        {"cache-size", OPTION_SIZE, &choices->cache_size, "SIZE",
-         "size of the file system's cache where the nodes' memory does not tell it", 1, INT64_MAX, NULL},
-        {"dry-run", OPTION_FLAG, &choices->dry_run, NULL, "tell what would be measured, and make nothing", 0, 0, NULL},
-        {"keep", OPTION_FLAG, &choices->keep, NULL, "leave the files in their directory, as the last cases left them", 0, 0, NULL},
-        {0}};
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        rows[i] = table[i];
-}
-
 static json_t *benchmarks_json(const struct workload *workload)
 {
     json_t *list = json_array();
@@ -112,42 +90,61 @@ static void print_table(const struct priomark *host, const struct result *result
            "coffeecup score %s\n", log);
 }
 
-int main(int argc, char **argv)
+static int run_priomark(const struct program *program, const struct choices *choices, int argc, char **argv)
 {
-    struct choices choices = {.log = "priomark.jsonl", .workload = "default", .directory = "."};
-    struct option_row rows[16];
-    fill_rows(&choices, rows);
-    const struct program program = {"priomark", summary_text, usage_text, rows};
-    struct run run = run_begin(&program, &argc, &argv, NULL);
+    struct run run = run_begin(program, &argc, &argv, NULL);
 
-    struct workload workload = workload_read(choices.workload, choices.only, choices.plugins);
+    struct workload workload = workload_read(choices->workload, choices->only, choices->plugins);
     struct priomark *host = allocate(1, sizeof *host);
     host->run = &run;
     host->workload = &workload;
-    host->keep = choices.keep;
+    host->keep = choices->keep;
     plan_cases(host);
-    const struct filesystem filesystem = filesystem_describe(choices.directory);
+    const struct filesystem filesystem = filesystem_describe(choices->directory);
     const int64_t space_bytes = plan_space_bytes(host), node_memory_bytes = least_node_memory(&run);
-    if (choices.dry_run) {
+    if (choices->dry_run) {
         if (run.rank == 0)
             print_dry_run(host, space_bytes, &filesystem);
         return run_end(&run);
     }
     filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, space_bytes,
                            "make process_size smaller or choose another --directory");
-    run_open_log(&run, choices.log, argv, run.rank == 0 ? filesystem_json(&filesystem) : NULL,
-                 run.rank == 0 ? plan_json(host, node_memory_bytes, choices.cache_size) : NULL);
-    scratch_create(choices.directory, program.name, choices.keep);
+    run_open_log(&run, choices->log, argv, run.rank == 0 ? filesystem_json(&filesystem) : NULL,
+                 run.rank == 0 ? plan_json(host, node_memory_bytes, choices->cache_size) : NULL);
+    scratch_create(choices->directory, program->name, choices->keep);
 
     struct result *results = allocate((size_t)host->cases, sizeof *results);
     measure(host, results);
     scratch_remove();
     const int status = run_end(&run);
     if (run.rank == 0 && status == EXIT_COMPLETE)
-        print_table(host, results, choices.log);
+        print_table(host, results, choices->log);
     free(results);
     free(host->planned);
     free(host);
     workload_free(&workload);
     return status;
+}
+
+int main(int argc, char **argv)
+{
+    struct choices choices = {.log = "priomark.jsonl", .workload = "default", .directory = "."};
+    const struct option_row rows[] = {
+        {"log", OPTION_TEXT, &choices.log, "FILE", "where the measurements go; an existing file is never overwritten",
+         0, 0, NULL},
+        {"workload", OPTION_TEXT, &choices.workload, "NAME|FILE",
+         "what is measured: a file, or a workload that comes with priomark (default, figure_3, figure_5, figure_6, oltp,\n"
+         "        webserver, checkpoint, analysis)", 0, 0, NULL},
+        {"directory", OPTION_TEXT, &choices.directory, "DIRECTORY",
+         "the directory under test; the run makes one of its own in it and removes it", 0, 0, NULL},
+        {"only", OPTION_TEXT, &choices.only, "NAME,...", "of the workload's sub-benchmarks only these", 0, 0, NULL},
+        {"plugins", OPTION_TEXT, &choices.plugins, "DIRECTORY",
+         "where priomark_NAME.so of a sub-benchmark NAME from outside lies", 0, 0, NULL},
+        {"cache-size", OPTION_SIZE, &choices.cache_size, "SIZE",
+         "size of the file system's cache where the nodes' memory does not tell it", 1, INT64_MAX, NULL},
+        {"dry-run", OPTION_FLAG, &choices.dry_run, NULL, "tell what would be measured, and make nothing", 0, 0, NULL},
+        {"keep", OPTION_FLAG, &choices.keep, NULL, "leave the files in their directory, as the last cases left them", 0, 0, NULL},
+        {0}};
+    const struct program program = {"priomark", summary_text, usage_text, rows};
+    return run_priomark(&program, &choices, argc, argv);
 }
