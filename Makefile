@@ -1,4 +1,4 @@
-# Each target is a command that a person could type. Everything that they make is in build/, output/ and .venv/.
+# Each target is a command that you could type. All output is in build/, output/ and .venv/.
 SESSION := output/$(shell date +%Y%m%dT%H%M%S)
 REFRAME := .venv/bin/reframe -C site_configs/local/settings.py -c reframe_checks
 
@@ -6,7 +6,7 @@ REFRAME := .venv/bin/reframe -C site_configs/local/settings.py -c reframe_checks
 help:           ## show the targets
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile | expand -t 12
 
-run: setup      ## measure this machine, then show the scores and write output/report.html
+run: setup      ## measure this machine, print the scores and write output/report.html
 	@status=0; \
 	.venv/bin/coffeecup watch $(SESSION)/stage -- $(REFRAME) -r -S b_eff_io.form=quick $(REFRAME_OPTIONS) \
 	    --prefix=$(SESSION) --report-file=$(SESSION)/session.json || status=$$?; \

@@ -1,6 +1,6 @@
 """ReFrame checks of coffeecup, a package so that its modules can import each other wherever they are loaded from.
 
-ReFrame loads this file before any check. A Python without what the checks need stops here with the command that mends
+ReFrame loads this file before any check. If the Python lacks a required package, this stops with the command that installs
 it: a check file that merely fails to import would be skipped with a warning and an exit code of zero.
 """
 import sys
@@ -11,6 +11,6 @@ _NEEDED = ("postprocess", "pandas", "pandera", "jsonschema_rs", "orjson")
 _missing = [name for name in _NEEDED if find_spec(name) is None]
 if _missing:
     raise SystemExit(
-        f"coffeecup: the Python that runs ReFrame lacks {', '.join(_missing)}; mend it with\n"
+        f"coffeecup: the Python that runs ReFrame lacks {', '.join(_missing)}; install it with\n"
         f"    {sys.executable} -m pip install {Path(__file__).resolve().parent.parent}"
     )

@@ -5,7 +5,7 @@ from reframe.core.builtins import fixture, parameter, run_after, variable
 from .base import KernelCheck, sizes_here
 from .build import kernel_build
 
-KERNEL_BUDGET_SECONDS = 240  # what the kernel takes for itself where nobody says otherwise
+KERNEL_BUDGET_SECONDS = 240  # the kernel's default
 
 
 class b_eff_build(kernel_build):
@@ -18,8 +18,8 @@ class b_eff_build(kernel_build):
 class b_eff(KernelCheck):
     """b_eff and the detail under it.
 
-    `-S b_eff.time_budget=SECONDS` and `-S b_eff.memory_per_process=SIZE` are handed to the kernel; small ones make a quick
-    run, which the result says of itself.
+    `-S b_eff.time_budget=SECONDS` and `-S b_eff.memory_per_process=SIZE` are passed to the kernel; with small ones the run is
+    short and its result is marked as unofficial.
     """
 
     descr = "effective bandwidth of MPI communication"

@@ -22,10 +22,10 @@ class b_eff_io_build(kernel_build):
 class b_eff_io(TestedDirectory, KernelCheck):
     """b_eff_io of one partition, all processes of the job, and the detail under it.
 
-    `-S b_eff_io.form=quick` takes a minute and not 15; the result says of itself that it is not valid for comparison, and no
-    reference is looked up for it. `-S b_eff_io.scheduled_time=SECONDS`, `-S b_eff_io.memory_per_process=SIZE`,
-    `-S b_eff_io.hints=FILE` and `-S b_eff_io.individual_pointers=yes` are handed to the kernel, which refuses to start where the
-    space does not suffice.
+    `-S b_eff_io.form=quick` takes one minute instead of 15; the result is marked as not valid for comparison and is not
+    compared with references. `-S b_eff_io.scheduled_time=SECONDS`, `-S b_eff_io.memory_per_process=SIZE`,
+    `-S b_eff_io.hints=FILE` and `-S b_eff_io.individual_pointers=yes` are passed to the kernel, which refuses to start if there is
+    not enough space.
     """
 
     descr = "effective bandwidth of parallel I/O"

@@ -1,7 +1,7 @@
-"""The build fixture: brings a kernel's executable into being in one of three ways, chosen by one switch.
+"""The build fixture: builds a kernel, or locates an installed one; `builder` selects how.
 
-`-S builder=auto|spack|cmake|prebuilt`; `auto` takes Spack where a usable one is found and CMake otherwise, the others are
-orders: `spack` without Spack is an error. Nothing is copied: the sources are used where they are, the build is out of tree.
+`-S builder=auto|spack|cmake|prebuilt`; `auto` uses Spack if it is available, otherwise CMake. The others
+have no fallback: `spack` without Spack is an error. Nothing is copied: the sources are used where they are, the build is out of tree.
 """
 import shlex
 
@@ -17,7 +17,7 @@ from .vocabulary import Extra
 
 
 class Builder:
-    """The ways to get a kernel."""
+    """How to get a kernel."""
 
     AUTO = "auto"
     SPACK = "spack"
@@ -29,8 +29,8 @@ class Builder:
 class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
     """Builds the kernel that `benchmark` names, once for each partition and environment.
 
-    A derived class sets `benchmark`. After its run `executable_path` is what to start, `mpi_bin` the folder of the MPI
-    launcher that belongs to it (empty: the one on PATH), `builder_used` the way that was taken, `spack_spec` what Spack built.
+    A derived class sets `benchmark`. After its run `executable_path` is what to start, `mpi_bin` the directory of the MPI
+    launcher that belongs to it (empty: the one on PATH), `builder_used` the builder, `spack_spec` what Spack built.
     """
 
     benchmark = variable(str)
@@ -61,7 +61,7 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
         except spack.SpackUnusable as reason:
             if self.builder == Builder.SPACK:
                 raise BuildSystemError(
-                    f"builder=spack was asked for, but {reason}; install Spack or choose -S builder=cmake"
+                    f"builder=spack was requested, but {reason}; install Spack or choose -S builder=cmake"
                 ) from None
             self.builder_used = Builder.CMAKE
             getlogger().info(f"building {self.benchmark} with CMake: {reason}")

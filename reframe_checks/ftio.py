@@ -26,8 +26,8 @@ class ftio_build(kernel_build):
 class ftio(TestedDirectory, KernelCheck):
     """FTIO and the rates of its phases.
 
-    `-S ftio.input_parameter=N|auto|SIZE` chooses the matrix: for a number to be filed, SIZE has to be larger than the memory of the
-    nodes. `-S ftio.repetitions=N`, `-S ftio.storage=posix|mpiio` and `-S ftio.direct=yes` are handed to the kernel.
+    `-S ftio.input_parameter=N|auto|SIZE` chooses the matrix: for a result to publish, SIZE must be larger than the memory of the
+    nodes. `-S ftio.repetitions=N`, `-S ftio.storage=posix|mpiio` and `-S ftio.direct=yes` are passed to the kernel.
 
     `-P ftio.input_parameter=1MiB,16MiB,256MiB,4GiB` is the sweep of the paper's section 5.3; `coffeecup report` names the input
     parameter that represents it. References are for the default input parameter alone.
@@ -45,7 +45,7 @@ class ftio(TestedDirectory, KernelCheck):
 
     @run_after("setup")
     def set_options(self):
-        """Not earlier: what -P chooses is known when the test has been made."""
+        """After init, because -P takes effect when the test is instantiated."""
         self.executable_opts += ["--log", self.log_name, "--input", self.input_parameter, "--repeat", str(self.repetitions),
                                  "--storage", self.storage]
         if self.direct:
@@ -76,6 +76,6 @@ class ftio(TestedDirectory, KernelCheck):
 
     @run_before("compile")
     def compare_the_default_only(self):
-        """A fraction of another matrix is another quantity."""
+        """Fractions of different matrices are not comparable."""
         if self.input_parameter != DEFAULT_INPUT:
             self.compare_with_nothing()

@@ -35,7 +35,7 @@ class SizedRun(rfm.RegressionTestPlugin):
         longest = self.current_partition.extras.get(Extra.MAX_MINUTES)
         seconds = self.time_limit or 0
         self.skip_if(longest and seconds > 60 * longest,
-                     f"{self.current_partition.fullname} takes jobs of {longest} minutes, and this one may need {-(-seconds // 60):g}")
+                     f"{self.current_partition.fullname} accepts jobs of up to {longest} minutes, but this one may need {-(-seconds // 60):g}")
 
 
 class Placement:
@@ -56,7 +56,7 @@ PLACEMENTS = {
 
 class MpiLaunch(rfm.RegressionTestPlugin):
     """Starts the processes as the site says. Where the configuration knows no parallel launcher (ReFrame's built-in one does not),
-    mpirun takes its place. `-S <check>.placement=block|round_robin` orders a placement, `-P <check>.placement=block,round_robin`
+    mpirun takes its place. `-S <check>.placement=block|round_robin` requests a placement, `-P <check>.placement=block,round_robin`
     compares the two; without it the site's launcher decides, and the result is compared with references."""
 
     placement = variable(str, value="", loggable=True)
@@ -68,7 +68,7 @@ class MpiLaunch(rfm.RegressionTestPlugin):
 
     @run_before("run")
     def tell_the_kernel_what_was_asked_for(self):
-        """The log keeps it, and `postprocess` compares it with where the processes ran. On the machine at hand nobody grants nodes."""
+        """Recorded in the log; `postprocess` compares it with the actual placement. Local runs allocate no nodes."""
         exclusive = self.exclusive_access and not self.current_partition.scheduler.is_local
         asked = {"processes_per_node": self.num_tasks_per_node, "exclusive": "yes" if exclusive else "no"}
         if self.placement:
@@ -88,14 +88,14 @@ class MpiLaunch(rfm.RegressionTestPlugin):
         launcher = self.job.launcher.registered_name
         known = PLACEMENTS.get(launcher, {}) | self.current_partition.extras.get(Extra.PLACEMENTS, {})
         if self.placement not in known:
-            raise PipelineError(f"how {launcher} places processes {self.placement} is not known: add the extra "
+            raise PipelineError(f"the options of {launcher} for placement {self.placement} are unknown: add the extra "
                                 f"'{Extra.PLACEMENTS}' to partition {self.current_partition.fullname}")
         return known[self.placement]
 
 
 class OneAtATime(rfm.RegressionTestPlugin):
-    """Jobs on the machine ReFrame runs on queue up for it: ReFrame starts up to `max_jobs` of them together, and two
-    benchmarks that share cores measure each other. The lock is per user and machine, so that other sessions wait too."""
+    """Serialises jobs on the machine that runs ReFrame: ReFrame starts up to `max_jobs` of them together, and two
+    benchmarks that share cores disturb each other. The lock is per user and machine, so other sessions wait as well."""
 
     @run_before("run")
     def wait_for_the_machine(self):

@@ -1,10 +1,10 @@
-"""What ReFrame writes of a test for each line of its logs."""
+"""Attributes that ReFrame logs for each test."""
 import reframe as rfm
 
 
 class LoggedOnce(rfm.RegressionTestPlugin):
     """Every loggable attribute but `variables`, the old name of `env_vars`: each time it is asked for, ReFrame 4.10.4 searches the call
-    stack for who to warn of it, which takes longer than all else in a dry run."""
+    stack for the place to warn about, which dominates the time of a dry run."""
 
     @classmethod
     def loggable_attrs(cls):

@@ -15,7 +15,7 @@ from reframe.core.exceptions import SanityError
 
 
 class MeasuredByLog(rfm.RegressionTestPlugin):
-    """The log is the result: it has to be complete and clean, of this run, and to give every metric that its benchmark has.
+    """The log is the result: it must be complete and valid, belong to this run, and yield every metric of its benchmark.
 
     The derived class sets `benchmark`.
     """
@@ -47,13 +47,13 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
 
     @sanity_function
     def score_complete_log(self):
-        """Everything that has to hold before a number of this run is worth comparing."""
+        """Checks everything that must be true before metrics are compared."""
         score = self._score()
         run = score.log.run
         if (run["benchmark"], run["ranks"]) != (self.benchmark, self.num_tasks):
             raise SanityError(
-                f"{self.benchmark} on {self.num_tasks} processes was asked for, "
-                f"but the log is of {run['benchmark']} on {run['ranks']}"
+                f"{self.benchmark} on {self.num_tasks} processes was requested, "
+                f"but the log belongs to {run['benchmark']} on {run['ranks']}"
             )
         self._check_metrics(score.metrics)
         self._values = {name: metric.value for name, metric in score.metrics.items()}
@@ -68,22 +68,22 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         if not Path(self.stagedir, self.job.stderr).exists():
             raise SanityError(self._never_started())
         if not log.exists():
-            raise SanityError(f"no log was written; the job says: {self._job_complaint()}")
+            raise SanityError(f"no log was written; output of the job: {self._job_complaint()}")
         try:
             return score_log(log)
         except LogError as error:
-            raise SanityError(f"{error}; the job says: {self._job_complaint()}") from None
+            raise SanityError(f"{error}; output of the job: {self._job_complaint()}") from None
 
     def _never_started(self):
-        """ReFrame cancels a job that waits longer than `max_pending_time`, and goes on as if it had run. Slurm still tells the reason."""
+        """ReFrame cancels a job that waits longer than `max_pending_time` and continues as if it had run. Slurm still reports the reason."""
         waited = f" within {self.max_pending_time:g} s" if self.max_pending_time else ""
         asked = subprocess.run(["squeue", "--states=all", "--noheader", f"--jobs={self.job.jobid}", "--format=%T %r"], capture_output=True,
                                text=True, check=False) if shutil.which("squeue") else None
-        told = f"; squeue says of it: {asked.stdout.strip()}" if asked and asked.stdout.strip() else ""
-        return f"job {self.job.jobid} did not start{waited}{told}; look for nodes that are down or drained, and at the queue"
+        told = f"; squeue reports: {asked.stdout.strip()}" if asked and asked.stdout.strip() else ""
+        return f"job {self.job.jobid} did not start{waited}{told}; check for nodes that are down or drained, and the queue"
 
     def _job_complaint(self):
-        """The first words that the job wrote to stderr, between the rules with which Open MPI frames its messages."""
+        """The first lines of the job's stderr, without the rules around Open MPI's messages."""
         text = Path(self.stagedir, self.job.stderr).read_text(encoding="utf-8", errors="replace")
         lines = [line.strip() for line in text.splitlines() if line.strip(" -\t")]
         return " ".join(lines[:8]) or "nothing on stderr"
@@ -95,7 +95,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
             self.perf_variables.pop(name, None)
         units = {name: expression.unit for name, expression in self.perf_variables.items()}
         if metrics.keys() != units.keys():
-            raise SanityError(f"the score has other metrics than expected: {sorted(metrics.keys() ^ units.keys())}")
+            raise SanityError(f"the score does not have the expected metrics: {sorted(metrics.keys() ^ units.keys())}")
         for name, metric in metrics.items():
             if metric.unit != units[name]:
                 raise SanityError(f"{name} is in {metric.unit!r}, not in {units[name]!r}")

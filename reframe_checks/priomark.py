@@ -1,4 +1,4 @@
-"""PRIOMark: what the storage makes of a given use of it, at every size and on every file system."""
+"""PRIOMark: the I/O performance of a workload, at every size and on every file system."""
 from pathlib import Path
 
 import reframe as rfm
@@ -21,12 +21,12 @@ class priomark_build(kernel_build):
 class priomark(TestedDirectory, KernelCheck):
     """PRIOMark's total and the values of the sub-benchmarks of one workload.
 
-    `-S priomark.workload=NAME|FILE` chooses the workload, one that comes with priomark or a file of one's own; `-P
-    priomark.workload=default,oltp,webserver` measures several. `-S priomark.only=NAME,...` takes these of its sub-benchmarks alone, `-S
-    priomark.plugins=DIRECTORY` tells where those from outside lie. The kernel refuses to start where the space does not suffice. A workload
-    that takes more than half an hour needs `-S priomark.time_limit=4h`.
+    `-S priomark.workload=NAME|FILE` chooses the workload, an included one or your own file; `-P
+    priomark.workload=default,oltp,webserver` measures several. `-S priomark.only=NAME,...` runs only these sub-benchmarks, `-S
+    priomark.plugins=DIRECTORY` is the directory of external ones. The kernel refuses to start if there is not enough space. A workload
+    of more than half an hour needs `-S priomark.time_limit=4h`.
 
-    References are for the default workload, all of it, alone.
+    References apply only to the complete default workload.
     """
 
     descr = "bandwidth of a workload of storage"
@@ -41,7 +41,7 @@ class priomark(TestedDirectory, KernelCheck):
 
     @run_after("setup")
     def set_options(self):
-        """Not earlier: what -P chooses is known when the test has been made."""
+        """After init, because -P takes effect when the test is instantiated."""
         self.executable_opts += ["--log", self.log_name, "--workload", as_seen_from_the_job(self.workload)]
         if self.only:
             self.executable_opts += ["--only", self.only]
@@ -50,11 +50,11 @@ class priomark(TestedDirectory, KernelCheck):
 
     @run_before("compile")
     def compare_the_default_only(self):
-        """The bandwidth of another workload is another quantity."""
+        """Bandwidths of different workloads are not comparable."""
         if self.workload != DEFAULT_WORKLOAD or self.only:
             self.compare_with_nothing()
 
 
 def as_seen_from_the_job(workload):
-    """A file by its whole path, as the job runs in a folder of its own; the name of a workload that comes with priomark as it is."""
+    """The absolute path of a file, because the job runs in another directory; the name of an included workload unchanged."""
     return str(Path(workload).resolve()) if "/" in workload or Path(workload).suffix else workload

@@ -1,8 +1,8 @@
 """References of a check: ReFrame's external form, read strictly.
 
 ReFrame 4.10.4 skips a test whose reference file is missing, and passes one whose reference names a metric that does not
-exist, or none that fits. Here the file is read inside the pipeline, where an error fails the test; every entry is held
-against the metrics; and a size without an entry is said to be without reference, wherever the result is shown.
+exist, or none that fits. Here the file is read inside the pipeline, where an error fails the test; every entry is
+checked against the metrics; and a size without an entry is reported as having no reference wherever the result is shown.
 """
 import hashlib
 from pathlib import Path
@@ -25,7 +25,7 @@ class ReferenceStatus:
     DERIVED = "reference derived by a scaling law"
 
 
-DERIVED_BOUNDS = 2.0  # how much wider than those of the size that was measured
+DERIVED_BOUNDS = 2.0  # width relative to the bounds of the measured size
 
 
 class ExternalReferences(rfm.RegressionTestPlugin):
@@ -77,12 +77,12 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         return derived
 
     def compare_with_nothing(self):
-        """For a run that is another quantity than the one that there are references for."""
+        """For a run whose results are not comparable with the references."""
         self.reference, self.reference_status, self._referenced = {}, ReferenceStatus.NONE, set()
 
     @run_before("performance")
     def say_what_is_not_compared(self):
-        """In words, because ReFrame prints such metrics like all others and counts the test as passed."""
+        """As a message, because ReFrame prints such metrics like all others and counts the test as passed."""
         if lost := self._referenced - set(self.perf_variables):
             raise SanityError(f"there is a reference for {', '.join(sorted(lost))}, which this run did not measure")
         if self.reference_status == ReferenceStatus.DERIVED:
@@ -91,7 +91,7 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         elif self.reference_status != ReferenceStatus.COMPLETE and not self.is_dry_run():
             getlogger().info(
                 f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}; "
-                f"a metric without one is measured, not judged ({self.reference_file})"
+                f"a metric without one is reported and cannot fail ({self.reference_file})"
             )
 
 
@@ -112,29 +112,29 @@ def check_reference_file(path, name, index, units):
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         refuse(f"cannot be read: {error}")
     if not isinstance(content, dict) or not isinstance(content.get("_meta"), dict):
-        refuse("has no _meta with the provenance of its values")
+        refuse("has no _meta that records the origin of its values")
     if not isinstance(content.get(name), dict):
         refuse(f"has no entry {name!r}")
     if content[name].get("$index") != index:
-        refuse(f"{name}: $index has to be {index}")
+        refuse(f"{name}: $index must be {index}")
     places = {key: entries for key, entries in content[name].items() if key != "$index"}
     for _ in index[1:]:
         places = {f"{where}, {key}": (key, entries) for where, found in places.items() for key, entries in _items(found, refuse, where)}
         sizes, places = {where: key for where, (key, _) in places.items()}, {where: entries for where, (_, entries) in places.items()}
     for where, metrics in places.items():
         if not isinstance(sizes[where], int):
-            refuse(f"{where}: the number of processes has to be an integer, not {sizes[where]!r}")
+            refuse(f"{where}: the number of processes must be an integer, not {sizes[where]!r}")
         for metric, entry in _items(metrics, refuse, where):
             _check_entry(f"{where}, {metric}", metric, entry, units, refuse)
     for metric, law in _items(content["_meta"].get("scaling", {}), refuse, "_meta.scaling"):
         if metric not in units or not isinstance(law, dict) or not isinstance(law.get("exponent"), (int, float)):
-            refuse(f"_meta.scaling: a metric with its exponent is expected, not {metric!r}: {law!r}")
+            refuse(f"_meta.scaling: expected a metric with its exponent, got {metric!r}: {law!r}")
     return content
 
 
 def _items(mapping, refuse, where):
     if not isinstance(mapping, dict):
-        refuse(f"{where}: a mapping is expected, not {mapping!r}")
+        refuse(f"{where}: expected a mapping, got {mapping!r}")
     return mapping.items()
 
 
@@ -145,11 +145,11 @@ def _check_entry(where, metric, entry, units, refuse):
     if isinstance(entry, list) and entry and entry[0] == "$xfail":
         value = entry[-1]
     if not isinstance(value, list) or len(value) != 4:
-        refuse(f"{where}: [reference, lower, upper, unit] is expected, not {entry!r}")
+        refuse(f"{where}: expected [reference, lower, upper, unit], got {entry!r}")
     reference, lower, upper, unit = value
     numbers = (reference, *(bound for bound in (lower, upper) if bound is not None))
     if any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in numbers):
-        refuse(f"{where}: reference and bounds have to be numbers, not {entry!r}")
+        refuse(f"{where}: reference and bounds must be numbers, not {entry!r}")
     if lower is None and upper is None:
         refuse(f"{where}: a reference without any bound cannot fail")
     if unit != units[metric]:

@@ -1,4 +1,4 @@
-"""Which sizes (nodes and processes) a check runs at on a partition, from what the site's configuration tells of it."""
+"""Which sizes (nodes and processes) a check runs at on a partition, from the site's configuration."""
 import os
 from dataclasses import dataclass
 
@@ -7,8 +7,8 @@ from reframe.core.exceptions import ConfigError
 from .vocabulary import Extra, Feature
 
 SMALLEST = 2  # a communication benchmark needs two processes
-OVERCOMMITTED = 4  # as far as a small machine goes where more processes than cores are allowed
-OVERSUBSCRIBE_VARIABLE = "OMPI_MCA_rmaps_base_oversubscribe"  # a user's word under a configuration that says nothing
+OVERCOMMITTED = 4  # largest size of a small machine if more processes than cores are allowed
+OVERSUBSCRIBE_VARIABLE = "OMPI_MCA_rmaps_base_oversubscribe"  # set by the user if the configuration states no features
 
 TAGS_OF_NODES = {1: "one_node", 2: "two_nodes", 4: "four_nodes"}
 
@@ -43,7 +43,7 @@ def powers_of_two(largest):
 
 
 def room(partition):
-    """The room of a ReFrame partition; a ConfigError names what its configuration has to say."""
+    """The room of a ReFrame partition; raises ConfigError if its configuration lacks the cores."""
     extras = partition.extras
     nodes = int(extras.get(Extra.NUM_NODES, 1))
     return Room(
@@ -65,18 +65,18 @@ def _cores_per_node(partition):
     if known:
         return known
     raise ConfigError(
-        f"the configuration of partition {partition.fullname!r} does not tell the cores of a node: "
+        f"the configuration of partition {partition.fullname!r} does not state the cores of a node: "
         f"add extras {{'{Extra.CORES_PER_NODE}': N}}, or processor information"
     )
 
 
 def compute_partitions(system):
-    """The partitions that are there to compute on."""
+    """The partitions for computing."""
     return [partition for partition in system.partitions if Feature.LOGIN not in partition.features]
 
 
 def rooms(system, kernel=None):
-    """Full name to room, for every partition that is there to compute on and that takes this kernel."""
+    """Full name to room, for every partition for computing that runs this kernel."""
     return {
         partition.fullname: room(partition)
         for partition in compute_partitions(system)

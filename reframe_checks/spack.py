@@ -15,7 +15,7 @@ _FORMAT = "{prefix}|{name}{@version}{variants}{ %compiler}|{hash}"
 
 
 class SpackUnusable(Exception):
-    """Why Spack cannot be used here, in one sentence."""
+    """The reason why Spack cannot be used, in one sentence."""
 
 
 def find_spack():
@@ -30,7 +30,7 @@ def find_spack():
         reason = (answer.stderr.strip().splitlines() or ["no version"])[-1]
         raise SpackUnusable(f"`{command} --version` fails: {reason}")
     if tuple(map(int, version.groups())) < OLDEST:
-        raise SpackUnusable(f"`{command}` is Spack {version[0]}; {'.'.join(map(str, OLDEST))} is the oldest that serves")
+        raise SpackUnusable(f"`{command}` is Spack {version[0]}; {'.'.join(map(str, OLDEST))} is the oldest supported version")
     return str(command)
 
 
@@ -59,6 +59,6 @@ def read_found(path):
     """(prefix, spec, hash, prefix of the MPI library) from what `install_commands` noted."""
     lines = Path(path).read_text(encoding="utf-8").splitlines()
     if len(lines) != 2 or lines[0].count("|") != 2:
-        raise SpackUnusable(f"Spack was asked for one installation and its MPI library and answered {lines}")
+        raise SpackUnusable(f"Spack should list one installation and its MPI library, but printed {lines}")
     installation, mpi_prefix = lines
     return *installation.split("|"), mpi_prefix

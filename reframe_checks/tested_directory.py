@@ -19,7 +19,7 @@ def file_systems_here():
 
 
 class TestedDirectory(rfm.RegressionTestPlugin):
-    """Runs once for each file system that a partition's extras name, and hands the kernel its `--directory`. The job gets the
+    """Runs once for each file system that a partition's extras name, and passes `--directory` to the kernel. The job gets the
     directives that the file system needs.
 
     `-P <check>.file_system=NAME,NAME,...` measures those alone; `-S <check>.directory=DIR` that directory and nothing else. Where the

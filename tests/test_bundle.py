@@ -61,14 +61,14 @@ def test_damaged_bundle_is_refused(bundle, tmp_path):
     refused = call(damaged / "install", tmp_path / "there")
     assert refused.returncode == 1
     assert f"wheels/{wheel.name}: FAILED" in refused.stdout + refused.stderr
-    assert "the bundle was damaged on its way: copy it again" in refused.stderr
+    assert "the bundle is damaged: copy it again" in refused.stderr
     assert not (tmp_path / "there").exists()
 
 
 def test_folder_that_is_there_is_not_touched(tmp_path):
     for command in ((COFFEECUP, "site", "bundle", tmp_path), (ROOT / "site_configs" / "common" / "install_from_bundle", tmp_path)):
         refused = call(*command, cwd=ROOT)
-        assert (refused.returncode, refused.stderr.count("is there already: name a new folder")) == (1, 1)
+        assert (refused.returncode, refused.stderr.count("already exists: choose a new name")) == (1, 1)
     assert not list(tmp_path.iterdir())
 
 

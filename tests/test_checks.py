@@ -169,13 +169,13 @@ def test_entry_of_another_size_is_no_reference(references):
     [
         ({"b_ef": [1.0, -0.1, None, "MByte/s"]}, {}, "no such metric; valid are b_eff,"),
         ({"b_eff": [1.0, -0.1, None, "GB/s"]}, {}, "the unit is 'MByte/s', not 'GB/s'"),
-        ({"b_eff": [1.0, -0.1, None]}, {}, "[reference, lower, upper, unit] is expected"),
+        ({"b_eff": [1.0, -0.1, None]}, {}, "expected [reference, lower, upper, unit]"),
         ({"b_eff": [1.0, None, None, "MByte/s"]}, {}, "cannot fail"),
-        ({"b_eff": ["fast", -0.1, None, "MByte/s"]}, {}, "have to be numbers"),
+        ({"b_eff": ["fast", -0.1, None, "MByte/s"]}, {}, "must be numbers"),
         ({}, {"_meta": None}, "provenance"),
         ({}, {"b_eff": None}, "no entry 'b_eff'"),
-        ({}, {"b_eff": {"$index": ["$partition", "num_procs"]}}, "$index has to be"),
-        ({}, {"b_eff": {"$index": ["$partition", "num_processes"], "local:default": {"2": {}}}}, "has to be an integer"),
+        ({}, {"b_eff": {"$index": ["$partition", "num_procs"]}}, "$index must be"),
+        ({}, {"b_eff": {"$index": ["$partition", "num_processes"], "local:default": {"2": {}}}}, "must be an integer"),
     ],
     ids=["metric", "unit", "no unit", "no bound", "no number", "no provenance", "no entry", "index", "size"],
 )
@@ -204,7 +204,7 @@ def test_spack_by_order_without_spack_fails_and_never_falls_back(reframe):
     session = reframe("-r", *TWO, "-S", "builder=spack")
     assert session.returncode == 1
     [build] = session.fixtures
-    assert "builder=spack was asked for, but no `spack` on PATH" in build["fail_reason"]
+    assert "builder=spack was requested, but no `spack` on PATH" in build["fail_reason"]
     assert not list(reframe.folder.rglob("CMakeCache.txt"))
 
 

@@ -53,10 +53,10 @@ def test_new_site_marks_what_it_does_not_know(tree):
     assert "look: no MPI compiler was found" in made.out
     checked = tree.run("check", "here", path=str(bare))
     assert checked.code == 1
-    assert "there is no MPI compiler 'mpicc' on PATH; install MPI" in checked.err
+    assert "the MPI compiler 'mpicc' is not on PATH; install MPI" in checked.err
 
 
-@pytest.mark.parametrize(("name", "says"), [("local", "is there already"), ("Big Machine", "is no name for a site"), ("../x", "is no name")])
+@pytest.mark.parametrize(("name", "says"), [("local", "already exists"), ("Big Machine", "is not a valid site name"), ("../x", "is not a valid site name")])
 def test_new_site_refuses_a_name_that_does_not_do(tree, name, says):
     made = tree.run("new", name)
     assert made.code == 2
@@ -94,19 +94,19 @@ def test_new_site_under_pbs_has_its_queues_and_nodes(tree):
     [
         ({"features": ["overcomit"]}, "unknown feature 'overcomit'; did you mean 'overcommit'?"),
         ({"extras": {"cores_per_nodes": 2}}, "unknown extra 'cores_per_nodes'; did you mean 'cores_per_node'?"),
-        ({"extras": {"cores_per_node": 0}}, "extra 'cores_per_node': 0 is less than the minimum of 1; it is: processes that fill a node"),
+        ({"extras": {"cores_per_node": 0}}, "extra 'cores_per_node': 0 is less than the minimum of 1; the extra is: processes that fill a node"),
         ({"extras": {"cores_per_node": "2"}}, "is not of type \"integer\""),
         ({"extras": {"cores_per_node": 2, "num_nodes": 4, "max_nodes": 8}}, "max_nodes is 8, but the partition has 4 nodes; lower it"),
         ({"extras": {"cores_per_node": 2, "sizes": [2, 64]}}, "size 64 does not fit on 1 nodes of 2 cores"),
         ({"extras": {"cores_per_node": 2, "kernels": ["beff"]}}, "unknown kernel 'beff'; kernels are b_eff, "),
         ({"extras": {"file_systems": [{"name": "s"}]}}, "extra 'file_systems'[0]: \"directory\" is a required property"),
-        ({"extras": {"file_systems": [{"name": "s", "directory": "/tmp"}] * 2}}, "two file systems are called 's'"),
+        ({"extras": {"file_systems": [{"name": "s", "directory": "/tmp"}] * 2}}, "two file systems have the name 's'"),
         ({"environs": ["intel"]}, "unknown environment 'intel'; defined are mpi"),
         ({"environs": []}, "no environment; name one with an MPI compiler"),
         ({"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/no/such"}]}},
-         "file system s of made:p: there is no directory /no/such; make it with `mkdir -p /no/such`"),
-        ({"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/proc"}]}}, "/proc takes no files"),
-        ({"scheduler": "lsf", "launcher": "lrun"}, "there is no bsub on PATH; correct `scheduler`"),
+         "file system s of made:p: directory /no/such does not exist; create it with `mkdir -p /no/such`"),
+        ({"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/proc"}]}}, "cannot write to /proc"),
+        ({"scheduler": "lsf", "launcher": "lrun"}, "bsub is not on PATH; correct `scheduler`"),
         ({"scheduler": "slum"}, "made"),
         ({"partition": "x"}, "$.systems[0].partitions[0]: Additional properties are not allowed ('partition' was unexpected)"),
     ],
@@ -123,7 +123,7 @@ def test_wrong_configuration_is_refused_with_place_and_remedy(tree, partition, c
 def test_missing_mpi_compiler_is_refused(tree):
     checked = tree.run("check", site(tree, {}, environments='[{"name": "mpi", "cc": "mpicc-none"}]'))
     assert checked.code == 1
-    assert "there is no MPI compiler 'mpicc-none' on PATH; install MPI" in checked.err
+    assert "the MPI compiler 'mpicc-none' is not on PATH; install MPI" in checked.err
 
 
 def test_file_system_that_is_too_small_is_refused(tree):
@@ -173,11 +173,11 @@ def test_missing_references_refuse_only_where_they_are_required(tree):
 def test_time_that_a_partition_does_not_give_is_said(tree):
     checked = tree.run("check", site(tree, {"extras": {"cores_per_node": 2, "max_minutes": 20}}))
     assert checked.code == 0, checked.text
-    assert "note    b_eff_io on made: no case: made:p takes jobs of 20 minutes, and this one may need 55" in checked.out
+    assert "note    b_eff_io on made: no case: made:p accepts jobs of up to 20 minutes, but this one may need 55" in checked.out
 
 
 def test_another_machine_is_not_looked_at_and_the_check_says_so(tree):
     checked = tree.run("check", site(tree, {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/no/such"}]}},
                                      host="another"))
     assert checked.code == 0, checked.text
-    assert "this machine" in checked.out and "is not it" in checked.out
+    assert "this machine" in checked.out and "is not part of it" in checked.out

@@ -153,7 +153,7 @@ def test_setup_without_root_names_the_missing_packages(stubs):
     stubs.add("dpkg-query", 'case "$*" in *libjansson-dev*) exit 1;; esac; echo installed')
     done = stubs.run()
     assert done.returncode == 1
-    assert "these packages are missing: libjansson-dev\n" in done.stderr
+    assert "missing packages: libjansson-dev\n" in done.stderr
     assert "spack install" in done.stderr
     assert not stubs.installed.exists()
 
@@ -163,7 +163,7 @@ def test_setup_elsewhere_never_touches_the_system(stubs):
     stubs.add("pkg-config", "exit 1")
     done = stubs.run()
     assert done.returncode == 1
-    assert "nothing of the system is touched" in done.stderr
+    assert "no system packages are installed" in done.stderr
     assert "jansson" in done.stderr and "spack install" in done.stderr
     assert not stubs.installed.exists()
 

@@ -124,7 +124,7 @@ def test_drained_node_is_reported_as_that(run, slurm):
     finally:
         slurm("scontrol", "update", "NodeName=n2", "State=RESUME")
     assert session.returncode == 1
-    assert re.search(r"job \d+ did not start within 8 s; squeue says of it: .*DOWN, DRAINED.*; look for nodes that are down or drained",
+    assert re.search(r"job \d+ did not start within 8 s; squeue reports: .*DOWN, DRAINED.*; look for nodes that are down or drained",
                      only_case(session)["fail_reason"])
     assert not slurm("squeue", "--noheader", "--partition=debug").strip(), "the job is still there"
 
@@ -158,7 +158,7 @@ def test_jobs_run_with_accounting_on(openmpi, tmp_path, tmp_path_factory, kernel
     with slurm_made.slurm(folder, nodes=2, cores=2, accounting=True) as slurm:
         options = ["-r", "--system=toy:mpirun", "-n", "^b_eff%num_processes=4$", *kernel_that("echo here >&2")]
         session = Reframe(tmp_path)(*options, config=settings(slurm, tmp_path, "slurm"), env=slurm.environment)
-        assert "no log was written; the job says: here" in only_case(session)["fail_reason"], session.output
+        assert "no log was written; output of the job: here" in only_case(session)["fail_reason"], session.output
         wanted, told = r"rfm_b_eff_\w+\|COMPLETED\|n\[1-2\]\n", ""
         end = time.monotonic() + PATIENCE
         while not re.fullmatch(wanted, told) and time.monotonic() < end:  # a job's name and nodes come to the data base after its state

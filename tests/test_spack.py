@@ -168,4 +168,4 @@ def test_old_spack_is_refused_by_name(reframe, tmp_path):
     session = reframe("-r", "-n", "b_eff%num_processes=2$", "-S", "builder=spack",
                       env={"PATH": os.pathsep.join([str(folder), os.environ["PATH"]])})
     assert session.returncode == 1
-    assert "is Spack 0.23.1; 1.0.2 is the oldest that serves" in session.fixtures[0]["fail_reason"]
+    assert "is Spack 0.23.1; 1.0.2 is the oldest supported version" in session.fixtures[0]["fail_reason"]

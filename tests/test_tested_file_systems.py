@@ -85,8 +85,8 @@ def test_references_are_by_file_system(made, kernel, tmp_path):
 
 
 @pytest.mark.parametrize(("content", "says"), [
-    ({"$index": ["$partition", "num_processes"]}, "$index has to be"),
-    ({"made:a": {2: {"b_eff_io": [1.0, 0.0, None, "MByte/s"]}}}, "has to be an integer"),
+    ({"$index": ["$partition", "num_processes"]}, "$index must be"),
+    ({"made:a": {2: {"b_eff_io": [1.0, 0.0, None, "MByte/s"]}}}, "must be an integer"),
     ({"made:a": {"scratch": {2: {"b_eff": [1.0, 0.0, None, "MByte/s"]}}}}, "made:a, scratch, 2, b_eff: there is no such metric"),
 ])
 def test_reference_file_without_the_file_system_is_refused(made, kernel, tmp_path, content, says):

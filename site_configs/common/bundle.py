@@ -1,4 +1,4 @@
-"""`coffeecup site bundle`: all that an installation needs and a network would bring, in one folder, with the command that installs from it."""
+"""`coffeecup site bundle`: everything that an installation would download, in one directory, with the command that installs it."""
 
 import hashlib
 import os
@@ -23,11 +23,11 @@ INSTALL = "install"
 
 
 def make_bundle(folder, site, with_spack=True) -> Iterator[str]:
-    """Fills a new folder, and says after each part what is in it. Raises SiteError with the part that could not be had."""
+    """Fills a new directory and yields a line per part. Raises SiteError for a part that is not available."""
     tree, folder = find_tree(), Path(folder).resolve()
     environment = settings_of(tree, site).with_name("spack.yaml")
     if folder.exists():
-        raise SiteError(f"{folder} is there already: name a new folder")
+        raise SiteError(f"{folder} already exists: choose a new name")
     try:
         folder.mkdir(parents=True)
         yield from sources(tree, folder)
@@ -38,13 +38,13 @@ def make_bundle(folder, site, with_spack=True) -> Iterator[str]:
         files = sorted(path for path in folder.rglob("*") if path.is_file())
         sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n" for path in files)
         (folder / SUMS).write_text(sums, encoding="utf-8")
-        yield f"{len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.0f} MByte; there: {folder.name}/{INSTALL} FOLDER"
+        yield f"{len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.0f} MByte; install with: {folder.name}/{INSTALL} FOLDER"
     except OSError as error:
         raise SiteError(f"cannot write {error.filename or folder}: {error.strerror}") from None
 
 
 def run(what, *command, **more):
-    """Standard output of a command; SiteError with the end of what it complained of."""
+    """Standard output of a command. Raises SiteError with the end of its error output."""
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, **more)
     if done.returncode:
         complaint = " ".join(line.strip() for line in (done.stderr or done.stdout).strip().splitlines()[-3:])
@@ -59,15 +59,15 @@ def sources(tree, folder):
         run("the sources cannot be bundled", "git", "clone", "--quiet", "--depth=1", tree.as_uri(), clone)
         run("the clone keeps its origin", "git", "-C", clone, "remote", "remove", "origin")
         shutil.make_archive(folder / SOURCES, "gztar", scratch, SOURCES)
-    revision = run("the sources have no revision", "git", "-C", tree, "rev-parse", "--short", "HEAD")
-    changed = run("the sources have no state", "git", "-C", tree, "status", "--porcelain")
-    yield f"sources at {revision}" + (", without changes that are not committed" if changed else "")
+    revision = run("the revision of the sources is unknown", "git", "-C", tree, "rev-parse", "--short", "HEAD")
+    changed = run("the state of the sources is unknown", "git", "-C", tree, "status", "--porcelain")
+    yield f"sources at {revision}" + (", without uncommitted changes" if changed else "")
 
 
 def wheels(tree, folder):
-    """Of all that setup installs, for this Python and this kind of machine; what is only in sources is built here."""
+    """Wheels of everything that setup installs, for this Python and architecture; built here if there are only sources."""
     project = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))
-    optional = [wanted for extra, names in project["project"].get("optional-dependencies", {}).items() if extra != "test" for wanted in names]
+    optional = [wanted for extra, names in project["project"].get("optional-dependencies", {}).items() if extra not in ("docs", "test") for wanted in names]
     download("the wheels", tree, folder, *project["build-system"]["requires"], *project["project"]["dependencies"], *optional)
     yield f"{len(list((folder / WHEELS).iterdir()))} wheels for Python {platform.python_version()} on {platform.machine()}"
 
@@ -93,7 +93,7 @@ def spack(tree, folder, environment_file):
     with tempfile.TemporaryDirectory(prefix="coffeecup-") as scratch:
         variables = os.environ | {ROOT_VARIABLE: str(tree)}
         at = ["-e", scratch + "/environment"]
-        run("the Spack environment is not one", command, "env", "create", "-d", at[1], environment_file, env=variables)
+        run("the Spack environment is invalid", command, "env", "create", "-d", at[1], environment_file, env=variables)
         run("the Spack environment cannot be concretised", command, *at, "concretize", env=variables)
         run("a source is missing", command, *at, "mirror", "create", "--all", "--directory", folder / SPACK / "mirror", env=variables)
     fetched = sum(path.is_file() for path in (folder / SPACK / "mirror").rglob("*"))

@@ -1,5 +1,5 @@
-"""`coffeecup site check`: proves a site before the first job is queued. Each part is a function of the site that yields findings; a part
-that needs the machine itself is left out where this is another one."""
+"""`coffeecup site check`: checks a site before the first job is queued. Each part is a function of the site that yields findings; parts
+that inspect the machine are skipped on another one."""
 
 import re
 import shutil
@@ -21,7 +21,7 @@ OK, NOTE, REFUSED = "ok", "note", "refused"
 
 @dataclass(frozen=True)
 class Finding:
-    """`what` of `place`; one that refuses the site carries the remedy."""
+    """`what` is the finding at `place`; a problem has a remedy."""
 
     level: str
     place: str
@@ -50,7 +50,7 @@ class Site:
 
 
 def check_site(name, elsewhere=False, require_references=False) -> Iterator[Finding]:
-    """All findings on a site, in the order of the parts. A part that refuses ends the check: what follows would only repeat it."""
+    """All findings on a site, in the order of the parts. A problem ends the check after its part, because later parts would repeat it."""
     try:
         tree = find_tree()
         settings = settings_of(tree, name)
@@ -66,8 +66,8 @@ def check_site(name, elsewhere=False, require_references=False) -> Iterator[Find
     parts = [words.findings]
     here = is_here(site) and not elsewhere
     if not here:
-        yield Finding(NOTE, f"site {name}", f"this machine ({socket.gethostname()}) is not it: compilers, scheduler and file systems were "
-                                            "not looked at")
+        yield Finding(NOTE, f"site {name}", f"this machine ({socket.gethostname()}) is not part of it: skipped the checks of compilers, scheduler and "
+                                            "file systems")
     else:
         parts.append(machine_check.findings)
     parts.append(lambda site: dry_run.findings(site, here, require_references))
@@ -81,21 +81,21 @@ def check_site(name, elsewhere=False, require_references=False) -> Iterator[Find
 
 
 def is_here(site):
-    """Whether a system of the site claims this machine by its host name."""
+    """Whether the host name of this machine matches a system of the site."""
     host = socket.gethostname()
     return any(re.match(pattern, host) for system in site.systems for pattern in system["hostnames"])
 
 
 def reframe_here():
-    """(command, version) of the ReFrame that a person would run: the one on PATH, else the one of this Python."""
+    """(command, version) of the ReFrame on PATH, otherwise of the one that belongs to this Python."""
     beside = Path(sys.executable).with_name("reframe")
     command = shutil.which("reframe") or (str(beside) if beside.exists() else None)
     if command is None:
-        raise SiteError("there is no reframe on PATH; install it with `pip install reframe-hpc==4.10.4`, or load the centre's module")
+        raise SiteError("reframe is not on PATH; install it with `pip install reframe-hpc==4.10.4`, or load the centre's module")
     said = subprocess.run([command, "--version"], capture_output=True, text=True, check=False).stdout.strip()
     version = tuple(map(int, re.findall(r"\d+", said)[:3]))
     if not OLDEST <= version < BEFORE:
         raise SiteError(f"{command} is ReFrame {said or 'of unknown version'}: coffeecup needs at least "
-                        f"{'.'.join(map(str, OLDEST))} and less than {BEFORE[0]}; install one that fits, for example with "
+                        f"{'.'.join(map(str, OLDEST))} and less than {BEFORE[0]}; install a supported version, for example with "
                         "`pip install reframe-hpc==4.10.4`")
     return command, said

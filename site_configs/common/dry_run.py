@@ -1,4 +1,4 @@
-"""What ReFrame would run on a site: a dry run of all checks, with warnings as errors, in a folder of its own."""
+"""What ReFrame would run on a site: a dry run of all checks, with warnings as errors, in a temporary directory."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def findings(site, here, require_references=False):
             name = system["name"]
             code, output, cases = dry_run(site, name, Path(folder))
             if code:
-                yield "refused", f"dry run on {name}", complaint(output), f"see it all with: reframe -C {site.settings} --system={name} " \
+                yield "refused", f"dry run on {name}", complaint(output), f"see the whole output with: reframe -C {site.settings} --system={name} " \
                     f"-c {site.tree / 'reframe_checks'} --dry-run --warn-as-error"
                 continue
             yield from of_cases(site, name, cases, dict_of_reasons(output))
@@ -51,7 +51,7 @@ def complaint(output):
     """The line in which ReFrame says what is wrong."""
     lines = [line.strip() for line in output.splitlines() if line.strip()]
     telling = [line for line in lines if re.match(r"(ERROR|WARNING|.*[Rr]eason:|\* Reason)", line)]
-    return " ".join((telling or lines[-1:] or ["nothing was said"])[:2])
+    return " ".join((telling or lines[-1:] or ["no message"])[:2])
 
 
 def dict_of_reasons(output):
@@ -73,15 +73,15 @@ def of_cases(site, system, cases, reasons):
             missing = [script for script in scripts if not script.exists()]
             where = ", ".join(sorted({case["partition"] for case in ran}))
             if missing:
-                yield "refused", f"{check} on {system}", f"{len(missing)} of {len(ran)} job scripts were not made", "look at ReFrame's log"
+                yield "refused", f"{check} on {system}", f"{len(missing)} of {len(ran)} job scripts were not created", "see ReFrame's log"
             else:
                 yield "ok", f"{check} on {system}", f"{len(ran)} cases with job scripts, {sizes[0]} to {sizes[-1]} processes, on {where}"
         elif reasons[check]:
             yield "note", f"{check} on {system}", f"no case: {'; '.join(sorted(reasons[check]))}"
         elif all(check not in partition.get("extras", {}).get("kernels", (check,)) for _, partition in site.partitions()):
-            yield "note", f"{check} on {system}", "no case: no partition has it among its extra 'kernels'"
+            yield "note", f"{check} on {system}", "no case: no partition lists it in the extra 'kernels'"
         else:
-            yield "refused", f"{check} on {system}", "no case was selected and none says why", "look at sizes and environs of its partitions"
+            yield "refused", f"{check} on {system}", "no case was selected, without a reason", "check sizes and environs of its partitions"
 
 
 def of_space(system, cases):
@@ -93,8 +93,8 @@ def of_space(system, cases):
             needs[directory] = max(needs.get(directory, (0,)), (case["least_bytes"], case["name"], case["partition"]))
     for directory, (least, check, partition) in needs.items():
         if Path(directory).is_dir() and (free := shutil.disk_usage(directory).free) < least:
-            yield ("refused", f"{check} on {system}:{partition}", f"needs {least / 1e9:.3g} GByte in {directory}, where {free / 1e9:.3g} are "
-                   "free", "free some space, name another file system first, or lower max_nodes")
+            yield ("refused", f"{check} on {system}:{partition}", f"needs {least / 1e9:.3g} GByte in {directory}, which has {free / 1e9:.3g} GByte "
+                   "of free space", "free some space, name another file system first, or lower max_nodes")
 
 
 def of_references(system, cases, required):
@@ -104,7 +104,7 @@ def of_references(system, cases, required):
     if without:
         level = "refused" if required else "note"
         examples = ", ".join(sorted({f"{case['name']} on {case['partition']}" for case in without})[:2])
-        yield (level, f"references of {system}", f"{len(without)} of {len(ran)} cases have none ({examples}, ...): they are measured, not "
-               "judged", "add them to reference_values/")
+        yield (level, f"references of {system}", f"{len(without)} of {len(ran)} cases have none ({examples}, ...): their metrics are "
+               "reported and cannot fail", "add references to reference_values/")
     else:
-        yield "ok", f"references of {system}", f"all {len(ran)} cases have some"
+        yield "ok", f"references of {system}", f"all {len(ran)} cases have references"

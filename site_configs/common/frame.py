@@ -1,10 +1,10 @@
-"""What the configurations of all sites say alike: where output goes, how it is logged, and the modes for people."""
+"""What the configurations of all sites share: output directories, logging and modes."""
 
 import os
 from importlib.util import find_spec
 from pathlib import Path
 
-ACCOUNT = "COFFEECUP_ACCOUNT"  # the variable that names the project to charge; a configuration holds nobody's
+ACCOUNT = "COFFEECUP_ACCOUNT"  # names the project to charge, so that no configuration does
 OUTPUT = Path(__file__).resolve().parents[2] / "output"
 
 
@@ -20,7 +20,7 @@ def in_form(form):
 
 _CONFIRMED = ["--repeat=3", "--max-retries=2"]  # what is outside its references is run again before it counts: docs/history.md
 
-# What a person wants to know, and the options of ReFrame that answer it. Sizes are chosen by the tags of reframe_checks/launch.py.
+# ReFrame options for each purpose. Sizes are chosen by the tags of reframe_checks/launch.py.
 MODES = {
     "smoke": [*in_form("short"), "--tag=smallest|two_nodes"],
     "nightly": [*in_form("regular"), *_CONFIRMED, "--tag=one_node|two_nodes|four_nodes"],

@@ -1,5 +1,5 @@
-"""What this machine is: scheduler and partitions, cores and memory, MPI, file systems, Spack. Each fact tells the command it is from;
-a command that is not there gives no fact."""
+"""Facts of this machine: scheduler and partitions, cores and memory, MPI, file systems, Spack. Each fact states the command it comes from;
+a missing command yields no fact."""
 
 import json
 import os
@@ -19,7 +19,7 @@ NOT_FOR_FILES = ("/boot", "/etc", "/proc", "/sys", "/dev", "/run", "/usr", "/var
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition or queue. Cores are hardware cores where the scheduler tells them, else what it schedules; 0 minutes: no limit."""
+    """A partition or queue. Cores are hardware cores if the scheduler reports them, otherwise what it schedules; 0 minutes: no limit."""
 
     name: str
     nodes: int
@@ -42,7 +42,7 @@ class FileSystem:
 
 
 def ask(*command, **more):
-    """What a command says on stdout; None where it is not there, fails, or does not answer."""
+    """Standard output of a command; None if it is missing, fails or does not answer."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, **{"timeout": SECONDS, **more})
     except (OSError, subprocess.TimeoutExpired):
@@ -51,7 +51,7 @@ def ask(*command, **more):
 
 
 def finds(command, modules=()):
-    """Whether a command is on PATH, after these modules where there are some."""
+    """Whether a command is on PATH, after loading these modules, if any."""
     if not modules:
         return shutil.which(command) is not None
     loaded = f"module load {' '.join(map(shlex.quote, modules))} && command -v {shlex.quote(command)}"
@@ -59,7 +59,7 @@ def finds(command, modules=()):
 
 
 def scheduler():
-    """ReFrame's name of the scheduler that answers here, and how it was found."""
+    """ReFrame's name of the scheduler of this machine, and how it was detected."""
     if ask("sinfo", "--version"):
         accounted = ask("sacct", "--noheader", "--starttime=now") is not None
         return ("slurm", "sacct answers: accounting is on") if accounted else ("squeue", "sacct does not answer: no accounting")

@@ -1,4 +1,4 @@
-"""Whether a site's configuration is true of the machine at hand: scheduler, compilers, file systems."""
+"""Compares a site's configuration with the local machine: scheduler, compilers, file systems."""
 
 import os
 import shlex
@@ -27,14 +27,14 @@ def findings(site):
 def of_scheduler(full_name, partition):
     command = COMMANDS.get(partition["scheduler"])
     if command and not shutil.which(command):
-        yield "refused", f"partition {full_name}", f"there is no {command} on PATH", "correct `scheduler`, or load the scheduler's module"
+        yield "refused", f"partition {full_name}", f"{command} is not on PATH", "correct `scheduler`, or load its module"
         return
     if partition["scheduler"] not in ("slurm", "squeue"):
         return
     asked = next((option.split("=")[1] for option in partition.get("access", ()) if option.startswith("--partition=")), None)
     known = {entry.name: entry for entry in machine.slurm_partitions()}
     if not known:
-        yield "refused", f"partition {full_name}", "sinfo knows no partition", "look whether slurmctld is up: sinfo"
+        yield "refused", f"partition {full_name}", "sinfo lists no partition", "check whether slurmctld is running: sinfo"
         return
     found = known.get(asked) if asked else next((entry for entry in known.values() if entry.default), None)
     if found is None:
@@ -57,25 +57,25 @@ def of_mpi(site, full_name, partition):
                    for module in (*partition.get("modules", ()), *environment.get("modules", ()))]
         if not machine.finds(compiler, modules):
             after = f" after `module load {' '.join(modules)}`" if modules else ""
-            yield ("refused", f"environment {name} of {full_name}", f"there is no MPI compiler {compiler!r} on PATH{after}",
+            yield ("refused", f"environment {name} of {full_name}", f"the MPI compiler {compiler!r} is not on PATH{after}",
                    "install MPI (Debian: libopenmpi-dev), or name its modules in the environment's `modules`")
     launcher = partition["launcher"]
     if launcher in LAUNCHERS and not machine.finds(launcher, partition.get("modules", ())):
-        yield "refused", f"partition {full_name}", f"there is no {launcher} on PATH", "correct `launcher`, or load its module"
+        yield "refused", f"partition {full_name}", f"{launcher} is not on PATH", "correct `launcher`, or load its module"
 
 
 def of_file_systems(full_name, partition):
-    """Each directory is there and takes files."""
+    """Each directory exists and is writable."""
     for entry in partition.get("extras", {}).get(Extra.FILE_SYSTEMS, ()):
         place = f"file system {entry['name']} of {full_name}"
         directory = Path(os.path.expandvars(entry["directory"]))
         if not directory.is_dir():
-            yield "refused", place, f"there is no directory {directory}", f"make it with `mkdir -p {shlex.quote(str(directory))}`, or correct {Extra.FILE_SYSTEMS}"
+            yield "refused", place, f"directory {directory} does not exist", f"create it with `mkdir -p {shlex.quote(str(directory))}`, or correct {Extra.FILE_SYSTEMS}"
             continue
         try:
             with tempfile.TemporaryFile(dir=directory) as file:
                 file.write(b"coffeecup")
         except OSError as error:
-            yield "refused", place, f"{directory} takes no files: {error.strerror}", "ask for write access, or name another directory"
+            yield "refused", place, f"cannot write to {directory}: {error.strerror}", "request write access, or choose another directory"
             continue
         yield "ok", place, f"{directory}: {machine.file_system_of(directory)}, {shutil.disk_usage(directory).free / 1e9:.3g} GByte free"

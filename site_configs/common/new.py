@@ -1,4 +1,4 @@
-"""`coffeecup site new`: writes a folder below site_configs/ from what this machine says of itself, every guess marked LOOK."""
+"""`coffeecup site new`: writes a directory in site_configs/ with the facts of this machine; guesses are marked LOOK."""
 
 import datetime
 import re
@@ -16,13 +16,13 @@ OVERCOMMITTING = [["OMPI_MCA_rmaps_base_oversubscribe", "1"], ["PRTE_MCA_rmaps_d
 
 
 def new_site(name):
-    """(paths of the files that were written, what is uncertain). Raises SiteError where the name or the folder does not do."""
+    """(paths of the written files, uncertain facts). Raises SiteError if the name is invalid or taken."""
     tree = find_tree()
     if not NAME.fullmatch(name):
-        raise SiteError(f"{name!r} is no name for a site: small letters, digits, - and _, a letter first")
+        raise SiteError(f"{name!r} is not a valid site name: use lowercase letters, digits, - and _, starting with a letter")
     folder = tree / "site_configs" / name
     if folder.exists():
-        raise SiteError(f"{folder} is there already: choose another name, or remove it (sites are {', '.join(names(tree))})")
+        raise SiteError(f"{folder} already exists: choose another name, or remove it (sites are {', '.join(names(tree))})")
     facts = look(name)
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), undefined=jinja2.StrictUndefined,
                                      keep_trailing_newline=True, autoescape=False)
@@ -39,11 +39,11 @@ def new_site(name):
 
 
 def look(name):
-    """Everything that the templates show."""
+    """All values that the templates use."""
     kind, kind_source = machine.scheduler()
     found = machine.partitions(kind)
     if not found:
-        raise SiteError(f"{kind} answers, but knows no partition or queue that takes jobs: look at sinfo or qstat -Qf")
+        raise SiteError(f"{kind} answers, but lists no partition or queue that accepts jobs: check sinfo or qstat -Qf")
     batch = kind != "local"
     launcher, variables, launcher_source = machine.launcher(kind)
     compiler, library, compiler_source = machine.mpi_compiler()
@@ -75,20 +75,20 @@ def look(name):
 
 
 def uncertain(found, systems, compiler, batch):
-    """What a person has to decide."""
+    """What the user has to decide."""
     open_points = []
     if not compiler:
         open_points.append("no MPI compiler was found: load its module and run this command again, or name it at the end")
     if batch:
-        open_points.append("each partition takes all of its nodes: set max_nodes to what you may use")
+        open_points.append("each partition uses all of its nodes: set max_nodes to the number that you may use")
         open_points.append("compute nodes may differ from this host: file systems and the compiler were seen here")
-        open_points.append("COFFEECUP_ACCOUNT has to name the project to charge, where the scheduler demands one")
+        open_points.append("COFFEECUP_ACCOUNT must name the project to charge, if the scheduler requires one")
     if any(partition.several_kinds for partition in found):
         open_points.append("partitions with several kinds of nodes: cores are those of the smallest")
     if not systems:
         open_points.append("no file system to measure was found: I/O checks use ReFrame's stage directory")
     elif len(systems) > 1:
-        open_points.append("I/O checks measure each of the file systems: remove those that nobody wants to know about")
+        open_points.append("I/O checks measure each of the file systems: remove those that are of no interest")
     return open_points
 
 

@@ -1,4 +1,4 @@
-"""What Spack knows of this machine: the packages it need not build, and the processors."""
+"""What Spack detects on this machine: packages that it need not build, and the processors."""
 
 import platform
 import tempfile
@@ -8,9 +8,9 @@ import yaml
 
 from . import machine
 
-NONE = "# What this machine has already, so that Spack does not build it. {why}\npackages: {{}}\n"
-FOUND = "# What this machine has already, so that Spack does not build it; found by `spack external find` on {host}.\n"
-NO_MPI = "# LOOK: no MPI library was found; without one here, and `packages: mpi: buildable: false`, Spack builds one of its own.\n"
+NONE = "# Packages that this machine already has, so that Spack does not build them. {why}\npackages: {{}}\n"
+FOUND = "# Packages that this machine already has, so that Spack does not build them; found by `spack external find` on {host}.\n"
+NO_MPI = "# LOOK: no MPI library was found; Spack builds its own unless one is added here, with `packages: mpi: buildable: false`.\n"
 DEBIAN = Path(__file__).with_name("debian12.yaml")
 MPI = ("openmpi", "mpich", "cray-mpich", "mvapich", "intel-oneapi-mpi")
 WANTED = ("cmake", "gmake", "pkgconf", "gcc", *MPI)
@@ -18,7 +18,7 @@ SECONDS = 300
 
 
 def spack():
-    """Spack's command, None where none is usable."""
+    """Spack's command, None if there is no usable one."""
     from reframe_checks.spack import SpackUnusable, find_spack
 
     try:
@@ -28,14 +28,14 @@ def spack():
 
 
 def externals():
-    """Text of an externals.yaml: found by Spack where it is there, less what debian12.yaml tells; else empty with the reason."""
+    """Text of an externals.yaml: what Spack finds, without what debian12.yaml lists; empty, with the reason, if there is no Spack."""
     command = spack()
     if command is None:
-        return NONE.format(why="Empty: no Spack was found when it was written;\n# run `spack external find` where there is one.")
+        return NONE.format(why="Empty: Spack was not available when this file was written;\n# run `spack external find` where it is.")
     found, told = detected(command), told_elsewhere()
     new = {name: entry for name, entry in found.items() if name not in told}
     if not new:
-        why = "Empty: common/debian12.yaml tells it." if told else "Empty: `spack external find` found nothing."
+        why = "Empty: common/debian12.yaml lists it." if told else "Empty: `spack external find` found nothing."
         return NONE.format(why=why)
     has_mpi = [name for name in MPI if name in {**found, **told}]
     packages = {**new, **({"mpi": {"buildable": False}} if has_mpi else {})}
@@ -43,7 +43,7 @@ def externals():
 
 
 def detected(command):
-    """The packages of `spack external find`, in an environment of its own: the person's configuration stays as it is."""
+    """The packages of `spack external find`, in a temporary environment: the user's configuration does not change."""
     with tempfile.TemporaryDirectory(prefix="coffeecup-") as scratch:
         folder = Path(scratch, "environment")
         machine.ask(command, "env", "create", "-d", str(folder), timeout=SECONDS)
@@ -54,7 +54,7 @@ def detected(command):
 
 
 def told_elsewhere():
-    """The packages of debian12.yaml, where it holds."""
+    """The packages of debian12.yaml, if this is Debian 12."""
     try:
         system = platform.freedesktop_os_release()
     except OSError:
@@ -65,5 +65,5 @@ def told_elsewhere():
 
 
 def target():
-    """Spack's word for a processor that all of this kind are: not that of this host, which may be newer than compute nodes."""
+    """Spack's generic target for this architecture: not that of this host, which may be newer than compute nodes."""
     return {"x86_64": "x86_64_v3", "aarch64": "aarch64", "ppc64le": "power9le"}.get(machine.ask("uname", "-m"), "x86_64")

@@ -1,4 +1,4 @@
-"""Where this tree and its sites are, and a site's configuration as ReFrame reads it."""
+"""Locates the checkout and its sites, and reads a site's configuration as ReFrame does."""
 
 import difflib
 from pathlib import Path
@@ -9,16 +9,16 @@ from reframe.core.exceptions import ConfigError
 
 
 class SiteError(Exception):
-    """Why a site cannot be used: where, what, and the remedy, in one sentence."""
+    """A site cannot be used: place, problem and remedy in one sentence."""
 
 
 def find_tree():
-    """The root of the checkout: the working directory or one above it, else the one that this module lies in."""
+    """The root of the checkout: the working directory or a parent of it, otherwise the one that contains this module."""
     here = Path(__file__).resolve().parents[2]
     for folder in (Path.cwd(), *Path.cwd().parents, here):
         if (folder / "reframe_checks" / "base.py").is_file() and (folder / "site_configs").is_dir():
             return folder
-    raise SiteError("this is not inside a checkout of coffeecup: change to the folder that holds reframe_checks/ and site_configs/")
+    raise SiteError("not inside a checkout of coffeecup: change to the directory that contains reframe_checks/ and site_configs/")
 
 
 def names(tree):
@@ -31,8 +31,8 @@ def settings_of(tree, name):
     path = tree / "site_configs" / name / "settings.py"
     if not path.is_file():
         close = difflib.get_close_matches(name, names(tree), 1)
-        raise SiteError(f"there is no site {name!r}{f' (did you mean {close[0]!r}?)' if close else ''}: sites are "
-                        f"{', '.join(names(tree))}; make one with `coffeecup site new {name}`")
+        raise SiteError(f"there is no site {name!r}{f' (did you mean {close[0]!r}?)' if close else ''}: existing sites are "
+                        f"{', '.join(names(tree))}; create one with `coffeecup site new {name}`")
     return path
 
 
@@ -46,7 +46,7 @@ def read_configuration(path):
         if isinstance(cause, ValidationError):
             raise SiteError(f"{path}: {cause.json_path}: {cause.message:.300}") from None
         raise SiteError(f"{path}: {error}") from None
-    except Exception as error:  # the file is a program: whatever it raises is its author's to mend
+    except Exception as error:  # the file is a program and may raise anything
         raise SiteError(f"{path}: {type(error).__name__}: {error}") from None
     of_reframe = {"generic", "builtin"}  # its own configuration comes first
     return {section: [entry for entry in site.get(section) if entry["name"] not in of_reframe]

@@ -1,4 +1,4 @@
-"""Whether a site speaks the vocabulary of the checks (reframe_checks/vocabulary.py), and whether what it says can be true."""
+"""Checks that a site uses the vocabulary of the checks (reframe_checks/vocabulary.py) with valid values."""
 
 import difflib
 
@@ -15,11 +15,11 @@ def findings(site):
     refused = [finding for full_name, partition in site.partitions() for finding in of_partition(site, full_name, partition)]
     yield from (("refused", *finding) for finding in refused)
     if not refused:
-        yield "ok", "vocabulary", "features and extras are known, and their values can be true"
+        yield "ok", "vocabulary", "features and extras are known and have valid values"
 
 
 def of_partition(site, full_name, partition):
-    """(place, what, remedy) of all that is wrong in one partition."""
+    """(place, what, remedy) of every problem of one partition."""
     place = f"{site.settings.relative_to(site.tree)}, partition {full_name}"
     extras = partition.get("extras", {})
     for feature in partition.get("features", ()):
@@ -30,12 +30,12 @@ def of_partition(site, full_name, partition):
             yield place, f"unknown extra {name!r}", remedy(name, Extra)
         elif error := next(jsonschema_rs.Draft202012Validator(Extra(name).schema).iter_errors(value), None):
             at = "".join(f"[{step!r}]" for step in error.instance_path)
-            yield place, f"extra {name!r}{at}: {error.message}", f"it is: {Extra(name).meaning}"
+            yield place, f"extra {name!r}{at}: {error.message}", f"the extra is: {Extra(name).meaning}"
     for environment in partition.get("environs", ()):
         if environment not in site.environments:
             yield place, f"unknown environment {environment!r}", f"defined are {', '.join(site.environments) or 'none'}"
     if not partition.get("environs"):
-        yield place, "no environment", "name one with an MPI compiler in `environs`, or no check can be built"
+        yield place, "no environment", "name one with an MPI compiler in `environs`; checks need it to build their kernels"
     yield from of_numbers(place, extras)
     yield from of_names(place, extras)
 
@@ -46,11 +46,11 @@ def remedy(word, words):
 
 
 def of_numbers(place, extras):
-    """More nodes or processes than there are."""
+    """More nodes or processes than exist."""
     nodes, cores = extras.get(Extra.NUM_NODES, 1), extras.get(Extra.CORES_PER_NODE)
     largest, sizes = extras.get(Extra.MAX_NODES, nodes), extras.get(Extra.SIZES, ())
     if not all(isinstance(number, int) for number in (nodes, largest, *sizes)):
-        return  # said before
+        return  # reported before
     if largest > nodes:
         yield place, f"{Extra.MAX_NODES} is {largest}, but the partition has {nodes} nodes", f"lower it, or correct {Extra.NUM_NODES}"
     if isinstance(cores, int) and sizes and max(sizes) > nodes * cores:
@@ -67,4 +67,4 @@ def of_names(place, extras):
     systems = extras.get(Extra.FILE_SYSTEMS, ())
     names = [entry.get("name") for entry in systems if isinstance(entry, dict)]
     for name in sorted({name for name in names if names.count(name) > 1}, key=str):
-        yield place, f"two file systems are called {name!r}", "give each a name of its own"
+        yield place, f"two file systems have the name {name!r}", "give each a unique name"
