@@ -56,7 +56,8 @@ def b_eff_io_log(bandwidth=lambda partition, method, name: 1e8, partitions=(2, 4
                     seconds_of_type += moved / rate
                     moving.append({
                         "record": "measurement", "partition": partition, "method": method, "type": name, "pattern": entry["pattern"],
-                        "chunk_bytes": entry["chunk_bytes"] or call, "call_bytes": call, "calls": written[key], "bytes": moved,
+                        "chunk_bytes": entry["chunk_bytes"] or call, "call_bytes": call, "calls_min": written[key],
+                        "calls_max": written[key], "calls_sum": written[key] * partition, "bytes": moved,
                         "ended_by": "count", "scheduled_seconds": share, "elapsed_seconds": seconds, "position_seconds": 0.0,
                         "access_seconds": 0.9 * seconds, "access_fastest_seconds": 0.8 * seconds,
                         "sync_seconds": 0.0 if method == "read" else 0.05 * seconds, "agreement_seconds": 0.04 * seconds,
@@ -66,7 +67,7 @@ def b_eff_io_log(bandwidth=lambda partition, method, name: 1e8, partitions=(2, 4
                 moving.append({
                     "record": "pattern_type", "partition": partition, "method": method, "type": name,
                     "files": partition if name == "separate" else 1, "bytes": bytes_of_type, "file_bytes": bytes_of_type,
-                    "segment_bytes": bytes_of_type // partition if name.startswith("segmented") else None,
+                    "segment_bytes": bytes_of_type // partition if name.startswith("segmented") else None, "cached_bytes": None,
                     "open_seconds": open_close, "close_seconds": open_close, "elapsed_seconds": seconds_of_type, "hints": {}})
                 elapsed += seconds_of_type
                 read += bytes_of_type * (method == "read")
@@ -74,7 +75,7 @@ def b_eff_io_log(bandwidth=lambda partition, method, name: 1e8, partitions=(2, 4
     groups = [list(range(first, min(first + share, ranks))) for first in range(0, ranks, share)]
     return numbered([
         {
-            "record": "run", "schema_version": 1, "benchmark": "b_eff_io", "kernel_version": "0.1.0",
+            "record": "run", "schema_version": 2, "benchmark": "b_eff_io", "kernel_version": "0.1.0",
             "start_time": "2026-11-20T14:00:00Z", "command": ["b_eff_io", "--directory", "/scratch"],
             "options": {"directory": "/scratch", "log": "b_eff_io.jsonl", "hints": None},
             "mpi": {"library": "Open MPI v4.1.4", "standard": "3.1", "binding_cores_min": 1, "binding_cores_max": 1, "single_copy": "cma"},
@@ -90,7 +91,7 @@ def b_eff_io_log(bandwidth=lambda partition, method, name: 1e8, partitions=(2, 4
             "record": "plan", "form": form, "partitions": list(partitions), "scheduled_seconds": scheduled, "units_sum": 64,
             "methods": list(METHODS), "node_memory_bytes": node_memory, "m_part_bytes": m_part, "alignment_bytes": MIB,
             "cache_bytes": cache, "space_limit_bytes": 10**13, "termination": "geometric", "file_pointers": "shared", "check": "sample",
-            "evicted": False,
+            "evict": False,
             "types": [{"name": name, "number": number, "averaged": True, "collective": name not in ("separate", "segmented"),
                        "separate": name == "separate"} for number, name in enumerate(TYPES)],
             "patterns": planned,
@@ -103,3 +104,21 @@ def b_eff_io_log(bandwidth=lambda partition, method, name: 1e8, partitions=(2, 4
         {"record": "data_check", "read_bytes": read, "checked_bytes": read // 2, "wrong_bytes": 0},
         {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": 1.01 * elapsed + 1},
     ])
+
+
+def as_version_1(records):
+    """The same run as kernels up to version 0.1.0 logged it: all processes made the same number of calls."""
+    old = []
+    for r in records:
+        r = dict(r)
+        if r["record"] == "run":
+            r["schema_version"] = 1
+        elif r["record"] == "plan":
+            r["evicted"] = r.pop("evict")
+        elif r["record"] == "measurement":
+            r["calls"] = r.pop("calls_min")
+            del r["calls_max"], r["calls_sum"]
+        elif r["record"] == "pattern_type":
+            del r["cached_bytes"]
+        old.append(r)
+    return old

@@ -94,7 +94,7 @@ def test_every_byte_lies_where_the_definition_says(mpi, tmp_path, ranks):
     done = run(mpi, tmp_path, ranks, *BRIEF, "--keep", "--partitions", ranks, "--alignment", "3MiB")
     assert done.returncode == 0, done.stderr
     [scratch] = [path for path in tmp_path.iterdir() if path.is_dir()]
-    expected = dict(files_by_definition(records(tmp_path), 0))
+    expected = dict(files_by_definition(records(tmp_path), 0, scratch))
     assert {path.name for path in scratch.iterdir() if not path.name.startswith(".")} == set(expected)
     for name, data in expected.items():
         found = np.fromfile(scratch / name, dtype=np.uint8)
@@ -114,32 +114,44 @@ def test_all_types_pass_the_complete_check(mpi, tmp_path, ranks):
 
 
 def test_calls_and_sizes_follow_the_table(mpi, tmp_path):
-    run(mpi, tmp_path, 2, *BRIEF)
+    """Patterns end with their share of the space, long before their time."""
+    run(mpi, tmp_path, 2, *SMALL, "--scheduled-time", 600, "--space-limit", "600MiB")
     log = read_log(tmp_path / "log.jsonl")
     table = patterns_rule(2 * MIB)
     for r in log.records["measurement"]:
         name, chunk, call, units = table[r["pattern"]]
-        assert r["type"] == name and r["bytes"] == r["calls"] * r["call_bytes"] * r["partition"]
+        assert r["type"] == name and r["bytes"] == r["calls_sum"] * r["call_bytes"]
+        assert r["calls_min"] == r["calls_max"] == r["calls_sum"] / r["partition"]
         assert chunk is None or (r["chunk_bytes"], r["call_bytes"]) == (chunk, call)
-    written = {(r["partition"], r["pattern"]): r["calls"] for r in log.records["measurement"] if r["method"] == "write"}
+    written = {(r["partition"], r["pattern"]): r["calls_min"] for r in log.records["measurement"] if r["method"] == "write"}
     for partition in log.plan["partitions"]:
         counts = [written.get((partition, number), 0) for number in range(43)]
         for first in (25, 34):
             assert counts[first] == 1
-            # chunks of types 0, 1 (tenfold) and 2; for 1 MiB type 0 has the patterns 2 and 3
-            for place, scattered in ((1, (1, 1)), (2, (2, 2)), (3, (4, 32)), (4, (5, 1024)), (5, (6, 32)), (6, (7, 1024)), (7, (8, 1))):
-                scatter = counts[scattered[0]] * scattered[1] if place != 2 else min(2 * counts[2], counts[3])
-                assert counts[first + place] == min(scatter, 10 * counts[9 + place], counts[17 + place])
+            # chunks of types 0 (release 2.1 leaves out pattern 2), 1 (tenfold) and 2
+            for place, (scatter, chunks) in enumerate(((1, 1), (3, 1), (4, 32), (5, 1024), (6, 32), (7, 1024), (8, 1)), 1):
+                assert counts[first + place] == min(counts[scatter] * chunks, 10 * counts[9 + place], counts[17 + place])
     for r in log.records["pattern_type"]:
         if r["type"].startswith("segmented"):
             assert r["segment_bytes"] % MIB == 0 and r["file_bytes"] == r["segment_bytes"] * r["partition"]
+
+
+def is_agreed(r):
+    """Collective and driven by time: elsewhere a process's own clock or count decides."""
+    return r["type"] in ("scatter", "shared") and r["scheduled_seconds"] > 0
+
+
+def test_processes_agree_only_in_collective_patterns_that_are_driven_by_time(plain_mpi, tmp_path):
+    run(plain_mpi, tmp_path, 2, *BRIEF, "--types", ALL_TYPES)
+    for r in read_log(tmp_path / "log.jsonl").records["measurement"]:
+        assert (r["agreements"] > 0) == is_agreed(r) and (r["agreement_seconds"] > 0) == is_agreed(r)
 
 
 def test_individual_pointers_lay_out_the_same_file(mpi, tmp_path):
     done = run(mpi, tmp_path, 3, *BRIEF, "--keep", "--partitions", 3, "--individual-pointers")
     assert done.returncode == 0, done.stderr
     [scratch] = [path for path in tmp_path.iterdir() if path.is_dir()]
-    expected = dict(files_by_definition(records(tmp_path), 0))["n3-type1"]
+    expected = dict(files_by_definition(records(tmp_path), 0, scratch))["n3-type1"]
     assert (np.fromfile(scratch / "n3-type1", dtype=np.uint8) == expected).all()
     assert "individual_pointers" in [q.key for q in score_log(tmp_path / "log.jsonl").qualifications]
 
@@ -172,6 +184,46 @@ def test_official_run_on_a_file_system_that_is_a_formula(plain_mpi, tmp_path, fa
     assert 0.95 * 300 <= sum(r["elapsed_seconds"] for r in log.records["pattern_type"] if r["method"] == "write") <= 1.05 * 300
 
 
+def test_each_process_of_type_separate_stops_by_its_own_clock(plain_mpi, tmp_path, faults):
+    """Rank 1 takes twice as long for each call: half as many fit into a pattern's time, T / 3 * U / 64 = U seconds. Its count is the
+    minimum, which sizes the segments; in rewrite each process repeats its own."""
+    done = run(plain_mpi, tmp_path, 2, *SMALL, "--scheduled-time", 192, "--partitions", 2,
+               env=model(faults, plain_mpi, MODEL_BANDWIDTH=1e6, MODEL_SLOW_RANK=1))
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "log.jsonl")
+    table = {(r["method"], r["pattern"]): r for r in log.records["measurement"]}
+    for number, units in ((20, 1), (21, 1), (22, 1), (23, 1)):
+        written = table["write", number]
+        assert written["calls_max"] == pytest.approx(units * 1e6 / written["call_bytes"], abs=1)
+        assert written["calls_min"] == pytest.approx(units * 0.5e6 / written["call_bytes"], abs=1)
+        assert written["calls_sum"] == written["calls_min"] + written["calls_max"]
+        slowest = max(written["calls_max"], 2 * written["calls_min"]) * written["call_bytes"] / 1e6
+        assert written["elapsed_seconds"] == pytest.approx(slowest) and written["ended_by"] == "time"
+        again = table["rewrite", number]
+        assert all(again[name] == written[name] for name in ("calls_min", "calls_max", "calls_sum"))
+        assert table["write", number + 8]["calls_min"] == table["write", number + 8]["calls_max"] == written["calls_min"]
+
+
+def test_types_3_and_4_leave_out_calls_before_a_run_takes_more_than_twice_its_time(plain_mpi, tmp_path, faults):
+    """Type 4 takes a hundred times as long as its counts suppose: its first weighted pattern uses up the time of its method."""
+    done = run(plain_mpi, tmp_path, 2, *SMALL, "--scheduled-time", 192, "--partitions", 2, "--keep",
+               env=model(faults, plain_mpi, MODEL_BANDWIDTH=1e7, MODEL_SLOW_FILE="n2-type4"))
+    assert done.returncode == 0 and "left out calls" in done.stdout, done.stderr
+    log = read_log(tmp_path / "log.jsonl")
+    table = {(r["method"], r["pattern"]): r for r in log.records["measurement"]}
+    assert not [key for key, r in table.items() if r["ended_by"] == "overrun" and (key[0] == "write" and key[1] < 36 or key[1] < 25)]
+    for number in range(36, 42):
+        assert table["write", number]["ended_by"] == "overrun" and table["write", number]["calls_max"] == 1
+        assert table["write", number - 9]["calls_min"] > 1
+    assert table["rewrite", 35]["ended_by"] == "overrun" and table["rewrite", 35]["calls_max"] < table["write", 35]["calls_min"]
+    [scratch] = [path for path in tmp_path.iterdir() if path.is_dir()]
+    for name, data in files_by_definition(records(tmp_path), 0, scratch):
+        assert np.array_equal(np.fromfile(scratch / name, dtype=np.uint8), data), name
+    score_records(tmp_path)
+    score = score_log(tmp_path / "log.jsonl")
+    assert not score.official and "overrun" in [q.key for q in score.qualifications]
+
+
 def score_records(folder):
     """The metrics; the run's length by a clock that is a formula says nothing about the real one."""
     lines = (folder / "log.jsonl").read_text().splitlines()
@@ -183,7 +235,7 @@ def test_agreements_after_every_access_are_counted(plain_mpi, tmp_path):
     run(plain_mpi, tmp_path, 2, *BRIEF, "--agree-per-access", "--partitions", 2)
     log = read_log(tmp_path / "log.jsonl")
     assert log.plan["termination"] == "per-access"
-    assert all(r["agreements"] == r["calls"] + 1 for r in log.records["measurement"])
+    assert all(r["agreements"] == (r["calls_min"] + 1 if is_agreed(r) else 0) for r in log.records["measurement"])
 
 
 def test_top_clusters_form_rewrites_type_0_only(plain_mpi, tmp_path):
@@ -259,7 +311,35 @@ def test_dry_run_tells_time_and_space_and_makes_nothing(plain_mpi, tmp_path):
     assert not list(tmp_path.iterdir())
 
 
+def eviction(log):
+    return {q.key for q in score_log(log.path).qualifications} & {"evicted", "not_evicted"}
+
+
+def test_eviction_that_took_place_is_stated(mpi, tmp_path):
+    done = run(mpi, tmp_path, 2, *BRIEF, "--partitions", 2, "--evict")
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "log.jsonl")
+    assert all((r["cached_bytes"] is None) == (r["method"] != "read") for r in log.records["pattern_type"])
+    assert eviction(log) == {"evicted"}
+
+
+def test_eviction_without_effect_is_stated(plain_mpi, tmp_path):
+    """A file system in memory keeps its pages."""
+    with memory(tmp_path / "small", "size=4g") as small:
+        done = run(plain_mpi, tmp_path, 2, *BRIEF, "--space-limit", "500MiB", "--partitions", 2, "--evict", "--directory", small)
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "log.jsonl")
+    assert all(r["cached_bytes"] >= r["file_bytes"] / r["files"] for r in log.records["pattern_type"]
+               if r["method"] == "read" and r["segment_bytes"] is None)  # a segment has holes where calls were left out
+    assert eviction(log) == {"not_evicted"}
+
+
 # Faults
+
+
+def test_eviction_that_fails_ends_the_run(plain_mpi, tmp_path, faults):
+    done = run(plain_mpi, tmp_path, 2, *BRIEF, "--partitions", 2, "--evict", env=model(faults, plain_mpi, FAULT_EVICT=1))
+    assert_failed(done, tmp_path, "cannot evict its file from the cache", "Invalid argument", "--evict")
 
 
 @contextmanager
@@ -316,9 +396,11 @@ def test_directory_without_permission_is_a_clear_error(plain_mpi, tmp_path):
     assert end(tmp_path)["status"] == "failed"
 
 
-def test_full_disk_on_one_rank_only_ends_the_run(plain_mpi, tmp_path, faults):
-    done = run(plain_mpi, tmp_path, 3, *BRIEF, "--partitions", "2,3", env=model(faults, plain_mpi, FAULT_FULL_RANK=1))
-    assert_failed(done, tmp_path, "type separate", "rank 1", "--space-limit")
+@pytest.mark.parametrize("type_number", range(5))
+def test_full_disk_on_one_rank_only_ends_the_run(mpi, tmp_path, faults, type_number):
+    """The others go on with their calls, collective or not, and learn of it at the end of the pattern or at the next agreement."""
+    done = run(mpi, tmp_path, 3, *BRIEF, "--partitions", "2,3", env=model(faults, mpi, FAULT_FULL_RANK=1, FAULT_FULL_FILE=f"n2-type{type_number}"))
+    assert_failed(done, tmp_path, f"type {TYPES[type_number]}, pattern", "rank 1", "--space-limit")
 
 
 def test_abort_that_hangs_does_not_keep_the_run(plain_mpi, tmp_path, faults):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import logs_made
 import pytest
-from logs_made_b_eff_io import GIB, KIB, METHODS, MIB, TYPES, b_eff_io_log
+from logs_made_b_eff_io import GIB, KIB, METHODS, MIB, TYPES, as_version_1, b_eff_io_log
 
 from postprocess.benchmarks.b_eff_io.rules import m_part_rule, patterns_rule
 from postprocess.benchmarks.registry import benchmarks, log_formats
@@ -132,6 +132,7 @@ def test_top_clusters_form_is_official_with_600_seconds_for_each_of_three(scored
     ("run", {"simulated": True}, "simulated"),
     ("run", {"memory_source": "option"}, "memory_by_option"),
     ("measurement", {"ended_by": "space"}, "space_limit"),
+    ("measurement", {"ended_by": "overrun"}, "overrun"),
 ])
 def test_breach_is_named(scored, kind, fields, key):
     score = scored(changed(b_eff_io_log(), kind, **fields))
@@ -141,10 +142,33 @@ def test_breach_is_named(scored, kind, fields, key):
 @pytest.mark.parametrize(("fields", "key"), [
     ({"file_pointers": "individual"}, "individual_pointers"),
     ({"termination": "per-access"}, "per_access"),
-    ({"evicted": True}, "evicted"),
 ])
 def test_variant_is_marked(scored, fields, key):
     assert key in keys(scored(changed(b_eff_io_log(), "plan", **fields)))
+
+
+def evicting(records, share):
+    """Each file that is read kept this share of its bytes in a cache."""
+    records = changed(records, "plan", evict=True)
+    return [{**r, "cached_bytes": int(share * (r["file_bytes"] // r["files"]))} if r["record"] == "pattern_type" and r["method"] == "read" else r
+            for r in records]
+
+
+@pytest.mark.parametrize(("share", "key"), [(0.0, "evicted"), (0.009, "evicted"), (0.011, "not_evicted"), (1.0, "not_evicted")])
+def test_eviction_is_stated_as_it_was(scored, share, key):
+    found = keys(scored(evicting(b_eff_io_log(), share)))
+    assert key in found and len({"evicted", "not_evicted"} & set(found)) == 1
+
+
+def test_eviction_of_old_logs_is_stated_as_attempted(scored):
+    score = scored(changed(as_version_1(b_eff_io_log()), "plan", evicted=True))
+    assert "does not say whether it succeeded" in " ".join(q.text for q in score.qualifications)
+
+
+def test_logs_of_version_1_give_the_same_score(scored):
+    records = b_eff_io_log(mbyte(BY_HAND))
+    new, old = scored(records), scored(as_version_1(records))
+    assert values(old) == values(new) and keys(old) == keys(new)
 
 
 def test_cache_affected_below_20_times_the_cache(scored):
@@ -170,8 +194,13 @@ SOUND = b_eff_io_log()
     (without(SOUND, record="measurement", method="read", pattern=3, partition=2), "pattern 3, read, by 2 processes, was planned but not measured"),
     (without(SOUND, record="pattern_type", method="read", type="shared", partition=2), "do not match"),
     (changed(SOUND, "measurement", bytes=5), "its calls transferred another number"),
-    (changed(SOUND, "measurement", place=measurement_place(SOUND, method="read", pattern=20), calls=1, bytes=2 * 32 * KIB),
-     "made 1 calls where"),
+    (changed(SOUND, "measurement", place=measurement_place(SOUND, method="read", pattern=20), calls_min=1, calls_max=1, calls_sum=2,
+             bytes=2 * 32 * KIB), "made 2 calls where"),
+    (changed(as_version_1(SOUND), "measurement", place=measurement_place(SOUND, method="read", pattern=20), calls=1, bytes=2 * 32 * KIB),
+     "made 2 calls where"),
+    (changed(SOUND, "measurement", calls_max=2), "contradict each other"),
+    (changed(SOUND, "measurement", place=measurement_place(SOUND, pattern=20), calls_min=1), "contradict each other"),
+    (changed(SOUND, "measurement", calls_sum=3), "contradict each other"),
     (changed(SOUND, "measurement", access_seconds=1e6), "parts longer than the whole"),
     (changed(SOUND, "pattern_type", open_seconds=1e6), "its parts"),
     (changed(SOUND, "pattern_type", file_bytes=1), "counts other bytes"),
@@ -196,7 +225,7 @@ def test_full_segment_needs_no_fill_up(scored):
                       and (m["partition"], m["method"], m["type"]) == (r["partition"], r["method"], r["type"])]
             moved = sum(m["bytes"] for m in inside)
             seconds = sum(m["elapsed_seconds"] for m in inside) + r["open_seconds"] + r["close_seconds"]
-            records[place] = {**r, "bytes": moved, "file_bytes": moved, "elapsed_seconds": seconds}
+            records[place] = {**r, "bytes": moved, "file_bytes": moved, "segment_bytes": moved // r["partition"], "elapsed_seconds": seconds}
     assert isinstance(scored(logs_made.numbered(records)), Score)
 
 

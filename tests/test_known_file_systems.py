@@ -103,7 +103,7 @@ def test_b_eff_io_on_glusterfs_lays_every_byte_where_the_definition_says(mpi, di
     [check] = log.records["data_check"]
     assert check["checked_bytes"] == check["read_bytes"] > 0
     [scratch] = folder.iterdir()
-    expected = dict(files_by_definition(list(map(json.loads, log.path.read_text().splitlines())), 0))
+    expected = dict(files_by_definition(list(map(json.loads, log.path.read_text().splitlines())), 0, scratch))
     assert {path.name for path in scratch.iterdir() if not path.name.startswith(".")} == set(expected)
     for name, data in expected.items():
         assert np.array_equal(np.fromfile(scratch / name, dtype=np.uint8), data), name

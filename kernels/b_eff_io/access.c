@@ -1,12 +1,11 @@
-/* See access.h. The timed region is timed_batch(). */
+/* See access.h. The timed region is make_calls(). */
 #include "access.h"
 
 #include <inttypes.h>
-#include <limits.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "fail.h"
+#include "interrupt.h"
 
 /* What a process has measured of a pattern so far. */
 struct clock {
@@ -18,19 +17,24 @@ static double elapsed_seconds(const struct clock *clock)
     return MPI_Wtime() - clock->start - clock->paused;
 }
 
+static bool reads(const struct access *access)
+{
+    return access->method == METHOD_READ;
+}
+
 /* Nothing but the calls. After an error a process goes on only where others wait for it in a collective call. */
-static double timed_batch(const struct access *access, int64_t first, int64_t count, int *code)
+static int make_calls(const struct access *access, int64_t first, int64_t count)
 {
     struct stream *stream = access->stream;
     const int64_t call_bytes = stream->pattern->call_bytes, step = call_bytes % PERIOD_BYTES;
     int64_t place = walk_place(first, call_bytes);
-    const bool reads = access->method == METHOD_READ;
-    const double start = MPI_Wtime();
+    const bool read = reads(access);
+    int code = MPI_SUCCESS;
     for (int64_t call = first; call < first + count; call++) {
-        const int result = reads ? access->type->read(stream, access->walk->buffer + place, call)
-                                 : access->type->write(stream, access->walk->buffer + place, call);
+        const int result = read ? access->type->read(stream, access->walk->buffer + place, call)
+                                : access->type->write(stream, access->walk->buffer + place, call);
         if (result != MPI_SUCCESS) {
-            *code = result;
+            code = result;
             if (!access->type->collective)
                 break;
         }
@@ -38,23 +42,7 @@ static double timed_batch(const struct access *access, int64_t first, int64_t co
         if (place >= PERIOD_BYTES)
             place -= PERIOD_BYTES;
     }
-    return MPI_Wtime() - start;
-}
-
-/* Returns -1 if somebody has a problem; its text is fetched later, so that an agreement costs no more than a barrier and
- * a broadcast. */
-static int64_t agree_on_batch(const struct access *access, const struct course *course, const struct problem *problem,
-                              enum ending *ending)
-{
-    int wrong = problem->text[0] != '\0';
-    int64_t batch = 0;
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, access->stream->comm)); /* also the barrier */
-    if (wrong)
-        return -1;
-    if (access->stream->rank == 0)
-        batch = next_batch(&access->limits, course, ending);
-    MPI_CHECK(MPI_Bcast(&batch, 1, MPI_INT64_T, 0, access->stream->comm));
-    return batch;
+    return code;
 }
 
 /* The calls whose data is still in the buffer. */
@@ -74,46 +62,84 @@ static void check_calls(const struct access *access, int64_t calls, struct resul
     }
 }
 
-/* A check in the middle of a pattern stops the clock of all processes. */
-static void pause_and_check(const struct access *access, int64_t calls, struct result *result, struct clock *clock,
-                            struct problem *problem)
+/* A complete check stops the clock of this process and, where others wait for it in a collective call, theirs too. */
+static void check_so_far(const struct access *access, int64_t calls, struct result *result, struct clock *clock,
+                         struct problem *problem)
 {
+    if (!access->check_all || !reads(access))
+        return;
     const double start = MPI_Wtime();
     check_calls(access, calls, result, problem);
-    MPI_CHECK(MPI_Barrier(access->stream->comm));
+    if (access->type->collective)
+        MPI_CHECK(MPI_Barrier(access->stream->comm));
     clock->paused += MPI_Wtime() - start;
 }
 
-/* False if somebody has a problem. */
-static bool run_batches(const struct access *access, struct result *result, struct clock *clock, struct problem *problem)
+/* By the process's own clock or count. After an error a process takes part in collective calls to the end, and in no others. */
+static void run_alone(const struct access *access, struct result *result, struct clock *clock, struct problem *problem)
+{
+    struct course course = {0};
+    int64_t calls;
+    while ((access->type->collective || !problem->text[0]) &&
+           (calls = next_round(&access->limits, &course, &result->ending)) > 0) {
+        const int code = make_calls(access, course.calls, calls);
+        const double now = MPI_Wtime();
+        course.calls += calls;
+        course.elapsed_seconds = now - clock->start - clock->paused;
+        access->alive(access->context, now);
+        note_problem(problem, code, reads(access) ? "read" : "write");
+        check_so_far(access, course.calls, result, clock, problem);
+    }
+    clock->done = elapsed_seconds(clock);
+    clock->access = clock->done - clock->position;
+    result->calls = course.calls;
+}
+
+/* Returns -1 if a process has a problem; its text is fetched later, so that an agreement costs no more than a barrier and
+ * a broadcast. */
+static int64_t agree_on_batch(const struct access *access, const struct course *course, const struct problem *problem,
+                              enum ending *ending)
+{
+    int wrong = problem->text[0] != '\0';
+    int64_t batch = 0;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, access->stream->comm)); /* also the barrier */
+    if (wrong)
+        return -1;
+    if (access->stream->rank == 0)
+        batch = next_batch(&access->limits, course, ending);
+    MPI_CHECK(MPI_Bcast(&batch, 1, MPI_INT64_T, 0, access->stream->comm));
+    return batch;
+}
+
+/* All processes end after the same call: by rank 0's clock, which they agree on between batches. False if a process has a
+ * problem. */
+static bool run_together(const struct access *access, struct result *result, struct clock *clock, struct problem *problem)
 {
     struct course course = {0};
     for (;;) {
-        const double start = MPI_Wtime();
-        access->alive(access->context);
-        const double before = course.elapsed_seconds;
+        const double start = MPI_Wtime(), before = course.elapsed_seconds;
+        access->alive(access->context, start);
         course.elapsed_seconds = elapsed_seconds(clock);
         course.last_batch_seconds = course.elapsed_seconds - before;
         const int64_t batch = agree_on_batch(access, &course, problem, &result->ending);
-        clock->agreement += MPI_Wtime() - start;
+        const double agreed = MPI_Wtime();
+        clock->agreement += agreed - start;
         result->agreements++;
-        if (batch <= 0) {
-            result->calls = course.calls;
+        result->calls = course.calls;
+        if (batch <= 0)
             return batch == 0;
-        }
-        int code = MPI_SUCCESS;
-        clock->access += timed_batch(access, course.calls, batch, &code);
+        const int code = make_calls(access, course.calls, batch);
+        clock->access += MPI_Wtime() - agreed;
         clock->done = elapsed_seconds(clock);
-        note_problem(problem, code, access->method == METHOD_READ ? "read" : "write");
+        note_problem(problem, code, reads(access) ? "read" : "write");
         course.calls += batch;
         course.last_batch = batch;
-        if (access->check_all && access->method == METHOD_READ)
-            pause_and_check(access, course.calls, result, clock, problem);
+        check_so_far(access, course.calls, result, clock, problem);
     }
 }
 
 /* One reduction gives both ends: the largest negative is the smallest. */
-static void agree_on_clocks(MPI_Comm comm, const struct clock *clock, double elapsed, struct result *result)
+static void agree_on_result(MPI_Comm comm, const struct clock *clock, double elapsed, struct result *result)
 {
     double mine[] = {elapsed, clock->position, clock->access, -clock->access, clock->sync, clock->agreement,
                      -clock->agreement, clock->done, -clock->done};
@@ -129,6 +155,14 @@ static void agree_on_clocks(MPI_Comm comm, const struct clock *clock, double ela
     result->agreement_fastest = -all[6];
     result->last_done = all[7];
     result->first_done = -all[8];
+
+    const int64_t counts[] = {result->calls, -result->calls, result->ending};
+    int64_t most[3];
+    MPI_CHECK(MPI_Allreduce(counts, most, 3, MPI_INT64_T, MPI_MAX, comm));
+    MPI_CHECK(MPI_Allreduce(counts, &result->calls_sum, 1, MPI_INT64_T, MPI_SUM, comm));
+    result->calls_max = most[0];
+    result->calls_min = -most[1];
+    result->ending = (enum ending)most[2];
 }
 
 struct result access_pattern(const struct access *access, int64_t start, const struct pattern *pattern,
@@ -137,62 +171,27 @@ struct result access_pattern(const struct access *access, int64_t start, const s
     struct stream *stream = access->stream;
     struct result result = {0};
     struct clock clock = {0};
+    bool sound = true;
     MPI_CHECK(MPI_Barrier(stream->comm));
     clock.start = MPI_Wtime();
     note_problem(problem, stream_position(stream, access->type, pattern, start, repetitions), "set its position");
     clock.position = elapsed_seconds(&clock);
-    const bool sound = run_batches(access, &result, &clock, problem);
-    if (access->method != METHOD_READ && sound) {
+    if (access->type->collective && access->limits.seconds > 0)
+        sound = run_together(access, &result, &clock, problem);
+    else
+        run_alone(access, &result, &clock, problem);
+    if (!reads(access) && sound) { /* not after an error that all know of; who alone knows of one takes part */
         const double before = MPI_Wtime();
         note_problem(problem, MPI_File_sync(stream->file), "sync");
         clock.sync = MPI_Wtime() - before;
     }
     const double elapsed = elapsed_seconds(&clock);
-    if (access->method == METHOD_READ && !access->check_all && sound)
+    interrupt_deadline(0, NULL); /* a process that waits for others has no deadline of its own */
+    const double checked_from = MPI_Wtime();
+    if (reads(access) && !problem->text[0])
         check_calls(access, result.calls, &result, problem);
-    agree_on_clocks(stream->comm, &clock, elapsed, &result);
+    result.check_seconds = clock.paused + MPI_Wtime() - checked_from;
+    agree_on_result(stream->comm, &clock, elapsed, &result);
     stream_release(stream);
     return result;
-}
-
-bool agree_on_problem(MPI_Comm comm, struct problem *problem)
-{
-    int rank, first;
-    MPI_CHECK(MPI_Comm_rank(comm, &rank));
-    const int mine = problem->text[0] ? rank : INT_MAX;
-    MPI_CHECK(MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, comm));
-    if (first == INT_MAX)
-        return false;
-    if (rank == first) {
-        char text[PROBLEM_LENGTH];
-        memcpy(text, problem->text, sizeof text);
-        snprintf(problem->text, PROBLEM_LENGTH, "rank %d: %.900s", rank, text);
-    }
-    MPI_CHECK(MPI_Bcast(problem->text, PROBLEM_LENGTH, MPI_CHAR, first, comm));
-    return true;
-}
-
-static const char *remedy(int code)
-{
-    int class = MPI_SUCCESS;
-    MPI_Error_class(code, &class);
-    return class == MPI_ERR_NO_SPACE       ? "; free some space or limit the run with --space-limit"
-           : class == MPI_ERR_QUOTA        ? "; the quota is used up: limit the run with --space-limit"
-           : class == MPI_ERR_ACCESS       ? "; choose a directory that can be written with --directory"
-           : class == MPI_ERR_NO_SUCH_FILE ? "; was the scratch directory removed?"
-                                           : "";
-}
-
-void note_problem(struct problem *problem, int code, const char *what)
-{
-    char text[MPI_MAX_ERROR_STRING] = "unknown error";
-    int length = 0;
-    if (code == MPI_SUCCESS || problem->text[0])
-        return;
-    problem->code = code;
-    MPI_Error_string(code, text, &length);
-    snprintf(problem->text, PROBLEM_LENGTH, "cannot %s: %.700s%s", what, text, remedy(code));
-    for (char *at = problem->text; *at; at++)
-        if (*at == '\n')
-            *at = ' ';
 }

@@ -1,18 +1,12 @@
-/* One pattern, measured: position, batches of calls with agreements between them, sync. */
+/* One pattern, measured: position, calls, sync. Only in patterns that are collective and driven by time do processes agree
+ * while the clock runs (paper, section 5.4); otherwise each process stops by its own clock or count. */
 #ifndef B_EFF_IO_ACCESS_H
 #define B_EFF_IO_ACCESS_H
 
 #include "loop.h"
 #include "methods.h"
+#include "problem.h"
 #include "walk.h"
-
-enum { PROBLEM_LENGTH = 1024 };
-
-/* What one process found wrong, and where; all processes of the partition learn of it at the next agreement. */
-struct problem {
-    int code;                  /* MPI error code, or MPI_SUCCESS */
-    char text[PROBLEM_LENGTH]; /* "" where nothing is wrong */
-};
 
 /* What the accesses of a pattern are given. */
 struct access {
@@ -22,29 +16,25 @@ struct access {
     struct walk *walk;
     struct limits limits;
     bool check_all;
-    void (*alive)(void *context); /* called between batches */
+    void (*alive)(void *context, double now); /* called between calls */
     /* the source of a call's data, for read */
     uint32_t (*source)(void *context, int64_t call);
     void *context;
 };
 
-/* Times in seconds: of the slowest process, and of the fastest where that tells a straggler. */
+/* Times in seconds: of the slowest process, and of the fastest where the difference shows a straggler. */
 struct result {
-    int64_t calls; /* of each process */
+    int64_t calls; /* of this process */
+    int64_t calls_min, calls_max, calls_sum; /* of all processes */
     int agreements;
     enum ending ending;
     double elapsed, position, access, access_fastest, sync, agreement, agreement_fastest, first_done, last_done;
-    int64_t checked_bytes; /* of this process */
+    int64_t checked_bytes; /* of this process, and */
+    double check_seconds;  /* the time that this took, which is in none of the others */
 };
 
-/* Collective over the partition. On an error `problem` tells this process's own; the times are then void. */
+/* Collective over the partition. After an error `problem` is this process's own; the result is then void. */
 struct result access_pattern(const struct access *access, int64_t start, const struct pattern *pattern,
                              int64_t repetitions, struct problem *problem);
-
-/* Whether a process of the partition has a problem: all get its text, of the lowest rank. Collective over `comm`. */
-bool agree_on_problem(MPI_Comm comm, struct problem *problem);
-
-/* Notes an MPI error, with a remedy where one is known; an earlier problem stands. `what` was to be done. */
-void note_problem(struct problem *problem, int code, const char *what);
 
 #endif

@@ -70,10 +70,10 @@ static void fill_rows(struct choices *c, struct option_row rows[])
         {"individual-pointers", OPTION_FLAG, &c->individual_pointers, NULL,
          "type shared without shared file pointers: individual ones and a strided view; marked in the result", 0, 0, NULL},
         {"agree-per-access", OPTION_FLAG, &c->agree_per_access, NULL,
-         "the original algorithm: processes agree after every access, not after batches that grow", 0, 0, NULL},
+         "types scatter and shared: processes agree after every access, as in the original, not after batches that grow", 0, 0, NULL},
         {"check-all", OPTION_FLAG, &c->check_all, NULL,
-         "check every byte that is read, not only what a pattern read last; the clock stands still meanwhile", 0, 0, NULL},
-        {"evict", OPTION_FLAG, &c->evict, NULL, "take files out of the nodes' caches before they are read", 0, 0, NULL},
+         "check every byte that is read, not only what a pattern read last; the clock stops meanwhile", 0, 0, NULL},
+        {"evict", OPTION_FLAG, &c->evict, NULL, "evict files from the nodes' caches before they are read; the log says what remained there", 0, 0, NULL},
         {"keep", OPTION_FLAG, &c->keep, NULL, "do not remove the files", 0, 0, NULL},
         {"watchdog", OPTION_COUNT, &c->watchdog, "SECONDS", "a run without progress for this time fails", 1, 1000000, NULL},
         {"seed", OPTION_COUNT, &c->seed, "N", "of the random types' order", 0, INT64_MAX, NULL},
@@ -207,7 +207,7 @@ static json_t *plan_json(const struct request *request, const struct choices *c,
                      (json_int_t)request->space_limit_bytes, "termination",
                      request->agree_per_access ? "per-access" : "geometric", "file_pointers",
                      request->individual_pointers ? "individual" : "shared", "check", request->check_all ? "all" : "sample",
-                     "evicted", request->evict, "types", types_json(request), "patterns",
+                     "evict", request->evict, "types", types_json(request), "patterns",
                      patterns_json(request));
 }
 
@@ -246,6 +246,10 @@ static void print_table(const struct request *request, const struct summary *sum
                     printf(" %12s", "-");
             printf("\n");
         }
+    if (summary->overruns)
+        printf("%d measurements of types that are driven by size left out calls: the run would have taken more than twice its\n"
+               "scheduled time. It is not official; run it on a machine that does nothing else, or with a longer --scheduled-time\n",
+               summary->overruns);
     printf("MByte/s from opening to closing the file. These are measurements; the score comes from: coffeecup score %s\n",
            choices->log);
 }
@@ -278,6 +282,8 @@ int main(int argc, char **argv)
     scratch_create(choices.directory, program.name, choices.keep);
 
     struct summary *summary = calloc(1, sizeof *summary);
+    if (!summary)
+        fail("out of memory for the table of results");
     measure(&run, &request, summary);
     scratch_remove();
     const int status = run_end(&run);

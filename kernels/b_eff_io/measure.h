@@ -8,6 +8,7 @@
 /* What rank 0 keeps for the table at the terminal. */
 struct summary {
     double bytes[MOST_PARTITIONS][METHODS][TYPES], seconds[MOST_PARTITIONS][METHODS][TYPES];
+    int overruns; /* measurements that left out calls so that the run ends in time */
 };
 
 /* The whole measurement, in files of the scratch directory; writes the log. Collective over MPI_COMM_WORLD. */

@@ -185,9 +185,10 @@ static void describe_memory(struct stream *stream, int64_t bytes)
     stream->count = 1;
 }
 
-int64_t bytes_before_next(const struct stream *stream, const struct pattern_type *type, int64_t repetitions)
+int64_t start_of_next(const struct stream *stream, const struct pattern_type *type, const struct pattern *pattern,
+                      int64_t repetitions)
 {
-    const int64_t mine = stream->pattern->call_bytes * repetitions;
+    const int64_t mine = pattern->call_bytes * repetitions;
     return stream->start + (type->separate || type->segmented ? mine : mine * stream->ranks);
 }
 
@@ -208,4 +209,5 @@ void stream_release(struct stream *stream)
         MPI_CHECK(MPI_Type_free(&stream->view));
     if (stream->memory != MPI_BYTE)
         MPI_CHECK(MPI_Type_free(&stream->memory));
+    stream->pattern = NULL;
 }

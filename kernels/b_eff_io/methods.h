@@ -26,7 +26,7 @@ struct stream {
     int64_t segment_bytes; /* distance of the processes' segments, for types that have some */
     uint64_t seed;         /* of random order */
 
-    const struct pattern *pattern;
+    const struct pattern *pattern; /* NULL between patterns */
     int64_t start;         /* what lies before the pattern: in the file or, for types with segments, in the segment */
     int64_t repetitions;   /* of the write pass */
     int64_t shared_position; /* of the shared file pointer */
@@ -51,14 +51,16 @@ extern const char *const type_names[]; /* NULL-terminated, in the order of `patt
 /* The variant of type 1 with individual file pointers and a strided view. */
 extern const struct pattern_type individual_pointers;
 
-/* Bytes of the types whose file belongs to all processes together are counted over all, others for each process. */
-int64_t bytes_before_next(const struct stream *stream, const struct pattern_type *type, int64_t repetitions);
+/* Where the next pattern starts: bytes of the types whose file belongs to all processes together are counted over all,
+ * others for each process. */
+int64_t start_of_next(const struct stream *stream, const struct pattern_type *type, const struct pattern *pattern,
+                      int64_t repetitions);
 
 /* Makes the stream ready for a pattern's first call. Collective over stream->comm; returns an MPI error code. */
 int stream_position(struct stream *stream, const struct pattern_type *type, const struct pattern *pattern,
                     int64_t start, int64_t repetitions);
 
-/* Gives back what stream_position() made. */
+/* Ends what stream_position() began. */
 void stream_release(struct stream *stream);
 
 #endif

@@ -6,7 +6,7 @@
 #define KIB INT64_C(1024)
 #define MIB (INT64_C(1024) * KIB)
 
-enum { M_PART = -1, FILL_UP = 0, TENFOLD = 10 };
+enum { M_PART = -1, FILL_UP = 0, TENFOLD = 10, SCATTERED_PAIRS = 2 /* the number of the pattern with L = 2 l */ };
 
 static const int64_t smallest_m_part = 2 * MIB, largest_m_part = 1024 * MIB;
 
@@ -108,7 +108,8 @@ int64_t size_driven_count(const struct pattern list[PATTERNS], int number, const
         return pattern->chunk_bytes == FILL_UP ? 0 : 1;
     for (int p = 0; p < PATTERNS; p++) {
         const struct pattern *other = &list[p];
-        if (!is_time_driven(other) || other->units == 0 || other->chunk_bytes != pattern->chunk_bytes)
+        if (!is_time_driven(other) || other->units == 0 || p == SCATTERED_PAIRS ||
+            other->chunk_bytes != pattern->chunk_bytes)
             continue;
         const int64_t factor = other->type == TYPE_SHARED ? TENFOLD : other->call_bytes / other->chunk_bytes;
         if (repetitions[p] > 0 && (smallest == 0 || repetitions[p] * factor < smallest))

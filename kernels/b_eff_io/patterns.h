@@ -39,8 +39,9 @@ int default_partitions(int ranks, int list[MOST_PARTITIONS]);
 bool is_time_driven(const struct pattern *pattern);
 
 /* How often a size-driven pattern is repeated: the smallest of what types 0 to 2 reached for this chunk, counted in
- * chunks, where type 1 counts ten times; the first pattern of a type once. `repetitions` has a count per pattern, 0 for
- * one that did not run. 0 if none of the three types ran. */
+ * chunks, where type 1 counts ten times and pattern 2 (l = 1 MB, L = 2 MB) does not count, as in release 2.1; the first
+ * pattern of a type once. `repetitions` has a count per pattern, the smallest of all processes, 0 for one that did not
+ * run. 0 if none of the three types ran. */
 int64_t size_driven_count(const struct pattern list[PATTERNS], int number, const int64_t repetitions[PATTERNS]);
 
 /* Sum of a size-driven type's chunk * count, rounded up to the alignment. `used_bytes` becomes the sum itself. */

@@ -1,33 +1,78 @@
 /* See records.h. */
 #include "records.h"
 
+struct value {
+    const char *name;
+    double seconds;
+};
+
+static void add_seconds(json_t *record, const struct value values[], size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        json_object_set_new(record, values[i].name, json_real(values[i].seconds));
+}
+
+static void add_count(json_t *record, const char *name, int64_t count)
+{
+    json_object_set_new(record, name, json_integer((json_int_t)count));
+}
+
+static json_t *subject_json(const struct subject *subject)
+{
+    return json_pack("{s:i, s:s, s:s}", "partition", subject->processes, "method", methods[subject->method].name, "type",
+                     subject->type->name);
+}
+
 double type_seconds(const struct type_result *result)
 {
-    return result->open_seconds + result->pattern_seconds + result->close_seconds;
+    return result->files.open_seconds + result->pattern_seconds + result->files.close_seconds;
 }
 
 json_t *measurement_json(const struct subject *subject, int number, const struct pattern *pattern,
                          const struct result *result, double scheduled_seconds, json_t *hints)
 {
-    return json_pack("{s:i, s:s, s:s, s:i, s:I, s:I, s:I, s:I, s:s, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:i, s:f, s:f, s:o}",
-                     "partition", subject->processes, "method", methods[subject->method].name, "type", subject->type->name,
-                     "pattern", number, "chunk_bytes", (json_int_t)pattern->chunk_bytes, "call_bytes",
-                     (json_int_t)pattern->call_bytes, "calls", (json_int_t)result->calls, "bytes",
-                     (json_int_t)(result->calls * pattern->call_bytes * subject->processes), "ended_by",
-                     ending_names[result->ending], "scheduled_seconds", scheduled_seconds, "elapsed_seconds", result->elapsed,
-                     "position_seconds", result->position, "access_seconds", result->access, "access_fastest_seconds",
-                     result->access_fastest, "sync_seconds", result->sync, "agreement_seconds", result->agreement,
-                     "agreement_fastest_seconds", result->agreement_fastest, "agreements", result->agreements,
-                     "first_done_seconds", result->first_done, "last_done_seconds", result->last_done, "hints", hints);
+    const struct value times[] = {
+        {"scheduled_seconds", scheduled_seconds},
+        {"elapsed_seconds", result->elapsed},
+        {"position_seconds", result->position},
+        {"access_seconds", result->access},
+        {"access_fastest_seconds", result->access_fastest},
+        {"sync_seconds", result->sync},
+        {"agreement_seconds", result->agreement},
+        {"agreement_fastest_seconds", result->agreement_fastest},
+        {"first_done_seconds", result->first_done},
+        {"last_done_seconds", result->last_done},
+    };
+    json_t *record = subject_json(subject);
+    add_count(record, "pattern", number);
+    add_count(record, "chunk_bytes", pattern->chunk_bytes);
+    add_count(record, "call_bytes", pattern->call_bytes);
+    add_count(record, "calls_min", result->calls_min);
+    add_count(record, "calls_max", result->calls_max);
+    add_count(record, "calls_sum", result->calls_sum);
+    add_count(record, "bytes", result->calls_sum * pattern->call_bytes);
+    json_object_set_new(record, "ended_by", json_string(ending_names[result->ending]));
+    add_seconds(record, times, sizeof times / sizeof times[0]);
+    add_count(record, "agreements", result->agreements);
+    json_object_set_new(record, "hints", hints);
+    return record;
 }
 
 json_t *pattern_type_json(const struct subject *subject, const struct type_result *result, json_t *hints)
 {
-    return json_pack("{s:i, s:s, s:s, s:i, s:I, s:I, s:o, s:f, s:f, s:f, s:o}", "partition", subject->processes, "method",
-                     methods[subject->method].name, "type", subject->type->name, "files",
-                     subject->type->separate ? subject->processes : 1, "bytes", (json_int_t)result->bytes, "file_bytes",
-                     (json_int_t)result->file_bytes, "segment_bytes",
-                     subject->type->segmented ? json_integer(result->segment_bytes) : json_null(), "open_seconds",
-                     result->open_seconds, "close_seconds", result->close_seconds, "elapsed_seconds", type_seconds(result),
-                     "hints", hints);
+    const struct value times[] = {
+        {"open_seconds", result->files.open_seconds},
+        {"close_seconds", result->files.close_seconds},
+        {"elapsed_seconds", type_seconds(result)},
+    };
+    json_t *record = subject_json(subject);
+    add_count(record, "files", subject->type->separate ? subject->processes : 1);
+    add_count(record, "bytes", result->bytes);
+    add_count(record, "file_bytes", result->files.bytes);
+    json_object_set_new(record, "segment_bytes", subject->type->segmented ? json_integer(result->segment_bytes) : json_null());
+    json_object_set_new(record, "cached_bytes",
+                        result->files.cached_bytes < 0 ? json_null() : json_integer(result->files.cached_bytes));
+    add_seconds(record, times, sizeof times / sizeof times[0]);
+    json_object_set_new(record, "hints", hints);
+    return record;
 }

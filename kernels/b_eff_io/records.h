@@ -4,7 +4,7 @@
 
 #include <jansson.h>
 
-#include "access.h"
+#include "files.h"
 
 /* What a record is about. */
 struct subject {
@@ -15,8 +15,9 @@ struct subject {
 
 /* A pattern type from opening to closing; bytes of all processes. */
 struct type_result {
-    int64_t bytes, file_bytes, segment_bytes;
-    double open_seconds, pattern_seconds, close_seconds;
+    struct files files;
+    int64_t bytes, segment_bytes;
+    double pattern_seconds;
 };
 
 double type_seconds(const struct type_result *result);

@@ -54,6 +54,13 @@ static void counts_are_the_smallest_that_the_first_types_reached(void)
     CHECK(size_driven_count(list, 29, counts) == 2000, "%" PRId64, size_driven_count(list, 29, counts));
     counts[13] = 1000;
     CHECK(size_driven_count(list, 29, counts) == 3072, "%" PRId64, size_driven_count(list, 29, counts));
+    counts[2] = 1; /* 2 chunks of 1 MB: release 2.1 leaves them out */
+    counts[3] = 70;
+    counts[11] = 6;
+    counts[19] = 50;
+    CHECK(size_driven_count(list, 27, counts) == 50, "%" PRId64, size_driven_count(list, 27, counts));
+    counts[11] = 4;
+    CHECK(size_driven_count(list, 36, counts) == 40, "%" PRId64, size_driven_count(list, 36, counts));
     CHECK(size_driven_count(list, 25, counts) == 1, "the first pattern");
     CHECK(size_driven_count(list, 33, counts) == 0, "the pattern that fills up");
     memset(counts, 0, sizeof counts);
@@ -139,20 +146,65 @@ static void a_call_longer_than_the_time_is_made_once(void)
     CHECK(course.calls == 1 && ending == ENDED_BY_TIME, "%" PRId64 " calls", course.calls);
 }
 
-static void counts_and_space_end_the_loop(void)
+/* The same for a process that decides alone; returns how often it looks at its clock. */
+static int run_alone(struct limits limits, double call_seconds, struct course *course, enum ending *ending)
 {
-    struct limits limits = timed(0);
+    int looks = 0;
+    int64_t calls;
+    *course = (struct course){0};
+    while ((calls = next_round(&limits, course, ending)) > 0) {
+        course->calls += calls;
+        course->elapsed_seconds += (double)calls * call_seconds;
+        looks++;
+    }
+    return looks;
+}
+
+static void a_process_alone_stops_by_its_own_clock(void)
+{
+    struct course course;
+    enum ending ending;
+    run_alone(timed(1), 0.03, &course, &ending);
+    CHECK(course.calls == 33 && ending == ENDED_BY_TIME, "%" PRId64 " calls of 0.03 s", course.calls);
+    run_alone(timed(1), 5, &course, &ending);
+    CHECK(course.calls == 1 && ending == ENDED_BY_TIME, "%" PRId64 " calls of 5 s", course.calls);
+    struct limits limits = timed(4);
+    limits.sync_seconds_per_call = 3e-3;
+    run_alone(limits, 1e-3, &course, &ending);
+    CHECK(course.calls == 1000, "%" PRId64 " calls of 1 ms and a sync of 3 ms each in 4 s", course.calls);
+}
+
+static void counts_and_space_end_a_pattern(void)
+{
+    struct limits limits = timed(100);
     struct course course;
     enum ending ending;
     limits.calls = 1000;
-    limits.slice_seconds = 1;
     run_loop(limits, 1e-6, 1e-6, &course, &ending);
     CHECK(course.calls == 1000 && ending == ENDED_BY_COUNT, "%" PRId64 " calls", course.calls);
+    limits.batch_calls = 1;
+    CHECK(run_loop(limits, 1e-6, 1e-6, &course, &ending) == 1001, "an agreement after each access");
+    CHECK(run_alone(limits, 1e-6, &course, &ending) == 1000 && ending == ENDED_BY_COUNT, "a look at the clock after each access");
     limits.calls_of_space = 77;
     run_loop(limits, 1e-6, 1e-6, &course, &ending);
     CHECK(course.calls == 77 && ending == ENDED_BY_SPACE, "%" PRId64 " calls", course.calls);
-    limits.batch_calls = 1;
-    CHECK(run_loop(limits, 1e-6, 1e-6, &course, &ending) == 78, "an agreement after each access");
+    limits.seconds = 0;
+    limits.round_calls = 10;
+    CHECK(run_alone(limits, 1, &course, &ending) == 8 && course.calls == 77 && ending == ENDED_BY_SPACE, "no look at the clock");
+}
+
+/* A read that is faster than the write was: its count ends it, after few agreements. */
+static void known_counts_take_few_agreements(void)
+{
+    struct limits limits = timed(4.7);
+    struct course course;
+    enum ending ending;
+    limits.calls = 1000000;
+    limits.slice_of_left = 0.5;
+    const int agreements = run_loop(limits, 3e-6, 1e-6, &course, &ending);
+    CHECK(course.calls == 1000000 && ending == ENDED_BY_COUNT && agreements <= 22, "%d agreements", agreements);
+    run_loop(limits, 3e-5, 1e-6, &course, &ending);
+    CHECK(ending == ENDED_BY_TIME && course.elapsed_seconds < 1.01 * 4.7, "%g s", course.elapsed_seconds);
 }
 
 int main(void)
@@ -164,6 +216,8 @@ int main(void)
     scheduled_time_is_kept_and_agreements_are_few();
     expected_sync_is_inside_the_scheduled_time();
     a_call_longer_than_the_time_is_made_once();
-    counts_and_space_end_the_loop();
+    a_process_alone_stops_by_its_own_clock();
+    counts_and_space_end_a_pattern();
+    known_counts_take_few_agreements();
     return checks_status();
 }

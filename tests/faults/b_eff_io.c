@@ -4,10 +4,17 @@
  * MODEL_BANDWIDTH       a process moves so many byte/s in every access; unset: the real clock
  * MODEL_SYNC_BANDWIDTH  and a sync takes the bytes written since the last one at this rate
  * MODEL_CALL_SECONDS    and every access takes this in addition
+ * MODEL_SLOW_RANK       on this rank every access takes twice as long
+ * MODEL_SLOW_FILE       to the file so named every access takes a hundred times as long
  * FAULT_FLIP            "FILE:OFFSET": a bit changes on disk before the file so named is opened for reading
  * FAULT_HANG            MPI_File_write_ordered never returns
- * FAULT_FULL_RANK       MPI_File_write finds the disk full on this rank
+ * FAULT_FULL_RANK       writing finds the disk full on this rank, ...
+ * FAULT_FULL_FILE       ... in files whose name begins so; unset: in those of which each process has one
+ * FAULT_EVICT           posix_fadvise fails
  * FAULT_ABORT           MPI_Abort never returns and ends nothing */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <stdio.h>
@@ -16,6 +23,7 @@
 #include <unistd.h>
 
 static double now_seconds = 1000, unsynced_bytes;
+static char open_name[64]; /* of the file that is open; only one is at a time */
 
 static double number(const char *name, double otherwise)
 {
@@ -28,15 +36,35 @@ double MPI_Wtime(void)
     return getenv("MODEL_BANDWIDTH") ? now_seconds : PMPI_Wtime();
 }
 
+static int is_rank(const char *name)
+{
+    int rank;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    return getenv(name) && atoi(getenv(name)) == rank;
+}
+
+static int is_open(const char *name)
+{
+    return getenv(name) && strncmp(open_name, getenv(name), strlen(getenv(name))) == 0;
+}
+
 static void spend(int count, MPI_Datatype type, int writes)
 {
     MPI_Count size;
     MPI_Type_size_x(type, &size);
     const double bytes = (double)count * (double)size;
+    const double factor = (is_rank("MODEL_SLOW_RANK") ? 2 : 1) * (is_open("MODEL_SLOW_FILE") ? 100 : 1);
     if (getenv("MODEL_BANDWIDTH"))
-        now_seconds += bytes / number("MODEL_BANDWIDTH", 1) + number("MODEL_CALL_SECONDS", 0);
+        now_seconds += factor * (bytes / number("MODEL_BANDWIDTH", 1) + number("MODEL_CALL_SECONDS", 0));
     if (writes)
         unsynced_bytes += bytes;
+}
+
+/* What a write returns that otherwise succeeded: others may wait for this process in a collective call. */
+static int written(int result)
+{
+    const int here = getenv("FAULT_FULL_FILE") ? is_open("FAULT_FULL_FILE") : strstr(open_name, "-rank") != NULL;
+    return here && is_rank("FAULT_FULL_RANK") ? MPI_ERR_NO_SPACE : result;
 }
 
 int MPI_File_sync(MPI_File file)
@@ -47,17 +75,10 @@ int MPI_File_sync(MPI_File file)
     return PMPI_File_sync(file);
 }
 
-static int is_rank(const char *name)
-{
-    int rank;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    return getenv(name) && atoi(getenv(name)) == rank;
-}
-
 int MPI_File_write_all(MPI_File file, const void *data, int count, MPI_Datatype type, MPI_Status *status)
 {
     spend(count, type, 1);
-    return PMPI_File_write_all(file, data, count, type, status);
+    return written(PMPI_File_write_all(file, data, count, type, status));
 }
 
 int MPI_File_read_all(MPI_File file, void *data, int count, MPI_Datatype type, MPI_Status *status)
@@ -71,7 +92,7 @@ int MPI_File_write_ordered(MPI_File file, const void *data, int count, MPI_Datat
     while (getenv("FAULT_HANG"))
         sleep(1);
     spend(count, type, 1);
-    return PMPI_File_write_ordered(file, data, count, type, status);
+    return written(PMPI_File_write_ordered(file, data, count, type, status));
 }
 
 int MPI_File_read_ordered(MPI_File file, void *data, int count, MPI_Datatype type, MPI_Status *status)
@@ -82,10 +103,8 @@ int MPI_File_read_ordered(MPI_File file, void *data, int count, MPI_Datatype typ
 
 int MPI_File_write(MPI_File file, const void *data, int count, MPI_Datatype type, MPI_Status *status)
 {
-    if (is_rank("FAULT_FULL_RANK"))
-        return MPI_ERR_NO_SPACE;
     spend(count, type, 1);
-    return PMPI_File_write(file, data, count, type, status);
+    return written(PMPI_File_write(file, data, count, type, status));
 }
 
 int MPI_File_read(MPI_File file, void *data, int count, MPI_Datatype type, MPI_Status *status)
@@ -117,8 +136,19 @@ int MPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info info, MPI_
     PMPI_Comm_rank(comm, &rank);
     if (rank == 0 && mode == MPI_MODE_RDONLY && getenv("FAULT_FLIP"))
         flip(path, getenv("FAULT_FLIP"));
+    snprintf(open_name, sizeof open_name, "%s", strrchr(path, '/') + 1);
     PMPI_Barrier(comm);
     return PMPI_File_open(comm, path, mode, info, file);
+}
+
+int posix_fadvise(int file, off_t offset, off_t bytes, int advice)
+{
+    if (getenv("FAULT_EVICT"))
+        return EINVAL;
+    static int (*next)(int, off_t, off_t, int);
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "posix_fadvise");
+    return next(file, offset, bytes, advice);
 }
 
 int MPI_Abort(MPI_Comm comm, int status)

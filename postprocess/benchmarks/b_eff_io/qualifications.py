@@ -20,6 +20,7 @@ from postprocess.show.words import counted, digits, size
 
 TIME_TOLERANCE = 0.05
 AGREEMENT_SHARE = 0.02
+CACHED_SHARE = 0.01
 
 
 def breaches(log: Log) -> list[Qualification]:
@@ -50,6 +51,9 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
     if short := [r for r in log.records.get("measurement", []) if r["ended_by"] == "space" and r["type"] in TYPES]:
         yield "space_limit", (f"{counted(len(short), 'pattern')} ended before their time, because the files may take no more than "
                               f"{size(plan['space_limit_bytes'])}")
+    if cut := [r for r in log.records.get("measurement", []) if r["ended_by"] == "overrun" and r["type"] in TYPES]:
+        yield "overrun", (f"{counted(len(cut), 'measurement')} of types 3 and 4 left out calls, because the run would have taken more than "
+                          "twice its scheduled time; run it on a machine that does nothing else, or schedule more time")
 
 
 def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
@@ -83,8 +87,22 @@ def of_cache(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
         yield "cache_affected", (f"Cache-affected: {' and '.join(affected)} accessed less than {CACHE_FACTOR} times the file system's cache, "
                                  f"so part of it went to memory and not to disk ({counted(most, 'process')}: {amounts}; "
                                  f"needed {size(need[most])} each)")
-    if log.plan["evicted"]:
-        yield "evicted", "Files were taken out of the nodes' caches before they were read; caches of servers are not reached by that"
+    yield from of_eviction(log)
+
+
+def of_eviction(log: Log) -> Iterator[tuple[str, str]]:
+    """Logs of version 1 say only that eviction was attempted; later ones how much of the files stayed in a cache."""
+    if log.plan.get("evicted"):
+        yield "evicted", ("Eviction of the files from the nodes' caches was attempted before they were read; the log does not say whether it "
+                          "succeeded")
+    if log.plan.get("evict"):
+        read = [r for r in log.records["pattern_type"] if r["method"] == "read"]
+        stayed = [r for r in read if r["cached_bytes"] is None or r["cached_bytes"] > CACHED_SHARE * r["file_bytes"] / r["files"]]
+        if stayed:
+            yield "not_evicted", (f"Eviction was requested, but the files of {len(stayed)} of {len(read)} reads stayed in a node's cache, at "
+                                  f"least in part ({', '.join(sorted({r['type'] for r in stayed}))}): these reads may come from memory")
+        else:
+            yield "evicted", "Files were evicted from the nodes' caches before they were read; caches of servers are not affected by that"
 
 
 def cache_bytes(log: Log, partition: int) -> int:

@@ -1,0 +1,186 @@
+/* See pattern.h. The calls are timed in access.c; here their number is found before, and noted afterwards. */
+#include "pattern.h"
+
+#include "fail.h"
+#include "mpi_io.h"
+#include "records.h"
+
+static const double slice_share = 0.05;                /* of a pattern's time: the longest batch between two agreements */
+static const double known_slice_share = 0.5;           /* of the time left, where a count limits what can be missed */
+static const int64_t most_round_calls = 1000;          /* between two signs of life of a process that decides alone */
+static const int64_t telling_bytes = INT64_C(8) << 20; /* a sync of less says little about the next one */
+static const double overrun_factor = 2;                /* a partition may take so many times its scheduled time */
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* --- where the data of a call comes from ---------------------------------------------------------------------------- */
+
+/* Every partition, pattern, pass and process has content of its own. */
+static uint32_t source_of(const struct now *now, bool rewritten)
+{
+    uint64_t x = (((uint64_t)now->partition * PATTERNS + (uint64_t)now->number) * 2 + rewritten) * 0x100000001B3u +
+                 (uint64_t)now->stream.rank;
+    x = (x ^ (x >> 31)) * UINT64_C(0x9E3779B97F4A7C15);
+    return (uint32_t)(x >> 32);
+}
+
+/* A rewrite that ran out of time left the rest of the first pass. */
+static uint32_t source_of_call(void *context, int64_t call)
+{
+    const struct now *now = context;
+    return source_of(now, call < now->past->rewritten[now->number]);
+}
+
+static void show_alive(void *context, double seconds)
+{
+    still_alive(context, seconds);
+}
+
+/* --- how many calls ---------------------------------------------------------------------------------------------------- */
+
+static double scheduled_seconds(const struct now *now, const struct pattern *pattern)
+{
+    return now->state->request->scheduled_seconds / METHODS * pattern->units / SUM_UNITS;
+}
+
+/* Of the time that the partition may take up to the end of this access method, by rank 0's clock. Collective. */
+static double seconds_to_overrun(const struct now *now)
+{
+    const double limit = overrun_factor * now->state->request->scheduled_seconds * (now->method + 1) / METHODS;
+    double left = limit - now->past->spent_seconds - (MPI_Wtime() - now->start_seconds - now->check_seconds);
+    MPI_CHECK(MPI_Bcast(&left, 1, MPI_DOUBLE, 0, now->comm));
+    return left;
+}
+
+/* What is left of a size-driven pattern's calls if the partition would take too long with all of them: at least one. In
+ * the write pass nothing tells how long a call takes. */
+static int64_t calls_in_time(const struct now *now, int64_t calls)
+{
+    const double left = seconds_to_overrun(now);
+    if (now->method == METHOD_WRITE)
+        return left > 0 ? calls : 1;
+    const double fitting = left * (double)now->past->written_least[now->number] / now->past->written_seconds[now->number];
+    return fitting >= (double)calls ? calls : fitting < 1 ? 1 : (int64_t)fitting;
+}
+
+/* The count that the definition gives: of this process. */
+static int64_t defined_calls(const struct now *now, const struct pattern *pattern)
+{
+    if (now->method != METHOD_WRITE)
+        return now->past->written[now->number];
+    if (pattern->units == 0)
+        return 1;
+    return is_time_driven(pattern) ? INT64_MAX
+                                   : size_driven_count(now->state->request->pattern, now->number, now->past->written_least);
+}
+
+static struct limits limits_of(const struct now *now, const struct pattern *pattern)
+{
+    const struct state *state = now->state;
+    const struct request *request = state->request;
+    const double seconds = scheduled_seconds(now, pattern);
+    const int64_t calls = defined_calls(now, pattern), in_buffer = walk_calls(pattern->call_bytes);
+    const bool checks = request->check_all && now->method == METHOD_READ;
+    const bool time_driven = is_time_driven(pattern);
+    struct limits limits = {.calls = time_driven || pattern->units == 0 ? calls : calls_in_time(now, calls),
+                            .calls_of_space = INT64_MAX,
+                            .seconds = time_driven ? seconds : 0,
+                            .slice_seconds = slice_share * seconds,
+                            .slice_of_left = now->method == METHOD_WRITE ? 0 : known_slice_share,
+                            .batch_calls = request->agree_per_access ? 1 : checks ? in_buffer : INT64_MAX,
+                            .round_calls = least(in_buffer, most_round_calls)};
+    if (now->method == METHOD_WRITE && time_driven) {
+        limits.calls_of_space = (int64_t)((double)request->space_limit_bytes / request->partitions * pattern->units /
+                                          units_measured(request) / (double)(pattern->call_bytes * now->processes));
+        if (limits.calls_of_space < 1)
+            limits.calls_of_space = 1;
+    }
+    if (now->method != METHOD_READ)
+        limits.sync_seconds_per_call = state->sync_seconds_per_byte * (double)(pattern->call_bytes * now->processes);
+    return limits;
+}
+
+/* --- what was measured --------------------------------------------------------------------------------------------------- */
+
+static void note_result(struct now *now, const struct pattern *pattern, const struct result *result)
+{
+    struct state *state = now->state;
+    struct past *past = now->past;
+    const int64_t bytes = result->calls_sum * pattern->call_bytes;
+    now->bytes += bytes;
+    now->pattern_seconds += result->elapsed;
+    now->check_seconds += result->check_seconds;
+    state->summary->overruns += result->ending == ENDED_BY_OVERRUN;
+    if (now->method == METHOD_WRITE) {
+        past->written[now->number] = result->calls;
+        past->written_least[now->number] = result->calls_min;
+        past->written_seconds[now->number] = result->elapsed;
+    }
+    if (now->method == METHOD_REWRITE)
+        past->rewritten[now->number] = result->calls;
+    if (now->method == METHOD_READ) {
+        state->read_bytes += result->calls * pattern->call_bytes;
+        state->checked_bytes += result->checked_bytes;
+    } else if (bytes >= telling_bytes) {
+        state->sync_seconds_per_byte = result->sync / (double)bytes;
+    }
+}
+
+static void prepare_buffer(struct now *now, const struct pattern *pattern, int64_t calls)
+{
+    if (now->method == METHOD_READ)
+        walk_wipe(&now->state->walk, calls, pattern->call_bytes);
+    else
+        walk_fill(&now->state->walk, calls, pattern->call_bytes, source_of(now, now->method == METHOD_REWRITE));
+}
+
+static void write_record(struct now *now, const struct pattern *pattern, const struct result *result, json_t *hints)
+{
+    if (now->state->run->log)
+        log_write(now->state->run->log, "measurement",
+                  measurement_json(&(struct subject){now->processes, now->method, now->row}, now->number, pattern, result,
+                                   scheduled_seconds(now, pattern), hints));
+    else
+        json_decref(hints);
+}
+
+static void advance(struct now *now, const struct pattern *pattern)
+{
+    struct state *state = now->state;
+    state->units_done += pattern->units;
+    if (state->run->rank == 0)
+        progress_show(&state->progress, (double)state->units_done / state->units_planned, run_elapsed_seconds(state->run),
+                      methods[now->method].name);
+}
+
+void measure_pattern(struct now *now, const struct pattern *pattern, int64_t start)
+{
+    struct state *state = now->state;
+    const struct request *request = state->request;
+    const char *method = methods[now->method].name, *type = now->row->name;
+    struct problem problem = {0};
+    watch(now, "pattern", now->number);
+    const bool own_hints = hints_name_chunk(request->hints, method, type, pattern->chunk_bytes);
+    now->stream.hints = own_hints ? hints_for(request->hints, method, type, pattern->chunk_bytes) : MPI_INFO_NULL;
+    if (own_hints)
+        note_problem(&problem, MPI_File_set_info(now->stream.file, now->stream.hints), "set the hints");
+
+    const struct access access = {.stream = &now->stream, .type = now->row, .method = now->method, .walk = &state->walk,
+                                  .limits = limits_of(now, pattern), .check_all = request->check_all, .alive = show_alive,
+                                  .source = source_of_call, .context = now};
+    prepare_buffer(now, pattern, access.limits.calls);
+    const int64_t repetitions = now->method == METHOD_WRITE ? access.limits.calls : now->past->written[now->number];
+    struct result result = access_pattern(&access, start, pattern, repetitions, &problem);
+    stop_on_problem(now, &problem);
+    if (access.limits.calls < defined_calls(now, pattern))
+        result.ending = ENDED_BY_OVERRUN;
+    note_result(now, pattern, &result);
+    write_record(now, pattern, &result, own_hints ? hints_in_effect(now->stream.file) : json_null());
+    if (own_hints)
+        MPI_CHECK(MPI_Info_free(&now->stream.hints));
+    now->stream.shared_position = start + result.calls * pattern->call_bytes * now->processes;
+    advance(now, pattern);
+}

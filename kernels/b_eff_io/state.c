@@ -1,0 +1,51 @@
+/* See state.h. */
+#include "state.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "fail.h"
+#include "interrupt.h"
+
+enum { GRACE_SECONDS = 10 };
+
+static const double alive_interval_seconds = 1; /* between two pushes of the deadline */
+
+static void set_deadline(struct state *state, double seconds)
+{
+    const int64_t grace = state->run->rank == 0 ? 0 : GRACE_SECONDS; /* rank 0 goes first, for it has the log */
+    state->alive_seconds = seconds;
+    interrupt_deadline((unsigned)(state->request->watchdog_seconds + grace), state->deadline_reason);
+}
+
+void watch(struct now *now, const char *doing, int number)
+{
+    struct state *state = now->state;
+    snprintf(now->doing, sizeof now->doing, number < 0 ? "%s" : "%s %d", doing, number);
+    const bool suspicious = now->type == TYPE_SHARED && !state->request->individual_pointers;
+    snprintf(state->deadline_reason, sizeof state->deadline_reason,
+             "no progress for %" PRId64 " s in %s, type %s, %s%s; --watchdog sets this time",
+             state->request->watchdog_seconds, methods[now->method].name, now->row->name, now->doing,
+             suspicious ? ": shared file pointers may hang here, --individual-pointers does without them" : "");
+    set_deadline(state, MPI_Wtime());
+}
+
+void still_alive(struct now *now, double seconds)
+{
+    if (seconds - now->state->alive_seconds > alive_interval_seconds)
+        set_deadline(now->state, seconds);
+}
+
+/* Rank 0, which is in every partition and has the log, speaks for all and aborts: after failed I/O, closing files or
+ * MPI_Finalize may hang. */
+void stop_on_problem(const struct now *now, struct problem *problem)
+{
+    if (!agree_on_problem(now->comm, problem))
+        return;
+    if (now->stream.rank == 0)
+        fail("partition of %d, %s, type %s, %s: %s", now->processes, methods[now->method].name, now->row->name, now->doing,
+             problem->text);
+    for (;;)
+        pause();
+}
