@@ -155,7 +155,7 @@ def test_run_that_measured_nothing_yet_has_a_state(scratch, lines):
 
 @pytest.mark.parametrize(("status", "reason", "says"), [
     ("interrupted", "signal 15 (Terminated)", "the run was interrupted: signal 15 (Terminated)"),
-    ("interrupted", "SIGTERM", "another process's failure, which the run's output then shows"),
+    ("interrupted", "SIGTERM", "the failure of another process, which the output of the run shows"),
     ("failed", "1 wrong byte in ring-2", "the run failed: 1 wrong byte in ring-2"),
     ("failed", None, "the kernel gave no reason"),
     ("failed", "evil \u001b[2J\nsecond line", r"evil \x1b[2J\nsecond line"),

@@ -36,9 +36,9 @@ IN_TURN = [list(range(0, 16, 2)), list(range(1, 16, 2))]
         (IN_TURN, "", {}, {}),
         (IN_TURN, "processes_per_node=8,placement=block", {}, {"not_as_requested": "node00 had the ranks 0, 2, 4, 6, 8, 10, 12, 14"}),
         (BLOCKS, "processes_per_node=8,placement=round_robin", {}, {"not_as_requested": "node00 had the ranks 0–7"}),
-        (BLOCKS, "processes_per_node=16", {}, {"not_as_requested": "1 host with up to 16 processes was asked for, and it ran on 2 with 8"}),
+        (BLOCKS, "processes_per_node=16", {}, {"not_as_requested": "1 host with up to 16 processes was requested, but the run used 2 with 8"}),
         ([list(range(10)), list(range(10, 16))], "processes_per_node=8", {},
-         {"not_as_requested": "2 hosts with up to 8 processes were asked for, and it ran on 2 with 6 to 10"}),
+         {"not_as_requested": "2 hosts with up to 8 processes were requested, but the run used 2 with 6 to 10"}),
         (BLOCKS, "processes_per_node=8,exclusive=yes", {"online_cores": 64}, {"not_exclusive": "10 of 64 cores of node00 and of 1 more host"}),
         (BLOCKS, "processes_per_node=8,exclusive=no", {"online_cores": 64}, {}),
         (BLOCKS, "", {"core_sets": ["0", "0", "2", "4-7", "4-7", "4-7", "4-7", "4-7"]}, {"bound_together": "Ranks 0–1 were all bound to core 0 of node00"}),
@@ -58,7 +58,7 @@ def test_qualification_stands_beside_the_score(tmp_path):
 
 
 def test_log_with_cores_of_some_ranks_only_yields_no_score(tmp_path):
-    with pytest.raises(LogError, match="do not tell the cores of each rank"):
+    with pytest.raises(LogError, match="do not state the cores of each rank"):
         read_log(made(tmp_path, BLOCKS, "", core_sets=["0", "1"]))
 
 

@@ -155,7 +155,7 @@ def test_a_file_that_is_neither_is_refused(tmp_path, content):
 
 
 def test_a_file_or_a_directory_without_sessions_is_named(tmp_path):
-    with pytest.raises(LogError, match="holds no session"):
+    with pytest.raises(LogError, match="contains no session"):
         read_reports([tmp_path])
     with pytest.raises(LogError, match="nowhere.db: cannot be read: No such file"):
         read_reports([tmp_path / "nowhere.db"])

@@ -94,7 +94,7 @@ def before(clause: Clause, run: Run, kernel_version: str | None) -> Judged:
 def refusals(clause: Clause, run: Run, kernel_version: str | None):
     """What forbids to count a run for this clause."""
     if kernel_version and run.kernel_version and run.kernel_version != kernel_version:
-        yield Refusal("kernel_version", f"it is of kernel version {run.kernel_version}, the contract is on {kernel_version}")
+        yield Refusal("kernel_version", f"its kernel version is {run.kernel_version}, the contract requires {kernel_version}")
     for node in run.hosts:
         if node in clause.excluded_nodes:
             yield Refusal("excluded_node", f"it ran on {node}, which is excluded: {clause.excluded_nodes[node]}")

@@ -114,7 +114,7 @@ def refusals(row, result: Score | LogError, now: str | None, reported: dict[str,
         return
     run = result.log.run
     if (run["benchmark"], run["ranks"]) != (row.benchmark, row.processes):
-        yield Refusal("other_run", f"the log is of {run['benchmark']} on {run['ranks']} processes")
+        yield Refusal("other_run", f"the log belongs to {run['benchmark']} on {run['ranks']} processes")
     if others := differing(result, reported):
         yield Refusal("differs", f"the session reports other values than the log yields for {', '.join(others)}")
     if run["simulated"]:

@@ -39,8 +39,8 @@ class Watched:
 
 
 def watch_command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Where the logs will grow, at any depth.")],
-    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What to run; its exit code is the result.")],
+    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Directory in which the logs are written, at any depth.")],
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Command to run; its exit code is returned.")],
 ) -> None:
     """Run COMMAND and show the progress of the logs below DIR."""
     raise typer.Exit(watch(directory, command))

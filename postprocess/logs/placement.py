@@ -22,7 +22,7 @@ def of_placement(log: Log) -> Iterator[tuple[str, str]]:
     if different := next(_differences(hosts, log.run["ranks"], asked), None):
         yield "not_as_requested", f"Not placed as requested: {different}"
     if asked.get("exclusive") == "yes" and (parts := [host for host in hosts if host.get("offered_cores", 0) < host.get("online_cores", 0)]):
-        yield "not_exclusive", (f"Whole nodes were asked for, but the job was given {parts[0]['offered_cores']} of "
+        yield "not_exclusive", (f"Whole nodes were requested, but the job got {parts[0]['offered_cores']} of "
                                 f"{counted(parts[0]['online_cores'], 'core')} of {parts[0]['name']}{_and_more(parts)}: others may use the rest")
     if stacked := [(host, core, ranks) for host in hosts for core, ranks in _alone_together(host)]:
         host, core, ranks = stacked[0]
@@ -35,12 +35,12 @@ def _differences(hosts: list[dict], ranks: int, asked: dict[str, str]) -> Iterat
     if per_node := int(asked.get("processes_per_node", "0")):
         wanted = -(-ranks // per_node)
         if len(hosts) != wanted or sizes[-1] > per_node:
-            yield (f"{counted(wanted, 'host')} with up to {per_node} processes {'was' if wanted == 1 else 'were'} asked for, and it ran on "
+            yield (f"{counted(wanted, 'host')} with up to {per_node} processes {'was' if wanted == 1 else 'were'} requested, but the run used "
                    f"{len(hosts)} with {' to '.join(map(str, sorted({sizes[0], sizes[-1]})))}")
     if len(hosts) > 1 and asked.get("placement") == "block":
         for host in hosts:
             if host["ranks"][-1] - host["ranks"][0] != len(host["ranks"]) - 1:
-                yield f"blocks of ranks were asked for, and {host['name']} had the ranks {ranges(host['ranks'])}"
+                yield f"blocks of ranks were requested, but {host['name']} had the ranks {ranges(host['ranks'])}"
     if len(hosts) > 1 and asked.get("placement") == "round_robin":
         for host in hosts:
             if any(later - earlier < len(hosts) for earlier, later in zip(host["ranks"], host["ranks"][1:])) and sizes[0] == sizes[-1]:

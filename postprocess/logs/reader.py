@@ -17,12 +17,12 @@ from postprocess.logs.growing import Course
 from postprocess.show.words import printable
 
 SCHEMA_VERSION = 2
-RUN_AGAIN = "run the benchmark again"
-COPY_AGAIN = "copy the log again from where the run wrote it, or run the benchmark again"
+RUN_AGAIN = "rerun the benchmark"
+COPY_AGAIN = "copy the log again from where the run wrote it, or rerun the benchmark"
 # How a run that did not complete ended, and what to do. The launcher interrupts rank 0 where another process failed.
 ENDS = {
-    "failed": ("failed", "mend the cause"),
-    "interrupted": ("was interrupted", "mend the cause, a time limit or another process's failure, which the run's output then shows,"),
+    "failed": ("failed", "fix the cause"),
+    "interrupted": ("was interrupted", "fix the cause (a time limit, or the failure of another process, which the output of the run shows)"),
 }
 
 
@@ -237,7 +237,7 @@ def check_activity(path: Path, records: list[dict]) -> None:
 def check_hosts(path: Path, records: list[dict]) -> None:
     """Where the log tells of cores, it does so for each rank."""
     if any(len(host.get("core_sets", host["ranks"])) != len(host["ranks"]) for host in records[0]["hosts"]):
-        raise LogError(path, f"line 1: the hosts do not tell the cores of each rank; {COPY_AGAIN}")
+        raise LogError(path, f"line 1: the hosts do not state the cores of each rank; {COPY_AGAIN}")
 
 
 def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[dict]) -> None:

@@ -94,7 +94,7 @@ def files_of(sources: Iterable) -> list[Path]:
     for source in map(Path, sources):
         inside = sorted(source.rglob("session*.json")) if source.is_dir() else [source]
         if not inside:
-            raise LogError(source, "the directory holds no session*.json; name what --report-file wrote, or the results database")
+            raise LogError(source, "the directory contains no session*.json; name the file of --report-file, or the results database")
         files += inside
     return files
 

@@ -43,7 +43,7 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
         yield "scheduled_time", (f"{digits(scheduled)} s were scheduled for a partition, less than {digits(OFFICIAL_SECONDS)} s "
                                  "(15 minutes). The values are not valid for comparison")
     if run["memory_source"] == "option":
-        yield "memory_by_option", (f"the memory of a node ({size(plan['node_memory_bytes'])}) was given by an option, not found on the "
+        yield "memory_by_option", (f"the memory of a node ({size(plan['node_memory_bytes'])}) was set by an option, not detected on the "
                                    "machine")
     if plan["m_part_bytes"] != (rule := m_part_rule(plan["node_memory_bytes"])):
         yield "m_part", (f"M_PART is {size(plan['m_part_bytes'])} where the rule max(2 MiB, memory of a node / 128), at most 1 GiB, gives "
