@@ -164,7 +164,7 @@ def test_processors_counters_count_cycles_and_operations(openmpi, tmp_path):
     for name in ("cycles", "flops"):
         assert (counters[name] is None) == bool(counters[f"{name}_reason"])
     if counters["cycles"] is None:
-        pytest.skip(f"the processor's counters are not to be had here: {counters['cycles_reason']}")
+        pytest.skip(f"the processor's counters are not available here: {counters['cycles_reason']}")
     assert 0 < counters["cycles"] < 10e9 * record["elapsed_seconds"][0]
     if counters["flops"] is None:
         pytest.skip(f"operations cannot be counted here: {counters['flops_reason']}")

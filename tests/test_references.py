@@ -1,4 +1,4 @@
-"""References with a provenance: proposed from sessions, read by ReFrame, guarded by the gate, derived where a size was never measured."""
+"""References: proposed from sessions, read by ReFrame, checked for gaps, and derived for sizes that were never measured."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,5 @@
 /* Linked into simulated builds only, and only by name: the linker puts these functions in the place of others (--wrap,
- * see CMakeLists.txt), so that no kernel knows of them. They mend what SimGrid's SMPI does otherwise than a machine, and
+ * see CMakeLists.txt), so that no kernel knows of them. They correct what SimGrid's SMPI does otherwise than a machine, and
  * tell of the simulated node what memory.c and machine.c would find out about the machine that simulates. */
 #include <math.h>
 #include <mpi.h>

@@ -17,7 +17,7 @@ static const char *why_not(void)
     struct io_uring ring;
     const int code = io_uring_queue_init(1, &ring, 0);
     if (code < 0) {
-        snprintf(reason, sizeof reason, "io_uring is not to be had here: %s", strerror(-code));
+        snprintf(reason, sizeof reason, "io_uring is not available here: %s", strerror(-code));
         return reason;
     }
     io_uring_queue_exit(&ring);
@@ -30,7 +30,7 @@ static void open_file(struct transfer *transfer)
     struct io_uring *ring = transfer->own = allocate(1, sizeof *ring);
     const int code = io_uring_queue_init(1, ring, 0);
     if (code < 0)
-        priomark_fail(file->run, "io_uring is not to be had: %s", strerror(-code));
+        priomark_fail(file->run, "io_uring is not available: %s", strerror(-code));
     file->posix = open(file->path, O_RDWR | O_CLOEXEC);
     if (file->posix < 0)
         posix_stop(file, "open", errno);
