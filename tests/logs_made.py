@@ -95,19 +95,28 @@ def activity(nodes):
 
 
 def b_eff_log(ranks=16, nodes=2, memory_per_process_bytes=GIB, bandwidth=None, methods=AVERAGED + REPORTED, repetitions=3,
-              only=None):
+              only=None, schema_version=2):
     """All records of a complete, official b_eff run. `bandwidth(pattern, method, length, repetition, plan entry)` in byte/s; `only`
-    picks patterns by name."""
+    picks patterns by name. A log of schema version 1 has a record for all repetitions, no latency loops and no probes."""
     bandwidth = bandwidth or steady()
     l_max = min(128 * MIB, memory_per_process_bytes // 128)
     planned = [entry for entry in patterns(ranks, methods) if only is None or only(entry["name"])]
-    measurements = [measurement(entry, method, length, repetitions, bandwidth)
-                    for entry in planned for length in lengths(l_max) for method in entry["methods"]]
-    received = sum(m["message_bytes"] * m["loop_length"] * repetitions for m in measurements)
-    in_loops = sum(sum(m["elapsed_seconds"]) for m in measurements)
+    loops = [loop(entry, method, length, repetition, bandwidth) for repetition in range(1, repetitions + 1)
+             for entry in planned for length in lengths(l_max) for method in entry["methods"]]
+    latencies = [loop(entry, method, 1, repetition, bandwidth, "latency") for repetition in range(1, repetitions + 1) for entry in planned
+                 if entry["group"] in ("ring", "ping_pong") for method in entry["methods"] if method in (*AVERAGED, "blocking")]
+    trials = [loop(entry, method, 1, 1, bandwidth, "trial") for entry in planned for method in entry["methods"] for _ in range(3)]
+    in_loops = sum(m["elapsed_seconds"] for m in [*loops, *latencies])
+    every = [*loops, *trials, *(latencies if schema_version > 1 else [])]
+    of_pattern = {entry["name"]: entry["messages_per_exchange"] for entry in planned}
+    received = sum(m["message_bytes"] * of_pattern[m["pattern"]] * (m["loop_length"] + 1) for m in every)
+    node_count = len(hosts(ranks, nodes, 0))
+    probes = [{"record": "probe", "repetition": repetition,
+               "hosts": [{"shortest_round_trip_seconds": 1.0e-7, "longest_round_trip_seconds": 1.2e-7}] * node_count}
+              for repetition in range(1, repetitions + 1)]
     return numbered([
         {
-            "record": "run", "schema_version": 1, "benchmark": "b_eff", "kernel_version": "0.1.0",
+            "record": "run", "schema_version": schema_version, "benchmark": "b_eff", "kernel_version": "0.1.0",
             "start_time": "2026-11-20T14:00:00Z",
             "command": ["b_eff", "--log", "b_eff.jsonl"],
             "options": {"log": "b_eff.jsonl", "seed": 20260101, "memory": None, "patterns": ["ring", "random"]},
@@ -129,20 +138,30 @@ def b_eff_log(ranks=16, nodes=2, memory_per_process_bytes=GIB, bandwidth=None, m
         },
         {"record": "overhead", "clock_resolution_seconds": 1e-9, "clock_read_seconds": 3e-8, "barrier_seconds": 4e-7,
          "agreement_seconds": 6e-7},
-        *measurements,
-        activity(len(hosts(ranks, nodes, 0))),
+        *([*probes, *trials, *loops, *latencies] if schema_version > 1 else as_version_1(loops, repetitions)),
+        activity(node_count),
         {"record": "data_check", "received_bytes": received, "checked_bytes": received, "wrong_bytes": 0},
         {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": 1.05 * in_loops + 1},
     ])
 
 
-def measurement(entry, method, length, repetitions, bandwidth):
-    rates = [bandwidth(entry["name"], method, length, repetition, entry) for repetition in range(repetitions)]
+def loop(entry, method, length, repetition, bandwidth, kind="measurement"):
+    """One timed loop; its length is that of the first repetition's."""
+    first, rate = (bandwidth(entry["name"], method, length, number, entry) for number in (0, repetition - 1))
     moved = length * entry["messages_per_exchange"]
-    loop_length = 300 if length == 1 else max(1, math.ceil(0.0025 * rates[0] / moved))
-    elapsed = [moved * loop_length / rate for rate in rates]
-    return {"record": "measurement", "pattern": entry["name"], "method": method, "message_bytes": length,
-            "loop_length": loop_length, "elapsed_seconds": elapsed, "fastest_seconds": [0.97 * t for t in elapsed]}
+    loop_length = {"latency": 10000, "trial": 1}.get(kind) or (300 if length == 1 else max(1, math.ceil(0.0025 * first / moved)))
+    elapsed = moved * loop_length / rate
+    return {"record": kind, "repetition": repetition, "pattern": entry["name"], "method": method, "message_bytes": length,
+            "loop_length": loop_length, "elapsed_seconds": elapsed, "fastest_seconds": 0.97 * elapsed,
+            "slowest_message_seconds": elapsed * entry["processes"] / entry["messages_per_exchange"]}
+
+
+def as_version_1(loops, repetitions):
+    """A record for each pattern, length and method, with its repetitions' times as lists."""
+    count = len(loops) // repetitions
+    return [{"record": "measurement", **{name: first[name] for name in ("pattern", "method", "message_bytes", "loop_length")},
+             **{name: [loops[place + k * count][name] for k in range(repetitions)] for name in ("elapsed_seconds", "fastest_seconds")}}
+            for place, first in enumerate(loops[:count])]
 
 
 def numbered(records):

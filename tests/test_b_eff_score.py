@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 
 from postprocess.benchmarks.b_eff import reduction as b_eff
 from postprocess.benchmarks.b_eff.rules import l_max_rule, message_lengths, messages_per_exchange, ring_sizes
+from postprocess.benchmarks.b_eff.section import odd_processes
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import read_log, score_log, score_logs
 from postprocess.logs.reader import LogError
+from postprocess.show.words import NARROW_SPACE, digits
 
 MIB, GIB = 2**20, 2**30
 TABLE_1 = [
@@ -57,10 +59,9 @@ def b_eff_over_lists(records, lengths=None):
     for record in records:
         if record["record"] == "measurement" and record["method"] in ("sendrecv", "alltoallv", "nonblocking"):
             messages = planned[record["pattern"]]["messages_per_exchange"]
-            for seconds in record["elapsed_seconds"]:
-                key = record["pattern"], record["message_bytes"]
-                bandwidth = record["message_bytes"] * messages * record["loop_length"] / seconds / 1e6
-                best[key] = max(best.get(key, 0), bandwidth)
+            key = record["pattern"], record["message_bytes"]
+            bandwidth = record["message_bytes"] * messages * record["loop_length"] / record["elapsed_seconds"] / 1e6
+            best[key] = max(best.get(key, 0), bandwidth)
     lengths = lengths or plan["message_bytes"]
     mean = {name: sum(best[name, length] for length in lengths) / len(lengths)
             for name, pattern in planned.items() if pattern["group"] in ("ring", "random")}
@@ -119,23 +120,66 @@ def test_patterns_that_are_only_reported_do_not_enter(scored):
     assert scored(everything).metrics["b_eff"].value == pytest.approx(1000, rel=1e-12)
 
 
-def test_ping_pong_latency_is_half_the_round_trip(scored):
-    """300 round trips of 1 byte in 1.2 ms are 4 us each: the latency is 2 us."""
+def test_ping_pong_latency_is_half_the_round_trip_of_the_latency_loops(scored):
+    """10000 round trips of 1 byte in 40 ms are 4 us each: the latency is 2 us, whatever the loops of 300 say."""
     records = averaged_log(repetitions=2)
-    for record in records:
-        if record.get("pattern") == "ping-pong" and record["message_bytes"] == 1:
-            record |= {"loop_length": 300, "elapsed_seconds": [0.0015, 0.0012], "fastest_seconds": [0.0012, 0.0012]}
+    for record in loops_of(records, "latency", "ping-pong"):
+        record |= {"elapsed_seconds": {1: 0.05, 2: 0.04}[record["repetition"]], "fastest_seconds": 0.04}
     assert scored(records).metrics["ping_pong_latency"].value == pytest.approx(2, rel=1e-12)
 
 
 def test_ring_latency_is_the_time_of_an_exchange(scored):
-    """100 exchanges take k ms in ring-k at best: the geometric mean over the patterns of 10 k us."""
+    """10000 exchanges take k ms in ring-k at best: the geometric mean over the patterns of k / 10 us. In ring-1, with rings of two, a process sends
+    one message, else two."""
     records = averaged_log(repetitions=2)
-    for record in records:
-        if record.get("pattern", "").startswith("ring-") and record["message_bytes"] == 1:
-            seconds = int(record["pattern"][-1]) * 1e-3
-            record |= {"loop_length": 100, "elapsed_seconds": [2 * seconds, seconds], "fastest_seconds": [seconds, seconds]}
-    assert scored(records).metrics["ring_latency"].value == pytest.approx(10 * math.factorial(6) ** (1 / 6), rel=1e-12)
+    for record in loops_of(records, "latency", "ring-"):
+        seconds = int(record["pattern"][-1]) * 1e-3
+        record |= {"elapsed_seconds": {1: 2 * seconds, 2: seconds}[record["repetition"]], "fastest_seconds": seconds}
+    exchange = 0.1 * math.factorial(6) ** (1 / 6)
+    metrics = scored(records).metrics
+    assert metrics["ring_latency"].value == pytest.approx(exchange, rel=1e-12)
+    assert metrics["ring_latency_per_message"].value == pytest.approx(exchange / 2 ** (5 / 6), rel=1e-12)
+
+
+def test_latency_of_a_pattern_without_latency_loops_is_that_of_its_short_loops(scored):
+    """300 round trips of 1 byte in 1.2 ms are 4 us each: the latency is 2 us. The budget record tells."""
+    records = averaged_log(repetitions=2)
+    for record in loops_of(records, "measurement", "ping-pong"):
+        if record["message_bytes"] == 1:
+            record |= {"elapsed_seconds": {1: 0.0015, 2: 0.0012}[record["repetition"]], "fastest_seconds": 0.0012}
+    kept = [record for record in records if record not in loops_of(records, "latency", "ping-pong")]
+    kept.insert(2, budget("ping-pong", 1, "nothing", [], loops="latency"))
+    score = scored(logs_made.numbered(kept))
+    assert score.metrics["ping_pong_latency"].value == pytest.approx(2, rel=1e-12)
+    assert "latency_loops" in keys(score) and "budget" not in keys(score)
+
+
+def loops_of(records, kind, pattern):
+    return [record for record in records if record["record"] == kind and record["pattern"].startswith(pattern)]
+
+
+def test_a_log_of_schema_version_1_has_the_same_scores(scored):
+    """As far as it has the measurements: repetitions that followed each other, latencies from the loops of 300."""
+    new, old = (scored(logs_made.b_eff_log(schema_version=version)) for version in (2, 1))
+    assert old.official and keys(old) == []
+    assert new.metrics.keys() - old.metrics.keys() == {"b_eff_release_3_6"}
+    assert {name: metric.value for name, metric in old.metrics.items()} == pytest.approx(
+        {name: new.metrics[name].value for name in old.metrics}, rel=1e-12)
+
+
+def test_release_3_6_takes_the_smallest_bandwidth_of_a_process(scored):
+    """5 processes, rings of 2 and 3 at L bytes a second and process in the pattern ring-1: all others as by the paper's formula.
+    There processes of the ring of two send one message in 1 s, those of the ring of three two in 2 s: the paper divides 8 messages by
+    2 s, release 3.6 takes 5 messages a second."""
+    records = averaged_log(ranks=5, bandwidth=lambda name, method, length, repetition, entry: entry["messages_per_exchange"] * length / 2)
+    for record in loops_of(records, "measurement", "ring-1"):
+        record |= {"slowest_message_seconds": 1.0 * record["loop_length"], "fastest_seconds": 1.0 * record["loop_length"]}
+    metrics = scored(records).metrics
+    assert metrics["b_eff_release_3_6"].value / metrics["b_eff"].value == pytest.approx((5 / 4) ** (1 / 12), rel=1e-9)
+    values = {name: metric.value for name, metric in metrics.items()}
+    [told] = odd_processes(5, values)
+    assert f"Release 3.6 of the original program would report {digits(values['b_eff_release_3_6'], NARROW_SPACE)} MByte/s" in told
+    assert odd_processes(6, values) == []
 
 
 def test_log_without_ping_pong_has_all_other_metrics(scored):
@@ -149,7 +193,7 @@ def test_metrics_and_units_are_those_that_a_check_can_define_beforehand(full):
     assert {name: metric.unit for name, metric in score.metrics.items()} == benchmarks()["b_eff"].units == {
         "b_eff": "MByte/s", "b_eff_per_process": "MByte/s", "b_eff_at_l_max": "MByte/s", "b_eff_at_l_max_per_process": "MByte/s",
         "b_eff_at_l_max_rings_per_process": "MByte/s", "ping_pong_bandwidth": "MByte/s", "ping_pong_latency": "us",
-        "ring_latency": "us", "time_to_communicate_total_memory": "s", "l_max": "MiB"}
+        "ring_latency": "us", "ring_latency_per_message": "us", "b_eff_release_3_6": "MByte/s", "time_to_communicate_total_memory": "s", "l_max": "MiB"}
     assert score.headline[0] == "b_eff"
 
 
@@ -242,12 +286,14 @@ def metric_of_constant_bandwidth(processes, value, memory_per_process):
     names = [("ring", f"ring-{k}") for k in range(1, 7)] + [("random", f"random-{k:02}") for k in range(1, 31)]
     table = pd.DataFrame([
         {"log": 0, "group": group, "pattern": name, "method": "sendrecv", "averaged": True, "message_bytes": length,
-         "loop_length": 1, "elapsed_seconds": 1.0, "bandwidth": float(value)}
+         "messages_per_exchange": processes, "processes": processes, "loop_length": 1, "elapsed_seconds": 1.0,
+         "slowest_message_seconds": np.nan, "bandwidth": float(value)}
         for group, name in names for length in message_lengths(l_max_rule(memory_per_process))])
 
     class Log:
         run = {"ranks": processes, "memory_per_process_bytes": memory_per_process}
-        plan = {"l_max_bytes": l_max_rule(memory_per_process)}
+        plan = {"l_max_bytes": l_max_rule(memory_per_process), "patterns": []}
+        records = {}
 
     return b_eff.metrics([Log], table).loc[0, "time_to_communicate_total_memory"]
 
@@ -306,11 +352,11 @@ def first(records, **fields):
 @pytest.mark.parametrize(("change", "says"), [
     (lambda run, plan, r: first(r, record="activity")["hosts"].__delitem__(0), "1 activity records with 1 hosts, where one with 2 belongs"),
     (without(lambda r: r.get("pattern") == "ring-3" and r["message_bytes"] == 64), "ring-3 at 64 byte with nonblocking was planned"),
-    (without(lambda r: r.get("pattern") == "ping-pong" and r["message_bytes"] == 1), "ping-pong at 1 byte with blocking was planned"),
+    (without(lambda r: r["record"] == "measurement" and r["pattern"] == "ping-pong" and r["message_bytes"] == 1), "ping-pong at 1 byte with blocking was planned"),
     (without(lambda r: r["record"] == "measurement"), "was planned but not measured"),
     (without(lambda r: r["record"] == "data_check"), "0 data_check records"),
     (without(lambda r: r["record"] == "overhead"), "0 overhead records"),
-    (lambda run, plan, r: r[:5] + r[4:], "measured more than once"),
+    (lambda run, plan, r: [*r[:-2], first(r, record="measurement"), *r[-2:]], "measured more than once"),
     (lambda run, plan, r: plan["patterns"].pop(3), "planned 5 of the 6 ring patterns"),
     (lambda run, plan, r: plan["patterns"].__delitem__(slice(10, None)), "planned 3 of the 30 random patterns"),
     (lambda run, plan, r: plan["patterns"].append(plan["patterns"][0]), "ping-pong is planned twice"),
@@ -330,12 +376,17 @@ def first(records, **fields):
     (lambda run, plan, r: plan["message_bytes"].pop(), "not the paper's 21"),
     (lambda run, plan, r: plan.update(l_max_bytes=2**24), "not the paper's 21"),
     (lambda run, plan, r: plan.update(repetitions=4), "has 3 of 4 repetitions"),
-    (lambda run, plan, r: first(r, pattern="random-09").update(pattern="surprise"), "planned but not measured"),
-    (lambda run, plan, r: first(r, pattern="random-09").update(elapsed_seconds=[1e-3]), "has 1 of 3 repetitions"),
-    (lambda run, plan, r: first(r, pattern="random-09").update(fastest_seconds=[1e-9]), "slowest process was faster"),
-    (lambda run, plan, r: first(r, pattern="random-09").update(fastest_seconds=[9.0] * 3), "slowest process was faster"),
-    (lambda run, plan, r: first(r, pattern="random-09").update(elapsed_seconds=[1e-300] * 3, fastest_seconds=[0] * 3), "nanosecond"),
-    (lambda run, plan, r: first(r, pattern="random-09").update(elapsed_seconds=[1e5] * 3), "timed loops sum up to"),
+    (lambda run, plan, r: first(r, pattern="random-09", record="measurement").update(repetition=4), "has 3 of 3 repetitions"),
+    (lambda run, plan, r: [m.update(pattern="surprise") for m in loops_of(r, "measurement", "random-09")], "planned but not measured"),
+    (lambda run, plan, r: first(r, pattern="random-09", record="measurement").update(pattern="surprise"), "surprise at 1 byte with nonblocking was measured but not planned"),
+    (lambda run, plan, r: first(r, pattern="random-09", record="measurement").update(fastest_seconds=9.0), "slowest process was faster"),
+    (lambda run, plan, r: first(r, pattern="random-09", record="measurement").update(elapsed_seconds=1e-300, fastest_seconds=0), "nanosecond"),
+    (lambda run, plan, r: first(r, pattern="random-09", record="measurement").update(elapsed_seconds=1e5), "timed loops sum up to"),
+    (lambda run, plan, r: first(r, record="latency").update(pattern="surprise"), "a latency loop of surprise at 1 byte with"),
+    (lambda run, plan, r: first(r, record="latency").update(pattern="random-09"), "a latency loop of random-09 at 1 byte with"),
+    (lambda run, plan, r: first(r, record="latency").update(message_bytes=2), "at 2 byte with blocking was measured but not planned"),
+    (lambda run, plan, r: first(r, record="latency").update(elapsed_seconds=9e-10), "has an impossible time"),
+    (lambda run, plan, r: first(r, record="latency").update(fastest_seconds=9.0), "has an impossible time"),
     (lambda run, plan, r: first(r, record="data_check").update(wrong_bytes=2), "2 bytes were received wrong"),
     (lambda run, plan, r: first(r, record="data_check").update(received_bytes=0), "more bytes were checked than received"),
     (lambda run, plan, r: run["hosts"][1].update(ranks=[0]), "hosts' ranks are not 0 to 15"),
@@ -352,23 +403,19 @@ def test_a_run_of_some_patterns_is_told_that_it_has_no_b_eff_and_can_be_plotted(
     assert "no b_eff: the run planned 0 of the 6 ring patterns" in message and "plotted" in message
 
 
-def budget(pattern, length, reduced_to, methods):
-    return {"record": "budget", "pattern": pattern, "message_bytes": length, "reduced_to": reduced_to, "methods": methods,
-            "elapsed_seconds": 100.0, "estimate_seconds": 400.0}
+def budget(pattern, length, reduced_to, methods, repetition=1, loops="bandwidth"):
+    return {"record": "budget", "repetition": repetition, "loops": loops, "pattern": pattern, "message_bytes": length,
+            "reduced_to": reduced_to, "methods": methods, "elapsed_seconds": 100.0, "estimate_seconds": 400.0}
 
 
-def with_budget(reduced_to, kept=("nonblocking",), times=3, pattern="random-30"):
-    """A full log whose last length of a pattern was reduced."""
+def with_budget(reduced_to, kept=("nonblocking",), pattern="random-30", told=True):
+    """A full log whose last length of a pattern was reduced in the third repetition."""
     records = logs_made.b_eff_log(methods=logs_made.AVERAGED, only=lambda name: name.startswith(("ring", "random", "worst")))
-    kept_records = []
-    for record in records:
-        if record.get("pattern") == pattern and record["message_bytes"] == 8 * MIB:
-            if record["method"] in kept:
-                kept_records += [budget(pattern, 8 * MIB, reduced_to, list(kept)), {
-                    **record, "elapsed_seconds": record["elapsed_seconds"][:times],
-                    "fastest_seconds": record["fastest_seconds"][:times]}]
-        else:
-            kept_records.append(record)
+    left_out = [record for record in loops_of(records, "measurement", pattern)
+                if record["message_bytes"] == 8 * MIB and record["repetition"] == 3 and record["method"] not in kept]
+    kept_records = [record for record in records if record not in left_out]
+    if told:
+        kept_records.insert(2, budget(pattern, 8 * MIB, reduced_to, list(kept), repetition=3))
     return logs_made.numbered(kept_records)
 
 
@@ -376,25 +423,46 @@ def test_a_budget_record_excuses_what_it_names(scored):
     score = scored(with_budget("best_method"))
     assert score.official
     [told] = [q.text for q in score.qualifications if q.key == "budget"]
-    assert "1 of 777 combinations" in told and "1 of them in patterns that enter b_eff" in told
+    assert "1 of 2331 combinations of repetition, pattern" in told and "1 of them in patterns that enter b_eff" in told
     assert score.metrics["b_eff"].value == pytest.approx(scored(logs_made.b_eff_log()).metrics["b_eff"].value)  # it kept the best
 
 
-def test_a_measurement_made_once_makes_the_run_not_official(scored):
-    score = scored(with_budget("best_method_once", times=1))
-    assert not score.official and {"measured_once", "budget"} <= {q.key for q in score.qualifications}
-    assert scored(with_budget("best_method_once", times=1, pattern="worst-cycle")).official
+def test_a_repetition_that_was_left_out_makes_the_run_not_official(scored):
+    score = scored(with_budget("nothing", kept=()))
+    assert not score.official and {"measured_seldom", "budget"} <= {q.key for q in score.qualifications}
+    assert scored(with_budget("nothing", kept=(), pattern="worst-cycle")).official
 
 
-@pytest.mark.parametrize(("reduced_to", "times"), [("best_method", 1), ("best_method_once", 3)])
-def test_repetitions_must_be_those_of_the_budget_record(scored, reduced_to, times):
-    assert "repetitions" in scored(with_budget(reduced_to, times=times))
+def test_repetitions_must_be_those_of_the_budget_record(scored):
+    assert "has 2 of 3 repetitions" in scored(with_budget("nothing", kept=(), told=False))
+    assert "has 3 of 2 repetitions" in scored(logs_made.numbered(
+        [*with_budget("nothing", kept=logs_made.AVERAGED, told=False)[:2], budget("random-30", 8 * MIB, "nothing", [], repetition=3),
+         *with_budget("nothing", kept=logs_made.AVERAGED, told=False)[2:]]))
+
+
+def stopped_log(repetition, pattern):
+    """A log whose run was stopped at 64 byte of a pattern in a repetition."""
+    records = logs_made.b_eff_log(methods=logs_made.AVERAGED, only=lambda name: name.startswith(("ring", "random", "worst")))
+    loops = [record for record in records if record["record"] == "measurement"]
+    at = next(place for place, loop in enumerate(loops)
+              if (loop["repetition"], loop["pattern"], loop["message_bytes"]) == (repetition, pattern, 64))
+    kept = [record for record in records if record["record"] != "measurement" or record in loops[:at]]
+    stop = {"record": "stop", "repetition": repetition, "pattern": pattern, "message_bytes": 64, "elapsed_seconds": 525.0}
+    return logs_made.numbered([*kept[:-2], stop, *kept[-2:]])
+
+
+def test_a_run_that_was_stopped_has_a_score_if_its_averaged_patterns_were_measured(scored):
+    score = scored(stopped_log(1, "worst-cycle"))
+    assert not score.official and {"measured_seldom", "stopped"} <= set(keys(score))
+    assert scored(stopped_log(2, "ring-2")).metrics["b_eff"].value > 0
+    message = scored(stopped_log(1, "random-30"))
+    assert "15 of 756 combinations" in message and "choose a larger --time-budget" in message
 
 
 def test_a_budget_that_leaves_no_averaged_method_yields_no_score(scored):
     records = logs_made.b_eff_log(methods=("sendrecv", "neighbor"), only=lambda name: name.startswith(("ring", "random")))
     records = [r for r in records if not (r.get("pattern") == "ring-2" and r["message_bytes"] == 4096 and r["method"] == "sendrecv")]
-    records.insert(2, budget("ring-2", 4096, "best_method", ["neighbor"]))
+    records[2:2] = [budget("ring-2", 4096, "best_method", ["neighbor"], repetition) for repetition in (1, 2, 3)]
     assert "ring-2 at 4096 byte was measured with none of the averaged methods" in scored(logs_made.numbered(records))
 
 
@@ -440,6 +508,7 @@ def test_a_broken_rule_makes_the_run_not_official_and_is_told(scored, key, optio
     ("over_budget", "took 400 s, longer than its time budget of 300 s", lambda r: r[-1].update(elapsed_seconds=400.0)),
     ("coarse_clock", "0.1 us", lambda r: [r[2].update(clock_resolution_seconds=1e-7), shorten(r, "ring-1", 1)]),
     ("short_loops", "1 of", lambda r: shorten(r, "ring-2", 64)),
+    ("cores_disagree", "from 100 ns on node00 to 201 ns on node01", lambda r: slow_pair(r, 2.01e-7)),
     ("partly_checked", "50.0% of the received bytes were checked",
      lambda r: r[-2].update(checked_bytes=r[-2]["received_bytes"] // 2)),
 ])
@@ -454,10 +523,31 @@ def test_what_flatters_or_limits_the_result_is_told(scored, key, says, change):
 
 def shorten(records, pattern, length):
     """The first repetition of a loop takes a hundredth of a loop of 1 ms."""
-    record = first(records, pattern=pattern, message_bytes=length)
-    record["elapsed_seconds"][0] = record["fastest_seconds"][0] = 8e-6
+    first(records, record="measurement", pattern=pattern, message_bytes=length).update(elapsed_seconds=8e-6, fastest_seconds=8e-6)
 
 
 def test_a_run_on_one_host_is_told_to_have_measured_no_network(scored):
     score = scored(logs_made.b_eff_log(nodes=1, methods=logs_made.AVERAGED, only=lambda name: name.startswith(("ring", "random"))))
     assert score.official and keys(score) == ["one_host"]
+
+
+def slow_pair(records, seconds):
+    """In the second repetition a pair of processes of the second host takes this long for a round trip of a cache line."""
+    first(records, record="probe", repetition=2)["hosts"][1] = {"shortest_round_trip_seconds": 1e-7, "longest_round_trip_seconds": seconds}
+
+
+def test_probes_that_differ_by_less_than_a_factor_of_two_agree(scored):
+    records = logs_made.b_eff_log(methods=("sendrecv",))
+    records = copy.deepcopy(records)
+    slow_pair(records, 1.99e-7)
+    assert "cores_disagree" not in keys(scored(records))
+
+
+@pytest.mark.parametrize(("slower", "disagree"), [(1.09, False), (1.11, True)])
+def test_repetitions_that_differ_by_more_than_a_tenth_qualify_the_result(scored, slower, disagree):
+    """All of the second repetition is slower by a factor; b_eff is that of the others."""
+    score = scored(averaged_log(repetitions=3, bandwidth=lambda name, method, length, repetition, entry: 1e9 / (slower if repetition == 1 else 1)))
+    assert score.metrics["b_eff"].value == pytest.approx(1000, rel=1e-12)
+    assert ("repetitions_disagree" in keys(score)) == disagree
+    if disagree:
+        assert "alone they give 1000, 900.9, 1000 MByte/s" in next(q.text for q in score.qualifications if q.key == "repetitions_disagree")

@@ -113,7 +113,7 @@ def measured(openmpi, hosts, remote_shell, log):
         if record["message_bytes"] == L_MAX:
             name = record["pattern"]
             moved = L_MAX * messages[name] * record["loop_length"]
-            best[name] = max(best.get(name, 0), *(moved / seconds for seconds in record["elapsed_seconds"]))
+            best[name] = max(best.get(name, 0), moved / record["elapsed_seconds"])
     return best
 
 

@@ -85,8 +85,8 @@ def test_schema_has_the_fields_of_the_documentation():
     fields = lambda text: {name for row in re.findall(r"^\| (`.*?) \|", text, re.M) for name in re.findall(r"`(\w+)`", row)}
     tables = b_eff.split("`measurement`, one per")
     properties = {kind: set(log_formats()["b_eff"].schema["$defs"][kind]["properties"]) - {"record", "sequence"}
-                  for kind in ("run", "plan", "measurement")}
-    assert properties == {"run": fields(common), "plan": fields(tables[0]), "measurement": fields(tables[1].split("`budget`")[0])}
+                  for kind in ("run", "plan", "loop")}
+    assert properties == {"run": fields(common), "plan": fields(tables[0]), "loop": fields(tables[1].split("`latency`")[0])}
 
 
 @pytest.mark.parametrize(("data", "says"), [
@@ -137,10 +137,10 @@ def test_records_left_out_with_their_numbers_closed_up_are_missed(scratch):
 
 
 def test_cut_off_log_tells_how_far_the_run_came(scratch):
-    place = next(number for number, record in enumerate(SMALL) if record.get("pattern") == "ring-4")
+    place = next(number for number, record in enumerate(SMALL) if record["record"] == "measurement" and record["pattern"] == "ring-4")
     message = refusal(scratch, b"".join(SMALL_LINES[:place + 1]) + SMALL_LINES[place + 1][:20])
-    done = place - 2  # records before the measurements: run, plan, overhead
-    assert (f"{done} of the {37 * 21} planned measurements were done, the last one: pattern ring-4, method nonblocking, "
+    done = place - place_of("measurement") + 1
+    assert (f"{done} of the {37 * 21} planned measurements were done, the last one: repetition 1, pattern ring-4, method nonblocking, "
             "message_bytes 1, loop_length 300") in message
     course = course_of(scratch)
     assert (course.status, course.planned, course.done, course.last) == ("running or cut off", 37 * 21, done, SMALL[place])

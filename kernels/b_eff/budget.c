@@ -1,6 +1,14 @@
 /* See budget.h. */
 #include "budget.h"
 
+#include <math.h>
+
+enum { LATENCY_LOOP = 10000 };
+
+/* A run that is slower than planned, on a busy machine, is stopped before it has taken twice its budget. One that was
+ * given seconds may take a minute, so that it comes to a score. */
+static const double longest_run = 1.75, least_stop_seconds = 60;
+
 static bool any_averaged(const struct course courses[METHODS])
 {
     for (int m = 0; m < METHODS; m++)
@@ -24,7 +32,7 @@ static int best_method(const struct course courses[METHODS])
 /* Reported methods are left out first, but a pattern that has no other method keeps them. */
 static bool runs_under(enum reduction reduction, const struct course courses[METHODS], int method)
 {
-    if (!courses[method].runs)
+    if (!courses[method].runs || reduction == RUN_NOTHING)
         return false;
     if (reduction == RUN_ALL_METHODS)
         return true;
@@ -33,63 +41,111 @@ static bool runs_under(enum reduction reduction, const struct course courses[MET
     return method == best_method(courses);
 }
 
-int repetitions_under(enum reduction reduction, const struct request *request)
+static int64_t lesser(int64_t a, int64_t b)
 {
-    return reduction == RUN_BEST_METHOD_ONCE ? 1 : request->repetitions;
+    return a < b ? a : b;
 }
 
-static int64_t loop_length_of(const struct request *request, const struct course *course, int method, int64_t bytes)
+static int64_t loop_length_of(const struct request *request, const struct course *course, int method,
+                              double exchange_seconds)
 {
     const int64_t longest = request->longest_loop_length, places = methods[method].most_places;
-    const int64_t most = places && places - 1 < longest ? places - 1 : longest;
-    return choose_loop_length(&course->trend, (double)bytes, course->first_loop_length, most);
+    const int64_t most = places ? lesser(places - 1, longest) : longest;
+    return course->trend.points == 0 ? lesser(course->first_loop_length, most)
+                                     : choose_loop_length(exchange_seconds, most);
 }
 
-/* Seconds that a length will take: the loops and their untimed exchanges, times what came on top of them before. */
+/* Seconds of an exchange at a length further on: the shortest that any method had there in any pattern. Only the first
+ * pattern has nothing but its own trend to go by. */
+static double exchange_seconds_later(const struct request *request, const struct course courses[METHODS],
+                                     const struct known *known, int length, int later)
+{
+    /* short lengths say little about long ones: take it that loops adapt and so take as long as now */
+    const double bytes = (double)request->length[length < FIXED_LENGTHS ? length : later];
+    double least = INFINITY;
+    for (int m = 0; m < METHODS; m++)
+        if (courses[m].runs)
+            least = fmin(least, known->exchange_seconds[m][later] > 0 ? known->exchange_seconds[m][later]
+                                                                      : trend_predict(&courses[m].trend, bytes));
+    return least;
+}
+
+/* Seconds that `later` (`length` or one further on) will take: the loops and their untimed exchanges, times what came
+ * on top of them so far. */
 static double cost_seconds(const struct request *request, const struct course courses[METHODS],
-                           enum reduction reduction, int64_t bytes, double overhead_factor)
+                           const struct known *known, const struct allowance *allowance, enum reduction reduction,
+                           int length, int later)
 {
     double seconds = 0;
     for (int m = 0; m < METHODS; m++)
-        if (runs_under(reduction, courses, m))
-            seconds += (double)(loop_length_of(request, &courses[m], m, bytes) + 1) *
-                       trend_predict(&courses[m].trend, (double)bytes);
-    return seconds * repetitions_under(reduction, request) * overhead_factor;
+        if (runs_under(reduction, courses, m)) {
+            const double exchange = later == length
+                                        ? trend_predict(&courses[m].trend, (double)request->length[length])
+                                        : exchange_seconds_later(request, courses, known, length, later);
+            seconds += (double)(loop_length_of(request, &courses[m], m, exchange) + 1) * exchange;
+        }
+    return seconds * allowance->overhead_factor;
 }
 
-struct decision decide(const struct request *request, const struct course courses[METHODS], int length,
-                       const struct allowance *allowance, double *estimate_seconds)
+static double cost_of_longer_seconds(const struct request *request, const struct course courses[METHODS],
+                                     const struct known *known, const struct allowance *allowance,
+                                     enum reduction reduction, int length)
 {
-    const double overhead_factor = allowance->overhead_factor;
-    double cost[REDUCTIONS], reserve = 0;
+    double seconds = 0;
+    for (int later = length + 1; later < LENGTHS; later++)
+        seconds += cost_seconds(request, courses, known, allowance, reduction, length, later);
+    return seconds;
+}
+
+/* If all patterns that are left took as long as this one. */
+static double whole_run_seconds(const struct allowance *allowance, double rest_of_pattern_seconds)
+{
+    return allowance->run_seconds + (allowance->used_seconds + rest_of_pattern_seconds) * allowance->patterns_left;
+}
+
+struct decision decide(const struct request *request, const struct course courses[METHODS], const struct known *known,
+                       int length, const struct allowance *allowance)
+{
+    double cost[REDUCTIONS];
     for (int r = 0; r < REDUCTIONS; r++)
-        cost[r] = cost_seconds(request, courses, (enum reduction)r, request->length[length], overhead_factor);
-    *estimate_seconds = cost[RUN_ALL_METHODS];
-    for (int longer = length + 1; longer < LENGTHS; longer++) {
-        /* short lengths say little about long ones: take it that loops adapt and so take as long as now */
-        const int64_t bytes = request->length[length < FIXED_LENGTHS ? length : longer];
-        reserve += cost_seconds(request, courses, RUN_BEST_METHOD_ONCE, bytes, overhead_factor);
-        *estimate_seconds += cost_seconds(request, courses, RUN_ALL_METHODS, bytes, overhead_factor);
-    }
+        cost[r] = cost_seconds(request, courses, known, allowance, (enum reduction)r, length, length);
+    const double reserve = cost_of_longer_seconds(request, courses, known, allowance, RUN_BEST_METHOD, length);
+    const double longer = cost_of_longer_seconds(request, courses, known, allowance, RUN_ALL_METHODS, length);
     struct decision decision = {
-        .reduction = choose_reduction(cost, reserve, allowance->share_seconds - allowance->used_seconds)};
+        .estimate_seconds = whole_run_seconds(allowance, cost[RUN_ALL_METHODS] + longer),
+        .reduction = choose_reduction(cost, reserve, allowance->share_seconds - allowance->used_seconds,
+                                      allowance->may_leave_out ? RUN_NOTHING : RUN_BEST_METHOD)};
     if (length == 0) /* no method is the best one yet */
         decision.reduction = RUN_ALL_METHODS;
-    for (int m = 0; m < METHODS; m++)
-        if (runs_under((enum reduction)decision.reduction, courses, m))
-            decision.loop_length[m] = loop_length_of(request, &courses[m], m, request->length[length]);
+    double least = decision.reduction == RUN_NOTHING ? 0 : INFINITY;
+    for (int m = 0; m < METHODS; m++) {
+        const double exchange = trend_predict(&courses[m].trend, (double)request->length[length]);
+        if (runs_under((enum reduction)decision.reduction, courses, m)) {
+            decision.loop_length[m] = loop_length_of(request, &courses[m], m, exchange);
+            least = fmin(least, exchange);
+        }
+    }
+    const double elapsed = allowance->run_seconds + allowance->used_seconds;
+    decision.stops = elapsed + 2 * least > fmax(longest_run * request->time_budget_seconds, least_stop_seconds);
     return decision;
 }
 
-void log_reduction(struct log *log, const struct pattern *pattern, int64_t bytes, const struct decision *decision,
-                   double elapsed_seconds, double estimate_seconds)
+struct decision decide_latency(const struct request *request, const struct course courses[METHODS],
+                               const struct known *known, const struct allowance *allowance)
 {
-    json_t *running = json_array();
+    const int64_t loop_length = lesser(LATENCY_LOOP, request->longest_loop_length);
+    double cost[REDUCTIONS] = {0};
+    for (int r = RUN_AVERAGED_METHODS; r < REDUCTIONS; r++)
+        for (int m = 0; m < METHODS; m++)
+            if (runs_under((enum reduction)r, courses, m))
+                cost[r] += (double)(loop_length + 1) * courses[m].trend.seconds[1];
+    cost[RUN_ALL_METHODS] = cost[RUN_AVERAGED_METHODS]; /* other methods have no part in a latency */
+    const double rest = cost_of_longer_seconds(request, courses, known, allowance, RUN_AVERAGED_METHODS, 0);
+    struct decision decision = {
+        .estimate_seconds = whole_run_seconds(allowance, cost[RUN_ALL_METHODS] + rest),
+        .reduction = choose_reduction(cost, rest, allowance->share_seconds - allowance->used_seconds, RUN_NOTHING)};
     for (int m = 0; m < METHODS; m++)
-        if (decision->loop_length[m] > 0)
-            json_array_append_new(running, json_string(methods[m].name));
-    log_write(log, "budget",
-              json_pack("{s:s, s:I, s:s, s:o, s:f, s:f}", "pattern", pattern->name, "message_bytes", (json_int_t)bytes,
-                        "reduced_to", reduction_names[decision->reduction], "methods", running, "elapsed_seconds",
-                        elapsed_seconds, "estimate_seconds", estimate_seconds));
+        if (runs_under((enum reduction)decision.reduction, courses, m) && runs_under(RUN_AVERAGED_METHODS, courses, m))
+            decision.loop_length[m] = loop_length;
+    return decision;
 }

@@ -10,7 +10,7 @@ static const double loop_seconds = 3.5355e-3;
 /* between neighbouring lengths: 4096 a^8 = 128 MiB has a = 3.7 */
 static const double next_length_growth = 4;
 
-const char *const reduction_names[REDUCTIONS] = {NULL, "averaged_methods", "best_method", "best_method_once"};
+const char *const reduction_names[REDUCTIONS] = {NULL, "averaged_methods", "best_method", "nothing"};
 
 void trend_add(struct trend *trend, double bytes, double seconds_per_exchange)
 {
@@ -35,11 +35,9 @@ double trend_predict(const struct trend *trend, double bytes)
     return fmin(last + fmax(slope, 0) * (bytes - trend->bytes[1]), last * growth);
 }
 
-int64_t choose_loop_length(const struct trend *trend, double bytes, int64_t first, int64_t most)
+int64_t choose_loop_length(double exchange_seconds, int64_t most)
 {
-    if (trend->points == 0)
-        return first < most ? first : most;
-    const double wanted = loop_seconds / trend_predict(trend, bytes);
+    const double wanted = loop_seconds / exchange_seconds;
     if (wanted > (double)most)
         return most;
     /* the n that is next to `wanted` on that scale: n (n - 1) < wanted^2 <= n (n + 1); cut off, 1.9 would become 1 */
@@ -53,10 +51,11 @@ int64_t limit_loop_length(int64_t wanted, double exchange_seconds, double most_s
     return most < 1 ? 1 : most < (double)wanted ? (int64_t)most : wanted;
 }
 
-enum reduction choose_reduction(const double cost_seconds[REDUCTIONS], double reserve_seconds, double left_seconds)
+enum reduction choose_reduction(const double cost_seconds[REDUCTIONS], double reserve_seconds, double left_seconds,
+                                enum reduction harshest)
 {
     int reduction = RUN_ALL_METHODS;
-    while (reduction < RUN_BEST_METHOD_ONCE && cost_seconds[reduction] + reserve_seconds > left_seconds)
+    while (reduction < (int)harshest && cost_seconds[reduction] + reserve_seconds > left_seconds)
         reduction++;
     return (enum reduction)reduction;
 }

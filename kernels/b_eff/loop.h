@@ -17,18 +17,19 @@ void trend_add(struct trend *trend, double bytes, double seconds_per_exchange);
  * never less than the last time; for lengths further on in proportion to the length. 0 while nothing is known. */
 double trend_predict(const struct trend *trend, double bytes);
 
-/* Exchanges that take 2.5 to 5 ms together, at least 1 and at most `most`; `first` while nothing is known. */
-int64_t choose_loop_length(const struct trend *trend, double bytes, int64_t first, int64_t most);
+/* Exchanges that take 2.5 to 5 ms together, at least 1 and at most `most`. */
+int64_t choose_loop_length(double exchange_seconds, int64_t most);
 
 /* `wanted` exchanges, or as many as `most_seconds` have room for, at least 1. */
 int64_t limit_loop_length(int64_t wanted, double exchange_seconds, double most_seconds);
 
-/* What a run leaves out, step by step, to keep its time. */
-enum reduction { RUN_ALL_METHODS, RUN_AVERAGED_METHODS, RUN_BEST_METHOD, RUN_BEST_METHOD_ONCE, REDUCTIONS };
+/* What a run leaves out at a length, step by step, to keep its time. */
+enum reduction { RUN_ALL_METHODS, RUN_AVERAGED_METHODS, RUN_BEST_METHOD, RUN_NOTHING, REDUCTIONS };
 extern const char *const reduction_names[REDUCTIONS]; /* as in the log; NULL for RUN_ALL_METHODS */
 
-/* The first reduction whose cost fits into `left_seconds`, else the last one. `cost_seconds` holds the cost of this
- * length under each reduction, `reserve_seconds` the least that the longer lengths of the pattern will take. */
-enum reduction choose_reduction(const double cost_seconds[REDUCTIONS], double reserve_seconds, double left_seconds);
+/* The first reduction whose cost fits into `left_seconds`, else `harshest`. `cost_seconds` holds the cost of this
+ * length under each reduction, `reserve_seconds` the least that the rest of the pattern will take. */
+enum reduction choose_reduction(const double cost_seconds[REDUCTIONS], double reserve_seconds, double left_seconds,
+                                enum reduction harshest);
 
 #endif

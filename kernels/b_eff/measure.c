@@ -7,9 +7,13 @@
 
 #include "budget.h"
 #include "fail.h"
+#include "memory.h"
 #include "methods.h"
+#include "probe.h"
 #include "progress.h"
 #include "timed.h"
+
+enum { TRIAL_LOOPS = 3 };
 
 /* Everything that lives as long as the measurement. */
 struct state {
@@ -17,7 +21,19 @@ struct state {
     const struct request *request;
     struct loops loops;
     int *order; /* scratch memory of pattern_layout() */
+    struct known known;
+    int64_t (*first_loop_length)[METHODS]; /* of each pattern; 0 until it was tried */
     struct progress progress;
+};
+
+/* A pattern that is being measured. */
+struct measured {
+    int repetition, number; /* from 1; from 0 */
+    struct exchange exchange;
+    struct course courses[METHODS];
+    struct allowance allowance;
+    double loops_start_seconds, loops_seconds; /* of the run; in timed loops and their untimed exchanges */
+    struct summary *summary;
 };
 
 bool can_run(const struct request *request, const struct pattern *pattern, int method)
@@ -25,51 +41,95 @@ bool can_run(const struct request *request, const struct pattern *pattern, int m
     return request->methods >> method & 1 && methods[method].applies(pattern);
 }
 
-static void log_result(struct log *log, const struct pattern *pattern, const struct method *method, int64_t bytes,
+static void log_result(struct log *log, const char *kind, const struct measured *measured, int method, int64_t bytes,
                        int64_t loop_length, const struct result *result)
 {
-    json_t *elapsed = json_array(), *fastest = json_array();
-    for (int r = 0; r < result->repetitions; r++) {
-        json_array_append_new(elapsed, json_real(result->elapsed_seconds[r]));
-        json_array_append_new(fastest, json_real(result->fastest_seconds[r]));
-    }
-    log_write(log, "measurement",
-              json_pack("{s:s, s:s, s:I, s:I, s:o, s:o}", "pattern", pattern->name, "method", method->name,
-                        "message_bytes", (json_int_t)bytes, "loop_length", (json_int_t)loop_length, "elapsed_seconds",
-                        elapsed, "fastest_seconds", fastest));
+    if (log)
+        log_write(log, kind,
+                  json_pack("{s:i, s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "repetition", measured->repetition, "pattern",
+                            measured->exchange.pattern->name, "method", methods[method].name, "message_bytes",
+                            (json_int_t)bytes, "loop_length", (json_int_t)loop_length, "elapsed_seconds",
+                            result->elapsed_seconds, "fastest_seconds", result->fastest_seconds,
+                            "slowest_message_seconds", result->slowest_message_seconds));
+}
+
+static void log_reduction(struct log *log, const char *loops, const struct measured *measured, int64_t bytes,
+                          const struct decision *decision)
+{
+    json_t *running = json_array();
+    for (int m = 0; m < METHODS; m++)
+        if (decision->loop_length[m] > 0)
+            json_array_append_new(running, json_string(methods[m].name));
+    log_write(log, "budget",
+              json_pack("{s:i, s:s, s:s, s:I, s:s, s:o, s:f, s:f}", "repetition", measured->repetition, "loops", loops,
+                        "pattern", measured->exchange.pattern->name, "message_bytes", (json_int_t)bytes, "reduced_to",
+                        reduction_names[decision->reduction], "methods", running, "elapsed_seconds",
+                        measured->allowance.run_seconds + measured->allowance.used_seconds, "estimate_seconds",
+                        decision->estimate_seconds));
+}
+
+static void log_stop(struct log *log, const struct measured *measured, int64_t bytes, double elapsed_seconds)
+{
+    if (log)
+        log_write(log, "stop",
+                  json_pack("{s:i, s:s, s:I, s:f}", "repetition", measured->repetition, "pattern",
+                            measured->exchange.pattern->name, "message_bytes", (json_int_t)bytes, "elapsed_seconds",
+                            elapsed_seconds));
+}
+
+/* Between repetitions. Simulated processes take turns and cannot wait for each other in memory. */
+static void log_probe(struct run *run, int repetition)
+{
+    if (!buffers_hold_data)
+        return;
+    json_t *hosts = probe_cores(run->machine.leader);
+    if (run->log)
+        log_write(run->log, "probe", json_pack("{s:i, s:o}", "repetition", repetition, "hosts", hosts));
 }
 
 /* The asked-for length, unless such loops would take more than a length's part of the pattern's time: on thousands of
  * processes an exchange may take milliseconds. Tried with single exchanges, the best of some: one may be disturbed. */
-static int64_t try_first_loop_length(struct state *state, struct exchange *exchange, int method, double most_seconds)
+static int64_t try_first_loop_length(struct state *state, struct measured *measured, int method, double most_seconds)
 {
     const struct request *request = state->request;
+    double shortest = INFINITY;
     if (request->first_loop_length == 1 || request->longest_loop_length == 1)
         return 1;
-    const struct result result = time_loops(&state->loops, exchange, &methods[method], request->length[0], 1, REPETITIONS);
-    return limit_loop_length(request->first_loop_length, shortest(&result), most_seconds / REPETITIONS);
+    for (int i = 0; i < TRIAL_LOOPS; i++) {
+        const struct result result =
+            time_loop(&state->loops, &measured->exchange, &methods[method], request->length[0], 1);
+        log_result(state->run->log, "trial", measured, method, request->length[0], 1, &result);
+        shortest = fmin(shortest, result.elapsed_seconds);
+    }
+    return limit_loop_length(request->first_loop_length, shortest, most_seconds);
 }
 
-static void begin_courses(struct state *state, struct exchange *exchange, double share_seconds,
-                          struct course courses[METHODS])
+static void begin_courses(struct state *state, struct measured *measured)
 {
+    int64_t *first_loop_length = state->first_loop_length[measured->number];
     int running = 0;
     for (int m = 0; m < METHODS; m++)
-        running += courses[m].runs = can_run(state->request, exchange->pattern, m);
-    for (int m = 0; m < METHODS; m++)
-        if (courses[m].runs)
-            courses[m].first_loop_length =
-                try_first_loop_length(state, exchange, m, share_seconds / LENGTHS / running);
+        running += measured->courses[m].runs = can_run(state->request, measured->exchange.pattern, m);
+    for (int m = 0; m < METHODS; m++) {
+        if (measured->courses[m].runs && first_loop_length[m] == 0)
+            first_loop_length[m] =
+                try_first_loop_length(state, measured, m, measured->allowance.share_seconds / LENGTHS / running);
+        measured->courses[m].first_loop_length = first_loop_length[m];
+    }
 }
 
-/* Adds the result to the method's course. Returns the seconds of the loops and their untimed exchanges. */
-static double follow(struct course *course, const struct pattern *pattern, int64_t bytes, int64_t loop_length,
-                     const struct result *result)
+/* Adds the result to the method's course and to what is known of all patterns. */
+static void follow(struct state *state, struct measured *measured, int method, int length, int64_t loop_length,
+                   const struct result *result)
 {
-    const double seconds = shortest(result) / (double)loop_length;
+    const int64_t bytes = state->request->length[length];
+    const double seconds = result->elapsed_seconds / (double)loop_length;
+    struct course *course = &measured->courses[method];
+    double *known = &state->known.exchange_seconds[method][length];
     trend_add(&course->trend, (double)bytes, seconds);
-    course->best_bandwidth = (double)(bytes * pattern->messages_per_exchange) / seconds;
-    return seconds * (double)(loop_length + 1) * result->repetitions;
+    course->best_bandwidth = (double)(bytes * measured->exchange.pattern->messages_per_exchange) / seconds;
+    *known = *known > 0 ? fmin(*known, seconds) : seconds;
+    measured->loops_seconds += seconds * (double)(loop_length + 1);
 }
 
 static void summarize(struct summary *summary, const struct course *course, int length)
@@ -81,58 +141,109 @@ static void summarize(struct summary *summary, const struct course *course, int 
         summary->largest_bandwidth = fmax(summary->largest_bandwidth, course->best_bandwidth);
 }
 
-/* All methods that the decision leaves, at one length. Returns the seconds of their loops. */
-static double measure_length(struct state *state, struct exchange *exchange, struct course courses[METHODS], int length,
-                             const struct decision *decision, struct summary *summary)
+/* All methods that the decision leaves, at one length. */
+static void measure_length(struct state *state, struct measured *measured, int length, const struct decision *decision)
 {
     const int64_t bytes = state->request->length[length];
-    const int repetitions = repetitions_under((enum reduction)decision->reduction, state->request);
-    double timed = 0;
     for (int m = 0; m < METHODS; m++) {
         const int64_t loop_length = decision->loop_length[m];
-        courses[m].best_bandwidth = 0;
+        measured->courses[m].best_bandwidth = 0;
         if (loop_length == 0)
             continue;
-        const struct result result = time_loops(&state->loops, exchange, &methods[m], bytes, loop_length, repetitions);
-        if (state->run->log)
-            log_result(state->run->log, exchange->pattern, &methods[m], bytes, loop_length, &result);
-        timed += follow(&courses[m], exchange->pattern, bytes, loop_length, &result);
-        summarize(summary, &courses[m], length);
+        const struct result result = time_loop(&state->loops, &measured->exchange, &methods[m], bytes, loop_length);
+        log_result(state->run->log, "measurement", measured, m, bytes, loop_length, &result);
+        follow(state, measured, m, length, loop_length, &result);
+        summarize(measured->summary, &measured->courses[m], length);
     }
-    return timed;
 }
 
-static void measure_pattern(struct state *state, int number, struct summary *summary)
+/* Rank 0 decides for all; what it leaves out is written down. */
+static struct decision agree_on_decision(struct state *state, struct measured *measured, const char *loops, int length,
+                                         struct decision decision)
+{
+    MPI_CHECK(MPI_Bcast(&decision, sizeof decision, MPI_BYTE, 0, MPI_COMM_WORLD));
+    if (state->run->log && !decision.stops && decision.reduction != RUN_ALL_METHODS)
+        log_reduction(state->run->log, loops, measured, state->request->length[length], &decision);
+    return decision;
+}
+
+/* A loop of 300 exchanges is short for a latency: rings and the ping-pong have longer ones, which do not enter b_eff. */
+static void measure_latency(struct state *state, struct measured *measured)
+{
+    measured->allowance.used_seconds = run_elapsed_seconds(state->run) - measured->allowance.run_seconds;
+    const struct decision decision = agree_on_decision(
+        state, measured, "latency", 0,
+        decide_latency(state->request, measured->courses, &state->known, &measured->allowance));
+    for (int m = 0; m < METHODS; m++) {
+        if (decision.loop_length[m] == 0)
+            continue;
+        const struct result result = time_loop(&state->loops, &measured->exchange, &methods[m], state->request->length[0],
+                                               decision.loop_length[m]);
+        log_result(state->run->log, "latency", measured, m, state->request->length[0], decision.loop_length[m], &result);
+        measured->loops_seconds += result.elapsed_seconds;
+    }
+}
+
+/* What is known of the time: updated before each decision. */
+static void count_time(struct state *state, struct measured *measured)
+{
+    const double elapsed = run_elapsed_seconds(state->run);
+    measured->allowance.used_seconds = elapsed - measured->allowance.run_seconds;
+    if (measured->loops_seconds > 0)
+        measured->allowance.overhead_factor = fmax(1, (elapsed - measured->loops_start_seconds) / measured->loops_seconds);
+}
+
+static void show_progress(struct state *state, const struct measured *measured, int length)
 {
     const struct request *request = state->request;
-    const struct pattern *pattern = &request->pattern[number];
-    struct run *run = state->run;
-    const double start = run_elapsed_seconds(run);
-    const int patterns_left = request->patterns - number;
-    const double share = fmax(request->time_budget_seconds - start, 0) / patterns_left;
-    struct course courses[METHODS] = {{0}};
-    struct exchange exchange = exchange_open(pattern, request->seed, state->order);
-    begin_courses(state, &exchange, share, courses);
+    const double patterns = (measured->repetition - 1) * request->patterns + measured->number + (length + 1.0) / LENGTHS;
+    if (state->run->rank == 0)
+        progress_show(&state->progress, patterns / (request->repetitions * request->patterns),
+                      run_elapsed_seconds(state->run), measured->exchange.pattern->name);
+}
 
-    const double loops_start = run_elapsed_seconds(run);
-    struct allowance allowance = {.share_seconds = share, .overhead_factor = 1};
-    double timed = 0;
+/* False if the run is out of time. */
+static bool measure_lengths(struct state *state, struct measured *measured)
+{
+    const struct request *request = state->request;
+    const enum pattern_group group = measured->exchange.pattern->group;
     for (int k = 0; k < LENGTHS; k++) {
-        const double elapsed = run_elapsed_seconds(run);
-        double estimate = 0;
-        allowance.used_seconds = elapsed - start;
-        struct decision decision = decide(request, courses, k, &allowance, &estimate);
-        MPI_CHECK(MPI_Bcast(&decision, sizeof decision / sizeof(int64_t), MPI_INT64_T, 0, MPI_COMM_WORLD));
-        if (decision.reduction != RUN_ALL_METHODS && run->log)
-            log_reduction(run->log, pattern, request->length[k], &decision, elapsed,
-                          start + (elapsed - start + estimate) * patterns_left);
-        timed += measure_length(state, &exchange, courses, k, &decision, summary);
-        allowance.overhead_factor = fmax(1, (run_elapsed_seconds(run) - loops_start) / timed);
-        if (run->rank == 0)
-            progress_show(&state->progress, (number + (k + 1.0) / LENGTHS) / request->patterns,
-                          run_elapsed_seconds(run), pattern->name);
+        count_time(state, measured);
+        const struct decision decision =
+            agree_on_decision(state, measured, "bandwidth", k,
+                              decide(request, measured->courses, &state->known, k, &measured->allowance));
+        if (decision.stops) {
+            log_stop(state->run->log, measured, request->length[k], run_elapsed_seconds(state->run));
+            return false;
+        }
+        measure_length(state, measured, k, &decision);
+        if (k == 0 && (group == GROUP_RING || group == GROUP_PING_PONG))
+            measure_latency(state, measured);
+        show_progress(state, measured, k);
     }
-    exchange_close(&exchange);
+    return true;
+}
+
+static bool measure_pattern(struct state *state, int repetition, int number, struct summary *summary)
+{
+    const struct request *request = state->request;
+    const double start = run_elapsed_seconds(state->run);
+    const int left = (request->repetitions - repetition + 1) * request->patterns - number;
+    struct measured measured = {
+        .repetition = repetition,
+        .number = number,
+        .exchange = exchange_open(&request->pattern[number], request->seed, state->order),
+        .allowance = {.run_seconds = start,
+                      .share_seconds = fmax(request->time_budget_seconds - start, 0) / left,
+                      .overhead_factor = 1,
+                      .patterns_left = left,
+                      .may_leave_out = repetition > 1},
+        .summary = summary};
+    begin_courses(state, &measured);
+    measured.loops_start_seconds = run_elapsed_seconds(state->run);
+    const bool in_time = measure_lengths(state, &measured);
+    exchange_close(&measured.exchange);
+    return in_time;
 }
 
 static void log_data_check(struct state *state)
@@ -149,14 +260,20 @@ void measure(struct run *run, const struct request *request, struct summary *sum
 {
     struct state state = {.run = run, .request = request, .loops = loops_begin(run, request->length[LENGTHS - 1])};
     state.order = malloc((size_t)run->ranks * sizeof *state.order);
-    if (!state.order)
-        fail("out of memory for the order of %d ranks", run->ranks);
+    state.first_loop_length = calloc((size_t)request->patterns, sizeof *state.first_loop_length);
+    if (!state.order || !state.first_loop_length)
+        fail("out of memory for the order of %d ranks and the loops of %d patterns", run->ranks, request->patterns);
     state.progress = progress_begin(run->program->name);
-    for (int p = 0; p < request->patterns; p++)
-        measure_pattern(&state, p, &summaries[p]);
+    bool in_time = true;
+    for (int repetition = 1; in_time && repetition <= request->repetitions; repetition++) {
+        log_probe(run, repetition);
+        for (int p = 0; in_time && p < request->patterns; p++)
+            in_time = measure_pattern(&state, repetition, p, &summaries[p]);
+    }
     if (run->rank == 0)
         progress_end(&state.progress);
     log_data_check(&state);
+    free(state.first_loop_length);
     free(state.order);
     loops_end(&state.loops);
 }

@@ -18,26 +18,22 @@ struct walk {
     long places;
 };
 
-/* What the processes do at the same time within a pattern, and what the methods prepared for it. */
-struct stage {
-    int transfers;
-    struct transfer transfer[MOST_TRANSFERS];
-    MPI_Comm comm;
-    int *counts;          /* alltoallv: send counts, send offsets, receive counts, receive offsets, `size` of each */
-    int size;             /* of comm */
-    MPI_Comm graph;       /* neighbor: made at first use */
-    int graph_counts[MOST_TRANSFERS], graph_send_offsets[MOST_TRANSFERS], graph_receive_offsets[MOST_TRANSFERS];
-    MPI_Request *started; /* persistent: the requests of all places, one place after the other */
-    int requests;         /* persistent: per place */
-};
-
-/* A pattern made ready on this rank. `stages` is 0 on a rank without a part. */
+/* A pattern made ready on this rank, and what the methods prepared for it. On a rank without a part `comm` is
+ * MPI_COMM_NULL and there are no transfers. */
 struct exchange {
     const struct pattern *pattern;
     MPI_Comm comm;
-    int stages, slots;
-    struct stage stage[MOST_STAGES];
-    int source[MOST_STAGES][MOST_TRANSFERS]; /* world rank that a transfer receives from, or MPI_PROC_NULL */
+    int position, size; /* in `comm` */
+    bool takes_turns;   /* see struct layout */
+    int transfers;      /* messages that this rank sends, and receives, in one exchange */
+    int slots;          /* of a place: the transfers of the rank that has most */
+    struct transfer transfer[MOST_TRANSFERS];
+    int source[MOST_TRANSFERS]; /* world rank that a transfer receives from */
+    int *counts;          /* alltoallv: send counts, send offsets, receive counts, receive offsets, `size` of each */
+    MPI_Comm graph;       /* neighbor: made at first use */
+    int graph_counts[MOST_TRANSFERS], graph_offsets[MOST_TRANSFERS];
+    MPI_Request *started; /* persistent: the requests of all places, one place after the other */
+    int requests;         /* persistent: per place */
 };
 
 struct method {
@@ -45,9 +41,9 @@ struct method {
     bool averaged;
     long most_places; /* 0: any number */
     bool (*applies)(const struct pattern *pattern);
-    void (*prepare)(struct stage *stage, const struct walk *walk);
-    void (*exchange)(struct stage *stage, const struct walk *walk, long place);
-    void (*clean)(struct stage *stage, const struct walk *walk);
+    void (*prepare)(struct exchange *exchange, const struct walk *walk);
+    void (*exchange)(struct exchange *exchange, const struct walk *walk, long place);
+    void (*clean)(struct exchange *exchange, const struct walk *walk);
 };
 
 enum { METHODS = 5 + HAVE_MPI_NEIGHBORHOODS };

@@ -38,14 +38,14 @@ struct rings ring_sizes(int ranks, int index)
  * are the same process, and one message goes each way. */
 static struct layout ring_layout(int color, int position, int size)
 {
-    struct layout layout = {.color = color, .position = position, .stages = 1};
+    struct layout layout = {.color = color, .position = position};
     const int right = (position + 1) % size, left = (position + size - 1) % size;
     if (size < 2)
         layout.color = -1;
     if (size >= 2)
-        layout.transfer[0][layout.transfers++] = (struct transfer){.to = right, .from = left};
+        layout.transfer[layout.transfers++] = (struct transfer){.to = right, .from = left};
     if (size > 2)
-        layout.transfer[0][layout.transfers++] = (struct transfer){.to = left, .from = right};
+        layout.transfer[layout.transfers++] = (struct transfer){.to = left, .from = right};
     return layout;
 }
 
@@ -137,14 +137,10 @@ static void describe_worst_cycle(struct pattern *pattern, int ranks)
 
 /* --- pairs -------------------------------------------------------------------------------------------------------- */
 
-/* The first of a pair sends, then the second. */
 static struct layout pair_layout(int color, int position)
 {
-    const struct transfer send = {.to = 1 - position, .from = MPI_PROC_NULL};
-    const struct transfer receive = {.to = MPI_PROC_NULL, .from = 1 - position};
-    struct layout layout = {.color = color, .position = position, .stages = 2, .transfers = 1};
-    layout.transfer[0][0] = position == 0 ? send : receive;
-    layout.transfer[1][0] = position == 0 ? receive : send;
+    struct layout layout = ring_layout(color, position, 2);
+    layout.takes_turns = true;
     return layout;
 }
 
@@ -187,14 +183,23 @@ static void describe_ping_pong(struct pattern *pattern, int ranks)
 /* --- Cartesian ---------------------------------------------------------------------------------------------------- */
 
 struct grid {
-    int dimensions, extent[3], stride[3];
+    int dimensions, processes, extent[3], stride[3];
 };
 
+/* The largest number of processes, at most `ranks`, that makes a grid of `dimensions` extents above 1. Among fewer than
+ * eight processes even numbers and those below four are taken as they are: 6 makes 3 x 2 x 1. */
 static struct grid cartesian_grid(enum pattern_group group, int ranks)
 {
-    struct grid grid = {.dimensions = group == GROUP_CARTESIAN_2D ? 2 : 3};
-    MPI_Dims_create(ranks, grid.dimensions, grid.extent);
-    for (int d = 0, stride = ranks; d < grid.dimensions; d++)
+    struct grid grid = {.dimensions = group == GROUP_CARTESIAN_2D ? 2 : 3, .processes = ranks + 1};
+    bool taken;
+    do {
+        const int n = --grid.processes;
+        for (int d = 0; d < grid.dimensions; d++)
+            grid.extent[d] = 0;
+        MPI_Dims_create(n, grid.dimensions, grid.extent);
+        taken = grid.extent[grid.dimensions - 1] > 1 || (n < 8 && n % 2 == 0) || n < 4;
+    } while (!taken);
+    for (int d = 0, stride = grid.processes; d < grid.dimensions; d++)
         grid.stride[d] = stride /= grid.extent[d];
     return grid;
 }
@@ -204,16 +209,17 @@ static struct layout cartesian(const struct pattern *pattern, int ranks, int ran
 {
     (void)seed, (void)order;
     const struct grid grid = cartesian_grid(pattern->group, ranks);
-    struct layout all = {.color = 0, .position = rank, .stages = 1};
+    if (rank >= grid.processes)
+        return no_part;
+    struct layout all = {.color = 0, .position = rank};
     for (int d = 0; d < grid.dimensions; d++) {
         const int coordinate = rank / grid.stride[d] % grid.extent[d], line = rank - coordinate * grid.stride[d];
         const struct layout ring = ring_layout(line, coordinate, grid.extent[d]);
         if (pattern->index == d)
             return ring;
         for (int t = 0; t < ring.transfers; t++)
-            all.transfer[0][all.transfers++] = (struct transfer){
-                .to = line + ring.transfer[0][t].to * grid.stride[d],
-                .from = line + ring.transfer[0][t].from * grid.stride[d]};
+            all.transfer[all.transfers++] = (struct transfer){.to = line + ring.transfer[t].to * grid.stride[d],
+                                                             .from = line + ring.transfer[t].from * grid.stride[d]};
     }
     return all;
 }
@@ -226,10 +232,10 @@ static void describe_cartesian(struct pattern *pattern, int ranks)
     const bool all = pattern->index == grid.dimensions;
     snprintf(pattern->name, sizeof pattern->name, "cartesian-%dd-%s", grid.dimensions,
              all ? "all" : directions[pattern->index]);
-    pattern->processes = ranks;
+    pattern->processes = grid.processes;
     for (int d = 0; d < grid.dimensions; d++)
         if (all || pattern->index == d)
-            pattern->messages_per_exchange += ranks / grid.extent[d] * ring_messages(grid.extent[d]);
+            pattern->messages_per_exchange += grid.processes / grid.extent[d] * ring_messages(grid.extent[d]);
 }
 
 /* --- the table ---------------------------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MOST_TRANSFERS = 6, MOST_STAGES = 2, PATTERN_NAME_LENGTH = 32, RING_PATTERNS = 6, RANDOM_PATTERNS = 30 };
+enum { MOST_TRANSFERS = 6, PATTERN_NAME_LENGTH = 32, RING_PATTERNS = 6, RANDOM_PATTERNS = 30 };
 
 enum pattern_group {
     GROUP_RING,
@@ -29,18 +29,19 @@ struct pattern {
     int processes;                 /* that send or receive */
 };
 
-/* One message to send and one to receive, at the same place of the buffers; either may be MPI_PROC_NULL. */
+/* One message to send and one to receive, at the same place of the buffers. */
 struct transfer {
     int to, from;
 };
 
 /* One rank's part. Ranks with the same `color` communicate with each other and are numbered by `position`; `to` and
- * `from` are positions. Stages follow each other: a bisection sends one way, then the other. */
+ * `from` are positions. */
 struct layout {
     int color; /* -1: this rank has no part */
     int position;
-    int stages, transfers;
-    struct transfer transfer[MOST_STAGES][MOST_TRANSFERS];
+    bool takes_turns; /* of two processes: by sendrecv and blocking, position 0 sends first, then position 1 */
+    int transfers;
+    struct transfer transfer[MOST_TRANSFERS];
 };
 
 /* Rings are consecutive ranges of ranks: `count[0]` rings of `size[0]`, then `count[1]` of `size[1]` (may be 0). */

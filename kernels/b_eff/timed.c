@@ -72,25 +72,45 @@ static struct walk next_walk(struct loops *loops, const struct exchange *exchang
 
 /* --- the timed region ----------------------------------------------------------------------------------------------- */
 
-static inline void run_exchange(const struct method *method, struct exchange *exchange, const struct walk *walk,
-                                long place)
-{
-    for (int s = 0; s < exchange->stages; s++)
-        method->exchange(&exchange->stage[s], walk, place);
-}
-
 static double timed_loop(const struct method *method, struct exchange *exchange, const struct walk *walk,
                          int64_t loop_length)
 {
     long place = 0;
-    run_exchange(method, exchange, walk, place); /* untimed */
+    method->exchange(exchange, walk, place); /* untimed */
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
     const double start = MPI_Wtime();
     for (int64_t i = 0; i < loop_length; i++) {
         place = place + 1 < walk->places ? place + 1 : 0;
-        run_exchange(method, exchange, walk, place);
+        method->exchange(exchange, walk, place);
     }
     return MPI_Wtime() - start;
+}
+
+/* A rank without a part waits for the others. */
+static double time_part(const struct method *method, struct exchange *exchange, const struct walk *walk,
+                        int64_t loop_length)
+{
+    if (exchange->transfers == 0) {
+        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+        return 0;
+    }
+    method->prepare(exchange, walk);
+    const double elapsed = timed_loop(method, exchange, walk, loop_length);
+    method->clean(exchange, walk);
+    return elapsed;
+}
+
+/* Over the processes that have a part. A loop below the clock's resolution took at most that. */
+static struct result agree_on_result(const struct exchange *exchange, double elapsed)
+{
+    double mine[] = {-INFINITY, -INFINITY, -INFINITY}, all[3]; /* the largest negative time is the shortest time */
+    if (exchange->transfers > 0) {
+        mine[0] = fmax(elapsed, MPI_Wtick());
+        mine[1] = -elapsed;
+        mine[2] = mine[0] / exchange->transfers;
+    }
+    MPI_CHECK(MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    return (struct result){.elapsed_seconds = all[0], .fastest_seconds = -all[1], .slowest_message_seconds = all[2]};
 }
 
 /* --- checking what was received ------------------------------------------------------------------------------------- */
@@ -99,30 +119,18 @@ static double timed_loop(const struct method *method, struct exchange *exchange,
 static void check_received(struct loops *loops, const struct exchange *exchange, const struct walk *walk,
                            char text[WRONG_TEXT_LENGTH])
 {
-    for (int s = 0; s < exchange->stages; s++) {
-        for (int j = 0; j < exchange->stage[s].transfers; j++) {
-            const int source = exchange->source[s][j];
-            for (long place = 0; source != MPI_PROC_NULL && place < walk->places; place++) {
-                const size_t offset = (size_t)place * walk->step + (size_t)j * walk->stride;
-                size_t first;
-                const size_t count = data_count_wrong(walk->receive + offset, (size_t)walk->bytes, (uint32_t)source,
-                                                      (uint64_t)(walk->send + offset - loops->send), &first);
-                if (count > 0 && !text[0])
-                    snprintf(text, WRONG_TEXT_LENGTH, "rank %d received a wrong byte from rank %d at offset %zu",
-                             loops->run->rank, source, first);
-                loops->checked_bytes += walk->bytes;
-            }
+    for (int j = 0; j < exchange->transfers; j++) {
+        for (long place = 0; place < walk->places; place++) {
+            const size_t offset = (size_t)place * walk->step + (size_t)j * walk->stride;
+            size_t first;
+            const size_t count = data_count_wrong(walk->receive + offset, (size_t)walk->bytes, (uint32_t)exchange->source[j],
+                                                  (uint64_t)(walk->send + offset - loops->send), &first);
+            if (count > 0 && !text[0])
+                snprintf(text, WRONG_TEXT_LENGTH, "rank %d received a wrong byte from rank %d at offset %zu",
+                         loops->run->rank, exchange->source[j], first);
+            loops->checked_bytes += walk->bytes;
         }
     }
-}
-
-static int64_t messages_to_receive(const struct exchange *exchange)
-{
-    int64_t messages = 0;
-    for (int s = 0; s < exchange->stages; s++)
-        for (int j = 0; j < exchange->stage[s].transfers; j++)
-            messages += exchange->source[s][j] != MPI_PROC_NULL;
-    return messages;
 }
 
 /* All ranks end the run together if one of them received a wrong byte; the lowest such rank says where. */
@@ -141,33 +149,15 @@ static void stop_if_wrong(struct loops *loops, const struct exchange *exchange, 
 
 /* --- one pattern, length and method --------------------------------------------------------------------------------- */
 
-struct result time_loops(struct loops *loops, struct exchange *exchange, const struct method *method, int64_t bytes,
-                         int64_t loop_length, int repetitions)
+struct result time_loop(struct loops *loops, struct exchange *exchange, const struct method *method, int64_t bytes,
+                        int64_t loop_length)
 {
-    struct result result = {.repetitions = repetitions};
-    for (int r = 0; r < repetitions; r++) {
-        const struct walk walk = next_walk(loops, exchange, bytes, loop_length + 1, method->most_places);
-        for (int s = 0; s < exchange->stages; s++)
-            method->prepare(&exchange->stage[s], &walk);
-        const double elapsed = timed_loop(method, exchange, &walk, loop_length);
-        for (int s = 0; s < exchange->stages; s++)
-            method->clean(&exchange->stage[s], &walk);
-
-        const struct spread spread = agree_on_times_of_part(MPI_COMM_WORLD, elapsed, exchange->stages > 0);
-        result.elapsed_seconds[r] = spread.slowest;
-        result.fastest_seconds[r] = spread.fastest;
-        if (buffers_hold_data)
-            stop_if_wrong(loops, exchange, method, &walk);
-        loops->received_bytes += messages_to_receive(exchange) * bytes * (loop_length + 1);
-        loops->count++;
-    }
+    const struct walk walk = next_walk(loops, exchange, bytes, loop_length + 1, method->most_places);
+    const double elapsed = time_part(method, exchange, &walk, loop_length);
+    const struct result result = agree_on_result(exchange, elapsed);
+    if (buffers_hold_data)
+        stop_if_wrong(loops, exchange, method, &walk);
+    loops->received_bytes += exchange->transfers * bytes * (loop_length + 1);
+    loops->count++;
     return result;
-}
-
-double shortest(const struct result *result)
-{
-    double seconds = result->elapsed_seconds[0];
-    for (int r = 1; r < result->repetitions; r++)
-        seconds = fmin(seconds, result->elapsed_seconds[r]);
-    return fmax(seconds, MPI_Wtick()); /* a loop below the clock's resolution took at most that */
 }

@@ -9,8 +9,6 @@
 #include "methods.h"
 #include "run.h"
 
-enum { REPETITIONS = 3 };
-
 /* Where messages walk, and what has been through. */
 struct loops {
     const struct run *run;
@@ -18,13 +16,14 @@ struct loops {
     size_t send_bytes; /* `bytes` and room for the shifts */
     char *send, *receive;
     size_t next_place; /* where the next loop begins */
-    long count;        /* timed so far, the same on all ranks */
+    long count;        /* of timed loops so far, the same on all ranks */
     int64_t received_bytes, checked_bytes; /* of this rank */
 };
 
+/* Of a loop. */
 struct result {
-    int repetitions;
-    double elapsed_seconds[REPETITIONS], fastest_seconds[REPETITIONS]; /* of the slowest and of the fastest process */
+    double elapsed_seconds, fastest_seconds; /* on the slowest and on the fastest process */
+    double slowest_message_seconds;          /* the longest time of a process / messages that it sends in an exchange */
 };
 
 /* Buffers through which the messages walk, for L_max = `l_max` bytes (each of send and receive). */
@@ -33,12 +32,9 @@ int64_t walk_buffer_bytes(int64_t l_max);
 struct loops loops_begin(const struct run *run, int64_t l_max);
 void loops_end(struct loops *loops);
 
-/* Times `repetitions` loops of `loop_length` exchanges of messages of `bytes`, and checks what arrived; a wrong byte ends
- * the run. Collective. */
-struct result time_loops(struct loops *loops, struct exchange *exchange, const struct method *method, int64_t bytes,
-                         int64_t loop_length, int repetitions);
-
-/* Seconds of the shortest of the loops. */
-double shortest(const struct result *result);
+/* Times a loop of `loop_length` exchanges of messages of `bytes`, after one that is not timed, and checks what arrived; a
+ * wrong byte ends the run. Collective. */
+struct result time_loop(struct loops *loops, struct exchange *exchange, const struct method *method, int64_t bytes,
+                        int64_t loop_length);
 
 #endif

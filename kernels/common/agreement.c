@@ -2,7 +2,6 @@
 #include "agreement.h"
 
 #include <limits.h>
-#include <math.h>
 
 #include "fail.h"
 
@@ -10,17 +9,8 @@ enum { OVERHEAD_LOOP = 200 };
 
 struct spread agree_on_times(MPI_Comm comm, double elapsed_seconds)
 {
-    return agree_on_times_of_part(comm, elapsed_seconds, true);
-}
-
-struct spread agree_on_times_of_part(MPI_Comm comm, double elapsed_seconds, bool takes_part)
-{
     /* the largest negative is the smallest: one reduction gives both ends */
-    double mine[2] = {-INFINITY, -INFINITY}, all[2];
-    if (takes_part) {
-        mine[0] = elapsed_seconds;
-        mine[1] = -elapsed_seconds;
-    }
+    double mine[2] = {elapsed_seconds, -elapsed_seconds}, all[2];
     MPI_CHECK(MPI_Allreduce(mine, all, 2, MPI_DOUBLE, MPI_MAX, comm));
     return (struct spread){.slowest = all[0], .fastest = -all[1]};
 }

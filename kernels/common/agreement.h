@@ -14,9 +14,6 @@ struct spread {
 /* The longest and the shortest of the processes' times. */
 struct spread agree_on_times(MPI_Comm comm, double elapsed_seconds);
 
-/* The same over those processes alone that take part, at least one; all call it. */
-struct spread agree_on_times_of_part(MPI_Comm comm, double elapsed_seconds, bool takes_part);
-
 /* Whether any process has a reason not to go on (""): all get that of the lowest rank that has one, and its rank; else
  * NO_RANK. Collective. */
 int agree_on_reason(MPI_Comm comm, char *reason, size_t bytes);

@@ -8,6 +8,18 @@ def methods_of(plan: dict, name: str) -> list[str]:
     return next(pattern["methods"] for pattern in plan["patterns"] if pattern["name"] == name)
 
 
+def left_out(plan: dict, budget: dict) -> int:
+    """The loops that a budget record leaves out: of one repetition, or of all in schema version 1."""
+    kept, planned = len(budget["methods"]), len(methods_of(plan, budget["pattern"]))
+    if "repetition" in budget:
+        return planned - kept if budget["loops"] == "bandwidth" else 0
+    return plan["repetitions"] * planned - kept * (1 if budget["reduced_to"] == "best_method_once" else plan["repetitions"])
+
+
+def loops(plan: dict, measurement: dict) -> int:
+    return len(measurement["elapsed_seconds"]) if isinstance(measurement["elapsed_seconds"], list) else 1
+
+
 BENCHMARK = Benchmark(
     package=__name__,
     title="b_eff",
@@ -22,13 +34,16 @@ BENCHMARK = Benchmark(
         # A single pair of processes: where they are placed is most of it.
         MetricKind("ping_pong_latency", "us", Better.LOWER, smallest_change=0.2),
         MetricKind("ring_latency", "us", Better.LOWER, smallest_change=0.2),
+        MetricKind("ring_latency_per_message", "us", Better.LOWER, smallest_change=0.2),
+        MetricKind("b_eff_release_3_6", "MByte/s", Better.HIGHER, optional=True),  # schema version 1 lacks the times that it takes
         MetricKind("time_to_communicate_total_memory", "s", Better.LOWER),
         MetricKind("l_max", "MiB", Better.NEITHER),
     ),
     progress=Progress(
-        planned=lambda plan: len(plan["message_bytes"]) * sum(len(pattern["methods"]) for pattern in plan["patterns"]),
-        done={"measurement": lambda plan, measurement: 1},
-        left_out={"budget": lambda plan, budget: len(methods_of(plan, budget["pattern"])) - len(budget["methods"])},
+        planned=lambda plan: (plan["repetitions"] * len(plan["message_bytes"])
+                              * sum(len(pattern["methods"]) for pattern in plan["patterns"])),
+        done={"measurement": loops},
+        left_out={"budget": left_out},
     ),
     forms={Form.SHORT: {"time_budget": "30"}},
     balance_factor="reduction.with_balance_factor",

@@ -1,12 +1,21 @@
 """What makes a b_eff run official, and what else flatters or limits its result: sentences that stand beside the number wherever it
 is shown."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
+import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.b_eff.rules import L_MAX_LIMIT, METHODS_AVERAGED, MIB, PATTERNS_AVERAGED, l_max_rule
+from postprocess.benchmarks.b_eff.rules import (
+    L_MAX_LIMIT,
+    METHODS_AVERAGED,
+    MIB,
+    PATTERNS_AVERAGED,
+    budget_of_bandwidth,
+    l_max_rule,
+    repetitions_of,
+)
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
 from postprocess.logs.reader import Log
@@ -17,6 +26,8 @@ FIRST_LOOP_LENGTH = 300
 LONGEST_LOOP_LENGTH = 100000  # no limit: a loop of 5 ms has fewer exchanges
 SHORT_LOOP_SECONDS = 1e-3
 COARSE_CLOCK = 0.01  # of a loop's time
+REPETITIONS_AGREE = 1.1  # the best repetition's bandwidth over the worst one's
+CORES_AGREE = 2.0  # the longest round trip of a cache line over the shortest one
 
 
 def breaches(log: Log) -> list[Qualification]:
@@ -40,9 +51,9 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
                         f"gives {size(rule)}")
     if plan["repetitions"] != REPETITIONS:
         yield "repetitions", f"{counted(plan['repetitions'], 'repetition')} of each measurement instead of {REPETITIONS}"
-    if once := [record for record in budget_of_averaged(log) if record["reduced_to"] == "best_method_once"]:
-        yield "measured_once", (f"to keep the time budget, {len(once)} combinations of pattern and message length were measured once "
-                                f"instead of {REPETITIONS} times")
+    if seldom := sum(len(repetitions) < plan["repetitions"] for repetitions in repetitions_of_averaged(log).values()):
+        yield "measured_seldom", (f"to keep the time budget, {seldom} combinations of pattern and message length were measured fewer than "
+                                  f"{counted(plan['repetitions'], 'time')}")
     if plan["first_loop_length"] != FIRST_LOOP_LENGTH:
         yield "first_loop_length", f"the first loop has {plan['first_loop_length']} exchanges instead of {FIRST_LOOP_LENGTH}"
     if plan["longest_loop_length"] < LONGEST_LOOP_LENGTH:
@@ -61,32 +72,64 @@ def memory_on_hosts(run: dict) -> int:
     return min(host["memory_bytes"] // len(host["ranks"]) for host in run["hosts"])
 
 
-def budget_of_averaged(log: Log) -> list[dict]:
-    averaged = {pattern["name"] for pattern in log.plan["patterns"] if pattern["averaged"]}
-    return [record for record in log.records.get("budget", []) if record["pattern"] in averaged]
+def averaged_patterns(log: Log) -> set[str]:
+    return {pattern["name"] for pattern in log.plan["patterns"] if pattern["averaged"]}
+
+
+def repetitions_of_averaged(log: Log) -> dict[tuple[str, int], set[int]]:
+    """The repetitions that measured an averaged pattern at a message length, by any method."""
+    averaged, measured = averaged_patterns(log), defaultdict(set)
+    for record in log.records.get("measurement", []):
+        if record["pattern"] in averaged:
+            measured[record["pattern"], record["message_bytes"]].update(repetitions_of(record))
+    return measured
 
 
 def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
     """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
-    return [Qualification(key, f"{text}.") for key, text in [*of_hosts(log), *of_time(log), *of_loops(log, table), *of_data(log)]]
+    return [Qualification(key, f"{text}.") for key, text in [*of_hosts(log), *of_cores(log), *of_time(log), *of_loops(log, table),
+                                                             *of_repetitions(table), *of_data(log)]]
+
+
+def of_cores(log: Log) -> Iterator[tuple[str, str]]:
+    """What the probes of a cache line's round trip say of the cores on which the processes ran."""
+    told = [(host["name"], probe) for record in log.records.get("probe", []) for host, probe in zip(log.run["hosts"], record["hosts"]) if probe]
+    if not told:
+        return
+    shortest = min(told, key=lambda entry: entry[1]["shortest_round_trip_seconds"])
+    longest = max(told, key=lambda entry: entry[1]["longest_round_trip_seconds"])
+    low, high = shortest[1]["shortest_round_trip_seconds"], longest[1]["longest_round_trip_seconds"]
+    if high > CORES_AGREE * low:
+        yield "cores_disagree", (f"The round trip of a cache line between two processes took from {low * 1e9:.3g} ns on {shortest[0]} to "
+                                 f"{high * 1e9:.3g} ns on {longest[0]}: processes are bound to cores that are unequally far from each "
+                                 "other, or a hypervisor moved them; latencies differ accordingly")
 
 
 REDUCTIONS = {
     "averaged_methods": "only the averaged methods ran",
     "best_method": "only the method that was best at the previous length ran",
     "best_method_once": "only that method ran, once",
+    "nothing": "nothing ran, an earlier repetition counts",
 }
 
 
 def of_time(log: Log) -> Iterator[tuple[str, str]]:
     elapsed, stated = log.end["elapsed_seconds"], log.plan["time_budget_seconds"]
-    if budget := log.records.get("budget", []):
+    if budget := budget_of_bandwidth(log):
         kinds = Counter(record["reduced_to"] for record in budget)
         reductions = "; ".join(f"at {kinds[kind]} {text}" for kind, text in REDUCTIONS.items() if kinds[kind])
-        combinations = len(log.plan["patterns"]) * len(log.plan["message_bytes"])
-        yield "budget", (f"To keep the time budget of {digits(stated)} s, {len(budget)} of {combinations} combinations of pattern and "
-                         f"message length were reduced, {len(budget_of_averaged(log))} of them in patterns that enter b_eff: "
-                         f"{reductions}")
+        repeated = "repetition" in budget[0]
+        combinations = len(log.plan["patterns"]) * len(log.plan["message_bytes"]) * (log.plan["repetitions"] if repeated else 1)
+        averaged = averaged_patterns(log)
+        yield "budget", (f"To keep the time budget of {digits(stated)} s, {len(budget)} of {combinations} combinations of "
+                         f"{'repetition, ' * repeated}pattern and message length were reduced, "
+                         f"{sum(record['pattern'] in averaged for record in budget)} of them in patterns that enter b_eff: {reductions}")
+    if patterns := {record["pattern"] for record in log.records.get("budget", []) if record.get("loops") == "latency"}:
+        yield "latency_loops", (f"To keep the time budget, latency loops of {counted(len(patterns), 'pattern')} were left out: such latencies "
+                                "are those of fewer methods or of shorter loops")
+    for stop in log.records.get("stop", []):
+        yield "stopped", (f"The run was stopped after {digits(stop['elapsed_seconds'])} s, far beyond its time budget of {digits(stated)} s: "
+                          f"nothing from {stop['pattern']} at {size(stop['message_bytes'])} in repetition {stop['repetition']} on was measured")
     if elapsed > stated:
         yield "over_budget", f"The run took {digits(elapsed)} s, longer than its time budget of {digits(stated)} s"
 
@@ -105,6 +148,17 @@ def of_loops(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     if resolution > COARSE_CLOCK * shortest:
         yield "coarse_clock", (f"The clock's resolution, {resolution * 1e6:.3g} us, is {resolution / shortest:.1%} of the shortest "
                                f"timed loop, {shortest * 1e6:.3g} us")
+
+
+def of_repetitions(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """The bandwidth of a repetition alone, where it measured everything: the geometric mean over the averaged patterns of the mean over the
+    lengths, best of the methods."""
+    best = table[table["averaged"]].groupby(["pattern", "message_bytes", "repetition"], observed=True)["bandwidth"].max().unstack()
+    means = best.dropna(axis="columns").groupby(level="pattern", observed=True).mean()
+    alone = np.exp(np.log(means).mean()) if len(means) else pd.Series(dtype=float)
+    if len(alone) > 1 and alone.max() > REPETITIONS_AGREE * alone.min():
+        yield "repetitions_disagree", ("The repetitions disagree: alone they give " + ", ".join(digits(value) for value in alone)
+                                       + " MByte/s. The machine changed its state during the run; b_eff takes the best of each measurement")
 
 
 def of_data(log: Log) -> Iterator[tuple[str, str]]:

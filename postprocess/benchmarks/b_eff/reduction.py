@@ -13,7 +13,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from postprocess.benchmarks.b_eff import BENCHMARK
-from postprocess.benchmarks.b_eff.rules import LENGTHS, MBYTE, MIB, PATTERNS_AVERAGED
+from postprocess.benchmarks.b_eff.rules import LENGTHS, MBYTE, MIB, PATTERNS_AVERAGED, repetitions_of
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.logs.reader import Log
 
@@ -27,10 +27,12 @@ COLUMNS = pa.DataFrameSchema(
         "message_bytes": pa.Column(int, pa.Check.gt(0)),
         "messages_per_exchange": pa.Column(int, pa.Check.gt(0)),
         "random_patterns": pa.Column(int, pa.Check.gt(0)),
+        "processes": pa.Column(int, pa.Check.gt(0)),
         "loop_length": pa.Column(int, pa.Check.gt(0)),
         "repetition": pa.Column(int, pa.Check.ge(1)),
         "elapsed_seconds": pa.Column(float, pa.Check.gt(0)),
         "fastest_seconds": pa.Column(float, pa.Check.ge(0), nullable=True),
+        "slowest_message_seconds": pa.Column(float, pa.Check.gt(0), nullable=True),
         "bandwidth": pa.Column(float, pa.Check.gt(0)),
     },
     strict=True,
@@ -49,24 +51,24 @@ def measurement_table(logs: list[Log]) -> pd.DataFrame:
         .astype({"group": "category", "pattern": "category", "method": "category"})
     )
     return (
-        records.drop(columns=["elapsed", "fastest"])
+        records.drop(columns=["repetitions", "elapsed", "fastest"])
         .loc[records.index.repeat(records["elapsed"].map(len))]
         .assign(
-            repetition=lambda t: t.groupby(level=0).cumcount() + 1,
+            repetition=list(chain.from_iterable(records["repetitions"])),
             elapsed_seconds=list(chain.from_iterable(records["elapsed"])),
             fastest_seconds=list(chain.from_iterable(records["fastest"])),
             bandwidth=lambda t: t["message_bytes"].astype(float) * t["messages_per_exchange"] * t["loop_length"]
             / t["elapsed_seconds"] / MBYTE,
         )
-        .astype({"fastest_seconds": float})
+        .astype({"repetition": int, "fastest_seconds": float})
         .reset_index(drop=True)
         .pipe(COLUMNS.validate)
     )
 
 
 def records_of(number: int, log: Log) -> pd.DataFrame:
-    """A row per measurement record of one log, in the order of measuring, with its repetitions' times as lists. Where the fastest
-    process's times do not match, they are NaN."""
+    """A row per measurement record of one log, in the order of measuring, with its repetitions' times as lists: of one in logs of
+    schema version 2. Where the fastest process's times do not match, they are NaN."""
     patterns = {pattern["name"]: pattern for pattern in log.plan["patterns"]}
     averaged_methods = {method["name"] for method in log.plan["methods"] if method["averaged"]}
     records = [record for record in log.records.get("measurement", []) if record["pattern"] in patterns]
@@ -81,11 +83,18 @@ def records_of(number: int, log: Log) -> pd.DataFrame:
         "message_bytes": np.array([record["message_bytes"] for record in records], dtype=np.int64),
         "messages_per_exchange": np.array([pattern["messages_per_exchange"] for pattern in planned], dtype=np.int64),
         "random_patterns": log.plan["random_patterns"],
+        "processes": np.array([pattern["processes"] for pattern in planned], dtype=np.int64),
         "loop_length": np.array([record["loop_length"] for record in records], dtype=np.int64),
-        "elapsed": [record["elapsed_seconds"] for record in records],
-        "fastest": [record["fastest_seconds"] if len(record["fastest_seconds"]) == len(record["elapsed_seconds"])
-                    else [np.nan] * len(record["elapsed_seconds"]) for record in records],
+        "slowest_message_seconds": np.array([record.get("slowest_message_seconds", np.nan) for record in records], dtype=float),
+        "repetitions": [repetitions_of(record) for record in records],
+        "elapsed": [as_list(record["elapsed_seconds"]) for record in records],
+        "fastest": [fastest if len(fastest := as_list(record["fastest_seconds"])) == len(repetitions_of(record))
+                    else [np.nan] * len(repetitions_of(record)) for record in records],
     })
+
+
+def as_list(value: float | list[float]) -> list[float]:
+    return value if isinstance(value, list) else [value]
 
 
 def logavg(values: pd.Series, by) -> pd.Series:
@@ -164,25 +173,61 @@ def ping_pong_bandwidth(table: pd.DataFrame) -> pd.Series:
     )
 
 
-def ping_pong_latency(table: pd.DataFrame) -> pd.Series:
-    """Half the round trip of 1 byte, in us, per log that measured it: an exchange is a round trip and holds two messages. The minimum
-    over methods and repetitions."""
-    return exchange_microseconds(table.query("group == 'ping_pong' and message_bytes == 1")).groupby(level="log").min() / 2
+def latency_table(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
+    """Time of an exchange of 1 byte in us, of all processes at the same time, a row per loop.
+
+    Of a pattern's own latency loops, or of its loops at 1 byte in `table`, a measurement_table, where the log has none. Columns: `log`,
+    `group`, `pattern`, `messages` that each process sends in an exchange (on average, where rings differ), `exchange`.
+    """
+    short = table[(table["message_bytes"] == 1) & (table["averaged"] | (table["group"] == "ping_pong"))]
+    own = pd.DataFrame([
+        {"log": number, "group": pattern["group"], "pattern": pattern["name"], **pick(pattern, "messages_per_exchange", "processes"),
+         **pick(record, "loop_length", "elapsed_seconds")}
+        for number in table["log"].unique() for patterns in [{pattern["name"]: pattern for pattern in logs[number].plan["patterns"]}]
+        for record in logs[number].records.get("latency", []) for pattern in [patterns[record["pattern"]]]
+    ], columns=["log", "group", "pattern", "messages_per_exchange", "processes", "loop_length", "elapsed_seconds"])
+    with_own = pd.MultiIndex.from_frame(own[["log", "pattern"]])
+    without = ~pd.MultiIndex.from_frame(short[["log", "pattern"]].astype({"pattern": object})).isin(with_own)
+    loops = pd.concat([own, short.loc[without, own.columns].astype({"group": object, "pattern": object})])
+    return pd.DataFrame({
+        "log": loops["log"].astype(int), "group": loops["group"], "pattern": loops["pattern"],
+        "messages": (loops["messages_per_exchange"] / loops["processes"]).astype(float),
+        "exchange": (loops["elapsed_seconds"] / loops["loop_length"] * 1e6).astype(float),
+    })
 
 
-def ring_latency(table: pd.DataFrame) -> pd.Series:
-    """Time of one exchange of 1 byte with both neighbours while all processes do the same, in us, per log: for each ring pattern the
-    minimum over the averaged methods and repetitions, then the geometric mean over the six patterns. Not halved: it is what an
+def pick(record: dict, *names: str) -> dict:
+    return {name: record[name] for name in names}
+
+
+def ping_pong_latency(latencies: pd.DataFrame) -> pd.Series:
+    """Half the round trip of 1 byte, in us, per log of a latency_table that measured it: an exchange is a round trip. The minimum over
+    repetitions."""
+    return latencies.query("group == 'ping_pong'").groupby("log")["exchange"].min() / 2
+
+
+def ring_latency(latencies: pd.DataFrame) -> pd.Series:
+    """Time of one exchange of 1 byte with both neighbours while all processes do the same, in us, per log of a latency_table: for each
+    ring pattern the minimum over the averaged methods and repetitions, then the geometric mean over the six patterns. It is what an
     application waits for its two neighbours."""
-    return logavg(exchange_microseconds(table.query("averaged and group == 'ring' and message_bytes == 1")), "log")
+    return logavg(latencies.query("group == 'ring'").groupby(["log", "pattern"])["exchange"].min(), "log")
 
 
-def exchange_microseconds(table: pd.DataFrame) -> pd.Series:
-    """Shortest time of one exchange in us, by log and pattern."""
-    return (
-        table.assign(exchange=table["elapsed_seconds"] / table["loop_length"] * 1e6)
-        .groupby(["log", "pattern"], observed=True)["exchange"].min()
-    )
+def ring_latency_per_message(latencies: pd.DataFrame) -> pd.Series:
+    """As ring_latency, divided by the messages that a process sends in an exchange: 2, or 1 in a ring of two. So the original program
+    and HPCC report it."""
+    return ring_latency(latencies.assign(exchange=latencies["exchange"] / latencies["messages"]))
+
+
+def b_eff_release_3_6(table: pd.DataFrame) -> pd.Series:
+    """b_eff as release 3.6 of the original program computes it, in MByte/s, per log that holds the times for it: the bandwidth of a
+    pattern is the number of processes times the smallest bandwidth of a process, instead of all bytes over the longest time. It differs
+    where rings of two, with one message a process, stand beside a larger one: on odd numbers of processes."""
+    known = table[table["slowest_message_seconds"].notna()]
+    if known.empty:
+        return pd.Series(dtype=float)
+    return b_eff(known.assign(bandwidth=known["processes"] * known["message_bytes"].astype(float) * known["loop_length"]
+                              / known["slowest_message_seconds"] / MBYTE))
 
 
 def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
@@ -196,7 +241,7 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
         "total_bytes": [float(log.run["ranks"] * log.run["memory_per_process_bytes"]) for log in logs],
         "l_max_bytes": [log.plan["l_max_bytes"] for log in logs],
     }).loc[table["log"].unique()]
-    effective, at_l_max = b_eff(table), b_eff_at_l_max(table)
+    effective, at_l_max, latencies = b_eff(table), b_eff_at_l_max(table), latency_table(logs, table)
     rings_at_l_max = group_bandwidth_at_l_max(table).xs("ring", level="group")
     return pd.DataFrame({
         "b_eff": effective,
@@ -205,8 +250,10 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
         "b_eff_at_l_max_per_process": at_l_max / runs["ranks"],
         "b_eff_at_l_max_rings_per_process": rings_at_l_max / runs["ranks"],
         "ping_pong_bandwidth": ping_pong_bandwidth(table),
-        "ping_pong_latency": ping_pong_latency(table),
-        "ring_latency": ring_latency(table),
+        "ping_pong_latency": ping_pong_latency(latencies),
+        "ring_latency": ring_latency(latencies),
+        "ring_latency_per_message": ring_latency_per_message(latencies),
+        "b_eff_release_3_6": b_eff_release_3_6(table),
         "time_to_communicate_total_memory": runs["total_bytes"] / (effective * MBYTE),
         "l_max": runs["l_max_bytes"] / MIB,
     })[list(BENCHMARK.units)]

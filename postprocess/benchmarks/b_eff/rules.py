@@ -1,7 +1,7 @@
 """The rules of b_eff (the paper's section 4): what a log must hold to yield a score, sizes of rings and messages. Nothing is
 reduced here."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import numpy as np
@@ -60,6 +60,7 @@ def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
     yield from problems_of_plan(log)
     yield from problems_of_measurements(log)
     yield from problems_of_times(log, rows)
+    yield from problems_of_latencies(log)
 
 
 def problems_of_run(log: Log) -> Iterator[str]:
@@ -141,19 +142,24 @@ def merged(rings: list[tuple[int, int]]) -> list[tuple[int, int]]:
 def problems_of_measurements(log: Log) -> Iterator[str]:
     records = log.records.get("measurement", [])
     expected = planned_repetitions(log)
-    measured = {(r["pattern"], r["message_bytes"], r["method"]): len(r["elapsed_seconds"]) for r in records}
-    if len(measured) != len(records):
-        seen = Counter((r["pattern"], r["message_bytes"], r["method"]) for r in records)
-        yield f"{named(max(seen, key=seen.get))} was measured more than once; {RUN_AGAIN}"
+    measured = defaultdict(list)
+    for record in records:
+        measured[record["pattern"], record["message_bytes"], record["method"]] += repetitions_of(record)
+    if again := [key for key, repetitions in measured.items() if len(set(repetitions)) < len(repetitions)]:
+        yield f"{named(again[0])} was measured more than once; {RUN_AGAIN}"
     if missing := expected.keys() - measured.keys():
         yield f"{named(min(missing))} was planned but not measured, and no budget record says why; {RUN_AGAIN}"
     if unplanned := measured.keys() - expected.keys():
         yield f"{named(min(unplanned))} was measured but not planned; {RUN_AGAIN}"
-    if unlike := [key for key, repetitions in measured.items() if repetitions != expected[key]]:
-        yield f"{named(unlike[0])} has {measured[unlike[0]]} of {expected[unlike[0]]} repetitions; {RUN_AGAIN}"
+    if unlike := [key for key, repetitions in measured.items() if set(repetitions) != expected[key]]:
+        yield f"{named(unlike[0])} has {len(measured[unlike[0]])} of {len(expected[unlike[0]])} repetitions; {RUN_AGAIN}"
     averaged = {(pattern, length) for pattern, length, method in measured if method in METHODS_AVERAGED}
     wanted = {(p["name"], length) for p in log.plan["patterns"] if p["averaged"] for length in log.plan["message_bytes"]}
-    if bare := wanted - averaged:
+    if (bare := wanted - averaged) and "stop" in log.records:
+        yield (f"the run was stopped when it had taken far more than its time budget of {log.plan['time_budget_seconds']:g} s, and {len(bare)} "
+               f"of {len(wanted)} combinations of averaged patterns and message lengths were not measured; choose a larger "
+               "--time-budget, or run it when the machine is less busy")
+    if bare:
         yield "{} at {} byte was measured with none of the averaged methods; {}".format(*min(bare), RUN_AGAIN)
 
 
@@ -164,10 +170,20 @@ def problems_of_times(log: Log, rows: pd.DataFrame) -> Iterator[str]:
         yield f"{worst}: the slowest process was faster than the fastest, or has no time; {RUN_AGAIN}"
     if (rows["elapsed_seconds"] < SHORTEST_SECONDS).any():
         yield f"a timed loop took less than a nanosecond: its clock is not to be trusted; {RUN_AGAIN}"
-    in_loops = rows["elapsed_seconds"].sum()
+    in_loops = rows["elapsed_seconds"].sum() + sum(loop["elapsed_seconds"] for loop in log.records.get("latency", []))
     if in_loops > log.end["elapsed_seconds"] and not log.run["simulated"]:
         yield (f"the timed loops sum up to {in_loops:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: "
                f"its clock is not to be trusted; {RUN_AGAIN}")
+
+
+def problems_of_latencies(log: Log) -> Iterator[str]:
+    methods = {pattern["name"]: pattern["methods"] for pattern in log.plan["patterns"] if pattern["group"] in ("ring", "ping_pong")}
+    for loop in log.records.get("latency", []):
+        combination = loop["pattern"], loop["message_bytes"], loop["method"]
+        if loop["method"] not in methods.get(loop["pattern"], []) or loop["message_bytes"] != log.plan["message_bytes"][0]:
+            yield f"a latency loop of {named(combination)} was measured but not planned; {RUN_AGAIN}"
+        if not SHORTEST_SECONDS <= loop["elapsed_seconds"] or loop["fastest_seconds"] > loop["elapsed_seconds"]:
+            yield f"the latency loop of {named(combination)} has an impossible time; {RUN_AGAIN}"
 
 
 def named(combination: tuple[str, int, str]) -> str:
@@ -175,14 +191,41 @@ def named(combination: tuple[str, int, str]) -> str:
     return f"{pattern} at {length} byte with {method}"
 
 
-def planned_repetitions(log: Log) -> dict[tuple[str, int, str], int]:
-    """Repetitions of every (pattern, message length, method) that the plan and the budget records ask for."""
-    reduced = {(record["pattern"], record["message_bytes"]): record for record in log.records.get("budget", [])}
+def repetitions_of(measurement: dict) -> list[int]:
+    """The repetitions that a measurement record holds: one, and all of them in schema version 1."""
+    return [measurement["repetition"]] if "repetition" in measurement else list(range(1, len(measurement["elapsed_seconds"]) + 1))
+
+
+def planned_repetitions(log: Log) -> dict[tuple[str, int, str], set[int]]:
+    """Repetitions of every (pattern, message length, method) that the plan, the budget records and the stop record ask for."""
+    plan, planned = log.plan, defaultdict(set)
+    reduced = {(repetition, record["pattern"], record["message_bytes"]): record
+               for record in budget_of_bandwidth(log) for repetition in repetitions_reduced(record, plan)}
     everything = {"reduced_to": None}
-    return {
-        (pattern["name"], length, method): 1 if budget["reduced_to"] == "best_method_once" else log.plan["repetitions"]
-        for pattern in log.plan["patterns"]
-        for length in log.plan["message_bytes"]
-        for budget in [reduced.get((pattern["name"], length), everything)]
-        for method in budget.get("methods", pattern["methods"])
-    }
+    for repetition, pattern, length in order_of_measuring(log):
+        budget = reduced.get((repetition, pattern["name"], length), everything)
+        if budget["reduced_to"] == "best_method_once" and repetition > 1:
+            continue
+        for method in budget.get("methods", pattern["methods"]):
+            planned[pattern["name"], length, method].add(repetition)
+    return planned
+
+
+def order_of_measuring(log: Log) -> Iterator[tuple[int, dict, int]]:
+    """Repetition, pattern and message length of every measurement, up to where the run was stopped."""
+    stops = {(stop["repetition"], stop["pattern"], stop["message_bytes"]) for stop in log.records.get("stop", [])}
+    for repetition in range(1, log.plan["repetitions"] + 1):
+        for pattern in log.plan["patterns"]:
+            for length in log.plan["message_bytes"]:
+                if (repetition, pattern["name"], length) in stops:
+                    return
+                yield repetition, pattern, length
+
+
+def budget_of_bandwidth(log: Log) -> list[dict]:
+    """Budget records of the loops that enter b_eff; those of latency loops excuse no measurement."""
+    return [record for record in log.records.get("budget", []) if record.get("loops") != "latency"]
+
+
+def repetitions_reduced(budget: dict, plan: dict) -> list[int]:
+    return [budget["repetition"]] if "repetition" in budget else list(range(1, plan["repetitions"] + 1))

@@ -18,7 +18,9 @@ LABELS = {
     "b_eff_at_l_max_rings_per_process": "b_eff at L_max per process, ring patterns",
     "ping_pong_bandwidth": "ping-pong bandwidth at L_max",
     "ping_pong_latency": "ping-pong latency, half a round trip of 1 byte",
-    "ring_latency": "ring latency, an exchange of 1 byte with both neighbours",
+    "ring_latency": "ring latency per exchange, 1 byte with both neighbours",
+    "ring_latency_per_message": "ring latency per message, as the original program and HPCC report it",
+    "b_eff_release_3_6": "b_eff by the formula of release 3.6 of the original program",
     "time_to_communicate_total_memory": "time to communicate the total memory",
     "l_max": "L_max, the longest message",
 }
@@ -54,7 +56,17 @@ def sentences(log: Log, values: dict[str, float]) -> list[str]:
         f"arrived, {digits(values['b_eff_per_process'], NARROW_SPACE)} million for each process. This is the average over message "
         f"lengths from 1 byte to {size(log.plan['l_max_bytes'])}, over neighbours in rings and over neighbours at random.",
         f"At this rate the total memory of {memory} would be communicated in {seconds(values['time_to_communicate_total_memory'])}.",
+        *odd_processes(processes, values),
     ]
+
+
+def odd_processes(processes: int, values: dict[str, float]) -> list[str]:
+    """How the paper's formula and that of the original program differ, where they do."""
+    if processes % 2 == 0 or "b_eff_release_3_6" not in values:
+        return []
+    return [f"On an odd number of processes the first ring pattern has a ring of three beside rings of two, whose processes send half as many "
+            f"messages in the same time. Release 3.6 of the original program would report {digits(values['b_eff_release_3_6'], NARROW_SPACE)} "
+            "MByte/s: compare that value, or b_eff on even numbers of processes, with other numbers of processes."]
 
 
 def groups(table: pd.DataFrame) -> dict[str, dict[str, float]]:

@@ -1,0 +1,120 @@
+/* See probe.h. */
+#include "probe.h"
+
+#include <math.h>
+#include <mpi.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "fail.h"
+
+enum { BATCHES = 20, ROUND_TRIPS = 100, SPINS = 2000, CACHE_LINE = 64, OVER = -1 };
+static const double most_seconds = 5e-3;
+
+static double now_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Processes that share a core would otherwise wait for the end of the other's time slice. */
+static int wait_for_other_than(atomic_int *line, int unwanted)
+{
+    for (int spins = 0;; spins++) {
+        const int value = atomic_load_explicit(line, memory_order_acquire);
+        if (value != unwanted)
+            return value;
+        if (spins >= SPINS)
+            sched_yield();
+    }
+}
+
+/* Writes odd numbers, waits for even ones. The best of some batches: one may be interrupted. */
+static double lead_round_trips(atomic_int *line)
+{
+    const double start = now_seconds();
+    double best = INFINITY;
+    int number = 0;
+    for (int batch = 0; batch < BATCHES && (batch == 0 || now_seconds() - start < most_seconds); batch++) {
+        const double batch_start = now_seconds();
+        for (int i = 0; i < ROUND_TRIPS; i++) {
+            atomic_store_explicit(line, ++number, memory_order_release);
+            wait_for_other_than(line, number++);
+        }
+        best = fmin(best, (now_seconds() - batch_start) / ROUND_TRIPS);
+    }
+    atomic_store_explicit(line, OVER, memory_order_release);
+    return best;
+}
+
+static void answer_round_trips(atomic_int *line)
+{
+    for (int last = 0;; last++) {
+        last = wait_for_other_than(line, last);
+        if (last == OVER)
+            return;
+        atomic_store_explicit(line, last + 1, memory_order_release);
+    }
+}
+
+/* Processes 0 and 1, 2 and 3, ... of a node, all pairs at the same time; INFINITY where there is nothing to tell. */
+static double round_trip_seconds(MPI_Comm node)
+{
+    int rank, size, bytes;
+    MPI_Aint window_bytes;
+    MPI_Win window;
+    void *mine, *line;
+    MPI_CHECK(MPI_Comm_rank(node, &rank));
+    MPI_CHECK(MPI_Comm_size(node, &size));
+    if (MPI_Win_allocate_shared(2 * CACHE_LINE, 1, MPI_INFO_NULL, node, &mine, &window) != MPI_SUCCESS)
+        return INFINITY;
+    double seconds = INFINITY;
+    MPI_CHECK(MPI_Win_shared_query(window, rank - rank % 2, &window_bytes, &bytes, &line));
+    line = (char *)line + (CACHE_LINE - (size_t)line % CACHE_LINE) % CACHE_LINE;
+    if (rank % 2 == 0)
+        atomic_store((atomic_int *)line, 0);
+    MPI_CHECK(MPI_Barrier(node));
+    if (rank % 2 == 1)
+        answer_round_trips(line);
+    else if (rank + 1 < size)
+        seconds = lead_round_trips(line);
+    MPI_CHECK(MPI_Win_free(&window));
+    return seconds;
+}
+
+static json_t *seconds_json(double shortest, double longest)
+{
+    if (isinf(shortest))
+        return json_null();
+    return json_pack("{s:f, s:f}", "shortest_round_trip_seconds", shortest, "longest_round_trip_seconds", longest);
+}
+
+json_t *probe_cores(int leader)
+{
+    int rank, ranks;
+    MPI_Comm node;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, leader, rank, &node));
+    const double seconds = round_trip_seconds(node);
+    /* the largest negative time is the shortest time */
+    double mine[] = {isinf(seconds) ? -INFINITY : seconds, -seconds}, of_node[2];
+    MPI_CHECK(MPI_Allreduce(mine, of_node, 2, MPI_DOUBLE, MPI_MAX, node));
+    MPI_CHECK(MPI_Comm_free(&node));
+    double told[] = {leader == rank, -of_node[1], of_node[0]};
+    double(*all)[3] = rank == 0 ? malloc((size_t)ranks * sizeof *all) : NULL;
+    if (rank == 0 && !all)
+        fail("out of memory for the probes of %d processes", ranks);
+    MPI_CHECK(MPI_Gather(told, 3, MPI_DOUBLE, all, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+    if (rank != 0)
+        return NULL;
+    json_t *hosts = json_array();
+    for (int other = 0; other < ranks; other++)
+        if (all[other][0] != 0)
+            json_array_append_new(hosts, seconds_json(all[other][1], all[other][2]));
+    free(all);
+    return hosts;
+}
