@@ -138,7 +138,7 @@ def test_file_system_that_is_too_small_is_refused(tree):
     finally:
         subprocess.run(["umount", small], check=True)
     assert checked.code == 1
-    assert re.search(r"ftio.* on made:p: needs 0\.\d+ GByte in \S+small, where 0\.00\d+ are free", checked.err)
+    assert re.search(r"ftio.* on made:p: needs 0\.\d+ GByte in \S+small, which has 0\.00\d+ GByte of free space", checked.err)
     assert elsewhere.code == 0, elsewhere.text
 
 
