@@ -3,13 +3,13 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
 
-from postprocess.benchmarks.ftio.sizes import input_for_bytes, lowest_input, matrix_bytes
+from postprocess.benchmarks.ftio.sizes import bytes_of_parameter, lowest_input, matrix_bytes
+from postprocess.show.units import GIB
 
 from .base import KernelCheck, sizes_here
 from .build import kernel_build
 from .tested_directory import TestedDirectory
 
-GIB = 2**30
 LARGEST_BYTES = 128 * GIB  # the smallest valid matrix grows with the fourth power of the processes
 SLOWEST_BYTES_PER_SECOND = 50e6
 PASSES = 11  # how often a run reads or writes the matrix
@@ -54,25 +54,14 @@ class ftio(TestedDirectory, KernelCheck):
     @run_after("setup")
     def set_time_limit(self):
         """For a slow file system; the kernel ends by itself, the limit is for what hangs."""
-        passes = PASSES * self.repetitions * self._matrix_bytes() / SLOWEST_BYTES_PER_SECOND
-        self.time_limit = self.time_limit or 600 + int(passes)
-        self.least_bytes = self._matrix_bytes()
+        self.least_bytes = bytes_of_parameter(self.input_parameter, self.num_processes)
+        self.time_limit = self.time_limit or 600 + int(PASSES * self.repetitions * self.least_bytes / SLOWEST_BYTES_PER_SECOND)
 
     @run_after("setup")
     def skip_what_is_too_large(self):
         least = matrix_bytes(lowest_input(self.num_processes), self.num_processes)
         self.skip_if(least > LARGEST_BYTES, f"the smallest matrix of {self.num_processes} processes has {least / GIB:.0f} GiB, more than "
                                             f"the {LARGEST_BYTES / GIB:.0f} GiB that a file system is expected to hold")
-
-    def _matrix_bytes(self):
-        """What the kernel will make of the input parameter, as far as that is known here: it refuses what is not valid."""
-        number, unit = self.input_parameter.rstrip("KMGTiB"), self.input_parameter.lstrip("0123456789")
-        if not number.isdigit():
-            return matrix_bytes(lowest_input(self.num_processes), self.num_processes)
-        if not unit:
-            return matrix_bytes(int(number), self.num_processes)
-        wanted = int(number) * 1024 ** ("BKMGT".find(unit[0]))
-        return matrix_bytes(input_for_bytes(wanted, self.num_processes), self.num_processes)
 
     @run_before("compile")
     def compare_the_default_only(self):

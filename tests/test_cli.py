@@ -111,8 +111,8 @@ def test_a_log_that_is_named_twice_is_scored_once(folder):
     assert len(json.loads(run("score", "--json", folder / "a.jsonl", folder / "a.jsonl").stdout)) == 1
 
 
-def test_plot_writes_each_figure_in_three_forms(folder, tmp_path):
-    done = run("plot", folder / "a.jsonl", folder / "deeper", "-o", tmp_path / "new" / "figures")
+def test_report_writes_each_figure_in_three_forms(folder, tmp_path):
+    done = run("report", folder / "a.jsonl", folder / "deeper", "-o", tmp_path / "r.html", "--figures", tmp_path / "new" / "figures")
     assert done.exit_code == 0
     written = {path.name for path in (tmp_path / "new" / "figures").iterdir()}
     assert written == {f"{log}-{figure}.{kind}" for log, figure in (
@@ -122,16 +122,16 @@ def test_plot_writes_each_figure_in_three_forms(folder, tmp_path):
     assert sorted(line.rpartition("/")[2] for line in done.stdout.split()) == sorted(written)
 
 
-def test_plots_of_logs_with_the_same_name_do_not_overwrite_each_other(folder, tmp_path):
+def test_figures_of_logs_with_the_same_name_do_not_overwrite_each_other(folder, tmp_path):
     for name in ("x", "y"):
         logs_made.write(tmp_path / name / "log.jsonl", (folder / "a.jsonl").read_bytes())
-    run("plot", tmp_path / "x", tmp_path / "y", "-o", tmp_path / "out")
+    run("report", tmp_path / "x", tmp_path / "y", "-o", tmp_path / "r.html", "--figures", tmp_path / "out")
     assert {"log-1-lengths.svg", "log-2-lengths.svg"} <= {path.name for path in (tmp_path / "out").iterdir()}
 
 
 def test_figures_of_a_log_are_the_same_each_time(folder, tmp_path):
     for again in ("one", "two"):
-        run("plot", folder / "a.jsonl", "-o", tmp_path / again)
+        run("report", folder / "a.jsonl", "-o", tmp_path / "r.html", "--figures", tmp_path / again)
     assert all((tmp_path / "two" / path.name).read_bytes() == path.read_bytes() for path in (tmp_path / "one").glob("*.svg"))
 
 
@@ -143,9 +143,9 @@ def test_report_writes_one_page(folder, tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [
-    [], ["--nonsense"], ["score"], ["score", "--json", "--csv", "{folder}"], ["nonsense", "{folder}"], ["plot", "{folder}"],
+    [], ["--nonsense"], ["score"], ["score", "--json", "--csv", "{folder}"], ["nonsense", "{folder}"],
     ["score", "{empty}"], ["report", "{folder}", "--session", "{folder}/notes.txt"], ["report", "{folder}", "--session", "{folder}/none"],
-    ["report", "{folder}/a.jsonl", "-o", "{empty}"], ["plot", "{folder}/a.jsonl", "-o", "{folder}/notes.txt"],
+    ["report", "{folder}/a.jsonl", "-o", "{empty}"], ["report", "{folder}/a.jsonl", "-o", "{empty}/r.html", "--figures", "{folder}/notes.txt"],
 ])
 def test_wrong_usage_exits_2_with_a_hint(folder, tmp_path, arguments):
     done = run(*(argument.format(folder=folder, empty=tmp_path) for argument in arguments))
@@ -153,10 +153,10 @@ def test_wrong_usage_exits_2_with_a_hint(folder, tmp_path, arguments):
     assert "Usage" in done.stdout + done.stderr and "Traceback" not in done.output
 
 
-@pytest.mark.parametrize("command", [["score"], ["score", "--json"], ["score", "--csv"], ["report"], ["plot"]])
+@pytest.mark.parametrize("command", [["score"], ["score", "--json"], ["score", "--csv"], ["report"]])
 @pytest.mark.parametrize("log", ["none.jsonl", "broken.jsonl"])
 def test_a_log_without_a_score_exits_1_with_one_line(folder, tmp_path, command, log):
-    options = {"report": ["-o", str(tmp_path / "r.html")], "plot": ["-o", str(tmp_path)]}.get(command[0], [])
+    options = ["-o", tmp_path / "r.html"] if command == ["report"] else []
     done = run(*command, folder / log, *options)
     assert done.exit_code == 1
     assert [line for line in done.stderr.splitlines() if line.startswith("coffeecup: ")] == [
@@ -178,7 +178,7 @@ def test_a_hostile_file_name_and_reason_cannot_steer_the_terminal(tmp_path):
 
 def test_version_and_help():
     assert run("--version").stdout == f"coffeecup {__version__}\n"
-    for command in ([], ["score"], ["plot"], ["report"]):
+    for command in ([], ["score"], ["report"]):
         done = run(*command, "--help")
         assert done.exit_code == 0 and "Usage" in done.stdout
 

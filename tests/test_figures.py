@@ -23,7 +23,7 @@ LOGS = {
 def test_no_figure_of_any_benchmark_lacks_a_glyph(tmp_path, recwarn, benchmark):
     """The figures of a log, and the one over the sizes of two."""
     paths = [logs_made.write(tmp_path / f"{ranks}.jsonl", LOGS[benchmark](ranks)) for ranks in (2, 16)]
-    items = report.items(paths, with_sections=False)
+    items = report.items(paths)
     [(_, over_sizes)] = report.comparisons([item.result for item in items])
     for figure in (*items[0].figures, over_sizes):
         figure.svg("figure")

@@ -170,14 +170,24 @@ def test_a_history_that_is_too_short_is_said_to_be_not_judged(tmp_path):
     assert done.exit_code == 0 and "1 of them not judged, having fewer than 12 sessions" in done.output
 
 
+@pytest.mark.parametrize("values", [[*steady(9, 1.0), *steady(9, 3.0, seed=2)], [1 + 2 * number / 17 for number in range(18)]],
+                         ids=["at once", "steadily"])
+def test_a_p99_latency_that_rises_from_1_to_3_ms_over_18_sessions_is_a_regression(tmp_path, values):
+    made = nights(values, "read_latency_p99", "ms", benchmark="priomark")
+    done = run("check-history", database(tmp_path / "results.db", made))
+    assert done.exit_code == 1 and "REGRESSION: priomark read_latency_p99" in done.output
+    falling = nights(values[::-1], "read_latency_p99", "ms", benchmark="priomark")
+    assert run("check-history", database(tmp_path / "falling.db", falling)).exit_code == 0
+
+
 def test_sessions_without_a_result_or_unreadable_ones_are_an_error_and_no_all_clear(tmp_path):
-    for source, complaint in ((database(tmp_path / "empty.db", []), "hold no result"), (tmp_path / "nowhere.db", "cannot be read")):
+    for source, complaint in ((database(tmp_path / "empty.db", []), "no results match these filters"), (tmp_path / "nowhere.db", "cannot be read")):
         done = run("check-history", source)
         assert done.exit_code == 2 and complaint in " ".join(done.output.replace("│", " ").split())
 
 
 def test_history_shows_every_series_and_what_happened(upgrade, tmp_path):
-    done = run("history", upgrade, "-o", tmp_path / "figures")
+    done = run("history", upgrade, "--figures", tmp_path / "figures")
     assert done.exit_code == 0, done.output
     assert "b_eff ping_pong_latency on 2 processes of local:default+mpi (--time-budget 5): 36 sessions" in done.output
     assert "2026-01-31 02:00 UTC: MPI library: Open MPI v4.1.4 -> Open MPI v5.0.1" in done.output

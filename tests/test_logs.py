@@ -11,6 +11,9 @@ import orjson
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from logs_made_b_eff_io import b_eff_io_log
+from logs_made_ftio import ftio_log
+from logs_made_priomark import priomark_log
 
 from postprocess.benchmarks.registry import log_formats
 from postprocess.benchmarks.scoring import read_log, score_log
@@ -283,3 +286,33 @@ def kind_of(value):
 
 def orjson_lines(records) -> bytes:
     return b"".join(orjson.dumps(record) + b"\n" for record in records)
+
+
+# Progress
+
+
+@pytest.mark.parametrize(("name", "records", "steps"), [
+    ("b_eff", SMALL, 37 * 21),
+    ("b_eff_io", b_eff_io_log(ranks=4, partitions=(4,)), 3 * 43),  # access methods, patterns
+    ("ftio", ftio_log(ranks=4), 3 * 6),  # repetitions, stages
+    ("priomark", priomark_log(ranks=4, repetitions=2), 2 * (3 * 5 + 2 * 1 + 2 * 3)),  # patterns and methods of three sub-benchmarks
+])
+def test_the_progress_of_a_run_goes_from_nothing_to_its_whole_plan(tmp_path, name, records, steps):
+    log, seen = GrowingLog(tmp_path / "log.jsonl", log_formats()), []
+    with log.path.open("wb") as file:
+        for line in logs_made.text(records).splitlines(keepends=True):
+            file.write(line)
+            file.flush()
+            log.read_on()
+            seen.append((log.course.planned, log.course.done))
+    assert log.title == f"{name} on {records[0]['ranks']} processes"
+    assert seen[1] == (steps, 0) and seen[-1] == (steps, steps) and seen == sorted(seen)
+    assert log.course.summary() == f"{steps} of {steps} measurements, complete"
+
+
+def test_what_the_time_budget_leaves_out_is_not_waited_for(tmp_path):
+    plan = SMALL[1]
+    pattern = next(pattern for pattern in plan["patterns"] if pattern["methods"])
+    budget = {"record": "budget", "pattern": pattern["name"], "message_bytes": 1, "reduced_to": "averaged_methods", "methods": []}
+    course = course_of(logs_made.write(tmp_path / "log.jsonl", logs_made.numbered([*SMALL[:2], budget])))
+    assert (course.planned, course.done) == (37 * 21 - len(pattern["methods"]), 0)

@@ -22,7 +22,7 @@ def values_of(tmp_path, numbers, first=0, **variables):
 
 
 def proposed(values, today=TODAY, **terms):
-    terms = Terms(**({"fewest": 2, "valid_from": "2026-01-01"} | terms))
+    terms = Terms(**({"min_sessions": 2, "valid_from": "2026-01-01"} | terms))
     made = entries(values, terms)
     return made, proposal(today, "b_eff", made, values, terms)
 
@@ -66,7 +66,7 @@ def test_bounds_are_never_nearer_than_the_floor(tmp_path):
 
 
 def test_too_few_sessions_give_no_reference(tmp_path):
-    made, _ = proposed(values_of(tmp_path, [1.0] * 9), fewest=10)
+    made, _ = proposed(values_of(tmp_path, [1.0] * 9), min_sessions=10)
     assert made.empty
 
 
@@ -163,11 +163,11 @@ def test_propose_shows_everything_and_writes_by_order_alone(sessions, tmp_path):
 @pytest.mark.parametrize(("options", "complaint"), [
     (["--benchmark", "b_ef"], "unknown benchmark 'b_ef'"),
     (["--benchmark", "b_eff", "--coverage", "2"], "lie between 0 and 1"),
-    (["--benchmark", "b_eff", "--fewest", "50"], "no metric has 50 sessions"),
+    (["--benchmark", "b_eff", "--min-sessions", "50"], "no metric has 50 sessions"),
     (["--benchmark", "b_eff", "--xfail", "HPC-17"], "METRIC=... is expected"),
     (["--benchmark", "b_eff", "--xfail", "latency=HPC-17"], "no such metric among the proposed: latency"),
     (["--benchmark", "b_eff", "--settings", "--quick"], "no session has '--quick'"),
-    (["--benchmark", "ftio"], "hold no result"),
+    (["--benchmark", "ftio"], "no results match these filters"),
 ])
 def test_what_gives_no_references_is_said(sessions, tmp_path, options, complaint):
     done = run("references", "propose", sessions, "--file", tmp_path / "r.yaml", *options)

@@ -153,7 +153,7 @@ def test_bounds_of_a_negative_reference_lie_below_and_above_it(tmp_path):
     numbers = [-0.10, -0.08, -0.12, -0.09, -0.11, -0.10, -0.10]
     report = database(tmp_path / "results.db", nights(numbers, metric="acl", unit="1", benchmark="priomark"))
     values = session_values(history_table(read_reports([report])))
-    [row] = entries(values, Terms(fewest=2, valid_from="2026-01-01")).itertuples()
+    [row] = entries(values, Terms(min_sessions=2, valid_from="2026-01-01")).itertuples()
     assert (row.value, row.low, row.high) == (pytest.approx(-0.10), pytest.approx(-0.12), pytest.approx(-0.08))
     assert (row.lower, row.upper) == (pytest.approx(-0.2), pytest.approx(0.2))
     for inside in (-0.1199, -0.0801):

@@ -1,4 +1,4 @@
-"""`coffeecup accept`: a contract judged by the runs of sessions.
+"""`coffeecup accept`: evaluates a contract against recorded runs.
 
 Exit codes: 0 all clauses passed, 1 one failed or not proven, 2 wrong usage, a contract that is none, or sessions that cannot be read.
 """
@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from postprocess.cli.history import Sources
+from postprocess.cli.common import Sources, command_line, writing
 from postprocess.logs.reader import LogError
 from postprocess.show.words import printable
 
@@ -18,13 +18,12 @@ def accept(
     sessions: Sources,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML page to sign; the result for machines goes "
                                                                                "beside it, as JSON.")] = Path("acceptance.html"),
-    pdf: Annotated[bool, typer.Option("--pdf", help="The page as PDF as well; it takes Chromium.")] = False,
+    pdf: Annotated[bool, typer.Option("--pdf", help="Write the page as PDF as well; requires Chromium.")] = False,
 ) -> None:
-    """Judge a contract by the runs of sessions, and write a report to sign. Exit code 0 only if all clauses are passed."""
+    """Evaluate a contract against recorded runs and write a report to sign. Exits with 0 only if all clauses passed."""
     from postprocess.acceptance.contract import ContractError, read_contract
     from postprocess.acceptance.evaluation import PASS, judge
     from postprocess.acceptance.evidence import gather
-    from postprocess.cli.app import command_line, writing
     from postprocess.history.table import case_table, history_table
     from postprocess.reports import acceptance_page
     from postprocess.sessions.files import read_reports

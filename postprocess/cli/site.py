@@ -28,8 +28,8 @@ def new(name: Annotated[str, typer.Argument(metavar="NAME", help="The new folder
 @app.command("check")
 def check(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A folder below site_configs/.")],
-    elsewhere: Annotated[bool, typer.Option("--elsewhere", help="Only what needs no look at this machine, even if its host name fits.")] = False,
-    require_references: Annotated[bool, typer.Option("--require-references", help="A case without a reference refuses the site.")] = False,
+    elsewhere: Annotated[bool, typer.Option("--elsewhere", help="Skip the checks that inspect this machine, even if its host name matches.")] = False,
+    require_references: Annotated[bool, typer.Option("--require-references", help="Fail if a test case has no reference.")] = False,
 ) -> None:
     """Prove a site: configuration, vocabulary, machine, checks, job scripts, references. Exit code 1 where something is refused."""
     from site_configs.common.check import REFUSED, check_site

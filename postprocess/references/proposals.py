@@ -24,7 +24,7 @@ class Terms:
 
     coverage: float = 0.95
     floor: float = 0.05
-    fewest: int = 10
+    min_sessions: int = 10
     valid_from: str = ""
     xfail: tuple[tuple[str, str], ...] = ()
     scaling: tuple[tuple[str, float], ...] = ()
@@ -52,7 +52,7 @@ def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
         high=("value", lambda part: np.quantile(part, (1 + terms.coverage) / 2, method="weibull")),
         spread=("value", lambda part: MAD_TO_SIGMA * np.median(np.abs(part - part.median()))),
     )
-    made = made[(made["sessions"] >= terms.fewest) & (made["value"] != 0)]
+    made = made[(made["sessions"] >= terms.min_sessions) & (made["value"] != 0)]
     size = made["value"].abs()
     return made.assign(
         covered=np.minimum(terms.coverage, (made["sessions"] - 1) / (made["sessions"] + 1)),

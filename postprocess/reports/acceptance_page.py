@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+import jinja2
 import orjson
 from rich import box
 from rich.console import Console
@@ -15,8 +16,8 @@ from rich.text import Text
 from postprocess import __version__
 from postprocess.acceptance.contract import Clause, Contract
 from postprocess.acceptance.evaluation import Judged, Verdict, overall
-from postprocess.reports.page import environment
 from postprocess.sessions.files import SessionReport
+from postprocess.show.html import environment
 from postprocess.show.pdf import print_page
 from postprocess.show.words import counted, exact, printable, unit_word
 
@@ -112,7 +113,7 @@ def json_text(acceptance: Acceptance) -> str:
 
 def html(acceptance: Acceptance, json_name: str, json_sha256: str) -> str:
     """The page to sign. It names the result for machines by its hash, so that a signature holds for both."""
-    return environment().get_template("acceptance.html.j2").render(
+    return environment(jinja2.PackageLoader("postprocess.reports")).get_template("acceptance.html.j2").render(
         result=as_object(acceptance),
         text=acceptance.contract.text,
         parties=acceptance.contract.parties,

@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import jinja2
-from markupsafe import Markup
 
 from postprocess import __version__
 from postprocess.benchmarks.registry import benchmarks, part
@@ -21,8 +20,9 @@ from postprocess.benchmarks.scoring import read_or_error, score_read
 from postprocess.logs.activity import hosts_with_activity
 from postprocess.logs.reader import Log, LogError
 from postprocess.sessions import verdicts
+from postprocess.show.html import environment
 from postprocess.show.plots import Figure
-from postprocess.show.words import NARROW_SPACE, counted, digits, exact, printable, ranges, seconds, size, unit_word
+from postprocess.show.words import counted, printable, ranges, seconds, size
 
 
 @dataclass(frozen=True)
@@ -36,27 +36,26 @@ class Item:
     section: dict
 
 
-def items(paths: Iterable[Path], with_sections: bool = True) -> list[Item]:
+def items(paths: Iterable[Path]) -> list[Item]:
     """Reads, scores and draws one log after the other: their measurements are never all in memory."""
-    return [item(path, with_sections) for path in paths]
+    return [item(path) for path in paths]
 
 
-def item(path: Path, with_sections: bool) -> Item:
+def item(path: Path) -> Item:
     log = read_or_error(path)
     if isinstance(log, LogError):
         return Item(path, log, None, [], {})
     [result] = score_read([log])
     table = part(log.benchmark, "reduction").measurement_table([log])
-    figures, section = part(log.benchmark, "figures").figures(log, table), {}
-    if with_sections:
-        section = part(log.benchmark, "section").section(log, table, result if isinstance(result, Score) else None)
-    return Item(path, result, log.brief(), figures, section)
+    return Item(path, result, log.brief(), part(log.benchmark, "figures").figures(log, table),
+                part(log.benchmark, "section").section(log, table, result if isinstance(result, Score) else None))
 
 
 def html(found: list[Item], cases: list[verdicts.Case] | None = None, command: str = "coffeecup report") -> str:
     """The page. `cases` are the test cases of a ReFrame session, None where none was given."""
     scores = [item.result for item in found if isinstance(item.result, Score)]
-    return environment().get_template("report.html.j2").render(
+    sections = jinja2.PrefixLoader({name: jinja2.PackageLoader(benchmark.package, "") for name, benchmark in benchmarks().items()})
+    return environment(jinja2.PackageLoader("postprocess.reports"), sections).get_template("report.html.j2").render(
         items=found,
         sections=[(number, item, common(item, cases)) for number, item in enumerate(found, 1)],
         comparisons=[(f"sizes-{benchmark}", figure) for benchmark, figure in comparisons(scores)],
@@ -73,6 +72,14 @@ def comparisons(scores: list[Score]) -> list[tuple[str, Figure]]:
     """A figure over the sizes for each benchmark that has several runs."""
     by_benchmark = {name: [score for score in scores if score.benchmark == name] for name in benchmarks()}
     return [(name, part(name, "figures").over_sizes(alike)) for name, alike in by_benchmark.items() if len(alike) > 1]
+
+
+def named_figures(found: list[Item]) -> list[tuple[str, Figure]]:
+    """Every figure with what its files' names begin with; where two logs have the same name, numbered."""
+    stems = [item.path.stem for item in found]
+    own = [(stem if stems.count(stem) == 1 else f"{stem}-{stems[:place].count(stem) + 1}", figure)
+           for place, (stem, item) in enumerate(zip(stems, found)) for figure in item.figures]
+    return own + comparisons([item.result for item in found if isinstance(item.result, Score)])
 
 
 def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
@@ -129,26 +136,3 @@ def commands(log: Log, path: Path) -> list[tuple[str, str]]:
         ("Its score", f"coffeecup score {shlex.quote(path.name)}"),
         ("Its hash", f"sha256sum {shlex.quote(path.name)}"),
     ]
-
-
-def environment() -> jinja2.Environment:
-    """Templates with everything escaped, and an error for every name that is missing."""
-    made = jinja2.Environment(
-        loader=jinja2.ChoiceLoader([jinja2.PackageLoader("postprocess.reports"), jinja2.PackageLoader("postprocess.benchmarks", "")]),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    made.filters |= {
-        "digits": lambda value: digits(value, NARROW_SPACE),
-        "exact": exact,
-        "size": size,
-        "seconds": seconds,
-        "counted": counted,
-        "printable": printable,
-        "lines": lambda text: "\n".join(map(printable, text.splitlines())),
-        "unit_word": unit_word,
-    }
-    made.globals |= {"svg": lambda figure, prefix: Markup(figure.svg(prefix))}
-    return made

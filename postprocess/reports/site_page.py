@@ -6,8 +6,8 @@ asked for. Every figure and table can be written as files too.
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from pathlib import Path
 
+import jinja2
 import pandas as pd
 
 from postprocess import __version__
@@ -16,7 +16,7 @@ from postprocess.history.figures import trends
 from postprocess.history.standing import compared, headlines, scaling, standing
 from postprocess.history.table import SERIES
 from postprocess.reports import site_figures
-from postprocess.reports.page import environment
+from postprocess.show.html import environment
 from postprocess.show.plots import Figure
 
 
@@ -90,16 +90,12 @@ def html(page: SitePage, command: str) -> str:
     main = set(page.headlines[SERIES].itertuples(index=False, name=None))
     alarms = [finding for finding in page.findings if finding.alarms]
     told = [finding for finding in alarms if tuple(finding.series.values()) in main]
-    return environment().get_template("site.html.j2").render(
+    return environment(jinja2.PackageLoader("postprocess.reports")).get_template("site.html.j2").render(
         page=page, command=command, version=__version__, made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         label=site_figures.label, place=site_figures.place, alarms=told, others=len(alarms) - len(told))
 
 
-def save(page: SitePage, folder: Path) -> list[Path]:
-    """Every figure as PNG and SVG with its numbers as CSV, and every table as CSV; their paths. Raises OSError."""
-    folder.mkdir(parents=True, exist_ok=True)
-    tables = {"site-overview": page.overview} | {f"site-{part.benchmark}-metrics": part.table for part in page.parts}
-    tables |= {f"site-{number:02}-comparison-metrics": part.table for number, part in enumerate(page.comparisons, 1)}
-    for name, table in tables.items():
-        table.to_csv(folder / f"{name}.csv", index=False)
-    return [path for figure in page.figures for path in figure.save(folder, "site")] + [folder / f"{name}.csv" for name in tables]
+def tables(page: SitePage) -> dict[str, pd.DataFrame]:
+    """Every table of the page, by the name of its file."""
+    named = {"site-overview": page.overview} | {f"site-{part.benchmark}-metrics": part.table for part in page.parts}
+    return named | {f"site-{number:02}-comparison-metrics": part.table for number, part in enumerate(page.comparisons, 1)}

@@ -10,7 +10,6 @@ import pandas as pd
 from postprocess.benchmarks.b_eff.rules import (
     L_MAX_LIMIT,
     METHODS_AVERAGED,
-    MIB,
     PATTERNS_AVERAGED,
     budget_of_bandwidth,
     l_max_rule,
@@ -19,6 +18,7 @@ from postprocess.benchmarks.b_eff.rules import (
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
 from postprocess.logs.reader import Log
+from postprocess.show.units import MIB
 from postprocess.show.words import counted, digits, size
 
 REPETITIONS = 3

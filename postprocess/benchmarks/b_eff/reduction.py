@@ -13,9 +13,10 @@ import pandas as pd
 import pandera.pandas as pa
 
 from postprocess.benchmarks.b_eff import BENCHMARK
-from postprocess.benchmarks.b_eff.rules import LENGTHS, MBYTE, MIB, PATTERNS_AVERAGED, repetitions_of
+from postprocess.benchmarks.b_eff.rules import LENGTHS, PATTERNS_AVERAGED, repetitions_of
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.logs.reader import Log
+from postprocess.show.units import MBYTE, MIB
 
 COLUMNS = pa.DataFrameSchema(
     {

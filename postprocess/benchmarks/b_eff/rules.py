@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 
 from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.rules import problems_of_ranks, problems_of_single
+from postprocess.logs.rules import first_problems, problems_of_ranks, problems_of_single
+from postprocess.show.units import MIB
 
-MBYTE = 10**6
-MIB = 2**20
 LENGTHS = 21
 PATTERNS_AVERAGED = {"ring": 6, "random": 30}
 METHODS_AVERAGED = {"sendrecv", "alltoallv", "nonblocking"}
@@ -48,10 +47,7 @@ def messages_per_exchange(sizes: list[int]) -> int:
 
 def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
     """Which logs yield no b_eff, by their place in `logs`, and why."""
-    rows = dict(iter(table.groupby("log")))
-    nothing = table.iloc[:0]
-    return {number: f"no b_eff: {why}" for number, log in enumerate(logs)
-            if (why := next(problems(log, rows.get(number, nothing)), None))}
+    return first_problems("b_eff", problems, logs, table)
 
 
 def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:

@@ -5,12 +5,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from postprocess.benchmarks.b_eff_io import reduction
-from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
+from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES  # noqa: F401, a query has TYPES
 from postprocess.benchmarks.b_eff_io.system import together
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
 from postprocess.show import plots
 from postprocess.show.plots import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, Figure
+from postprocess.show.units import MBYTE
 from postprocess.show.words import NARROW_SPACE, counted, digits, size
 
 TITLES = {"write": "Initial write", "rewrite": "Rewrite", "read": "Read"}
@@ -40,7 +41,7 @@ def over_chunks(rows: pd.DataFrame, log: Log, partition: int) -> Figure:
     """Bandwidth over chunk size: a panel per access method, a line per pattern type. Chunk sizes are equidistant, each with its
     counterpart of 8 bytes more beside it: the paper's pseudo-logarithmic scale."""
     sums = rows.groupby(["method", "type", "chunk_bytes"])[["bytes", "elapsed_seconds"]].sum()
-    data = (sums["bytes"] / sums["elapsed_seconds"] / reduction.MBYTE).rename("mbyte_per_second").reset_index()
+    data = (sums["bytes"] / sums["elapsed_seconds"] / MBYTE).rename("mbyte_per_second").reset_index()
     chunks = sorted(data["chunk_bytes"].unique())
     drawn, panels = plots.canvas(8.6, 4.3, columns=len(METHODS), sharey=True)
     for axes, method in zip(panels, METHODS):
@@ -114,7 +115,7 @@ def values_of(number: int, score: Score) -> pd.DataFrame:
     records = pd.DataFrame(score.log.records["pattern_type"]).query("type in @TYPES").assign(log=0)
     types = (
         (records.set_index(["log", "partition", "type", "method"])["bytes"]
-         / records.set_index(["log", "partition", "type", "method"])["elapsed_seconds"] / reduction.MBYTE)
+         / records.set_index(["log", "partition", "type", "method"])["elapsed_seconds"] / MBYTE)
         .unstack("method").reindex(columns=list(METHODS))
     )
     values = reduction.partition_paper(types).fillna(reduction.partition_2_1(types))

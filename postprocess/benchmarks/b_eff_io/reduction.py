@@ -10,8 +10,9 @@ import pandas as pd
 import pandera.pandas as pa
 
 from postprocess.benchmarks.b_eff_io import BENCHMARK
-from postprocess.benchmarks.b_eff_io.rules import MBYTE, METHODS, TYPES
+from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
 from postprocess.logs.reader import Log
+from postprocess.show.units import MBYTE
 
 WEIGHTS = pd.Series({"write": 0.25, "rewrite": 0.25, "read": 0.5}, name="method")
 TYPE_WEIGHTS = pd.Series({name: 2 if name == "scatter" else 1 for name in TYPES})

@@ -6,12 +6,9 @@ from collections.abc import Iterator
 import pandas as pd
 
 from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.rules import problems_of_ranks, problems_of_single
+from postprocess.logs.rules import first_problems, problems_of_ranks, problems_of_single
+from postprocess.show.units import GIB, KIB, MIB
 
-MBYTE = 10**6
-KIB = 2**10
-MIB = 2**20
-GIB = 2**30
 TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
 METHODS = ("write", "rewrite", "read")
 OFFICIAL_SECONDS = 900.0
@@ -39,10 +36,10 @@ def patterns_rule(m_part: int) -> list[tuple[str, int | None, int | None, int]]:
 
 def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
     """Which logs yield no b_eff_io, by their place in `logs`, and why."""
-    return {number: f"no b_eff_io: {why}" for number, log in enumerate(logs) if (why := next(problems(log), None))}
+    return first_problems("b_eff_io", problems, logs, table)
 
 
-def problems(log: Log) -> Iterator[str]:
+def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
     """Sentences on what forbids a b_eff_io, the gravest first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
     yield from problems_of_plan(log)

@@ -8,6 +8,7 @@ from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
 from postprocess.benchmarks.published import published
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
+from postprocess.show.units import MBYTE
 from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
 
 COFFEE_CUP_MINUTES = 10
@@ -79,7 +80,7 @@ def types(table: pd.DataFrame) -> list[dict]:
     whole = groups["type_seconds"].first()
     return [
         {"partition": partition, "method": TITLES[method], "type": name, "bytes": int(row["bytes"]), "seconds": whole[key],
-         "bandwidth": row["bytes"] / whole[key] / reduction.MBYTE,
+         "bandwidth": row["bytes"] / whole[key] / MBYTE,
          "shares": [row[part] / whole[key] for part in ("access_seconds", "sync_seconds", "agreement_fastest_seconds")]
          + [1 - row["elapsed_seconds"] / whole[key]]}
         for key, row in sums.iterrows() for partition, method, name in [key]

@@ -9,8 +9,9 @@ import pandas as pd
 import pandera.pandas as pa
 
 from postprocess.benchmarks.ftio import BENCHMARK
-from postprocess.benchmarks.ftio.rules import ACTIVITIES, MBYTE, MIB, STAGES
+from postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
 from postprocess.logs.reader import Log
+from postprocess.show.units import MBYTE, MIB
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000

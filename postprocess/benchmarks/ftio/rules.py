@@ -8,10 +8,8 @@ import pandas as pd
 
 from postprocess.benchmarks.ftio.sizes import ELEMENT_BYTES, is_valid, matrix_bytes, matrix_width, nominal_flops
 from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.rules import problems_of_file_system, problems_of_ranks, problems_of_single
+from postprocess.logs.rules import first_problems, problems_of_file_system, problems_of_ranks, problems_of_single
 
-MBYTE = 10**6
-MIB = 2**20
 EPSILON = 2.0**-52
 STAGES = ("initialise", "series_1", "transpose", "exchange", "series_2", "verify")
 ACTIVITIES = {"open": True, "read": True, "write": True, "flush": True, "plan": False, "fft": False, "compute": False, "exchange": False,
@@ -41,10 +39,7 @@ def expected_bytes(width: int, processes: int) -> dict[tuple[str, str], int]:
 
 def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
     """Which logs yield no I/O Fraction, by their place in `logs`, and why."""
-    rows = dict(iter(table.groupby("log")))
-    nothing = table.iloc[:0]
-    return {number: f"no I/O Fraction: {why}" for number, log in enumerate(logs)
-            if (why := next(problems(log, rows.get(number, nothing)), None))}
+    return first_problems("I/O Fraction", problems, logs, table)
 
 
 def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:

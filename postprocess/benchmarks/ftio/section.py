@@ -3,11 +3,12 @@
 import pandas as pd
 
 from postprocess.benchmarks.ftio.figures import STAGE_LABELS
-from postprocess.benchmarks.ftio.rules import ACTIVITIES, MBYTE, STAGES
+from postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
 from postprocess.benchmarks.ftio.sizes import automatic_input
 from postprocess.benchmarks.published import published
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
+from postprocess.show.units import MBYTE
 from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
 
 LABELS = {

@@ -39,6 +39,17 @@ def input_for_bytes(wanted: int, processes: int) -> int:
     return i
 
 
+def bytes_of_parameter(text: str, processes: int) -> int:
+    """Bytes of the matrix that the kernel's option --input chooses: a number is i itself, SIZE (16MiB, 4G) is at least reached, `auto` and
+    what the kernel refuses count as the smallest valid matrix."""
+    number, unit = text.rstrip("KMGTiB"), text.lstrip("0123456789")
+    if not number.isdigit():
+        return matrix_bytes(lowest_input(processes), processes)
+    if not unit:
+        return matrix_bytes(int(number), processes)
+    return matrix_bytes(input_for_bytes(int(number) * 1024 ** "BKMGT".find(unit[0]), processes), processes)
+
+
 def nominal_flops(width: int) -> float:
     """5 N log2 N for each of the N transforms of two series."""
     return 2 * width * 5 * width * log2(width)

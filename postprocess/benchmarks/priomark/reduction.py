@@ -9,8 +9,9 @@ import pandas as pd
 import pandera.pandas as pa
 
 from postprocess.benchmarks.priomark import BENCHMARK, PAPER, PERCENTILES
-from postprocess.benchmarks.priomark.rules import MBYTE, OVERLAP
+from postprocess.benchmarks.priomark.rules import OVERLAP
 from postprocess.logs.reader import Log
+from postprocess.show.units import MBYTE
 
 COLUMNS = pa.DataFrameSchema(
     {

@@ -4,23 +4,24 @@ I/O-Benchmark". Nothing is reduced here."""
 from collections import Counter
 from collections.abc import Iterator
 
+import pandas as pd
+
 from postprocess.benchmarks.priomark import PAPER
 from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.rules import problems_of_file_system, problems_of_ranks, problems_of_single
+from postprocess.logs.rules import first_problems, problems_of_file_system, problems_of_ranks, problems_of_single
 
-MBYTE = 10**6
 NEEDS_MPI = ("common_file", "strided")
 OVERLAP = ("io_alone_seconds", "io_overlapped_seconds", "calculation_alone_seconds", "calculation_overlapped_seconds", "covered")
 CASE = ("benchmark", "pattern", "method", "process_bytes", "block_bytes", "read_share", "direct", "target")
 CLOCK_TOLERANCE = 1e-6
 
 
-def refusals(logs: list[Log], table) -> dict[int, str]:
+def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
     """Which logs yield no score, by their place in `logs`, and why."""
-    return {number: f"no PRIOMark value: {why}" for number, log in enumerate(logs) if (why := next(problems(log), None))}
+    return first_problems("PRIOMark value", problems, logs, table)
 
 
-def problems(log: Log) -> Iterator[str]:
+def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
     """Sentences on what forbids a score, the gravest first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
     yield from problems_of_plan(log)

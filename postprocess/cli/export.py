@@ -1,0 +1,31 @@
+"""`coffeecup export`: sessions for other programs."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from postprocess.cli.common import Since, Sources, changes_of, reports, stored, write_text
+
+
+def export(
+    sources: Sources,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="JUnit XML with every metric as a property, for CI systems.")] = None,
+    openmetrics: Annotated[Path | None, typer.Option(metavar="FILE", help="OpenMetrics text of the last sessions, for monitoring; for a text "
+                                                                        "file collector.")] = None,
+    since: Since = None,
+) -> None:
+    """Write sessions for other programs."""
+    from postprocess.history.change_points import session_values
+    from postprocess.history.standing import standing
+    from postprocess.history.table import case_table, history_table
+    from postprocess.reports import exports
+
+    if not junit and not openmetrics:
+        raise typer.BadParameter("name a file to write: --junit or --openmetrics")
+    if openmetrics:
+        values = session_values(stored(sources, since, None, None))
+        write_text(openmetrics, exports.openmetrics(standing(values, changes_of(values))))
+    if junit:
+        found = reports(sources, since)
+        write_text(junit, exports.junit(case_table(found), history_table(found)))

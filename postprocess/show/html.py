@@ -1,0 +1,29 @@
+"""HTML pages: templates that escape everything, with the filters for numbers and figures."""
+
+import jinja2
+from markupsafe import Markup
+
+from postprocess.show.words import NARROW_SPACE, counted, digits, exact, printable, seconds, size, unit_word
+
+
+def environment(*templates: jinja2.BaseLoader) -> jinja2.Environment:
+    """These templates and those beside this file, with everything escaped, and an error for every name that is missing."""
+    made = jinja2.Environment(
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader("postprocess.show"), *templates]),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters |= {
+        "digits": lambda value: digits(value, NARROW_SPACE),
+        "exact": exact,
+        "size": size,
+        "seconds": seconds,
+        "counted": counted,
+        "printable": printable,
+        "lines": lambda text: "\n".join(map(printable, text.splitlines())),
+        "unit_word": unit_word,
+    }
+    made.globals |= {"svg": lambda figure, prefix: Markup(figure.svg(prefix))}
+    return made
