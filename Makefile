@@ -2,7 +2,7 @@
 SESSION := output/$(shell date +%Y%m%dT%H%M%S)
 REFRAME := .venv/bin/reframe -C site_configs/local/settings.py -c reframe_checks
 
-.PHONY: help run test docs bench setup
+.PHONY: help run test lint coverage docs bench setup
 help:           ## show the targets
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile | expand -t 12
 
@@ -14,12 +14,31 @@ run: setup      ## measure this machine, print the scores and write output/repor
 	.venv/bin/coffeecup report $(SESSION)/output --session $(SESSION)/session.json -o output/report.html || status=$$?; \
 	exit $$status
 
-test:           ## build everything and run every test
-	site_configs/local/setup test
+test: lint      ## check the sources, build everything and run every test
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel
 	ctest --test-dir build/kernels --output-on-failure --no-tests=error
 	.venv/bin/pytest -n 2 --dist loadfile
+
+lint:           ## check layout, types, spelling, licences and common errors of the sources; nothing is changed
+	site_configs/local/setup test
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/basedpyright
+	git ls-files '*.c' '*.h' '*.cpp' | xargs .venv/bin/clang-format --dry-run --Werror
+	cmake -S kernels -B build/kernels
+	cmake --build build/kernels --parallel
+	.venv/bin/run-clang-tidy.py -clang-tidy-binary .venv/bin/clang-tidy -p build/kernels -quiet
+	git grep -lE '^#!.*\b(ba)?sh$$' | xargs .venv/bin/shellcheck
+	git ls-files | xargs .venv/bin/codespell
+	! git grep -L 'SPDX-License-Identifier' -- '*.py' '*.c' '*.h' '*.cpp' '*.cmake' 'CMakeLists.txt' Makefile
+
+coverage: lint  ## run the tests and print which lines of Python and C they reach
+	cmake -S kernels -B build/coverage -DCMAKE_C_FLAGS=--coverage -DCMAKE_BUILD_TYPE=Debug
+	cmake --build build/coverage --parallel
+	ctest --test-dir build/coverage
+	.venv/bin/pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered
+	.venv/bin/gcovr --root kernels build
 
 docs:           ## build the documentation as a site that needs no network: build/docs/index.html
 	site_configs/local/setup docs

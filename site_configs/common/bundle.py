@@ -67,8 +67,8 @@ def sources(tree, folder):
 def wheels(tree, folder):
     """Wheels of everything that setup installs, for this Python and architecture; built here if there are only sources."""
     project = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))
-    optional = [wanted for extra, names in project["project"].get("optional-dependencies", {}).items() if extra not in ("docs", "test") for wanted in names]
-    download("the wheels", tree, folder, *project["build-system"]["requires"], *project["project"]["dependencies"], *optional)
+    wanted = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["history"]
+    download("the wheels", tree, folder, *project["build-system"]["requires"], *wanted)
     yield f"{len(list((folder / WHEELS).iterdir()))} wheels for Python {platform.python_version()} on {platform.machine()}"
 
 
