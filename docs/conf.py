@@ -1,6 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sphinx's configuration of these pages: `make docs` builds them, and a browser opens them without a network.
 
-The options of the kernels and of the `coffeecup` command are not written down here: two directives ask the programs for their --help.
+The options of the kernels and of the `coffeecup` command are not written down here: two directives ask the programs for
+their --help.
 """
 
 import subprocess
@@ -67,7 +69,9 @@ def commands(command, words=()):
 
 
 def help_of(words):
-    result = CliRunner().invoke(coffeecup, [*words, "--help"], prog_name="coffeecup", env={"COLUMNS": "100", "TERM": "dumb"})
+    result = CliRunner().invoke(
+        coffeecup, [*words, "--help"], prog_name="coffeecup", env={"COLUMNS": "100", "TERM": "dumb"}
+    )
     return "\n".join(line.rstrip() for line in result.output.strip().splitlines())
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # What the MPI library has beyond the core that every kernel needs. What needs one of these is left out without it.
 include(CheckSymbolExists)
 set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)

@@ -1,8 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """ReFrame checks of coffeecup, a package so that its modules can import each other wherever they are loaded from.
 
-ReFrame loads this file before any check. If the Python lacks a required package, this stops with the command that installs
-it: a check file that merely fails to import would be skipped with a warning and an exit code of zero.
+ReFrame loads this file before any check. If the Python lacks a required package, this stops with the command that
+installs it: a check file that merely fails to import would be skipped with a warning and an exit code of zero.
 """
+
 import sys
 from importlib.util import find_spec
 from pathlib import Path

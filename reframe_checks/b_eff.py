@@ -1,4 +1,7 @@
-"""b_eff: the effective communication bandwidth, at every size from a node's worth of processes to the whole partition."""
+# SPDX-License-Identifier: Apache-2.0
+"""b_eff: the effective communication bandwidth, at every size from a node's worth of processes to the whole
+partition."""
+
 import reframe as rfm
 from reframe.core.builtins import fixture, parameter, run_after, variable
 
@@ -18,8 +21,8 @@ class b_eff_build(kernel_build):
 class b_eff(KernelCheck):
     """b_eff and the detail under it.
 
-    `-S b_eff.time_budget=SECONDS` and `-S b_eff.memory_per_process=SIZE` are passed to the kernel; with small ones the run is
-    short and its result is marked as unofficial.
+    `-S b_eff.time_budget=SECONDS` and `-S b_eff.memory_per_process=SIZE` are passed to the kernel; with small ones the
+    run is short and its result is marked as unofficial.
     """
 
     descr = "effective bandwidth of MPI communication"

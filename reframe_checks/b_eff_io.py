@@ -1,4 +1,7 @@
-"""b_eff_io: the effective bandwidth of parallel I/O, at every size from a node's worth of processes to the whole partition."""
+# SPDX-License-Identifier: Apache-2.0
+"""b_eff_io: the effective bandwidth of parallel I/O, at every size from a node's worth of processes to the whole
+partition."""
+
 import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
@@ -24,8 +27,8 @@ class b_eff_io(TestedDirectory, KernelCheck):
 
     `-S b_eff_io.form=quick` takes one minute instead of 15; the result is marked as not valid for comparison and is not
     compared with references. `-S b_eff_io.scheduled_time=SECONDS`, `-S b_eff_io.memory_per_process=SIZE`,
-    `-S b_eff_io.hints=FILE` and `-S b_eff_io.individual_pointers=yes` are passed to the kernel, which refuses to start if there is
-    not enough space.
+    `-S b_eff_io.hints=FILE` and `-S b_eff_io.individual_pointers=yes` are passed to the kernel, which refuses to start
+    if there is not enough space.
     """
 
     descr = "effective bandwidth of parallel I/O"
@@ -57,7 +60,8 @@ class b_eff_io(TestedDirectory, KernelCheck):
 
     @run_after("init")
     def set_time_limit(self):
-        """Three times what is scheduled and ten minutes: the kernel's own watchdog comes first, the limit is for what hangs."""
+        """Three times what is scheduled and ten minutes: the kernel's own watchdog comes first, the limit is for what
+        hangs."""
         self.time_limit = self.time_limit or 3 * int(self.scheduled_time or SECONDS[self.form]) + 600
 
     @run_before("compile")

@@ -1,4 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the checks of all kernels have in common."""
+
 import reframe as rfm
 from reframe.core.exceptions import ConfigError, ReframeFatalError
 from reframe.core.runtime import runtime
@@ -12,8 +14,16 @@ from .references import ExternalReferences
 from .vocabulary import Extra
 
 
-class KernelCheck(rfm.RunOnlyRegressionTest, BuiltKernel, SizedRun, MpiLaunch, OneAtATime, MeasuredByLog,
-                  ExternalReferences, LoggedOnce):
+class KernelCheck(
+    rfm.RunOnlyRegressionTest,
+    BuiltKernel,
+    SizedRun,
+    MpiLaunch,
+    OneAtATime,
+    MeasuredByLog,
+    ExternalReferences,
+    LoggedOnce,
+):
     """Contract of a check.
 
     A derived class gives:

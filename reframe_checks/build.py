@@ -1,8 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
 """The build fixture: builds a kernel, or locates an installed one; `builder` selects how.
 
 `-S builder=auto|spack|cmake|prebuilt`; `auto` uses Spack if it is available, otherwise CMake. The others
-have no fallback: `spack` without Spack is an error. Nothing is copied: the sources are used where they are, the build is out of tree.
+have no fallback: `spack` without Spack is an error. Nothing is copied: the sources are used where they are, the build
+is out of tree.
 """
+
 import shlex
 
 import reframe as rfm
@@ -29,8 +32,8 @@ class Builder:
 class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
     """Builds the kernel that `benchmark` names, once for each partition and environment.
 
-    A derived class sets `benchmark`. After its run `executable_path` is what to start, `mpi_bin` the directory of the MPI
-    launcher that belongs to it (empty: the one on PATH), `builder_used` the builder, `spack_spec` what Spack built.
+    A derived class sets `benchmark`. After its run `executable_path` is what to start, `mpi_bin` the directory of the
+    MPI launcher that belongs to it (empty: the one on PATH), `builder_used` the builder, `spack_spec` what Spack built.
     """
 
     benchmark = variable(str)
@@ -58,7 +61,7 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
         try:
             self._spack = spack.find_spack()
             self.builder_used = Builder.SPACK
-        except spack.SpackUnusable as reason:
+        except spack.SpackUnusableError as reason:
             if self.builder == Builder.SPACK:
                 raise BuildSystemError(
                     f"builder=spack was requested, but {reason}; install Spack or choose -S builder=cmake"
@@ -76,10 +79,12 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
             "COFFEECUP_BENCHMARKS": self.benchmark,
             "COFFEECUP_TESTS": "OFF",
         }
-        chosen = " ".join([
-            *(f"-D{name}={value}" for name, value in options.items() if value),
-            *map(shlex.quote, self.current_partition.extras.get(Extra.CMAKE_OPTIONS, ())),
-        ])
+        chosen = " ".join(
+            [
+                *(f"-D{name}={value}" for name, value in options.items() if value),
+                *map(shlex.quote, self.current_partition.extras.get(Extra.CMAKE_OPTIONS, ())),
+            ]
+        )
         self.executable_path = f"{self.stagedir}/install/bin/{self.benchmark}"
         return [
             f"cmake -S {shlex.quote(str(KERNELS))} -B build {chosen}",
@@ -111,14 +116,15 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
             return
         try:
             prefix, self.spack_spec, self.spack_hash, mpi_prefix = spack.read_found(f"{self.stagedir}/{spack.FOUND}")
-        except spack.SpackUnusable as reason:
+        except spack.SpackUnusableError as reason:
             raise SanityError(str(reason)) from None
         self.executable_path = f"{prefix}/bin/{self.benchmark}"
         self.mpi_bin = f"{mpi_prefix}/bin"
 
 
 class BuiltKernel(rfm.RegressionTestPlugin):
-    """Takes the executable from the fixture `kernel` and records how it was built; the derived class names the fixture."""
+    """Takes the executable from the fixture `kernel` and records how it was built; the derived class names the
+    fixture."""
 
     builder = variable(str, value=Builder.AUTO, loggable=True)
     prebuilt_directory = variable(str, value="", loggable=True)

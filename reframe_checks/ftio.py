@@ -1,4 +1,7 @@
-"""FTIO: how much of an out-of-core Fourier transform is I/O, at every size whose smallest matrix a file system can be expected to hold."""
+# SPDX-License-Identifier: Apache-2.0
+"""FTIO: how much of an out-of-core Fourier transform is I/O, at every size whose smallest matrix a file system can be
+expected to hold."""
+
 import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
@@ -26,11 +29,12 @@ class ftio_build(kernel_build):
 class ftio(TestedDirectory, KernelCheck):
     """FTIO and the rates of its phases.
 
-    `-S ftio.input_parameter=N|auto|SIZE` chooses the matrix: for a result to publish, SIZE must be larger than the memory of the
-    nodes. `-S ftio.repetitions=N`, `-S ftio.storage=posix|mpiio` and `-S ftio.direct=yes` are passed to the kernel.
+    `-S ftio.input_parameter=N|auto|SIZE` chooses the matrix: for a result to publish, SIZE must be larger than the
+    memory of the nodes. `-S ftio.repetitions=N`, `-S ftio.storage=posix|mpiio` and `-S ftio.direct=yes` are passed to
+    the kernel.
 
-    `-P ftio.input_parameter=1MiB,16MiB,256MiB,4GiB` is the sweep of the paper's section 5.3; `coffeecup report` names the input
-    parameter that represents it. References are for the default input parameter alone.
+    `-P ftio.input_parameter=1MiB,16MiB,256MiB,4GiB` is the sweep of the paper's section 5.3; `coffeecup report` names
+    the input parameter that represents it. References are for the default input parameter alone.
     """
 
     descr = "share of I/O in an out-of-core Fourier transform"
@@ -46,8 +50,16 @@ class ftio(TestedDirectory, KernelCheck):
     @run_after("setup")
     def set_options(self):
         """After init, because -P takes effect when the test is instantiated."""
-        self.executable_opts += ["--log", self.log_name, "--input", self.input_parameter, "--repeat", str(self.repetitions),
-                                 "--storage", self.storage]
+        self.executable_opts += [
+            "--log",
+            self.log_name,
+            "--input",
+            self.input_parameter,
+            "--repeat",
+            str(self.repetitions),
+            "--storage",
+            self.storage,
+        ]
         if self.direct:
             self.executable_opts += ["--direct"]
 
@@ -55,13 +67,18 @@ class ftio(TestedDirectory, KernelCheck):
     def set_time_limit(self):
         """For a slow file system; the kernel ends by itself, the limit is for what hangs."""
         self.least_bytes = bytes_of_parameter(self.input_parameter, self.num_processes)
-        self.time_limit = self.time_limit or 600 + int(PASSES * self.repetitions * self.least_bytes / SLOWEST_BYTES_PER_SECOND)
+        self.time_limit = self.time_limit or 600 + int(
+            PASSES * self.repetitions * self.least_bytes / SLOWEST_BYTES_PER_SECOND
+        )
 
     @run_after("setup")
     def skip_what_is_too_large(self):
         least = matrix_bytes(lowest_input(self.num_processes), self.num_processes)
-        self.skip_if(least > LARGEST_BYTES, f"the smallest matrix of {self.num_processes} processes has {least / GIB:.0f} GiB, more than "
-                                            f"the {LARGEST_BYTES / GIB:.0f} GiB that a file system is expected to hold")
+        self.skip_if(
+            least > LARGEST_BYTES,
+            f"the smallest matrix of {self.num_processes} processes has {least / GIB:.0f} GiB, more than "
+            f"the {LARGEST_BYTES / GIB:.0f} GiB that a file system is expected to hold",
+        )
 
     @run_before("compile")
     def compare_the_default_only(self):

@@ -1,4 +1,7 @@
-"""How a kernel is started: real MPI processes everywhere, and one benchmark at a time on the machine ReFrame runs on."""
+# SPDX-License-Identifier: Apache-2.0
+"""How a kernel is started: real MPI processes everywhere, and one benchmark at a time on the machine ReFrame runs
+on."""
+
 import os
 import tempfile
 from pathlib import Path
@@ -14,8 +17,8 @@ from .vocabulary import Extra
 
 
 class SizedRun(rfm.RegressionTestPlugin):
-    """Runs `num_processes` processes on the partitions that offer this size, nodes filled one after the other. Tags tell which
-    size it is, for modes to choose by: one_node, two_nodes, four_nodes, smallest and largest."""
+    """Runs `num_processes` processes on the partitions that offer this size, nodes filled one after the other. Tags
+    tell which size it is, for modes to choose by: one_node, two_nodes, four_nodes, smallest and largest."""
 
     @run_after("init")
     def set_valid_systems(self):
@@ -34,8 +37,11 @@ class SizedRun(rfm.RegressionTestPlugin):
         """After setup, where checks set their time limit."""
         longest = self.current_partition.extras.get(Extra.MAX_MINUTES)
         seconds = self.time_limit or 0
-        self.skip_if(longest and seconds > 60 * longest,
-                     f"{self.current_partition.fullname} accepts jobs of up to {longest} minutes, but this one may need {-(-seconds // 60):g}")
+        self.skip_if(
+            longest and seconds > 60 * longest,
+            f"{self.current_partition.fullname} accepts jobs of up to {longest} minutes, but this one may need "
+            f"{-(-seconds // 60):g}",
+        )
 
 
 class Placement:
@@ -46,7 +52,8 @@ class Placement:
     ALL = (BLOCK, ROUND_ROBIN)
 
 
-# Of launchers whose options are known; those of mpirun and mpiexec are Open MPI's. A site's extra `placements` comes first.
+# Of launchers whose options are known; those of mpirun and mpiexec are Open MPI's. A site's extra `placements` comes
+# first.
 PLACEMENTS = {
     "srun": {Placement.BLOCK: ["--distribution=block"], Placement.ROUND_ROBIN: ["--distribution=cyclic"]},
     "mpirun": {Placement.BLOCK: ["--map-by slot"], Placement.ROUND_ROBIN: ["--map-by node"]},
@@ -55,9 +62,10 @@ PLACEMENTS = {
 
 
 class MpiLaunch(rfm.RegressionTestPlugin):
-    """Starts the processes as the site says. Where the configuration knows no parallel launcher (ReFrame's built-in one does not),
-    mpirun takes its place. `-S <check>.placement=block|round_robin` requests a placement, `-P <check>.placement=block,round_robin`
-    compares the two; without it the site's launcher decides, and the result is compared with references."""
+    """Starts the processes as the site says. Where the configuration knows no parallel launcher (ReFrame's built-in one
+    does not), mpirun takes its place. `-S <check>.placement=block|round_robin` requests a placement, `-P
+    <check>.placement=block,round_robin` compares the two; without it the site's launcher decides, and the result is
+    compared with references."""
 
     placement = variable(str, value="", loggable=True)
 
@@ -88,8 +96,10 @@ class MpiLaunch(rfm.RegressionTestPlugin):
         launcher = self.job.launcher.registered_name
         known = PLACEMENTS.get(launcher, {}) | self.current_partition.extras.get(Extra.PLACEMENTS, {})
         if self.placement not in known:
-            raise PipelineError(f"the options of {launcher} for placement {self.placement} are unknown: add the extra "
-                                f"'{Extra.PLACEMENTS}' to partition {self.current_partition.fullname}")
+            raise PipelineError(
+                f"the options of {launcher} for placement {self.placement} are unknown: add the extra "
+                f"'{Extra.PLACEMENTS}' to partition {self.current_partition.fullname}"
+            )
         return known[self.placement]
 
 

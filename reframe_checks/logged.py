@@ -1,10 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 """Attributes that ReFrame logs for each test."""
+
 import reframe as rfm
 
 
 class LoggedOnce(rfm.RegressionTestPlugin):
-    """Every loggable attribute but `variables`, the old name of `env_vars`: each time it is asked for, ReFrame 4.10.4 searches the call
-    stack for the place to warn about, which dominates the time of a dry run."""
+    """Every loggable attribute but `variables`, the old name of `env_vars`: each time it is asked for, ReFrame 4.10.4
+    searches the call stack for the place to warn about, which dominates the time of a dry run."""
 
     @classmethod
     def loggable_attrs(cls):

@@ -1,7 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """From a kernel's log to ReFrame's sanity and performance: `postprocess` alone reads and reduces it.
 
 `postprocess` is imported where it is used: it brings pandas, and listing the checks needs neither.
 """
+
 import math
 import shutil
 import subprocess
@@ -15,7 +17,8 @@ from reframe.core.exceptions import SanityError
 
 
 class MeasuredByLog(rfm.RegressionTestPlugin):
-    """The log is the result: it must be complete and valid, belong to this run, and yield every metric of its benchmark.
+    """The log is the result: it must be complete and valid, belong to this run, and yield every metric of its
+    benchmark.
 
     The derived class sets `benchmark`.
     """
@@ -75,12 +78,23 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
             raise SanityError(f"{error}; output of the job: {self._job_complaint()}") from None
 
     def _never_started(self):
-        """ReFrame cancels a job that waits longer than `max_pending_time` and continues as if it had run. Slurm still reports the reason."""
+        """ReFrame cancels a job that waits longer than `max_pending_time` and continues as if it had run. Slurm still
+        reports the reason."""
         waited = f" within {self.max_pending_time:g} s" if self.max_pending_time else ""
-        asked = subprocess.run(["squeue", "--states=all", "--noheader", f"--jobs={self.job.jobid}", "--format=%T %r"], capture_output=True,
-                               text=True, check=False) if shutil.which("squeue") else None
+        asked = (
+            subprocess.run(
+                ["squeue", "--states=all", "--noheader", f"--jobs={self.job.jobid}", "--format=%T %r"],
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if shutil.which("squeue")
+            else None
+        )
         told = f"; squeue reports: {asked.stdout.strip()}" if asked and asked.stdout.strip() else ""
-        return f"job {self.job.jobid} did not start{waited}{told}; check for nodes that are down or drained, and the queue"
+        return (
+            f"job {self.job.jobid} did not start{waited}{told}; check for nodes that are down or drained, and the queue"
+        )
 
     def _job_complaint(self):
         """The first lines of the job's stderr, without the rules around Open MPI's messages."""

@@ -1,4 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where things are in the tree, from any working directory."""
+
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -1,4 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """PRIOMark: the I/O performance of a workload, at every size and on every file system."""
+
 from pathlib import Path
 
 import reframe as rfm
@@ -22,9 +24,9 @@ class priomark(TestedDirectory, KernelCheck):
     """PRIOMark's total and the values of the sub-benchmarks of one workload.
 
     `-S priomark.workload=NAME|FILE` chooses the workload, an included one or your own file; `-P
-    priomark.workload=default,oltp,webserver` measures several. `-S priomark.only=NAME,...` runs only these sub-benchmarks, `-S
-    priomark.plugins=DIRECTORY` is the directory of external ones. The kernel refuses to start if there is not enough space. A workload
-    of more than half an hour needs `-S priomark.time_limit=4h`.
+    priomark.workload=default,oltp,webserver` measures several. `-S priomark.only=NAME,...` runs only these
+    sub-benchmarks, `-S priomark.plugins=DIRECTORY` is the directory of external ones. The kernel refuses to start if
+    there is not enough space. A workload of more than half an hour needs `-S priomark.time_limit=4h`.
 
     References apply only to the complete default workload.
     """
@@ -56,5 +58,6 @@ class priomark(TestedDirectory, KernelCheck):
 
 
 def as_seen_from_the_job(workload):
-    """The absolute path of a file, because the job runs in another directory; the name of an included workload unchanged."""
+    """The absolute path of a file, because the job runs in another directory; the name of an included workload
+    unchanged."""
     return str(Path(workload).resolve()) if "/" in workload or Path(workload).suffix else workload

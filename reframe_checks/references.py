@@ -1,9 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 """References of a check: ReFrame's external form, read strictly.
 
 ReFrame 4.10.4 skips a test whose reference file is missing, and passes one whose reference names a metric that does not
 exist, or none that fits. Here the file is read inside the pipeline, where an error fails the test; every entry is
-checked against the metrics; and a size without an entry is reported as having no reference wherever the result is shown.
+checked against the metrics; and a size without an entry is reported as having no reference wherever the result is
+shown.
 """
+
 import hashlib
 from pathlib import Path
 
@@ -29,8 +32,8 @@ DERIVED_BOUNDS = 2.0  # width relative to the bounds of the measured size
 
 
 class ExternalReferences(rfm.RegressionTestPlugin):
-    """Compares the metrics with `reference_file`, by default reference_values/<check>.yaml, by `reference_index`: the `$index` that the
-    file has to have, the number of processes at its end."""
+    """Compares the metrics with `reference_file`, by default reference_values/<check>.yaml, by `reference_index`: the
+    `$index` that the file has to have, the number of processes at its end."""
 
     reference_index = ["$partition", "num_processes"]
 
@@ -43,8 +46,9 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         """After setup, which declares the metrics, and before anything runs."""
         name = type(self).__name__
         path = Path(self.reference_file or REFERENCE_VALUES / f"{name}.yaml").resolve()
-        self._content = check_reference_file(path, name, self.reference_index,
-                                             {tag: metric.unit for tag, metric in self.perf_variables.items()})
+        self._content = check_reference_file(
+            path, name, self.reference_index, {tag: metric.unit for tag, metric in self.perf_variables.items()}
+        )
         self.reference_file = str(path)
         self.reference_sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
         self.reference = {"$ref": str(path)}
@@ -62,7 +66,8 @@ class ExternalReferences(rfm.RegressionTestPlugin):
     _derived = False
 
     def __ref_missing_num_processes__(self, data, size):
-        """ReFrame's hook for a size without an entry: a scaling law that the reference file states takes the nearest smaller size.
+        """ReFrame's hook for a size without an entry: a scaling law that the reference file states takes the nearest
+        smaller size.
 
         `_meta.scaling` holds an exponent per metric; the bounds are DERIVED_BOUNDS times as wide as the measured ones.
         """
@@ -71,8 +76,11 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         if not laws or not smaller:
             raise KeyError(size)
         nearest = max(smaller)
-        derived = {metric: scaled(data[nearest][metric], (size / nearest) ** law["exponent"])
-                   for metric, law in laws.items() if metric in data[nearest]}
+        derived = {
+            metric: scaled(data[nearest][metric], (size / nearest) ** law["exponent"])
+            for metric, law in laws.items()
+            if metric in data[nearest]
+        }
         self._derived = bool(derived)
         return derived
 
@@ -86,8 +94,11 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         if lost := self._referenced - set(self.perf_variables):
             raise SanityError(f"there is a reference for {', '.join(sorted(lost))}, which this run did not measure")
         if self.reference_status == ReferenceStatus.DERIVED:
-            getlogger().info(f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}: this size was never "
-                             f"measured ({self.reference_file})")
+            getlogger().info(
+                f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}: this size was "
+                "never "
+                f"measured ({self.reference_file})"
+            )
         elif self.reference_status != ReferenceStatus.COMPLETE and not self.is_dry_run():
             getlogger().info(
                 f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}; "
@@ -102,7 +113,8 @@ def scaled(entry, factor):
 
 
 def check_reference_file(path, name, index, units):
-    """The file's content. Raise a ReferenceParseError with one sentence for everything in it that ReFrame would pass over."""
+    """The file's content. Raise a ReferenceParseError with one sentence for everything in it that ReFrame would pass
+    over."""
 
     def refuse(what):
         raise ReferenceParseError(f"reference file {path}: {what}")
@@ -119,8 +131,15 @@ def check_reference_file(path, name, index, units):
         refuse(f"{name}: $index must be {index}")
     places = {key: entries for key, entries in content[name].items() if key != "$index"}
     for _ in index[1:]:
-        places = {f"{where}, {key}": (key, entries) for where, found in places.items() for key, entries in _items(found, refuse, where)}
-        sizes, places = {where: key for where, (key, _) in places.items()}, {where: entries for where, (_, entries) in places.items()}
+        places = {
+            f"{where}, {key}": (key, entries)
+            for where, found in places.items()
+            for key, entries in _items(found, refuse, where)
+        }
+        sizes, places = (
+            {where: key for where, (key, _) in places.items()},
+            {where: entries for where, (_, entries) in places.items()},
+        )
     for where, metrics in places.items():
         if not isinstance(sizes[where], int):
             refuse(f"{where}: the number of processes must be an integer, not {sizes[where]!r}")

@@ -1,4 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """Which sizes (nodes and processes) a check runs at on a partition, from the site's configuration."""
+
 import os
 from dataclasses import dataclass
 
@@ -95,7 +97,8 @@ def partitions_for(system, size, kernel):
 
 
 def tags_of(system, size, kernel):
-    """What the size is on the partitions that run the kernel at it: how many nodes, and whether there is no smaller or larger one."""
+    """What the size is on the partitions that run the kernel at it: how many nodes, and whether there is no smaller or
+    larger one."""
     running = [offered for offered in rooms(system, kernel).values() if size in offered.sizes()]
     by_nodes = {min(-(-size // offered.cores_per_node), offered.nodes) for offered in running} & TAGS_OF_NODES.keys()
     return {

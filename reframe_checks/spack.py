@@ -1,4 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """Spack as the checks use it: where it is, whether it is recent enough, and the commands that install one package."""
+
 import hashlib
 import os
 import re
@@ -14,7 +16,7 @@ FOUND = "spack_found.txt"  # in the stage directory: what Spack installed
 _FORMAT = "{prefix}|{name}{@version}{variants}{ %compiler}|{hash}"
 
 
-class SpackUnusable(Exception):
+class SpackUnusableError(Exception):
     """The reason why Spack cannot be used, in one sentence."""
 
 
@@ -23,19 +25,22 @@ def find_spack():
     in_root = Path(os.environ["SPACK_ROOT"], "bin", "spack") if os.environ.get("SPACK_ROOT") else None
     command = shutil.which("spack") or (in_root and shutil.which(in_root))
     if not command:
-        raise SpackUnusable("no `spack` on PATH and none in SPACK_ROOT")
+        raise SpackUnusableError("no `spack` on PATH and none in SPACK_ROOT")
     answer = subprocess.run([command, "--version"], capture_output=True, text=True, check=False)
     version = re.match(r"(\d+)\.(\d+)\.(\d+)", answer.stdout)
     if answer.returncode or not version:
         reason = (answer.stderr.strip().splitlines() or ["no version"])[-1]
-        raise SpackUnusable(f"`{command} --version` fails: {reason}")
+        raise SpackUnusableError(f"`{command} --version` fails: {reason}")
     if tuple(map(int, version.groups())) < OLDEST:
-        raise SpackUnusable(f"`{command}` is Spack {version[0]}; {'.'.join(map(str, OLDEST))} is the oldest supported version")
+        raise SpackUnusableError(
+            f"`{command}` is Spack {version[0]}; {'.'.join(map(str, OLDEST))} is the oldest supported version"
+        )
     return str(command)
 
 
 def environment_directory(parent, name, environment_file):
-    """Where the concrete environment lives: one whose file or a file that it may include was changed gets a new one, others are kept."""
+    """Where the concrete environment lives: one whose file or a file that it may include was changed gets a new one,
+    others are kept."""
     included = {*Path(environment_file).parent.glob("*.yaml"), *SPACK_ENVIRONMENT.parent.glob("*.yaml")}
     texts = [path.read_bytes() for path in (Path(environment_file), *sorted(included))]
     digest = hashlib.sha256(b"\0".join(texts)).hexdigest()[:8]
@@ -59,6 +64,6 @@ def read_found(path):
     """(prefix, spec, hash, prefix of the MPI library) from what `install_commands` noted."""
     lines = Path(path).read_text(encoding="utf-8").splitlines()
     if len(lines) != 2 or lines[0].count("|") != 2:
-        raise SpackUnusable(f"Spack should list one installation and its MPI library, but printed {lines}")
+        raise SpackUnusableError(f"Spack should list one installation and its MPI library, but printed {lines}")
     installation, mpi_prefix = lines
     return *installation.split("|"), mpi_prefix

@@ -1,4 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """Where I/O checks put the files that they measure: each file system of a partition is tested on its own."""
+
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 from reframe.core.runtime import runtime
@@ -19,17 +21,19 @@ def file_systems_here():
 
 
 class TestedDirectory(rfm.RegressionTestPlugin):
-    """Runs once for each file system that a partition's extras name, and passes `--directory` to the kernel. The job gets the
-    directives that the file system needs.
+    """Runs once for each file system that a partition's extras name, and passes `--directory` to the kernel. The job
+    gets the directives that the file system needs.
 
-    `-P <check>.file_system=NAME,NAME,...` measures those alone; `-S <check>.directory=DIR` that directory and nothing else. Where the
-    extras name none it is the stage directory, which is kept apart from other runs and removed by ReFrame. References are by file
-    system: `$index` is [$partition, file_system, num_processes].
+    `-P <check>.file_system=NAME,NAME,...` measures those alone; `-S <check>.directory=DIR` that directory and nothing
+    else. Where the extras name none it is the stage directory, which is kept apart from other runs and removed by
+    ReFrame. References are by file system: `$index` is [$partition, file_system, num_processes].
     """
 
     file_system = parameter(file_systems_here(), loggable=True)
     directory = variable(str, value="", loggable=True)
-    least_bytes = variable(int, value=0, loggable=True)  # what the run needs there, as far as that is known before it starts
+    least_bytes = variable(
+        int, value=0, loggable=True
+    )  # what the run needs there, as far as that is known before it starts
     reference_index = ["$partition", "file_system", "num_processes"]
 
     @run_after("init")
@@ -38,7 +42,11 @@ class TestedDirectory(rfm.RegressionTestPlugin):
         if self.directory:
             here = set(self.valid_systems) if self.file_system == GIVEN else set()
         else:
-            here = {partition.fullname for partition in compute_partitions(runtime().system) if self.file_system in file_systems_of(partition)}
+            here = {
+                partition.fullname
+                for partition in compute_partitions(runtime().system)
+                if self.file_system in file_systems_of(partition)
+            }
         self.valid_systems = [name for name in self.valid_systems if name in here]
 
     @run_after("setup")

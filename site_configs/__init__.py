@@ -1,1 +1,3 @@
-"""Sites: a folder each, and in common/ what they share and the commands `coffeecup site new` and `coffeecup site check`."""
+# SPDX-License-Identifier: Apache-2.0
+"""Sites: a folder each, and in common/ what they share and the commands `coffeecup site new` and `coffeecup site
+check`."""

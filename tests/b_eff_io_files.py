@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Every byte of b_eff_io's files, put together from the definition: the table of patterns, and the counts in a log.
 
 Word k of what a source writes is x ^ x >> 15 with x = seed(source) + k * 0x9E3779B1.
@@ -16,7 +17,9 @@ def content(source, position, count, period=4099 * 4096):
     x = x ^ x >> np.uint32(15)
     words = x + np.arange(period // 4, dtype=np.uint32) * np.uint32(0x9E3779B1)
     sequence = (words ^ words >> np.uint32(15)).view(np.uint8)
-    return np.resize(np.roll(sequence, -(position % period)), count) if position % period else np.resize(sequence, count)
+    return (
+        np.resize(np.roll(sequence, -(position % period)), count) if position % period else np.resize(sequence, count)
+    )
 
 
 def source(place, number, rank, rewritten):
@@ -26,24 +29,44 @@ def source(place, number, rank, rewritten):
 
 
 def files_by_definition(log, place, folder):
-    """Every file of the partition by its name, put together from the table of patterns and the counts in the log. In type separate each
-    process has counts of its own, of which the log has the minimum, the maximum and the sum: they are found in the files in `folder`."""
+    """Every file of the partition by its name, put together from the table of patterns and the counts in the log. In
+    type separate each process has counts of its own, of which the log has the minimum, the maximum and the sum: they
+    are found in the files in `folder`."""
     plan, found = log[1], [r for r in log if r["record"] == "measurement"]
     processes = plan["partitions"][place]
-    calls = {method: {r["pattern"]: r for r in found if r["method"] == method and r["partition"] == processes} for method in plan["methods"]}
+    calls = {
+        method: {r["pattern"]: r for r in found if r["method"] == method and r["partition"] == processes}
+        for method in plan["methods"]
+    }
     with np.errstate(over="ignore"):
         for number, name in enumerate(TYPES):
             patterns = [(r, calls["rewrite"][r["pattern"]]) for r in calls["write"].values() if r["type"] == name]
             if name == "separate":
-                files = [np.fromfile(folder / f"n{processes}-type{number}-rank{rank}", dtype=np.uint8) for rank in range(processes)]
+                files = [
+                    np.fromfile(folder / f"n{processes}-type{number}-rank{rank}", dtype=np.uint8)
+                    for rank in range(processes)
+                ]
                 yield from separate(place, number, patterns, files)
                 continue
-            own = [np.concatenate([own_sequence(place, r, r["calls_min"], rewrite["calls_min"], rank) for r, rewrite in patterns])
-                   for rank in range(processes)]
+            own = [
+                np.concatenate(
+                    [own_sequence(place, r, r["calls_min"], rewrite["calls_min"], rank) for r, rewrite in patterns]
+                )
+                for rank in range(processes)
+            ]
             if name.startswith("segmented"):
-                [segment] = {r["segment_bytes"] for r in log if r["record"] == "pattern_type" and (r["partition"], r["type"]) == (processes, name)}
-                holes = [np.zeros(segment - data.size, dtype=np.uint8) for data in own[:-1]]  # where calls were left out
-                yield f"n{processes}-type{number}", np.concatenate([part for pair in zip(own, holes) for part in pair] + own[-1:])
+                [segment] = {
+                    r["segment_bytes"]
+                    for r in log
+                    if r["record"] == "pattern_type" and (r["partition"], r["type"]) == (processes, name)
+                }
+                holes = [
+                    np.zeros(segment - data.size, dtype=np.uint8) for data in own[:-1]
+                ]  # where calls were left out
+                yield (
+                    f"n{processes}-type{number}",
+                    np.concatenate([part for pair in zip(own, holes) for part in pair] + own[-1:]),
+                )
             else:
                 yield f"n{processes}-type{number}", strided(own, [r for r, _ in patterns], processes)
 
@@ -52,19 +75,32 @@ def separate(place, number, patterns, files):
     counts = [list(own_counts(place, patterns, file, rank)) for rank, file in enumerate(files)]
     for which, (write, rewrite) in enumerate(patterns):
         for record, made in ((write, [own[which][0] for own in counts]), (rewrite, [own[which][1] for own in counts])):
-            assert (min(made), max(made), sum(made)) == (record["calls_min"], record["calls_max"], record["calls_sum"]), record
+            assert (min(made), max(made), sum(made)) == (
+                record["calls_min"],
+                record["calls_max"],
+                record["calls_sum"],
+            ), record
     for rank, own in enumerate(counts):
-        yield f"n{len(files)}-type{number}-rank{rank}", np.concatenate(
-            [own_sequence(place, write, written, rewritten, rank) for (write, _), (written, rewritten) in zip(patterns, own)])
+        yield (
+            f"n{len(files)}-type{number}-rank{rank}",
+            np.concatenate(
+                [
+                    own_sequence(place, write, written, rewritten, rank)
+                    for (write, _), (written, rewritten) in zip(patterns, own)
+                ]
+            ),
+        )
 
 
 def own_counts(place, patterns, file, rank):
     """Calls of a process that are in its file, per pattern: of the write pass, and how many of these were rewritten."""
     at = 0
     for write, _ in patterns:
-        rest, call = file[at:at + write["calls_max"] * write["call_bytes"]], write["call_bytes"]
-        first, again = (calls_alike(rest, content(source(place, write["pattern"], rank, rewritten), 0, rest.size), call)
-                        for rewritten in (False, True))
+        rest, call = file[at : at + write["calls_max"] * write["call_bytes"]], write["call_bytes"]
+        first, again = (
+            calls_alike(rest, content(source(place, write["pattern"], rank, rewritten), 0, rest.size), call)
+            for rewritten in (False, True)
+        )
         rewritten = int(np.argmin(again)) if not again.all() else again.size
         later = first[rewritten:]
         written = rewritten + (int(np.argmin(later)) if not later.all() else later.size)
@@ -78,17 +114,22 @@ def calls_alike(data, expected, call):
 
 
 def own_sequence(place, record, written, rewritten, rank):
-    """A process's data of one pattern, in the order of its calls: those of the rewrite, then what it left of the first pass."""
+    """A process's data of one pattern, in the order of its calls: those of the rewrite, then what it left of the first
+    pass."""
     count, first = written * record["call_bytes"], rewritten * record["call_bytes"]
-    return np.concatenate([content(source(place, record["pattern"], rank, True), 0, count)[:first],
-                           content(source(place, record["pattern"], rank, False), 0, count)[first:]])
+    return np.concatenate(
+        [
+            content(source(place, record["pattern"], rank, True), 0, count)[:first],
+            content(source(place, record["pattern"], rank, False), 0, count)[first:],
+        ]
+    )
 
 
 def strided(own, patterns, processes):
     pieces, at = [], 0
     for r in patterns:
         mine = r["calls_min"] * r["call_bytes"]
-        chunks = np.stack([sequence[at:at + mine].reshape(-1, r["chunk_bytes"]) for sequence in own], axis=1)
+        chunks = np.stack([sequence[at : at + mine].reshape(-1, r["chunk_bytes"]) for sequence in own], axis=1)
         pieces.append(chunks.reshape(-1))
         at += mine
     return np.concatenate(pieces)

@@ -1,9 +1,12 @@
-"""How well changes are found: generated histories with known truth, as `coffeecup check-history` would meet them night after night.
+# SPDX-License-Identifier: Apache-2.0
+"""How well changes are found: generated histories with known truth, as `coffeecup check-history` would meet them night
+after night.
 
     .venv/bin/python tests/bench_history.py [--series 100] [--seed 20261121] [--noise SESSIONS...]
 
-Stable series of 60 sessions should not alarm; a lasting drop of 10 % should be found within 5 sessions, and dated right. `--noise` takes
-the noise of b_eff from sessions of the machine at hand instead of the recorded one. The figures are printed, nothing is asserted.
+Stable series of 60 sessions should not alarm; a lasting drop of 10 % should be found within 5 sessions, and dated
+right. `--noise` takes the noise of b_eff from sessions of the machine at hand instead of the recorded one. The figures
+are printed, nothing is asserted.
 """
 
 import argparse
@@ -35,9 +38,11 @@ def recorded(sources):
 
 def normal(spread):
     """Sessions whose values are normally distributed: otava-test-data's own generator."""
+
     def draw(rng, count):
         seed = int(rng.integers(2**31))
         return 1 + np.array(otava_test_data.noise_normal(length=count, mean=0, sigma=spread, seed=seed).data)
+
     return draw
 
 
@@ -47,7 +52,8 @@ def single_runs(runs):
 
 
 def confirmed_runs(runs, repeats):
-    """Sessions with --max-retries=2, and --repeat where repeats are several: what lies more than three robust spreads below the median fails and is run again."""
+    """Sessions with --max-retries=2, and --repeat where repeats are several: what lies more than three robust spreads
+    below the median fails and is run again."""
     once = single_runs(runs)
     bound = 1 - 3 * MAD_TO_SIGMA * np.median(np.abs(runs - 1))
 
@@ -57,6 +63,7 @@ def confirmed_runs(runs, repeats):
             failed = drawn < bound
             drawn[failed] = once(rng, int(failed.sum()))
         return np.median(drawn.reshape(repeats, count), axis=0)
+
     return draw
 
 
@@ -73,7 +80,8 @@ def stable(draw, rng):
 
 
 def dropped(draw, rng):
-    """Sessions until a drop was found and the error of its date, or None; the series is looked at after every session."""
+    """Sessions until a drop was found and the error of its date, or None; the series is looked at after every
+    session."""
     begin = int(rng.integers(20, SESSIONS - FOUND_WITHIN))
     values = draw(rng, begin + FOUND_WITHIN)
     values[begin:] *= DROP
@@ -101,16 +109,31 @@ def main():
     options = parser.parse_args()
     runs = recorded(options.noise)
     spread = MAD_TO_SIGMA * np.median(np.abs(runs - 1))
-    print(f"{len(runs)} recorded runs: robust spread {spread:.1%}, {np.mean(runs < 1 - 3 * spread):.0%} of them lower by more than three spreads")
-    print(f"{options.series} series of {SESSIONS} sessions and {options.series} with a lasting drop of {1 - DROP:.0%}; seed {options.seed}; "
-          f"{RULE}\n")
+    print(
+        f"{len(runs)} recorded runs: robust spread {spread:.1%}, {np.mean(runs < 1 - 3 * spread):.0%} of them lower by "
+        "more than three spreads"
+    )
+    print(
+        f"{options.series} series of {SESSIONS} sessions and {options.series} with a lasting drop of {1 - DROP:.0%}; "
+        f"seed {options.seed}; "
+        f"{RULE}\n"
+    )
     print(f"{'':62} {'false alarms':>14} {'found':>8} {'date':>6} {'found':>9}")
-    print(f"{'noise of a session':62} {'at end':>6} {'ever':>7} {f'within {FOUND_WITHIN}':>8} {'right':>6} {'after':>9}")
+    print(
+        f"{'noise of a session':62} {'at end':>6} {'ever':>7} {f'within {FOUND_WITHIN}':>8} {'right':>6} {'after':>9}"
+    )
     for repeats in (3, 1):
-        measure(f"recorded runs, {counted(repeats, 'repeat')}, failing ones retried twice", confirmed_runs(runs, repeats), options.series, options.seed)
+        measure(
+            f"recorded runs, {counted(repeats, 'repeat')}, failing ones retried twice",
+            confirmed_runs(runs, repeats),
+            options.series,
+            options.seed,
+        )
     for percent in (2, 3, 4):
         measure(f"normal, {percent} %", normal(percent / 100), options.series, options.seed)
-    measure("recorded runs, one a session, nothing confirmed (not advised)", single_runs(runs), options.series, options.seed)
+    measure(
+        "recorded runs, one a session, nothing confirmed (not advised)", single_runs(runs), options.series, options.seed
+    )
 
 
 if __name__ == "__main__":

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How long 10 000 stored results take: read from a results database, judged, and drawn.
 
     .venv/bin/python tests/bench_results.py [--sessions 500]
@@ -28,9 +29,17 @@ def made(path, sessions, seed=20261121):
 
     def measured(number):
         level = 900 if number > 0.75 * sessions else 1000
-        return {name: (level * (1 + 0.02 * rng.standard_normal()), 1000, -0.2, 0.2, unit, "pass") for name, unit in metrics}
+        return {
+            name: (level * (1 + 0.02 * rng.standard_normal()), 1000, -0.2, 0.2, unit, "pass") for name, unit in metrics
+        }
 
-    return database(path, [session([case(measured(number), processes=size) for size in (2, 4)], night(number)) for number in range(sessions)])
+    return database(
+        path,
+        [
+            session([case(measured(number), processes=size) for size in (2, 4)], night(number))
+            for number in range(sessions)
+        ],
+    )
 
 
 def main():
@@ -43,7 +52,11 @@ def main():
 
         def told(what):
             times.append(time.perf_counter())
-            print(f"{what:50} {times[-1] - times[-2]:6.2f} s, {times[-1] - times[0]:6.2f} s in all, {time.process_time() - cpu:6.2f} s of a core", flush=True)
+            print(
+                f"{what:50} {times[-1] - times[-2]:6.2f} s, {times[-1] - times[0]:6.2f} s in all, "
+                f"{time.process_time() - cpu:6.2f} s of a core",
+                flush=True,
+            )
 
         table = history_table(read_reports([stored]))
         told(f"{len(table)} results of {options.sessions} sessions read")

@@ -1,4 +1,6 @@
-"""What several test files share: kernels built once per MPI, and ReFrame run as a person runs it, with all output in a scratch folder."""
+# SPDX-License-Identifier: Apache-2.0
+"""What several test files share: kernels built once per MPI, and ReFrame run as a person runs it, with all output in a
+scratch folder."""
 
 import fcntl
 import json
@@ -55,7 +57,8 @@ class Mpi:
 
 
 def compiler_and_launcher(name):
-    """Debian names them mpicc.openmpi and mpirun.openmpi; elsewhere the ones on PATH serve where they are of this implementation."""
+    """Debian names them mpicc.openmpi and mpirun.openmpi; elsewhere the ones on PATH serve where they are of this
+    implementation."""
     found = [shutil.which(f"{command}.{name}") for command in ("mpicc", "mpirun")]
     if all(found):
         return found
@@ -86,8 +89,8 @@ def held(path, kind=fcntl.LOCK_EX):
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Tests of one process of pytest run beside those of the other, except where they are marked `alone`, with their fixtures: the gate keeps
-    whoever comes later behind a test that waits for the machine."""
+    """Tests of one process of pytest run beside those of the other, except where they are marked `alone`, with their
+    fixtures: the gate keeps whoever comes later behind a test that waits for the machine."""
     kind = fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH
     with ExitStack() as stack:
         with held(ROOT / "build" / "gate.lock"):
@@ -96,10 +99,20 @@ def pytest_runtest_protocol(item):
 
 
 def install_kernels(name, *options, around=()):
-    """The folder where kernels that were built with these options of CMake are installed; `around` comes before each command."""
+    """The folder where kernels that were built with these options of CMake are installed; `around` comes before each
+    command."""
     folder = ROOT / "build" / name
-    configure = ["cmake", "-S", ROOT / "kernels", "-B", folder, f"-DCMAKE_INSTALL_PREFIX={folder}/install", "-DCOFFEECUP_BENCHMARKS=all",
-                 "-DCOFFEECUP_TESTS=OFF", *options]
+    configure = [
+        "cmake",
+        "-S",
+        ROOT / "kernels",
+        "-B",
+        folder,
+        f"-DCMAKE_INSTALL_PREFIX={folder}/install",
+        "-DCOFFEECUP_BENCHMARKS=all",
+        "-DCOFFEECUP_TESTS=OFF",
+        *options,
+    ]
     with held(folder.with_suffix(".lock")):
         for command in (configure, ["cmake", "--build", folder, "--parallel"], ["cmake", "--install", folder]):
             done = subprocess.run([*around, *command], capture_output=True, text=True, check=False)
@@ -122,7 +135,9 @@ def sanitized():
     """The build folder of kernels and unit tests, built with Open MPI, in which the compiler's sanitizers watch."""
     if not (tools := compiler_and_launcher("openmpi")):
         pytest.skip("no openmpi on this machine")
-    return install_kernels("tests-sanitized", f"-DCMAKE_C_COMPILER={tools[0]}", "-DCOFFEECUP_SANITIZE=ON", "-DCOFFEECUP_TESTS=ON").parent
+    return install_kernels(
+        "tests-sanitized", f"-DCMAKE_C_COMPILER={tools[0]}", "-DCOFFEECUP_SANITIZE=ON", "-DCOFFEECUP_TESTS=ON"
+    ).parent
 
 
 @pytest.fixture(scope="session")
@@ -150,9 +165,26 @@ def simulate(simulated_kernel, tmp_path_factory):
         if again or request not in known:
             log = tmp_path_factory.mktemp("simulated") / "b_eff.jsonl"
             done = subprocess.run(
-                [ROOT / "site_configs" / "simulated" / "run", "-np", str(processes), "--platform", platform, "--placement", placement,
-                 "--per-node", str(per_node), simulated_kernel, "--log", log, *options],
-                capture_output=True, text=True, timeout=900, check=False)
+                [
+                    ROOT / "site_configs" / "simulated" / "run",
+                    "-np",
+                    str(processes),
+                    "--platform",
+                    platform,
+                    "--placement",
+                    placement,
+                    "--per-node",
+                    str(per_node),
+                    simulated_kernel,
+                    "--log",
+                    log,
+                    *options,
+                ],
+                capture_output=True,
+                text=True,
+                timeout=900,
+                check=False,
+            )
             assert done.returncode == 0, done.stdout + done.stderr
             known[request] = log
         return known[request]
@@ -210,8 +242,15 @@ class Reframe:
     def __call__(self, *options, config=LOCAL, checks=CHECKS, env=None, timeout=PATIENCE, command=REFRAME):
         report = self.folder / "session.json"
         report.unlink(missing_ok=True)
-        command = [*command, "--nocolor", f"--prefix={self.folder}", f"--report-file={report}",
-                   f"--perflogdir={self.folder}/perflogs", "-c", str(checks)]
+        command = [
+            *command,
+            "--nocolor",
+            f"--prefix={self.folder}",
+            f"--report-file={report}",
+            f"--perflogdir={self.folder}/perflogs",
+            "-c",
+            str(checks),
+        ]
         if config:
             command += ["-C", str(config)]
         done = subprocess.run(
@@ -244,7 +283,8 @@ def reframe(tmp_path):
 
 
 def kernel_of(folder, script, ranks="first"):
-    """A kernel of a few lines of shell, for checks that take binaries as they are: options of ReFrame that choose it."""
+    """A kernel of a few lines of shell, for checks that take binaries as they are: options of ReFrame that choose
+    it."""
     folder = folder / "bin"
     folder.mkdir(exist_ok=True)
     kernel = folder / "b_eff"
@@ -271,9 +311,19 @@ def tree(tmp_path):
 
     def run(*arguments, path=None, **environment):
         clean = {name: value for name, value in os.environ.items() if not name.startswith(("RFM_", "SPACK_"))}
-        clean["PATH"] = path or os.pathsep.join(part for part in clean["PATH"].split(os.pathsep) if not Path(part, "spack").exists())
-        done = subprocess.run([COFFEECUP, "site", *arguments], cwd=folder, env=clean | environment, capture_output=True, text=True,
-                              check=False, timeout=PATIENCE, preexec_fn=lambda: os.sched_setaffinity(0, CORES))
+        clean["PATH"] = path or os.pathsep.join(
+            part for part in clean["PATH"].split(os.pathsep) if not Path(part, "spack").exists()
+        )
+        done = subprocess.run(
+            [COFFEECUP, "site", *arguments],
+            cwd=folder,
+            env=clean | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
+            preexec_fn=lambda: os.sched_setaffinity(0, CORES),
+        )
         return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr, text=done.stdout + done.stderr)
 
     def stub(name, script):

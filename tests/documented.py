@@ -1,10 +1,15 @@
-"""Follows a page of the documentation step by step: writes the files that it shows and runs the commands that it shows."""
+# SPDX-License-Identifier: Apache-2.0
+"""Follows a page of the documentation step by step: writes the files that it shows and runs the commands that it
+shows."""
 
 import re
 import subprocess
 from dataclasses import dataclass
 
-BLOCK = re.compile(r"^```(?P<kind>\S+)(?: (?P<language>\S+))?\n(?::caption: (?P<caption>\S+)\n)?(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(
+    r"^```(?P<kind>\S+)(?: (?P<language>\S+))?\n(?::caption: (?P<caption>\S+)\n)?(?P<text>.*?)^```$",
+    re.MULTILINE | re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -14,7 +19,7 @@ class File:
     path: str
     text: str
 
-    def follow(self, folder, environment):
+    def follow(self, folder, environment):  # noqa: ARG002
         path = folder / self.path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(self.text)
@@ -28,11 +33,22 @@ class Command:
     output: tuple
 
     def follow(self, folder, environment):
-        done = subprocess.run(["bash", "-c", self.text], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, check=False)
+        done = subprocess.run(
+            ["bash", "-c", self.text],
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, f"{self.text}\n{done.stdout}"
-        pattern = ".*".join(r"^" + r".*".join(re.escape(part) for part in line.split("...")) + r"$" for line in self.output)
-        assert re.search(pattern, done.stdout, re.MULTILINE | re.DOTALL), f"{self.text}\nexpected:\n{self.output}\nprinted:\n{done.stdout}"
+        pattern = ".*".join(
+            r"^" + r".*".join(re.escape(part) for part in line.split("...")) + r"$" for line in self.output
+        )
+        assert re.search(pattern, done.stdout, re.MULTILINE | re.DOTALL), (
+            f"{self.text}\nexpected:\n{self.output}\nprinted:\n{done.stdout}"
+        )
 
 
 def steps(page):

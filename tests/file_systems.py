@@ -1,5 +1,7 @@
-"""Real file systems that a test makes for itself and takes away again: a disk of known bandwidth, a distributed file system, a small one
-in memory. Each is a context that gives the folder where it is mounted; where it cannot be had the test is skipped, with the reason."""
+# SPDX-License-Identifier: Apache-2.0
+"""Real file systems that a test makes for itself and takes away again: a disk of known bandwidth, a distributed file
+system, a small one in memory. Each is a context that gives the folder where it is mounted; where it cannot be had the
+test is skipped, with the reason."""
 
 import os
 import shutil
@@ -26,7 +28,9 @@ def needs(purpose, *programs):
 def root(purpose, *command):
     done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
     if done.returncode != 0:
-        pytest.skip(f"cannot make {purpose}: {' '.join(map(str, command))}: {done.stderr.strip() or done.stdout.strip()}")
+        pytest.skip(
+            f"cannot make {purpose}: {' '.join(map(str, command))}: {done.stderr.strip() or done.stdout.strip()}"
+        )
     return done.stdout
 
 
@@ -36,7 +40,8 @@ def unmount(folder):
 
 
 def vanish(folder):
-    """Remove a folder from under a program that makes files in it all the while: what it makes beside a removal lets that one fail."""
+    """Remove a folder from under a program that makes files in it all the while: what it makes beside a removal lets
+    that one fail."""
     while folder.exists():
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -56,8 +61,8 @@ def memory(folder, options):
 
 @contextmanager
 def disk(folder, gibibytes, file_system="ext4", bytes_per_second=None):
-    """A loop device with a file system. It moves so many byte/s each way, whoever asks: the limit is that of the root control group,
-    to which the write-back of the page cache belongs too, and of this process's own."""
+    """A loop device with a file system. It moves so many byte/s each way, whoever asks: the limit is that of the root
+    control group, to which the write-back of the page cache belongs too, and of this process's own."""
     purpose = "a disk of known bandwidth" if bytes_per_second else "a disk"
     needs(purpose, "losetup", f"mkfs.{file_system}")
     image, mount = Path(folder, "image"), Path(folder, "disk")
@@ -66,8 +71,13 @@ def disk(folder, gibibytes, file_system="ext4", bytes_per_second=None):
     with ExitStack() as undo:
         device = root(purpose, "losetup", "--find", "--show", "--direct-io=on", image).strip()
         undo.callback(subprocess.run, ["losetup", "-d", device], check=False)
-        root(purpose, f"mkfs.{file_system}", "-q", *(["-E", "lazy_itable_init=0,lazy_journal_init=0"] if file_system == "ext4" else []),
-             device)
+        root(
+            purpose,
+            f"mkfs.{file_system}",
+            "-q",
+            *(["-E", "lazy_itable_init=0,lazy_journal_init=0"] if file_system == "ext4" else []),
+            device,
+        )
         root(purpose, "mount", device, mount)
         undo.callback(unmount, mount)
         if bytes_per_second:
@@ -79,12 +89,26 @@ def disk(folder, gibibytes, file_system="ext4", bytes_per_second=None):
 
 @contextmanager
 def throttled(device, bytes_per_second):
-    number = os.stat(device).st_rdev
+    number = Path(device).stat().st_rdev
     name = f"{os.major(number)}:{os.minor(number)}"
-    own = next((line.split(":")[2].strip() for line in Path("/proc/self/cgroup").read_text().splitlines() if ":blkio:" in line), None)
+    own = next(
+        (
+            line.split(":")[2].strip()
+            for line in Path("/proc/self/cgroup").read_text().splitlines()
+            if ":blkio:" in line
+        ),
+        None,
+    )
     if own is None:
-        pytest.skip("a disk of known bandwidth needs the control group blkio (version 1), whose limits hold for the page cache too")
-    limits = [THROTTLES / group.strip("/") / f"blkio.throttle.{way}_bps_device" for group in {"/", own} for way in ("read", "write")]
+        pytest.skip(
+            "a disk of known bandwidth needs the control group blkio (version 1), whose limits hold for the page cache "
+            "too"
+        )
+    limits = [
+        THROTTLES / group.strip("/") / f"blkio.throttle.{way}_bps_device"
+        for group in {"/", own}
+        for way in ("read", "write")
+    ]
     try:
         for limit in limits:
             limit.write_text(f"{name} {bytes_per_second}")
@@ -98,32 +122,78 @@ def throttled(device, bytes_per_second):
 
 @contextmanager
 def glusterfs(folder, bricks=3):
-    """A GlusterFS volume: a server process for each brick, files in shards of 4 MiB over all of them, mounted through FUSE. The servers
-    have namespaces of their own, for processes, network and sockets: with the first of them all end."""
+    """A GlusterFS volume: a server process for each brick, files in shards of 4 MiB over all of them, mounted through
+    FUSE. The servers have namespaces of their own, for processes, network and sockets: with the first of them all
+    end."""
     purpose = "a GlusterFS volume"
     needs(purpose, "glusterd", "gluster", "glusterfs", "unshare", "nsenter", "ip")
     folder = Path(folder)
     for name in ("work", "run", "log", "mount", *(f"brick{number}" for number in range(bricks))):
         (folder / name).mkdir()
-    options = {"working-directory": folder / "work", "run-directory": folder / "run", "logging-directory": folder / "log",
-               "glusterd-sockfile": folder / "run" / "socket", "transport-type": "socket", "transport.socket.listen-port": 24007,
-               "transport.socket.bind-address": ADDRESS, "ping-timeout": 0, "base-port": 49152, "max-port": 60999}
-    Path(folder, "glusterd.vol").write_text("volume management\n    type mgmt/glusterd\n" + "".join(
-        f"    option {name} {value}\n" for name, value in options.items()) + "end-volume\n")
-    start = (f"mkdir -p /run/gluster && mount -t tmpfs tmpfs /run/gluster && ip link set lo up && ip address add {ADDRESS}/32 dev lo && "
-             f"exec glusterd --no-daemon -f {folder}/glusterd.vol -l {folder}/log/glusterd.log -p {folder}/run/glusterd.pid")
-    servers = subprocess.Popen(["unshare", "--net", "--mount", "--pid", "--mount-proc", "--fork", "--kill-child", "sh", "-c", start],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    options = {
+        "working-directory": folder / "work",
+        "run-directory": folder / "run",
+        "logging-directory": folder / "log",
+        "glusterd-sockfile": folder / "run" / "socket",
+        "transport-type": "socket",
+        "transport.socket.listen-port": 24007,
+        "transport.socket.bind-address": ADDRESS,
+        "ping-timeout": 0,
+        "base-port": 49152,
+        "max-port": 60999,
+    }
+    Path(folder, "glusterd.vol").write_text(
+        "volume management\n    type mgmt/glusterd\n"
+        + "".join(f"    option {name} {value}\n" for name, value in options.items())
+        + "end-volume\n"
+    )
+    start = (
+        f"mkdir -p /run/gluster && mount -t tmpfs tmpfs /run/gluster && ip link set lo up && ip address add "
+        f"{ADDRESS}/32 dev lo && "
+        f"exec glusterd --no-daemon -f {folder}/glusterd.vol -l {folder}/log/glusterd.log -p {folder}/run/glusterd.pid"
+    )
+    servers = subprocess.Popen(
+        ["unshare", "--net", "--mount", "--pid", "--mount-proc", "--fork", "--kill-child", "sh", "-c", start],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     try:
-        gluster = ("gluster", f"--glusterd-sock={folder}/run/socket", f"--log-file={folder}/log/cli.log", "--mode=script", "volume")
-        wait_for(purpose, servers, lambda: subprocess.run([*gluster, "info"], capture_output=True, check=False).returncode == 0)
-        root(purpose, *gluster, "create", "cup", *(f"{ADDRESS}:{folder}/brick{number}" for number in range(bricks)), "force")
+        gluster = (
+            "gluster",
+            f"--glusterd-sock={folder}/run/socket",
+            f"--log-file={folder}/log/cli.log",
+            "--mode=script",
+            "volume",
+        )
+        wait_for(
+            purpose,
+            servers,
+            lambda: subprocess.run([*gluster, "info"], capture_output=True, check=False).returncode == 0,
+        )
+        root(
+            purpose,
+            *gluster,
+            "create",
+            "cup",
+            *(f"{ADDRESS}:{folder}/brick{number}" for number in range(bricks)),
+            "force",
+        )
         root(purpose, *gluster, "set", "cup", "features.shard", "on")
         root(purpose, *gluster, "set", "cup", "features.shard-block-size", "4MB")
         root(purpose, *gluster, "start", "cup")
         [inside] = Path(f"/proc/{servers.pid}/task/{servers.pid}/children").read_text().split()
-        root(purpose, "nsenter", f"--net=/proc/{inside}/ns/net", "glusterfs", f"--volfile-server={ADDRESS}", "--volfile-id=cup",
-             "-l", folder / "log" / "mount.log", folder / "mount")
+        root(
+            purpose,
+            "nsenter",
+            f"--net=/proc/{inside}/ns/net",
+            "glusterfs",
+            f"--volfile-server={ADDRESS}",
+            "--volfile-id=cup",
+            "-l",
+            folder / "log" / "mount.log",
+            folder / "mount",
+        )
         wait_for(purpose, servers, lambda: os.path.ismount(folder / "mount"))
         yield folder / "mount"
     finally:

@@ -1,4 +1,6 @@
-"""Logs made for tests, as a kernel would write them: plain loops and the words of docs/log.md, with nothing taken from `postprocess`.
+# SPDX-License-Identifier: Apache-2.0
+"""Logs made for tests, as a kernel would write them: plain loops and the words of docs/log.md, with nothing taken from
+`postprocess`.
 
 The bandwidth of every measurement is a function that the test chooses, so that the test knows the score.
 """
@@ -65,9 +67,16 @@ def patterns(ranks, methods):
 
 
 def steady(latency_seconds=2e-6, link=1e9):
-    """Bandwidth in byte/s that a process sees at a message length, with a latency and an asymptotic bandwidth; random placement
-    costs a third, the methods differ by little."""
-    method_factor = {"sendrecv": 1.0, "alltoallv": 0.7, "nonblocking": 1.1, "neighbor": 1.2, "persistent": 1.15, "blocking": 1.0}
+    """Bandwidth in byte/s that a process sees at a message length, with a latency and an asymptotic bandwidth; random
+    placement costs a third, the methods differ by little."""
+    method_factor = {
+        "sendrecv": 1.0,
+        "alltoallv": 0.7,
+        "nonblocking": 1.1,
+        "neighbor": 1.2,
+        "persistent": 1.15,
+        "blocking": 1.0,
+    }
 
     def bandwidth(name, method, length, repetition, plan_entry):
         placement = 2 / 3 if name.startswith(("random", "worst", "bisection-worst")) else 1.0
@@ -82,86 +91,175 @@ def hosts(ranks, nodes, memory_per_process_bytes):
     share = -(-ranks // nodes)
     groups = [list(range(first, min(first + share, ranks))) for first in range(0, ranks, share)]
     return [
-        {"name": f"node{number:02}", "ranks": group, "cores": 128, "memory_bytes": memory_per_process_bytes * len(group),
-         "available_bytes": memory_per_process_bytes * len(group) // 2}
+        {
+            "name": f"node{number:02}",
+            "ranks": group,
+            "cores": 128,
+            "memory_bytes": memory_per_process_bytes * len(group),
+            "available_bytes": memory_per_process_bytes * len(group) // 2,
+        }
         for number, group in enumerate(groups)
     ]
 
 
 def activity(nodes):
     """An hour on quiet nodes."""
-    return {"record": "activity", "elapsed_seconds": 3600.0,
-            "hosts": [{"others_user_seconds": 30.0, "stolen_seconds": 2.0} for _ in range(nodes)]}
+    return {
+        "record": "activity",
+        "elapsed_seconds": 3600.0,
+        "hosts": [{"others_user_seconds": 30.0, "stolen_seconds": 2.0} for _ in range(nodes)],
+    }
 
 
-def b_eff_log(ranks=16, nodes=2, memory_per_process_bytes=GIB, bandwidth=None, methods=AVERAGED + REPORTED, repetitions=3,
-              only=None, schema_version=2):
-    """All records of a complete, official b_eff run. `bandwidth(pattern, method, length, repetition, plan entry)` in byte/s; `only`
-    picks patterns by name. A log of schema version 1 has a record for all repetitions, no latency loops and no probes."""
+def b_eff_log(
+    ranks=16,
+    nodes=2,
+    memory_per_process_bytes=GIB,
+    bandwidth=None,
+    methods=AVERAGED + REPORTED,
+    repetitions=3,
+    only=None,
+    schema_version=2,
+):
+    """All records of a complete, official b_eff run. `bandwidth(pattern, method, length, repetition, plan entry)` in
+    byte/s; `only` picks patterns by name. A log of schema version 1 has a record for all repetitions, no latency loops
+    and no probes."""
     bandwidth = bandwidth or steady()
     l_max = min(128 * MIB, memory_per_process_bytes // 128)
     planned = [entry for entry in patterns(ranks, methods) if only is None or only(entry["name"])]
-    loops = [loop(entry, method, length, repetition, bandwidth) for repetition in range(1, repetitions + 1)
-             for entry in planned for length in lengths(l_max) for method in entry["methods"]]
-    latencies = [loop(entry, method, 1, repetition, bandwidth, "latency") for repetition in range(1, repetitions + 1) for entry in planned
-                 if entry["group"] in ("ring", "ping_pong") for method in entry["methods"] if method in (*AVERAGED, "blocking")]
-    trials = [loop(entry, method, 1, 1, bandwidth, "trial") for entry in planned for method in entry["methods"] for _ in range(3)]
+    loops = [
+        loop(entry, method, length, repetition, bandwidth)
+        for repetition in range(1, repetitions + 1)
+        for entry in planned
+        for length in lengths(l_max)
+        for method in entry["methods"]
+    ]
+    latencies = [
+        loop(entry, method, 1, repetition, bandwidth, "latency")
+        for repetition in range(1, repetitions + 1)
+        for entry in planned
+        if entry["group"] in ("ring", "ping_pong")
+        for method in entry["methods"]
+        if method in (*AVERAGED, "blocking")
+    ]
+    trials = [
+        loop(entry, method, 1, 1, bandwidth, "trial")
+        for entry in planned
+        for method in entry["methods"]
+        for _ in range(3)
+    ]
     in_loops = sum(m["elapsed_seconds"] for m in [*loops, *latencies])
     every = [*loops, *trials, *(latencies if schema_version > 1 else [])]
     of_pattern = {entry["name"]: entry["messages_per_exchange"] for entry in planned}
     received = sum(m["message_bytes"] * of_pattern[m["pattern"]] * (m["loop_length"] + 1) for m in every)
     node_count = len(hosts(ranks, nodes, 0))
-    probes = [{"record": "probe", "repetition": repetition,
-               "hosts": [{"shortest_round_trip_seconds": 1.0e-7, "longest_round_trip_seconds": 1.2e-7}] * node_count}
-              for repetition in range(1, repetitions + 1)]
-    return numbered([
+    probes = [
         {
-            "record": "run", "schema_version": schema_version, "benchmark": "b_eff", "kernel_version": "0.1.0",
-            "start_time": "2026-11-20T14:00:00Z",
-            "command": ["b_eff", "--log", "b_eff.jsonl"],
-            "options": {"log": "b_eff.jsonl", "seed": 20260101, "memory": None, "patterns": ["ring", "random"]},
-            "mpi": {"library": "Open MPI v4.1.4", "standard": "3.1", "binding_cores_min": 1, "binding_cores_max": 1,
-                    "single_copy": "cma"},
-            "ranks": ranks, "hosts": hosts(ranks, nodes, memory_per_process_bytes),
-            "memory_per_process_bytes": memory_per_process_bytes, "memory_source": "physical", "filesystem": None,
-            "environment": {"OMPI_MCA_btl": "self,vader,tcp"},
-            "build": {"git_revision": "0123abc", "spack_hash": None, "compiler": "gcc 12.2.0", "flags": "-O2", "mpi_standard": "3.1"},
-            "simulated": False,
-        },
-        {
-            "record": "plan", "message_bytes": lengths(l_max), "l_max_bytes": l_max, "buffer_bytes": 4 * l_max,
-            "repetitions": repetitions, "first_loop_length": 300, "longest_loop_length": 100000,
-            "random_patterns": 30, "time_budget_seconds": 300.0, "seed": 20260101,
-            "methods": [*({"name": method, "averaged": method in AVERAGED} for method in methods),
-                        {"name": "blocking", "averaged": False}],
-            "patterns": planned,
-        },
-        {"record": "overhead", "clock_resolution_seconds": 1e-9, "clock_read_seconds": 3e-8, "barrier_seconds": 4e-7,
-         "agreement_seconds": 6e-7},
-        *([*probes, *trials, *loops, *latencies] if schema_version > 1 else as_version_1(loops, repetitions)),
-        activity(node_count),
-        {"record": "data_check", "received_bytes": received, "checked_bytes": received, "wrong_bytes": 0},
-        {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": 1.05 * in_loops + 1},
-    ])
+            "record": "probe",
+            "repetition": repetition,
+            "hosts": [{"shortest_round_trip_seconds": 1.0e-7, "longest_round_trip_seconds": 1.2e-7}] * node_count,
+        }
+        for repetition in range(1, repetitions + 1)
+    ]
+    return numbered(
+        [
+            {
+                "record": "run",
+                "schema_version": schema_version,
+                "benchmark": "b_eff",
+                "kernel_version": "0.1.0",
+                "start_time": "2026-11-20T14:00:00Z",
+                "command": ["b_eff", "--log", "b_eff.jsonl"],
+                "options": {"log": "b_eff.jsonl", "seed": 20260101, "memory": None, "patterns": ["ring", "random"]},
+                "mpi": {
+                    "library": "Open MPI v4.1.4",
+                    "standard": "3.1",
+                    "binding_cores_min": 1,
+                    "binding_cores_max": 1,
+                    "single_copy": "cma",
+                },
+                "ranks": ranks,
+                "hosts": hosts(ranks, nodes, memory_per_process_bytes),
+                "memory_per_process_bytes": memory_per_process_bytes,
+                "memory_source": "physical",
+                "filesystem": None,
+                "environment": {"OMPI_MCA_btl": "self,vader,tcp"},
+                "build": {
+                    "git_revision": "0123abc",
+                    "spack_hash": None,
+                    "compiler": "gcc 12.2.0",
+                    "flags": "-O2",
+                    "mpi_standard": "3.1",
+                },
+                "simulated": False,
+            },
+            {
+                "record": "plan",
+                "message_bytes": lengths(l_max),
+                "l_max_bytes": l_max,
+                "buffer_bytes": 4 * l_max,
+                "repetitions": repetitions,
+                "first_loop_length": 300,
+                "longest_loop_length": 100000,
+                "random_patterns": 30,
+                "time_budget_seconds": 300.0,
+                "seed": 20260101,
+                "methods": [
+                    *({"name": method, "averaged": method in AVERAGED} for method in methods),
+                    {"name": "blocking", "averaged": False},
+                ],
+                "patterns": planned,
+            },
+            {
+                "record": "overhead",
+                "clock_resolution_seconds": 1e-9,
+                "clock_read_seconds": 3e-8,
+                "barrier_seconds": 4e-7,
+                "agreement_seconds": 6e-7,
+            },
+            *([*probes, *trials, *loops, *latencies] if schema_version > 1 else as_version_1(loops, repetitions)),
+            activity(node_count),
+            {"record": "data_check", "received_bytes": received, "checked_bytes": received, "wrong_bytes": 0},
+            {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": 1.05 * in_loops + 1},
+        ]
+    )
 
 
 def loop(entry, method, length, repetition, bandwidth, kind="measurement"):
     """One timed loop; its length is that of the first repetition's."""
     first, rate = (bandwidth(entry["name"], method, length, number, entry) for number in (0, repetition - 1))
     moved = length * entry["messages_per_exchange"]
-    loop_length = {"latency": 10000, "trial": 1}.get(kind) or (300 if length == 1 else max(1, math.ceil(0.0025 * first / moved)))
+    loop_length = {"latency": 10000, "trial": 1}.get(kind) or (
+        300 if length == 1 else max(1, math.ceil(0.0025 * first / moved))
+    )
     elapsed = moved * loop_length / rate
-    return {"record": kind, "repetition": repetition, "pattern": entry["name"], "method": method, "message_bytes": length,
-            "loop_length": loop_length, "elapsed_seconds": elapsed, "fastest_seconds": 0.97 * elapsed,
-            "slowest_message_seconds": elapsed * entry["processes"] / entry["messages_per_exchange"]}
+    return {
+        "record": kind,
+        "repetition": repetition,
+        "pattern": entry["name"],
+        "method": method,
+        "message_bytes": length,
+        "loop_length": loop_length,
+        "elapsed_seconds": elapsed,
+        "fastest_seconds": 0.97 * elapsed,
+        "slowest_message_seconds": elapsed * entry["processes"] / entry["messages_per_exchange"],
+    }
 
 
 def as_version_1(loops, repetitions):
     """A record for each pattern, length and method, with its repetitions' times as lists."""
     count = len(loops) // repetitions
-    return [{"record": "measurement", **{name: first[name] for name in ("pattern", "method", "message_bytes", "loop_length")},
-             **{name: [loops[place + k * count][name] for k in range(repetitions)] for name in ("elapsed_seconds", "fastest_seconds")}}
-            for place, first in enumerate(loops[:count])]
+    return [
+        {
+            "record": "measurement",
+            **{name: first[name] for name in ("pattern", "method", "message_bytes", "loop_length")},
+            **{
+                name: [loops[place + k * count][name] for k in range(repetitions)]
+                for name in ("elapsed_seconds", "fastest_seconds")
+            },
+        }
+        for place, first in enumerate(loops[:count])
+    ]
 
 
 def numbered(records):

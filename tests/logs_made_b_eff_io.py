@@ -1,5 +1,7 @@
-"""Logs of b_eff_io made for tests, as the kernel would write them: plain loops over the paper's table 2, with nothing taken from
-`postprocess`. The bandwidth of every pattern type is a function that the test chooses, so that the test knows the score."""
+# SPDX-License-Identifier: Apache-2.0
+"""Logs of b_eff_io made for tests, as the kernel would write them: plain loops over the paper's table 2, with nothing
+taken from `postprocess`. The bandwidth of every pattern type is a function that the test chooses, so that the test
+knows the score."""
 
 from logs_made import activity, numbered
 
@@ -14,8 +16,17 @@ UNITS = {  # by hand, from the paper's table 2
     "segmented-collective": (0, 2, 2, 1, 1, 1, 1, 2, 0),
 }
 CHUNKS = (MIB, "m_part", MIB, 32 * KIB, KIB, 32 * KIB + 8, KIB + 8, MIB + 8, None)
-SCATTERED = ((MIB, MIB), ("m_part", "m_part"), (MIB, 2 * MIB), (MIB, MIB), (32 * KIB, MIB), (KIB, MIB), (32 * KIB + 8, MIB + 256),
-             (KIB + 8, MIB + 8 * KIB), (MIB + 8, MIB + 8))
+SCATTERED = (
+    (MIB, MIB),
+    ("m_part", "m_part"),
+    (MIB, 2 * MIB),
+    (MIB, MIB),
+    (32 * KIB, MIB),
+    (KIB, MIB),
+    (32 * KIB + 8, MIB + 256),
+    (KIB + 8, MIB + 8 * KIB),
+    (MIB + 8, MIB + 8),
+)
 FILL_UP_BYTES = 4096
 
 
@@ -25,15 +36,31 @@ def patterns(m_part):
         sizes = SCATTERED if name == "scatter" else [(chunk, chunk) for chunk in CHUNKS]
         for units, (chunk, call) in zip(UNITS[name], sizes):
             put = {"m_part": m_part}
-            planned.append({"pattern": len(planned), "type": name, "chunk_bytes": put.get(chunk, chunk), "call_bytes": put.get(call, call),
-                            "units": units})
+            planned.append(
+                {
+                    "pattern": len(planned),
+                    "type": name,
+                    "chunk_bytes": put.get(chunk, chunk),
+                    "call_bytes": put.get(call, call),
+                    "units": units,
+                }
+            )
     return planned
 
 
-def b_eff_io_log(bandwidth=lambda partition, method, name: 1e8, partitions=(2, 4, 8), ranks=8, nodes=2, node_memory=64 * GIB,
-                 scheduled=900.0, form="standard", cache=None, overhead_share=0.02):
-    """All records of a complete, official run. `bandwidth(partition, method, type)` in byte/s is that of the type from opening to
-    closing; every pattern moves what its share of the time gives at this rate."""
+def b_eff_io_log(
+    bandwidth=lambda partition, method, name: 1e8,
+    partitions=(2, 4, 8),
+    ranks=8,
+    nodes=2,
+    node_memory=64 * GIB,
+    scheduled=900.0,
+    form="standard",
+    cache=None,
+    overhead_share=0.02,
+):
+    """All records of a complete, official run. `bandwidth(partition, method, type)` in byte/s is that of the type from
+    opening to closing; every pattern moves what its share of the time gives at this rate."""
     m_part = max(2 * MIB, min(GIB, node_memory // 128))
     planned = patterns(m_part)
     moving, elapsed, read = [], 0.0, 0
@@ -54,63 +81,145 @@ def b_eff_io_log(bandwidth=lambda partition, method, name: 1e8, partitions=(2, 4
                     seconds = (1 - overhead_share) * moved / rate
                     bytes_of_type += moved
                     seconds_of_type += moved / rate
-                    moving.append({
-                        "record": "measurement", "partition": partition, "method": method, "type": name, "pattern": entry["pattern"],
-                        "chunk_bytes": entry["chunk_bytes"] or call, "call_bytes": call, "calls_min": written[key],
-                        "calls_max": written[key], "calls_sum": written[key] * partition, "bytes": moved,
-                        "ended_by": "count", "scheduled_seconds": share, "elapsed_seconds": seconds, "position_seconds": 0.0,
-                        "access_seconds": 0.9 * seconds, "access_fastest_seconds": 0.8 * seconds,
-                        "sync_seconds": 0.0 if method == "read" else 0.05 * seconds, "agreement_seconds": 0.04 * seconds,
-                        "agreement_fastest_seconds": 0.001 * seconds, "agreements": 12, "first_done_seconds": 0.85 * seconds,
-                        "last_done_seconds": 0.9 * seconds, "hints": None})
+                    moving.append(
+                        {
+                            "record": "measurement",
+                            "partition": partition,
+                            "method": method,
+                            "type": name,
+                            "pattern": entry["pattern"],
+                            "chunk_bytes": entry["chunk_bytes"] or call,
+                            "call_bytes": call,
+                            "calls_min": written[key],
+                            "calls_max": written[key],
+                            "calls_sum": written[key] * partition,
+                            "bytes": moved,
+                            "ended_by": "count",
+                            "scheduled_seconds": share,
+                            "elapsed_seconds": seconds,
+                            "position_seconds": 0.0,
+                            "access_seconds": 0.9 * seconds,
+                            "access_fastest_seconds": 0.8 * seconds,
+                            "sync_seconds": 0.0 if method == "read" else 0.05 * seconds,
+                            "agreement_seconds": 0.04 * seconds,
+                            "agreement_fastest_seconds": 0.001 * seconds,
+                            "agreements": 12,
+                            "first_done_seconds": 0.85 * seconds,
+                            "last_done_seconds": 0.9 * seconds,
+                            "hints": None,
+                        }
+                    )
                 open_close = overhead_share * seconds_of_type / 2
-                moving.append({
-                    "record": "pattern_type", "partition": partition, "method": method, "type": name,
-                    "files": partition if name == "separate" else 1, "bytes": bytes_of_type, "file_bytes": bytes_of_type,
-                    "segment_bytes": bytes_of_type // partition if name.startswith("segmented") else None, "cached_bytes": None,
-                    "open_seconds": open_close, "close_seconds": open_close, "elapsed_seconds": seconds_of_type, "hints": {}})
+                moving.append(
+                    {
+                        "record": "pattern_type",
+                        "partition": partition,
+                        "method": method,
+                        "type": name,
+                        "files": partition if name == "separate" else 1,
+                        "bytes": bytes_of_type,
+                        "file_bytes": bytes_of_type,
+                        "segment_bytes": bytes_of_type // partition if name.startswith("segmented") else None,
+                        "cached_bytes": None,
+                        "open_seconds": open_close,
+                        "close_seconds": open_close,
+                        "elapsed_seconds": seconds_of_type,
+                        "hints": {},
+                    }
+                )
                 elapsed += seconds_of_type
                 read += bytes_of_type * (method == "read")
     share = -(-ranks // nodes)
     groups = [list(range(first, min(first + share, ranks))) for first in range(0, ranks, share)]
-    return numbered([
-        {
-            "record": "run", "schema_version": 2, "benchmark": "b_eff_io", "kernel_version": "0.1.0",
-            "start_time": "2026-11-20T14:00:00Z", "command": ["b_eff_io", "--directory", "/scratch"],
-            "options": {"directory": "/scratch", "log": "b_eff_io.jsonl", "hints": None},
-            "mpi": {"library": "Open MPI v4.1.4", "standard": "3.1", "binding_cores_min": 1, "binding_cores_max": 1, "single_copy": "cma"},
-            "ranks": ranks,
-            "hosts": [{"name": f"node{number}", "ranks": group, "cores": 64, "memory_bytes": node_memory,
-                       "available_bytes": node_memory // 2} for number, group in enumerate(groups)],
-            "memory_per_process_bytes": node_memory // share, "memory_source": "physical",
-            "filesystem": {"directory": "/scratch", "type": "lustre", "total_bytes": 10**15, "free_bytes": 10**14}, "environment": {},
-            "build": {"git_revision": "0123abc", "spack_hash": None, "compiler": "gcc 12.2.0", "flags": "-O2", "mpi_standard": "3.1"},
-            "simulated": False,
-        },
-        {
-            "record": "plan", "form": form, "partitions": list(partitions), "scheduled_seconds": scheduled, "units_sum": 64,
-            "methods": list(METHODS), "node_memory_bytes": node_memory, "m_part_bytes": m_part, "alignment_bytes": MIB,
-            "cache_bytes": cache, "space_limit_bytes": 10**13, "termination": "geometric", "file_pointers": "shared", "check": "sample",
-            "evict": False,
-            "types": [{"name": name, "number": number, "averaged": True, "collective": name not in ("separate", "segmented"),
-                       "separate": name == "separate"} for number, name in enumerate(TYPES)],
-            "patterns": planned,
-        },
-        {"record": "overhead", "clock_resolution_seconds": 1e-9, "clock_read_seconds": 3e-8, "barrier_seconds": 4e-7,
-         "agreement_seconds": 6e-7},
-        activity(len(groups)),
-        {"record": "mpi_io", "component": "romio"},
-        *moving,
-        {"record": "data_check", "read_bytes": read, "checked_bytes": read // 2, "wrong_bytes": 0},
-        {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": 1.01 * elapsed + 1},
-    ])
+    return numbered(
+        [
+            {
+                "record": "run",
+                "schema_version": 2,
+                "benchmark": "b_eff_io",
+                "kernel_version": "0.1.0",
+                "start_time": "2026-11-20T14:00:00Z",
+                "command": ["b_eff_io", "--directory", "/scratch"],
+                "options": {"directory": "/scratch", "log": "b_eff_io.jsonl", "hints": None},
+                "mpi": {
+                    "library": "Open MPI v4.1.4",
+                    "standard": "3.1",
+                    "binding_cores_min": 1,
+                    "binding_cores_max": 1,
+                    "single_copy": "cma",
+                },
+                "ranks": ranks,
+                "hosts": [
+                    {
+                        "name": f"node{number}",
+                        "ranks": group,
+                        "cores": 64,
+                        "memory_bytes": node_memory,
+                        "available_bytes": node_memory // 2,
+                    }
+                    for number, group in enumerate(groups)
+                ],
+                "memory_per_process_bytes": node_memory // share,
+                "memory_source": "physical",
+                "filesystem": {"directory": "/scratch", "type": "lustre", "total_bytes": 10**15, "free_bytes": 10**14},
+                "environment": {},
+                "build": {
+                    "git_revision": "0123abc",
+                    "spack_hash": None,
+                    "compiler": "gcc 12.2.0",
+                    "flags": "-O2",
+                    "mpi_standard": "3.1",
+                },
+                "simulated": False,
+            },
+            {
+                "record": "plan",
+                "form": form,
+                "partitions": list(partitions),
+                "scheduled_seconds": scheduled,
+                "units_sum": 64,
+                "methods": list(METHODS),
+                "node_memory_bytes": node_memory,
+                "m_part_bytes": m_part,
+                "alignment_bytes": MIB,
+                "cache_bytes": cache,
+                "space_limit_bytes": 10**13,
+                "termination": "geometric",
+                "file_pointers": "shared",
+                "check": "sample",
+                "evict": False,
+                "types": [
+                    {
+                        "name": name,
+                        "number": number,
+                        "averaged": True,
+                        "collective": name not in ("separate", "segmented"),
+                        "separate": name == "separate",
+                    }
+                    for number, name in enumerate(TYPES)
+                ],
+                "patterns": planned,
+            },
+            {
+                "record": "overhead",
+                "clock_resolution_seconds": 1e-9,
+                "clock_read_seconds": 3e-8,
+                "barrier_seconds": 4e-7,
+                "agreement_seconds": 6e-7,
+            },
+            activity(len(groups)),
+            {"record": "mpi_io", "component": "romio"},
+            *moving,
+            {"record": "data_check", "read_bytes": read, "checked_bytes": read // 2, "wrong_bytes": 0},
+            {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": 1.01 * elapsed + 1},
+        ]
+    )
 
 
 def as_version_1(records):
     """The same run as kernels up to version 0.1.0 logged it: all processes made the same number of calls."""
     old = []
-    for r in records:
-        r = dict(r)
+    for r in map(dict, records):
         if r["record"] == "run":
             r["schema_version"] = 1
         elif r["record"] == "plan":

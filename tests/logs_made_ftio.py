@@ -1,13 +1,23 @@
-"""Logs of ftio made for tests, as its kernel would write them: plain loops and the words of docs/log.md, with nothing taken from
-`postprocess`. Every time is a function that the test chooses, so that the test knows the score."""
+# SPDX-License-Identifier: Apache-2.0
+"""Logs of ftio made for tests, as its kernel would write them: plain loops and the words of docs/log.md, with nothing
+taken from `postprocess`. Every time is a function that the test chooses, so that the test knows the score."""
 
 import math
 
 import logs_made
 
 STAGES = ["initialise", "series_1", "transpose", "exchange", "series_2", "verify"]
-IO = {"open": True, "read": True, "write": True, "flush": True, "plan": False, "fft": False, "compute": False, "exchange": False,
-      "wait": False}
+IO = {
+    "open": True,
+    "read": True,
+    "write": True,
+    "flush": True,
+    "plan": False,
+    "fft": False,
+    "compute": False,
+    "exchange": False,
+    "wait": False,
+}
 # which activities take place in which stage, and how often the matrix is moved by them
 TOOK_PLACE = {
     "initialise": ["open", "write", "flush", "plan", "compute", "wait"],
@@ -25,37 +35,78 @@ def half(stage, activity, process, repetition):
     return 1.0 / alike
 
 
-def ftio_log(ranks=4, i=4, repetitions=3, nodes=2, seconds=half, storage="posix", direct=False, cycles=None, flops=None,
-             time_stamp_cycles=10**9, memory_per_process_bytes=2**16, relative_difference=1e-13, filesystem="lustre"):
-    """All records of a complete run. `seconds(stage, activity, process, repetition)`; the default memory is smaller than the matrix's
-    share of a process would be with i = 12."""
+def ftio_log(
+    ranks=4,
+    i=4,
+    repetitions=3,
+    nodes=2,
+    seconds=half,
+    storage="posix",
+    direct=False,
+    cycles=None,
+    flops=None,
+    time_stamp_cycles=10**9,
+    memory_per_process_bytes=2**16,
+    relative_difference=1e-13,
+    filesystem="lustre",
+):
+    """All records of a complete run. `seconds(stage, activity, process, repetition)`; the default memory is smaller
+    than the matrix's share of a process would be with i = 12."""
     width = i * i * ranks
     matrix = 16 * width * width
-    measured = [record for repetition in range(1, repetitions + 1)
-                for record in one_repetition(ranks, width, matrix, repetition, seconds, cycles, flops, time_stamp_cycles,
-                                             relative_difference)]
+    measured = [
+        record
+        for repetition in range(1, repetitions + 1)
+        for record in one_repetition(
+            ranks, width, matrix, repetition, seconds, cycles, flops, time_stamp_cycles, relative_difference
+        )
+    ]
     whole = sum(max(record["elapsed_seconds"]) for record in measured if record["record"] == "repetition")
     run = logs_made.b_eff_log(ranks=16)[0] | {
-        "benchmark": "ftio", "command": ["ftio", "--input", str(i)], "options": {"log": "ftio.jsonl", "input": str(i)}, "ranks": ranks,
-        "hosts": logs_made.hosts(ranks, nodes, memory_per_process_bytes), "memory_per_process_bytes": memory_per_process_bytes,
+        "benchmark": "ftio",
+        "command": ["ftio", "--input", str(i)],
+        "options": {"log": "ftio.jsonl", "input": str(i)},
+        "ranks": ranks,
+        "hosts": logs_made.hosts(ranks, nodes, memory_per_process_bytes),
+        "memory_per_process_bytes": memory_per_process_bytes,
         "filesystem": {"directory": "/scratch", "type": filesystem, "total_bytes": 10**12, "free_bytes": 10**11},
     }
-    return logs_made.numbered([
-        run,
-        {"record": "plan", "input_parameter": i, "matrix_width": width, "square_width": i * i, "matrix_bytes": matrix,
-         "repetitions": repetitions, "storage": storage, "direct": direct, "exchange_buffer_bytes": 2**22, "stages": STAGES,
-         "activities": [{"name": name, "io": io} for name, io in IO.items()]},
-        {"record": "overhead", "clock_resolution_seconds": 1e-9, "clock_read_seconds": 3e-8, "barrier_seconds": 4e-7,
-         "agreement_seconds": 6e-7},
-        logs_made.activity(len(run["hosts"])),
-        {"record": "start", "directory": "/scratch/ftio-abcdef", "kept": False, "resident_bytes": 15 * 2**20},
-        *measured,
-        {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": 1.01 * whole + 1},
-    ])
+    return logs_made.numbered(
+        [
+            run,
+            {
+                "record": "plan",
+                "input_parameter": i,
+                "matrix_width": width,
+                "square_width": i * i,
+                "matrix_bytes": matrix,
+                "repetitions": repetitions,
+                "storage": storage,
+                "direct": direct,
+                "exchange_buffer_bytes": 2**22,
+                "stages": STAGES,
+                "activities": [{"name": name, "io": io} for name, io in IO.items()],
+            },
+            {
+                "record": "overhead",
+                "clock_resolution_seconds": 1e-9,
+                "clock_read_seconds": 3e-8,
+                "barrier_seconds": 4e-7,
+                "agreement_seconds": 6e-7,
+            },
+            logs_made.activity(len(run["hosts"])),
+            {"record": "start", "directory": "/scratch/ftio-abcdef", "kept": False, "resident_bytes": 15 * 2**20},
+            *measured,
+            {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": 1.01 * whole + 1},
+        ]
+    )
 
 
 def one_repetition(ranks, width, matrix, repetition, seconds, cycles, flops, time_stamp_cycles, relative_difference):
-    sums = {name: [0.0] * ranks for name in ("elapsed_seconds", "io_seconds", "transform_elapsed_seconds", "transform_io_seconds")}
+    sums = {
+        name: [0.0] * ranks
+        for name in ("elapsed_seconds", "io_seconds", "transform_elapsed_seconds", "transform_io_seconds")
+    }
     records = []
     for stage in STAGES:
         moved = matrix // ranks * (ranks - 1) if stage == "exchange" else matrix
@@ -65,19 +116,44 @@ def one_repetition(ranks, width, matrix, repetition, seconds, cycles, flops, tim
             times = [seconds(stage, activity, process, repetition) for process in range(ranks)]
             for process, time in enumerate(times):
                 for name in sums:
-                    if (IO[activity] or "io" not in name) and (stage not in ("initialise", "verify") or "transform" not in name):
+                    if (IO[activity] or "io" not in name) and (
+                        stage not in ("initialise", "verify") or "transform" not in name
+                    ):
                         sums[name][process] += time
             moves = activity in ("read", "write") or activity == stage == "exchange"
-            records.append({
-                "record": "measurement", "repetition": repetition, "stage": stage, "activity": activity, "elapsed_seconds": max(times),
-                "fastest_seconds": min(times), "mean_seconds": math.fsum(times) / ranks, "bytes": moved if moves else 0, "calls": ranks,
-            })
-    records.append({
-        "record": "repetition", "repetition": repetition, **sums, "nominal_flops": 10 * width * width * math.log2(width),
-        "counters": {"cycles": cycles, "cycles_reason": None if cycles else "not permitted", "flops": flops,
-                     "flops_reason": None if flops else "not permitted", "time_stamp_cycles": time_stamp_cycles},
-        "verification": {"total_difference": 1e-9, "largest_difference": 1e-12, "largest_relative_difference": relative_difference,
-                         "tolerated_relative_difference": 1e-11},
-        "peak_resident_bytes": 20 * 2**20,
-    })
+            records.append(
+                {
+                    "record": "measurement",
+                    "repetition": repetition,
+                    "stage": stage,
+                    "activity": activity,
+                    "elapsed_seconds": max(times),
+                    "fastest_seconds": min(times),
+                    "mean_seconds": math.fsum(times) / ranks,
+                    "bytes": moved if moves else 0,
+                    "calls": ranks,
+                }
+            )
+    records.append(
+        {
+            "record": "repetition",
+            "repetition": repetition,
+            **sums,
+            "nominal_flops": 10 * width * width * math.log2(width),
+            "counters": {
+                "cycles": cycles,
+                "cycles_reason": None if cycles else "not permitted",
+                "flops": flops,
+                "flops_reason": None if flops else "not permitted",
+                "time_stamp_cycles": time_stamp_cycles,
+            },
+            "verification": {
+                "total_difference": 1e-9,
+                "largest_difference": 1e-12,
+                "largest_relative_difference": relative_difference,
+                "tolerated_relative_difference": 1e-11,
+            },
+            "peak_resident_bytes": 20 * 2**20,
+        }
+    )
     return records

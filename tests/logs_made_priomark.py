@@ -1,5 +1,7 @@
-"""Logs of PRIOMark made for tests, as its kernel would write them: plain loops and the words of docs/log.md, with nothing taken from
-`postprocess`. The bandwidth of every case is a function that the test chooses, so that the test knows the score."""
+# SPDX-License-Identifier: Apache-2.0
+"""Logs of PRIOMark made for tests, as its kernel would write them: plain loops and the words of docs/log.md, with
+nothing taken from `postprocess`. The bandwidth of every case is a function that the test chooses, so that the test
+knows the score."""
 
 from logs_made import activity, numbered
 
@@ -33,10 +35,19 @@ def cases(benchmarks, process_bytes, block_bytes, read_share, target):
             for block in block_bytes if name != "async" else (size,):
                 for pattern in patterns:
                     for method in methods:
-                        planned.append({
-                            "case": len(planned) + 1, "benchmark": name, "pattern": pattern, "method": method, "process_bytes": size,
-                            "block_bytes": block, "read_share": SHARES.get(pattern, read_share), "direct": name == "raw",
-                            "target": target if name == "raw" else "directory"})
+                        planned.append(
+                            {
+                                "case": len(planned) + 1,
+                                "benchmark": name,
+                                "pattern": pattern,
+                                "method": method,
+                                "process_bytes": size,
+                                "block_bytes": block,
+                                "read_share": SHARES.get(pattern, read_share),
+                                "direct": name == "raw",
+                                "target": target if name == "raw" else "directory",
+                            }
+                        )
     return planned
 
 
@@ -53,9 +64,16 @@ def latencies(operation, calls, seconds):
     mean = seconds / calls
     edges = [(0.98 * mean, 1.01 * mean, calls - 1), (9.9 * mean, 10.1 * mean, 1)]
     edges = [edge for edge in edges if edge[2]]
-    return {"operation": operation, "calls": calls, "sum_seconds": (calls - 1) * mean + 10 * mean, "shortest_seconds": mean,
-            "longest_seconds": 10 * mean, "from_seconds": [edge[0] for edge in edges], "to_seconds": [edge[1] for edge in edges],
-            "bin_calls": [edge[2] for edge in edges]}
+    return {
+        "operation": operation,
+        "calls": calls,
+        "sum_seconds": (calls - 1) * mean + 10 * mean,
+        "shortest_seconds": mean,
+        "longest_seconds": 10 * mean,
+        "from_seconds": [edge[0] for edge in edges],
+        "to_seconds": [edge[1] for edge in edges],
+        "bin_calls": [edge[2] for edge in edges],
+    }
 
 
 def measurement(case, repetition, ranks, bandwidth, evicted):
@@ -65,60 +83,157 @@ def measurement(case, repetition, ranks, bandwidth, evicted):
     access = 0.9 * seconds if writes else seconds
     values = {}
     if case["benchmark"] == "async":  # half of the calculation's speed and a third of the transfer's are lost
-        values = {"io_alone_seconds": [2 / 3 * seconds] * ranks, "io_overlapped_seconds": [seconds] * ranks,
-                  "calculation_alone_seconds": [0.6 * seconds] * ranks, "calculation_overlapped_seconds": [1.2 * seconds] * ranks,
-                  "covered": [1.0] * ranks}
+        values = {
+            "io_alone_seconds": [2 / 3 * seconds] * ranks,
+            "io_overlapped_seconds": [seconds] * ranks,
+            "calculation_alone_seconds": [0.6 * seconds] * ranks,
+            "calculation_overlapped_seconds": [1.2 * seconds] * ranks,
+            "covered": [1.0] * ranks,
+        }
     return {
-        "record": "measurement", "repetition": repetition, **case, "evicted": evicted, "read_calls": reads, "write_calls": writes,
-        "read_bytes": reads * case["block_bytes"], "written_bytes": writes * case["block_bytes"], "elapsed_seconds": seconds,
-        "fastest_seconds": 0.95 * seconds, "open_seconds": 1e-4, "access_seconds": access, "sync_seconds": seconds - access,
+        "record": "measurement",
+        "repetition": repetition,
+        **case,
+        "evicted": evicted,
+        "read_calls": reads,
+        "write_calls": writes,
+        "read_bytes": reads * case["block_bytes"],
+        "written_bytes": writes * case["block_bytes"],
+        "elapsed_seconds": seconds,
+        "fastest_seconds": 0.95 * seconds,
+        "open_seconds": 1e-4,
+        "access_seconds": access,
+        "sync_seconds": seconds - access,
         "close_seconds": 1e-5,
-        "latencies": [latencies(operation, calls, access * ranks * calls / (reads + writes))
-                      for operation, calls in (("read", reads), ("write", writes)) if calls],
-        "values": values}
+        "latencies": [
+            latencies(operation, calls, access * ranks * calls / (reads + writes))
+            for operation, calls in (("read", reads), ("write", writes))
+            if calls
+        ],
+        "values": values,
+    }
 
 
-def priomark_log(bandwidth=lambda case, repetition: 1e8, ranks=4, nodes=2, node_memory=64 * GIB,
-                 benchmarks=("common_file", "strided", "async"), process_bytes=(32 * MIB,), block_bytes=(16 * KIB,), read_share=0.5,
-                 repetitions=1, evicted=True, cache=None, target="device", build="full", filesystem="nfs", workload="figure_3",
-                 external=(), planned=None):
-    """All records of a complete run. `bandwidth(case, repetition)` in byte/s is that of all processes; `external` are names of plug-ins from
-    outside the tree, whose cases come in `planned` with all others."""
+def priomark_log(
+    bandwidth=lambda case, repetition: 1e8,
+    ranks=4,
+    nodes=2,
+    node_memory=64 * GIB,
+    benchmarks=("common_file", "strided", "async"),
+    process_bytes=(32 * MIB,),
+    block_bytes=(16 * KIB,),
+    read_share=0.5,
+    repetitions=1,
+    evicted=True,
+    cache=None,
+    target="device",
+    build="full",
+    filesystem="nfs",
+    workload="figure_3",
+    external=(),
+    planned=None,
+):
+    """All records of a complete run. `bandwidth(case, repetition)` in byte/s is that of all processes; `external` are
+    names of plug-ins from outside the tree, whose cases come in `planned` with all others."""
     planned = planned or cases(benchmarks, process_bytes, block_bytes, read_share, target)
-    measured = [measurement(case, repetition, ranks, bandwidth, evicted)
-                for case in planned for repetition in range(1, repetitions + 1)]
+    measured = [
+        measurement(case, repetition, ranks, bandwidth, evicted)
+        for case in planned
+        for repetition in range(1, repetitions + 1)
+    ]
     share = -(-ranks // nodes)
     groups = [list(range(first, min(first + share, ranks))) for first in range(0, ranks, share)]
     named = list(dict.fromkeys(case["benchmark"] for case in planned))
     by_mpi_io = any(case["method"] in MPI_IO for case in planned)
-    return numbered([
-        {
-            "record": "run", "schema_version": 1, "benchmark": "priomark", "kernel_version": "0.1.0",
-            "start_time": "2026-11-20T14:00:00Z", "command": ["priomark", "--directory", "/scratch"],
-            "options": {"directory": "/scratch", "log": "priomark.jsonl", "workload": workload},
-            "mpi": {"library": "Open MPI v4.1.4", "standard": "3.1", "binding_cores_min": 1, "binding_cores_max": 1, "single_copy": "cma"},
-            "ranks": ranks,
-            "hosts": [{"name": f"node{number}", "ranks": group, "cores": 64, "memory_bytes": node_memory,
-                       "available_bytes": node_memory // 2} for number, group in enumerate(groups)],
-            "memory_per_process_bytes": node_memory // share, "memory_source": "physical",
-            "filesystem": {"directory": "/scratch", "type": filesystem, "total_bytes": 10**15, "free_bytes": 10**14}, "environment": {},
-            "build": {"git_revision": "0123abc", "spack_hash": None, "compiler": "gcc 12.2.0", "flags": "-O2", "mpi_standard": "3.1"},
-            "simulated": False,
-        },
-        {
-            "record": "plan", "workload": workload, "workload_text": "# made for a test\n", "build": build, "seed": 1,
-            "repetitions": repetitions, "check": False, "evict": evicted, "node_memory_bytes": node_memory, "cache_bytes": cache,
-            "latency_relative_error": 1 / 64,
-            "benchmarks": [{"name": name, "summary": SUMMARIES.get(name, "from outside the tree"),
-                            "plugin": f"/opt/lib/priomark_{name}.so" if name in external else None} for name in named],
-            "cases": planned,
-        },
-        {"record": "overhead", "clock_resolution_seconds": 1e-9, "clock_read_seconds": 3e-8, "barrier_seconds": 4e-7,
-         "agreement_seconds": 6e-7},
-        activity(len(groups)),
-        *([{"record": "mpi_io", "component": "romio"}] if by_mpi_io else []),
-        *measured,
-        {"record": "data_check", "read_bytes": sum(record["read_bytes"] for record in measured), "checked_bytes": 0, "wrong_bytes": 0},
-        {"record": "end", "status": "complete", "reason": None,
-         "elapsed_seconds": 1.1 * sum(record["elapsed_seconds"] for record in measured) + 1},
-    ])
+    return numbered(
+        [
+            {
+                "record": "run",
+                "schema_version": 1,
+                "benchmark": "priomark",
+                "kernel_version": "0.1.0",
+                "start_time": "2026-11-20T14:00:00Z",
+                "command": ["priomark", "--directory", "/scratch"],
+                "options": {"directory": "/scratch", "log": "priomark.jsonl", "workload": workload},
+                "mpi": {
+                    "library": "Open MPI v4.1.4",
+                    "standard": "3.1",
+                    "binding_cores_min": 1,
+                    "binding_cores_max": 1,
+                    "single_copy": "cma",
+                },
+                "ranks": ranks,
+                "hosts": [
+                    {
+                        "name": f"node{number}",
+                        "ranks": group,
+                        "cores": 64,
+                        "memory_bytes": node_memory,
+                        "available_bytes": node_memory // 2,
+                    }
+                    for number, group in enumerate(groups)
+                ],
+                "memory_per_process_bytes": node_memory // share,
+                "memory_source": "physical",
+                "filesystem": {
+                    "directory": "/scratch",
+                    "type": filesystem,
+                    "total_bytes": 10**15,
+                    "free_bytes": 10**14,
+                },
+                "environment": {},
+                "build": {
+                    "git_revision": "0123abc",
+                    "spack_hash": None,
+                    "compiler": "gcc 12.2.0",
+                    "flags": "-O2",
+                    "mpi_standard": "3.1",
+                },
+                "simulated": False,
+            },
+            {
+                "record": "plan",
+                "workload": workload,
+                "workload_text": "# made for a test\n",
+                "build": build,
+                "seed": 1,
+                "repetitions": repetitions,
+                "check": False,
+                "evict": evicted,
+                "node_memory_bytes": node_memory,
+                "cache_bytes": cache,
+                "latency_relative_error": 1 / 64,
+                "benchmarks": [
+                    {
+                        "name": name,
+                        "summary": SUMMARIES.get(name, "from outside the tree"),
+                        "plugin": f"/opt/lib/priomark_{name}.so" if name in external else None,
+                    }
+                    for name in named
+                ],
+                "cases": planned,
+            },
+            {
+                "record": "overhead",
+                "clock_resolution_seconds": 1e-9,
+                "clock_read_seconds": 3e-8,
+                "barrier_seconds": 4e-7,
+                "agreement_seconds": 6e-7,
+            },
+            activity(len(groups)),
+            *([{"record": "mpi_io", "component": "romio"}] if by_mpi_io else []),
+            *measured,
+            {
+                "record": "data_check",
+                "read_bytes": sum(record["read_bytes"] for record in measured),
+                "checked_bytes": 0,
+                "wrong_bytes": 0,
+            },
+            {
+                "record": "end",
+                "status": "complete",
+                "reason": None,
+                "elapsed_seconds": 1.1 * sum(record["elapsed_seconds"] for record in measured) + 1,
+            },
+        ]
+    )

@@ -1,10 +1,13 @@
-"""b_eff_io in its official form on a disk of known bandwidth, and what part of the small chunks' time went into agreements.
+# SPDX-License-Identifier: Apache-2.0
+"""b_eff_io in its official form on a disk of known bandwidth, and what part of the small chunks' time went into
+agreements.
 
     .venv/bin/python tests/official_b_eff_io.py run FOLDER [--rate 100] [--memory 1] [--kernels build/kernels/b_eff_io]
     .venv/bin/python tests/official_b_eff_io.py agreements LOG...
 
-`run` is for root, and takes a quarter of an hour and 30 GByte below FOLDER: the check, through ReFrame, on two processes, on a loop device of
---rate MByte/s each way, in a control group of --memory GiB, so that no cache holds a twentieth of what is accessed.
+`run` is for root, and takes a quarter of an hour and 30 GByte below FOLDER: the check, through ReFrame, on two
+processes, on a loop device of --rate MByte/s each way, in a control group of --memory GiB, so that no cache holds a
+twentieth of what is accessed.
 """
 
 import argparse
@@ -45,10 +48,28 @@ def run(options):
     if folder.exists():
         sys.exit(f"{folder} is there already; name a new folder")
     (folder / "disk-image").mkdir(parents=True)
-    with limited_memory(options.memory) as enter, disk(folder / "disk-image", 200, bytes_per_second=int(options.rate * 10**6)) as mount:
-        command = [BIN / "reframe", "-C", ROOT / "site_configs/local/settings.py", "-c", ROOT / "reframe_checks", "-r",
-                   "-n", "b_eff_io.*num_processes=2$", "-S", "builder=prebuilt", "-S", f"prebuilt_directory={options.kernels.resolve()}",
-                   "-S", f"b_eff_io.directory={mount}", f"--prefix={folder}", f"--report-file={folder}/session.json"]
+    with (
+        limited_memory(options.memory) as enter,
+        disk(folder / "disk-image", 200, bytes_per_second=int(options.rate * 10**6)) as mount,
+    ):
+        command = [
+            BIN / "reframe",
+            "-C",
+            ROOT / "site_configs/local/settings.py",
+            "-c",
+            ROOT / "reframe_checks",
+            "-r",
+            "-n",
+            "b_eff_io.*num_processes=2$",
+            "-S",
+            "builder=prebuilt",
+            "-S",
+            f"prebuilt_directory={options.kernels.resolve()}",
+            "-S",
+            f"b_eff_io.directory={mount}",
+            f"--prefix={folder}",
+            f"--report-file={folder}/session.json",
+        ]
         environment = os.environ | {"RFM_SQLITE_DB_FILE": str(folder / "results.db")}
         done = subprocess.run(list(map(str, command)), check=False, env=environment, preexec_fn=enter)
     logs = sorted((folder / "output").rglob("*.jsonl"))
@@ -59,7 +80,8 @@ def run(options):
 
 
 def agreements(logs):
-    """Of the patterns with small chunks: what the process that waited least spent in agreements, and the calls by themselves."""
+    """Of the patterns with small chunks: what the process that waited least spent in agreements, and the calls by
+    themselves."""
     for path in logs:
         log = read_log(path)
         small = [record for record in log.records["measurement"] if record["chunk_bytes"] in SMALL]
@@ -67,8 +89,11 @@ def agreements(logs):
         for method in (*dict.fromkeys(record["method"] for record in small), "all"):
             chosen = [record for record in small if method in ("all", record["method"])]
             seconds = sum(record["elapsed_seconds"] for record in chosen)
-            print(f"{path.name}, {method}: {sum(record['agreement_fastest_seconds'] for record in chosen) / seconds:.2%} of the time of small "
-                  f"chunks, the calls by themselves {one * sum(record['agreements'] for record in chosen) / seconds:.4%}")
+            print(
+                f"{path.name}, {method}: {sum(record['agreement_fastest_seconds'] for record in chosen) / seconds:.2%} "
+                "of the time of small "
+                f"chunks, the calls by themselves {one * sum(record['agreements'] for record in chosen) / seconds:.4%}"
+            )
 
 
 def main():

@@ -1,13 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
 """How a test compares rates that it measured with known ones.
 
-Noise model: what else runs on a machine takes time from a measurement, so that its rate is too low. It cannot be too high, because a limit
-(a shaper, a throttle) holds whatever else runs. A disturbance ends before the next run of some seconds begins, so that runs are disturbed
-independently of each other. On a good machine at most MOST_DISTURBED of the runs are so disturbed that a rate leaves its tolerance; one of
-four was the worst that was seen. All of RUNS are disturbed with a probability of MOST_DISTURBED ** RUNS = 6e-5: so seldom does a test fail
-for no fault of the program's. A rate that is wrong in the program is wrong in each run.
+Noise model: what else runs on a machine takes time from a measurement, so that its rate is too low. It cannot be too
+high, because a limit (a shaper, a throttle) holds whatever else runs. A disturbance ends before the next run of some
+seconds begins, so that runs are disturbed independently of each other. On a good machine at most MOST_DISTURBED of the
+runs are so disturbed that a rate leaves its tolerance; one of four was the worst that was seen. All of RUNS are
+disturbed with a probability of MOST_DISTURBED ** RUNS = 6e-5: so seldom does a test fail for no fault of the program's.
+A rate that is wrong in the program is wrong in each run.
 
-Where noise goes both ways the median of FOR_MEDIAN repetitions counts, which is wrong if more than half of them are disturbed: at most one
-of eight is, so that the median is wrong with a probability of 1.3e-5.
+Where noise goes both ways the median of FOR_MEDIAN repetitions counts, which is wrong if more than half of them are
+disturbed: at most one of eight is, so that the median is wrong with a probability of 1.3e-5.
 """
 
 RUNS = 7
@@ -17,7 +19,8 @@ MOST_DISTURBED_BOTH_WAYS = 1 / 8
 
 
 def assert_rates(measure, expected):
-    """The best of each rate that `measure` gives in up to RUNS runs lies within its limits: `expected` is {name: (least, most)}."""
+    """The best of each rate that `measure` gives in up to RUNS runs lies within its limits: `expected` is {name:
+    (least, most)}."""
     best = {}
     for run in range(1, RUNS + 1):
         rates = measure()

@@ -1,10 +1,13 @@
-"""From real sessions to a verdict: short sessions on this machine give references, slowed ones fail them, the change is found.
+# SPDX-License-Identifier: Apache-2.0
+"""From real sessions to a verdict: short sessions on this machine give references, slowed ones fail them, the change is
+found.
 
-    .venv/bin/python tests/real_sessions.py FOLDER [--sessions 20] [--slowed 5] [--minutes 3] [--kernels build/kernels/b_eff]
+    .venv/bin/python tests/real_sessions.py FOLDER [--sessions 20] [--slowed 5] [--minutes 3] [--kernels
+    build/kernels/b_eff]
 
-Each session is ReFrame's own: b_eff on two processes, three repeats, failing ones retried twice. The slowed ones differ in nothing but that all
-processes share one core. Nothing is asserted; the lines of the `coffeecup` commands are printed. Called again with the same folder it
-goes on where --minutes ended it.
+Each session is ReFrame's own: b_eff on two processes, three repeats, failing ones retried twice. The slowed ones differ
+in nothing but that all processes share one core. Nothing is asserted; the lines of the `coffeecup` commands are
+printed. Called again with the same folder it goes on where --minutes ended it.
 """
 
 import argparse
@@ -20,8 +23,23 @@ ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
 # One core for all processes, which mpirun would bind apart, and which give it to each other while they wait.
 SLOWED = {"OMPI_MCA_hwloc_base_binding_policy": "none", "OMPI_MCA_mpi_yield_when_idle": "1"}
-RUN = ["-C", ROOT / "site_configs/local/settings.py", "-c", ROOT / "reframe_checks", "-r", "-n", "^b_eff%num_processes=2(%|$)",
-       "-S", "builder=prebuilt", "-S", "b_eff.time_budget=2", "-S", "b_eff.memory_per_process=8MiB", "--repeat=3", "--max-retries=2"]
+RUN = [
+    "-C",
+    ROOT / "site_configs/local/settings.py",
+    "-c",
+    ROOT / "reframe_checks",
+    "-r",
+    "-n",
+    "^b_eff%num_processes=2(%|$)",
+    "-S",
+    "builder=prebuilt",
+    "-S",
+    "b_eff.time_budget=2",
+    "-S",
+    "b_eff.memory_per_process=8MiB",
+    "--repeat=3",
+    "--max-retries=2",
+]
 
 
 def stored(database):
@@ -35,12 +53,25 @@ def stored(database):
 def session(folder, kernels, references, slowed):
     """One session of ReFrame; its exit code."""
     chosen = ["-S", f"b_eff.reference_file={references}"] if references.exists() else []
-    command = [BIN / "reframe", *RUN, *chosen, "-S", f"prebuilt_directory={kernels}", f"--prefix={folder}", f"--perflogdir={folder}/perflogs",
-               f"--report-file={folder}/sessions/session-{{sessionid}}.json"]
+    command = [
+        BIN / "reframe",
+        *RUN,
+        *chosen,
+        "-S",
+        f"prebuilt_directory={kernels}",
+        f"--prefix={folder}",
+        f"--perflogdir={folder}/perflogs",
+        f"--report-file={folder}/sessions/session-{{sessionid}}.json",
+    ]
     with (folder / "reframe.out").open("a") as output:
-        return subprocess.run(["taskset", "--cpu-list", "0"] * slowed + [*map(str, command)], cwd=folder, stdout=output, stderr=subprocess.STDOUT,
-                              env=os.environ | {"RFM_SQLITE_DB_FILE": str(folder / "results.db")} | (SLOWED if slowed else {}),
-                              check=False).returncode
+        return subprocess.run(
+            ["taskset", "--cpu-list", "0"] * slowed + [*map(str, command)],
+            cwd=folder,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            env=os.environ | {"RFM_SQLITE_DB_FILE": str(folder / "results.db")} | (SLOWED if slowed else {}),
+            check=False,
+        ).returncode
 
 
 def show(*command):

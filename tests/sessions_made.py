@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ReFrame sessions made for tests, as ReFrame 4.10.4 would write them; tests hold them against ReFrame's own schema."""
 
 import json
@@ -17,7 +18,7 @@ CREATE TABLE testcases(name TEXT, system TEXT, partition TEXT, environ TEXT, job
                        FOREIGN KEY(session_uuid) REFERENCES sessions(uuid) ON DELETE CASCADE);
 CREATE TABLE metadata(schema_version TEXT);
 INSERT INTO metadata VALUES('1.0');
-"""
+"""  # noqa: E501
 
 
 def night(number):
@@ -26,18 +27,42 @@ def night(number):
 
 
 def case(metrics, *, processes=2, system="local", partition="default", benchmark="b_eff", result="pass", **variables):
-    """A test case of a check. `metrics`: name to (value, unit), or to (value, reference, lower, upper, unit, result)."""
-    perfvalues = {f"{system}:{partition}:{name}": list(value) if len(value) == 6 else [value[0], 0, None, None, value[1], "pass"]
-                  for name, value in metrics.items()}
+    """A test case of a check. `metrics`: name to (value, unit), or to (value, reference, lower, upper, unit,
+    result)."""
+    perfvalues = {
+        f"{system}:{partition}:{name}": list(value) if len(value) == 6 else [value[0], 0, None, None, value[1], "pass"]
+        for name, value in metrics.items()
+    }
     name = f"{benchmark} %num_processes={processes}"
     return {
-        "name": name, "unique_name": f"{benchmark}_{processes}", "system": system, "partition": partition, "environ": "mpi",
-        "fail_phase": None, "fail_reason": None, "fixture": False, "filename": f"/checks/{benchmark}.py", "result": result,
-        "time_total": 10.0, "perfvalues": perfvalues, "job_nodelist": ["node1"], "run_index": 0,
-        "benchmark": benchmark, "num_processes": processes, "log_sha256": "0" * 64, "official": False, "qualifications": "",
-        "executable_opts": ["--log", f"{benchmark}.jsonl", "--time-budget", "5"], "stagedir": f"/stage/{benchmark}",
-        "outputdir": f"/output/{benchmark}", "kernel_version": "0.1.0", "mpi_library": "Open MPI v4.1.4", "spack_hash": "abcdefg",
-        "git_revision": "0123456789ab", "reference_status": "no reference", "facts": {"binding": "1 cores a process"},
+        "name": name,
+        "unique_name": f"{benchmark}_{processes}",
+        "system": system,
+        "partition": partition,
+        "environ": "mpi",
+        "fail_phase": None,
+        "fail_reason": None,
+        "fixture": False,
+        "filename": f"/checks/{benchmark}.py",
+        "result": result,
+        "time_total": 10.0,
+        "perfvalues": perfvalues,
+        "job_nodelist": ["node1"],
+        "run_index": 0,
+        "benchmark": benchmark,
+        "num_processes": processes,
+        "log_sha256": "0" * 64,
+        "official": False,
+        "qualifications": "",
+        "executable_opts": ["--log", f"{benchmark}.jsonl", "--time-budget", "5"],
+        "stagedir": f"/stage/{benchmark}",
+        "outputdir": f"/output/{benchmark}",
+        "kernel_version": "0.1.0",
+        "mpi_library": "Open MPI v4.1.4",
+        "spack_hash": "abcdefg",
+        "git_revision": "0123456789ab",
+        "reference_status": "no reference",
+        "facts": {"binding": "1 cores a process"},
     } | variables
 
 
@@ -45,16 +70,42 @@ def session(cases, when=START, **extras):
     """A report of one run."""
     name = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{when.isoformat()} {extras}"))
     begun = when.timestamp()
-    cases = [made | {"uuid": f"{name}:0:{number}", "job_completion_time_unix": begun + 60 + number} for number, made in enumerate(cases)]
-    info = {"data_version": "4.2", "hostname": "login1", "uuid": name, "time_start_unix": begun, "time_end_unix": begun + 600,
-            "time_elapsed": 600.0, "num_cases": len(cases), "num_failures": 0, "num_aborted": 0, "num_skipped": 0, **extras}
-    runs = [{"num_aborted": 0, "num_cases": len(cases), "num_failures": 0, "num_skipped": 0, "run_index": 0, "testcases": cases}]
+    cases = [
+        made | {"uuid": f"{name}:0:{number}", "job_completion_time_unix": begun + 60 + number}
+        for number, made in enumerate(cases)
+    ]
+    info = {
+        "data_version": "4.2",
+        "hostname": "login1",
+        "uuid": name,
+        "time_start_unix": begun,
+        "time_end_unix": begun + 600,
+        "time_elapsed": 600.0,
+        "num_cases": len(cases),
+        "num_failures": 0,
+        "num_aborted": 0,
+        "num_skipped": 0,
+        **extras,
+    }
+    runs = [
+        {
+            "num_aborted": 0,
+            "num_cases": len(cases),
+            "num_failures": 0,
+            "num_skipped": 0,
+            "run_index": 0,
+            "testcases": cases,
+        }
+    ]
     return {"session_info": info, "runs": runs, "restored_cases": []}
 
 
 def nights(values, metric="b_eff", unit="MByte/s", first=0, **variables):
     """A session each night that measured these values of one metric."""
-    return [session([case({metric: (value, unit)}, **variables)], night(first + number)) for number, value in enumerate(values)]
+    return [
+        session([case({metric: (value, unit)}, **variables)], night(first + number))
+        for number, value in enumerate(values)
+    ]
 
 
 def write(folder, sessions):
@@ -71,8 +122,10 @@ def database(path, sessions):
     connection.executescript(TABLES)
     for made in sessions:
         info = made["session_info"]
-        connection.execute("INSERT INTO sessions VALUES(?, ?, ?, ?, ?)",
-                           (info["uuid"], info["time_start_unix"], info["time_end_unix"], json.dumps(made), ""))
+        connection.execute(
+            "INSERT INTO sessions VALUES(?, ?, ?, ?, ?)",
+            (info["uuid"], info["time_start_unix"], info["time_end_unix"], json.dumps(made), ""),
+        )
     connection.commit()
     connection.close()
     return path

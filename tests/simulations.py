@@ -1,5 +1,6 @@
-"""b_eff on simulated machines, for test files that compare its logs with a known answer. The fixtures `simulated_kernel` and `simulate` are in
-conftest.py."""
+# SPDX-License-Identifier: Apache-2.0
+"""b_eff on simulated machines, for test files that compare its logs with a known answer. The fixtures
+`simulated_kernel` and `simulate` are in conftest.py."""
 
 import json
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A Slurm of the test's own: several nodes on this machine, no systemd, no munge, without or with accounting."""
 
 import os
@@ -50,8 +51,9 @@ TmpFS={folder}/tmp/%n
 EnforcePartLimits=NO
 NodeName=n[1-{all_nodes}] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs={cores} Boards=1 SocketsPerBoard=1 CoresPerSocket={cores} ThreadsPerCore=1 RealMemory=2000
 PartitionName=debug Nodes=n[1-{nodes}] Default=YES MaxTime=01:00:00 State=UP
-"""
-# Nodes of one host share its memory, and Open MPI must not believe that they share it with each other; and its cores: who waits, yields.
+"""  # noqa: E501
+# Nodes of one host share its memory, and Open MPI must not believe that they share it with each other; and its cores:
+# who waits, yields.
 OVER_TCP = {"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
@@ -66,7 +68,9 @@ class Slurm:
 
     def __call__(self, *command):
         """What one of Slurm's commands says."""
-        return subprocess.run(command, env=os.environ | self.environment, capture_output=True, text=True, check=True, timeout=PATIENCE).stdout
+        return subprocess.run(
+            command, env=os.environ | self.environment, capture_output=True, text=True, check=True, timeout=PATIENCE
+        ).stdout
 
     def states(self):
         return self("sinfo", "--noheader", "--Node", "--format=%N %t").split("\n")
@@ -77,7 +81,11 @@ def missing(accounting=False):
     if os.getuid() != 0:
         return "only root can start Slurm's daemons"
     absent = [program for program in PROGRAMS + WITH_ACCOUNTING * accounting if not shutil.which(program)]
-    return f"there is no {', '.join(absent)}; Debian has slurm-wlm{', slurmdbd, mariadb-server and munge' * accounting}" if absent else ""
+    return (
+        f"there is no {', '.join(absent)}; Debian has slurm-wlm{', slurmdbd, mariadb-server and munge' * accounting}"
+        if absent
+        else ""
+    )
 
 
 def free_ports(number):
@@ -109,7 +117,8 @@ def wait_until(happened, what):
 
 @contextmanager
 def slurm(folder, nodes=4, cores=4, accounting=False):
-    """Starts daemons in the folder, waits until all nodes are idle, and leaves nothing running. One node more is in no partition."""
+    """Starts daemons in the folder, waits until all nodes are idle, and leaves nothing running. One node more is in no
+    partition."""
     all_nodes = nodes + 1
     for name in ("log", "state", "spool", "tmp", *(f"tmp/n{n}" for n in range(1, all_nodes + 1))):
         (folder / name).mkdir(parents=True)
@@ -118,16 +127,28 @@ def slurm(folder, nodes=4, cores=4, accounting=False):
     running = []
 
     def start(*command, **more):
-        running.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=(folder / "log" / "stderr").open("a"), **more))
+        running.append(
+            subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=(folder / "log" / "stderr").open("a"), **more)
+        )
 
     environment = {"SLURM_CONF": str(conf), **OVER_TCP}
     try:
         stored = "AccountingStorageType=accounting_storage/none"
         if accounting:
             stored = start_accounting(folder, port + all_nodes + 1, start)
-        conf.write_text(CONFIGURATION.format(folder=folder, port=port, first=port + 1, last=port + all_nodes,
-                                             nodes=nodes, all_nodes=all_nodes, cores=cores,
-                                             auth="auth/munge" if accounting else "auth/none", accounting=stored))
+        conf.write_text(
+            CONFIGURATION.format(
+                folder=folder,
+                port=port,
+                first=port + 1,
+                last=port + all_nodes,
+                nodes=nodes,
+                all_nodes=all_nodes,
+                cores=cores,
+                auth="auth/munge" if accounting else "auth/none",
+                accounting=stored,
+            )
+        )
         start("slurmctld", "-D", "-c", "-f", str(conf))
         for node in range(1, all_nodes + 1):
             start("slurmd", "-D", "-N", f"n{node}", "-f", str(conf))
@@ -165,23 +186,56 @@ def start_accounting(folder, port, start):
     for parent in (munge, *munge.parents):
         if parent.owner() == "root" and parent.stat().st_mode & 0o005 != 0o005 and str(parent).startswith("/tmp/"):
             parent.chmod(0o755)  # munged wants its socket's folder to be open to all
-    start("munged", "-F", "--force", f"--key-file={munge}/key", f"--socket={munge}/socket", f"--pid-file={munge}/pid",
-          f"--log-file={munge}/log", f"--seed-file={munge}/seed")
+    start(
+        "munged",
+        "-F",
+        "--force",
+        f"--key-file={munge}/key",
+        f"--socket={munge}/socket",
+        f"--pid-file={munge}/pid",
+        f"--log-file={munge}/log",
+        f"--seed-file={munge}/seed",
+    )
     user = pwd.getpwuid(os.getuid()).pw_name
-    subprocess.run(["mariadb-install-db", f"--user={user}", f"--datadir={database}", "--auth-root-authentication-method=socket"],
-                   capture_output=True, check=True)
-    start("mariadbd", "--no-defaults", f"--user={user}", f"--datadir={database}", f"--socket={socket_path}", f"--port={port}",
-          "--bind-address=127.0.0.1", "--innodb-buffer-pool-size=64M")
+    subprocess.run(
+        ["mariadb-install-db", f"--user={user}", f"--datadir={database}", "--auth-root-authentication-method=socket"],
+        capture_output=True,
+        check=True,
+    )
+    start(
+        "mariadbd",
+        "--no-defaults",
+        f"--user={user}",
+        f"--datadir={database}",
+        f"--socket={socket_path}",
+        f"--port={port}",
+        "--bind-address=127.0.0.1",
+        "--innodb-buffer-pool-size=64M",
+    )
     wait_until(socket_path.exists, "MariaDB is up")
-    statements = "CREATE DATABASE accounting; CREATE USER 'slurm'@'%' IDENTIFIED BY 'toy'; GRANT ALL ON accounting.* TO 'slurm'@'%';" \
-                 "CREATE USER 'slurm'@'localhost' IDENTIFIED BY 'toy'; GRANT ALL ON accounting.* TO 'slurm'@'localhost';"
-    subprocess.run(["mariadb", "--no-defaults", f"--socket={socket_path}", "-e", statements], check=True, capture_output=True)
+    statements = (
+        "CREATE DATABASE accounting; CREATE USER 'slurm'@'%' IDENTIFIED BY 'toy'; GRANT ALL ON accounting.* TO "
+        "'slurm'@'%';"
+        "CREATE USER 'slurm'@'localhost' IDENTIFIED BY 'toy'; GRANT ALL ON accounting.* TO 'slurm'@'localhost';"
+    )
+    subprocess.run(
+        ["mariadb", "--no-defaults", f"--socket={socket_path}", "-e", statements], check=True, capture_output=True
+    )
     conf = folder / "slurmdbd.conf"
-    conf.write_text(f"AuthType=auth/munge\nAuthInfo=socket={munge}/socket\nDbdHost=localhost\nDbdAddr=127.0.0.1\nDbdPort={port + 1}\n"
-                    f"SlurmUser=root\nStorageType=accounting_storage/mysql\nStorageHost=127.0.0.1\nStoragePort={port}\nStorageUser=slurm\n"
-                    f"StoragePass=toy\nStorageLoc=accounting\nLogFile={folder}/log/slurmdbd.log\nPidFile={folder}/slurmdbd.pid\n")
+    conf.write_text(
+        f"AuthType=auth/munge\nAuthInfo=socket={munge}/socket\nDbdHost=localhost\nDbdAddr=127.0.0.1\nDbdPort={port + 1}\n"  # noqa: E501
+        f"SlurmUser=root\nStorageType=accounting_storage/mysql\nStorageHost=127.0.0.1\nStoragePort={port}\nStorageUser=slurm\n"
+        f"StoragePass=toy\nStorageLoc=accounting\nLogFile={folder}/log/slurmdbd.log\nPidFile={folder}/slurmdbd.pid\n"
+    )
     conf.chmod(0o600)
-    start("slurmdbd", "-D", env=os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "SLURMDBD_CONF": str(conf)}, cwd=folder)
+    start(
+        "slurmdbd",
+        "-D",
+        env=os.environ | {"SLURM_CONF": str(folder / "slurm.conf"), "SLURMDBD_CONF": str(conf)},
+        cwd=folder,
+    )
     wait_until(lambda: answers(port + 1), "slurmdbd answers")  # slurmctld ends where it does not
-    return (f"AuthInfo=socket={munge}/socket\nAccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\n"
-            f"AccountingStoragePort={port + 1}\nAccountingStoragePass={munge}/socket")
+    return (
+        f"AuthInfo=socket={munge}/socket\nAccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\n"
+        f"AccountingStoragePort={port + 1}\nAccountingStoragePass={munge}/socket"
+    )

@@ -1,4 +1,6 @@
-"""What a program asks of its files, as `strace` sees it and as the recorder of PRIOMark wrote it down, in the same words.
+# SPDX-License-Identifier: Apache-2.0
+"""What a program asks of its files, as `strace` sees it and as the recorder of PRIOMark wrote it down, in the same
+words.
 
 strace shows no offsets of read and write: descriptors and file pointers are followed here as POSIX defines them.
 """
@@ -10,17 +12,40 @@ from dataclasses import dataclass
 from urllib.parse import unquote
 
 FLAGS = ("O_RDONLY", "O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC", "O_APPEND", "O_DIRECT", "O_SYNC", "O_DSYNC")
-CALLS = ("openat,open,creat,close,close_range,dup,dup2,dup3,fcntl,read,write,pread64,pwrite64,readv,writev,preadv,pwritev,preadv2,pwritev2,"
-         "lseek,fsync,fdatasync,ftruncate,copy_file_range,sendfile,clone,clone3,fork,vfork,execve")
+CALLS = (
+    "openat,open,creat,close,close_range,dup,dup2,dup3,fcntl,read,write,pread64,pwrite64,readv,writev,preadv,pwritev,preadv2,pwritev2,"
+    "lseek,fsync,fdatasync,ftruncate,copy_file_range,sendfile,clone,clone3,fork,vfork,execve"
+)
 LINE = re.compile(r"(\d+) +(\w+)\((.*)\) += (-?\d+)(?:<(.*)>(?:\(deleted\))?)?(?: .*)?$")
 DESCRIPTOR = re.compile(r"(\d+)<(.*?)>(?:\(deleted\))?(?:,|$)")
 
 
 def traced(command, folder, output, **options):
-    """Runs a command in `folder` under strace; the process, and the requests of each thread to files below the folder."""
+    """Runs a command in `folder` under strace; the process, and the requests of each thread to files below the
+    folder."""
     sizes = {str(path): path.stat().st_size for path in folder.rglob("*") if path.is_file()}
-    done = subprocess.run(["strace", "-f", "-qq", "-y", "-s", "32", "-x", "-e", f"trace={CALLS}", "-e", "signal=none", "-o", output, *command],
-                          cwd=folder, capture_output=True, check=False, **options)
+    done = subprocess.run(
+        [
+            "strace",
+            "-f",
+            "-qq",
+            "-y",
+            "-s",
+            "32",
+            "-x",
+            "-e",
+            f"trace={CALLS}",
+            "-e",
+            "signal=none",
+            "-o",
+            output,
+            *command,
+        ],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+        **options,
+    )
     return done, requests_in(output.read_text(), folder, sizes)
 
 
@@ -30,13 +55,15 @@ def requests_in(text, folder, sizes):
     for line in whole_lines(text):
         if found := LINE.match(line):
             thread, call, arguments, result, path = found.groups()
-            kernel.see(int(thread), call, re.sub(r'"(\\.|[^"\\])*"(\.\.\.)?', '""', arguments).rstrip(), int(result), path)
+            kernel.see(
+                int(thread), call, re.sub(r'"(\\.|[^"\\])*"(\.\.\.)?', '""', arguments).rstrip(), int(result), path
+            )
     return sorted(map(tuple, kernel.requests.values()))
 
 
 def whole_lines(text):
-    """Lines of strace with calls that other threads' calls came between put together: at the place where they end, but where they begin
-    if others may see their effect before: a process that is made, a descriptor that is closed."""
+    """Lines of strace with calls that other threads' calls came between put together: at the place where they end, but
+    where they begin if others may see their effect before: a process that is made, a descriptor that is closed."""
     lines, begun = [], {}
     for line in text.splitlines():
         thread = line.split()[0]
@@ -120,7 +147,7 @@ class Kernel:
         numbers = [int(number) for number in re.findall(r"(?<= )-?\d+(?=,|$)", arguments)]
         if call == "close":
             self.close(thread, table, descriptor)
-        elif call in ("dup", "dup2", "dup3") or call == "fcntl" and "F_DUPFD" in arguments:
+        elif call in ("dup", "dup2", "dup3") or (call == "fcntl" and "F_DUPFD" in arguments):
             if result != descriptor:
                 self.close(thread, table, result)
                 table[result] = description
@@ -146,7 +173,11 @@ class Kernel:
         sizes = [int(size) for size in re.findall(r"iov_len=(\d+)", arguments)] if vector else [numbers[0]]
         offset = None
         if kind.startswith("p"):
-            after = [int(number) for number in arguments.rsplit("]" if vector else '"', 1)[-1].split(", ")[1:] if number.lstrip("-").isdigit()]
+            after = [
+                int(number)
+                for number in arguments.rsplit("]" if vector else '"', 1)[-1].split(", ")[1:]
+                if number.lstrip("-").isdigit()
+            ]
             offset = after[1]  # after the count of parts, or the size
             if offset == -1:
                 kind, offset = kind[1:], None
@@ -161,7 +192,9 @@ class Kernel:
 
     def copy(self, thread, table, call, arguments, result):
         ends = [(int(number), path) for number, path in DESCRIPTOR.findall(arguments)]
-        offsets = [int(before) if before else None for before in re.findall(r"\[(\d+)\](?: => \[\d+\])?|NULL", arguments)]
+        offsets = [
+            int(before) if before else None for before in re.findall(r"\[(\d+)\](?: => \[\d+\])?|NULL", arguments)
+        ]
         if call == "sendfile":
             ends, offsets = ends[::-1], [*offsets, None]
         size = int(re.findall(r"(?<= )\d+(?=,|$)", arguments)[0])
@@ -185,7 +218,7 @@ def recorded(traces, folder):
     """The requests of each thread as the traces in a directory have them, in the words of `traced`."""
     requests = defaultdict(list)
     texts = [path.read_text().splitlines() for path in traces.glob("*.trace")]
-    for _, _, process, start, *lines in sorted(texts, key=lambda lines: lines[3]):  # a process may begin anew by exec
+    for _, _, process, _start, *lines in sorted(texts, key=lambda lines: lines[3]):  # a process may begin anew by exec
         paths = {}
         for line in lines:
             _, _, _, thread, call, handle, *fields = line.split(" ")
@@ -193,7 +226,9 @@ def recorded(traces, folder):
             if call in ("open", "inherit"):
                 paths[handle] = short(unquote(fields[-1]), str(folder))
                 if call == "open":
-                    requests[key].append((call, paths[handle], tuple(flag for flag in FLAGS if flag in fields[0].split("|")), numbers[0]))
+                    requests[key].append(
+                        (call, paths[handle], tuple(flag for flag in FLAGS if flag in fields[0].split("|")), numbers[0])
+                    )
             elif call == "dup":
                 paths[fields[0]] = paths[handle]
             elif call in ("read", "write", "pread", "pwrite"):
@@ -204,7 +239,9 @@ def recorded(traces, folder):
                 requests[key].append((call, paths[handle], numbers[0], fields[1], numbers[1]))
             elif call in ("copy_file_range", "sendfile"):
                 _, offset, other, _, to_offset, size, result = fields
-                requests[key].append((call, paths[handle], int(offset), paths[other], int(to_offset), int(size), int(result)))
+                requests[key].append(
+                    (call, paths[handle], int(offset), paths[other], int(to_offset), int(size), int(result))
+                )
             elif call != "flags":
                 requests[key].append((call, paths[handle], *numbers))
     return sorted(map(tuple, requests.values()))

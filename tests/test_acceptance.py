@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """Acceptance: contracts are read strictly, and every clause gets the verdict that the runs at hand prove.
 
-The sessions are ReFrame's own. In one the kernel is b_eff itself, in short runs; in the others a few lines of shell leave official logs
-whose scores the test knows.
+The sessions are ReFrame's own. In one the kernel is b_eff itself, in short runs; in the others a few lines of shell
+leave official logs whose scores the test knows.
 """
 
 import hashlib
@@ -31,7 +32,11 @@ def level(mbyte_per_second, **run):
 
 
 def io(mbyte_per_second, **options):
-    return logs_made.text(logs_made_b_eff_io.b_eff_io_log(lambda *_: mbyte_per_second * MBYTE, partitions=(2,), ranks=2, nodes=1, **options))
+    return logs_made.text(
+        logs_made_b_eff_io.b_eff_io_log(
+            lambda *_: mbyte_per_second * MBYTE, partitions=(2,), ranks=2, nodes=1, **options
+        )
+    )
 
 
 class Kernels:
@@ -46,7 +51,11 @@ class Kernels:
             (self.bin / f"{benchmark}-{number}.jsonl").write_bytes(log)
         next_file = self.bin / f"{benchmark}-next"
         next_file.write_text("0")
-        self.write(benchmark, f'n=$(cat {next_file}); echo $((n + 1)) > {next_file}; cp {self.bin}/{benchmark}-$n.jsonl "$2"', "first")
+        self.write(
+            benchmark,
+            f'n=$(cat {next_file}); echo $((n + 1)) > {next_file}; cp {self.bin}/{benchmark}-$n.jsonl "$2"',
+            "first",
+        )
 
     def write(self, benchmark, script, ranks):
         kernel = self.bin / benchmark
@@ -56,18 +65,23 @@ class Kernels:
 
 @pytest.fixture(scope="module")
 def sessions(tmp_path_factory, openmpi):
-    """A folder of sessions: `made`, official logs of which one is altered by a byte afterwards, one truncated, one of another kernel
-    version; `disk`, of b_eff_io; `real`, short runs of the kernel b_eff. The folder holds all logs."""
+    """A folder of sessions: `made`, official logs of which one is altered by a byte afterwards, one truncated, one of
+    another kernel version; `disk`, of b_eff_io; `real`, short runs of the kernel b_eff. The folder holds all logs."""
     folder = tmp_path_factory.mktemp("acceptance")
     kernels = Kernels(folder)
     logs = {
-        "made": ("b_eff", [level(1000), level(1010), level(1060), level(2000, kernel_version="0.0.9"), level(3000), level(4000)]),
+        "made": (
+            "b_eff",
+            [level(1000), level(1010), level(1060), level(2000, kernel_version="0.0.9"), level(3000), level(4000)],
+        ),
         "disk": ("b_eff_io", [io(100, cache=2**20), io(500)]),
     }
     for name, (benchmark, left) in logs.items():
         kernels.leave(benchmark, left)
         measure(folder / name, benchmark, len(left), kernels)
-    kernels.write("b_eff", f'exec {openmpi.bin}/b_eff "$@" --methods sendrecv,blocking --patterns ring,random,ping_pong', "all")
+    kernels.write(
+        "b_eff", f'exec {openmpi.bin}/b_eff "$@" --methods sendrecv,blocking --patterns ring,random,ping_pong', "all"
+    )
     measure(folder / "real", "b_eff", 3, kernels, "-S", "b_eff.time_budget=5", "-S", "b_eff.memory_per_process=1MiB")
     tamper(folder / "made", left=logs["made"][1])
     return folder
@@ -75,8 +89,17 @@ def sessions(tmp_path_factory, openmpi):
 
 def measure(folder, benchmark, repeat, kernels, *options):
     folder.mkdir()
-    done = Reframe(folder)("-r", "-n", f"^{benchmark}%.*num_processes=2", f"--repeat={repeat}", "-S", "builder=prebuilt",
-                           "-S", f"prebuilt_directory={kernels.bin}", *options)
+    done = Reframe(folder)(
+        "-r",
+        "-n",
+        f"^{benchmark}%.*num_processes=2",
+        f"--repeat={repeat}",
+        "-S",
+        "builder=prebuilt",
+        "-S",
+        f"prebuilt_directory={kernels.bin}",
+        *options,
+    )
     assert done.returncode == 0, done.output
     assert len(done.cases) == repeat
 
@@ -88,17 +111,33 @@ def tamper(folder, left):
     altered, truncated = kept[left[4]], kept[left[5]]
     line = left[4].index(b'"pattern": "ring-1", "method": "sendrecv", "message_bytes": 8388608')
     place = left[4].index(b'"elapsed_seconds": [0.005592', line) + len(b'"elapsed_seconds": [0.005')
-    altered.write_bytes(left[4][:place] + b"4" + left[4][place + 1:])  # a shorter time
+    altered.write_bytes(left[4][:place] + b"4" + left[4][place + 1 :])  # a shorter time
     truncated.write_bytes(truncated.read_bytes()[:-200])
 
 
 def clause(**changed):
-    return {"clause": "network", "benchmark": "b_eff", "metric": "b_eff", "unit": "MByte/s", "system": "local", "partition": "default",
-            "size": {"processes": 2}, "floor": 1000, "official": True, "repetitions": 3, "statistic": "median"} | changed
+    return {
+        "clause": "network",
+        "benchmark": "b_eff",
+        "metric": "b_eff",
+        "unit": "MByte/s",
+        "system": "local",
+        "partition": "default",
+        "size": {"processes": 2},
+        "floor": 1000,
+        "official": True,
+        "repetitions": 3,
+        "statistic": "median",
+    } | changed
 
 
 def contract(*clauses, **changed):
-    return {"contract": "Acceptance of the test system", "version": 1, "kernel_version": "0.1.0", "clauses": list(clauses)} | changed
+    return {
+        "contract": "Acceptance of the test system",
+        "version": 1,
+        "kernel_version": "0.1.0",
+        "clauses": list(clauses),
+    } | changed
 
 
 def accept(tmp_path, agreed, *sessions, options=()):
@@ -114,7 +153,8 @@ def by_value(clause):
     return {round(entry["value"]) if entry["value"] else entry["value"]: entry for entry in clause["runs"]}
 
 
-# --- verdicts ---------------------------------------------------------------------------------------------------------------------
+# --- verdicts
+# ---------------------------------------------------------------------------------------------------------------------
 
 CLAUSES = [
     # of what counts, 1000, 1010 and 1060: median 1010, mean 1023.3
@@ -127,22 +167,82 @@ CLAUSES = [
     (clause(clause="between", floor=1000, ceiling=1020), "pass", 1010),
     (clause(clause="too much", floor=1000, ceiling=1009), "fail", 1010),
     # b_eff = 1000 to 1060 MByte/s and 1 GiB for each of two processes: 2 * 2**30 / 1.01e9 s
-    (clause(clause="time", metric="time_to_communicate_total_memory", unit="s", floor=None, ceiling=2.2), "pass", 2 * 2**30 / 1.01e9),
-    (clause(clause="time, too long", metric="time_to_communicate_total_memory", unit="s", floor=None, ceiling=2.1), "fail", 2 * 2**30 / 1.01e9),
+    (
+        clause(clause="time", metric="time_to_communicate_total_memory", unit="s", floor=None, ceiling=2.2),
+        "pass",
+        2 * 2**30 / 1.01e9,
+    ),
+    (
+        clause(clause="time, too long", metric="time_to_communicate_total_memory", unit="s", floor=None, ceiling=2.1),
+        "fail",
+        2 * 2**30 / 1.01e9,
+    ),
     (clause(clause="more runs", repetitions=4), "not proven", None),
     (clause(clause="other size", size={"processes": 64}), "not proven", None),
     (clause(clause="on one host", size={"processes": 2, "hosts": 1}, floor=1), "pass", 1010),
     (clause(clause="on two hosts", size={"processes": 2, "hosts": 2}), "not proven", None),
-    (clause(clause="excluded", excluded_nodes=[{"node": "node00", "reason": "its adapter is broken"}]), "not proven", None),
+    (
+        clause(clause="excluded", excluded_nodes=[{"node": "node00", "reason": "its adapter is broken"}]),
+        "not proven",
+        None,
+    ),
     (clause(clause="another excluded", excluded_nodes=[{"node": "node17", "reason": "spare"}], floor=1), "pass", 1010),
-    (clause(clause="disk", benchmark="b_eff_io", metric="b_eff_io", floor=99.9, ceiling=100.1, repetitions=1), "pass", 100),
-    (clause(clause="disk, caches too", benchmark="b_eff_io", metric="b_eff_io", floor=299, ceiling=301, repetitions=2, statistic="mean", official=False),
-     "pass", 300),
+    (
+        clause(clause="disk", benchmark="b_eff_io", metric="b_eff_io", floor=99.9, ceiling=100.1, repetitions=1),
+        "pass",
+        100,
+    ),
+    (
+        clause(
+            clause="disk, caches too",
+            benchmark="b_eff_io",
+            metric="b_eff_io",
+            floor=299,
+            ceiling=301,
+            repetitions=2,
+            statistic="mean",
+            official=False,
+        ),
+        "pass",
+        300,
+    ),
     (clause(clause="disk twice", benchmark="b_eff_io", metric="b_eff_io", floor=1, repetitions=2), "not proven", None),
-    (clause(clause="this disk", benchmark="b_eff_io", metric="write", floor=1, repetitions=1, file_system={"directory": "/scratch", "type": "lustre"}),
-     "pass", 100),
-    (clause(clause="another disk", benchmark="b_eff_io", metric="write", floor=1, repetitions=1, file_system={"directory": "/scr"}), "not proven", None),
-    (clause(clause="a disk of another type", benchmark="b_eff_io", metric="write", floor=1, repetitions=1, file_system={"type": "gpfs"}), "not proven", None),
+    (
+        clause(
+            clause="this disk",
+            benchmark="b_eff_io",
+            metric="write",
+            floor=1,
+            repetitions=1,
+            file_system={"directory": "/scratch", "type": "lustre"},
+        ),
+        "pass",
+        100,
+    ),
+    (
+        clause(
+            clause="another disk",
+            benchmark="b_eff_io",
+            metric="write",
+            floor=1,
+            repetitions=1,
+            file_system={"directory": "/scr"},
+        ),
+        "not proven",
+        None,
+    ),
+    (
+        clause(
+            clause="a disk of another type",
+            benchmark="b_eff_io",
+            metric="write",
+            floor=1,
+            repetitions=1,
+            file_system={"type": "gpfs"},
+        ),
+        "not proven",
+        None,
+    ),
 ]
 
 
@@ -164,13 +264,19 @@ def test_each_kind_of_clause_gets_the_right_verdict(judged, entry, outcome, valu
 def test_one_failed_clause_fails_the_contract_and_the_exit_code_says_so(judged):
     done, _, result, _ = judged
     assert (done.exit_code, result["result"]) == (1, "fail")
-    assert "Acceptance of the test system: fail" in done.stdout and all(len(line) <= 80 for line in done.stdout.splitlines())
+    assert "Acceptance of the test system: fail" in done.stdout and all(
+        len(line) <= 80 for line in done.stdout.splitlines()
+    )
 
 
-@pytest.mark.parametrize(("clauses", "result", "code"), [
-    ([clause(floor=1)], "pass", 0), ([clause(floor=1), clause(clause="b", repetitions=9)], "not proven", 1),
-    ([clause(floor=9999), clause(clause="b", repetitions=9)], "fail", 1),
-])
+@pytest.mark.parametrize(
+    ("clauses", "result", "code"),
+    [
+        ([clause(floor=1)], "pass", 0),
+        ([clause(floor=1), clause(clause="b", repetitions=9)], "not proven", 1),
+        ([clause(floor=9999), clause(clause="b", repetitions=9)], "fail", 1),
+    ],
+)
 def test_the_contract_is_passed_only_by_all_clauses(sessions, tmp_path, clauses, result, code):
     done, found = accept(tmp_path, contract(*clauses), sessions / "made")
     assert (found["result"], done.exit_code) == (result, code)
@@ -201,7 +307,9 @@ def test_a_cache_affected_run_is_refused_for_an_official_clause_only(judged):
 
 def test_an_excluded_node_is_named_with_its_reason(judged):
     refused = [run for run in judged[1]["excluded"]["runs"] if run["value"] and round(run["value"]) == 1000]
-    assert [refusal["text"] for refusal in refused[0]["refusals"]] == ["it ran on node00, which is excluded: its adapter is broken"]
+    assert [refusal["text"] for refusal in refused[0]["refusals"]] == [
+        "it ran on node00, which is excluded: its adapter is broken"
+    ]
 
 
 def test_without_a_kernel_version_in_the_contract_versions_are_not_mixed(sessions, tmp_path):
@@ -224,7 +332,10 @@ def test_real_short_runs_count_only_where_official_ones_are_not_asked_for(sessio
     assert (official["result"], official["counted"]) == ("not proven", 0)
     for refused in official["runs"]:
         assert {"memory_by_option", "methods"} <= {refusal["key"] for refusal in refused["refusals"]}
-        assert all(refusal["text"] in done.stdout.replace("\n", " ") or refusal["text"].split()[-1] in done.stdout for refusal in refused["refusals"])
+        assert all(
+            refusal["text"] in done.stdout.replace("\n", " ") or refusal["text"].split()[-1] in done.stdout
+            for refusal in refused["refusals"]
+        )
 
 
 def test_the_same_session_named_twice_proves_no_more(sessions, tmp_path):
@@ -235,10 +346,14 @@ def test_the_same_session_named_twice_proves_no_more(sessions, tmp_path):
     for case in report["runs"][0]["testcases"]:
         case["uuid"] += "-again"
     (copy / "session.json").write_text(json.dumps(report))
-    _, result = accept(tmp_path, contract(clause(repetitions=4)), sessions / "made", sessions / "made" / "session.json", copy)
+    _, result = accept(
+        tmp_path, contract(clause(repetitions=4)), sessions / "made", sessions / "made" / "session.json", copy
+    )
     [found] = result["clauses"]
     assert (found["result"], found["counted"], len(result["sessions"])) == ("not proven", 3, 2)
-    assert sum(refusal["key"] == "duplicate" for run in found["runs"] for refusal in run["refusals"]) == 4  # the one of another kernel too
+    assert (
+        sum(refusal["key"] == "duplicate" for run in found["runs"] for refusal in run["refusals"]) == 4
+    )  # the one of another kernel too
 
 
 def test_a_value_that_only_the_session_holds_is_refused(sessions, tmp_path):
@@ -272,7 +387,8 @@ def test_a_log_that_is_gone_proves_nothing(sessions, tmp_path):
     assert all("missing" in {refusal["key"] for refusal in run["refusals"]} for run in found["runs"])
 
 
-# --- what is written --------------------------------------------------------------------------------------------------------------
+# --- what is written
+# --------------------------------------------------------------------------------------------------------------
 
 
 def test_page_and_result_name_the_hashes_of_contract_result_sessions_and_logs(judged, sessions):
@@ -282,9 +398,14 @@ def test_page_and_result_name_the_hashes_of_contract_result_sessions_and_logs(ju
     words = Page((folder / "result" / "acceptance.html").read_text()).words
     assert result["contract"]["sha256"] == hashlib.sha256(agreed).hexdigest()
     assert {session["file_sha256"] for session in result["sessions"]} == {
-        hashlib.sha256((sessions / name / "session.json").read_bytes()).hexdigest() for name in ("made", "disk")}
-    for hash_ in (hashlib.sha256(agreed).hexdigest(), hashlib.sha256(written).hexdigest(), hashlib.sha256(level(1000)).hexdigest(),
-                  *(session["file_sha256"] for session in result["sessions"])):
+        hashlib.sha256((sessions / name / "session.json").read_bytes()).hexdigest() for name in ("made", "disk")
+    }
+    for hash_ in (
+        hashlib.sha256(agreed).hexdigest(),
+        hashlib.sha256(written).hexdigest(),
+        hashlib.sha256(level(1000)).hexdigest(),
+        *(session["file_sha256"] for session in result["sessions"]),
+    ):
         assert hash_ in words
     assert "its adapter is broken" in words and "Signature" in words and "benchmark: b_eff_io" in words
     for clause_ in result["clauses"]:
@@ -322,13 +443,21 @@ def test_without_a_browser_a_pdf_is_refused_before_anything_is_written(sessions,
 
 def test_hostile_text_of_a_contract_stays_text(sessions, tmp_path):
     hostile = "<script>alert(1)</script>{{ 7*7 }}\x1b[2J&\"'"
-    done, _ = accept(tmp_path, contract(clause(clause=hostile, excluded_nodes=[{"node": hostile, "reason": hostile}]), contract=hostile,
-                                        parties=[hostile]), sessions / "made")
+    done, _ = accept(
+        tmp_path,
+        contract(
+            clause(clause=hostile, excluded_nodes=[{"node": hostile, "reason": hostile}]),
+            contract=hostile,
+            parties=[hostile],
+        ),
+        sessions / "made",
+    )
     page = (tmp_path / "result" / "acceptance.html").read_text()
     assert "<script" not in page and "\x1b" not in page + done.stdout and "49" not in Page(page).words.split()
 
 
-# --- contracts that are none ------------------------------------------------------------------------------------------------------
+# --- contracts that are none
+# ------------------------------------------------------------------------------------------------------
 
 GOOD = """\
 contract: Acceptance of phase 1
@@ -353,43 +482,75 @@ def test_a_contract_is_read_with_its_hash(tmp_path):
     agreed = read_contract(tmp_path / "c.yaml")
     assert agreed.sha256 == hashlib.sha256((tmp_path / "c.yaml").read_bytes()).hexdigest()
     [read] = agreed.clauses
-    assert (read.floor, read.ceiling, read.processes, read.hosts, read.excluded_nodes) == (1000, None, 2, None, {"2026-01-01": "no date"})
+    assert (read.floor, read.ceiling, read.processes, read.hosts, read.excluded_nodes) == (
+        1000,
+        None,
+        2,
+        None,
+        {"2026-01-01": "no date"},
+    )
 
 
-@pytest.mark.parametrize(("old", "new", "told"), [
-    ("version: 1", "version: 2", "line 2, version: 1 was expected"),
-    ("    floor: 1000", "    floor: fast", "line 11, clauses.1.floor: "),
-    ("    floor: 1000\n", "", "line 4, clauses.1: "),
-    ("    floor: 1000", "    flor: 1000", "line 4, clauses.1: "),
-    ("    floor: 1000", "    floor: 1000\n    ceiling: 900", "line 11, clauses.1.floor: the floor is above the ceiling"),
-    ("    floor: 1000", "    floor: .nan", "line 11, clauses.1.floor: "),
-    ("    floor: 1000", "    floor: 1000\n    floor: 10", "line 12: the key 'floor' occurs twice"),
-    ("median", "best", "line 14, clauses.1.statistic: "),
-    ("repetitions: 3", "repetitions: 0", "line 13, clauses.1.repetitions: "),
-    ("official: true", "official: yep", "line 12, clauses.1.official: "),
-    ("{processes: 2}", "{nodes: 2}", "line 10, clauses.1.size: "),
-    ("metric: b_eff", "metric: b_effi", "line 6, clauses.1.metric: b_eff has no metric 'b_effi'; valid are b_eff, "),
-    ("benchmark: b_eff", "benchmark: linpack", "line 5, clauses.1.benchmark: unknown benchmark 'linpack'; valid are b_eff, "),
-    ("unit: MByte/s", "unit: GByte/s", "line 7, clauses.1.unit: b_eff is in 'MByte/s', not in 'GByte/s'"),
-    ("clauses:\n", "clauses: [\n", "line "),
-    (GOOD, "", ": the file is empty"),
-    (GOOD, "- a", "line 1"),
-    (GOOD, "? [a]\n: 1", "line 1"),
-    (GOOD, "!!python/object:os.system {}", "line 1"),
-    (GOOD, GOOD + GOOD[GOOD.index("  - clause"):], "line 15, clauses.2.clause: a second clause 'network'"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "told"),
+    [
+        ("version: 1", "version: 2", "line 2, version: 1 was expected"),
+        ("    floor: 1000", "    floor: fast", "line 11, clauses.1.floor: "),
+        ("    floor: 1000\n", "", "line 4, clauses.1: "),
+        ("    floor: 1000", "    flor: 1000", "line 4, clauses.1: "),
+        (
+            "    floor: 1000",
+            "    floor: 1000\n    ceiling: 900",
+            "line 11, clauses.1.floor: the floor is above the ceiling",
+        ),
+        ("    floor: 1000", "    floor: .nan", "line 11, clauses.1.floor: "),
+        ("    floor: 1000", "    floor: 1000\n    floor: 10", "line 12: the key 'floor' occurs twice"),
+        ("median", "best", "line 14, clauses.1.statistic: "),
+        ("repetitions: 3", "repetitions: 0", "line 13, clauses.1.repetitions: "),
+        ("official: true", "official: yep", "line 12, clauses.1.official: "),
+        ("{processes: 2}", "{nodes: 2}", "line 10, clauses.1.size: "),
+        (
+            "metric: b_eff",
+            "metric: b_effi",
+            "line 6, clauses.1.metric: b_eff has no metric 'b_effi'; valid are b_eff, ",
+        ),
+        (
+            "benchmark: b_eff",
+            "benchmark: linpack",
+            "line 5, clauses.1.benchmark: unknown benchmark 'linpack'; valid are b_eff, ",
+        ),
+        ("unit: MByte/s", "unit: GByte/s", "line 7, clauses.1.unit: b_eff is in 'MByte/s', not in 'GByte/s'"),
+        ("clauses:\n", "clauses: [\n", "line "),
+        (GOOD, "", ": the file is empty"),
+        (GOOD, "- a", "line 1"),
+        (GOOD, "? [a]\n: 1", "line 1"),
+        (GOOD, "!!python/object:os.system {}", "line 1"),
+        (GOOD, GOOD + GOOD[GOOD.index("  - clause") :], "line 15, clauses.2.clause: a second clause 'network'"),
+    ],
+)
 def test_what_is_wrong_with_a_contract_is_told_with_file_line_and_place(tmp_path, old, new, told):
     path = tmp_path / "contract.yaml"
     path.write_text(GOOD.replace(old, new, 1))
     with pytest.raises(ContractError) as error:
         read_contract(path)
-    assert str(error.value).startswith(f"{path}") and told in str(error.value) and "\n" not in str(error.value), error.value
+    assert str(error.value).startswith(f"{path}") and told in str(error.value) and "\n" not in str(error.value), (
+        error.value
+    )
 
 
-@pytest.mark.parametrize("arguments", [["{folder}/none.yaml", "{made}"], ["{folder}/bytes.yaml", "{made}"], ["{folder}", "{made}"],
-                                       ["{folder}/good.yaml"], ["{folder}/good.yaml", "{folder}"], ["{folder}/good.yaml", "{folder}/good.yaml"],
-                                       ["{folder}/good.yaml", "{made}", "-o", "{folder}/page.pdf"],
-                                       ["{folder}/good.yaml", "{made}", "-o", "{folder}/good.yaml/page.html"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["{folder}/none.yaml", "{made}"],
+        ["{folder}/bytes.yaml", "{made}"],
+        ["{folder}", "{made}"],
+        ["{folder}/good.yaml"],
+        ["{folder}/good.yaml", "{folder}"],
+        ["{folder}/good.yaml", "{folder}/good.yaml"],
+        ["{folder}/good.yaml", "{made}", "-o", "{folder}/page.pdf"],
+        ["{folder}/good.yaml", "{made}", "-o", "{folder}/good.yaml/page.html"],
+    ],
+)
 def test_wrong_usage_exits_2_with_one_hint_and_writes_nothing(sessions, tmp_path, arguments):
     (tmp_path / "good.yaml").write_text(GOOD)
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")

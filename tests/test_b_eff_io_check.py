@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The ReFrame check of b_eff_io: its forms, its options, and a real run through it."""
 
 import pytest
@@ -27,11 +28,17 @@ def test_short_run_passes_is_not_official_and_leaves_nothing(reframe, openmpi, t
     assert not list(tested.iterdir())
 
 
-@pytest.mark.parametrize(("options", "says"), [
-    ([], "--partitions 2 --directory"),
-    (["-S", "b_eff_io.form=quick"], "--partitions 2 --quick --directory"),
-    (["-S", "b_eff_io.hints=hints.cfg", "-S", "b_eff_io.individual_pointers=yes"], "--hints hints.cfg --individual-pointers"),
-])
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ([], "--partitions 2 --directory"),
+        (["-S", "b_eff_io.form=quick"], "--partitions 2 --quick --directory"),
+        (
+            ["-S", "b_eff_io.hints=hints.cfg", "-S", "b_eff_io.individual_pointers=yes"],
+            "--hints hints.cfg --individual-pointers",
+        ),
+    ],
+)
 def test_options_reach_the_kernel(reframe, options, says):
     session = reframe("--dry-run", *TWO, *options)
     assert session.returncode == 0, session.output

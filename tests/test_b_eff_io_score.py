@@ -1,4 +1,6 @@
-"""The reductions of b_eff_io against known answers: a published run of release 2.1, tables made by hand, and closed forms."""
+# SPDX-License-Identifier: Apache-2.0
+"""The reductions of b_eff_io against known answers: a published run of release 2.1, tables made by hand, and closed
+forms."""
 
 import math
 import re
@@ -37,6 +39,7 @@ def mbyte(table, factor=lambda partition: 1.0):
 @pytest.fixture
 def scored(tmp_path):
     """A function that scores records, or returns the refusal's message."""
+
     def result(records):
         [score] = score_logs([logs_made.write(tmp_path / "b_eff_io.jsonl", records)])
         return score if isinstance(score, Score) else str(score)
@@ -65,7 +68,11 @@ def test_formula_2_1_gives_the_published_value(scored):
 
 def test_table_made_by_hand(scored):
     found = values(scored(b_eff_io_log(mbyte(BY_HAND), partitions=(8,))))
-    assert found["write"] == pytest.approx(60) and found["rewrite"] == pytest.approx(100) and found["read"] == pytest.approx(200)
+    assert (
+        found["write"] == pytest.approx(60)
+        and found["rewrite"] == pytest.approx(100)
+        and found["read"] == pytest.approx(200)
+    )
     assert found["b_eff_io"] == pytest.approx(0.25 * 60 + 0.25 * 100 + 0.5 * 200)
     # W = (60 + 120 + 30 + 90 + 60 + 60) / 6 = 70, R = 200
     assert found["b_eff_io_2_1"] == pytest.approx(math.sqrt(70 * 200))
@@ -73,18 +80,29 @@ def test_table_made_by_hand(scored):
 
 
 def test_release_0_5_is_all_bytes_over_all_time_where_patterns_keep_their_time(scored):
-    """With sizes that fit the schedule, the weighting by U changes nothing: compare with plain sums over the raw records."""
-    records = b_eff_io_log(mbyte({method: dict.fromkeys(TYPES, 80.0) for method in METHODS}), partitions=(1,), ranks=1, nodes=1,
-                           node_memory=GIB, scheduled=90000.0, overhead_share=0.0)
+    """With sizes that fit the schedule, the weighting by U changes nothing: compare with plain sums over the raw
+    records."""
+    records = b_eff_io_log(
+        mbyte({method: dict.fromkeys(TYPES, 80.0) for method in METHODS}),
+        partitions=(1,),
+        ranks=1,
+        nodes=1,
+        node_memory=GIB,
+        scheduled=90000.0,
+        overhead_share=0.0,
+    )
     moved = sum(r["bytes"] for r in records if r["record"] == "measurement")
     taken = sum(r["elapsed_seconds"] for r in records if r["record"] == "measurement")
     assert values(scored(records))["b_eff_io_0_5"] == pytest.approx(moved / taken / 1e6)
 
 
 def test_release_0_5_weights_by_units(scored):
-    """Every type has one rate, so the weighted mean is sum of U * rate / 64, with U = 22, 12, 10, 10, 10; averaged over the methods."""
+    """Every type has one rate, so the weighted mean is sum of U * rate / 64, with U = 22, 12, 10, 10, 10; averaged over
+    the methods."""
     records = b_eff_io_log(mbyte(BY_HAND), partitions=(4,), overhead_share=0.0)
-    expected = sum(units * BY_HAND[method][name] for method in METHODS for name, units in zip(TYPES, (22, 12, 10, 10, 10))) / (3 * 64)
+    expected = sum(
+        units * BY_HAND[method][name] for method in METHODS for name, units in zip(TYPES, (22, 12, 10, 10, 10))
+    ) / (3 * 64)
     assert values(scored(records))["b_eff_io_0_5"] == pytest.approx(expected)
 
 
@@ -113,11 +131,14 @@ def test_official_run_has_no_breach(scored):
     assert score.official and keys(score) == ["partly_checked"]
 
 
-@pytest.mark.parametrize(("options", "key"), [
-    ({"scheduled": 60.0}, "scheduled_time"),
-    ({"form": "top-clusters", "scheduled": 60.0}, "scheduled_time"),
-    ({"form": "top-clusters", "scheduled": 900.0, "partitions": (4, 8)}, "scheduled_time"),
-])
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({"scheduled": 60.0}, "scheduled_time"),
+        ({"form": "top-clusters", "scheduled": 60.0}, "scheduled_time"),
+        ({"form": "top-clusters", "scheduled": 900.0, "partitions": (4, 8)}, "scheduled_time"),
+    ],
+)
 def test_short_schedule_is_not_official(scored, options, key):
     score = scored(b_eff_io_log(**options))
     assert not score.official and key in keys(score)
@@ -128,21 +149,27 @@ def test_top_clusters_form_is_official_with_600_seconds_for_each_of_three(scored
     assert score.official and "b_eff_io" not in score.metrics and "top_clusters" in keys(score)
 
 
-@pytest.mark.parametrize(("kind", "fields", "key"), [
-    ("run", {"simulated": True}, "simulated"),
-    ("run", {"memory_source": "option"}, "memory_by_option"),
-    ("measurement", {"ended_by": "space"}, "space_limit"),
-    ("measurement", {"ended_by": "overrun"}, "overrun"),
-])
+@pytest.mark.parametrize(
+    ("kind", "fields", "key"),
+    [
+        ("run", {"simulated": True}, "simulated"),
+        ("run", {"memory_source": "option"}, "memory_by_option"),
+        ("measurement", {"ended_by": "space"}, "space_limit"),
+        ("measurement", {"ended_by": "overrun"}, "overrun"),
+    ],
+)
 def test_breach_is_named(scored, kind, fields, key):
     score = scored(changed(b_eff_io_log(), kind, **fields))
     assert not score.official and key in keys(score)
 
 
-@pytest.mark.parametrize(("fields", "key"), [
-    ({"file_pointers": "individual"}, "individual_pointers"),
-    ({"termination": "per-access"}, "per_access"),
-])
+@pytest.mark.parametrize(
+    ("fields", "key"),
+    [
+        ({"file_pointers": "individual"}, "individual_pointers"),
+        ({"termination": "per-access"}, "per_access"),
+    ],
+)
 def test_variant_is_marked(scored, fields, key):
     assert key in keys(scored(changed(b_eff_io_log(), "plan", **fields)))
 
@@ -150,11 +177,17 @@ def test_variant_is_marked(scored, fields, key):
 def evicting(records, share):
     """Each file that is read kept this share of its bytes in a cache."""
     records = changed(records, "plan", evict=True)
-    return [{**r, "cached_bytes": int(share * (r["file_bytes"] // r["files"]))} if r["record"] == "pattern_type" and r["method"] == "read" else r
-            for r in records]
+    return [
+        {**r, "cached_bytes": int(share * (r["file_bytes"] // r["files"]))}
+        if r["record"] == "pattern_type" and r["method"] == "read"
+        else r
+        for r in records
+    ]
 
 
-@pytest.mark.parametrize(("share", "key"), [(0.0, "evicted"), (0.009, "evicted"), (0.011, "not_evicted"), (1.0, "not_evicted")])
+@pytest.mark.parametrize(
+    ("share", "key"), [(0.0, "evicted"), (0.009, "evicted"), (0.011, "not_evicted"), (1.0, "not_evicted")]
+)
 def test_eviction_is_stated_as_it_was(scored, share, key):
     found = keys(scored(evicting(b_eff_io_log(), share)))
     assert key in found and len({"evicted", "not_evicted"} & set(found)) == 1
@@ -172,7 +205,8 @@ def test_logs_of_version_1_give_the_same_score(scored):
 
 
 def test_cache_affected_below_20_times_the_cache(scored):
-    """One partition, 64 GiB nodes, 100 MByte/s for 300 s: 30 GB are far below 20 * 128 GiB; with a cache of 1 GiB, above 20 GiB."""
+    """One partition, 64 GiB nodes, 100 MByte/s for 300 s: 30 GB are far below 20 * 128 GiB; with a cache of 1 GiB,
+    above 20 GiB."""
     assert "cache_affected" in keys(scored(b_eff_io_log(partitions=(8,))))
     assert "cache_affected" not in keys(scored(b_eff_io_log(partitions=(8,), cache=GIB)))
 
@@ -190,28 +224,55 @@ def measurement_place(records, **match):
 SOUND = b_eff_io_log()
 
 
-@pytest.mark.parametrize(("records", "says"), [
-    (without(SOUND, record="measurement", method="read", pattern=3, partition=2), "pattern 3, read, by 2 processes, was planned but not measured"),
-    (without(SOUND, record="pattern_type", method="read", type="shared", partition=2), "do not match"),
-    (changed(SOUND, "measurement", bytes=5), "its calls transferred another number"),
-    (changed(SOUND, "measurement", place=measurement_place(SOUND, method="read", pattern=20), calls_min=1, calls_max=1, calls_sum=2,
-             bytes=2 * 32 * KIB), "made 2 calls where"),
-    (changed(as_version_1(SOUND), "measurement", place=measurement_place(SOUND, method="read", pattern=20), calls=1, bytes=2 * 32 * KIB),
-     "made 2 calls where"),
-    (changed(SOUND, "measurement", calls_max=2), "contradict each other"),
-    (changed(SOUND, "measurement", place=measurement_place(SOUND, pattern=20), calls_min=1), "contradict each other"),
-    (changed(SOUND, "measurement", calls_sum=3), "contradict each other"),
-    (changed(SOUND, "measurement", access_seconds=1e6), "parts longer than the whole"),
-    (changed(SOUND, "pattern_type", open_seconds=1e6), "its parts"),
-    (changed(SOUND, "pattern_type", file_bytes=1), "counts other bytes"),
-    (changed(SOUND, "data_check", wrong_bytes=1), "1 bytes were read wrong"),
-    (changed(SOUND, "data_check", checked_bytes=0), "0 bytes were checked"),
-    (changed(SOUND, "plan", methods=["write", "read"]), "left out rewrite"),
-    (changed(SOUND, "plan", types=SOUND[1]["types"][:4]), "left out the types segmented-collective"),
-    (changed(SOUND, "plan", patterns=[{**entry, "units": 1} for entry in SOUND[1]["patterns"]]), "not the 43"),
-    (changed(SOUND, "plan", m_part_bytes=3 * MIB), "not the 43"),
-    (changed(SOUND, "end", elapsed_seconds=1.0), "clock is not to be trusted"),
-])
+@pytest.mark.parametrize(
+    ("records", "says"),
+    [
+        (
+            without(SOUND, record="measurement", method="read", pattern=3, partition=2),
+            "pattern 3, read, by 2 processes, was planned but not measured",
+        ),
+        (without(SOUND, record="pattern_type", method="read", type="shared", partition=2), "do not match"),
+        (changed(SOUND, "measurement", bytes=5), "its calls transferred another number"),
+        (
+            changed(
+                SOUND,
+                "measurement",
+                place=measurement_place(SOUND, method="read", pattern=20),
+                calls_min=1,
+                calls_max=1,
+                calls_sum=2,
+                bytes=2 * 32 * KIB,
+            ),
+            "made 2 calls where",
+        ),
+        (
+            changed(
+                as_version_1(SOUND),
+                "measurement",
+                place=measurement_place(SOUND, method="read", pattern=20),
+                calls=1,
+                bytes=2 * 32 * KIB,
+            ),
+            "made 2 calls where",
+        ),
+        (changed(SOUND, "measurement", calls_max=2), "contradict each other"),
+        (
+            changed(SOUND, "measurement", place=measurement_place(SOUND, pattern=20), calls_min=1),
+            "contradict each other",
+        ),
+        (changed(SOUND, "measurement", calls_sum=3), "contradict each other"),
+        (changed(SOUND, "measurement", access_seconds=1e6), "parts longer than the whole"),
+        (changed(SOUND, "pattern_type", open_seconds=1e6), "its parts"),
+        (changed(SOUND, "pattern_type", file_bytes=1), "counts other bytes"),
+        (changed(SOUND, "data_check", wrong_bytes=1), "1 bytes were read wrong"),
+        (changed(SOUND, "data_check", checked_bytes=0), "0 bytes were checked"),
+        (changed(SOUND, "plan", methods=["write", "read"]), "left out rewrite"),
+        (changed(SOUND, "plan", types=SOUND[1]["types"][:4]), "left out the types segmented-collective"),
+        (changed(SOUND, "plan", patterns=[{**entry, "units": 1} for entry in SOUND[1]["patterns"]]), "not the 43"),
+        (changed(SOUND, "plan", m_part_bytes=3 * MIB), "not the 43"),
+        (changed(SOUND, "end", elapsed_seconds=1.0), "clock is not to be trusted"),
+    ],
+)
 def test_log_that_breaks_a_rule_yields_no_score(scored, records, says):
     assert re.search(says, scored(records))
 
@@ -221,24 +282,38 @@ def test_full_segment_needs_no_fill_up(scored):
     records = [r for r in SOUND if not (r["record"] == "measurement" and r["pattern"] == 42)]
     for place, r in enumerate(records):
         if r["record"] == "pattern_type" and r["type"] == "segmented-collective":
-            inside = [m for m in records if m["record"] == "measurement"
-                      and (m["partition"], m["method"], m["type"]) == (r["partition"], r["method"], r["type"])]
+            inside = [
+                m
+                for m in records
+                if m["record"] == "measurement"
+                and (m["partition"], m["method"], m["type"]) == (r["partition"], r["method"], r["type"])
+            ]
             moved = sum(m["bytes"] for m in inside)
             seconds = sum(m["elapsed_seconds"] for m in inside) + r["open_seconds"] + r["close_seconds"]
-            records[place] = {**r, "bytes": moved, "file_bytes": moved, "segment_bytes": moved // r["partition"], "elapsed_seconds": seconds}
+            records[place] = {
+                **r,
+                "bytes": moved,
+                "file_bytes": moved,
+                "segment_bytes": moved // r["partition"],
+                "elapsed_seconds": seconds,
+            }
     assert isinstance(scored(logs_made.numbered(records)), Score)
 
 
 def test_patterns_are_those_of_the_paper():
     rows = patterns_rule(8 * MIB)
     assert len(rows) == 43 and sum(units for *_, units in rows) == 64 and sum(units > 0 for *_, units in rows) == 36
-    assert {name: sum(units for other, *_, units in rows if other == name) for name in TYPES} == dict(zip(TYPES, (22, 12, 10, 10, 10)))
+    assert {name: sum(units for other, *_, units in rows if other == name) for name in TYPES} == dict(
+        zip(TYPES, (22, 12, 10, 10, 10))
+    )
     assert rows[6] == ("scatter", 32 * KIB + 8, MIB + 256, 2) and rows[10] == ("shared", 8 * MIB, 8 * MIB, 4)
     assert rows[18][3] == rows[26][3] == rows[35][3] == 2 and rows[33] == ("segmented", None, None, 0)
 
 
-@pytest.mark.parametrize(("memory", "expected"), [(MIB, 2 * MIB), (256 * MIB, 2 * MIB), (GIB, 8 * MIB), (GIB + 1, 8 * MIB),
-                                                  (128 * GIB, GIB), (1024 * GIB, GIB)])
+@pytest.mark.parametrize(
+    ("memory", "expected"),
+    [(MIB, 2 * MIB), (256 * MIB, 2 * MIB), (GIB, 8 * MIB), (GIB + 1, 8 * MIB), (128 * GIB, GIB), (1024 * GIB, GIB)],
+)
 def test_m_part(memory, expected):
     assert m_part_rule(memory) == expected
 
@@ -264,7 +339,15 @@ def test_log_without_a_score_still_shows_its_figures(tmp_path):
 
 def test_schema_has_the_fields_of_the_documentation():
     page = (Path(__file__).parent.parent / "docs" / "log.md").read_text().split("\n## b_eff_io\n")[1].split("\n## ")[0]
-    fields = lambda text: {name for row in re.findall(r"^\| (`.*?) \|", text, re.M) for name in re.findall(r"`(\w+)`", row)}  # noqa: E731
+
+    def fields(text):
+        return {
+            name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+        }
+
     parts = re.split(r"\n`(plan|measurement|pattern_type)`", page)
     documented = {kind: fields(text) for kind, text in zip(parts[1::2], parts[2::2])}
-    assert documented == {kind: set(log_formats()["b_eff_io"].schema["$defs"][kind]["properties"]) - {"record", "sequence"} for kind in documented}
+    assert documented == {
+        kind: set(log_formats()["b_eff_io"].schema["$defs"][kind]["properties"]) - {"record", "sequence"}
+        for kind in documented
+    }

@@ -1,4 +1,6 @@
-"""The value of a system over partitions and over several jobs: the largest, of one file system, official and other runs apart."""
+# SPDX-License-Identifier: Apache-2.0
+"""The value of a system over partitions and over several jobs: the largest, of one file system, official and other runs
+apart."""
 
 import logs_made
 import pytest
@@ -16,8 +18,13 @@ def jobs(tmp_path):
     def make(*made):
         paths = []
         for number, (by_partition, options) in enumerate(made):
-            records = b_eff_io_log(lambda partition, method, name: by_partition[partition], partitions=tuple(by_partition),
-                                   ranks=max(by_partition), nodes=1, **{key: value for key, value in options.items() if key != "filesystem"})
+            records = b_eff_io_log(
+                lambda partition, method, name, rates=by_partition: rates[partition],
+                partitions=tuple(by_partition),
+                ranks=max(by_partition),
+                nodes=1,
+                **{key: value for key, value in options.items() if key != "filesystem"},
+            )
             records[0]["filesystem"] |= options.get("filesystem", {})
             paths.append(logs_made.write(tmp_path / f"{number}.jsonl", records))
         return paths
@@ -64,7 +71,9 @@ def test_top_clusters_runs_count_by_release_2_1_where_nothing_else_is(jobs):
 def test_scores_of_several_jobs_end_with_the_systems_value(jobs):
     paths = jobs(({2: 1e8}, {}), ({4: 3e8}, {}), ({4: 5e8}, {"scheduled": 60.0}))
     [sentence] = together(score_logs(paths))
-    assert sentence.startswith("System value over 2 jobs on lustre of 931323 GiB, official: ") and sentence.endswith("MByte/s, by 4 processes.")
+    assert sentence.startswith("System value over 2 jobs on lustre of 931323 GiB, official: ") and sentence.endswith(
+        "MByte/s, by 4 processes."
+    )
     assert sentence.isprintable()  # on every terminal
     assert "System value over 2 jobs" in run("score", *paths).stdout
     assert "System value" not in run("score", paths[0]).stdout

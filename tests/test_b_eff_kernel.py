@@ -1,7 +1,9 @@
-"""The b_eff kernel as a process, under Open MPI and under MPICH: what it plans and measures, what it refuses, and how it ends.
+# SPDX-License-Identifier: Apache-2.0
+"""The b_eff kernel as a process, under Open MPI and under MPICH: what it plans and measures, what it refuses, and how
+it ends.
 
-Most runs go over a network that is a formula (faults/network.c): the times in the log then have to be those of the formula,
-every byte is checked, and a message can be damaged on purpose.
+Most runs go over a network that is a formula (faults/network.c): the times in the log then have to be those of the
+formula, every byte is checked, and a message can be damaged on purpose.
 """
 
 import json
@@ -19,7 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from conftest import OPEN_MPI, PATIENCE, ROOT, compiler_and_launcher
+from conftest import OPEN_MPI, PATIENCE, compiler_and_launcher
 from file_systems import memory
 
 from postprocess.benchmarks.scoring import read_log
@@ -40,8 +42,14 @@ RINGS = {
     8: [[2] * 4, [4, 4], [8], [8], [8], [8]],
     16: [[2] * 8, [4] * 4, [8, 8], [16], [16], [16]],
 }
-GRIDS = {2: [(2, 1), (2, 1, 1)], 3: [(3, 1), (3, 1, 1)], 5: [(2, 2), (2, 2, 1)], 7: [(3, 2), (3, 2, 1)],
-         8: [(4, 2), (2, 2, 2)], 16: [(4, 4), (4, 2, 2)]}
+GRIDS = {
+    2: [(2, 1), (2, 1, 1)],
+    3: [(3, 1), (3, 1, 1)],
+    5: [(2, 2), (2, 2, 1)],
+    7: [(3, 2), (3, 2, 1)],
+    8: [(4, 2), (2, 2, 2)],
+    16: [(4, 4), (4, 2, 2)],
+}
 
 
 # Running
@@ -74,7 +82,10 @@ def libraries(tmp_path_factory):
             built[name] = Libraries(folder / "network.so", folder / "patience.so")
             for library in (built[name].network, built[name].patience):
                 source = FAULTS / library.with_suffix(".c").name
-                subprocess.run([compiler_and_launcher(name)[0], "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+                subprocess.run(
+                    [compiler_and_launcher(name)[0], "-O2", "-shared", "-fPIC", "-o", library, source, "-ldl"],
+                    check=True,
+                )
         return built[name]
 
     return build
@@ -119,14 +130,33 @@ class Kernel:
         loaded = [str(self.libraries(self.mpi.name).network)] * bool(self.model)
         if self.mpi.name == "mpich" and ranks > 2:
             loaded.append(str(self.libraries(self.mpi.name).patience))
-        environment = [f"{name}={value}" for name, value in self.model.items()] + [f"LD_PRELOAD={':'.join(loaded)}"] * bool(loaded)
-        return [*before, self.mpi.mpirun, "-np", str(ranks), "env", *environment, str(self.mpi.bin / "b_eff"), "--log", str(log), *options]
+        environment = [f"{name}={value}" for name, value in self.model.items()] + [
+            f"LD_PRELOAD={':'.join(loaded)}"
+        ] * bool(loaded)
+        return [
+            *before,
+            self.mpi.mpirun,
+            "-np",
+            str(ranks),
+            "env",
+            *environment,
+            str(self.mpi.bin / "b_eff"),
+            "--log",
+            str(log),
+            *options,
+        ]
 
     @contextmanager
     def started(self, ranks, *options, log=None, environment=OPEN_MPI, **popen):
         process = subprocess.Popen(
-            self.command(ranks, options, log or self.log, popen.pop("before", ())), env=os.environ | environment, cwd=self.folder,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True, **popen
+            self.command(ranks, options, log or self.log, popen.pop("before", ())),
+            env=os.environ | environment,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            **popen,
         )
         try:
             yield process
@@ -175,7 +205,10 @@ def in_ring(size):
 
 def expected_patterns(ranks, with_random):
     """(name, group, rings, messages that each rank sends or receives in one exchange, all ranks' messages)."""
-    patterns = [(f"ring-{k}", "ring", rings, [in_ring(s) for s in rings for _ in range(s)]) for k, rings in enumerate(RINGS[ranks], 1)]
+    patterns = [
+        (f"ring-{k}", "ring", rings, [in_ring(s) for s in rings for _ in range(s)])
+        for k, rings in enumerate(RINGS[ranks], 1)
+    ]
     whole = [in_ring(ranks)] * ranks
     if with_random:
         patterns += [(f"random-{k:02}", "random", [ranks], whole) for k in range(1, 31)]
@@ -186,7 +219,9 @@ def expected_patterns(ranks, with_random):
         each = [0 if extent == 1 else in_ring(extent) for extent in grid]
         name = f"cartesian-{len(grid)}d"
         members = math.prod(grid)
-        patterns += [(f"{name}-{axis}", name.replace("-", "_"), None, [n] * members) for axis, n in zip("xyz", each) if n]
+        patterns += [
+            (f"{name}-{axis}", name.replace("-", "_"), None, [n] * members) for axis, n in zip("xyz", each) if n
+        ]
         patterns.append((f"{name}-all", name.replace("-", "_"), None, [sum(each)] * members))
     patterns.append(("ping-pong", "ping_pong", None, [1, 1]))
     return [(*pattern, sum(pattern[3])) for pattern in patterns]
@@ -205,11 +240,14 @@ LATENCY, BANDWIDTH, SLOWDOWN = 4e-4, 1e8, 0.25
 
 @pytest.mark.parametrize("ranks", sorted(RINGS))
 def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kernel, ranks):
-    """Loops of a few exchanges keep the run short; no loop is longer than the buffer, so every single byte is checked."""
+    """Loops of a few exchanges keep the run short; no loop is longer than the buffer, so every single byte is
+    checked."""
     with_random = (kernel.mpi.name, ranks) in {("openmpi", 5), ("mpich", 2)}  # the thirty take long
     groups = [] if with_random else ["--patterns", NOT_RANDOM]
     kernel.network(MODEL_LATENCY=LATENCY, MODEL_BANDWIDTH=BANDWIDTH, MODEL_SLOWDOWN=SLOWDOWN)
-    done = kernel.run(ranks, "--memory-per-process", "4MiB", "--first-loop-length", "20", "--time-budget", "86400", *groups)
+    done = kernel.run(
+        ranks, "--memory-per-process", "4MiB", "--first-loop-length", "20", "--time-budget", "86400", *groups
+    )
     assert (done.returncode, kernel.errors(done)) == (0, [])
     log = read_log(kernel.log)
     expected = expected_patterns(ranks, with_random)
@@ -217,9 +255,14 @@ def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kerne
     assert log.run["ranks"] == ranks
     assert log.run["memory_per_process_bytes"] == MEMORY
     assert log.plan["message_bytes"] == expected_lengths(MEMORY // 128)
-    planned = [(p["name"], p["group"], expanded(p["rings"]), p["processes"], p["messages_per_exchange"]) for p in log.plan["patterns"]]
+    planned = [
+        (p["name"], p["group"], expanded(p["rings"]), p["processes"], p["messages_per_exchange"])
+        for p in log.plan["patterns"]
+    ]
     assert planned == [(name, group, rings, len(each), messages) for name, group, rings, each, messages in expected]
-    assert {p["name"] for p in log.plan["patterns"] if p["averaged"]} == {n for n, group, *_ in expected if group in ("ring", "random")}
+    assert {p["name"] for p in log.plan["patterns"] if p["averaged"]} == {
+        n for n, group, *_ in expected if group in ("ring", "random")
+    }
     assert "budget" not in log.records
 
     measured = [(m["repetition"], m["pattern"], m["message_bytes"], m["method"]) for m in log.records["measurement"]]
@@ -233,7 +276,8 @@ def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kerne
     assert [(m["repetition"], m["pattern"], m["method"], m["loop_length"]) for m in log.records["latency"]] == [
         (repetition, name, method, 10000)
         for repetition in (1, 2, 3)
-        for name, group, *_ in expected if group in ("ring", "ping_pong")
+        for name, group, *_ in expected
+        if group in ("ring", "ping_pong")
         for method in (["blocking"] if name == "ping-pong" else AVERAGED)
     ]
     assert [(probe["repetition"], len(probe["hosts"])) for probe in log.records["probe"]] == [(1, 1), (2, 1), (3, 1)]
@@ -243,12 +287,16 @@ def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kerne
 
 
 def check_times(log, each_of):
-    """The timed region holds the exchanges of the loop, all of them and no other; the slowest rank's time counts. The processes of a
-    pair send and receive one after the other by sendrecv and blocking, and at the same time by the other methods."""
+    """The timed region holds the exchanges of the loop, all of them and no other; the slowest rank's time counts. The
+    processes of a pair send and receive one after the other by sendrecv and blocking, and at the same time by the other
+    methods."""
     groups = {p["name"]: p["group"] for p in log.plan["patterns"]}
     for measurement in [*log.records["measurement"], *log.records["latency"]]:
         cost = LATENCY + measurement["message_bytes"] / BANDWIDTH
-        in_turns = groups[measurement["pattern"]] in ("bisection", "ping_pong") and measurement["method"] in ("sendrecv", "blocking")
+        in_turns = groups[measurement["pattern"]] in ("bisection", "ping_pong") and measurement["method"] in (
+            "sendrecv",
+            "blocking",
+        )
         each = each_of[measurement["pattern"]]
         exchange = [(2 if in_turns else 1) * n * cost * (1 + SLOWDOWN * rank) for rank, n in enumerate(each)]
         loop = measurement["loop_length"]
@@ -270,7 +318,9 @@ def check_bytes(log):
     loops = [loop for kind in ("measurement", "latency", "trial") for loop in log.records[kind]]
     assert len(log.records["trial"]) == 3 * sum(len(p["methods"]) for p in log.plan["patterns"])
     [check] = log.records["data_check"]
-    assert check["received_bytes"] == sum(messages[m["pattern"]] * m["message_bytes"] * (m["loop_length"] + 1) for m in loops)
+    assert check["received_bytes"] == sum(
+        messages[m["pattern"]] * m["message_bytes"] * (m["loop_length"] + 1) for m in loops
+    )
     # latency loops are longer than the buffers of 256 KiB on three ranks or more
     assert check["checked_bytes"] <= check["received_bytes"]
     assert check["wrong_bytes"] == 0
@@ -293,11 +343,21 @@ def test_options_in_effect_are_recorded(openmpi_kernel):
     assert openmpi_kernel.run(3, *options, "--first-loop-length", "1").returncode == 0
     log = read_log(openmpi_kernel.log)
     assert log.plan["seed"] == log.run["options"]["seed"] == 77
-    assert log.run["options"].items() >= {
-        "log": str(openmpi_kernel.log), "memory-per-process": 2**20, "time-budget": 240, "patterns": ["random"], "methods": ["sendrecv"],
-        "seed": 77, "first-loop-length": 1,
-    }.items()
-    assert [(p["name"], p["methods"]) for p in log.plan["patterns"]] == [(f"random-{k:02}", ["sendrecv"]) for k in range(1, 31)]
+    assert (
+        log.run["options"].items()
+        >= {
+            "log": str(openmpi_kernel.log),
+            "memory-per-process": 2**20,
+            "time-budget": 240,
+            "patterns": ["random"],
+            "methods": ["sendrecv"],
+            "seed": 77,
+            "first-loop-length": 1,
+        }.items()
+    )
+    assert [(p["name"], p["methods"]) for p in log.plan["patterns"]] == [
+        (f"random-{k:02}", ["sendrecv"]) for k in range(1, 31)
+    ]
 
 
 # The time budget, on networks that are formulas
@@ -309,7 +369,7 @@ def check_reductions(log):
     measured = {}
     for m in log.records["measurement"]:
         measured.setdefault((m["repetition"], m["pattern"], m["message_bytes"]), {})[m["method"]] = m
-    shorter = dict((b, a) for a, b in pairwise(log.plan["message_bytes"]))
+    shorter = {b: a for a, b in pairwise(log.plan["message_bytes"])}
     for budget in log.records.get("budget", []):
         place = (budget["repetition"], budget["pattern"], budget["message_bytes"])
         assert log.plan["time_budget_seconds"] < budget["estimate_seconds"], budget
@@ -330,14 +390,20 @@ def check_reductions(log):
     "latency, bandwidth, memory, budget, reductions",
     [
         pytest.param(1e-3, 1e9, "4MiB", 240, set(), id="enough time"),
-        pytest.param(1e-2, 1e9, "1MiB", 240, {"averaged_methods", "best_method"}, id="an exchange of thousands of processes"),
+        pytest.param(
+            1e-2, 1e9, "1MiB", 240, {"averaged_methods", "best_method"}, id="an exchange of thousands of processes"
+        ),
         pytest.param(1e-4, 1e6, "4MiB", 60, {"nothing"}, id="long messages take long"),
         pytest.param(1e-4, 2e7, "256MiB", 240, {"best_method"}, id="the longest messages take longest"),
         pytest.param(4e-2, 1e9, "1MiB", 240, {"nothing"}, id="everything takes long"),
     ],
 )
-def test_the_whole_run_keeps_its_budget_on_slow_networks(openmpi_kernel, latency, bandwidth, memory, budget, reductions):
-    openmpi_kernel.network(MODEL_LATENCY=latency, MODEL_BANDWIDTH=bandwidth, MODEL_FACTOR_Sendrecv=1.3, MODEL_FACTOR_Alltoallv=1.1)
+def test_the_whole_run_keeps_its_budget_on_slow_networks(
+    openmpi_kernel, latency, bandwidth, memory, budget, reductions
+):
+    openmpi_kernel.network(
+        MODEL_LATENCY=latency, MODEL_BANDWIDTH=bandwidth, MODEL_FACTOR_Sendrecv=1.3, MODEL_FACTOR_Alltoallv=1.1
+    )
     done = openmpi_kernel.run(2, "--memory-per-process", memory, "--time-budget", str(budget))
     assert done.returncode == 0
     log = read_log(openmpi_kernel.log)
@@ -347,8 +413,10 @@ def test_the_whole_run_keeps_its_budget_on_slow_networks(openmpi_kernel, latency
     assert bool(budget_records) == bool(reductions)
     assert "stop" not in log.records
     took = float(re.search(r"network: ([\d.]+) s", done.err)[1])
-    print(f"budget {budget} s, taken {took:.1f} s, {len(budget_records)} reductions, "
-          f"in truth {log.end['elapsed_seconds']:.1f} s")
+    print(
+        f"budget {budget} s, taken {took:.1f} s, {len(budget_records)} reductions, "
+        f"in truth {log.end['elapsed_seconds']:.1f} s"
+    )
     assert took <= budget
 
 
@@ -468,7 +536,10 @@ def test_an_interrupted_run_closes_its_log_and_yields_no_score(kernel, target, n
         os.kill(process.pid if target == "mpirun" else process_of_rank(kernel, 0), number)
         process.communicate(timeout=PATIENCE)
         assert kernel.no_process_is_left()
-    if (kernel.mpi.name, target) != ("mpich", "mpirun"):  # MPICH's launcher ends with 0 now and then when it is told to end
+    if (kernel.mpi.name, target) != (
+        "mpich",
+        "mpirun",
+    ):  # MPICH's launcher ends with 0 now and then when it is told to end
         assert process.returncode != 0
     assert kernel.records()[-1]["status"] == "interrupted"
     assert kernel.records()[-1]["reason"] in ("SIGTERM", "SIGINT")
@@ -483,14 +554,20 @@ def test_a_killed_rank_ends_the_run_without_a_score(kernel):
         assert process.returncode != 0
         assert kernel.no_process_is_left()
     assert kernel.records()[-1].get("status") != "complete"
-    with pytest.raises(LogError, match="interrupted|cut off"):
+    with pytest.raises(LogError, match=r"interrupted|cut off"):
         read_log(kernel.log)
 
 
 # Damaged messages
 
-CALLS = {"sendrecv": "Sendrecv", "alltoallv": "Alltoallv", "nonblocking": "Waitall", "neighbor": "Neighbor_alltoallv",
-         "persistent": "Startall", "blocking": "Recv"}
+CALLS = {
+    "sendrecv": "Sendrecv",
+    "alltoallv": "Alltoallv",
+    "nonblocking": "Waitall",
+    "neighbor": "Neighbor_alltoallv",
+    "persistent": "Startall",
+    "blocking": "Recv",
+}
 
 
 @pytest.mark.parametrize("kind", ["flip", "drop"])
@@ -499,13 +576,26 @@ CALLS = {"sendrecv": "Sendrecv", "alltoallv": "Alltoallv", "nonblocking": "Waita
 def test_one_damaged_message_fails_the_run_and_is_named(kernel, method, kind, length, number):
     """Only one message of thousands is struck, on rank 1, after `number` others of its length."""
     offset = 0 if kind == "drop" else length - 3
-    kernel.network(MODEL_LATENCY=5e-4, MODEL_BANDWIDTH=1e9, FAULT_KIND=kind, FAULT_CALL=CALLS[method], FAULT_BYTES=length,
-                   FAULT_RANK=1, FAULT_NUMBER=number, FAULT_OFFSET=offset)
+    kernel.network(
+        MODEL_LATENCY=5e-4,
+        MODEL_BANDWIDTH=1e9,
+        FAULT_KIND=kind,
+        FAULT_CALL=CALLS[method],
+        FAULT_BYTES=length,
+        FAULT_RANK=1,
+        FAULT_NUMBER=number,
+        FAULT_OFFSET=offset,
+    )
     pattern = "ping_pong" if method == "blocking" else "ring"
-    done = kernel.run(2, "--memory-per-process", "4MiB", "--patterns", pattern, "--methods", method, "--first-loop-length", "2")
+    done = kernel.run(
+        2, "--memory-per-process", "4MiB", "--patterns", pattern, "--methods", method, "--first-loop-length", "2"
+    )
     [error] = kernel.errors(done)
     name = "ping-pong" if method == "blocking" else "ring-1"
-    assert f"pattern {name}, method {method}, message length {length} byte: rank 1 received a wrong byte from rank 0 at offset " in error
+    assert (
+        f"pattern {name}, method {method}, message length {length} byte: rank 1 received a wrong byte from rank 0 at "
+        "offset " in error
+    )
     if kind == "flip":
         assert f"at offset {offset};" in error
     assert done.returncode == 1
@@ -518,9 +608,19 @@ def test_one_damaged_message_fails_the_run_and_is_named(kernel, method, kind, le
 
 @pytest.mark.parametrize("kind", ["flip", "drop"])
 def test_a_damaged_message_is_found_among_three_ranks_and_two_neighbours(kernel, kind):
-    kernel.network(MODEL_LATENCY=5e-4, MODEL_BANDWIDTH=1e9, FAULT_KIND=kind, FAULT_CALL="Alltoallv", FAULT_BYTES=1024, FAULT_RANK=2,
-                   FAULT_NUMBER=3, FAULT_OFFSET=1023)
-    done = kernel.run(3, "--memory-per-process", "4MiB", "--patterns", "ring", "--methods", "alltoallv", "--first-loop-length", "2")
+    kernel.network(
+        MODEL_LATENCY=5e-4,
+        MODEL_BANDWIDTH=1e9,
+        FAULT_KIND=kind,
+        FAULT_CALL="Alltoallv",
+        FAULT_BYTES=1024,
+        FAULT_RANK=2,
+        FAULT_NUMBER=3,
+        FAULT_OFFSET=1023,
+    )
+    done = kernel.run(
+        3, "--memory-per-process", "4MiB", "--patterns", "ring", "--methods", "alltoallv", "--first-loop-length", "2"
+    )
     [error] = kernel.errors(done)
     assert "method alltoallv, message length 1024 byte: rank 2 received a wrong byte from rank 0 at offset " in error
     assert done.returncode == 1
@@ -528,7 +628,8 @@ def test_a_damaged_message_is_found_among_three_ranks_and_two_neighbours(kernel,
 
 @pytest.mark.alone
 def test_processor_time_of_others_is_told_apart_from_the_run_s_own(openmpi_kernel):
-    """A loop of the shell's beside the run burns a known time; the run's two spinning processes burn more, and are not counted."""
+    """A loop of the shell's beside the run burns a known time; the run's two spinning processes burn more, and are not
+    counted."""
     with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as burner:
         try:
             before, start = processor_seconds(burner.pid), time.monotonic()
@@ -551,18 +652,33 @@ def processor_seconds(pid):
 
 
 def short_run(bin_folder, wrapper, ranks, log, *, mpirun, environment=()):
-    options = ["--memory-per-process", "1MiB", "--patterns", "ring,bisection,cartesian_2d,ping_pong", "--first-loop-length", "1",
-               "--time-budget", "1"]
+    options = [
+        "--memory-per-process",
+        "1MiB",
+        "--patterns",
+        "ring,bisection,cartesian_2d,ping_pong",
+        "--first-loop-length",
+        "1",
+        "--time-budget",
+        "1",
+    ]
     command = [mpirun, "-np", str(ranks), "env", *environment, *wrapper, bin_folder / "b_eff", "--log", log, *options]
-    return subprocess.run(command, env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return subprocess.run(
+        command, env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
 
 
 @pytest.mark.parametrize("ranks", [2, 3])
 def test_address_and_undefined_behaviour_sanitizers_are_silent(sanitized, openmpi, libraries, tmp_path, ranks):
     """Leaks are left to valgrind, which can tell ours from those of the MPI library."""
-    environment = ["ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0", "MODEL_LATENCY=1e-3",
-                   f"LD_PRELOAD={libraries('openmpi').network}"]
-    done = short_run(sanitized / "install" / "bin", [], ranks, tmp_path / "log.jsonl", mpirun=openmpi.mpirun, environment=environment)
+    environment = [
+        "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0",
+        "MODEL_LATENCY=1e-3",
+        f"LD_PRELOAD={libraries('openmpi').network}",
+    ]
+    done = short_run(
+        sanitized / "install" / "bin", [], ranks, tmp_path / "log.jsonl", mpirun=openmpi.mpirun, environment=environment
+    )
     assert done.returncode == 0, done.stderr
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
     assert read_log(tmp_path / "log.jsonl").end["status"] == "complete"
@@ -571,8 +687,13 @@ def test_address_and_undefined_behaviour_sanitizers_are_silent(sanitized, openmp
 def test_unit_tests_are_clean_under_the_sanitizers(sanitized):
     """Leaks of these are only those of the tests themselves."""
     environment = os.environ | OPEN_MPI | {"ASAN_OPTIONS": "detect_leaks=0"}
-    done = subprocess.run(["ctest", "--test-dir", sanitized, "--output-on-failure"], env=environment, capture_output=True, text=True,
-                          check=False)
+    done = subprocess.run(
+        ["ctest", "--test-dir", sanitized, "--output-on-failure"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout
 
 
@@ -581,8 +702,16 @@ def test_valgrind_finds_no_error_and_no_leak(mpich, libraries, tmp_path, ranks):
     """Under MPICH, which itself is nearly clean; faults/valgrind.supp names the rest."""
     if not shutil.which("valgrind"):
         pytest.skip("no valgrind on this machine")
-    wrapper = ["valgrind", "--quiet", "--leak-check=full", "--show-leak-kinds=definite", "--errors-for-leak-kinds=definite",
-               "--error-exitcode=7", f"--suppressions={FAULTS / 'valgrind.supp'}", f"--log-file={tmp_path}/valgrind.%p"]
+    wrapper = [
+        "valgrind",
+        "--quiet",
+        "--leak-check=full",
+        "--show-leak-kinds=definite",
+        "--errors-for-leak-kinds=definite",
+        "--error-exitcode=7",
+        f"--suppressions={FAULTS / 'valgrind.supp'}",
+        f"--log-file={tmp_path}/valgrind.%p",
+    ]
     loaded = libraries("mpich")
     environment = [f"LD_PRELOAD={loaded.network}:{loaded.patience}", "MODEL_LATENCY=1e-3"]
     done = short_run(mpich.bin, wrapper, ranks, tmp_path / "log.jsonl", mpirun=mpich.mpirun, environment=environment)

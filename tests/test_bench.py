@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`make bench`: the comparison of kernels with their peers, on made-up kernels and peers of known speed."""
 
 import json

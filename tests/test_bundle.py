@@ -1,4 +1,6 @@
-"""`coffeecup site bundle`: what it collects installs and runs in a network namespace that has no route, not even to this machine's others.
+# SPDX-License-Identifier: Apache-2.0
+"""`coffeecup site bundle`: what it collects installs and runs in a network namespace that has no route, not even to
+this machine's others.
 
 Collecting and installing take two to three minutes, so that they are only tested where COFFEECUP_TEST_BUNDLE is set.
 """
@@ -14,7 +16,9 @@ WITHOUT_NETWORK = ["unshare", "--net", "sh", "-ec", 'ip link set lo up; exec "$@
 
 
 def call(*command, **more):
-    return subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, timeout=PATIENCE, **more)
+    return subprocess.run(
+        [str(word) for word in command], capture_output=True, text=True, check=False, timeout=PATIENCE, **more
+    )
 
 
 @pytest.fixture(scope="module")
@@ -42,9 +46,25 @@ def test_bundle_installs_and_measures_without_a_network(bundle, tmp_path):
     environment = clean | OPEN_MPI | {"HOME": str(tmp_path), "PIP_NO_CACHE_DIR": "1"}
     installed = call(*WITHOUT_NETWORK, bundle / "install", there, env=environment)
     assert installed.returncode == 0, installed.stdout + installed.stderr
-    measured = call(*WITHOUT_NETWORK, there / ".venv" / "bin" / "reframe", "-C", "site_configs/local/settings.py", "-c", "reframe_checks", "-r",
-                    "-n", "^b_eff%num_processes=2$", "-S", "builder=cmake", "-S", "b_eff.time_budget=1", "-S", "b_eff.memory_per_process=1MiB",
-                    cwd=there, env=environment)
+    measured = call(
+        *WITHOUT_NETWORK,
+        there / ".venv" / "bin" / "reframe",
+        "-C",
+        "site_configs/local/settings.py",
+        "-c",
+        "reframe_checks",
+        "-r",
+        "-n",
+        "^b_eff%num_processes=2$",
+        "-S",
+        "builder=cmake",
+        "-S",
+        "b_eff.time_budget=1",
+        "-S",
+        "b_eff.memory_per_process=1MiB",
+        cwd=there,
+        env=environment,
+    )
     assert measured.returncode == 0, measured.stdout
     [log] = there.glob("output/output/**/b_eff.jsonl")
     scored = call(there / ".venv" / "bin" / "coffeecup", "score", log, cwd=there)
@@ -66,7 +86,10 @@ def test_damaged_bundle_is_refused(bundle, tmp_path):
 
 
 def test_folder_that_is_there_is_not_touched(tmp_path):
-    for command in ((COFFEECUP, "site", "bundle", tmp_path), (ROOT / "site_configs" / "common" / "install_from_bundle", tmp_path)):
+    for command in (
+        (COFFEECUP, "site", "bundle", tmp_path),
+        (ROOT / "site_configs" / "common" / "install_from_bundle", tmp_path),
+    ):
         refused = call(*command, cwd=ROOT)
         assert (refused.returncode, refused.stderr.count("already exists: choose a new name")) == (1, 1)
     assert not list(tmp_path.iterdir())

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The checks as ReFrame runs them: sizes, launching, sanity, references and builders."""
 
 import os
@@ -235,7 +236,9 @@ def test_jobs_on_this_machine_do_not_overlap(reframe, tmp_path, kernel_that):
 
 def quick(kernel_that, mpi):
     """The real kernel, with the fewest methods that still give every metric."""
-    return kernel_that(f'exec {mpi.bin}/b_eff "$@" --methods sendrecv,blocking --patterns ring,random,ping_pong', ranks="all")
+    return kernel_that(
+        f'exec {mpi.bin}/b_eff "$@" --methods sendrecv,blocking --patterns ring,random,ping_pong', ranks="all"
+    )
 
 
 @pytest.mark.parametrize("config", [LOCAL, None], ids=["local configuration", "built-in configuration"])
@@ -265,7 +268,10 @@ def test_cmake_builds_out_of_tree_and_the_result_says_so(reframe):
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root is refused by Open MPI")
 def test_refusal_of_open_mpi_is_shown_with_its_remedy(reframe, kernel_that):
-    if "Open MPI" not in subprocess.run([shutil.which("mpirun"), "--version"], capture_output=True, text=True, check=False).stdout:
+    if (
+        "Open MPI"
+        not in subprocess.run([shutil.which("mpirun"), "--version"], capture_output=True, text=True, check=False).stdout
+    ):
         pytest.skip("mpirun on PATH is not Open MPI")
     session = reframe("-r", *TWO, *kernel_that("true"), config=None)
     assert session.returncode == 1

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The `coffeecup` command: what it prints, its exit codes, and that a user's mistake is never met with a traceback."""
 
 import csv
@@ -27,7 +28,10 @@ def folder(tmp_path_factory):
     """Two logs with a score, one of them deeper, and one without."""
     top = tmp_path_factory.mktemp("runs")
     logs_made.write(top / "a.jsonl", logs_made.b_eff_log(methods=logs_made.AVERAGED, only=averaged_and_ping_pong))
-    logs_made.write(top / "deeper" / "b.jsonl", logs_made.b_eff_log(ranks=7, repetitions=1, methods=("sendrecv",), only=averaged_and_ping_pong))
+    logs_made.write(
+        top / "deeper" / "b.jsonl",
+        logs_made.b_eff_log(ranks=7, repetitions=1, methods=("sendrecv",), only=averaged_and_ping_pong),
+    )
     logs_made.write(top / "broken.jsonl", b"{}\n")
     (top / "notes.txt").write_text("no log")
     return top
@@ -43,14 +47,18 @@ def test_score_shows_every_metric_with_its_unit(folder):
     rows = [line.split() for line in done.stdout.splitlines()]
     value = {row[0]: row[1:] for row in rows if len(row) == 3}
     score = score_log(folder / "a.jsonl")
-    assert {name: unit for name, (_, unit) in value.items() if name in benchmarks()["b_eff"].units} == benchmarks()["b_eff"].units
+    assert {name: unit for name, (_, unit) in value.items() if name in benchmarks()["b_eff"].units} == benchmarks()[
+        "b_eff"
+    ].units
     assert float(value["b_eff_per_process"][0]) == pytest.approx(score.metrics["b_eff_per_process"].value, rel=1e-3)
     assert "official; 16 processes on 2 hosts" in done.stdout
 
 
 def test_score_tells_what_qualifies_a_result(folder):
     done = run("score", folder / "deeper")
-    assert "not official; 7 processes" in done.stdout and "1 repetition of each measurement instead of 3" in " ".join(done.stdout.split())
+    assert "not official; 7 processes" in done.stdout and "1 repetition of each measurement instead of 3" in " ".join(
+        done.stdout.split()
+    )
 
 
 def test_score_with_r_max_gives_the_balance_factor_in_bytes_per_flop(folder):
@@ -70,12 +78,19 @@ def test_score_of_a_directory_finds_all_logs_and_tells_of_those_without_a_score(
     done = run("score", folder, "--json")
     assert done.exit_code == 1
     results = {result["log"]: result for result in json.loads(done.stdout)}
-    assert sorted(results) == sorted(map(str, (folder / "a.jsonl", folder / "broken.jsonl", folder / "deeper" / "b.jsonl")))
+    assert sorted(results) == sorted(
+        map(str, (folder / "a.jsonl", folder / "broken.jsonl", folder / "deeper" / "b.jsonl"))
+    )
     score = score_log(folder / "a.jsonl")
     told = results[str(folder / "a.jsonl")]
     assert told["official"] is True and told["sha256"] == score.log.sha256 and told["ranks"] == 16
-    assert told["metrics"] == {name: {"value": metric.value, "unit": metric.unit} for name, metric in score.metrics.items()}
-    assert [q["key"] for q in results[str(folder / "deeper" / "b.jsonl")]["qualifications"]] == ["repetitions", "methods"]
+    assert told["metrics"] == {
+        name: {"value": metric.value, "unit": metric.unit} for name, metric in score.metrics.items()
+    }
+    assert [q["key"] for q in results[str(folder / "deeper" / "b.jsonl")]["qualifications"]] == [
+        "repetitions",
+        "methods",
+    ]
     assert "not a record" in results[str(folder / "broken.jsonl")]["error"]
     assert done.stderr.startswith(f"coffeecup: {folder / 'broken.jsonl'}: ") and done.stderr.count("\n") == 1
 
@@ -85,7 +100,12 @@ def test_score_as_csv_has_a_row_per_log_and_metric(folder):
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert done.exit_code == 0 and len(rows) == 2 * len(benchmarks()["b_eff"].units)
     first = score_log(folder / "a.jsonl").metrics["b_eff"]
-    assert (rows[0]["metric"], float(rows[0]["value"]), rows[0]["unit"], rows[0]["official"]) == ("b_eff", first.value, first.unit, "True")
+    assert (rows[0]["metric"], float(rows[0]["value"]), rows[0]["unit"], rows[0]["official"]) == (
+        "b_eff",
+        first.value,
+        first.unit,
+        "True",
+    )
 
 
 def test_many_logs_are_shown_in_one_table_of_80_columns(folder, tmp_path, monkeypatch):
@@ -102,7 +122,12 @@ def test_many_logs_are_shown_in_one_table_of_80_columns(folder, tmp_path, monkey
     rows = [line.split() for line in lines if line.split()[1:2] and line.split()[1].startswith("b_eff_")]
     value = score_log(folder / "a.jsonl").metrics["b_eff"].value
     assert [(row[:4], row[-1]) for row in rows] == [
-        ([str(number + 1), f"b_eff_{number}", *(["7", "2"] if number == 3 else ["16", "2"])], "no" if number == 3 else "yes") for number in range(5)]
+        (
+            [str(number + 1), f"b_eff_{number}", *(["7", "2"] if number == 3 else ["16", "2"])],
+            "no" if number == 3 else "yes",
+        )
+        for number in range(5)
+    ]
     assert all(float(row[4]) == pytest.approx(value, rel=1e-3) for row in rows if row[-1] == "yes")
     assert "- repetitions: 4" in lines and "- methods: 4" in lines
 
@@ -112,12 +137,25 @@ def test_a_log_that_is_named_twice_is_scored_once(folder):
 
 
 def test_report_writes_each_figure_in_three_forms(folder, tmp_path):
-    done = run("report", folder / "a.jsonl", folder / "deeper", "-o", tmp_path / "r.html", "--figures", tmp_path / "new" / "figures")
+    done = run(
+        "report",
+        folder / "a.jsonl",
+        folder / "deeper",
+        "-o",
+        tmp_path / "r.html",
+        "--figures",
+        tmp_path / "new" / "figures",
+    )
     assert done.exit_code == 0
     written = {path.name for path in (tmp_path / "new" / "figures").iterdir()}
-    assert written == {f"{log}-{figure}.{kind}" for log, figure in (
-        *((log, figure) for log in "ab" for figure in ("lengths", "placement", "methods", "reported")), ("b_eff", "sizes"))
-        for kind in ("png", "svg", "csv")}
+    assert written == {
+        f"{log}-{figure}.{kind}"
+        for log, figure in (
+            *((log, figure) for log in "ab" for figure in ("lengths", "placement", "methods", "reported")),
+            ("b_eff", "sizes"),
+        )
+        for kind in ("png", "svg", "csv")
+    }
     assert (tmp_path / "new" / "figures" / "a-lengths.png").read_bytes().startswith(b"\x89PNG")
     assert sorted(line.rpartition("/")[2] for line in done.stdout.split()) == sorted(written)
 
@@ -132,7 +170,9 @@ def test_figures_of_logs_with_the_same_name_do_not_overwrite_each_other(folder, 
 def test_figures_of_a_log_are_the_same_each_time(folder, tmp_path):
     for again in ("one", "two"):
         run("report", folder / "a.jsonl", "-o", tmp_path / "r.html", "--figures", tmp_path / again)
-    assert all((tmp_path / "two" / path.name).read_bytes() == path.read_bytes() for path in (tmp_path / "one").glob("*.svg"))
+    assert all(
+        (tmp_path / "two" / path.name).read_bytes() == path.read_bytes() for path in (tmp_path / "one").glob("*.svg")
+    )
 
 
 def test_report_writes_one_page(folder, tmp_path):
@@ -142,11 +182,21 @@ def test_report_writes_one_page(folder, tmp_path):
     assert page.startswith("<!DOCTYPE html>") and page.count('<h2 id="log-') == 3
 
 
-@pytest.mark.parametrize("arguments", [
-    [], ["--nonsense"], ["score"], ["score", "--json", "--csv", "{folder}"], ["nonsense", "{folder}"],
-    ["score", "{empty}"], ["report", "{folder}", "--session", "{folder}/notes.txt"], ["report", "{folder}", "--session", "{folder}/none"],
-    ["report", "{folder}/a.jsonl", "-o", "{empty}"], ["report", "{folder}/a.jsonl", "-o", "{empty}/r.html", "--figures", "{folder}/notes.txt"],
-])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        [],
+        ["--nonsense"],
+        ["score"],
+        ["score", "--json", "--csv", "{folder}"],
+        ["nonsense", "{folder}"],
+        ["score", "{empty}"],
+        ["report", "{folder}", "--session", "{folder}/notes.txt"],
+        ["report", "{folder}", "--session", "{folder}/none"],
+        ["report", "{folder}/a.jsonl", "-o", "{empty}"],
+        ["report", "{folder}/a.jsonl", "-o", "{empty}/r.html", "--figures", "{folder}/notes.txt"],
+    ],
+)
 def test_wrong_usage_exits_2_with_a_hint(folder, tmp_path, arguments):
     done = run(*(argument.format(folder=folder, empty=tmp_path) for argument in arguments))
     assert done.exit_code == 2
@@ -160,7 +210,8 @@ def test_a_log_without_a_score_exits_1_with_one_line(folder, tmp_path, command, 
     done = run(*command, folder / log, *options)
     assert done.exit_code == 1
     assert [line for line in done.stderr.splitlines() if line.startswith("coffeecup: ")] == [
-        line for line in done.stderr.splitlines() if not line.startswith("wrote ")]
+        line for line in done.stderr.splitlines() if not line.startswith("wrote ")
+    ]
     assert "Traceback" not in done.output
 
 
@@ -168,10 +219,16 @@ def test_a_hostile_file_name_and_reason_cannot_steer_the_terminal(tmp_path):
     records = logs_made.b_eff_log(methods=("sendrecv",), repetitions=1, only=averaged_and_ping_pong)
     records[-1] |= {"status": "failed", "reason": "\x1b]0;owned\x07[bold]x[/bold]"}
     logs_made.write(tmp_path / "a\x1b[2J.jsonl", records)
-    logs_made.write(tmp_path / os.fsdecode(b"b\xff.jsonl"), logs_made.b_eff_log(
-        methods=("sendrecv",), repetitions=1, only=averaged_and_ping_pong))
-    for done in (run("score", tmp_path), run("score", "--json", tmp_path), run("score", "--csv", tmp_path),
-                 run("report", tmp_path, "-o", tmp_path / "r.html")):
+    logs_made.write(
+        tmp_path / os.fsdecode(b"b\xff.jsonl"),
+        logs_made.b_eff_log(methods=("sendrecv",), repetitions=1, only=averaged_and_ping_pong),
+    )
+    for done in (
+        run("score", tmp_path),
+        run("score", "--json", tmp_path),
+        run("score", "--csv", tmp_path),
+        run("report", tmp_path, "-o", tmp_path / "r.html"),
+    ):
         assert done.exit_code == 1 and "\x1b" not in done.output and "\x07" not in done.output
     assert "[bold]x[/bold]" in run("score", tmp_path).stderr
 
@@ -184,5 +241,10 @@ def test_version_and_help():
 
 
 def test_the_command_itself_starts(folder):
-    done = subprocess.run([sys.executable, "-m", "postprocess.cli", "score", "--json", folder / "a.jsonl"], capture_output=True, timeout=PATIENCE)
+    done = subprocess.run(
+        [sys.executable, "-m", "postprocess.cli", "score", "--json", folder / "a.jsonl"],
+        check=False,
+        capture_output=True,
+        timeout=PATIENCE,
+    )
     assert done.returncode == 0 and json.loads(done.stdout)[0]["benchmark"] == "b_eff"

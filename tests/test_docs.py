@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The documentation builds without warnings, loads nothing from the network, and its worked examples work."""
 
 import importlib.util
@@ -23,8 +24,23 @@ def site(tmp_path_factory, openmpi):
     if not importlib.util.find_spec("sphinx"):
         pytest.skip("Sphinx is not installed: site_configs/local/setup docs")
     folder = tmp_path_factory.mktemp("docs")
-    done = subprocess.run([sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", "-D", f"kernels={openmpi.bin}", DOCS, folder],
-                          capture_output=True, text=True, check=False, timeout=PATIENCE)
+    done = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "sphinx",
+            "--fail-on-warning",
+            "--keep-going",
+            "-D",
+            f"kernels={openmpi.bin}",
+            DOCS,
+            folder,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
     assert done.returncode == 0, done.stderr
     return folder
 
@@ -32,12 +48,19 @@ def site(tmp_path_factory, openmpi):
 def test_pages_load_nothing_from_the_network(site):
     pages = sorted(site.glob("*.html"))
     assert {page.stem for page in DOCS.glob("*.md")} <= {page.stem for page in pages}
-    loaded = [(page.name, address) for page in pages
-              for tag in re.findall(r"<(?:script|img|link|iframe|source)\b[^>]*>", page.read_text())
-              for address in re.findall(r'(?:src|href)="([^"]*)"', tag)]
+    loaded = [
+        (page.name, address)
+        for page in pages
+        for tag in re.findall(r"<(?:script|img|link|iframe|source)\b[^>]*>", page.read_text())
+        for address in re.findall(r'(?:src|href)="([^"]*)"', tag)
+    ]
     assert loaded
     assert [(page, address) for page, address in loaded if re.match(r"(\w+:)?//", address)] == []
-    styles = [address for path in site.rglob("*.css") for address in re.findall(r"url\(['\"]?((?:\w+:)?//[^)]*)", path.read_text())]
+    styles = [
+        address
+        for path in site.rglob("*.css")
+        for address in re.findall(r"url\(['\"]?((?:\w+:)?//[^)]*)", path.read_text())
+    ]
     assert styles == []
 
 
@@ -55,7 +78,9 @@ def test_options_are_those_that_the_programs_print(site, openmpi):
 def test_links_of_the_pages_outside_the_site_lead_somewhere():
     """GitHub shows these pages as they are."""
     pages = [*ROOT.glob("*.md"), ROOT / "site_configs" / "README.md"]
-    links = [(page, link) for page in pages for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()) if "://" not in link]
+    links = [
+        (page, link) for page in pages for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()) if "://" not in link
+    ]
     assert links
     assert [(page.name, link) for page, link in links if not (page.parent / link.split("#")[0]).exists()] == []
 
@@ -91,6 +116,11 @@ def test_a_page_whose_output_is_wrong_is_not_followed(tmp_path, output):
 
 
 def test_version_is_the_same_everywhere():
-    assert re.search(r"^project\(coffeecup VERSION (\S+) ", (ROOT / "kernels" / "CMakeLists.txt").read_text(), re.MULTILINE)[1] == __version__
+    assert (
+        re.search(
+            r"^project\(coffeecup VERSION (\S+) ", (ROOT / "kernels" / "CMakeLists.txt").read_text(), re.MULTILINE
+        )[1]
+        == __version__
+    )
     assert re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1] == __version__
     assert re.search(r"^## (\S+) - ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == __version__

@@ -1,4 +1,6 @@
-"""How a run of any kernel ends whose processes are killed or fail, wherever that strikes: nothing is left behind, and the log says why."""
+# SPDX-License-Identifier: Apache-2.0
+"""How a run of any kernel ends whose processes are killed or fail, wherever that strikes: nothing is left behind, and
+the log says why."""
 
 import json
 import os
@@ -19,7 +21,16 @@ WORKLOAD = """repetitions = 2; single_file = { process_size = "256KiB"; block_si
 common_file = { process_size = "256KiB"; block_size = "4KiB"; methods = "explicit"; };"""
 OPTIONS = {
     "b_eff": ["--memory-per-process", "1MiB"],
-    "b_eff_io": ["--directory", "disk", "--memory-per-process", "64MiB", "--scheduled-time", "2", "--space-limit", "1GiB"],
+    "b_eff_io": [
+        "--directory",
+        "disk",
+        "--memory-per-process",
+        "64MiB",
+        "--scheduled-time",
+        "2",
+        "--space-limit",
+        "1GiB",
+    ],
     "ftio": ["--directory", "disk", "--input", "8"],
     "priomark": ["--directory", "disk", "--workload", "workload.cfg"],
 }
@@ -58,8 +69,21 @@ def mpi(request):
 @pytest.fixture(scope="session")
 def library(mpi, tmp_path_factory):
     built = tmp_path_factory.mktemp(f"strike-{mpi.name}") / "strike.so"
-    subprocess.run([compiler_and_launcher(mpi.name)[0], "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", built, FAULTS, "-ldl"],
-                   check=True)
+    subprocess.run(
+        [
+            compiler_and_launcher(mpi.name)[0],
+            "-shared",
+            "-fPIC",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-o",
+            built,
+            FAULTS,
+            "-ldl",
+        ],
+        check=True,
+    )
     return built
 
 
@@ -74,9 +98,21 @@ def started(mpi, library, tmp_path):
         (tmp_path / "disk").mkdir()
         (tmp_path / "workload.cfg").write_text(WORKLOAD)
         settings = [f"STRIKE_{name}={value}" for name, value in strike.items()]
-        words = [mpi.mpirun, "-np", "2", "env", f"LD_PRELOAD={library}", *settings, str(mpi.bin / kernel), *OPTIONS[kernel], "--log",
-                 str(tmp_path / "log.jsonl")]
-        process = subprocess.Popen(words, cwd=tmp_path, env=os.environ | OPEN_MPI, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        words = [
+            mpi.mpirun,
+            "-np",
+            "2",
+            "env",
+            f"LD_PRELOAD={library}",
+            *settings,
+            str(mpi.bin / kernel),
+            *OPTIONS[kernel],
+            "--log",
+            str(tmp_path / "log.jsonl"),
+        ]
+        process = subprocess.Popen(
+            words, cwd=tmp_path, env=os.environ | OPEN_MPI, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         processes.append(process)
         return process
 
@@ -133,8 +169,12 @@ def test_killed_launcher_and_processes_leave_nothing_but_a_closed_log(started, t
 
 
 # What cannot go on speaks on a rank of its own, or on all: these calls fail in one process alone.
-FAILING = [where for where in WHERE if where[3] not in ("starting", "exchanging collectively", "opening", "synchronising")
-           and where[0] != "b_eff_io" or where[:2] == ("priomark", "fsync")]
+FAILING = [
+    where
+    for where in WHERE
+    if (where[3] not in ("starting", "exchanging collectively", "opening", "synchronising") and where[0] != "b_eff_io")
+    or where[:2] == ("priomark", "fsync")
+]
 
 
 @pytest.mark.parametrize("kernel, call, number", [place(*where) for where in FAILING])
@@ -171,14 +211,23 @@ def test_keeper_takes_no_orders_from_a_command_line(mpi, tmp_path):
     for kernel in OPTIONS:
         if (mpi.bin / kernel).exists():
             for words in (["--keep-watch"], ["--keep-watch", log, tmp_path / "precious"]):
-                done = subprocess.run([mpi.bin / kernel, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE,
-                                      env=os.environ | OPEN_MPI, check=False)
+                done = subprocess.run(
+                    [mpi.bin / kernel, *words],
+                    stdin=subprocess.DEVNULL,
+                    capture_output=True,
+                    text=True,
+                    timeout=PATIENCE,
+                    env=os.environ | OPEN_MPI,
+                    check=False,
+                )
                 assert done.returncode == 2 and "unknown option '--keep-watch'" in done.stderr
     assert (tmp_path / "precious" / "data").read_text() == "mine"
     assert log.read_text() == '{"record":"run"}\nunfinished'
 
 
-@pytest.mark.parametrize("how", ["without marker", "replaced by a link", "replaced by a directory", "parent replaced by a link"])
+@pytest.mark.parametrize(
+    "how", ["without marker", "replaced by a link", "replaced by a directory", "parent replaced by a link"]
+)
 def test_directory_that_is_no_longer_the_runs_stays(started, tmp_path, how):
     halted = tmp_path / "halted"
     process = started("ftio", CALL="pwrite", NUMBER=10, FILE=halted)

@@ -1,5 +1,6 @@
-"""What all figures have in common: every character that they show has a glyph. A missing one is a box on paper and a warning of
-matplotlib's, which pyproject.toml makes an error in all tests that draw."""
+# SPDX-License-Identifier: Apache-2.0
+"""What all figures have in common: every character that they show has a glyph. A missing one is a box on paper and a
+warning of matplotlib's, which pyproject.toml makes an error in all tests that draw."""
 
 import logs_made
 import pytest

@@ -1,4 +1,6 @@
-"""The frame around the parts: what a newcomer types, what the package declares, and the progress that a waiting person sees."""
+# SPDX-License-Identifier: Apache-2.0
+"""The frame around the parts: what a newcomer types, what the package declares, and the progress that a waiting person
+sees."""
 
 import fnmatch
 import json
@@ -36,8 +38,10 @@ def test_every_dependency_is_pinned_and_named_without_an_address():
 
 
 def test_no_dependency_is_pinned_twice():
-    names = [(re.split("[=;]+", requirement)[0].lower().replace("_", "-"), requirement.partition(";")[2])
-             for requirement in [*all_requirements(), *constraints()]]
+    names = [
+        (re.split("[=;]+", requirement)[0].lower().replace("_", "-"), requirement.partition(";")[2])
+        for requirement in [*all_requirements(), *constraints()]
+    ]
     assert len(names) == len(set(names))
 
 
@@ -45,7 +49,9 @@ def test_no_dependency_is_pinned_twice():
 def test_every_data_file_is_packaged(package):
     patterns = PROJECT["tool"]["setuptools"]["package-data"][package]
     folder = package.replace(".", "/")
-    tracked = subprocess.run(["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    tracked = subprocess.run(
+        ["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split()
     data = [str(Path(path).relative_to(folder)) for path in tracked if not path.endswith((".py", ".md"))]
     assert data
     assert [path for path in data if not any(fnmatch.fnmatch(path, pattern) for pattern in patterns)] == []
@@ -116,7 +122,13 @@ def test_watching_tells_the_progress_and_returns_the_exit_code(growing, capfd):
 def test_watching_on_a_terminal_shows_a_bar(growing):
     folder, command, _ = growing
     started = [sys.executable, "-c", f"from postprocess.cli.watch import watch; watch({str(folder)!r}, {command!r})"]
-    done = subprocess.run(started, env={"FORCE_COLOR": "1", "PATH": "/usr/bin", "TERM": "xterm"}, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        started,
+        env={"FORCE_COLOR": "1", "PATH": "/usr/bin", "TERM": "xterm"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert "the command speaks" in done.stdout
     assert "━" in done.stdout and "%" in done.stdout
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The check of ftio as ReFrame runs it: what it hands to the kernel, what it makes of the log, the sweep."""
 
 import logs_made
@@ -18,8 +19,11 @@ def kernel(tmp_path):
         folder.mkdir(exist_ok=True)
         made = logs_made.write(tmp_path / "made.jsonl", records)
         script = folder / "ftio"
-        script.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\n{WHO["first"]}\necho "$@" >>{tmp_path}/calls\n'
-                          'while [ "$1" != --log ]; do shift; done\n' f'cp {made} "$2"\n')
+        script.write_text(
+            f'#!/bin/bash\n[ "$1" = --version ] && exit\n{WHO["first"]}\necho "$@" >>{tmp_path}/calls\n'
+            'while [ "$1" != --log ]; do shift; done\n'
+            f'cp {made} "$2"\n'
+        )
         script.chmod(0o755)
         return ["-r", "-S", "builder=prebuilt", "-S", f"prebuilt_directory={folder}"]
 
@@ -59,11 +63,17 @@ def test_metric_that_not_every_run_has_may_be_missing(reframe, kernel):
 
 def test_reference_for_a_metric_that_was_not_measured_fails(reframe, kernel, tmp_path):
     references = tmp_path / "references.yaml"
-    references.write_text(yaml.safe_dump({
-        "_meta": {"provenance": "made"},
-        "ftio": {"$index": ["$partition", "file_system", "num_processes"],
-                 "local:default": {"stage": {2: {"cycles_per_flop": [20.0, None, 0.1, "1"]}}}},
-    }))
+    references.write_text(
+        yaml.safe_dump(
+            {
+                "_meta": {"provenance": "made"},
+                "ftio": {
+                    "$index": ["$partition", "file_system", "num_processes"],
+                    "local:default": {"stage": {2: {"cycles_per_flop": [20.0, None, 0.1, "1"]}}},
+                },
+            }
+        )
+    )
     records = ftio_log(ranks=2, i=4, time_stamp_cycles=None)
     session = reframe(*kernel(records), *TWO, "-S", f"ftio.reference_file={references}")
     assert session.returncode == 1
@@ -80,10 +90,17 @@ def test_wrong_transform_fails(reframe, kernel):
 
 def test_sweep_runs_every_input_parameter_and_compares_none_with_the_default_ones_references(reframe, kernel, tmp_path):
     references = tmp_path / "references.yaml"
-    references.write_text(yaml.safe_dump({
-        "_meta": {"provenance": "made"},
-        "ftio": {"$index": ["$partition", "file_system", "num_processes"], "local:default": {"stage": {2: {"io_fraction": [0.01, None, 0.1, "1"]}}}},
-    }))
+    references.write_text(
+        yaml.safe_dump(
+            {
+                "_meta": {"provenance": "made"},
+                "ftio": {
+                    "$index": ["$partition", "file_system", "num_processes"],
+                    "local:default": {"stage": {2: {"io_fraction": [0.01, None, 0.1, "1"]}}},
+                },
+            }
+        )
+    )
     made = [*kernel(ftio_log(ranks=2, i=4)), *TWO, "-S", f"ftio.reference_file={references}"]
     session = reframe(*made, "-P", "ftio.input_parameter=1MiB,24,auto")
     assert session.returncode == 0, session.output
@@ -93,8 +110,18 @@ def test_sweep_runs_every_input_parameter_and_compares_none_with_the_default_one
 
 
 def test_options_are_handed_to_the_kernel(reframe, kernel, tmp_path):
-    session = reframe(*kernel(ftio_log(ranks=2, i=4)), *TWO, "-S", "ftio.direct=yes", "-S", "ftio.storage=posix", "-S",
-                      "ftio.repetitions=5", "-S", f"ftio.directory={tmp_path}")
+    session = reframe(
+        *kernel(ftio_log(ranks=2, i=4)),
+        *TWO,
+        "-S",
+        "ftio.direct=yes",
+        "-S",
+        "ftio.storage=posix",
+        "-S",
+        "ftio.repetitions=5",
+        "-S",
+        f"ftio.directory={tmp_path}",
+    )
     assert session.returncode == 0, session.output
     [call] = calls(tmp_path)
     for option in ("--direct", "--repeat 5", f"--directory {tmp_path}"):

@@ -1,4 +1,6 @@
-"""The kernel of ftio: its result against NumPy's, faults that its verification must find, and how it ends when it cannot go on."""
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel of ftio: its result against NumPy's, faults that its verification must find, and how it ends when it
+cannot go on."""
 
 import json
 import os
@@ -36,7 +38,9 @@ def faults(openmpi, tmp_path_factory):
     """The library that injects faults."""
     library = tmp_path_factory.mktemp("faults") / "ftio.so"
     compiler = shutil.which("mpicc.openmpi") or shutil.which("mpicc")
-    subprocess.run([compiler, "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", library, FAULTS, "-ldl"], check=True)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o", library, FAULTS, "-ldl"], check=True
+    )
     return library
 
 
@@ -67,7 +71,9 @@ def stored_matrix(log):
 def transform_by_numpy(width):
     """The transpose of the two-dimensional transform of the specification's matrix."""
     p, q = np.ogrid[:width, :width]
-    matrix = np.exp(2j * np.pi * p / width) + np.exp(2j * np.pi * q / width) + (q == (p + 1) % width) + ((p == 0) & (q == 1))
+    matrix = (
+        np.exp(2j * np.pi * p / width) + np.exp(2j * np.pi * q / width) + (q == (p + 1) % width) + ((p == 0) & (q == 1))
+    )
     return np.fft.fft2(matrix).T
 
 
@@ -80,15 +86,46 @@ def assert_right(log):
 def run(mpi, folder, ranks, *options, env=None, **popen):
     """Run ftio in a folder; `env` reaches the kernel and not the launcher."""
     kernel = ["env", *(f"{name}={value}" for name, value in (env or {}).items()), str(mpi.bin / "ftio")]
-    return subprocess.run([mpi.mpirun, "-np", str(ranks), *kernel, *map(str, options)], cwd=folder, env=os.environ | OPEN_MPI,
-                          capture_output=True, text=True, timeout=PATIENCE, check=False, **popen)
+    return subprocess.run(
+        [mpi.mpirun, "-np", str(ranks), *kernel, *map(str, options)],
+        cwd=folder,
+        env=os.environ | OPEN_MPI,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+        **popen,
+    )
 
 
-# --- the result ---------------------------------------------------------------------------------------------------------------
+# --- the result
+# ---------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ranks, i", [(1, 2), (1, 3), (1, 7), (2, 2), (2, 4), (2, 10), (3, 3), (3, 6), (4, 2), (4, 4), (4, 6), (6, 6),
-                                      (6, 12), (8, 4), (8, 8), (9, 3), (9, 6), (16, 4), (16, 8)])
+@pytest.mark.parametrize(
+    "ranks, i",
+    [
+        (1, 2),
+        (1, 3),
+        (1, 7),
+        (2, 2),
+        (2, 4),
+        (2, 10),
+        (3, 3),
+        (3, 6),
+        (4, 2),
+        (4, 4),
+        (4, 6),
+        (6, 6),
+        (6, 12),
+        (8, 4),
+        (8, 8),
+        (9, 3),
+        (9, 6),
+        (16, 4),
+        (16, 8),
+    ],
+)
 @pytest.mark.parametrize("storage", ["posix", "mpiio"])
 def test_stored_file_is_the_transpose_of_numpys_transform(mpi, tmp_path, ranks, i, storage):
     if storage == "mpiio" and ranks * i > 40:
@@ -116,7 +153,8 @@ def test_short_and_interrupted_calls_are_continued(openmpi, faults, tmp_path, ki
     assert_right(tmp_path / "ftio.jsonl")
 
 
-# --- what is logged -----------------------------------------------------------------------------------------------------------
+# --- what is logged
+# -----------------------------------------------------------------------------------------------------------
 
 
 def test_log_accounts_for_bytes_and_time_of_every_repetition(mpi, tmp_path):
@@ -133,15 +171,17 @@ def test_log_accounts_for_bytes_and_time_of_every_repetition(mpi, tmp_path):
         whole = sum(record["elapsed_seconds"]) / 2
         accounted.append(sum(m["mean_seconds"] for m in mine) / whole)
         assert record["verification"]["largest_relative_difference"] < tolerated_difference(1152)
-    assert max(accounted) >= 0.98  # a process that loses its core between two stages, as in one of ten at most, is not accounted for
+    assert (
+        max(accounted) >= 0.98
+    )  # a process that loses its core between two stages, as in one of ten at most, is not accounted for
     # the whole run is little more than its repetitions: nothing of weight goes on outside the timed stages
     assert sum(max(record["elapsed_seconds"]) for record in repetitions) < log.end["elapsed_seconds"]
     assert not list(tmp_path.glob("ftio-*"))
 
 
 def test_counters_are_those_of_perf_events(openmpi, faults, tmp_path):
-    """With the system's task clock in place of cycles, the sum over the processes is the processor time that they took, in ns. The same
-    clock counts no additions: what miscounts the known loop is left out, with its reason."""
+    """With the system's task clock in place of cycles, the sum over the processes is the processor time that they took,
+    in ns. The same clock counts no additions: what miscounts the known loop is left out, with its reason."""
     done = run(openmpi, tmp_path, 2, "--input", 16, "--repeat", 2, env={"LD_PRELOAD": faults, "PERF_TASK_CLOCK": "1"})
     assert done.returncode == 0, done.stderr
     found = of_kind(tmp_path / "ftio.jsonl", "repetition")
@@ -149,14 +189,18 @@ def test_counters_are_those_of_perf_events(openmpi, faults, tmp_path):
         pytest.skip(f"no perf events here: {found[0]['counters']['cycles_reason']}")
     for r in found:
         assert 0 < r["counters"]["cycles"] <= 1.01e9 * sum(r["elapsed_seconds"])
-        seconds_at_work = sum(m["mean_seconds"] * 2 for m in of_kind(tmp_path / "ftio.jsonl", "measurement")
-                              if m["repetition"] == r["repetition"] and m["activity"] == "compute")
+        seconds_at_work = sum(
+            m["mean_seconds"] * 2
+            for m in of_kind(tmp_path / "ftio.jsonl", "measurement")
+            if m["repetition"] == r["repetition"] and m["activity"] == "compute"
+        )
         assert r["counters"]["cycles"] > 0.1e9 * seconds_at_work
         assert r["counters"]["flops"] is None and "where a known loop has" in r["counters"]["flops_reason"]
 
 
 def test_processors_counters_count_cycles_and_operations(openmpi, tmp_path):
-    """Where the system permits them: cycles of a processor of 0.3 to 10 GHz at most, operations about those of the formula."""
+    """Where the system permits them: cycles of a processor of 0.3 to 10 GHz at most, operations about those of the
+    formula."""
     done = run(openmpi, tmp_path, 1, "--input", 32)
     assert done.returncode == 0, done.stderr
     [record] = of_kind(tmp_path / "ftio.jsonl", "repetition")
@@ -183,10 +227,13 @@ def test_phases_are_timed_one_by_one(mpi, tmp_path):
     assert square * square * 16 == 64 * 1024
 
 
-# --- sizes --------------------------------------------------------------------------------------------------------------------
+# --- sizes
+# --------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ranks, i, valid", [(2, 3, 4), (3, 4, 6), (4, 5, 6), (6, 7, 12), (8, 2, 4), (9, 4, 6), (16, 2, 4), (1, 1, 2)])
+@pytest.mark.parametrize(
+    "ranks, i, valid", [(2, 3, 4), (3, 4, 6), (4, 5, 6), (6, 7, 12), (8, 2, 4), (9, 4, 6), (16, 2, 4), (1, 1, 2)]
+)
 def test_invalid_input_is_refused_before_any_file_is_made_and_the_next_valid_one_named(mpi, tmp_path, ranks, i, valid):
     done = run(mpi, tmp_path, ranks, "--input", i)
     assert done.returncode == 2
@@ -194,19 +241,22 @@ def test_invalid_input_is_refused_before_any_file_is_made_and_the_next_valid_one
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("options, said", [
-    (["--input", "big"], "not an input parameter"),
-    (["--input", "0"], "not an input parameter"),
-    (["--input", "-4"], "not an input parameter"),
-    (["--input", "1000000"], "can be counted"),
-    (["--input", "20TiB"], "free"),
-    (["--directory", "nowhere"], "No such file"),
-    (["--directory", "/dev/null"], "Not a directory"),
-    (["--storage", "tape"], "valid are posix, mpiio"),
-    (["--input", "8", "--direct"], "the next valid one is 32"),
-    (["--input", "32", "--direct", "--storage", "mpiio"], "posix only"),
-    (["--repeat", "0"], "from 1 to"),
-])
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--input", "big"], "not an input parameter"),
+        (["--input", "0"], "not an input parameter"),
+        (["--input", "-4"], "not an input parameter"),
+        (["--input", "1000000"], "can be counted"),
+        (["--input", "20TiB"], "free"),
+        (["--directory", "nowhere"], "No such file"),
+        (["--directory", "/dev/null"], "Not a directory"),
+        (["--storage", "tape"], "valid are posix, mpiio"),
+        (["--input", "8", "--direct"], "the next valid one is 32"),
+        (["--input", "32", "--direct", "--storage", "mpiio"], "posix only"),
+        (["--repeat", "0"], "from 1 to"),
+    ],
+)
 def test_impossible_request_is_refused_before_any_file_is_made(mpi, tmp_path, options, said):
     done = run(mpi, tmp_path, 2, *options)
     assert done.returncode == 2
@@ -231,21 +281,40 @@ def bytes_of(size):
     return int(number) * {"B": 1, "KiB": 2**10, "MiB": 2**20}[unit]
 
 
-# --- faults -------------------------------------------------------------------------------------------------------------------
+# --- faults
+# -------------------------------------------------------------------------------------------------------------------
 
 # with i = 4 on 4 processes: calls of a process before each stage begins, and one of each stage
-READS = {"series_1": 10, "transpose": 64 + 30, "exchange": 64 + 256 + 1, "series_2": 64 + 256 + 3 + 10, "verify": 64 + 256 + 3 + 64 + 10}
-WRITES = {"initialise": 10, "series_1": 64 + 10, "transpose": 128 + 30, "exchange": 128 + 256 + 1, "series_2": 128 + 256 + 3 + 10}
+READS = {
+    "series_1": 10,
+    "transpose": 64 + 30,
+    "exchange": 64 + 256 + 1,
+    "series_2": 64 + 256 + 3 + 10,
+    "verify": 64 + 256 + 3 + 64 + 10,
+}
+WRITES = {
+    "initialise": 10,
+    "series_1": 64 + 10,
+    "transpose": 128 + 30,
+    "exchange": 128 + 256 + 1,
+    "series_2": 128 + 256 + 3 + 10,
+}
 
 
-@pytest.mark.parametrize("kind, number", [
-    *(pytest.param("flip_read", number, id=f"read-{stage}") for stage, number in READS.items()),
-    *(pytest.param(kind, number, id=f"{kind}-{stage}") for kind in ("flip_write", "lost_write", "misplaced_write")
-      for stage, number in WRITES.items()),
-    pytest.param("no_exchange", 0, id="skipped-exchange"),
-    pytest.param("swapped_halves", 0, id="swapped-square"),
-    pytest.param("wrong_sign", 0, id="wrong-sign"),
-])
+@pytest.mark.parametrize(
+    "kind, number",
+    [
+        *(pytest.param("flip_read", number, id=f"read-{stage}") for stage, number in READS.items()),
+        *(
+            pytest.param(kind, number, id=f"{kind}-{stage}")
+            for kind in ("flip_write", "lost_write", "misplaced_write")
+            for stage, number in WRITES.items()
+        ),
+        pytest.param("no_exchange", 0, id="skipped-exchange"),
+        pytest.param("swapped_halves", 0, id="swapped-square"),
+        pytest.param("wrong_sign", 0, id="wrong-sign"),
+    ],
+)
 def test_fault_in_any_one_phase_is_found_by_verification(openmpi, faults, tmp_path, kind, number):
     env = {"LD_PRELOAD": faults, "FAULT_KIND": kind, "FAULT_NUMBER": number, "FAULT_RANK": 2}
     done = run(openmpi, tmp_path, 4, "--input", 4, env=env)
@@ -265,7 +334,9 @@ def test_without_a_fault_the_library_changes_nothing(openmpi, faults, tmp_path):
     assert_right(tmp_path / "ftio.jsonl")
 
 
-@pytest.mark.parametrize("kind, said", [("full_write", "No space left on device; free some space"), ("broken_read", "Input/output error")])
+@pytest.mark.parametrize(
+    "kind, said", [("full_write", "No space left on device; free some space"), ("broken_read", "Input/output error")]
+)
 @pytest.mark.parametrize("number", [10, 200, 128 + 200])
 def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, faults, tmp_path, kind, said, number):
     env = {"LD_PRELOAD": faults, "FAULT_KIND": kind, "FAULT_NUMBER": number, "FAULT_RANK": 1}
@@ -275,7 +346,8 @@ def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, fault
     assert [path.name for path in tmp_path.iterdir()] == ["ftio.jsonl"]
 
 
-# --- how it ends when it cannot go on -------------------------------------------------------------------------------------------
+# --- how it ends when it cannot go on
+# -------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -286,9 +358,22 @@ def started(mpi, tmp_path):
     def start(*options, directory=tmp_path / "disk"):
         directory.mkdir(exist_ok=True)
         process = subprocess.Popen(
-            [mpi.mpirun, "-np", "2", str(mpi.bin / "ftio"), "--directory", str(directory), "--log", str(tmp_path / "ftio.jsonl"),
-             *map(str, options)],
-            env=os.environ | OPEN_MPI, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            [
+                mpi.mpirun,
+                "-np",
+                "2",
+                str(mpi.bin / "ftio"),
+                "--directory",
+                str(directory),
+                "--log",
+                str(tmp_path / "ftio.jsonl"),
+                *map(str, options),
+            ],
+            env=os.environ | OPEN_MPI,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         processes.append(process)
         deadline = time.monotonic() + PATIENCE
         while not list(directory.glob("ftio-*/strip-000001")):
@@ -350,7 +435,7 @@ def test_too_small_disk_is_refused_before_any_file_is_made(mpi, small_disk, tmp_
 
 def test_disk_that_fills_up_ends_the_run_with_a_clear_line(started, small_disk, tmp_path):
     process = started("--input", "5MiB", "--repeat", 10000, directory=small_disk)
-    with open(small_disk / "of others", "wb", buffering=0) as others:
+    with (small_disk / "of others").open("wb", buffering=0) as others:
         while process.poll() is None:
             try:
                 others.write(bytes(MIB // 4))
@@ -358,7 +443,11 @@ def test_disk_that_fills_up_ends_the_run_with_a_clear_line(started, small_disk, 
                 time.sleep(0.01)
     _, stderr = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
-    assert stderr.count("error:") == stderr.count("No space left on device; free some space or choose a smaller --input") in (1, 2)
+    assert (
+        stderr.count("error:")
+        == stderr.count("No space left on device; free some space or choose a smaller --input")
+        in (1, 2)
+    )
     [end] = of_kind(tmp_path / "ftio.jsonl", "end")
     assert end["status"] in NOT_COMPLETE
     assert [path.name for path in small_disk.iterdir()] == ["of others"]
@@ -367,9 +456,26 @@ def test_disk_that_fills_up_ends_the_run_with_a_clear_line(started, small_disk, 
 def test_matrix_several_times_larger_than_a_memory_limit_runs_inside_it(mpi, tmp_path):
     limit = 32 * MIB  # of data that is not a file's, each process
     done = subprocess.run(
-        [mpi.mpirun, "-np", "2", "prlimit", f"--data={limit}", str(mpi.bin / "ftio"), "--input", "256MiB", "--directory", str(tmp_path),
-         "--log", str(tmp_path / "ftio.jsonl")],
-        env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        [
+            mpi.mpirun,
+            "-np",
+            "2",
+            "prlimit",
+            f"--data={limit}",
+            str(mpi.bin / "ftio"),
+            "--input",
+            "256MiB",
+            "--directory",
+            str(tmp_path),
+            "--log",
+            str(tmp_path / "ftio.jsonl"),
+        ],
+        env=os.environ | OPEN_MPI,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     log = read_log(tmp_path / "ftio.jsonl")
     assert log.plan["matrix_bytes"] >= 4 * 2 * limit

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """FTIO's part of the report, and what altered logs make of it."""
 
 import copy
@@ -27,9 +28,11 @@ def page(folder, *made):
 
 def with_fraction(fraction):
     """Times that give this I/O Fraction in every stage."""
+
     def seconds(stage, activity, process, repetition):
         alike = {"initialise": (3, 3), "verify": (1, 2)}.get(stage, (3, 2))
         return fraction / alike[0] if IO[activity] else (1 - fraction) / alike[1]
+
     return seconds
 
 
@@ -55,7 +58,9 @@ def test_log_without_a_score_shows_why_and_what_was_measured(tmp_path):
 
 def scores(folder, fractions, ranks=4):
     made = [ftio_log(ranks=ranks, i=i, seconds=with_fraction(fraction)) for i, fraction in fractions.items()]
-    return score_logs([logs_made.write(folder / f"{ranks}-{number}.jsonl", records) for number, records in enumerate(made)])
+    return score_logs(
+        [logs_made.write(folder / f"{ranks}-{number}.jsonl", records) for number, records in enumerate(made)]
+    )
 
 
 def test_figure_over_sizes_holds_every_run_and_names_the_representative_input(tmp_path):
@@ -63,7 +68,9 @@ def test_figure_over_sizes_holds_every_run_and_names_the_representative_input(tm
     figure = over_sizes(found)
     assert figure.data["io_fraction"].tolist() == pytest.approx([0.9, 0.52, 0.5, 0.3, 0.31])
     assert figure.data["elements"].tolist() == [64**2, 256**2, 576**2, 128**2, 512**2]
-    assert "i = 8 for 4 processes (I/O Fraction 0.5200); i = 4 for 8 processes (I/O Fraction 0.3000)" in figure.description
+    assert (
+        "i = 8 for 4 processes (I/O Fraction 0.5200); i = 4 for 8 processes (I/O Fraction 0.3000)" in figure.description
+    )
 
 
 def test_single_size_has_no_representative(tmp_path):
@@ -75,10 +82,17 @@ def test_logs_of_both_kinds_stand_on_one_page(tmp_path):
     assert len(re.findall(r'<p class="number">', text)) == 3
 
 
-# --- altered logs -------------------------------------------------------------------------------------------------------------
+# --- altered logs
+# -------------------------------------------------------------------------------------------------------------
 
-VALUES = st.one_of(st.none(), st.booleans(), st.integers(-1, 2**63), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5),
-                   st.lists(st.floats(0, 10), max_size=5))
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-1, 2**63),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=5),
+    st.lists(st.floats(0, 10), max_size=5),
+)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -89,7 +103,9 @@ def test_altered_log_gives_a_score_or_one_line_that_says_why_not(tmp_path, data)
         record = data.draw(st.sampled_from(records[1:]))
         target = data.draw(st.sampled_from([record, *(value for value in record.values() if isinstance(value, dict))]))
         key = data.draw(st.sampled_from(sorted(target)))
-        target[key] = data.draw(st.one_of(VALUES, st.sampled_from([value for value in record.values() if not isinstance(value, dict)])))
+        target[key] = data.draw(
+            st.one_of(VALUES, st.sampled_from([value for value in record.values() if not isinstance(value, dict)]))
+        )
     path = logs_made.write(tmp_path / "altered.jsonl", records)
     [score] = score_logs([path])
     assert isinstance(score, (Score, LogError))

@@ -1,4 +1,6 @@
-"""The reduction of FTIO against known answers: arithmetic over made-up times, the paper's sizes, and logs that must be refused."""
+# SPDX-License-Identifier: Apache-2.0
+"""The reduction of FTIO against known answers: arithmetic over made-up times, the paper's sizes, and logs that must be
+refused."""
 
 import copy
 import math
@@ -23,6 +25,7 @@ MIB = 2**20
 @pytest.fixture
 def scored(tmp_path):
     """A function that scores records, or returns the refusal's message."""
+
     def result(records):
         [score] = score_logs([logs_made.write(tmp_path / "ftio.jsonl", records)])
         return score if isinstance(score, Score) else str(score)
@@ -53,7 +56,8 @@ def measured(records, stage, activity):
     return next(r for r in of_kind(records, "measurement") if (r["stage"], r["activity"]) == (stage, activity))
 
 
-# --- sizes --------------------------------------------------------------------------------------------------------------------
+# --- sizes
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def test_sizes_are_those_of_the_papers_first_figure():
@@ -76,7 +80,8 @@ def test_nominal_operations_are_those_of_a_two_dimensional_transform():
     assert nominal_flops(64) == 2 * 64 * 5 * 64 * 6
 
 
-# --- the score ----------------------------------------------------------------------------------------------------------------
+# --- the score
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def test_io_fraction_is_half_where_io_takes_half_of_the_time(scored):
@@ -111,7 +116,14 @@ def test_mean_and_interval_over_repetitions(scored):
 
     def seconds(stage, activity, process, repetition):
         share = fractions[repetition - 1]
-        took = {"initialise": (3, 3), "series_1": (3, 2), "transpose": (3, 2), "exchange": (3, 2), "series_2": (3, 2), "verify": (1, 2)}
+        took = {
+            "initialise": (3, 3),
+            "series_1": (3, 2),
+            "transpose": (3, 2),
+            "exchange": (3, 2),
+            "series_2": (3, 2),
+            "verify": (1, 2),
+        }
         io, rest = took[stage]
         return share / io if IO[activity] else (1 - share) / rest
 
@@ -168,7 +180,9 @@ def test_one_process_has_no_exchange_and_is_not_official(scored):
     score = scored(ftio_log(ranks=1, i=4, nodes=1))
     assert not score.official
     benchmark = benchmarks()["ftio"]
-    assert benchmark.optional_metrics - {"cycles_per_flop", "io_fraction_low", "io_fraction_high"} == set(benchmark.units) - set(score.metrics)
+    assert benchmark.optional_metrics - {"cycles_per_flop", "io_fraction_low", "io_fraction_high"} == set(
+        benchmark.units
+    ) - set(score.metrics)
 
 
 def test_several_logs_at_once_give_what_each_gives_alone(tmp_path):
@@ -180,17 +194,21 @@ def test_several_logs_at_once_give_what_each_gives_alone(tmp_path):
         assert str(alone) == str(score) if not isinstance(score, Score) else values(alone) == values(score)
 
 
-# --- what qualifies -----------------------------------------------------------------------------------------------------------
+# --- what qualifies
+# -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options, key", [
-    ({"memory_per_process_bytes": 2**30}, "cached"),
-    ({"memory_per_process_bytes": 2**30, "filesystem": "tmpfs"}, "memory_file_system"),
-    ({"direct": True}, "direct"),
-    ({"storage": "mpiio"}, "shared_file"),
-    ({"nodes": 1}, "one_host"),
-    ({"seconds": lambda *_: 1e-3}, "short_run"),
-])
+@pytest.mark.parametrize(
+    "options, key",
+    [
+        ({"memory_per_process_bytes": 2**30}, "cached"),
+        ({"memory_per_process_bytes": 2**30, "filesystem": "tmpfs"}, "memory_file_system"),
+        ({"direct": True}, "direct"),
+        ({"storage": "mpiio"}, "shared_file"),
+        ({"nodes": 1}, "one_host"),
+        ({"seconds": lambda *_: 1e-3}, "short_run"),
+    ],
+)
 def test_what_flatters_or_limits_a_result_is_said(scored, options, key):
     options = {"i": 12, "memory_per_process_bytes": 2**16} | options
     assert key in keys(scored(ftio_log(**options)))
@@ -201,8 +219,8 @@ def test_matrix_larger_than_memory_is_not_cached(scored):
     assert "cached" not in keys(scored(ftio_log(i=12, memory_per_process_bytes=matrix_of_a_process // 2)))
 
 
-# Official: no more processes than cores, at least 10 s for each repetition, and direct or larger than memory. With i = 12 on 4 processes the
-# matrix has 5308416 byte; `hosts` has two nodes with two processes each.
+# Official: no more processes than cores, at least 10 s for each repetition, and direct or larger than memory. With i =
+# 12 on 4 processes the matrix has 5308416 byte; `hosts` has two nodes with two processes each.
 LARGE = {"i": 12, "memory_per_process_bytes": 1_000_000}
 
 
@@ -211,16 +229,19 @@ def ten_seconds_in_all(scale):
     return lambda *place: half(*place) * 5 / 6 * scale
 
 
-@pytest.mark.parametrize(("options", "broken"), [
-    (LARGE, []),
-    ({"i": 12, "memory_per_process_bytes": 5_308_416 // 4 - 1}, []),
-    ({"i": 12, "memory_per_process_bytes": 5_308_416 // 4}, ["cached"]),
-    ({"i": 12, "memory_per_process_bytes": 2**40, "direct": True}, []),
-    ({"i": 4, "memory_per_process_bytes": 2**30}, ["cached"]),
-    (LARGE | {"seconds": ten_seconds_in_all(1.001)}, []),
-    (LARGE | {"seconds": ten_seconds_in_all(0.999)}, ["short_run"]),
-    (LARGE | {"seconds": lambda *place: half(*place) * (0.5 if place[-1] == 2 else 1)}, ["short_run"]),
-])
+@pytest.mark.parametrize(
+    ("options", "broken"),
+    [
+        (LARGE, []),
+        ({"i": 12, "memory_per_process_bytes": 5_308_416 // 4 - 1}, []),
+        ({"i": 12, "memory_per_process_bytes": 5_308_416 // 4}, ["cached"]),
+        ({"i": 12, "memory_per_process_bytes": 2**40, "direct": True}, []),
+        ({"i": 4, "memory_per_process_bytes": 2**30}, ["cached"]),
+        (LARGE | {"seconds": ten_seconds_in_all(1.001)}, []),
+        (LARGE | {"seconds": ten_seconds_in_all(0.999)}, ["short_run"]),
+        (LARGE | {"seconds": lambda *place: half(*place) * (0.5 if place[-1] == 2 else 1)}, ["short_run"]),
+    ],
+)
 def test_official_needs_a_matrix_beyond_memory_or_direct_io_and_ten_seconds(scored, options, broken):
     score = scored(ftio_log(**options))
     assert [breach.key for breach in score.breaches] == broken
@@ -229,7 +250,10 @@ def test_official_needs_a_matrix_beyond_memory_or_direct_io_and_ten_seconds(scor
 
 @pytest.mark.parametrize(("cores", "official"), [(2, True), (1, False)])
 def test_official_needs_a_core_for_each_process(scored, cores, official):
-    assert scored(altered(lambda records: [host.update(cores=cores) for host in records[0]["hosts"]], **LARGE)).official == official
+    assert (
+        scored(altered(lambda records: [host.update(cores=cores) for host in records[0]["hosts"]], **LARGE)).official
+        == official
+    )
 
 
 def test_overcommitted_run_is_not_official(scored):
@@ -238,7 +262,8 @@ def test_overcommitted_run_is_not_official(scored):
     assert [q.key for q in score.qualifications].count("overcommitted") == 1
 
 
-# --- what is refused ----------------------------------------------------------------------------------------------------------
+# --- what is refused
+# ----------------------------------------------------------------------------------------------------------
 
 
 def test_wrong_result_yields_no_score(scored):
@@ -249,7 +274,10 @@ def test_wrong_result_yields_no_score(scored):
 
 REFUSED = {
     "a phase without its time": (lambda r: r.remove(measured(r, "series_1", "fft")), "account for"),
-    "a second phase of the same name": (lambda r: r.insert(6, copy.deepcopy(measured(r, "series_1", "fft"))), "more than once"),
+    "a second phase of the same name": (
+        lambda r: r.insert(6, copy.deepcopy(measured(r, "series_1", "fft"))),
+        "more than once",
+    ),
     "half of the matrix read": (lambda r: measured(r, "series_2", "read").update(bytes=8), "has to read"),
     "nothing written": (lambda r: r.remove(measured(r, "transpose", "write")), "has to write"),
     "no flush": (lambda r: r.remove(measured(r, "exchange", "flush")), "not flushed"),
@@ -259,9 +287,14 @@ REFUSED = {
     "I/O called something else": (lambda r: r[1]["activities"][3].update(io=False), "activities"),
     "a repetition lost": (lambda r: [r.remove(m) for m in r[:] if m.get("repetition") == 3], "planned"),
     "a process lost": (lambda r: of_kind(r, "repetition")[1]["io_seconds"].pop(), "each of 4 processes"),
-    "more I/O than time": (lambda r: of_kind(r, "repetition")[0].update(io_seconds=[99.0] * 4), "longer than the whole"),
-    "less I/O than its phases": (lambda r: of_kind(r, "repetition")[0].update(io_seconds=[0.1] * 4, transform_io_seconds=[0.1] * 4),
-                                 "account for"),
+    "more I/O than time": (
+        lambda r: of_kind(r, "repetition")[0].update(io_seconds=[99.0] * 4),
+        "longer than the whole",
+    ),
+    "less I/O than its phases": (
+        lambda r: of_kind(r, "repetition")[0].update(io_seconds=[0.1] * 4, transform_io_seconds=[0.1] * 4),
+        "account for",
+    ),
     "other operations": (lambda r: of_kind(r, "repetition")[0].update(nominal_flops=1.0), "5 N log2 N"),
     "a faster slowest": (lambda r: measured(r, "verify", "read").update(fastest_seconds=9.0), "clock"),
     "longer than the run": (lambda r: r[-1].update(elapsed_seconds=1.0), "clock"),
@@ -281,27 +314,36 @@ def test_log_that_does_not_add_up_yields_no_score(scored, what):
     assert "\n" not in message
 
 
-# --- the input parameter to run at ---------------------------------------------------------------------------------------------
+# --- the input parameter to run at
+# ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("fractions, chosen", [
-    ({4: 0.5, 8: 0.5, 16: 0.5}, 4),  # all the same: the smallest takes least time
-    ({4: 0.9, 8: 0.52, 16: 0.5}, 8),
-    ({4: 0.5, 8: 0.9, 16: 0.5}, 16),  # not settled before 16
-    ({16: 0.5, 8: 0.9, 4: 0.2}, 16),
-    ({24: 0.5}, 24),
-])
+@pytest.mark.parametrize(
+    "fractions, chosen",
+    [
+        ({4: 0.5, 8: 0.5, 16: 0.5}, 4),  # all the same: the smallest takes least time
+        ({4: 0.9, 8: 0.52, 16: 0.5}, 8),
+        ({4: 0.5, 8: 0.9, 16: 0.5}, 16),  # not settled before 16
+        ({16: 0.5, 8: 0.9, 4: 0.2}, 16),
+        ({24: 0.5}, 24),
+    ],
+)
 def test_representative_input_is_the_lowest_that_agrees_with_all_larger_ones(fractions, chosen):
     assert ftio.representative_input(pd.Series(fractions)) == chosen
 
 
-# --- the paper's tables ----------------------------------------------------------------------------------------------------------
+# --- the paper's tables
+# ----------------------------------------------------------------------------------------------------------
 
 
 def test_published_tables_are_the_papers():
     first, second = paper_table(1), paper_table(2)
     assert [(row["processes"], row["io_fraction"], row["mflops"]) for row in first] == [
-        (4, 0.52, 68.9), (8, 0.50, 139.3), (16, 0.43, 173.6), (32, 0.47, 259.1)]
+        (4, 0.52, 68.9),
+        (8, 0.50, 139.3),
+        (16, 0.43, 173.6),
+        (32, 0.47, 259.1),
+    ]
     assert [(row["processes"], row["io_fraction"]) for row in second] == [(4, 0.58), (8, 0.51), (16, 0.56), (32, 0.39)]
     for row in second:
         assert f"i = {automatic_input(row['processes'])}," in row["note"]

@@ -1,9 +1,11 @@
-"""Job scripts of every shipped site in every mode, against tests/golden: what a person at such a site would submit, each script once with
-the modes that it belongs to.
+# SPDX-License-Identifier: Apache-2.0
+"""Job scripts of every shipped site in every mode, against tests/golden: what a person at such a site would submit,
+each script once with the modes that it belongs to.
 
     COFFEECUP_GOLDEN=write .venv/bin/pytest tests/test_golden.py      # then read the diff
 
-Every check is in it, so a new one changes the files. Nothing here asks for a scheduler: ReFrame writes job scripts without one.
+Every check is in it, so a new one changes the files. Nothing here asks for a scheduler: ReFrame writes job scripts
+without one.
 """
 
 import os
@@ -24,7 +26,9 @@ from site_configs.common.tree import names, read_configuration
 GOLDEN = ROOT / "tests" / "golden"
 SITES = names(ROOT)
 CHECKS = checks(ROOT)
-BATCH = [site for site in SITES if site not in ("local", "simulated")]  # what these start depends on the machine at hand, or is no job
+BATCH = [
+    site for site in SITES if site not in ("local", "simulated")
+]  # what these start depends on the machine at hand, or is no job
 
 
 class Job(NamedTuple):
@@ -45,10 +49,19 @@ class Job(NamedTuple):
 def dry_run(folder, site, *options):
     """A dry run of all checks on a site with warnings as errors: {Job: job script, or the reason why there is none}."""
     folder.mkdir()
-    session = Reframe(folder)("--dry-run", "--warn-as-error", f"--system={site}", *options, env={ACCOUNT: "project"},
-                              config=ROOT / "site_configs" / site / "settings.py")
+    session = Reframe(folder)(
+        "--dry-run",
+        "--warn-as-error",
+        f"--system={site}",
+        *options,
+        env={ACCOUNT: "project"},
+        config=ROOT / "site_configs" / site / "settings.py",
+    )
     assert session.returncode == 0, f"{site} {options}\n{session.output}"
-    reasons = {(re.sub(r" %\.repeat_no=\d+", "", case), where): reason for case, where, reason in SKIPPED.findall(session.output)}
+    reasons = {
+        (re.sub(r" %\.repeat_no=\d+", "", case), where): reason
+        for case, where, reason in SKIPPED.findall(session.output)
+    }
     scripts = {}
     for case in session.cases:
         check, *parameters = case["name"].split(" ")
@@ -56,7 +69,11 @@ def dry_run(folder, site, *options):
         job = Job(case["partition"], check, " ".join(kept), case["num_processes"])
         skipped = case["result"] == "skip"
         where = f"{site}:{case['partition']}"
-        text = f"skipped: {reasons[case['name'], where]}" if skipped else plain(Path(case["stagedir"], "rfm_job.sh").read_text(), folder)
+        text = (
+            f"skipped: {reasons[case['name'], where]}"
+            if skipped
+            else plain(Path(case["stagedir"], "rfm_job.sh").read_text(), folder)
+        )
         assert scripts.setdefault(job, text) == text, "a repetition differs"
     return scripts
 
@@ -74,14 +91,17 @@ def listing(modes):
     for mode, scripts in modes.items():
         for job, text in scripts.items():
             found[job, text].append(mode)
-    return "\n".join(f"##### {job.check}{' ' * bool(job.parameters)}{job.parameters} on {job.processes} processes, "
-                     f"partition {job.partition}: {', '.join(belongs)}\n{text.rstrip()}\n" for (job, text), belongs in sorted(found.items()))
+    return "\n".join(
+        f"##### {job.check}{' ' * bool(job.parameters)}{job.parameters} on {job.processes} processes, "
+        f"partition {job.partition}: {', '.join(belongs)}\n{text.rstrip()}\n"
+        for (job, text), belongs in sorted(found.items())
+    )
 
 
 @pytest.fixture(scope="module")
 def all_runs(tmp_path_factory):
-    """{site: {mode: dry run}} of every shipped site, and the seconds of the whole matrix: all sites, checks and sizes, which on sites with
-    jobs is the mode acceptance. As many at a time as there are cores."""
+    """{site: {mode: dry run}} of every shipped site, and the seconds of the whole matrix: all sites, checks and sizes,
+    which on sites with jobs is the mode acceptance. As many at a time as there are cores."""
     folder = tmp_path_factory.mktemp("golden")
 
     def runs(wanted):
@@ -109,27 +129,51 @@ def test_job_scripts_are_as_read_and_agreed(all_runs, site):
 
 @pytest.mark.parametrize("site", BATCH)
 def test_every_script_asks_for_all_that_it_needs(all_runs, site):
-    """By arithmetic of this test: nodes, processes, time, whole nodes, project, and where they need one a file system's directive."""
-    extras = {p["name"]: p["extras"] for system in read_configuration(ROOT / "site_configs" / site / "settings.py")["systems"]
-              for p in system["partitions"]}
-    jobs = [(job, script) for scripts in all_runs[0][site].values() for job, script in scripts.items() if not script.startswith("skipped: ")]
+    """By arithmetic of this test: nodes, processes, time, whole nodes, project, and where they need one a file system's
+    directive."""
+    extras = {
+        p["name"]: p["extras"]
+        for system in read_configuration(ROOT / "site_configs" / site / "settings.py")["systems"]
+        for p in system["partitions"]
+    }
+    jobs = [
+        (job, script)
+        for scripts in all_runs[0][site].values()
+        for job, script in scripts.items()
+        if not script.startswith("skipped: ")
+    ]
     assert jobs
     for job, script in jobs:
         offered = extras[job.partition]
         per_node, nodes = offered["cores_per_node"], job.processes // offered["cores_per_node"]
         assert (nodes * per_node, nodes <= offered["num_nodes"]) == (job.processes, True)
         if "#SBATCH" in script:
-            wanted = [f"#SBATCH {option}\n" for option in (f"--ntasks={job.processes}", f"--ntasks-per-node={per_node}", f"--nodes={nodes}",
-                                                          "--exclusive", "--account=project")]
+            wanted = [
+                f"#SBATCH {option}\n"
+                for option in (
+                    f"--ntasks={job.processes}",
+                    f"--ntasks-per-node={per_node}",
+                    f"--nodes={nodes}",
+                    "--exclusive",
+                    "--account=project",
+                )
+            ]
             wanted.append("#SBATCH --partition=")
             limit = r"#SBATCH --time=(\d+):(\d+):(\d+)\n"
         else:
-            wanted = [f"#PBS -l select={nodes}:mpiprocs={per_node}:ncpus={per_node}", "#PBS -l place=scatter", "#PBS -A project\n", "#PBS -q "]
+            wanted = [
+                f"#PBS -l select={nodes}:mpiprocs={per_node}:ncpus={per_node}",
+                "#PBS -l place=scatter",
+                "#PBS -A project\n",
+                "#PBS -q ",
+            ]
             limit = r"#PBS -l walltime=(\d+):(\d+):(\d+)\n"
         if job.file_system:
             [chosen] = [system for system in offered["file_systems"] if system["name"] == job.file_system]
-            wanted += [f" --directory {chosen['directory'].replace(f'${ACCOUNT}', 'project')}",
-                       *(f" {option}\n" for option in chosen.get("options", ()))]
+            wanted += [
+                f" --directory {chosen['directory'].replace(f'${ACCOUNT}', 'project')}",
+                *(f" {option}\n" for option in chosen.get("options", ())),
+            ]
         for line in wanted:
             assert line in script, (job, line)
         hours, minutes, _ = map(int, re.search(limit, script).groups())
@@ -143,7 +187,8 @@ def test_every_check_is_in_every_mode_or_says_why_not(all_runs, site):
 
 
 def test_whole_matrix(all_runs):
-    """All sites, checks and sizes, warnings as errors. The time is shown, not asserted: it depends on who else is on the machine."""
+    """All sites, checks and sizes, warnings as errors. The time is shown, not asserted: it depends on who else is on
+    the machine."""
     runs, seconds = all_runs
     cases = sum(len(modes["acceptance"]) for modes in runs.values())
     print(f"{cases} cases of {len(SITES)} sites in {seconds:.0f} s")
@@ -152,7 +197,15 @@ def test_whole_matrix(all_runs):
 
 
 def test_reference_that_is_missing_ends_the_dry_run_where_it_is_required(tmp_path):
-    session = Reframe(tmp_path)("--dry-run", "--warn-as-error", "--system=slurm-generic", "-S", "require_reference=true",
-                                "-n", "^b_eff%num_processes=64$", config=ROOT / "site_configs" / "slurm-generic" / "settings.py")
+    session = Reframe(tmp_path)(
+        "--dry-run",
+        "--warn-as-error",
+        "--system=slurm-generic",
+        "-S",
+        "require_reference=true",
+        "-n",
+        "^b_eff%num_processes=64$",
+        config=ROOT / "site_configs" / "slurm-generic" / "settings.py",
+    )
     assert session.returncode == 1
     assert "no reference value found" in session.output

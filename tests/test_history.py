@@ -1,4 +1,6 @@
-"""The history: changes found in generated series with known truth, dated and put down to what changed; one table, figures."""
+# SPDX-License-Identifier: Apache-2.0
+"""The history: changes found in generated series with known truth, dated and put down to what changed; one table,
+figures."""
 
 import json
 
@@ -33,7 +35,8 @@ def table_of(tmp_path, sessions):
     return history_table(read_reports([database(tmp_path / "results.db", sessions)]))
 
 
-# --- changes of level ---------------------------------------------------------------------------------------------------------------
+# --- changes of level
+# ---------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -62,12 +65,16 @@ def test_what_comes_back_is_no_level():
 
 
 def test_excursions_are_replaced_by_the_median_of_their_neighbours_and_levels_stay():
-    """By hand: successive values differ by 1, so a value that lies 20 apart from its neighbours is an excursion; seven that stay are none."""
+    """By hand: successive values differ by 1, so a value that lies 20 apart from its neighbours is an excursion; seven
+    that stay are none."""
     level = np.tile([100.0, 101.0], 10)
     peaked = level.copy()
     peaked[[5, 14]] = 120.0, 80.0
     cleaned = change_points.without_excursions(peaked)
-    assert (cleaned[5], cleaned[14]) == (100.0, 101.0)  # medians of 100 101 100 120 100 101 100 and of 101 100 101 80 101 100 101
+    assert (cleaned[5], cleaned[14]) == (
+        100.0,
+        101.0,
+    )  # medians of 100 101 100 120 100 101 100 and of 101 100 101 80 101 100 101
     assert np.array_equal(np.delete(cleaned, [5, 14]), np.delete(level, [5, 14]))
     step = np.concatenate([level, level - 20])
     assert np.array_equal(change_points.without_excursions(step), step)
@@ -81,12 +88,16 @@ def test_a_regression_that_recovered_does_not_alarm(tmp_path):
 
 
 def test_a_drift_of_several_steps_alarms(tmp_path):
-    values = session_values(table_of(tmp_path, nights([*steady(20), *steady(12, 900, seed=2), *steady(12, 800, seed=3)])))
+    values = session_values(
+        table_of(tmp_path, nights([*steady(20), *steady(12, 900, seed=2), *steady(12, 800, seed=3)]))
+    )
     assert [finding.alarms for finding in findings(values)] == [True, True]
 
 
 def test_a_latency_that_grows_is_a_regression(tmp_path):
-    values = session_values(table_of(tmp_path, nights([*steady(20, 2.0), *steady(8, 3.0, seed=2)], "ring_latency", "us")))
+    values = session_values(
+        table_of(tmp_path, nights([*steady(20, 2.0), *steady(8, 3.0, seed=2)], "ring_latency", "us"))
+    )
     [finding] = findings(values)
     assert finding.alarms and finding.change.relative == pytest.approx(0.5, abs=0.05)
 
@@ -98,8 +109,18 @@ def test_every_metric_that_is_a_rate_or_a_time_has_a_better_way():
                 assert rule_of(benchmark, metric).better == Better.HIGHER
             if unit in ("s", "ms", "us", "min"):
                 assert rule_of(benchmark, metric).better == Better.LOWER
-    assert rule_of("ftio", "io_fraction").better == rule_of("priomark", "acl").better == rule_of("priomark", "abl").better == Better.LOWER
-    assert rule_of("b_eff", "l_max").better == rule_of("b_eff", "no_such_metric").better == rule_of("other", "b_eff").better == Better.NEITHER
+    assert (
+        rule_of("ftio", "io_fraction").better
+        == rule_of("priomark", "acl").better
+        == rule_of("priomark", "abl").better
+        == Better.LOWER
+    )
+    assert (
+        rule_of("b_eff", "l_max").better
+        == rule_of("b_eff", "no_such_metric").better
+        == rule_of("other", "b_eff").better
+        == Better.NEITHER
+    )
 
 
 def test_a_metric_without_a_direction_is_refused_where_it_is_stated():
@@ -109,35 +130,57 @@ def test_a_metric_without_a_direction_is_refused_where_it_is_stated():
         MetricKind("speed", "MByte/s")
 
 
-# --- one value a session ------------------------------------------------------------------------------------------------------------
+# --- one value a session
+# ------------------------------------------------------------------------------------------------------------
 
 
 def test_a_failed_run_counts_by_its_last_retry_and_repeats_by_their_median(tmp_path):
     retried = session([case({"b_eff": (600.0, "MByte/s")}, result="fail")])
     again = [case({"b_eff": (1000.0, "MByte/s")}) | {"uuid": "again", "run_index": 1}]
     retried["runs"].append(retried["runs"][0] | {"run_index": 1, "testcases": again})
-    repeats = [case({"b_eff": (value, "MByte/s")}, name=f"b_eff %.repeat_no={value:.0f}") for value in (10.0, 30.0, 20.0)]
+    repeats = [
+        case({"b_eff": (value, "MByte/s")}, name=f"b_eff %.repeat_no={value:.0f}") for value in (10.0, 30.0, 20.0)
+    ]
     values = session_values(table_of(tmp_path, [retried, session(repeats, night(1))]))
     assert values[["value", "runs"]].to_numpy().tolist() == [[1000, 1], [20, 3]]
 
 
 def test_other_options_and_sizes_make_other_series(tmp_path):
-    cases = [case({"b_eff": (1.0, "MByte/s")}), case({"b_eff": (2.0, "MByte/s")}, processes=4),
-             case({"b_eff": (3.0, "MByte/s")}, executable_opts=["--log", "x", "--time-budget", "60"])]
+    cases = [
+        case({"b_eff": (1.0, "MByte/s")}),
+        case({"b_eff": (2.0, "MByte/s")}, processes=4),
+        case({"b_eff": (3.0, "MByte/s")}, executable_opts=["--log", "x", "--time-budget", "60"]),
+    ]
     values = session_values(table_of(tmp_path, [session(cases)]))
-    assert sorted(zip(values["processes"], values["settings"])) == [(2, "--time-budget 5"), (2, "--time-budget 60"), (4, "--time-budget 5")]
+    assert sorted(zip(values["processes"], values["settings"])) == [
+        (2, "--time-budget 5"),
+        (2, "--time-budget 60"),
+        (4, "--time-budget 5"),
+    ]
 
 
-# --- the commands -------------------------------------------------------------------------------------------------------------------
+# --- the commands
+# -------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def upgrade(tmp_path):
     """30 sessions with one MPI library, then 6 that are slower with another; a latency stays as it is."""
     sessions = [
-        session([case({"b_eff": (bandwidth, "MByte/s"), "ping_pong_latency": (latency, "us")},
-                      mpi_library="Open MPI v4.1.4" if number < 30 else "Open MPI v5.0.1")], night(number), firmware="1" if number < 10 else "2")
-        for number, (bandwidth, latency) in enumerate(zip([*steady(30), *steady(6, 850, seed=2)], steady(36, 2.0, seed=3)))]
+        session(
+            [
+                case(
+                    {"b_eff": (bandwidth, "MByte/s"), "ping_pong_latency": (latency, "us")},
+                    mpi_library="Open MPI v4.1.4" if number < 30 else "Open MPI v5.0.1",
+                )
+            ],
+            night(number),
+            firmware="1" if number < 10 else "2",
+        )
+        for number, (bandwidth, latency) in enumerate(
+            zip([*steady(30), *steady(6, 850, seed=2)], steady(36, 2.0, seed=3))
+        )
+    ]
     return database(tmp_path / "results.db", sessions)
 
 
@@ -145,12 +188,22 @@ def test_check_history_names_metric_size_date_magnitude_and_cause(upgrade):
     done = run("check-history", upgrade)
     assert done.exit_code == 1, done.output
     [regression] = [line for line in done.output.splitlines() if line.startswith("REGRESSION")]
-    assert "b_eff b_eff on 2 processes of local:default+mpi" in regression and "since 2026-01-31 02:00 UTC" in regression
-    assert regression.endswith("MPI library: Open MPI v4.1.4 -> Open MPI v5.0.1"), "what changed weeks earlier is no cause"
+    assert (
+        "b_eff b_eff on 2 processes of local:default+mpi" in regression and "since 2026-01-31 02:00 UTC" in regression
+    )
+    assert regression.endswith("MPI library: Open MPI v4.1.4 -> Open MPI v5.0.1"), (
+        "what changed weeks earlier is no cause"
+    )
     assert "36 sessions, 2 metrics over time: 1 regression that has not recovered" in done.output
     assert "suspected" not in done.output, "what alarms needs no suspicion"
     [found] = json.loads(run("check-history", upgrade, "--json").stdout)
-    assert (found["metric"], found["processes"], found["since"][:10], found["sessions"], found["alarm"]) == ("b_eff", 2, "2026-01-31", 6, True)
+    assert (found["metric"], found["processes"], found["since"][:10], found["sessions"], found["alarm"]) == (
+        "b_eff",
+        2,
+        "2026-01-31",
+        6,
+        True,
+    )
     assert found["relative"] == pytest.approx(-0.15, abs=0.03)
     assert run("check-history", upgrade, "--metric", "ping_pong_latency").exit_code == 0
 
@@ -159,7 +212,10 @@ def test_one_bad_session_is_suspected_and_does_not_alarm(tmp_path):
     stored = database(tmp_path / "results.db", nights([*steady(30), 700.0]))
     done = run("check-history", stored)
     assert done.exit_code == 0
-    assert "suspected: b_eff b_eff on 2 processes" in done.output and "--repeat=3 -n 'b_eff%num_processes=2'" in done.output
+    assert (
+        "suspected: b_eff b_eff on 2 processes" in done.output
+        and "--repeat=3 -n 'b_eff%num_processes=2'" in done.output
+    )
     confirmed = [*nights([*steady(30), 700.0]), *nights([995.0], first=31)]
     values = session_values(history_table(read_reports([write(tmp_path / "rerun", confirmed)])))
     assert suspicions(values, []).empty and not findings(values), "the rerun did not confirm it"
@@ -170,8 +226,11 @@ def test_a_history_that_is_too_short_is_said_to_be_not_judged(tmp_path):
     assert done.exit_code == 0 and "1 of them not judged, having fewer than 12 sessions" in done.output
 
 
-@pytest.mark.parametrize("values", [[*steady(9, 1.0), *steady(9, 3.0, seed=2)], [1 + 2 * number / 17 for number in range(18)]],
-                         ids=["at once", "steadily"])
+@pytest.mark.parametrize(
+    "values",
+    [[*steady(9, 1.0), *steady(9, 3.0, seed=2)], [1 + 2 * number / 17 for number in range(18)]],
+    ids=["at once", "steadily"],
+)
 def test_a_p99_latency_that_rises_from_1_to_3_ms_over_18_sessions_is_a_regression(tmp_path, values):
     made = nights(values, "read_latency_p99", "ms", benchmark="priomark")
     done = run("check-history", database(tmp_path / "results.db", made))
@@ -181,7 +240,10 @@ def test_a_p99_latency_that_rises_from_1_to_3_ms_over_18_sessions_is_a_regressio
 
 
 def test_sessions_without_a_result_or_unreadable_ones_are_an_error_and_no_all_clear(tmp_path):
-    for source, complaint in ((database(tmp_path / "empty.db", []), "no results match these filters"), (tmp_path / "nowhere.db", "cannot be read")):
+    for source, complaint in (
+        (database(tmp_path / "empty.db", []), "no results match these filters"),
+        (tmp_path / "nowhere.db", "cannot be read"),
+    ):
         done = run("check-history", source)
         assert done.exit_code == 2 and complaint in " ".join(done.output.replace("│", " ").split())
 
@@ -192,7 +254,9 @@ def test_history_shows_every_series_and_what_happened(upgrade, tmp_path):
     assert "b_eff ping_pong_latency on 2 processes of local:default+mpi (--time-budget 5): 36 sessions" in done.output
     assert "2026-01-31 02:00 UTC: MPI library: Open MPI v4.1.4 -> Open MPI v5.0.1" in done.output
     assert "2026-01-11 02:00 UTC: session firmware: 1 -> 2" in done.output
-    assert sorted(path.suffix for path in (tmp_path / "figures").iterdir()) == [".csv"] * 2 + [".png"] * 2 + [".svg"] * 2
+    assert (
+        sorted(path.suffix for path in (tmp_path / "figures").iterdir()) == [".csv"] * 2 + [".png"] * 2 + [".svg"] * 2
+    )
     rows = pd.read_csv(next((tmp_path / "figures").glob("*-b_eff.csv")))
     assert len(rows) == 36 and rows["value"].to_list()[:3] == pytest.approx(steady(30)[:3])
     table = run("history", upgrade, "--csv", "--metric", "b_eff").stdout.splitlines()
@@ -200,9 +264,19 @@ def test_history_shows_every_series_and_what_happened(upgrade, tmp_path):
 
 
 def test_a_figure_shows_each_size_with_its_reference(tmp_path):
-    judged = [session([case({"b_eff": (value, 1000.0, -0.1, None, "MByte/s", "pass")}, processes=size) for size in (2, 4, 8, 16, 32)],
-                      night(number)) for number, value in enumerate(steady(5))]
+    judged = [
+        session(
+            [
+                case({"b_eff": (value, 1000.0, -0.1, None, "MByte/s", "pass")}, processes=size)
+                for size in (2, 4, 8, 16, 32)
+            ],
+            night(number),
+        )
+        for number, value in enumerate(steady(5))
+    ]
     first, second = trends(session_values(table_of(tmp_path, judged)), [])
-    assert [axis.get_title(loc="left") for axis in (*first.canvas.axes, *second.canvas.axes)] == [f"{size} processes" for size in (2, 4, 8, 16, 32)]
+    assert [axis.get_title(loc="left") for axis in (*first.canvas.axes, *second.canvas.axes)] == [
+        f"{size} processes" for size in (2, 4, 8, 16, 32)
+    ]
     drawn = {line.get_label(): line.get_ydata() for line in first.canvas.axes[0].lines}
     assert set(drawn["reference"]) == {1000} and set(drawn["bounds"]) == {900}

@@ -1,8 +1,9 @@
-"""b_eff_io, ftio and priomark on file systems whose truth is known: a disk that moves a known number of bytes per second, and a real distributed
-file system (GlusterFS), on such a disk too.
+# SPDX-License-Identifier: Apache-2.0
+"""b_eff_io, ftio and priomark on file systems whose truth is known: a disk that moves a known number of bytes per
+second, and a real distributed file system (GlusterFS), on such a disk too.
 
-On the disk, b_eff_io goes through the page cache as programs do: a write with its sync, and a read after eviction, cannot be faster
-than the disk. ftio goes past the page cache (--direct).
+On the disk, b_eff_io goes through the page cache as programs do: a write with its sync, and a read after eviction,
+cannot be faster than the disk. ftio goes past the page cache (--direct).
 """
 
 import json
@@ -42,12 +43,21 @@ def distributed(tmp_path_factory):
 
 @pytest.fixture(params=["openmpi", "openmpi-romio", "mpich"])
 def mpi(request):
-    return request.getfixturevalue(request.param.removesuffix("-romio")), {"OMPI_MCA_io": "romio321"} if "romio" in request.param else {}
+    return request.getfixturevalue(request.param.removesuffix("-romio")), {
+        "OMPI_MCA_io": "romio321"
+    } if "romio" in request.param else {}
 
 
 def run(mpi, kernel, ranks, directory, log, *options):
     command = [mpi[0].mpirun, "-np", str(ranks), mpi[0].bin / kernel, "--directory", directory, "--log", log, *options]
-    done = subprocess.run(list(map(str, command)), env=os.environ | OPEN_MPI | mpi[1], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    done = subprocess.run(
+        list(map(str, command)),
+        env=os.environ | OPEN_MPI | mpi[1],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return read_log(log)
 
@@ -66,10 +76,27 @@ def test_b_eff_io_on_a_disk_of_known_bandwidth_is_that_bandwidth(openmpi, thrott
     expected |= {name.replace("-", "_"): about(RATE, 0.15) for name in TYPES}
 
     def measured():
-        log = run((openmpi, {}), "b_eff_io", 2, throttled_disk, next(logs), *SMALL, "--partitions", 2, "--scheduled-time", 24, "--evict",
-                  "--check-all")
+        log = run(
+            (openmpi, {}),
+            "b_eff_io",
+            2,
+            throttled_disk,
+            next(logs),
+            *SMALL,
+            "--partitions",
+            2,
+            "--scheduled-time",
+            24,
+            "--evict",
+            "--check-all",
+        )
         [check] = log.records["data_check"]
-        assert check["checked_bytes"] == check["read_bytes"] == sum(r["bytes"] for r in log.records["measurement"] if r["method"] == "read") > 0
+        assert (
+            check["checked_bytes"]
+            == check["read_bytes"]
+            == sum(r["bytes"] for r in log.records["measurement"] if r["method"] == "read")
+            > 0
+        )
         assert not list(throttled_disk.glob("b_eff_io*"))
         metrics = score_log(log.path).metrics
         return {name: metrics[name].value * MBYTE for name in expected}
@@ -78,13 +105,16 @@ def test_b_eff_io_on_a_disk_of_known_bandwidth_is_that_bandwidth(openmpi, thrott
 
 
 def test_ftio_past_the_page_cache_on_a_disk_of_known_bandwidth_is_that_bandwidth(openmpi, throttled_disk, logs):
-    """One process, 16 MiB. Reads and writes have a limit each: a series is as fast as its writes. The mini-squares of the transpose are
-    too small to reach the limit."""
+    """One process, 16 MiB. Reads and writes have a limit each: a series is as fast as its writes. The mini-squares of
+    the transpose are too small to reach the limit."""
+
     def measured():
         log = run((openmpi, {}), "ftio", 1, throttled_disk, next(logs), "--input", 32, "--direct")
         seconds = {(r["stage"], r["activity"]): r["elapsed_seconds"] for r in log.records["measurement"]}
-        taken = {stage: sum(seconds.get((stage, activity), 0) for activity in ("read", "write", "flush"))
-                 for stage in ("initialise", "series_1", "transpose")}
+        taken = {
+            stage: sum(seconds.get((stage, activity), 0) for activity in ("read", "write", "flush"))
+            for stage in ("initialise", "series_1", "transpose")
+        }
         assert taken["transpose"] > 16 * 2**20 / RATE
         assert score_log(log.path).metrics["io_fraction"].value > 0.9
         assert not list(throttled_disk.glob("ftio*"))
@@ -97,8 +127,22 @@ def test_b_eff_io_on_glusterfs_lays_every_byte_where_the_definition_says(mpi, di
     """With all types, every byte checked by the kernel, and read back here from the volume."""
     folder = distributed / mpi[0].name / mpi[1].get("OMPI_MCA_io", "default")
     folder.mkdir(parents=True)
-    log = run(mpi, "b_eff_io", ranks, folder, tmp_path / "log.jsonl", *SMALL, "--partitions", ranks, "--scheduled-time", 3, "--space-limit",
-              "2GiB", "--check-all", "--keep")
+    log = run(
+        mpi,
+        "b_eff_io",
+        ranks,
+        folder,
+        tmp_path / "log.jsonl",
+        *SMALL,
+        "--partitions",
+        ranks,
+        "--scheduled-time",
+        3,
+        "--space-limit",
+        "2GiB",
+        "--check-all",
+        "--keep",
+    )
     assert log.run["filesystem"]["type"] == "fuse.glusterfs"
     [check] = log.records["data_check"]
     assert check["checked_bytes"] == check["read_bytes"] > 0
@@ -112,20 +156,38 @@ def test_b_eff_io_on_glusterfs_lays_every_byte_where_the_definition_says(mpi, di
 
 def test_value_on_glusterfs_is_the_mean_over_types_of_bytes_over_time(openmpi, distributed, tmp_path):
     """The reduction of the paper by hand, of a run on a distributed file system."""
-    log = run((openmpi, {}), "b_eff_io", 2, distributed, tmp_path / "log.jsonl", *SMALL, "--partitions", 2, "--scheduled-time", 3)
+    log = run(
+        (openmpi, {}),
+        "b_eff_io",
+        2,
+        distributed,
+        tmp_path / "log.jsonl",
+        *SMALL,
+        "--partitions",
+        2,
+        "--scheduled-time",
+        3,
+    )
     rate = {(r["method"], r["type"]): r["bytes"] / r["elapsed_seconds"] / MBYTE for r in log.records["pattern_type"]}
     mean = {method: (sum(rate[method, name] for name in TYPES) + rate[method, "scatter"]) / 6 for method in METHODS}
     metrics = score_log(log.path).metrics
-    assert metrics["b_eff_io"].value == pytest.approx(0.25 * mean["write"] + 0.25 * mean["rewrite"] + 0.5 * mean["read"], rel=1e-9)
+    assert metrics["b_eff_io"].value == pytest.approx(
+        0.25 * mean["write"] + 0.25 * mean["rewrite"] + 0.5 * mean["read"], rel=1e-9
+    )
     assert not list(distributed.glob("b_eff_io*"))
 
 
-PARALLEL = "".join(f'{name} = {{ process_size = "256KiB"; {keys} }};\n' for name, keys in (
-    ("common_file", 'block_size = "16KiB";'), ("strided", 'block_size = "16KiB";'), ("async", "")))
+PARALLEL = "".join(
+    f'{name} = {{ process_size = "256KiB"; {keys} }};\n'
+    for name, keys in (("common_file", 'block_size = "16KiB";'), ("strided", 'block_size = "16KiB";'), ("async", ""))
+)
 
 
-def test_priomark_compares_glusterfs_with_a_local_disk_as_the_paper_compares_its_file_systems(mpi, distributed, tmp_path):
-    """The paper's figure 3: the mean of the parallel sub-benchmarks, every byte checked, by hand from what both logs measured."""
+def test_priomark_compares_glusterfs_with_a_local_disk_as_the_paper_compares_its_file_systems(
+    mpi, distributed, tmp_path
+):
+    """The paper's figure 3: the mean of the parallel sub-benchmarks, every byte checked, by hand from what both logs
+    measured."""
     workload = tmp_path / "parallel.cfg"
     workload.write_text("check = true;\n" + PARALLEL)
     (tmp_path / "disk").mkdir()
@@ -134,10 +196,17 @@ def test_priomark_compares_glusterfs_with_a_local_disk_as_the_paper_compares_its
         paths.append(tmp_path / f"{len(paths)}.jsonl")
         log = run(mpi, "priomark", 2, directory, paths[-1], "--workload", workload)
         [check] = log.records["data_check"]
-        assert check["checked_bytes"] == check["read_bytes"] == sum(m["read_bytes"] for m in log.records["measurement"]) > 0
+        assert (
+            check["checked_bytes"]
+            == check["read_bytes"]
+            == sum(m["read_bytes"] for m in log.records["measurement"])
+            > 0
+        )
         rates = {}
         for m in log.records["measurement"]:
-            rates.setdefault(m["benchmark"], []).append((m["read_bytes"] + m["written_bytes"]) / m["elapsed_seconds"] / MBYTE)
+            rates.setdefault(m["benchmark"], []).append(
+                (m["read_bytes"] + m["written_bytes"]) / m["elapsed_seconds"] / MBYTE
+            )
         assert set(rates) == {"common_file", "strided", "async"} and not list(directory.glob("priomark*"))
         by_hand[log.run["filesystem"]["type"]] = np.mean([np.mean(values) for values in rates.values()])
     assert len(by_hand) == 2 and "fuse.glusterfs" in by_hand
@@ -149,8 +218,9 @@ def test_priomark_compares_glusterfs_with_a_local_disk_as_the_paper_compares_its
 
 
 def test_glusterfs_on_a_disk_of_known_bandwidth_writes_no_faster(openmpi, tmp_path, logs):
-    """A sync reaches the servers' disk: initial write and rewrite have its bandwidth, less what many syncs of many shards cost there.
-    Reads come from the servers' memory."""
+    """A sync reaches the servers' disk: initial write and rewrite have its bandwidth, less what many syncs of many
+    shards cost there. Reads come from the servers' memory."""
+
     def measured():
         log = run((openmpi, {}), "b_eff_io", 2, volume, next(logs), *SMALL, "--partitions", 2, "--scheduled-time", 15)
         assert not list(volume.glob("b_eff_io*"))

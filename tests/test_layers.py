@@ -1,4 +1,6 @@
-"""The structure of the Python side: imports point downwards, also those inside functions and those by name, and nothing is cyclic."""
+# SPDX-License-Identifier: Apache-2.0
+"""The structure of the Python side: imports point downwards, also those inside functions and those by name, and nothing
+is cyclic."""
 
 import ast
 import re
@@ -29,9 +31,18 @@ TOPS = ("postprocess", "site_configs", "reframe_checks", "reference_values")
 
 def modules(root):
     """Module name to file, of all that is tracked in the Python folders."""
-    tracked = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", *(f"{top}/*.py" for top in TOPS)],
-                             cwd=root, capture_output=True, text=True, check=True).stdout.split()
-    return {".".join(Path(path).with_suffix("").parts).removesuffix(".__init__"): root / path for path in tracked if (root / path).exists()}
+    tracked = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", *(f"{top}/*.py" for top in TOPS)],
+        cwd=root,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    return {
+        ".".join(Path(path).with_suffix("").parts).removesuffix(".__init__"): root / path
+        for path in tracked
+        if (root / path).exists()
+    }
 
 
 def imported(name, source, known, is_package=False):
@@ -43,9 +54,15 @@ def imported(name, source, known, is_package=False):
             named |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             parts = package.split(".")
-            base = ".".join([*(parts[:len(parts) - node.level + 1] if node.level else []), *([node.module] if node.module else [])])
+            base = ".".join(
+                [*(parts[: len(parts) - node.level + 1] if node.level else []), *([node.module] if node.module else [])]
+            )
             named |= {f"{base}.{alias.name}" if f"{base}.{alias.name}" in known else base for alias in node.names}
-        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(tuple(f"{top}." for top in TOPS)):
+        elif (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and node.value.startswith(tuple(f"{top}." for top in TOPS))
+        ):
             named.add(node.value.partition(":")[0])
     return {module for module in named if module in known} - {name}
 
@@ -71,7 +88,10 @@ def upward(arrows):
 @pytest.fixture(scope="module")
 def arrows():
     known = modules(ROOT)
-    return {name: imported(name, path.read_text(encoding="utf-8"), known, path.name == "__init__.py") for name, path in known.items()}
+    return {
+        name: imported(name, path.read_text(encoding="utf-8"), known, path.name == "__init__.py")
+        for name, path in known.items()
+    }
 
 
 def test_imports_point_downwards(arrows):
@@ -86,14 +106,17 @@ def test_no_import_is_cyclic(arrows):
         pytest.fail(" -> ".join(error.args[1]))
 
 
-@pytest.mark.parametrize(("module", "line"), [
-    ("postprocess.logs.reader", "from postprocess.benchmarks.registry import part"),
-    ("postprocess.benchmarks.b_eff.rules", "def f():\n    from postprocess.history import table"),
-    ("postprocess.history.table", "import_module('postprocess.acceptance.contract')"),
-    ("postprocess.acceptance.contract", "import postprocess.references.gate"),
-    ("reframe_checks.base", "from site_configs.common import tree"),
-    ("site_configs.common.tree", "from postprocess.cli.app import app"),
-])
+@pytest.mark.parametrize(
+    ("module", "line"),
+    [
+        ("postprocess.logs.reader", "from postprocess.benchmarks.registry import part"),
+        ("postprocess.benchmarks.b_eff.rules", "def f():\n    from postprocess.history import table"),
+        ("postprocess.history.table", "import_module('postprocess.acceptance.contract')"),
+        ("postprocess.acceptance.contract", "import postprocess.references.gate"),
+        ("reframe_checks.base", "from site_configs.common import tree"),
+        ("site_configs.common.tree", "from postprocess.cli.app import app"),
+    ],
+)
 def test_an_upward_import_is_found(module, line):
     assert len(list(upward({module: imported(module, line, modules(ROOT))}))) == 1
 
@@ -103,17 +126,27 @@ def test_a_benchmark_uses_no_other_one(arrows):
     folders = {benchmark.package: name for name, benchmark in benchmarks().items()}
     for source, targets in arrows.items():
         for target in targets:
-            package = next((package for package in folders if target == package or target.startswith(f"{package}.")), None)
-            own = package and (source == package or source.startswith(f"{package}.") or source == f"reframe_checks.{folders[package]}")
+            package = next(
+                (package for package in folders if target == package or target.startswith(f"{package}.")), None
+            )
+            own = package and (
+                source == package or source.startswith(f"{package}.") or source == f"reframe_checks.{folders[package]}"
+            )
             assert package is None or own, f"{source} imports {target}"
 
 
 @pytest.mark.parametrize("name", benchmarks())
 def test_a_benchmark_has_the_files_and_functions_of_every_role(name):
     folder = ROOT / "postprocess" / "benchmarks" / name
-    assert {"section.html.j2", "schema.json", *(f"{role}.py" for role in ROLES)} <= {path.name for path in folder.iterdir()}
+    assert {"section.html.j2", "schema.json", *(f"{role}.py" for role in ROLES)} <= {
+        path.name for path in folder.iterdir()
+    }
     for role, functions in ROLES.items():
-        defined = {node.name for node in ast.parse((folder / f"{role}.py").read_text()).body if isinstance(node, ast.FunctionDef)}
+        defined = {
+            node.name
+            for node in ast.parse((folder / f"{role}.py").read_text()).body
+            if isinstance(node, ast.FunctionDef)
+        }
         assert set(functions) <= defined, role
     assert (ROOT / "reframe_checks" / f"{name}.py").exists() and (ROOT / "reference_values" / f"{name}.yaml").exists()
 
@@ -128,10 +161,19 @@ def test_nothing_else_names_a_benchmark():
     """Not even in a text: whoever adds a benchmark has no other file to change."""
     word = re.compile(rf"\b({'|'.join(benchmarks())})\b")
     for name, path in modules(ROOT).items():
-        own = any(name.startswith((f"postprocess.benchmarks.{benchmark}", f"reframe_checks.{benchmark}")) for benchmark in benchmarks())
-        if own or name.startswith("site_configs.") and not name.startswith("site_configs.common"):
+        own = any(
+            name.startswith((f"postprocess.benchmarks.{benchmark}", f"reframe_checks.{benchmark}"))
+            for benchmark in benchmarks()
+        )
+        if own or (name.startswith("site_configs.") and not name.startswith("site_configs.common")):
             continue  # a site may choose among the kernels
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)}
-        texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)} - docstrings
+        docstrings = {
+            ast.get_docstring(node, clean=False)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Module | ast.FunctionDef | ast.ClassDef)
+        }
+        texts = {
+            node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+        } - docstrings
         assert [text for text in texts if word.search(text)] == [], path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading logs: what is sound is read, whatever is not is refused with one line that names the file and the remedy."""
 
 import json
@@ -20,8 +21,13 @@ from postprocess.benchmarks.scoring import read_log, score_log
 from postprocess.logs.growing import GrowingLog
 from postprocess.logs.reader import LogError
 
-SMALL = logs_made.b_eff_log(ranks=2, nodes=2, methods=("nonblocking",), repetitions=1,
-                            only=lambda name: name.startswith(("ring", "random", "ping")))
+SMALL = logs_made.b_eff_log(
+    ranks=2,
+    nodes=2,
+    methods=("nonblocking",),
+    repetitions=1,
+    only=lambda name: name.startswith(("ring", "random", "ping")),
+)
 SMALL_TEXT = logs_made.text(SMALL)
 SMALL_LINES = SMALL_TEXT.splitlines(keepends=True)
 
@@ -85,37 +91,57 @@ def test_schema_has_the_fields_of_the_documentation():
     """Every field that docs/log.md lists in a table is in the schema, and no other."""
     page = (Path(__file__).parent.parent / "docs" / "log.md").read_text()
     common, b_eff = page.split("\n## b_eff\n")
-    fields = lambda text: {name for row in re.findall(r"^\| (`.*?) \|", text, re.M) for name in re.findall(r"`(\w+)`", row)}
+
+    def fields(text):
+        return {
+            name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
+        }
+
     tables = b_eff.split("`measurement`, one per")
-    properties = {kind: set(log_formats()["b_eff"].schema["$defs"][kind]["properties"]) - {"record", "sequence"}
-                  for kind in ("run", "plan", "loop")}
-    assert properties == {"run": fields(common), "plan": fields(tables[0]), "loop": fields(tables[1].split("`latency`")[0])}
+    properties = {
+        kind: set(log_formats()["b_eff"].schema["$defs"][kind]["properties"]) - {"record", "sequence"}
+        for kind in ("run", "plan", "loop")
+    }
+    assert properties == {
+        "run": fields(common),
+        "plan": fields(tables[0]),
+        "loop": fields(tables[1].split("`latency`")[0]),
+    }
 
 
-@pytest.mark.parametrize(("data", "says"), [
-    (b"", "empty"),
-    (b"\x89PNG\r\n\x1a\n\0\0", "not UTF-8"),
-    (b"Hello, world\n", "line 1: not JSON"),
-    (b"[1, 2]\n", "line 1: not a record"),
-    (b"{}\n", "line 1: not a record"),
-    (b'{"record": "measurement", "sequence": 0}\n', "first record is not 'run'"),
-    (b'{"record": "run", "sequence": 0, "schema_version": 3, "benchmark": "b_eff"}\n', "upgrade coffeecup"),
-    (b'{"record": "run", "sequence": 0, "schema_version": 1, "benchmark": "linpack"}\n', "unknown benchmark 'linpack'"),
-    (b'{"record": "run", "sequence": 0, "schema_version": 1, "benchmark": "b_eff"}\n', "run record"),
-    (SMALL_LINES[0][:50], "cut off in its first record"),
-    (SMALL_TEXT[:-1], "cut off in its last byte"),
-    (SMALL_TEXT + b"\n", "data after the end record|an empty line"),
-    (SMALL_TEXT + b"tail", "data after the end record"),
-    (SMALL_TEXT + SMALL_TEXT, f"line {len(SMALL) + 1}: sequence 0 where"),
-    (SMALL_TEXT.replace(b"nonblocking", b"non\xffblocking", 3), "not UTF-8"),
-    (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": NaN'), "not JSON"),
-    (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": 1e999'), "not JSON"),
-    (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": ' + b"9" * 30), "wrong_bytes"),
-    (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": 0, "wrong_bytes": 0'), "'wrong_bytes' occurs twice"),
-    (SMALL_TEXT.replace(b'"message_bytes": 64,', b'"message_bytes" : 64, "message_bytes" : 64,', 1), "'message_bytes' occurs twice"),
-    (SMALL_TEXT.replace(b'"ranks": 2,', b'"ranks": true,'), "ranks"),
-    (SMALL_TEXT.replace(b'"cores": 128', b'"cores": "128"', 1), "hosts.0.cores"),
-])
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "empty"),
+        (b"\x89PNG\r\n\x1a\n\0\0", "not UTF-8"),
+        (b"Hello, world\n", "line 1: not JSON"),
+        (b"[1, 2]\n", "line 1: not a record"),
+        (b"{}\n", "line 1: not a record"),
+        (b'{"record": "measurement", "sequence": 0}\n', "first record is not 'run'"),
+        (b'{"record": "run", "sequence": 0, "schema_version": 3, "benchmark": "b_eff"}\n', "upgrade coffeecup"),
+        (
+            b'{"record": "run", "sequence": 0, "schema_version": 1, "benchmark": "linpack"}\n',
+            "unknown benchmark 'linpack'",
+        ),
+        (b'{"record": "run", "sequence": 0, "schema_version": 1, "benchmark": "b_eff"}\n', "run record"),
+        (SMALL_LINES[0][:50], "cut off in its first record"),
+        (SMALL_TEXT[:-1], "cut off in its last byte"),
+        (SMALL_TEXT + b"\n", "data after the end record|an empty line"),
+        (SMALL_TEXT + b"tail", "data after the end record"),
+        (SMALL_TEXT + SMALL_TEXT, f"line {len(SMALL) + 1}: sequence 0 where"),
+        (SMALL_TEXT.replace(b"nonblocking", b"non\xffblocking", 3), "not UTF-8"),
+        (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": NaN'), "not JSON"),
+        (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": 1e999'), "not JSON"),
+        (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": ' + b"9" * 30), "wrong_bytes"),
+        (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": 0, "wrong_bytes": 0'), "'wrong_bytes' occurs twice"),
+        (
+            SMALL_TEXT.replace(b'"message_bytes": 64,', b'"message_bytes" : 64, "message_bytes" : 64,', 1),
+            "'message_bytes' occurs twice",
+        ),
+        (SMALL_TEXT.replace(b'"ranks": 2,', b'"ranks": true,'), "ranks"),
+        (SMALL_TEXT.replace(b'"cores": 128', b'"cores": "128"', 1), "hosts.0.cores"),
+    ],
+)
 def test_refusal_says_what_is_wrong(scratch, data, says):
     assert re.search(says, refusal(scratch, data))
 
@@ -130,7 +156,9 @@ def test_line_that_is_missing_repeated_or_moved_is_named(scratch):
     lines = SMALL_LINES
     assert "line 11: sequence 11 where 10 belongs" in refusal(scratch, b"".join(lines[:10] + lines[11:]))
     assert "line 12: sequence 10 where 11 belongs" in refusal(scratch, b"".join(lines[:11] + lines[10:]))
-    assert "line 11: sequence 11 where 10 belongs" in refusal(scratch, b"".join([*lines[:10], lines[11], lines[10], *lines[12:]]))
+    assert "line 11: sequence 11 where 10 belongs" in refusal(
+        scratch, b"".join([*lines[:10], lines[11], lines[10], *lines[12:]])
+    )
 
 
 def test_records_left_out_with_their_numbers_closed_up_are_missed(scratch):
@@ -140,13 +168,25 @@ def test_records_left_out_with_their_numbers_closed_up_are_missed(scratch):
 
 
 def test_cut_off_log_tells_how_far_the_run_came(scratch):
-    place = next(number for number, record in enumerate(SMALL) if record["record"] == "measurement" and record["pattern"] == "ring-4")
-    message = refusal(scratch, b"".join(SMALL_LINES[:place + 1]) + SMALL_LINES[place + 1][:20])
+    place = next(
+        number
+        for number, record in enumerate(SMALL)
+        if record["record"] == "measurement" and record["pattern"] == "ring-4"
+    )
+    message = refusal(scratch, b"".join(SMALL_LINES[: place + 1]) + SMALL_LINES[place + 1][:20])
     done = place - place_of("measurement") + 1
-    assert (f"{done} of the {37 * 21} planned measurements were done, the last one: repetition 1, pattern ring-4, method nonblocking, "
-            "message_bytes 1, loop_length 300") in message
+    assert (
+        f"{done} of the {37 * 21} planned measurements were done, the last one: repetition 1, pattern ring-4, method "
+        "nonblocking, "
+        "message_bytes 1, loop_length 300"
+    ) in message
     course = course_of(scratch)
-    assert (course.status, course.planned, course.done, course.last) == ("running or cut off", 37 * 21, done, SMALL[place])
+    assert (course.status, course.planned, course.done, course.last) == (
+        "running or cut off",
+        37 * 21,
+        done,
+        SMALL[place],
+    )
 
 
 @pytest.mark.parametrize("lines", [1, 2, 3])
@@ -156,13 +196,16 @@ def test_run_that_measured_nothing_yet_has_a_state(scratch, lines):
     assert "none of the" in refusal(scratch, b"".join(SMALL_LINES[:lines]))
 
 
-@pytest.mark.parametrize(("status", "reason", "says"), [
-    ("interrupted", "signal 15 (Terminated)", "the run was interrupted: signal 15 (Terminated)"),
-    ("interrupted", "SIGTERM", "the failure of another process, which the output of the run shows"),
-    ("failed", "1 wrong byte in ring-2", "the run failed: 1 wrong byte in ring-2"),
-    ("failed", None, "the kernel gave no reason"),
-    ("failed", "evil \u001b[2J\nsecond line", r"evil \x1b[2J\nsecond line"),
-])
+@pytest.mark.parametrize(
+    ("status", "reason", "says"),
+    [
+        ("interrupted", "signal 15 (Terminated)", "the run was interrupted: signal 15 (Terminated)"),
+        ("interrupted", "SIGTERM", "the failure of another process, which the output of the run shows"),
+        ("failed", "1 wrong byte in ring-2", "the run failed: 1 wrong byte in ring-2"),
+        ("failed", None, "the kernel gave no reason"),
+        ("failed", "evil \u001b[2J\nsecond line", r"evil \x1b[2J\nsecond line"),
+    ],
+)
 def test_run_that_did_not_complete_yields_the_kernels_reason(scratch, status, reason, says):
     records = changed(SMALL, len(SMALL) - 1, status=status, reason=reason)
     assert says in refusal(scratch, records)
@@ -175,8 +218,12 @@ def test_run_that_failed_before_its_plan_yields_the_kernels_reason(scratch):
 
 
 def test_what_is_no_readable_file_is_refused(tmp_path):
-    for path, says in [(tmp_path, "a directory"), (tmp_path / "none.jsonl", "no such file"), (Path("/dev/null"), "not a regular file"),
-                       (tmp_path / "\0", "cannot be read")]:
+    for path, says in [
+        (tmp_path, "a directory"),
+        (tmp_path / "none.jsonl", "no such file"),
+        (Path("/dev/null"), "not a regular file"),
+        (tmp_path / "\0", "cannot be read"),
+    ]:
         with pytest.raises(LogError, match=says):
             read_log(path)
 
@@ -229,16 +276,20 @@ def test_log_with_lines_deleted_repeated_or_swapped_yields_no_score(scratch, dat
 @FUZZ
 @given(data=st.data())
 def test_line_with_a_broken_structure_yields_no_score(scratch, data):
-    """A byte of the structure (braces, brackets, quotes, colons, commas, letters of a key) becomes another character."""
-    place = data.draw(st.sampled_from([match.start() for match in re.finditer(rb'[{}\[\]":,]|[a-z_](?=[a-z_]*": )', SMALL_TEXT)]))
+    """A byte of the structure (braces, brackets, quotes, colons, commas, letters of a key) becomes another
+    character."""
+    place = data.draw(
+        st.sampled_from([match.start() for match in re.finditer(rb'[{}\[\]":,]|[a-z_](?=[a-z_]*": )', SMALL_TEXT)])
+    )
     other = data.draw(st.integers(0, 255).filter(lambda byte: byte != SMALL_TEXT[place] and byte not in b" \n"))
-    broken = SMALL_TEXT[:place] + bytes([other]) + SMALL_TEXT[place + 1:]
+    broken = SMALL_TEXT[:place] + bytes([other]) + SMALL_TEXT[place + 1 :]
     assume(not same_up_to_free_text(broken))
     refusal(scratch, broken)
 
 
 def same_up_to_free_text(data) -> bool:
-    """Whether only text that steers nothing was changed (a host's name, an option, the compiler): such a log is still sound."""
+    """Whether only text that steers nothing was changed (a host's name, an option, the compiler): such a log is still
+    sound."""
     try:
         records = [json.loads(line) for line in data.splitlines()]
     except ValueError:
@@ -246,7 +297,9 @@ def same_up_to_free_text(data) -> bool:
     free = ("options", "environment", "build", "command", "kernel_version", "mpi", "hosts")
     return len(records) == len(SMALL) and all(
         {k: v for k, v in new.items() if k not in free} == {k: v for k, v in old.items() if k not in free}
-        for new, old in zip(records, SMALL) if isinstance(new, dict))
+        for new, old in zip(records, SMALL)
+        if isinstance(new, dict)
+    )
 
 
 @FUZZ
@@ -255,9 +308,15 @@ def test_random_bytes_yield_no_score(scratch, data):
     refusal(scratch, data)
 
 
-JSON_VALUES = st.recursive(st.none() | st.booleans() | st.integers(-10, 10) | st.floats(allow_nan=False, allow_infinity=False)
-                           | st.text(max_size=5), lambda inner: st.lists(inner, max_size=3)
-                           | st.dictionaries(st.text(max_size=5), inner, max_size=3), max_leaves=4)
+JSON_VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-10, 10)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=4,
+)
 
 
 @FUZZ
@@ -276,8 +335,13 @@ def test_missing_or_unknown_field_yields_no_score(scratch, data):
     place = data.draw(st.integers(0, len(SMALL) - 1))
     field = data.draw(st.sampled_from(sorted(SMALL[place])))
     without = {name: value for name, value in SMALL[place].items() if name != field}
-    renamed = {**without, data.draw(st.text(max_size=8).filter(lambda name: name not in SMALL[place])): SMALL[place][field]}
-    refusal(scratch, orjson_lines([*SMALL[:place], data.draw(st.sampled_from([without, renamed])), *SMALL[place + 1:]]))
+    renamed = {
+        **without,
+        data.draw(st.text(max_size=8).filter(lambda name: name not in SMALL[place])): SMALL[place][field],
+    }
+    refusal(
+        scratch, orjson_lines([*SMALL[:place], data.draw(st.sampled_from([without, renamed])), *SMALL[place + 1 :]])
+    )
 
 
 def kind_of(value):
@@ -291,12 +355,19 @@ def orjson_lines(records) -> bytes:
 # Progress
 
 
-@pytest.mark.parametrize(("name", "records", "steps"), [
-    ("b_eff", SMALL, 37 * 21),
-    ("b_eff_io", b_eff_io_log(ranks=4, partitions=(4,)), 3 * 43),  # access methods, patterns
-    ("ftio", ftio_log(ranks=4), 3 * 6),  # repetitions, stages
-    ("priomark", priomark_log(ranks=4, repetitions=2), 2 * (3 * 5 + 2 * 1 + 2 * 3)),  # patterns and methods of three sub-benchmarks
-])
+@pytest.mark.parametrize(
+    ("name", "records", "steps"),
+    [
+        ("b_eff", SMALL, 37 * 21),
+        ("b_eff_io", b_eff_io_log(ranks=4, partitions=(4,)), 3 * 43),  # access methods, patterns
+        ("ftio", ftio_log(ranks=4), 3 * 6),  # repetitions, stages
+        (
+            "priomark",
+            priomark_log(ranks=4, repetitions=2),
+            2 * (3 * 5 + 2 * 1 + 2 * 3),
+        ),  # patterns and methods of three sub-benchmarks
+    ],
+)
 def test_the_progress_of_a_run_goes_from_nothing_to_its_whole_plan(tmp_path, name, records, steps):
     log, seen = GrowingLog(tmp_path / "log.jsonl", log_formats()), []
     with log.path.open("wb") as file:
@@ -313,6 +384,12 @@ def test_the_progress_of_a_run_goes_from_nothing_to_its_whole_plan(tmp_path, nam
 def test_what_the_time_budget_leaves_out_is_not_waited_for(tmp_path):
     plan = SMALL[1]
     pattern = next(pattern for pattern in plan["patterns"] if pattern["methods"])
-    budget = {"record": "budget", "pattern": pattern["name"], "message_bytes": 1, "reduced_to": "averaged_methods", "methods": []}
+    budget = {
+        "record": "budget",
+        "pattern": pattern["name"],
+        "message_bytes": 1,
+        "reduced_to": "averaged_methods",
+        "methods": [],
+    }
     course = course_of(logs_made.write(tmp_path / "log.jsonl", logs_made.numbered([*SMALL[:2], budget])))
     assert (course.planned, course.done) == (37 * 21 - len(pattern["methods"]), 0)

@@ -1,8 +1,10 @@
-"""What kernels read about the machine is no fixed truth: file systems, control groups, /proc and /sys hold other values elsewhere, and
-absurd ones on some machines. Whatever they hold, a run is right or refused with a clear sentence, and the sanitizers are silent.
+# SPDX-License-Identifier: Apache-2.0
+"""What kernels read about the machine is no fixed truth: file systems, control groups, /proc and /sys hold other values
+elsewhere, and absurd ones on some machines. Whatever they hold, a run is right or refused with a clear sentence, and
+the sanitizers are silent.
 
-The kernels' own code reads what faults/machine.c makes up. Single values are tried with priomark without MPI, whose runs take
-milliseconds, all four kernels with a few machines.
+The kernels' own code reads what faults/machine.c makes up. Single values are tried with priomark without MPI, whose
+runs take milliseconds, all four kernels with a few machines.
 """
 
 import os
@@ -28,7 +30,10 @@ LIMIT_V2, LIMIT_V1 = "sys/fs/cgroup/job/memory.max", "sys/fs/cgroup/memory/job/m
 @pytest.fixture(scope="session")
 def library(tmp_path_factory):
     built = tmp_path_factory.mktemp("machine") / "machine.so"
-    subprocess.run(["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", built, FAULTS / "machine.c", "-ldl"], check=True)
+    subprocess.run(
+        ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", built, FAULTS / "machine.c", "-ldl"],
+        check=True,
+    )
     return built
 
 
@@ -54,9 +59,19 @@ class MadeUp:
         """The text of its errors, and its log, None where it was refused."""
         (self.folder / "disk").mkdir(exist_ok=True)
         log = self.folder / f"{program.name}.jsonl"
-        settings = [f"LD_PRELOAD={self.library}", "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0", f"MADE_UP={self.folder / 'made-up'}"]
-        done = subprocess.run([*wrapper, *self.launcher, "env", *settings, program, "--log", log, *map(str, options)], env=os.environ | OPEN_MPI,
-                              capture_output=True, text=True, timeout=PATIENCE, check=False)
+        settings = [
+            f"LD_PRELOAD={self.library}",
+            "ASAN_OPTIONS=detect_leaks=0:verify_asan_link_order=0",
+            f"MADE_UP={self.folder / 'made-up'}",
+        ]
+        done = subprocess.run(
+            [*wrapper, *self.launcher, "env", *settings, program, "--log", log, *map(str, options)],
+            env=os.environ | OPEN_MPI,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+        )
         assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr, done.stderr
         assert not list((self.folder / "disk").iterdir())
         assert (done.returncode == 0) == log.exists() and done.returncode in (0, 2), done.stderr
@@ -71,8 +86,14 @@ def priomark(serial_sanitized, library, tmp_path):
 
     def run(files, wrapper=()):
         made_up.write(files)
-        return made_up.run(serial_sanitized / "bin" / "priomark", "--workload", tmp_path / "workload.cfg", "--directory", tmp_path / "disk",
-                           wrapper=wrapper)
+        return made_up.run(
+            serial_sanitized / "bin" / "priomark",
+            "--workload",
+            tmp_path / "workload.cfg",
+            "--directory",
+            tmp_path / "disk",
+            wrapper=wrapper,
+        )
 
     return run
 
@@ -81,77 +102,145 @@ def statfs(block=4096, fragment=4096, blocks=1000, available=900, first=1, secon
     return {"statfs": f"{block} {fragment} {blocks} {available} {first} {second}"}
 
 
-@pytest.mark.parametrize("files, total, free", [
-    (statfs(first=-1, second=-1), 4096000, 3686400),
-    (statfs(first=-2**31, second=2**31 - 1), 4096000, 3686400),
-    (statfs(first=0, second=-2**31), 4096000, 3686400),
-    (statfs(first=0, second=0), 4096000, 3686400),
-    (statfs(block=131072), 4096000, 3686400),  # FUSE: blocks are counted in fragments
-    (statfs(block=131072, fragment=0), 131072000, 117964800),
-    (statfs(blocks=2**63, available=2**63), MOST, MOST),
-    (statfs(blocks=2**64 - 1, available=2**64 - 1), MOST, MOST),
-    (statfs(blocks=2**51 - 1, available=2**51 - 1), MOST - 4095, MOST - 4095),
-    (statfs(blocks=2**51, available=2**51), MOST, MOST),
-    (statfs(block=2**62, fragment=2**62, blocks=3, available=1), MOST, 2**62),
-    (statfs(fragment=2**63 - 1, blocks=2**63), MOST, MOST),
-])
+@pytest.mark.parametrize(
+    "files, total, free",
+    [
+        (statfs(first=-1, second=-1), 4096000, 3686400),
+        (statfs(first=-(2**31), second=2**31 - 1), 4096000, 3686400),
+        (statfs(first=0, second=-(2**31)), 4096000, 3686400),
+        (statfs(first=0, second=0), 4096000, 3686400),
+        (statfs(block=131072), 4096000, 3686400),  # FUSE: blocks are counted in fragments
+        (statfs(block=131072, fragment=0), 131072000, 117964800),
+        (statfs(blocks=2**63, available=2**63), MOST, MOST),
+        (statfs(blocks=2**64 - 1, available=2**64 - 1), MOST, MOST),
+        (statfs(blocks=2**51 - 1, available=2**51 - 1), MOST - 4095, MOST - 4095),
+        (statfs(blocks=2**51, available=2**51), MOST, MOST),
+        (statfs(block=2**62, fragment=2**62, blocks=3, available=1), MOST, 2**62),
+        (statfs(fragment=2**63 - 1, blocks=2**63), MOST, MOST),
+    ],
+)
 def test_size_of_a_file_system_is_counted_as_far_as_can_be(priomark, files, total, free):
     _, log = priomark(files)
     assert (log.run["filesystem"]["total_bytes"], log.run["filesystem"]["free_bytes"]) == (total, free)
 
 
-@pytest.mark.parametrize("files", [
-    statfs(blocks=0, available=0), statfs(block=0, fragment=0), statfs(block=-4096, fragment=-4096), statfs(block=-1, fragment=0),
-    statfs(available=2**64 - 5), statfs(available=1001), statfs(available=0),
-])
+@pytest.mark.parametrize(
+    "files",
+    [
+        statfs(blocks=0, available=0),
+        statfs(block=0, fragment=0),
+        statfs(block=-4096, fragment=-4096),
+        statfs(block=-1, fragment=0),
+        statfs(available=2**64 - 5),
+        statfs(available=1001),
+        statfs(available=0),
+    ],
+)
 def test_file_system_without_space_is_refused(priomark, files):
     error, log = priomark(files)
     assert log is None and "has 0 bytes free, the run needs 65536" in error
 
 
-@pytest.mark.parametrize("mounts, kind", [
-    (None, "unknown"), ("", "unknown"), ("garbage\n\0\xff / \n", "unknown"), ("x /elsewhere ext4 rw 0 0\n", "unknown"),
-    ("x / ext4 rw 0 0\nx / lustre rw 0 0\n", "lustre"), (b"x / \xff\xfe rw 0 0\n", "??"), ("x / " + 300 * "y" + " rw 0 0\n", 63 * "y"),
-])
+@pytest.mark.parametrize(
+    "mounts, kind",
+    [
+        (None, "unknown"),
+        ("", "unknown"),
+        ("garbage\n\0\xff / \n", "unknown"),
+        ("x /elsewhere ext4 rw 0 0\n", "unknown"),
+        ("x / ext4 rw 0 0\nx / lustre rw 0 0\n", "lustre"),
+        (b"x / \xff\xfe rw 0 0\n", "??"),
+        ("x / " + 300 * "y" + " rw 0 0\n", 63 * "y"),
+    ],
+)
 def test_type_of_a_file_system_is_that_of_its_mount(priomark, mounts, kind):
     _, log = priomark({"proc/self/mounts": mounts})
     assert log.run["filesystem"]["type"] == kind
 
 
 @pytest.mark.parametrize("groups, file", [(IN_V2, LIMIT_V2), (IN_V1, LIMIT_V1)])
-@pytest.mark.parametrize("text, limit", [
-    ("67108864\n", 64 * MIB), ("67108864", 64 * MIB), ("1\n", 1), ("max\n", None), ("9223372036854771712\n", None), ("9" * 40 + "\n", None), ("0\n", None),
-    ("-1\n", None), ("-" + "9" * 40, None), ("12abc\n", None), ("garbage\n", None), ("", None), ("\n", None), (b"\xff\0\n", None), (None, None),
-])
+@pytest.mark.parametrize(
+    "text, limit",
+    [
+        ("67108864\n", 64 * MIB),
+        ("67108864", 64 * MIB),
+        ("1\n", 1),
+        ("max\n", None),
+        ("9223372036854771712\n", None),
+        ("9" * 40 + "\n", None),
+        ("0\n", None),
+        ("-1\n", None),
+        ("-" + "9" * 40, None),
+        ("12abc\n", None),
+        ("garbage\n", None),
+        ("", None),
+        ("\n", None),
+        (b"\xff\0\n", None),
+        (None, None),
+    ],
+)
 def test_limit_of_a_control_group_is_a_positive_number_or_none(priomark, groups, file, text, limit):
     _, log = priomark({**groups, file: text})
     assert log.run["hosts"][0]["memory_bytes"] == (limit or PHYSICAL)
     assert log.run["memory_source"] == ("cgroup" if limit else "physical")
 
 
-@pytest.mark.parametrize("groups", [None, "", "garbage\n", "::\n", ":\n0::\n", "0::/../..\n", "0::" + 5000 * "/x" + "\n", "5:memory:\n", b"\xff:\xff:\xff\n"])
+@pytest.mark.parametrize(
+    "groups",
+    [
+        None,
+        "",
+        "garbage\n",
+        "::\n",
+        ":\n0::\n",
+        "0::/../..\n",
+        "0::" + 5000 * "/x" + "\n",
+        "5:memory:\n",
+        b"\xff:\xff:\xff\n",
+    ],
+)
 def test_control_groups_that_lead_nowhere_limit_nothing(priomark, groups):
-    _, log = priomark({"proc/self/cgroup": groups, "sys/fs/cgroup/memory.max": None, "sys/fs/cgroup/memory/memory.limit_in_bytes": None})
+    _, log = priomark(
+        {
+            "proc/self/cgroup": groups,
+            "sys/fs/cgroup/memory.max": None,
+            "sys/fs/cgroup/memory/memory.limit_in_bytes": None,
+        }
+    )
     assert (log.run["hosts"][0]["memory_bytes"], log.run["memory_source"]) == (PHYSICAL, "physical")
 
 
 @pytest.mark.parametrize("ancestor", ["sys/fs/cgroup/memory.max", "sys/fs/cgroup/a/memory.max"])
 def test_limit_of_an_ancestor_holds(priomark, ancestor):
-    _, log = priomark({"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "999999999\n", ancestor: "67108864\n"})
+    _, log = priomark(
+        {"proc/self/cgroup": "0::/a/b\n", "sys/fs/cgroup/a/b/memory.max": "999999999\n", ancestor: "67108864\n"}
+    )
     assert log.run["hosts"][0]["memory_bytes"] == 64 * MIB
 
 
-@pytest.mark.parametrize("pages", [0, -1, -2**63, 2**63 - 1])
+@pytest.mark.parametrize("pages", [0, -1, -(2**63), 2**63 - 1])
 def test_node_that_does_not_tell_its_memory_is_refused(priomark, pages):
     error, log = priomark({"pages": str(pages), "proc/self/cgroup": None})
-    assert log is None and "a node has no memory for its processes: the system says that it has 0 bytes for each" in error
+    assert (
+        log is None and "a node has no memory for its processes: the system says that it has 0 bytes for each" in error
+    )
 
 
-@pytest.mark.parametrize("text, available", [
-    ("MemTotal: 9 kB\nMemAvailable:   2048 kB\n", 2 * MIB), ("MemAvailable: 0 kB\n", 0), ("MemAvailable: -5 kB\n", 0),
-    ("MemAvailable: 9223372036854775807 kB\n", 0), ("MemAvailable: " + "9" * 40 + " kB\n", 0), ("MemAvailable: x kB\n", 0), ("garbage", 0),
-    ("x" * 5000, 0), ("", 0), (None, 0),
-])
+@pytest.mark.parametrize(
+    "text, available",
+    [
+        ("MemTotal: 9 kB\nMemAvailable:   2048 kB\n", 2 * MIB),
+        ("MemAvailable: 0 kB\n", 0),
+        ("MemAvailable: -5 kB\n", 0),
+        ("MemAvailable: 9223372036854775807 kB\n", 0),
+        ("MemAvailable: " + "9" * 40 + " kB\n", 0),
+        ("MemAvailable: x kB\n", 0),
+        ("garbage", 0),
+        ("x" * 5000, 0),
+        ("", 0),
+        (None, 0),
+    ],
+)
 def test_available_memory_is_what_the_system_says_if_that_can_be(priomark, text, available):
     _, log = priomark({"proc/meminfo": text})
     assert log.run["hosts"][0]["available_bytes"] == available
@@ -161,12 +250,15 @@ def ticks(user, nice=0, stolen=0):
     return f"cpu  {user} {nice} 1 1 1 1 1 {stolen} 0 0\n"
 
 
-@pytest.mark.parametrize("before, after, others, stolen", [
-    (ticks(1000), ticks(1000), 0, 0),
-    (ticks(1000, 5, 20), ticks(1050, 10, 45), 0.55, 0.25),
-    (ticks(1000, 0, 7), ticks(10, 0, 3), 0, 0),  # counters that go back
-    (ticks(2**63 - 1), ticks(2**63 - 1), 0, 0),
-])
+@pytest.mark.parametrize(
+    "before, after, others, stolen",
+    [
+        (ticks(1000), ticks(1000), 0, 0),
+        (ticks(1000, 5, 20), ticks(1050, 10, 45), 0.55, 0.25),
+        (ticks(1000, 0, 7), ticks(10, 0, 3), 0, 0),  # counters that go back
+        (ticks(2**63 - 1), ticks(2**63 - 1), 0, 0),
+    ],
+)
 def test_time_of_others_is_the_difference_of_two_readings(priomark, before, after, others, stolen):
     _, log = priomark({"proc/stat.1": before, "proc/stat.2": after})
     [host] = log.records["activity"][0]["hosts"]
@@ -174,7 +266,9 @@ def test_time_of_others_is_the_difference_of_two_readings(priomark, before, afte
     assert host["stolen_seconds"] == pytest.approx(stolen)
 
 
-@pytest.mark.parametrize("text", [None, "", "cpu", "cpu  1 2 3\n", "cpu  nan inf 1 1 1 1 1 nan\n", "garbage\n", ticks("-x"), b"\xff\0"])
+@pytest.mark.parametrize(
+    "text", [None, "", "cpu", "cpu  1 2 3\n", "cpu  nan inf 1 1 1 1 1 nan\n", "garbage\n", ticks("-x"), b"\xff\0"]
+)
 @pytest.mark.parametrize("reading", [1, 2])
 def test_processor_time_that_is_not_told_is_not_recorded(priomark, text, reading):
     _, log = priomark({"proc/stat.1": ticks(1), "proc/stat.2": ticks(1), f"proc/stat.{reading}": text})
@@ -210,10 +304,22 @@ def test_list_of_processors_that_is_garbage_leaves_a_positive_number(priomark, t
 # All four kernels
 
 SMALL = IN_V1 | {LIMIT_V1: "268435456\n"} | statfs(131072, 4096, 2**20, 2**20, -1, -2)
-STRANGE = IN_V2 | statfs(blocks=2**64 - 1, available=2**64 - 1, first=-2**31, second=-1) | {
-    LIMIT_V2: "max\n", "proc/meminfo": "garbage", "proc/stat": None, "proc/self/mounts": None, "cores": "2000"}
+STRANGE = (
+    IN_V2
+    | statfs(blocks=2**64 - 1, available=2**64 - 1, first=-(2**31), second=-1)
+    | {LIMIT_V2: "max\n", "proc/meminfo": "garbage", "proc/stat": None, "proc/self/mounts": None, "cores": "2000"}
+)
 KERNELS = {
-    "b_eff": ["--patterns", "ring,ping_pong", "--methods", "sendrecv,blocking", "--longest-loop", 1, "--repetitions", 1],
+    "b_eff": [
+        "--patterns",
+        "ring,ping_pong",
+        "--methods",
+        "sendrecv,blocking",
+        "--longest-loop",
+        1,
+        "--repetitions",
+        1,
+    ],
     "b_eff_io": ["--partitions", 2, "--scheduled-time", 0.5, "--space-limit", "128MiB", "--directory", "disk"],
     "ftio": ["--input", 4, "--directory", "disk"],
     "priomark": ["--workload", "workload.cfg", "--directory", "disk"],
@@ -245,11 +351,17 @@ def test_every_kernel_runs_on_a_small_node(kernel):
 def test_every_kernel_runs_on_a_strange_node(kernel):
     _, log = kernel(STRANGE, *(["--memory-per-process", "4MiB"] if kernel.name.startswith("b_eff") else []))
     [host] = log.run["hosts"]
-    assert (host["memory_bytes"], host["available_bytes"], host["cores"]) == (PHYSICAL, 0, 2000) and "activity" not in log.records
+    assert (host["memory_bytes"], host["available_bytes"], host["cores"]) == (
+        PHYSICAL,
+        0,
+        2000,
+    ) and "activity" not in log.records
     if kernel.name != "b_eff":
         assert (log.run["filesystem"]["type"], log.run["filesystem"]["free_bytes"]) == ("unknown", MOST)
 
 
 def test_every_kernel_refuses_a_node_without_memory(kernel):
     error, log = kernel(IN_V2 | {LIMIT_V2: "1\n"})
-    assert log is None and "a node has no memory for its processes: the system says that it has 0 bytes for each" in error
+    assert (
+        log is None and "a node has no memory for its processes: the system says that it has 0 bytes for each" in error
+    )

@@ -1,4 +1,6 @@
-"""Which rank ran where and on which cores: what the kernels record, and what is said of a run that is not where it was to be."""
+# SPDX-License-Identifier: Apache-2.0
+"""Which rank ran where and on which cores: what the kernels record, and what is said of a run that is not where it was
+to be."""
 
 import os
 import subprocess
@@ -17,9 +19,18 @@ CORES = sorted(os.sched_getaffinity(0))
 def made(tmp_path, groups, asked, cores=10, **of_host):
     """A log of these ranks on each host, as many of its cores; what is asked for is in its environment."""
     records = logs_made.b_eff_log(ranks=sum(map(len, groups)), nodes=len(groups))
-    records[0]["hosts"] = [{**host, "ranks": ranks, "cores": cores, "core_sets": [str(core) for core in range(len(ranks))],
-                            "offered_cores": cores, "online_cores": cores, **of_host}
-                           for host, ranks in zip(records[0]["hosts"], groups)]
+    records[0]["hosts"] = [
+        {
+            **host,
+            "ranks": ranks,
+            "cores": cores,
+            "core_sets": [str(core) for core in range(len(ranks))],
+            "offered_cores": cores,
+            "online_cores": cores,
+            **of_host,
+        }
+        for host, ranks in zip(records[0]["hosts"], groups)
+    ]
     records[0]["environment"]["COFFEECUP_ASKED"] = asked
     return logs_made.write(tmp_path / "b_eff.jsonl", records)
 
@@ -34,14 +45,38 @@ IN_TURN = [list(range(0, 16, 2)), list(range(1, 16, 2))]
         (BLOCKS, "processes_per_node=8,exclusive=yes,placement=block", {}, {}),
         (IN_TURN, "processes_per_node=8,exclusive=yes,placement=round_robin", {}, {}),
         (IN_TURN, "", {}, {}),
-        (IN_TURN, "processes_per_node=8,placement=block", {}, {"not_as_requested": "node00 had the ranks 0, 2, 4, 6, 8, 10, 12, 14"}),
+        (
+            IN_TURN,
+            "processes_per_node=8,placement=block",
+            {},
+            {"not_as_requested": "node00 had the ranks 0, 2, 4, 6, 8, 10, 12, 14"},
+        ),
         (BLOCKS, "processes_per_node=8,placement=round_robin", {}, {"not_as_requested": "node00 had the ranks 0–7"}),
-        (BLOCKS, "processes_per_node=16", {}, {"not_as_requested": "1 host with up to 16 processes was requested, but the run used 2 with 8"}),
-        ([list(range(10)), list(range(10, 16))], "processes_per_node=8", {},
-         {"not_as_requested": "2 hosts with up to 8 processes were requested, but the run used 2 with 6 to 10"}),
-        (BLOCKS, "processes_per_node=8,exclusive=yes", {"online_cores": 64}, {"not_exclusive": "10 of 64 cores of node00 and of 1 more host"}),
+        (
+            BLOCKS,
+            "processes_per_node=16",
+            {},
+            {"not_as_requested": "1 host with up to 16 processes was requested, but the run used 2 with 8"},
+        ),
+        (
+            [list(range(10)), list(range(10, 16))],
+            "processes_per_node=8",
+            {},
+            {"not_as_requested": "2 hosts with up to 8 processes were requested, but the run used 2 with 6 to 10"},
+        ),
+        (
+            BLOCKS,
+            "processes_per_node=8,exclusive=yes",
+            {"online_cores": 64},
+            {"not_exclusive": "10 of 64 cores of node00 and of 1 more host"},
+        ),
         (BLOCKS, "processes_per_node=8,exclusive=no", {"online_cores": 64}, {}),
-        (BLOCKS, "", {"core_sets": ["0", "0", "2", "4-7", "4-7", "4-7", "4-7", "4-7"]}, {"bound_together": "Ranks 0–1 were all bound to core 0 of node00"}),
+        (
+            BLOCKS,
+            "",
+            {"core_sets": ["0", "0", "2", "4-7", "4-7", "4-7", "4-7", "4-7"]},
+            {"bound_together": "Ranks 0–1 were all bound to core 0 of node00"},
+        ),
     ],
 )
 def test_run_that_is_not_as_requested_is_qualified(tmp_path, groups, asked, of_host, said):
@@ -70,10 +105,32 @@ def test_kernel_records_the_cores_of_each_rank(openmpi, tmp_path, offered):
     listed = ",".join(map(str, offered))
     bound = ["--bind-to", "core", "--report-bindings"] if len(offered) == 2 else ["--bind-to", "none"]
     done = subprocess.run(
-        ["taskset", "--cpu-list", listed, compiler_and_launcher("openmpi")[1], "-np", "2", *bound, openmpi.bin / "b_eff", "--log", log,
-         "--memory-per-process", "1MiB", "--time-budget", "1", "--longest-loop", "1"],
-        env=os.environ | OPEN_MPI | {"COFFEECUP_ASKED": "processes_per_node=2,exclusive=yes", "OMPI_MCA_mpi_yield_when_idle": "1"},
-        capture_output=True, text=True, check=True, timeout=PATIENCE)
+        [
+            "taskset",
+            "--cpu-list",
+            listed,
+            compiler_and_launcher("openmpi")[1],
+            "-np",
+            "2",
+            *bound,
+            openmpi.bin / "b_eff",
+            "--log",
+            log,
+            "--memory-per-process",
+            "1MiB",
+            "--time-budget",
+            "1",
+            "--longest-loop",
+            "1",
+        ],
+        env=os.environ
+        | OPEN_MPI
+        | {"COFFEECUP_ASKED": "processes_per_node=2,exclusive=yes", "OMPI_MCA_mpi_yield_when_idle": "1"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=PATIENCE,
+    )
     found = read_log(log)
     [host] = found.run["hosts"]
     assert (host["offered_cores"], host["online_cores"]) == (len(offered), os.sysconf("SC_NPROCESSORS_ONLN"))

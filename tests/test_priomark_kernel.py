@@ -1,6 +1,8 @@
-"""The kernel of PRIOMark as a process: that it asks of its files what the workload says, as strace sees it; that data at the wrong
-place is found; its three builds; and how it ends when it cannot go on."""
+# SPDX-License-Identifier: Apache-2.0
+"""The kernel of PRIOMark as a process: that it asks of its files what the workload says, as strace sees it; that data
+at the wrong place is found; its three builds; and how it ends when it cannot go on."""
 
+import itertools
 import os
 import shutil
 import signal
@@ -26,7 +28,7 @@ strided = { process_size = "96KiB"; block_size = "4KiB"; blocks_per_stride = 3; 
 async = { process_size = ["64KiB", "1MiB"]; };
 single_file = { process_size = "64KiB"; block_size = { from = "4KiB"; to = "16KiB"; factor = 2; }; read_write = "3:1"; };
 raw = { process_size = "64KiB"; block_size = "4KiB"; };
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture(scope="session")
@@ -41,13 +43,18 @@ RUNS = [("openmpi", 1), ("openmpi", 2), ("openmpi", 4), ("openmpi-romio", 2), ("
 
 @pytest.fixture(scope="session")
 def serial():
-    """A build without MPI, made where there is none: its compilers, headers and libraries are hidden while it is built."""
+    """A build without MPI, made where there is none: its compilers, headers and libraries are hidden while it is
+    built."""
     if os.geteuid() != 0:
         return install_kernels("tests-serial", "-DCOFFEECUP_MPI=OFF")
-    hide = ("for place in /usr/lib/*/openmpi /usr/lib/*/mpich /usr/include/*/mpi* /usr/include/*/openmpi; do "
-            "[ ! -d $place ] || mount -t tmpfs tmpfs $place; done; "
-            "for tool in $(compgen -c mpi); do [ ! -e /usr/bin/$tool ] || mount --bind /dev/null /usr/bin/$tool; done; \"$@\"")
-    return install_kernels("tests-serial", "-DCOFFEECUP_MPI=OFF", around=("unshare", "--mount", "bash", "-c", hide, "bash"))
+    hide = (
+        "for place in /usr/lib/*/openmpi /usr/lib/*/mpich /usr/include/*/mpi* /usr/include/*/openmpi; do "
+        "[ ! -d $place ] || mount -t tmpfs tmpfs $place; done; "
+        'for tool in $(compgen -c mpi); do [ ! -e /usr/bin/$tool ] || mount --bind /dev/null /usr/bin/$tool; done; "$@"'
+    )
+    return install_kernels(
+        "tests-serial", "-DCOFFEECUP_MPI=OFF", around=("unshare", "--mount", "bash", "-c", hide, "bash")
+    )
 
 
 @pytest.fixture(scope="session")
@@ -65,7 +72,8 @@ def calls_of(case, ranks):
     return ranks * reads, ranks * (requests - reads)
 
 
-# --- counts, offsets and shares --------------------------------------------------------------------------------------------------
+# --- counts, offsets and shares
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mpi, ranks", RUNS, indirect=["mpi"])
@@ -76,15 +84,21 @@ def test_every_sub_benchmark_pattern_and_method_moves_what_the_workload_says(mpi
     cases = {case["case"]: case for case in log.plan["cases"]}
     # by hand, from the lists above: sizes, blocks, patterns with the shares that matter to them, methods
     assert len(cases) == 2 * 2 * (1 + 2 + 2) * 5 + (1 + 1) * 2 + 2 * 2 * 3 + 3 * (1 + 1 + 1 + 1) + 2
-    assert [(m["case"], m["repetition"]) for m in log.records["measurement"]] == [(case, k) for case in cases for k in (1, 2)]
+    assert [(m["case"], m["repetition"]) for m in log.records["measurement"]] == [
+        (case, k) for case in cases for k in (1, 2)
+    ]
     for measured in log.records["measurement"]:
         case = cases[measured["case"]]
         reads, writes = calls_of(case, ranks)
         assert measured.items() >= case.items()
         assert (measured["read_calls"], measured["write_calls"]) == (reads, writes)
-        assert measured["read_bytes"] == reads * case["block_bytes"] and measured["written_bytes"] == writes * case["block_bytes"]
+        assert (
+            measured["read_bytes"] == reads * case["block_bytes"]
+            and measured["written_bytes"] == writes * case["block_bytes"]
+        )
         assert {entry["operation"]: entry["calls"] for entry in measured["latencies"]} == {
-            name: calls for name, calls in (("read", reads), ("write", writes)) if calls}
+            name: calls for name, calls in (("read", reads), ("write", writes)) if calls
+        }
         assert bool(measured["values"]) == (case["benchmark"] == "async")
     [check] = log.records["data_check"]
     assert check["read_bytes"] == check["checked_bytes"] == sum(m["read_bytes"] for m in log.records["measurement"])
@@ -92,8 +106,8 @@ def test_every_sub_benchmark_pattern_and_method_moves_what_the_workload_says(mpi
 
 
 def requests_of(found, name):
-    """Of each process: a list per opening of the file for reading and writing, of (operation, offset, bytes), and whether it was direct; the
-    filling of a file, which opens it for writing only, is left out."""
+    """Of each process: a list per opening of the file for reading and writing, of (operation, offset, bytes), and
+    whether it was direct; the filling of a file, which opens it for writing only, is left out."""
     processes = []
     for thread in found:
         openings = []
@@ -102,7 +116,9 @@ def requests_of(found, name):
                 continue
             if call == "open":
                 openings.append(([], "O_DIRECT" in values[0]) if "O_RDWR" in values[0] else None)
-            elif call.removeprefix("p") in ("read", "write", "readv", "writev") and openings and openings[-1] is not None:
+            elif (
+                call.removeprefix("p") in ("read", "write", "readv", "writev") and openings and openings[-1] is not None
+            ):
                 offset, _, moved = values
                 openings[-1][0].append((call.strip("pv"), offset, moved))
         processes.append([opening for opening in openings if opening and opening[0]])
@@ -121,10 +137,14 @@ def place(benchmark, rank, ranks, block):
 BLOCKS, PER_STRIDE = 24, 3
 FILES = {"common_file": "common", "strided": "strided", "single_file": "single-", "raw": "raw-"}
 WATCHED = "".join(
-    f'{name} = {{ process_size = "{4 * BLOCKS}KiB"; block_size = "4KiB"; read_write = "1:3"; {keys} }};\n' for name, keys in (
+    f'{name} = {{ process_size = "{4 * BLOCKS}KiB"; block_size = "4KiB"; read_write = "1:3"; {keys} }};\n'
+    for name, keys in (
         ("common_file", 'methods = ["individual", "explicit", "posix", "posix-direct"];'),
         ("strided", f'methods = "individual"; blocks_per_stride = {PER_STRIDE};'),
-        ("single_file", 'methods = ["posix", "posix-direct"];'), ("raw", "")))
+        ("single_file", 'methods = ["posix", "posix-direct"];'),
+        ("raw", ""),
+    )
+)
 
 
 @pytest.mark.parametrize("mpi, ranks", RUNS, indirect=["mpi"])
@@ -143,25 +163,33 @@ def test_system_calls_are_those_of_the_definition(mpi, tmp_path, ranks):
 
 
 def assert_defined(case, processes, ranks):
-    """Each process accesses each of its blocks once, in the pattern's order and with its share of reads; all draw the same operations."""
+    """Each process accesses each of its blocks once, in the pattern's order and with its share of reads; all draw the
+    same operations."""
     pattern = case["pattern"]
-    blocks = [sorted(4 * KIB * place(case["benchmark"], rank, ranks, block) for block in range(BLOCKS)) for rank in range(ranks)]
+    blocks = [
+        sorted(4 * KIB * place(case["benchmark"], rank, ranks, block) for block in range(BLOCKS))
+        for rank in range(ranks)
+    ]
     assert sorted(sorted(offset for _, offset, _ in requests) for requests in processes) == sorted(blocks)
     for requests in processes:
         offsets = [offset for _, offset, _ in requests]
         assert {moved for *_, moved in requests} == {4 * KIB}
         assert (offsets == sorted(offsets)) == (pattern in ("write", "read-write"))
         assert (offsets == sorted(offsets, reverse=True)) == (pattern == "backwards-read")
-        assert [operation for operation, *_ in requests].count("read") == {"write": 0, "backwards-read": BLOCKS}.get(pattern, BLOCKS // 4)
+        assert [operation for operation, *_ in requests].count("read") == {"write": 0, "backwards-read": BLOCKS}.get(
+            pattern, BLOCKS // 4
+        )
     assert len({tuple(operation for operation, *_ in requests) for requests in processes}) == 1
 
 
-RANDOM = 'single_file = { process_size = "256KiB"; block_size = "4KiB"; read_write = "1:1"; patterns = "random-read-write"; };'
+RANDOM = 'single_file = { process_size = "256KiB"; block_size = "4KiB"; read_write = "1:1"; patterns = "random-read-write"; };'  # noqa: E501
 
 
 def order_of(serial, folder, seed):
     folder.mkdir()
-    done, found = traced(command(serial, folder, f"seed = {seed}; repetitions = 2; {RANDOM}", 1), folder, folder / "calls")
+    done, found = traced(
+        command(serial, folder, f"seed = {seed}; repetitions = 2; {RANDOM}", 1), folder, folder / "calls"
+    )
     assert done.returncode == 0
     return [requests for requests, _ in requests_of(found, "single-")[0]]
 
@@ -177,29 +205,49 @@ def test_seed_gives_the_same_order_again_and_another_seed_another(serial, tmp_pa
 @pytest.mark.parametrize("evict", ["true", "false"])
 def test_files_leave_the_page_cache_where_the_workload_says_so(serial, tmp_path, evict):
     workload = f'evict = {evict}; single_file = {{ process_size = "64KiB"; block_size = "4KiB"; }};'
-    done = subprocess.run(["strace", "-qq", "-e", "trace=fadvise64", "-y", "-o", tmp_path / "calls", *command(serial, tmp_path, workload, 1)],
-                          capture_output=True, check=False)
+    done = subprocess.run(
+        [
+            "strace",
+            "-qq",
+            "-e",
+            "trace=fadvise64",
+            "-y",
+            "-o",
+            tmp_path / "calls",
+            *command(serial, tmp_path, workload, 1),
+        ],
+        capture_output=True,
+        check=False,
+    )
     assert done.returncode == 0
-    advised = [line for line in (tmp_path / "calls").read_text().splitlines() if "POSIX_FADV_DONTNEED" in line and "/single-" in line]
+    advised = [
+        line
+        for line in (tmp_path / "calls").read_text().splitlines()
+        if "POSIX_FADV_DONTNEED" in line and "/single-" in line
+    ]
     assert len(advised) == (3 if evict == "true" else 0)  # each pattern but `write`, which creates
     found = {m["pattern"]: m["evicted"] for m in of_kind(tmp_path, "measurement")}
     assert found == {pattern: evict == "true" and pattern != "write" for pattern in found}
 
 
 def test_latencies_are_counted_in_bins_of_the_stated_width(serial, tmp_path):
-    assert run(serial, tmp_path, EVERYTHING[EVERYTHING.index("async"):]).returncode == 0
+    assert run(serial, tmp_path, EVERYTHING[EVERYTHING.index("async") :]).returncode == 0
     log = read_log(tmp_path / "log.jsonl")
     for entry in (entry for m in log.records["measurement"] for entry in m["latencies"]):
         bins = list(zip(entry["from_seconds"], entry["to_seconds"], entry["bin_calls"], strict=True))
         assert sum(calls for *_, calls in bins) == entry["calls"]
         assert all((to - start) / (to + start) <= 1.0001 * log.plan["latency_relative_error"] for start, to, _ in bins)
-        assert all(before[1] <= after[0] * 1.0001 for before, after in zip(bins, bins[1:]))
+        assert all(before[1] <= after[0] * 1.0001 for before, after in itertools.pairwise(bins))
         least, most = (sum(place[end] * place[2] for place in bins) for end in (0, 1))
         assert least <= entry["sum_seconds"] <= most
-        assert bins[0][0] <= entry["shortest_seconds"] <= bins[0][1] and bins[-1][0] <= entry["longest_seconds"] <= bins[-1][1]
+        assert (
+            bins[0][0] <= entry["shortest_seconds"] <= bins[0][1]
+            and bins[-1][0] <= entry["longest_seconds"] <= bins[-1][1]
+        )
 
 
-# --- builds ------------------------------------------------------------------------------------------------------------------
+# --- builds
+# ------------------------------------------------------------------------------------------------------------------
 
 
 def needed(program):
@@ -209,7 +257,11 @@ def needed(program):
 def test_serial_build_runs_without_mpi_and_offers_what_needs_none(serial, tmp_path):
     assert "mpi" not in needed(serial / "bin" / "priomark")
     done = run(serial, tmp_path, EVERYTHING, 1, "--only", "common_file")
-    assert done.returncode == 2 and "'common_file' needs a build with MPI" in error(done) and "workload.cfg:2:" in error(done)
+    assert (
+        done.returncode == 2
+        and "'common_file' needs a build with MPI" in error(done)
+        and "workload.cfg:2:" in error(done)
+    )
     done = run(serial, tmp_path, "check = true;" + EVERYTHING)
     assert done.returncode == 0, done.stderr
     assert "workload.cfg:2: 'common_file' needs a build with MPI and is left out" in done.stderr
@@ -229,21 +281,41 @@ def test_serial_build_runs_the_default_workload_and_the_score_says_what_is_missi
 
 def test_build_without_mpi_io_measures_with_posix_calls(openmpi, tmp_path):
     compiler = shutil.which("mpicc.openmpi") or "mpicc"
-    folder = install_kernels("tests-openmpi-without-mpi-io", f"-DCMAKE_C_COMPILER={compiler}", "-DCOFFEECUP_MPI_IO=OFF",
-                             "-DCOFFEECUP_BENCHMARKS=priomark")
-    symbols = subprocess.run(["nm", "-D", folder / "bin" / "priomark"], capture_output=True, text=True, check=True).stdout
+    folder = install_kernels(
+        "tests-openmpi-without-mpi-io",
+        f"-DCMAKE_C_COMPILER={compiler}",
+        "-DCOFFEECUP_MPI_IO=OFF",
+        "-DCOFFEECUP_BENCHMARKS=priomark",
+    )
+    symbols = subprocess.run(
+        ["nm", "-D", folder / "bin" / "priomark"], capture_output=True, text=True, check=True
+    ).stdout
     assert "MPI_Allreduce" in symbols and "MPI_File" not in symbols
     mine = (replace(openmpi, bin=folder / "bin"), {})
     done = run(mine, tmp_path, EVERYTHING, 2)
-    assert done.returncode == 2 and "'individual' is not known; valid in this build are posix, posix-direct" in error(done)
+    assert done.returncode == 2 and "'individual' is not known; valid in this build are posix, posix-direct" in error(
+        done
+    )
     done = run(mine, tmp_path, "strided = { };", 2)
-    assert done.returncode == 2 and "no sub-benchmark" in error(done) and "'strided' needs a build with MPI-IO" in done.stderr
-    done = run(mine, tmp_path, 'check = true; common_file = { process_size = "64KiB"; }; async = { }; single_file = { process_size = "64KiB"; };', 2)
+    assert (
+        done.returncode == 2
+        and "no sub-benchmark" in error(done)
+        and "'strided' needs a build with MPI-IO" in done.stderr
+    )
+    done = run(
+        mine,
+        tmp_path,
+        'check = true; common_file = { process_size = "64KiB"; }; async = { }; single_file = { process_size = "64KiB"; '
+        "};",
+        2,
+    )
     assert done.returncode == 0, done.stderr
     assert read_log(tmp_path / "log.jsonl").plan["build"] == "mpi"
 
 
-@pytest.mark.parametrize("name", ["default", "figure_3", "figure_5", "figure_6", "oltp", "webserver", "checkpoint", "analysis"])
+@pytest.mark.parametrize(
+    "name", ["default", "figure_3", "figure_5", "figure_6", "oltp", "webserver", "checkpoint", "analysis"]
+)
 def test_workload_that_comes_with_it_is_found_by_name(openmpi, tmp_path, name):
     done = run((openmpi, {}), tmp_path, name, 2, "--dry-run")
     assert done.returncode == 0 and f"/{name}.cfg'" in done.stdout
@@ -251,21 +323,36 @@ def test_workload_that_comes_with_it_is_found_by_name(openmpi, tmp_path, name):
 
 
 def test_paper_s_parameters_are_those_of_its_figures(openmpi, tmp_path):
-    for name, benchmark, line in (("figure_3", "common_file", ("32 MiB", "16 KiB", "50.0 %")), ("figure_3", "async", ("8 MiB", "8192 KiB")),
-                                  ("figure_5", "single_file", ("256 MiB", "32 KiB")), ("oltp", "random-read-write", ("8 KiB", "33.3 %"))):
+    for name, benchmark, line in (
+        ("figure_3", "common_file", ("32 MiB", "16 KiB", "50.0 %")),
+        ("figure_3", "async", ("8 MiB", "8192 KiB")),
+        ("figure_5", "single_file", ("256 MiB", "32 KiB")),
+        ("oltp", "random-read-write", ("8 KiB", "33.3 %")),
+    ):
         done = run((openmpi, {}), tmp_path, name, 2, "--dry-run")
         rows = [row for row in done.stdout.splitlines() if benchmark in row]
         assert any(all(word in row for word in line) for row in rows), done.stdout
 
 
-# --- faults in what is read and written --------------------------------------------------------------------------------------
+# --- faults in what is read and written
+# --------------------------------------------------------------------------------------
 
 
 CHECKED = 'check = true; single_file = { process_size = "64KiB"; block_size = "4KiB"; read_write = "1:1"; };'
 
 
-@pytest.mark.parametrize("kind, number", [("flip_read", 3), ("flip_write", 5), ("lost_write", 5), ("misplaced_write", 5),
-                                          ("flip_read", 16 + 3), ("flip_write", 16 + 1 + 3), ("lost_write", 16 + 1 + 3)])
+@pytest.mark.parametrize(
+    "kind, number",
+    [
+        ("flip_read", 3),
+        ("flip_write", 5),
+        ("lost_write", 5),
+        ("misplaced_write", 5),
+        ("flip_read", 16 + 3),
+        ("flip_write", 16 + 1 + 3),
+        ("lost_write", 16 + 1 + 3),
+    ],
+)
 def test_byte_that_is_not_where_it_was_written_is_found(serial, faults, tmp_path, kind, number):
     done = run(serial, tmp_path, CHECKED, env={"LD_PRELOAD": faults, "FAULT_KIND": kind, "FAULT_NUMBER": number})
     assert done.returncode == 1
@@ -281,9 +368,14 @@ def test_short_and_interrupted_calls_are_continued(serial, faults, tmp_path, kin
 
 @pytest.mark.parametrize("reading", [1, 2, 3])
 def test_no_part_is_longer_than_the_whole_wherever_a_process_loses_its_core(serial, faults, tmp_path, reading):
-    """The first reading of the clock after the sync ends it, the second one ends the whole, the third one belongs to neither."""
-    done = run(serial, tmp_path, 'single_file = { process_size = "32KiB"; block_size = "4KiB"; patterns = "write"; methods = "posix"; };',
-               env={"LD_PRELOAD": faults, "FAULT_LATE": reading})
+    """The first reading of the clock after the sync ends it, the second one ends the whole, the third one belongs to
+    neither."""
+    done = run(
+        serial,
+        tmp_path,
+        'single_file = { process_size = "32KiB"; block_size = "4KiB"; patterns = "write"; methods = "posix"; };',
+        env={"LD_PRELOAD": faults, "FAULT_LATE": reading},
+    )
     assert done.returncode == 0, done.stderr
     [measured] = of_kind(tmp_path, "measurement")
     late = [measured[f"{part}_seconds"] > 0.9 for part in ("sync", "elapsed")]
@@ -291,7 +383,9 @@ def test_no_part_is_longer_than_the_whole_wherever_a_process_loses_its_core(seri
     assert score_log(tmp_path / "log.jsonl").metrics["total"].value > 0
 
 
-@pytest.mark.parametrize("kind, said", [("full_write", "No space left on device; free some space"), ("broken_read", "Input/output error")])
+@pytest.mark.parametrize(
+    "kind, said", [("full_write", "No space left on device; free some space"), ("broken_read", "Input/output error")]
+)
 def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, faults, tmp_path, kind, said):
     workload = 'common_file = { process_size = "64KiB"; block_size = "4KiB"; methods = "posix"; };'
     done = run((openmpi, {}), tmp_path, workload, 2, env={"LD_PRELOAD": faults, "FAULT_KIND": kind, "FAULT_NUMBER": 7})
@@ -300,10 +394,13 @@ def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, fault
     assert records(tmp_path)[-1]["status"] == "failed" and leftovers(tmp_path) == []
 
 
-# --- how it ends when it cannot go on ----------------------------------------------------------------------------------------
+# --- how it ends when it cannot go on
+# ----------------------------------------------------------------------------------------
 
-LONG = ('repetitions = 100000; common_file = { process_size = "1MiB"; block_size = "64KiB"; patterns = ["read-write"]; '
-        'methods = ["explicit", "posix"]; };')
+LONG = (
+    'repetitions = 100000; common_file = { process_size = "1MiB"; block_size = "64KiB"; patterns = ["read-write"]; '
+    'methods = ["explicit", "posix"]; };'
+)
 
 
 @pytest.fixture
@@ -315,7 +412,9 @@ def started(mpi, tmp_path):
         words = command(mpi, tmp_path, workload, 2)
         if directory:
             words[words.index("--directory") + 1] = str(directory)
-        process = subprocess.Popen(words, env=environment(mpi), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        process = subprocess.Popen(
+            words, env=environment(mpi), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
         processes.append(process)
         deadline = time.monotonic() + PATIENCE
         log = tmp_path / "log.jsonl"
@@ -349,7 +448,9 @@ def test_interrupted_run_closes_its_log_and_leaves_nothing(started, tmp_path):
 
 def test_killed_process_takes_the_run_and_its_files_along(started, tmp_path):
     process = started()
-    found = subprocess.run(["pgrep", "-f", f"^[^ ]*/priomark .*{tmp_path}/log.jsonl"], capture_output=True, text=True, check=True)
+    found = subprocess.run(
+        ["pgrep", "-f", f"^[^ ]*/priomark .*{tmp_path}/log.jsonl"], capture_output=True, text=True, check=True
+    )
     os.kill(max(map(int, found.stdout.split())), signal.SIGKILL)
     process.communicate(timeout=PATIENCE)
     assert process.returncode != 0
@@ -366,10 +467,12 @@ def test_removed_directory_ends_the_run_with_a_clear_line(started, tmp_path):
 
 
 def test_disk_that_fills_up_ends_the_run_with_a_clear_line(started, tmp_path):
-    workload = 'repetitions = 100000; single_file = { process_size = "2MiB"; block_size = "64KiB"; patterns = ["write"]; };'
+    workload = (
+        'repetitions = 100000; single_file = { process_size = "2MiB"; block_size = "64KiB"; patterns = ["write"]; };'
+    )
     with memory(tmp_path / "small", "size=8m") as small:
         process = started(workload, small)
-        with open(small / "of others", "wb", buffering=0) as others:
+        with (small / "of others").open("wb", buffering=0) as others:
             while process.poll() is None:
                 try:
                     others.write(bytes(MIB // 4))
@@ -394,5 +497,12 @@ def test_kept_files_are_those_of_the_last_cases(openmpi, tmp_path):
     assert done.returncode == 0, done.stderr
     [kept] = (tmp_path / "disk").iterdir()
     sizes = {path.name: path.stat().st_size for path in kept.iterdir() if not path.name.startswith(".")}
-    assert sizes == {"common": 256 * KIB, "strided": 192 * KIB, "async": 2 * MIB, "single-000000": 64 * KIB, "single-000001": 64 * KIB,
-                     "raw-000000": 64 * KIB, "raw-000001": 64 * KIB}
+    assert sizes == {
+        "common": 256 * KIB,
+        "strided": 192 * KIB,
+        "async": 2 * MIB,
+        "single-000000": 64 * KIB,
+        "single-000001": 64 * KIB,
+        "raw-000000": 64 * KIB,
+        "raw-000001": 64 * KIB,
+    }

@@ -1,5 +1,6 @@
-"""Sub-benchmarks of PRIOMark from outside the tree, built from the installed header alone; one whose input and output is a sleep shows
-what ACL and ABL say."""
+# SPDX-License-Identifier: Apache-2.0
+"""Sub-benchmarks of PRIOMark from outside the tree, built from the installed header alone; one whose input and output
+is a sleep shows what ACL and ABL say."""
 
 import shutil
 import statistics
@@ -30,8 +31,26 @@ def build(openmpi, folder, name, source, *flags):
     header = folder / "include" / "priomark.h"
     header.parent.mkdir(exist_ok=True)
     shutil.copy(openmpi.bin.parent / "include" / "priomark.h", header)
-    subprocess.run(["cc", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC", *flags,
-                    "-I", header.parent, "-o", folder / f"priomark_{name}.so", folder / f"{name}.c"], check=True)
+    subprocess.run(
+        [
+            "cc",
+            "-std=c11",
+            "-D_POSIX_C_SOURCE=200809L",
+            "-Wall",
+            "-Wextra",
+            "-Wpedantic",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+            *flags,
+            "-I",
+            header.parent,
+            "-o",
+            folder / f"priomark_{name}.so",
+            folder / f"{name}.c",
+        ],
+        check=True,
+    )
 
 
 @pytest.fixture
@@ -49,18 +68,38 @@ static void measure(struct priomark *run, const struct priomark_case *) { prioma
 const struct priomark_plugin priomark_plugin = {PRIOMARK_INTERFACE, "plus", "in C++", keys, plan, measure};
 """
     (tmp_path / "plus.cc").write_text(source)
-    subprocess.run(["g++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-shared", "-fPIC", "-I",
-                    openmpi.bin.parent / "include", "-o", tmp_path / "priomark_plus.so", tmp_path / "plus.cc"], check=True)
+    subprocess.run(
+        [
+            "g++",
+            "-std=c++11",
+            "-Wall",
+            "-Wextra",
+            "-Wpedantic",
+            "-Werror",
+            "-shared",
+            "-fPIC",
+            "-I",
+            openmpi.bin.parent / "include",
+            "-o",
+            tmp_path / "priomark_plus.so",
+            tmp_path / "plus.cc",
+        ],
+        check=True,
+    )
     done = run((openmpi, {}), tmp_path, "plus = { };", 1, "--plugins", tmp_path)
     assert done.returncode == 2 and error(done).endswith("plus: nothing to do")
 
 
 def losses(log, repetitions):
-    """{percent that blocks: (ACL, ABL)}: medians over repetitions and processes, by the definition of the specification."""
+    """{percent that blocks: (ACL, ABL)}: medians over repetitions and processes, by the definition of the
+    specification."""
     found = {}
     for m in log.records["measurement"]:
         v = m["values"]
-        acl = [1 - alone / beside for alone, beside in zip(v["calculation_alone_seconds"], v["calculation_overlapped_seconds"])]
+        acl = [
+            1 - alone / beside
+            for alone, beside in zip(v["calculation_alone_seconds"], v["calculation_overlapped_seconds"])
+        ]
         abl = [1 - alone / beside for alone, beside in zip(v["io_alone_seconds"], v["io_overlapped_seconds"])]
         found.setdefault(v["blocked_percent"][0], []).append((statistics.median(acl), statistics.median(abl)))
     assert {len(both) for both in found.values()} == {repetitions}
@@ -73,37 +112,47 @@ def test_plugin_from_outside_is_loaded_by_name_and_reaches_the_report(openmpi, b
     done = run((openmpi, {}), tmp_path, workload, 1, "--plugins", beside)
     assert done.returncode == 0, done.stderr
     log = read_log(tmp_path / "log.jsonl")
-    assert log.plan["benchmarks"] == [{"name": "beside", "summary": "a sleep beside a calculation",
-                                       "plugin": str(beside / "priomark_beside.so")}]
-    assert {(m["benchmark"], m["pattern"], m["method"], m["read_calls"], m["read_bytes"]) for m in log.records["measurement"]} == {
-        ("beside", "sleep", "nanosleep", 1, 2**20)}
+    assert log.plan["benchmarks"] == [
+        {"name": "beside", "summary": "a sleep beside a calculation", "plugin": str(beside / "priomark_beside.so")}
+    ]
+    assert {
+        (m["benchmark"], m["pattern"], m["method"], m["read_calls"], m["read_bytes"])
+        for m in log.records["measurement"]
+    } == {("beside", "sleep", "nanosleep", 1, 2**20)}
     found = losses(log, FOR_MEDIAN)
     page = report.html(report.items([tmp_path / "log.jsonl"]))
     assert "beside sleep nanosleep" in page and "a sleep beside a calculation" in page
-    # A calculation of c and a transfer of t seconds of which b block: ACL = b / (b + c), where c is at least 1.25 t; ABL stays 0. The sleep
-    # shares nothing with the calculation but what others do on this machine: five medians, see rates.py.
+    # A calculation of c and a transfer of t seconds of which b block: ACL = b / (b + c), where c is at least 1.25 t;
+    # ABL stays 0. The sleep shares nothing with the calculation but what others do on this machine: five medians, see
+    # rates.py.
     assert abs(found[0][0]) < 0.15 and all(abs(abl) < 0.15 for _, abl in found.values())
     assert found[0][0] < found[50][0] < found[100][0] and found[100][0] > 0.2
 
 
-@pytest.mark.parametrize("workload, line, said", [
-    ("\nbeside = { seconds = 1; };", 2, "beside has no key 'seconds'; valid are milliseconds, blocked_percent"),
-    ("\n\nbeside = { milliseconds = 0; };", 3, "milliseconds is a whole number from 1 to 10000"),
-    ("other = { };", 1, "no such file"),
-    ("besides-this = { };", 1, "neither a key"),
-])
+@pytest.mark.parametrize(
+    "workload, line, said",
+    [
+        ("\nbeside = { seconds = 1; };", 2, "beside has no key 'seconds'; valid are milliseconds, blocked_percent"),
+        ("\n\nbeside = { milliseconds = 0; };", 3, "milliseconds is a whole number from 1 to 10000"),
+        ("other = { };", 1, "no such file"),
+        ("besides-this = { };", 1, "neither a key"),
+    ],
+)
 def test_workload_of_a_plugin_is_checked_like_others(openmpi, beside, tmp_path, workload, line, said):
     done = run((openmpi, {}), tmp_path, workload, 2, "--plugins", beside)
     assert done.returncode == 2 and f"workload.cfg:{line}: " in error(done) and said in error(done)
     assert leftovers(tmp_path) == []
 
 
-@pytest.mark.parametrize("interface, name, said", [
-    ("2", '"small"', "built for interface 2 of priomark.h, this program has 1; build it again"),
-    ("1", '"big"', "it calls itself otherwise"),
-    ("1", "0", "its table lacks a name"),
-    ("1", '"small"', "it has no case to measure"),
-])
+@pytest.mark.parametrize(
+    "interface, name, said",
+    [
+        ("2", '"small"', "built for interface 2 of priomark.h, this program has 1; build it again"),
+        ("1", '"big"', "it calls itself otherwise"),
+        ("1", "0", "its table lacks a name"),
+        ("1", '"small"', "it has no case to measure"),
+    ],
+)
 def test_plugin_that_does_not_fit_is_refused(openmpi, tmp_path, interface, name, said):
     build(openmpi, tmp_path / "plugins", "small", SMALLEST, f"-DINTERFACE={interface}", f"-DNAME={name}")
     done = run((openmpi, {}), tmp_path, "small = { };", 2, "--plugins", tmp_path / "plugins")

@@ -1,4 +1,6 @@
-"""The sub-benchmark `raw` of PRIOMark on loop devices: really direct, within its range, and never on a device that somebody may need."""
+# SPDX-License-Identifier: Apache-2.0
+"""The sub-benchmark `raw` of PRIOMark on loop devices: really direct, within its range, and never on a device that
+somebody may need."""
 
 import hashlib
 import re
@@ -39,8 +41,10 @@ def device(image):
 
 
 def workload(device, confirm=f'confirm = "{DISK_BYTES}";', ratio="1:1", more=""):
-    return (f'{more} raw = {{ device = "{device}"; {confirm} process_size = "1MiB"; block_size = ["4KiB", "64KiB"]; '
-            f'read_write = "{ratio}"; }};')
+    return (
+        f'{more} raw = {{ device = "{device}"; {confirm} process_size = "1MiB"; block_size = ["4KiB", "64KiB"]; '
+        f'read_write = "{ratio}"; }};'
+    )
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
@@ -52,8 +56,11 @@ def test_device_is_read_and_written_directly_and_within_the_range_only(openmpi, 
     assert done.returncode == 0, done.stderr
     text = "\n".join(whole_lines((tmp_path / "calls").read_text()))
     transfers = re.findall(rf"(\d+) +p(read|write)64\((\d+)<{device}>.*, (\d+), (\d+)\) += (\d+)", text)
-    direct = {(process, number) for process, flags, number in re.findall(rf'(\d+) +openat\(.*"{device}", (\S+)\) += (\d+)<', text)
-              if "O_DIRECT" in flags}
+    direct = {
+        (process, number)
+        for process, flags, number in re.findall(rf'(\d+) +openat\(.*"{device}", (\S+)\) += (\d+)<', text)
+        if "O_DIRECT" in flags
+    }
     blocks = {4 * KIB: 256, 64 * KIB: 16}
     transfers = [entry for entry in transfers if (entry[0], entry[2]) in direct]
     assert len(transfers) == ranks * 2 * sum(blocks.values())
@@ -65,7 +72,7 @@ def test_device_is_read_and_written_directly_and_within_the_range_only(openmpi, 
         assert offsets == sorted(2 * [k * size for k in range(ranks * count)])
     assert len(re.findall(rf'"{device}", [^)]*O_EXCL', text)) == 1  # the first process of the node holds it for all
     after = image.read_bytes()
-    assert after[ranks * MIB:] == before[ranks * MIB:] and after[:ranks * MIB] != before[:ranks * MIB]
+    assert after[ranks * MIB :] == before[ranks * MIB :] and after[: ranks * MIB] != before[: ranks * MIB]
     assert {(m["target"], m["direct"]) for m in of_kind(tmp_path, "measurement")} == {("device", True)}
 
 
@@ -91,7 +98,8 @@ def test_on_a_file_it_says_that_it_measured_a_file(openmpi, tmp_path):
     assert {(m["target"], m["direct"]) for m in of_kind(tmp_path, "measurement")} == {("file", True)}
 
 
-# --- devices that are left alone ---------------------------------------------------------------------------------------------
+# --- devices that are left alone
+# ---------------------------------------------------------------------------------------------
 
 
 def checksum(image):
@@ -111,7 +119,9 @@ def assert_left_alone(openmpi, image, tmp_path, text, said):
 
 @pytest.mark.parametrize("confirm", ["", 'confirm = "16MB";', f'confirm = "{DISK_BYTES - 1}";', 'confirm = "yes";'])
 def test_device_that_is_not_confirmed_is_refused(openmpi, image, device, tmp_path, confirm):
-    assert_left_alone(openmpi, image, tmp_path, workload(device, confirm), f'not confirmed: write confirm = "{DISK_BYTES}"')
+    assert_left_alone(
+        openmpi, image, tmp_path, workload(device, confirm), f'not confirmed: write confirm = "{DISK_BYTES}"'
+    )
 
 
 # one partition of 8 MiB that begins after the first, and the mark at the end of the sector
@@ -123,11 +133,14 @@ with open(sys.argv[1], "r+b") as disk:
 """
 
 
-@pytest.mark.parametrize("make, kind", [
-    (["mkfs.ext4", "-q", "-F"], "ext4"),
-    (["mkswap"], "swap"),
-    (["python3", "-c", PARTITION_TABLE], "dos"),
-])
+@pytest.mark.parametrize(
+    "make, kind",
+    [
+        (["mkfs.ext4", "-q", "-F"], "ext4"),
+        (["mkswap"], "swap"),
+        (["python3", "-c", PARTITION_TABLE], "dos"),
+    ],
+)
 def test_device_with_a_signature_is_refused(openmpi, image, device, tmp_path, make, kind):
     root("a signature", *make, device)
     assert_left_alone(openmpi, image, tmp_path, workload(device), f"partition table or signature ({kind})")
@@ -154,8 +167,16 @@ def test_read_only_device_is_refused_unless_it_is_only_read(openmpi, image, devi
 
 
 def test_device_that_something_holds_is_refused(openmpi, image, device, tmp_path):
-    holder = subprocess.Popen(["python3", "-c", "import os, sys; os.open(sys.argv[1], os.O_RDWR | os.O_EXCL); print(flush=True); sys.stdin.read()",
-                               device], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    holder = subprocess.Popen(
+        [
+            "python3",
+            "-c",
+            "import os, sys; os.open(sys.argv[1], os.O_RDWR | os.O_EXCL); print(flush=True); sys.stdin.read()",
+            device,
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
     holder.stdout.readline()
     try:
         assert_left_alone(openmpi, image, tmp_path, workload(device), "it is mounted, or something else holds it")
@@ -165,13 +186,21 @@ def test_device_that_something_holds_is_refused(openmpi, image, device, tmp_path
 
 def test_nothing_can_be_mounted_from_a_device_that_is_measured(openmpi, device, tmp_path):
     text = workload(device, more="repetitions = 100000;")
-    process = subprocess.Popen(command((openmpi, {}), tmp_path, text, 2), env=environment((openmpi, {})), stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE)
+    process = subprocess.Popen(
+        command((openmpi, {}), tmp_path, text, 2),
+        env=environment((openmpi, {})),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
     try:
         while not (tmp_path / "log.jsonl").exists() or (tmp_path / "log.jsonl").read_bytes().count(b"\n") < 6:
             assert process.poll() is None
-        claim = subprocess.run(["python3", "-c", "import os, sys; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)", device], capture_output=True,
-                               text=True, check=False)
+        claim = subprocess.run(
+            ["python3", "-c", "import os, sys; os.open(sys.argv[1], os.O_RDONLY | os.O_EXCL)", device],
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert claim.returncode != 0 and "Device or resource busy" in claim.stderr
     finally:
         process.terminate()
@@ -180,17 +209,31 @@ def test_nothing_can_be_mounted_from_a_device_that_is_measured(openmpi, device, 
 
 def test_symbolic_link_to_a_device_is_refused(openmpi, image, device, tmp_path):
     (tmp_path / "link").symlink_to(device)
-    assert_left_alone(openmpi, image, tmp_path, workload(tmp_path / "link"), "it is a symbolic link; name the device itself")
+    assert_left_alone(
+        openmpi, image, tmp_path, workload(tmp_path / "link"), "it is a symbolic link; name the device itself"
+    )
 
 
-@pytest.mark.parametrize("place, said", [("image", "it is a file; leave the key out"), ("disk", "it is a directory"),
-                                         ("/dev/null", "it is no block device"), ("/dev/nothing", "No such file")])
+@pytest.mark.parametrize(
+    "place, said",
+    [
+        ("image", "it is a file; leave the key out"),
+        ("disk", "it is a directory"),
+        ("/dev/null", "it is no block device"),
+        ("/dev/nothing", "No such file"),
+    ],
+)
 def test_what_is_no_block_device_is_refused(openmpi, image, tmp_path, place, said):
     (tmp_path / "disk").mkdir()
     assert_left_alone(openmpi, image, tmp_path, workload(tmp_path / place), said)
 
 
-@pytest.mark.parametrize("sizes, said", [('process_size = "16MiB"; block_size = "4KiB";', "2 processes with 16777216 bytes each do not fit"),
-                                         ('process_size = "1000KiB"; block_size = "1000B";', "no multiple of the device's blocks of 512 bytes")])
+@pytest.mark.parametrize(
+    "sizes, said",
+    [
+        ('process_size = "16MiB"; block_size = "4KiB";', "2 processes with 16777216 bytes each do not fit"),
+        ('process_size = "1000KiB"; block_size = "1000B";', "no multiple of the device's blocks of 512 bytes"),
+    ],
+)
 def test_sizes_that_do_not_fit_the_device_are_refused(openmpi, image, device, tmp_path, sizes, said):
     assert_left_alone(openmpi, image, tmp_path, f'raw = {{ device = "{device}"; confirm = "16MiB"; {sizes} }};', said)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The recorder of PRIOMark: the recorded program does not notice it, and what it writes down is what strace sees."""
 
 import os
@@ -9,7 +10,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
 from system_calls import recorded, requests_in, traced
 
 SOURCES = Path(__file__).parent / "recorded"
@@ -29,8 +29,12 @@ with open("raw", "r+b") as file:
 np.savetxt("text.csv", values[:20], delimiter=",")
 print(np.loadtxt("text.csv", delimiter=",").sum(), (back == values).all())
 """
-PIPELINE = ("(head -c 1000; sort -r < input | sort -u > sorted; wc -c < sorted) < input > counted; tail -c 300 sorted >> counted; "
-            "while read -r line; do echo \"$line\"; done < counted | tr a-f A-F > shouted; cat counted counted >> sorted; missing-command")
+PIPELINE = (
+    "(head -c 1000; sort -r < input | sort -u > sorted; wc -c < sorted) < input > counted; tail -c 300 sorted >> "
+    "counted; "
+    'while read -r line; do echo "$line"; done < counted | tr a-f A-F > shouted; cat counted counted >> sorted; '
+    "missing-command"
+)
 PROGRAMS = {
     "cp": ["cp", "input", "output"],
     "dd": ["dd", "if=input", "of=output", "bs=7000", "seek=3", "skip=1", "conv=notrunc,fsync"],
@@ -46,8 +50,21 @@ PROGRAMS = {
 def programs(tmp_path_factory):
     folder = tmp_path_factory.mktemp("programs")
     for name in ("threads", "every_call"):
-        subprocess.run(["cc", "-O2", "-D_FORTIFY_SOURCE=2", "-Wall", "-Wextra", "-Werror", "-pthread", "-o", folder / name,
-                        SOURCES / f"{name}.c"], check=True)
+        subprocess.run(
+            [
+                "cc",
+                "-O2",
+                "-D_FORTIFY_SOURCE=2",
+                "-Wall",
+                "-Wextra",
+                "-Werror",
+                "-pthread",
+                "-o",
+                folder / name,
+                SOURCES / f"{name}.c",
+            ],
+            check=True,
+        )
     return folder
 
 
@@ -91,25 +108,33 @@ def test_recorded_program_does_the_same_and_its_trace_is_what_strace_sees(record
     plain, beside = folder_with_input(tmp_path / "plain"), folder_with_input(tmp_path / "beside")
     expected, seen = traced(command(name, programs), plain, tmp_path / "strace")
     done = record(recorder, command(name, programs), beside, tmp_path / "traces")
-    timeless = lambda text: text.partition(b" copied, ")[0]  # noqa: E731  dd tells how long it took
+    timeless = lambda text: text.partition(b" copied, ")[0]  # noqa: E731
     assert (done.returncode, done.stdout) == (expected.returncode, expected.stdout)
     assert timeless(done.stderr) == timeless(expected.stderr)
     assert contents(beside) == contents(plain)
     assert sum(map(len, seen)) >= 4
     found = recorded(tmp_path / "traces", beside)
-    if name in ("pipeline", "every-call"):  # descriptors of the parent that a process only closes, those that freopen() makes
+    if name in (
+        "pipeline",
+        "every-call",
+    ):  # descriptors of the parent that a process only closes, those that freopen() makes
         found, seen = without_closes(found), without_closes(seen)
     assert found == seen
 
 
 def test_strace_is_understood_where_another_thread_came_between():
     """strace tells of one call in two pieces then. By hand: 500 bytes from offset 1100 to where the pointer is, 3."""
-    whole = '7 write(4</d/to>, "abc", 3) = 3\n7 sendfile(4</d/to>, 3</d/from>, [1100] => [1600], 500) = 500\n7 close(4</d/to>) = 0\n'
-    pieces = ('7 write(4</d/to>, "abc", 3 <unfinished ...>\n8 close(9</d>) = 0\n7 <... write resumed>) = 3\n'
-              "7 sendfile(4</d/to>, 3</d/from>, [1100] <unfinished ...>\n8 close(9</d>) = 0\n7 <... sendfile resumed> => [1600], 500) = 500\n"
-              "7 close(4</d/to> <unfinished ...>\n8 close(9</d>) = 0\n7 <... close resumed>) = 0\n")
+    whole = '7 write(4</d/to>, "abc", 3) = 3\n7 sendfile(4</d/to>, 3</d/from>, [1100] => [1600], 500) = 500\n7 close(4</d/to>) = 0\n'  # noqa: E501
+    pieces = (
+        '7 write(4</d/to>, "abc", 3 <unfinished ...>\n8 close(9</d>) = 0\n7 <... write resumed>) = 3\n'
+        "7 sendfile(4</d/to>, 3</d/from>, [1100] <unfinished ...>\n8 close(9</d>) = 0\n7 <... sendfile resumed> => "
+        "[1600], 500) = 500\n"
+        "7 close(4</d/to> <unfinished ...>\n8 close(9</d>) = 0\n7 <... close resumed>) = 0\n"
+    )
     for text in (whole, pieces):
-        assert requests_in(text, "/d", {}) == [(("write", "to", 0, (3,), 3), ("sendfile", "from", 1100, "to", 3, 500, 500), ("close", "to"))]
+        assert requests_in(text, "/d", {}) == [
+            (("write", "to", 0, (3,), 3), ("sendfile", "from", 1100, "to", 3, 500, 500), ("close", "to"))
+        ]
 
 
 def test_each_trace_tells_its_command_and_nothing_outside_the_directory(recorder, tmp_path):
@@ -127,22 +152,39 @@ def test_killed_program_leaves_all_that_it_did(recorder, tmp_path):
     script = "import os\nfor i in range(100): os.write(1, b'x' * i)\nos.kill(os.getpid(), 9)"
     with (folder / "output").open("wb") as output:
         (tmp_path / "traces").mkdir()
-        settings = {"LD_PRELOAD": str(recorder), "PRIOMARK_TRACE": str(tmp_path / "traces"), "PRIOMARK_TRACE_BELOW": str(folder)}
-        done = subprocess.run([sys.executable, "-c", script], cwd=folder, env=os.environ | settings, stdout=output, check=False)
+        settings = {
+            "LD_PRELOAD": str(recorder),
+            "PRIOMARK_TRACE": str(tmp_path / "traces"),
+            "PRIOMARK_TRACE_BELOW": str(folder),
+        }
+        done = subprocess.run(
+            [sys.executable, "-c", script], cwd=folder, env=os.environ | settings, stdout=output, check=False
+        )
     assert done.returncode == -9
     [requests] = recorded(tmp_path / "traces", folder)
-    assert [(call, values[1]) for call, _, *values in requests if call == "write"] == [("write", (i,)) for i in range(100)]
+    assert [(call, values[1]) for call, _, *values in requests if call == "write"] == [
+        ("write", (i,)) for i in range(100)
+    ]
 
 
-@pytest.mark.parametrize("settings, words", [
-    ({"PRIOMARK_TRACE": ""}, "set PRIOMARK_TRACE to a directory"),
-    ({"PRIOMARK_TRACE": "/does/not/exist"}, "/does/not/exist: No such file or directory"),
-    ({"PRIOMARK_TRACE": "/dev/null"}, "/dev/null: Not a directory"),
-    ({"PRIOMARK_TRACE": "/", "PRIOMARK_TRACE_BELOW": "/does/not"}, "PRIOMARK_TRACE_BELOW: /does/not"),
-])
+@pytest.mark.parametrize(
+    "settings, words",
+    [
+        ({"PRIOMARK_TRACE": ""}, "set PRIOMARK_TRACE to a directory"),
+        ({"PRIOMARK_TRACE": "/does/not/exist"}, "/does/not/exist: No such file or directory"),
+        ({"PRIOMARK_TRACE": "/dev/null"}, "/dev/null: Not a directory"),
+        ({"PRIOMARK_TRACE": "/", "PRIOMARK_TRACE_BELOW": "/does/not"}, "PRIOMARK_TRACE_BELOW: /does/not"),
+    ],
+)
 def test_recording_that_cannot_begin_is_told_and_the_program_runs(recorder, tmp_path, settings, words):
-    done = subprocess.run(["echo", "result"], env=os.environ | {"LD_PRELOAD": str(recorder)} | settings, cwd=tmp_path, capture_output=True,
-                          text=True, check=False)
+    done = subprocess.run(
+        ["echo", "result"],
+        env=os.environ | {"LD_PRELOAD": str(recorder)} | settings,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert (done.returncode, done.stdout) == (0, "result\n")
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("priomark recorder: ") and words in done.stderr and "not recorded" in done.stderr
@@ -151,7 +193,9 @@ def test_recording_that_cannot_begin_is_told_and_the_program_runs(recorder, tmp_
 def test_trace_that_lost_a_line_says_so_and_the_program_goes_on(recorder, tmp_path):
     folder = folder_with_input(tmp_path / "work")
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))  # noqa: E731
-    done = record(recorder, ["dd", "if=input", "of=output", "bs=1", "count=1000"], folder, tmp_path / "traces", preexec_fn=limit)
+    done = record(
+        recorder, ["dd", "if=input", "of=output", "bs=1", "count=1000"], folder, tmp_path / "traces", preexec_fn=limit
+    )
     assert done.returncode == 0
     assert (folder / "output").stat().st_size == 1000
     assert b"File too large; this process is not recorded" in done.stderr

@@ -1,4 +1,6 @@
-"""PRIOMark's reductions on logs whose numbers are known by hand, what refuses and what qualifies a log, and its part of the report."""
+# SPDX-License-Identifier: Apache-2.0
+"""PRIOMark's reductions on logs whose numbers are known by hand, what refuses and what qualifies a log, and its part of
+the report."""
 
 import copy
 import math
@@ -47,7 +49,8 @@ def measurements(records):
     return [record for record in records if record["record"] == "measurement"]
 
 
-# --- values by hand -----------------------------------------------------------------------------------------------------------
+# --- values by hand
+# -----------------------------------------------------------------------------------------------------------
 
 
 def test_total_is_the_mean_over_sub_benchmarks_of_the_mean_over_their_cases(tmp_path):
@@ -63,25 +66,37 @@ def test_total_is_the_mean_over_sub_benchmarks_of_the_mean_over_their_cases(tmp_
 
 
 def test_geometric_total_takes_products_and_roots_of_the_same_cases(tmp_path):
-    found = score(tmp_path, bandwidth=lambda case, _: BY_PATTERN[case["pattern"]], benchmarks=("strided", "single_file"))
+    found = score(
+        tmp_path, bandwidth=lambda case, _: BY_PATTERN[case["pattern"]], benchmarks=("strided", "single_file")
+    )
     strided, single_file = math.sqrt(100 * 50), (100 * 50 * 10 * 40) ** (1 / 4)
     assert value(found, "total_geometric") == pytest.approx(math.sqrt(strided * single_file))
     assert value(found, "total") == pytest.approx((75 + 50) / 2)
 
 
 def test_sub_benchmark_with_more_cases_weighs_no_more(tmp_path):
-    found = score(tmp_path, bandwidth=lambda case, _: 90e6 if case["benchmark"] == "common_file" else 30e6,
-                  benchmarks=("common_file", "raw"), block_bytes=(4 * KIB, 16 * KIB, MIB))
+    found = score(
+        tmp_path,
+        bandwidth=lambda case, _: 90e6 if case["benchmark"] == "common_file" else 30e6,
+        benchmarks=("common_file", "raw"),
+        block_bytes=(4 * KIB, 16 * KIB, MIB),
+    )
     assert value(found, "total") == pytest.approx(60)
 
 
 def test_repetitions_are_averaged(tmp_path):
-    found = score(tmp_path, bandwidth=lambda case, repetition: {1: 10e6, 2: 20e6, 3: 60e6}[repetition], benchmarks=("raw",), repetitions=3)
+    found = score(
+        tmp_path,
+        bandwidth=lambda case, repetition: {1: 10e6, 2: 20e6, 3: 60e6}[repetition],
+        benchmarks=("raw",),
+        repetitions=3,
+    )
     assert value(found, "total") == pytest.approx(30)
 
 
 def test_losses_are_those_of_the_definition(tmp_path):
-    """A calculation of 0.6 s takes 1.2 s beside a transfer, which takes 1 s in place of 2/3 s: half and a third are lost."""
+    """A calculation of 0.6 s takes 1.2 s beside a transfer, which takes 1 s in place of 2/3 s: half and a third are
+    lost."""
     found = score(tmp_path, benchmarks=("async",))
     assert value(found, "acl") == pytest.approx(0.5)
     assert value(found, "abl") == pytest.approx(1 / 3)
@@ -90,8 +105,12 @@ def test_losses_are_those_of_the_definition(tmp_path):
 def test_losses_take_the_slowest_process_and_are_in_no_mean(tmp_path):
     records = priomark_log(benchmarks=("async",), ranks=2, nodes=1)
     for record in measurements(records):
-        record["values"] |= {"io_alone_seconds": [1.0, 3.0], "io_overlapped_seconds": [4.0, 2.0], "calculation_alone_seconds": [4.5, 1.0],
-                             "calculation_overlapped_seconds": [5.0, 5.0]}
+        record["values"] |= {
+            "io_alone_seconds": [1.0, 3.0],
+            "io_overlapped_seconds": [4.0, 2.0],
+            "calculation_alone_seconds": [4.5, 1.0],
+            "calculation_overlapped_seconds": [5.0, 5.0],
+        }
     found = score_log(logs_made.write(tmp_path / "log.jsonl", records))
     assert (value(found, "acl"), value(found, "abl")) == pytest.approx((0.1, 0.25))
     assert value(found, "total") == pytest.approx(100)
@@ -99,15 +118,33 @@ def test_losses_take_the_slowest_process_and_are_in_no_mean(tmp_path):
 
 def test_metrics_of_what_did_not_run_are_left_out(tmp_path):
     found = score(tmp_path, benchmarks=("raw",))
-    assert set(found.metrics) == {"total", "total_per_process", "total_geometric", "raw", "read_latency_median", "read_latency_p99",
-                                  "write_latency_median", "write_latency_p99"}
+    assert set(found.metrics) == {
+        "total",
+        "total_per_process",
+        "total_geometric",
+        "raw",
+        "read_latency_median",
+        "read_latency_p99",
+        "write_latency_median",
+        "write_latency_p99",
+    }
 
 
 def test_sub_benchmark_from_outside_enters_the_total_and_is_named(tmp_path):
     inside = cases(("raw",), (MIB,), (4 * KIB,), 0.5, "device")
-    own = {**inside[0], "case": len(inside) + 1, "benchmark": "mine", "pattern": "spiral", "method": "s3", "target": "directory"}
-    records = priomark_log(bandwidth=lambda case, _: 80e6 if case["benchmark"] == "mine" else 20e6, planned=[*inside, own],
-                           external=("mine",))
+    own = {
+        **inside[0],
+        "case": len(inside) + 1,
+        "benchmark": "mine",
+        "pattern": "spiral",
+        "method": "s3",
+        "target": "directory",
+    }
+    records = priomark_log(
+        bandwidth=lambda case, _: 80e6 if case["benchmark"] == "mine" else 20e6,
+        planned=[*inside, own],
+        external=("mine",),
+    )
     path = logs_made.write(tmp_path / "log.jsonl", records)
     found = score_log(path)
     assert (value(found, "external"), value(found, "total")) == pytest.approx((80, 50))
@@ -116,12 +153,19 @@ def test_sub_benchmark_from_outside_enters_the_total_and_is_named(tmp_path):
     assert "mine" in text and "spiral" in text and "priomark_mine.so" in text
 
 
-# --- latencies ----------------------------------------------------------------------------------------------------------------
+# --- latencies
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def bins(edges, calls, shortest=None, longest=None):
-    return {"from_seconds": edges[:-1], "to_seconds": edges[1:], "bin_calls": calls, "calls": sum(calls),
-            "shortest_seconds": edges[0] if shortest is None else shortest, "longest_seconds": edges[-1] if longest is None else longest}
+    return {
+        "from_seconds": edges[:-1],
+        "to_seconds": edges[1:],
+        "bin_calls": calls,
+        "calls": sum(calls),
+        "shortest_seconds": edges[0] if shortest is None else shortest,
+        "longest_seconds": edges[-1] if longest is None else longest,
+    }
 
 
 def test_percentile_is_the_middle_of_the_bin_that_holds_the_call():
@@ -152,13 +196,19 @@ def test_percentile_is_that_of_the_calls_within_half_a_bin(times, share):
     edges = 1e-6 * 2 ** (np.arange(0, 200) / 8)
     place = np.searchsorted(edges, times, side="right") - 1
     used, calls = np.unique(place, return_counts=True)
-    found = {"from_seconds": edges[used].tolist(), "to_seconds": edges[used + 1].tolist(), "bin_calls": calls.tolist(),
-             "shortest_seconds": min(times), "longest_seconds": max(times)}
+    found = {
+        "from_seconds": edges[used].tolist(),
+        "to_seconds": edges[used + 1].tolist(),
+        "bin_calls": calls.tolist(),
+        "shortest_seconds": min(times),
+        "longest_seconds": max(times),
+    }
     exact = sorted(times)[math.ceil(share * len(times)) - 1]
     assert priomark.percentile([found], share) == pytest.approx(exact, rel=2 ** (1 / 8) - 1)
 
 
-# --- what a log must hold -----------------------------------------------------------------------------------------------------
+# --- what a log must hold
+# -----------------------------------------------------------------------------------------------------
 
 
 def change_measurement(**values):
@@ -173,30 +223,43 @@ def double_measurement(records):
     records.insert(records.index(measurements(records)[0]), dict(measurements(records)[0]))
 
 
-@pytest.mark.parametrize("change, words", [
-    (drop_measurement, "case 2, repetition 1, was planned but not measured"),
-    (double_measurement, "case 1 was measured more than once"),
-    (change_measurement(repetition=2), "was measured but not planned"),
-    (change_measurement(method="posix"), "is not what was planned under its number"),
-    (change_measurement(written_bytes=0), "moved no data"),
-    (change_measurement(written_bytes=10 * GIB), "moved"),
-    (change_measurement(access_seconds=1e5), "parts longer than the whole"),
-    (lambda records: measurements(records)[0]["latencies"][0].update(calls=7), "do not count its write calls"),
-    (lambda records: measurements(records)[0]["latencies"][0].update(longest_seconds=0), "mean latency is not between"),
-    (lambda records: measurements(records)[-1]["values"].pop("io_alone_seconds"), "does not tell all times alone and overlapped"),
-    (lambda records: measurements(records)[-1]["values"].update(io_alone_seconds=[1.0]), "not a time of each of 4 processes"),
-    (lambda records: records[1]["cases"][0].update(case=9), "are not counted 1, 2, 3"),
-    (lambda records: records[1]["benchmarks"].pop(), "not those of the sub-benchmarks"),
-    (lambda records: records[1].update(build="serial"), "build without MPI"),
-    (lambda records: records[-2].update(wrong_bytes=3), "3 bytes were read wrong"),
-    (lambda records: records[-1].update(elapsed_seconds=0.5), "its clock is not to be trusted"),
-    (lambda records: records[0].update(filesystem=None), "does not tell the file system"),
-])
+@pytest.mark.parametrize(
+    "change, words",
+    [
+        (drop_measurement, "case 2, repetition 1, was planned but not measured"),
+        (double_measurement, "case 1 was measured more than once"),
+        (change_measurement(repetition=2), "was measured but not planned"),
+        (change_measurement(method="posix"), "is not what was planned under its number"),
+        (change_measurement(written_bytes=0), "moved no data"),
+        (change_measurement(written_bytes=10 * GIB), "moved"),
+        (change_measurement(access_seconds=1e5), "parts longer than the whole"),
+        (lambda records: measurements(records)[0]["latencies"][0].update(calls=7), "do not count its write calls"),
+        (
+            lambda records: measurements(records)[0]["latencies"][0].update(longest_seconds=0),
+            "mean latency is not between",
+        ),
+        (
+            lambda records: measurements(records)[-1]["values"].pop("io_alone_seconds"),
+            "does not tell all times alone and overlapped",
+        ),
+        (
+            lambda records: measurements(records)[-1]["values"].update(io_alone_seconds=[1.0]),
+            "not a time of each of 4 processes",
+        ),
+        (lambda records: records[1]["cases"][0].update(case=9), "are not counted 1, 2, 3"),
+        (lambda records: records[1]["benchmarks"].pop(), "not those of the sub-benchmarks"),
+        (lambda records: records[1].update(build="serial"), "build without MPI"),
+        (lambda records: records[-2].update(wrong_bytes=3), "3 bytes were read wrong"),
+        (lambda records: records[-1].update(elapsed_seconds=0.5), "its clock is not to be trusted"),
+        (lambda records: records[0].update(filesystem=None), "does not tell the file system"),
+    ],
+)
 def test_log_that_contradicts_itself_yields_no_score(tmp_path, change, words):
     assert words in refused(tmp_path, change)
 
 
-# --- what stands beside the number --------------------------------------------------------------------------------------------
+# --- what stands beside the number
+# --------------------------------------------------------------------------------------------
 
 
 def test_parts_name_what_went_into_the_total_and_what_did_not(tmp_path):
@@ -213,10 +276,16 @@ def test_official_is_the_papers_workload_with_all_sub_benchmarks(tmp_path):
 
 def test_reads_that_memory_holds_are_marked_unless_evicted_or_direct(tmp_path):
     found = score(tmp_path, evicted=False)
-    assert "cache_affected" in keys(found) and [qualification.key for qualification in found.cache_affected] == ["cache_affected"]
+    assert "cache_affected" in keys(found) and [qualification.key for qualification in found.cache_affected] == [
+        "cache_affected"
+    ]
     assert "cache_affected" not in keys(score(tmp_path, evicted=True))
-    assert "cache_affected" not in keys(score(tmp_path, evicted=False, process_bytes=(16 * GIB,), block_bytes=(MIB,), node_memory=16 * GIB))
-    assert "cache_affected" in keys(score(tmp_path, evicted=False, process_bytes=(16 * GIB,), block_bytes=(MIB,), cache=100 * GIB))
+    assert "cache_affected" not in keys(
+        score(tmp_path, evicted=False, process_bytes=(16 * GIB,), block_bytes=(MIB,), node_memory=16 * GIB)
+    )
+    assert "cache_affected" in keys(
+        score(tmp_path, evicted=False, process_bytes=(16 * GIB,), block_bytes=(MIB,), cache=100 * GIB)
+    )
     assert "cache_affected" not in keys(score(tmp_path, evicted=False, benchmarks=("raw",)))
 
 
@@ -234,23 +303,32 @@ def test_short_measurements_say_so(tmp_path):
     assert "short" not in keys(score(tmp_path))
 
 
-# --- figures and report -------------------------------------------------------------------------------------------------------
+# --- figures and report
+# -------------------------------------------------------------------------------------------------------
 
 
 def test_requests_that_all_took_as_long_are_no_figure(tmp_path):
     """All in one bin: no share of the calls took longer than that, and a logarithmic axis has no place for none."""
     records = priomark_log(benchmarks=("async",))
     for found in (found for record in measurements(records) for found in record["latencies"]):
-        found |= {"from_seconds": [found["shortest_seconds"]], "to_seconds": [found["longest_seconds"]], "bin_calls": [found["calls"]]}
+        found |= {
+            "from_seconds": [found["shortest_seconds"]],
+            "to_seconds": [found["longest_seconds"]],
+            "bin_calls": [found["calls"]],
+        }
     [page] = items([logs_made.write(tmp_path / "log.jsonl", records)])
     assert "latencies" not in [figure.name for figure in page.figures] and "async" in html([page])
 
 
 def test_comparison_sets_file_systems_and_workloads_beside_each_other(tmp_path):
     runs = {("nfs", "oltp", 2): 10e6, ("pvfs", "oltp", 2): 40e6, ("nfs", "webserver", 2): 5e6, ("nfs", "oltp", 4): 12e6}
-    paths = [logs_made.write(tmp_path / f"{number}.jsonl", priomark_log(
-        lambda *_, rate=rate: rate, ranks=ranks, nodes=1, filesystem=system, workload=workload))
-        for number, ((system, workload, ranks), rate) in enumerate(runs.items())]
+    paths = [
+        logs_made.write(
+            tmp_path / f"{number}.jsonl",
+            priomark_log(lambda *_, rate=rate: rate, ranks=ranks, nodes=1, filesystem=system, workload=workload),
+        )
+        for number, ((system, workload, ranks), rate) in enumerate(runs.items())
+    ]
     figure = priomark_plots.over_sizes(score_logs(paths))
     rows = figure.data.set_index(["filesystem", "workload", "processes"])["mbyte_per_second"]
     assert {key: rate / 1e6 for key, rate in runs.items()} == pytest.approx(rows.to_dict())
@@ -261,13 +339,22 @@ def test_comparison_sets_file_systems_and_workloads_beside_each_other(tmp_path):
 
 def test_raw_over_the_block_size_is_the_papers_figure_6(tmp_path):
     blocks = (4 * KIB, 64 * KIB, 256 * KIB)
-    path = logs_made.write(tmp_path / "log.jsonl", priomark_log(
-        lambda case, _: case["block_bytes"] / KIB * 1e6, benchmarks=("raw",), process_bytes=(MIB, 4 * MIB), block_bytes=blocks))
+    path = logs_made.write(
+        tmp_path / "log.jsonl",
+        priomark_log(
+            lambda case, _: case["block_bytes"] / KIB * 1e6,
+            benchmarks=("raw",),
+            process_bytes=(MIB, 4 * MIB),
+            block_bytes=blocks,
+        ),
+    )
     [found] = items([path])
     [figure] = [figure for figure in found.figures if figure.name == "blocks-raw"]
     assert len(figure.canvas.axes) == 2
     line = figure.data.query("process_bytes == 1048576 and pattern == 'read-write'")
-    assert dict(zip(line["block_bytes"], line["mbyte_per_second"])) == pytest.approx({4 * KIB: 4, 64 * KIB: 64, 256 * KIB: 256})
+    assert dict(zip(line["block_bytes"], line["mbyte_per_second"])) == pytest.approx(
+        {4 * KIB: 4, 64 * KIB: 64, 256 * KIB: 256}
+    )
 
 
 def test_report_shows_every_case_and_what_went_into_the_total(tmp_path):
@@ -275,7 +362,13 @@ def test_report_shows_every_case_and_what_went_into_the_total(tmp_path):
     records[1]["workload_text"] = "<script>alert(1)</script>"
     text = html(items([logs_made.write(tmp_path / "log.jsonl", records)]))
     assert len(re.findall(r'<p class="number">', text)) == 1
-    for words in ("What went into the total", "asynchronous calculation loss", "individual-collective", "backwards-read", "99.9 %"):
+    for words in (
+        "What went into the total",
+        "asynchronous calculation loss",
+        "individual-collective",
+        "backwards-read",
+        "99.9 %",
+    ):
         assert words in text
     assert "<script>" not in text and "&lt;script&gt;" in text
 
@@ -287,10 +380,17 @@ def test_log_without_score_is_still_shown(tmp_path):
     assert "No score" in text and "planned but not measured" in text and "Bandwidth by sub-benchmark" in text
 
 
-# --- altered logs -------------------------------------------------------------------------------------------------------------
+# --- altered logs
+# -------------------------------------------------------------------------------------------------------------
 
-VALUES = st.one_of(st.none(), st.booleans(), st.integers(-1, 2**63), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5),
-                   st.lists(st.floats(0, 10), max_size=5))
+VALUES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-1, 2**63),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(max_size=5),
+    st.lists(st.floats(0, 10), max_size=5),
+)
 
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -300,11 +400,15 @@ def test_altered_log_gives_a_score_or_one_line_that_says_why_not(tmp_path, data)
     for _ in range(data.draw(st.integers(1, 3))):
         record = data.draw(st.sampled_from(records[1:]))
         inner = [value for value in record.values() if isinstance(value, dict)]
-        inner += [entry for value in record.values() if isinstance(value, list) for entry in value if isinstance(entry, dict)]
+        inner += [
+            entry for value in record.values() if isinstance(value, list) for entry in value if isinstance(entry, dict)
+        ]
         target = data.draw(st.sampled_from([target for target in (record, *inner) if target]))
         key = data.draw(st.sampled_from(sorted(target)))
         others = [value for value in record.values() if not isinstance(value, dict)]
-        target[key] = copy.deepcopy(data.draw(st.one_of(VALUES, st.sampled_from(others))))  # a list is not to hold itself
+        target[key] = copy.deepcopy(
+            data.draw(st.one_of(VALUES, st.sampled_from(others)))
+        )  # a list is not to hold itself
     path = logs_made.write(tmp_path / "altered.jsonl", records)
     [found] = score_logs([path])
     assert isinstance(found, (Score, LogError))

@@ -1,4 +1,6 @@
-"""The sub-benchmark trace of PRIOMark: a replay asks for what the recorded program asked for, and no trace can harm it."""
+# SPDX-License-Identifier: Apache-2.0
+"""The sub-benchmark trace of PRIOMark: a replay asks for what the recorded program asked for, and no trace can harm
+it."""
 
 import json
 import os
@@ -21,7 +23,9 @@ FILE = "at 10 5 1 open 1 O_RDWR|O_CREAT 0 /f\n"
 
 
 def workload(path, recording, **keys):
-    path.write_text(f'trace = {{ recording = "{recording}"; {"".join(f"{key} = {value};" for key, value in keys.items())} }};\n')
+    path.write_text(
+        f'trace = {{ recording = "{recording}"; {"".join(f"{key} = {value};" for key, value in keys.items())} }};\n'
+    )
     return path
 
 
@@ -29,8 +33,17 @@ def replay(openmpi, folder, recording, *options, ranks=1, **keys):
     """Runs a replay in `folder`; the process, and the records of its log."""
     log = folder / "log.jsonl"
     (folder / "tested").mkdir(exist_ok=True)
-    done = openmpi.run(ranks, "priomark", "--workload", workload(folder / "workload.cfg", recording, **keys), "--directory", folder / "tested",
-                       "--log", log, *options)
+    done = openmpi.run(
+        ranks,
+        "priomark",
+        "--workload",
+        workload(folder / "workload.cfg", recording, **keys),
+        "--directory",
+        folder / "tested",
+        "--log",
+        log,
+        *options,
+    )
     assert not list((folder / "tested").iterdir())
     return done, [json.loads(line) for line in log.read_text().splitlines()] if log.exists() else []
 
@@ -52,8 +65,18 @@ def requests_of_replay(openmpi, folder, cfg, names):
     """What strace sees of a replay, with the recorded names of its files."""
     tested = folder / "tested"
     tested.mkdir()
-    launched = [openmpi.mpirun, "-np", "1", str(openmpi.bin / "priomark"), "--workload", str(cfg), "--directory", str(tested), "--log",
-                str(folder / "log.jsonl")]
+    launched = [
+        openmpi.mpirun,
+        "-np",
+        "1",
+        str(openmpi.bin / "priomark"),
+        "--workload",
+        str(cfg),
+        "--directory",
+        str(tested),
+        "--log",
+        str(folder / "log.jsonl"),
+    ]
     done, threads = traced(launched, tested, folder / "strace", env=os.environ | OPEN_MPI)
     assert done.returncode == 0, done.stderr
     back = {own_name(path): name for name, path in names.items()}
@@ -72,14 +95,25 @@ def test_replay_makes_the_requests_that_strace_sees_of_the_program(openmpi, reco
     traces = sorted((tmp_path / "traces").iterdir(), key=lambda path: path.stat().st_size)
     for small in traces[:-1]:  # the program's children
         small.unlink()
-    expected = max(without_closes(threads), key=len) if name == "every-call" else [r for thread in without_closes(threads) for r in thread]
+    expected = (
+        max(without_closes(threads), key=len)
+        if name == "every-call"
+        else [r for thread in without_closes(threads) for r in thread]
+    )
     names = {path.name: path for path in beside.iterdir()}
-    found = [request for request in requests_of_replay(openmpi, tmp_path, workload(tmp_path / "w.cfg", tmp_path / "traces", sync="false"), names)
-             if request[0] != "close"]
+    found = [
+        request
+        for request in requests_of_replay(
+            openmpi, tmp_path, workload(tmp_path / "w.cfg", tmp_path / "traces", sync="false"), names
+        )
+        if request[0] != "close"
+    ]
     # The child moved the pointer of `shared`; `temporary` was opened where nobody saw it.
     expected = [request for request in expected if request[1] not in ("temporary", "shared")]
     names.pop("shared", None)
-    found = [request for request in found if request[1] in names or len(request) > 3 and request[3] in names][-len(expected):]
+    found = [request for request in found if request[1] in names or (len(request) > 3 and request[3] in names)][
+        -len(expected) :
+    ]
     if name == "threads":  # one after the other
         expected, found = sorted(expected), sorted(found)
     assert found == expected
@@ -91,14 +125,24 @@ def test_replay_counts_what_the_program_moved_and_differs_nowhere(openmpi, recor
     done, records = replay(openmpi, tmp_path, tmp_path / "traces", ranks=2)
     assert done.returncode == 0, done.stderr
     found = measurement(records)
-    assert (found["read_calls"], found["read_bytes"], found["write_calls"], found["written_bytes"]) == (100, 100_000, 100, 100_000)
+    assert (found["read_calls"], found["read_bytes"], found["write_calls"], found["written_bytes"]) == (
+        100,
+        100_000,
+        100,
+        100_000,
+    )
     assert found["values"]["differing_results"] == [0, 0] and found["values"]["repositioned"] == [0, 0]
     assert score_log(tmp_path / "log.jsonl").metrics["trace"].value > 0
 
 
 def test_processes_of_a_pipeline_are_replayed_side_by_side(openmpi, recorder, tmp_path):
     folder = folder_with_input(tmp_path / "work")
-    record(recorder, ["bash", "-c", "cat input | sort > sorted; head -c 500 sorted | cat > first"], folder, tmp_path / "traces")
+    record(
+        recorder,
+        ["bash", "-c", "cat input | sort > sorted; head -c 500 sorted | cat > first"],
+        folder,
+        tmp_path / "traces",
+    )
     done, _ = replay(openmpi, tmp_path, tmp_path / "traces", ranks=2)
     assert done.returncode == 2
     wanted = int(re.search(r"(\d+) processes were recorded: run \d+, or a multiple of it, not 2", done.stderr)[1])
@@ -111,8 +155,11 @@ def test_processes_of_a_pipeline_are_replayed_side_by_side(openmpi, recorder, tm
 def test_think_time_is_kept_where_it_is_wanted(openmpi, tmp_path):
     """Three requests with 0.2 s between them, and half a second before the first: 0.9 s by hand."""
     trace = tmp_path / "one.trace"
-    trace.write_text(HEAD + "at 500000000 100000000 1 open 1 O_WRONLY|O_CREAT 0 /f\n" + "".join(
-        f"at {at}00000000 100000000 1 write 1 {offset} 1000 1000\n" for at, offset in ((8, 0), (11, 1000))))
+    trace.write_text(
+        HEAD
+        + "at 500000000 100000000 1 open 1 O_WRONLY|O_CREAT 0 /f\n"
+        + "".join(f"at {at}00000000 100000000 1 write 1 {offset} 1000 1000\n" for at, offset in ((8, 0), (11, 1000)))
+    )
     for wanted in ("false", "true"):
         (tmp_path / "log.jsonl").unlink(missing_ok=True)
         done, records = replay(openmpi, tmp_path, trace, think_time=wanted)
@@ -120,31 +167,36 @@ def test_think_time_is_kept_where_it_is_wanted(openmpi, tmp_path):
         found = measurement(records)
         assert found["pattern"] == ("replay-think" if wanted == "true" else "replay")
         assert found["values"]["think_seconds"] == pytest.approx([0.9])
-        assert found["values"]["slept_seconds"][0] >= 0.9 if wanted == "true" else found["values"]["slept_seconds"] == [0]
+        assert (
+            found["values"]["slept_seconds"][0] >= 0.9 if wanted == "true" else found["values"]["slept_seconds"] == [0]
+        )
 
 
-@pytest.mark.parametrize("text, line, words", [
-    ("", 1, "the file is empty"),
-    ("something else\n", 1, "a trace begins with"),
-    ("stopped\n", 1, "the recording stopped"),
-    (HEAD + FILE + "at 20 5 1 write 1 0 10 10", 6, "cut off"),
-    (HEAD + "nonsense\n", 5, "neither a request"),
-    (HEAD + FILE + "at 20 5 1 write 2 0 10 10\n", 6, "handle 2 is not open"),
-    (HEAD + FILE + "at 20 5 1 write 1 0 10 11\n", 6, "'11' is not a number from 0 to 10"),
-    (HEAD + FILE + "at 20 5 1 write 1 -1 10 10\n", 6, "'-1' is not a number"),
-    (HEAD + FILE + "at 20 5 1 write 1 0 99999999999999999999 10\n", 6, "is not a number"),
-    (HEAD + FILE + "at 20 5 1 write 1 9223372036854775807 10 10\n", 6, "beyond every file"),
-    (HEAD + FILE + "at 20 5 1 write 1 0 10\n", 6, "8 fields where 9 belong"),
-    (HEAD + FILE + "at 20 5 1 erase 1 0 10 10\n", 6, "'erase' is not an operation"),
-    (HEAD + FILE + "at 20 5 1 open 1 O_RDONLY 0 /g\n", 6, "open already"),
-    (HEAD + FILE + "at 20 5 1 open 2 O_EVERYTHING 0 /g\n", 6, "not a way to open"),
-    (HEAD + FILE + "at 20 5 1 open 999999 O_RDONLY 0 /g\n", 6, "not a number from 1 to"),
-    (HEAD + FILE + "at 20 5 1 open 2 O_RDONLY 0 /%0\n", 6, "not a path"),
-    (HEAD + FILE + "at 20 5 1 close 1\nat 30 5 1 close 1\n", 7, "handle 1 is not open"),
-    (HEAD + "at 1 1 1 open 1 O_RDONLY 100 /f\nat 2 1 1 write 1 0 5 5\n", 6, "not opened for writing"),
-    (HEAD + FILE + "at 20 5 1 lseek 1 0 SEEK_FAR 0\n", 6, "not a way to seek"),
-    (HEAD + FILE + "at 20 5 1 writev 1 0 10 4 5\n", 6, "10 byte were moved of 9"),
-])
+@pytest.mark.parametrize(
+    "text, line, words",
+    [
+        ("", 1, "the file is empty"),
+        ("something else\n", 1, "a trace begins with"),
+        ("stopped\n", 1, "the recording stopped"),
+        (HEAD + FILE + "at 20 5 1 write 1 0 10 10", 6, "cut off"),
+        (HEAD + "nonsense\n", 5, "neither a request"),
+        (HEAD + FILE + "at 20 5 1 write 2 0 10 10\n", 6, "handle 2 is not open"),
+        (HEAD + FILE + "at 20 5 1 write 1 0 10 11\n", 6, "'11' is not a number from 0 to 10"),
+        (HEAD + FILE + "at 20 5 1 write 1 -1 10 10\n", 6, "'-1' is not a number"),
+        (HEAD + FILE + "at 20 5 1 write 1 0 99999999999999999999 10\n", 6, "is not a number"),
+        (HEAD + FILE + "at 20 5 1 write 1 9223372036854775807 10 10\n", 6, "beyond every file"),
+        (HEAD + FILE + "at 20 5 1 write 1 0 10\n", 6, "8 fields where 9 belong"),
+        (HEAD + FILE + "at 20 5 1 erase 1 0 10 10\n", 6, "'erase' is not an operation"),
+        (HEAD + FILE + "at 20 5 1 open 1 O_RDONLY 0 /g\n", 6, "open already"),
+        (HEAD + FILE + "at 20 5 1 open 2 O_EVERYTHING 0 /g\n", 6, "not a way to open"),
+        (HEAD + FILE + "at 20 5 1 open 999999 O_RDONLY 0 /g\n", 6, "not a number from 1 to"),
+        (HEAD + FILE + "at 20 5 1 open 2 O_RDONLY 0 /%0\n", 6, "not a path"),
+        (HEAD + FILE + "at 20 5 1 close 1\nat 30 5 1 close 1\n", 7, "handle 1 is not open"),
+        (HEAD + "at 1 1 1 open 1 O_RDONLY 100 /f\nat 2 1 1 write 1 0 5 5\n", 6, "not opened for writing"),
+        (HEAD + FILE + "at 20 5 1 lseek 1 0 SEEK_FAR 0\n", 6, "not a way to seek"),
+        (HEAD + FILE + "at 20 5 1 writev 1 0 10 4 5\n", 6, "10 byte were moved of 9"),
+    ],
+)
 def test_bad_trace_is_refused_with_file_and_line_before_anything_is_made(openmpi, tmp_path, text, line, words):
     trace = tmp_path / "bad.trace"
     trace.write_text(text)
@@ -178,10 +230,12 @@ def altered(text, chance):
         words = lines[place].split(" ")
         change = chance.randrange(5)
         if change == 0:
-            words[chance.randrange(len(words))] = chance.choice(["-1", "9223372036854775807", "", "at", "1e9", "%", "O_RDWR", "\0", "7" * 400])
+            words[chance.randrange(len(words))] = chance.choice(
+                ["-1", "9223372036854775807", "", "at", "1e9", "%", "O_RDWR", "\0", "7" * 400]
+            )
             lines[place] = " ".join(words)
         elif change == 1:
-            lines[place] = lines[place][:chance.randrange(len(lines[place]) + 1)]
+            lines[place] = lines[place][: chance.randrange(len(lines[place]) + 1)]
         elif change == 2:
             lines.insert(place, chance.choice(lines))
         elif change == 3 and len(lines) > 1:
@@ -197,9 +251,25 @@ def test_reader_survives_altered_traces_under_the_sanitizers(recorder, programs,
     text = max((path.read_text() for path in (tmp_path / "traces").iterdir()), key=len)
     kernels, reader = ROOT / "kernels", tmp_path / "reader"
     folders = [option for name in ("priomark/trace", "common", "serial") for option in ("-I", kernels / name)]
-    subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", "-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", *folders, "-o",
-                    reader, SOURCES / "read_traces.c", kernels / "priomark/trace/trace_read.c", kernels / "priomark/trace/trace_fields.c",
-                    kernels / "common" / "memory.c"], check=True)
+    subprocess.run(
+        [
+            "cc",
+            "-std=c11",
+            "-D_GNU_SOURCE",
+            "-g",
+            "-O1",
+            "-fsanitize=address,undefined",
+            "-fno-sanitize-recover=all",
+            *folders,
+            "-o",
+            reader,
+            SOURCES / "read_traces.c",
+            kernels / "priomark/trace/trace_read.c",
+            kernels / "priomark/trace/trace_fields.c",
+            kernels / "common" / "memory.c",
+        ],
+        check=True,
+    )
     chance, made = random.Random(7), []
     for number in range(1500):
         made.append(tmp_path / f"{number}.trace")
@@ -211,13 +281,17 @@ def test_reader_survives_altered_traces_under_the_sanitizers(recorder, programs,
     assert all(re.search(r"\.trace:\d+: .*; record the program again$", line) for line in said)
 
 
-@pytest.mark.parametrize("line", [
-    "at 20 5 1 pwrite 1 0 4398046511104 10",
-    "at 20 5 1 pwritev 1 0 10 4398046511104",
-    "at 20 5 1 pwrite 1 4398046511104 4096 10\n" * 2**20,
-])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "at 20 5 1 pwrite 1 0 4398046511104 10",
+        "at 20 5 1 pwritev 1 0 10 4398046511104",
+        "at 20 5 1 pwrite 1 4398046511104 4096 10\n" * 2**20,
+    ],
+)
 def test_space_is_checked_for_what_a_replay_may_write_not_for_what_the_program_got_written(openmpi, tmp_path, line):
-    """A write that was cut short when it was recorded may succeed in full here: 2 GiB, what Linux takes at once, or 4 GiB of a million."""
+    """A write that was cut short when it was recorded may succeed in full here: 2 GiB, what Linux takes at once, or 4
+    GiB of a million."""
     (tmp_path / "short.trace").write_text(HEAD + FILE + line.rstrip() + "\n")
     with memory(tmp_path / "tested", "size=64m"):
         done, records = replay(openmpi, tmp_path, tmp_path / "short.trace")

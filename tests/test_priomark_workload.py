@@ -1,4 +1,6 @@
-"""Workloads of PRIOMark that cannot be understood or done: each is refused with its file and line, and nothing is created."""
+# SPDX-License-Identifier: Apache-2.0
+"""Workloads of PRIOMark that cannot be understood or done: each is refused with its file and line, and nothing is
+created."""
 
 import re
 import subprocess
@@ -26,49 +28,83 @@ def test_good_workload_is_measured_under_the_sanitizers(serial_sanitized, tmp_pa
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("text, line, said", [
-    ("single_file = {\n process_siz = \"1MiB\"; };", 2, "single_file has no key 'process_siz'; valid are process_size, block_size"),
-    ("\nsingle_files = { };", 2, "'single_files' is neither a key"),
-    ("sed = 1;\nsingle_file = { };", 1, "'sed' is neither a key"),
-    ("single_file = {\n\n block_size = \"16kB\"; };", 3, "'16kB' is not a size; a size is a text with B, KiB, MiB, GiB or TiB"),
-    ("single_file = { block_size = \"4 KiB\"; };", 1, "is not a size"),
-    ("single_file = { block_size = 4096; };", 1, "block_size: a size is a text"),
-    ("single_file = { block_size = \"-4KiB\"; };", 1, "is not a size"),
-    ("single_file = { block_size = \"0KiB\"; };", 1, "is not from 1 to"),
-    ("single_file = { block_size = \"2GiB\"; };", 1, "is not from 1 to 1073741824 bytes"),
-    ("single_file = { block_size = \"99999999999999TiB\"; };", 1, "is not a size"),
-    ("single_file = {\n process_size = \"64KiB\";\n block_size = \"128KiB\"; };", 3, "larger than the 65536 bytes of a process"),
-    ("single_file = {\n process_size = [\"1MiB\",\"64KiB\"]; block_size = \"48KiB\"; };", 2, "no multiple of 1 block(s) of 49152 bytes"),
-    ("single_file = { block_size = []; };", 1, "block_size is an empty list"),
-    ("single_file = { block_size = [\"4KiB\",\n \"4KiB\"]; };", 2, "block_size has a value twice"),
-    ("single_file = { process_size = {\n from = \"2MiB\"; to = \"1MiB\"; factor = 2; }; };", 1, "a range goes upwards"),
-    ("single_file = { process_size = {\n from = \"1MiB\"; to = \"2MiB\"; factor = 1; }; };", 2, "factor is a whole number from 2"),
-    ("single_file = { process_size = { from = \"1MiB\"; to = \"2MiB\"; }; };", 1, "either a factor or a step"),
-    ("single_file = { process_size = { from = \"1MiB\"; to = \"2MiB\"; step = \"0B\"; }; };", 1, "is not from 1 to"),
-    ("single_file = { process_size = { from = \"1MiB\"; factor = 2; }; };", 1, "a range is {"),
-    ("single_file = { process_size = { from = \"1MiB\"; to = \"2MiB\"; factor = 2;\n by = 2; }; };", 2, "no 'by'"),
-    ("single_file = { process_size = { from = \"1B\"; to = \"1MiB\"; step = \"1B\"; }; };", 1, "more than 64 sizes"),
-    ("single_file = { read_write = \"1\"; };", 1, "reads to writes"),
-    ("single_file = { read_write = \"0:0\"; };", 1, "reads to writes"),
-    ("single_file = { read_write = \"-1:2\"; };", 1, "reads to writes"),
-    ("single_file = { read_write = 0.5; };", 1, "reads to writes"),
-    ("single_file = { patterns = [\"write\",\n \"sideways\"]; };", 2, "'sideways' is not known; valid in this build are write, read-write"),
-    ("single_file = { methods = \"posix-direct\"; block_size = \"1KiB\"; process_size = \"1MiB\";\n};\nraw = { block_size = \"100B\";\n"
-     "process_size = \"100KiB\"; };", 3, "direct I/O takes multiples of 512 bytes only"),
-    ("single_file = 3;", 1, "takes a group"),
-    ("single_file = { };\nsingle_file = { };", 2, "duplicate setting name"),
-    ("single_file = {\n process_size = \"1MiB\"", 2, "syntax error"),
-    ("seed = -1; single_file = { };", 1, "seed is a whole number from 0"),
-    ("repetitions = 1.5; single_file = { };", 1, "repetitions is a whole number"),
-    ("check = 1;\nsingle_file = { };", 1, "check is true or false"),
-    ("\n\nevict = \"no\"; single_file = { };", 3, "evict is true or false"),
-    ("description = 1; single_file = { };", 1, "description is a text"),
-    ("\n@include \"other.cfg\"\nsingle_file = { };", 2, "cannot include"),
-    ("async = { process_size = \"2GiB\"; };", 1, "is not from 1 to 1073741824"),
-    ("raw = { device = \"\"; };", 1, "device is a text in quotes that is not empty"),
-    ("raw = { device = [\"/dev/null\"]; };", 1, "device is a single value"),
-])
-def test_wrong_workload_is_refused_with_file_and_line_before_anything_is_made(serial_sanitized, tmp_path, text, line, said):
+@pytest.mark.parametrize(
+    "text, line, said",
+    [
+        (
+            'single_file = {\n process_siz = "1MiB"; };',
+            2,
+            "single_file has no key 'process_siz'; valid are process_size, block_size",
+        ),
+        ("\nsingle_files = { };", 2, "'single_files' is neither a key"),
+        ("sed = 1;\nsingle_file = { };", 1, "'sed' is neither a key"),
+        (
+            'single_file = {\n\n block_size = "16kB"; };',
+            3,
+            "'16kB' is not a size; a size is a text with B, KiB, MiB, GiB or TiB",
+        ),
+        ('single_file = { block_size = "4 KiB"; };', 1, "is not a size"),
+        ("single_file = { block_size = 4096; };", 1, "block_size: a size is a text"),
+        ('single_file = { block_size = "-4KiB"; };', 1, "is not a size"),
+        ('single_file = { block_size = "0KiB"; };', 1, "is not from 1 to"),
+        ('single_file = { block_size = "2GiB"; };', 1, "is not from 1 to 1073741824 bytes"),
+        ('single_file = { block_size = "99999999999999TiB"; };', 1, "is not a size"),
+        (
+            'single_file = {\n process_size = "64KiB";\n block_size = "128KiB"; };',
+            3,
+            "larger than the 65536 bytes of a process",
+        ),
+        (
+            'single_file = {\n process_size = ["1MiB","64KiB"]; block_size = "48KiB"; };',
+            2,
+            "no multiple of 1 block(s) of 49152 bytes",
+        ),
+        ("single_file = { block_size = []; };", 1, "block_size is an empty list"),
+        ('single_file = { block_size = ["4KiB",\n "4KiB"]; };', 2, "block_size has a value twice"),
+        ('single_file = { process_size = {\n from = "2MiB"; to = "1MiB"; factor = 2; }; };', 1, "a range goes upwards"),
+        (
+            'single_file = { process_size = {\n from = "1MiB"; to = "2MiB"; factor = 1; }; };',
+            2,
+            "factor is a whole number from 2",
+        ),
+        ('single_file = { process_size = { from = "1MiB"; to = "2MiB"; }; };', 1, "either a factor or a step"),
+        ('single_file = { process_size = { from = "1MiB"; to = "2MiB"; step = "0B"; }; };', 1, "is not from 1 to"),
+        ('single_file = { process_size = { from = "1MiB"; factor = 2; }; };', 1, "a range is {"),
+        ('single_file = { process_size = { from = "1MiB"; to = "2MiB"; factor = 2;\n by = 2; }; };', 2, "no 'by'"),
+        ('single_file = { process_size = { from = "1B"; to = "1MiB"; step = "1B"; }; };', 1, "more than 64 sizes"),
+        ('single_file = { read_write = "1"; };', 1, "reads to writes"),
+        ('single_file = { read_write = "0:0"; };', 1, "reads to writes"),
+        ('single_file = { read_write = "-1:2"; };', 1, "reads to writes"),
+        ("single_file = { read_write = 0.5; };", 1, "reads to writes"),
+        (
+            'single_file = { patterns = ["write",\n "sideways"]; };',
+            2,
+            "'sideways' is not known; valid in this build are write, read-write",
+        ),
+        (
+            'single_file = { methods = "posix-direct"; block_size = "1KiB"; process_size = "1MiB";\n};\nraw = { '
+            'block_size = "100B";\n'
+            'process_size = "100KiB"; };',
+            3,
+            "direct I/O takes multiples of 512 bytes only",
+        ),
+        ("single_file = 3;", 1, "takes a group"),
+        ("single_file = { };\nsingle_file = { };", 2, "duplicate setting name"),
+        ('single_file = {\n process_size = "1MiB"', 2, "syntax error"),
+        ("seed = -1; single_file = { };", 1, "seed is a whole number from 0"),
+        ("repetitions = 1.5; single_file = { };", 1, "repetitions is a whole number"),
+        ("check = 1;\nsingle_file = { };", 1, "check is true or false"),
+        ('\n\nevict = "no"; single_file = { };', 3, "evict is true or false"),
+        ("description = 1; single_file = { };", 1, "description is a text"),
+        ('\n@include "other.cfg"\nsingle_file = { };', 2, "cannot include"),
+        ('async = { process_size = "2GiB"; };', 1, "is not from 1 to 1073741824"),
+        ('raw = { device = ""; };', 1, "device is a text in quotes that is not empty"),
+        ('raw = { device = ["/dev/null"]; };', 1, "device is a single value"),
+    ],
+)
+def test_wrong_workload_is_refused_with_file_and_line_before_anything_is_made(
+    serial_sanitized, tmp_path, text, line, said
+):
     done = run(serial_sanitized, tmp_path, text)
     assert done.returncode == 2, done.stderr + done.stdout
     assert re.match(rf"priomark: error: .*\.cfg:{line}: ", error(done)), error(done)
@@ -76,14 +112,17 @@ def test_wrong_workload_is_refused_with_file_and_line_before_anything_is_made(se
     assert leftovers(tmp_path) == [] and not (tmp_path / "log.jsonl").exists()
 
 
-@pytest.mark.parametrize("options, said", [
-    (["--workload", "nothing"], "cannot read the workload 'nothing'"),
-    (["--workload", "/dev/zero"], "larger than"),
-    (["--workload", "."], "cannot read the workload"),
-    (["--only", "common"], "--only common"),
-    (["--only", "raw,"], "--only raw,"),
-    (["--plugins", ""], "empty"),
-])
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--workload", "nothing"], "cannot read the workload 'nothing'"),
+        (["--workload", "/dev/zero"], "larger than"),
+        (["--workload", "."], "cannot read the workload"),
+        (["--only", "common"], "--only common"),
+        (["--only", "raw,"], "--only raw,"),
+        (["--plugins", ""], "empty"),
+    ],
+)
 def test_impossible_options_are_refused(serial_sanitized, tmp_path, options, said):
     done = run(serial_sanitized, tmp_path, GOOD, 1, *options)
     assert done.returncode == 2 and said in error(done)
@@ -95,9 +134,50 @@ def test_workload_without_a_sub_benchmark_is_refused(serial_sanitized, tmp_path)
     assert done.returncode == 2 and "no sub-benchmark" in error(done)
 
 
-WORDS = st.sampled_from(["single_file", "raw", "async", "block_size", "process_size", "read_write", "patterns", "methods", "=", ";", "{", "}",
-                         "(", ")", "[", "]", ",", '"4KiB"', '"1:2"', '"write"', "1", "-1", "1e999", "0x7fffffffffffffff", "9223372036854775808L",
-                         "true", '"', "\\", "@include", "/*", "#", "\n", "from", "to", "factor", "step", '"TiB"', '"%s%n"', "\xff", "seed"])
+WORDS = st.sampled_from(
+    [
+        "single_file",
+        "raw",
+        "async",
+        "block_size",
+        "process_size",
+        "read_write",
+        "patterns",
+        "methods",
+        "=",
+        ";",
+        "{",
+        "}",
+        "(",
+        ")",
+        "[",
+        "]",
+        ",",
+        '"4KiB"',
+        '"1:2"',
+        '"write"',
+        "1",
+        "-1",
+        "1e999",
+        "0x7fffffffffffffff",
+        "9223372036854775808L",
+        "true",
+        '"',
+        "\\",
+        "@include",
+        "/*",
+        "#",
+        "\n",
+        "from",
+        "to",
+        "factor",
+        "step",
+        '"TiB"',
+        '"%s%n"',
+        "\xff",
+        "seed",
+    ]
+)
 
 
 @st.composite
@@ -118,8 +198,14 @@ def test_damaged_workload_is_either_understood_or_refused_with_a_line(serial_san
     """Whatever a file holds: an answer within its kind, no crash, no sanitizer's report, nothing created."""
     path = tmp_path / "w.cfg"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
-    done = subprocess.run([serial_sanitized / "bin" / "priomark", "--dry-run", "--workload", path, "--directory", tmp_path], cwd=tmp_path,
-                          env={"ASAN_OPTIONS": "detect_leaks=0"}, capture_output=True, timeout=30, check=False)
+    done = subprocess.run(
+        [serial_sanitized / "bin" / "priomark", "--dry-run", "--workload", path, "--directory", tmp_path],
+        cwd=tmp_path,
+        env={"ASAN_OPTIONS": "detect_leaks=0"},
+        capture_output=True,
+        timeout=30,
+        check=False,
+    )
     message = done.stderr.decode(errors="replace")
     assert done.returncode in (0, 2), message
     if done.returncode == 2:

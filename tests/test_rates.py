@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The comparison of rates: it passes what was disturbed, fails what is wrong, and is as sure as it says."""
 
 import random
@@ -10,7 +11,8 @@ EXPECTED = {"disk": about(100, 0.1), "link": about(50, 0.03)}
 
 
 def runs(*rates):
-    """A measurement that gives these rates of the disk, one after the other, and the last one again and again; the link is as it should be."""
+    """A measurement that gives these rates of the disk, one after the other, and the last one again and again; the link
+    is as it should be."""
     left = list(rates)
     return lambda: {"disk": left.pop(0) if len(left) > 1 else left[0], "link": 50}
 
@@ -58,5 +60,7 @@ def test_good_machine_fails_less_than_once_in_ten_thousand_times():
 def test_five_medians_fail_less_than_once_in_ten_thousand_times():
     """The binomial distribution: more than half of the repetitions are disturbed."""
     p, n = MOST_DISTURBED_BOTH_WAYS, FOR_MEDIAN
-    wrong = sum(comb(n, disturbed) * p**disturbed * (1 - p) ** (n - disturbed) for disturbed in range(n // 2 + 1, n + 1))
+    wrong = sum(
+        comb(n, disturbed) * p**disturbed * (1 - p) ** (n - disturbed) for disturbed in range(n // 2 + 1, n + 1)
+    )
     assert 1e-5 < wrong < 1.4e-5 and 5 * wrong < 1e-4

@@ -1,4 +1,6 @@
-"""References: proposed from sessions, read by ReFrame, checked for gaps, and derived for sizes that were never measured."""
+# SPDX-License-Identifier: Apache-2.0
+"""References: proposed from sessions, read by ReFrame, checked for gaps, and derived for sizes that were never
+measured."""
 
 import numpy as np
 import pytest
@@ -27,12 +29,16 @@ def proposed(values, today=TODAY, **terms):
     return made, proposal(today, "b_eff", made, values, terms)
 
 
-# --- values and bounds --------------------------------------------------------------------------------------------------------------
+# --- values and bounds
+# --------------------------------------------------------------------------------------------------------------
 
 
 def test_bounds_are_the_quantiles_with_the_stated_coverage(tmp_path):
     # Of 19 sessions the next one falls below the smallest, or above the largest, with probability 1/20 each.
-    made, new = proposed(values_of(tmp_path, [float(number) for number in np.random.default_rng(1).permutation(np.arange(1, 20))]), coverage=0.9)
+    made, new = proposed(
+        values_of(tmp_path, [float(number) for number in np.random.default_rng(1).permutation(np.arange(1, 20))]),
+        coverage=0.9,
+    )
     [row] = made.itertuples()
     assert (row.value, row.low, row.high, row.sessions) == (10, 1, 19, 19)
     assert row.covered == pytest.approx(0.9)
@@ -48,7 +54,7 @@ def test_too_few_sessions_for_the_coverage_state_what_they_cover(tmp_path):
 def test_stated_coverage_is_kept_on_sessions_that_were_not_used(tmp_path):
     rng = np.random.default_rng(20261121)
     inside = []
-    for trial in range(200):
+    for _trial in range(200):
         drawn = 1000 * (1 + 0.1 * rng.standard_t(4, 40))
         low, high = (np.quantile(drawn[:39], quantile, method="weibull") for quantile in (0.05, 0.95))
         inside.append(low <= drawn[39] <= high)
@@ -70,7 +76,8 @@ def test_too_few_sessions_give_no_reference(tmp_path):
     assert made.empty
 
 
-# --- the file -----------------------------------------------------------------------------------------------------------------------
+# --- the file
+# --------------------------------------------------------------------------------------------------------------------
 
 
 def test_every_entry_tells_where_it_is_from(tmp_path):
@@ -79,8 +86,16 @@ def test_every_entry_tells_where_it_is_from(tmp_path):
     [told] = new["_meta"]["measured"]["local:default"][2]
     assert told["sessions"] == sorted(values["session"]) and told["runs"] == 20
     assert (told["window"], told["valid_from"]) == (["2026-01-01", "2026-01-20"], "2026-01-01")
-    assert (told["kernel_version"], told["spack_hash"], told["mpi_library"]) == (["0.1.0"], ["abcdefg"], ["Open MPI v4.1.4"])
-    assert told["coverage"] == pytest.approx(19 / 21, abs=1e-3) and told["floor"] == 0.05 and told["settings"] == "--time-budget 5"
+    assert (told["kernel_version"], told["spack_hash"], told["mpi_library"]) == (
+        ["0.1.0"],
+        ["abcdefg"],
+        ["Open MPI v4.1.4"],
+    )
+    assert (
+        told["coverage"] == pytest.approx(19 / 21, abs=1e-3)
+        and told["floor"] == 0.05
+        and told["settings"] == "--time-budget 5"
+    )
 
 
 def test_an_epoch_keeps_the_values_before_the_upgrade(tmp_path):
@@ -89,7 +104,9 @@ def test_an_epoch_keeps_the_values_before_the_upgrade(tmp_path):
     past, present = second["_meta"]["measured"]["local:default"][2]
     assert past["valid_from"] == "2026-01-01" and past["values"]["b_eff"][0] == 100
     assert present["valid_from"] == "2026-02-20" and second["b_eff"]["local:default"][2]["b_eff"][0] == 200
-    assert differences(first, second, "b_eff") == [(("local:default", 2, "b_eff"), [100.0, -0.05, 0.05, "MByte/s"], [200.0, -0.05, 0.05, "MByte/s"])]
+    assert differences(first, second, "b_eff") == [
+        (("local:default", 2, "b_eff"), [100.0, -0.05, 0.05, "MByte/s"], [200.0, -0.05, 0.05, "MByte/s"])
+    ]
     assert first["_meta"]["measured"]["local:default"][2][0].get("values") is None, "today's content was altered"
 
 
@@ -110,22 +127,45 @@ def test_the_sessions_that_would_have_failed_are_those_outside(tmp_path):
 
 
 def test_references_of_io_are_by_file_system(tmp_path):
-    stored = database(tmp_path / "results.db", [
-        session([case({"b_eff_io": (number, "MByte/s")}, benchmark="b_eff_io", file_system=name,
-                      executable_opts=["--log", "x", "--directory", f"/mnt/{name}"]) for name, number in (("home", 10.0), ("scratch", 80.0))],
-                night(place)) for place in range(12)])
+    stored = database(
+        tmp_path / "results.db",
+        [
+            session(
+                [
+                    case(
+                        {"b_eff_io": (number, "MByte/s")},
+                        benchmark="b_eff_io",
+                        file_system=name,
+                        executable_opts=["--log", "x", "--directory", f"/mnt/{name}"],
+                    )
+                    for name, number in (("home", 10.0), ("scratch", 80.0))
+                ],
+                night(place),
+            )
+            for place in range(12)
+        ],
+    )
     file = tmp_path / "b_eff_io.yaml"
     done = run("references", "propose", stored, "--file", file, "--benchmark", "b_eff_io", "--write")
-    assert done.exit_code == 0 and "local:default, scratch, 2, b_eff_io: 80 MB/s" in done.output.replace("MByte", "MB"), done.output
+    assert done.exit_code == 0 and "local:default, scratch, 2, b_eff_io: 80 MB/s" in done.output.replace(
+        "MByte", "MB"
+    ), done.output
     content = yaml.safe_load(file.read_text())
-    assert content["b_eff_io"] == {"$index": ["$partition", "file_system", "num_processes"], "local:default": {
-        name: {2: {"b_eff_io": [number, -0.05, 0.05, "MByte/s"]}} for name, number in (("home", 10.0), ("scratch", 80.0))}}
+    assert content["b_eff_io"] == {
+        "$index": ["$partition", "file_system", "num_processes"],
+        "local:default": {
+            name: {2: {"b_eff_io": [number, -0.05, 0.05, "MByte/s"]}}
+            for name, number in (("home", 10.0), ("scratch", 80.0))
+        },
+    }
     assert set(content["_meta"]["measured"]["local:default"]) == {"home", "scratch"}
     content["b_eff_io"]["local:default"]["archive"] = content["b_eff_io"]["local:default"].pop("home")
     file.write_text(yaml.safe_dump(content))
     gaps = run("references", "check", stored, "--file", file).output
     assert "local:default, archive, 2, b_eff_io: the reference of b_eff_io belongs to nothing" in gaps
-    assert "local:default, scratch, 2, b_eff_io: b_eff_io has no reference" in gaps, "the sessions were compared with nothing"
+    assert "local:default, scratch, 2, b_eff_io: b_eff_io has no reference" in gaps, (
+        "the sessions were compared with nothing"
+    )
     content["b_eff_io"]["$index"] = ["$partition", "num_processes"]
     file.write_text(yaml.safe_dump(content))
     refused = run("references", "propose", stored, "--file", file, "--benchmark", "b_eff_io")
@@ -139,7 +179,8 @@ def test_a_pattern_that_would_hide_a_proposed_place_is_refused(sessions, tmp_pat
     assert done.exit_code == 2 and "'local:.*' fits local:default" in " ".join(done.output.replace("│", " ").split())
 
 
-# --- the commands -------------------------------------------------------------------------------------------------------------------
+# --- the commands
+# -------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -160,15 +201,18 @@ def test_propose_shows_everything_and_writes_by_order_alone(sessions, tmp_path):
     assert "  local:default:\n    2:\n      b_eff: [" in text and yaml.safe_load(text)["_meta"]["measured"]
 
 
-@pytest.mark.parametrize(("options", "complaint"), [
-    (["--benchmark", "b_ef"], "unknown benchmark 'b_ef'"),
-    (["--benchmark", "b_eff", "--coverage", "2"], "lie between 0 and 1"),
-    (["--benchmark", "b_eff", "--min-sessions", "50"], "no metric has 50 sessions"),
-    (["--benchmark", "b_eff", "--xfail", "HPC-17"], "METRIC=... is expected"),
-    (["--benchmark", "b_eff", "--xfail", "latency=HPC-17"], "no such metric among the proposed: latency"),
-    (["--benchmark", "b_eff", "--settings", "--quick"], "no session has '--quick'"),
-    (["--benchmark", "ftio"], "no results match these filters"),
-])
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        (["--benchmark", "b_ef"], "unknown benchmark 'b_ef'"),
+        (["--benchmark", "b_eff", "--coverage", "2"], "lie between 0 and 1"),
+        (["--benchmark", "b_eff", "--min-sessions", "50"], "no metric has 50 sessions"),
+        (["--benchmark", "b_eff", "--xfail", "HPC-17"], "METRIC=... is expected"),
+        (["--benchmark", "b_eff", "--xfail", "latency=HPC-17"], "no such metric among the proposed: latency"),
+        (["--benchmark", "b_eff", "--settings", "--quick"], "no session has '--quick'"),
+        (["--benchmark", "ftio"], "no results match these filters"),
+    ],
+)
 def test_what_gives_no_references_is_said(sessions, tmp_path, options, complaint):
     done = run("references", "propose", sessions, "--file", tmp_path / "r.yaml", *options)
     assert done.exit_code == 2 and complaint in " ".join(done.output.replace("│", " ").split())
@@ -180,7 +224,20 @@ def test_sessions_of_several_kinds_are_not_thrown_together(tmp_path):
     stored = database(tmp_path / "results.db", [*nights(steady(12)), *other])
     done = run("references", "propose", stored, "--file", tmp_path / "r.yaml", "--benchmark", "b_eff")
     assert done.exit_code == 2 and "choose with --settings" in " ".join(done.output.replace("│", " ").split())
-    assert run("references", "propose", stored, "--file", tmp_path / "r.yaml", "--benchmark", "b_eff", "--settings", "--quick").exit_code == 0
+    assert (
+        run(
+            "references",
+            "propose",
+            stored,
+            "--file",
+            tmp_path / "r.yaml",
+            "--benchmark",
+            "b_eff",
+            "--settings",
+            "--quick",
+        ).exit_code
+        == 0
+    )
 
 
 def test_a_file_that_holds_no_references_is_left_alone(sessions, tmp_path):
@@ -190,11 +247,18 @@ def test_a_file_that_holds_no_references_is_left_alone(sessions, tmp_path):
     assert done.exit_code == 2 and file.read_text() == "a: [1"
 
 
-# --- through ReFrame ----------------------------------------------------------------------------------------------------------------
+# --- through ReFrame
+# ----------------------------------------------------------------------------------------------------------------
 
 
 def measured_session(number, log_values, sizes):
-    return session([case({name: (value * size, unit) for name, (value, unit) in log_values.items()}, processes=size) for size in sizes], night(number))
+    return session(
+        [
+            case({name: (value * size, unit) for name, (value, unit) in log_values.items()}, processes=size)
+            for size in sizes
+        ],
+        night(number),
+    )
 
 
 @pytest.fixture
@@ -205,7 +269,9 @@ def written(tmp_path):
     log_values = {name: (100.0, unit) for name, unit in benchmarks()["b_eff"].units.items()}
     stored = database(tmp_path / "stored.db", [measured_session(number, log_values, [2]) for number in range(12)])
     file = tmp_path / "b_eff.yaml"
-    done = run("references", "propose", stored, "--file", file, "--benchmark", "b_eff", "--scaling", "b_eff=0.5", "--write")
+    done = run(
+        "references", "propose", stored, "--file", file, "--benchmark", "b_eff", "--scaling", "b_eff=0.5", "--write"
+    )
     assert done.exit_code == 0, done.output
     return file
 
@@ -244,23 +310,38 @@ def test_the_gate_finds_a_reference_that_belongs_to_nothing(reframe, written):
     dry_run(reframe, written)
     done = run("references", "check", reframe.folder / "session.json", "--file", written)
     assert done.exit_code == 1
-    assert done.output.splitlines()[:-1] == ["local:gone, 2, b_eff: the reference of b_eff belongs to nothing that was run"]
+    assert done.output.splitlines()[:-1] == [
+        "local:gone, 2, b_eff: the reference of b_eff belongs to nothing that was run"
+    ]
     del content["b_eff"]["local:gone"]
     written.write_text(yaml.safe_dump(content))
     done = run("references", "check", reframe.folder / "session.json", "--file", written)
-    assert done.exit_code == 0 and "20 metrics of 1 session: each has a reference, no reference is left over" in done.output
+    assert (
+        done.exit_code == 0
+        and "20 metrics of 1 session: each has a reference, no reference is left over" in done.output
+    )
 
 
 def test_what_is_outside_a_proposed_reference_fails_in_reframe_and_is_retried(reframe, written, tmp_path, kernel_that):
     log = write_log(tmp_path / "made.jsonl", b_eff_log(ranks=2, nodes=1))
-    done = reframe("-r", "-n", "b_eff%num_processes=2$", "-S", f"b_eff.reference_file={written}", "--max-retries=1", *kernel_that(f'cp {log} "$log"'))
+    done = reframe(
+        "-r",
+        "-n",
+        "b_eff%num_processes=2$",
+        "-S",
+        f"b_eff.reference_file={written}",
+        "--max-retries=1",
+        *kernel_that(f'cp {log} "$log"'),
+    )
     assert done.returncode == 1
     assert [made["fail_phase"] for made in done.cases] == ["performance"] * 2
     values = session_values(history_table(read_reports([reframe.folder / "session.json"])))
     assert set(values["runs"]) == {1}, "the first run does not count beside its retry"
 
 
-@pytest.mark.parametrize(("scaling", "complaint"), [({"b_ef": {"exponent": 1}}, "'b_ef'"), ({"b_eff": 1}, "a metric with its exponent")])
+@pytest.mark.parametrize(
+    ("scaling", "complaint"), [({"b_ef": {"exponent": 1}}, "'b_ef'"), ({"b_eff": 1}, "a metric with its exponent")]
+)
 def test_a_scaling_law_that_says_nothing_fails(reframe, written, kernel_that, scaling, complaint):
     content = yaml.safe_load(written.read_text())
     content["_meta"]["scaling"] = scaling

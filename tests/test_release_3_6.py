@@ -1,5 +1,6 @@
-"""b_eff beside release 3.6 of the original program, on the same simulated crossbar. The figures of the original, and how they were taken, are in
-release_3_6.csv."""
+# SPDX-License-Identifier: Apache-2.0
+"""b_eff beside release 3.6 of the original program, on the same simulated crossbar. The figures of the original, and
+how they were taken, are in release_3_6.csv."""
 
 from pathlib import Path
 
@@ -8,14 +9,24 @@ import pytest
 from simulations import SHORT, records, value
 
 ORIGINAL = pd.read_csv(Path(__file__).with_name("release_3_6.csv"), comment="#", index_col="processes")
-TOLERANCE = 0.005  # the original repeats the longest message only once or twice after a barrier that processes leave some 10 us apart
+# the original repeats the longest message only once or twice after a barrier that processes leave some 10 us apart
+TOLERANCE = 0.005
 
 
 @pytest.fixture
 def ours(simulate):
     def log(processes):
-        return simulate("crossbar", processes, *SHORT, "--random-patterns", "1", "--patterns", "ring,random,bisection,ping_pong",
-                        "--methods", "sendrecv,nonblocking,blocking")
+        return simulate(
+            "crossbar",
+            processes,
+            *SHORT,
+            "--random-patterns",
+            "1",
+            "--patterns",
+            "ring,random,bisection,ping_pong",
+            "--methods",
+            "sendrecv,nonblocking,blocking",
+        )
 
     return log
 
@@ -39,7 +50,9 @@ def test_even_numbers_of_processes_agree(ours, processes):
     for metric in ("b_eff", "b_eff_at_l_max", "ping_pong_bandwidth", "ping_pong_latency"):
         assert value(log, metric) == pytest.approx(original[metric], rel=TOLERANCE), metric
     for pattern in ("ring-1", "ring-2", "ring-3", "ring-4", "ring-5", "ring-6", "random-01"):
-        assert mean_bandwidth(log, pattern, "sendrecv", "nonblocking") == pytest.approx(original[pattern], rel=TOLERANCE), pattern
+        assert mean_bandwidth(log, pattern, "sendrecv", "nonblocking") == pytest.approx(
+            original[pattern], rel=TOLERANCE
+        ), pattern
 
 
 @pytest.mark.parametrize("processes", [2, 5, 33])
@@ -53,4 +66,6 @@ def test_bisections_transfer_both_directions_at_once_by_all_methods_but_sendrecv
     log = ours(processes)
     for pattern in ("bisection-best", "bisection-worst"):
         for method in ("sendrecv", "nonblocking"):
-            assert mean_bandwidth(log, pattern, method) == pytest.approx(ORIGINAL.loc[processes, f"{pattern}:{method}"], rel=TOLERANCE)
+            assert mean_bandwidth(log, pattern, method) == pytest.approx(
+                ORIGINAL.loc[processes, f"{pattern}:{method}"], rel=TOLERANCE
+            )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report: what it must tell, that it holds everything it shows, and that no log can put anything else into it."""
 
 import copy
@@ -22,7 +23,9 @@ from postprocess.sessions.verdicts import case_of, differing, read_session
 from postprocess.show import words
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine: the page is not looked at in a browser")
+needs_browser = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium on this machine: the page is not looked at in a browser"
+)
 HOSTILE = "<script>alert(1)</script><img src=http://evil.example/x.png onerror=alert(2)></svg>{{ 7*7 }}&\"'$x^{"
 
 
@@ -35,7 +38,12 @@ def hostile_log():
     run = records[0]
     run["hosts"][0] |= {"name": HOSTILE}
     next(record for record in records if record["record"] == "activity")["hosts"][0]["others_user_seconds"] = 4 * 3600.0
-    run |= {"command": ["b_eff", HOSTILE], "options": {HOSTILE: HOSTILE}, "environment": {HOSTILE: HOSTILE}, "kernel_version": HOSTILE}
+    run |= {
+        "command": ["b_eff", HOSTILE],
+        "options": {HOSTILE: HOSTILE},
+        "environment": {HOSTILE: HOSTILE},
+        "kernel_version": HOSTILE,
+    }
     run["mpi"] |= {"library": HOSTILE, "single_copy": HOSTILE}
     run["build"] = dict.fromkeys(run["build"], HOSTILE)
     return records
@@ -49,7 +57,10 @@ def logs(tmp_path_factory):
     return {
         "full": logs_made.write(folder / "full.jsonl", full),
         "hostile": logs_made.write(folder / "hostile.jsonl", hostile_log()),
-        "few": logs_made.write(folder / "few.jsonl", logs_made.b_eff_log(methods=("sendrecv",), only=lambda n: n in ("ping-pong", "ring-1"))),
+        "few": logs_made.write(
+            folder / "few.jsonl",
+            logs_made.b_eff_log(methods=("sendrecv",), only=lambda n: n in ("ping-pong", "ring-1")),
+        ),
         "cut": logs_made.write(folder / "cut.jsonl", logs_made.text(full)[:300_000]),
     }
 
@@ -88,7 +99,8 @@ class Page(HTMLParser):
         return " ".join(self.text.split()).replace("\u202f", " ")
 
 
-# --- what it tells ------------------------------------------------------------------------------------------------------------
+# --- what it tells
+# ------------------------------------------------------------------------------------------------------------
 
 
 def test_the_number_its_parts_and_the_published_systems_stand_on_the_page(logs, pages):
@@ -105,8 +117,18 @@ def test_the_number_its_parts_and_the_published_systems_stand_on_the_page(logs, 
 def test_how_it_was_obtained_and_how_to_repeat_it_stand_on_the_page(logs, pages):
     words = Page(pages["full"]).words
     assert os.popen(f"sha256sum {logs['full']}").read().split()[0] in words
-    for told in ("Open MPI v4.1.4", "gcc 12.2.0", "0123abc", "seed = 20260101", "memory = not set", "node00 0–7", "node01 8–15",
-                 "mpiexec -n 16 b_eff --log b_eff.jsonl", "OMPI_MCA_btl=self,vader,tcp", "100.0% of"):
+    for told in (
+        "Open MPI v4.1.4",
+        "gcc 12.2.0",
+        "0123abc",
+        "seed = 20260101",
+        "memory = not set",
+        "node00 0–7",
+        "node01 8–15",
+        "mpiexec -n 16 b_eff --log b_eff.jsonl",
+        "OMPI_MCA_btl=self,vader,tcp",
+        "100.0% of",
+    ):
         assert told in words
 
 
@@ -127,16 +149,19 @@ def test_logs_without_a_score_are_shown_as_such(pages):
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize(("change", "figures"), [
-    (lambda plan, records: records.__delitem__(slice(3, -2)), 0),
-    (lambda plan, records: plan["patterns"].append(plan["patterns"][1]), 4),
-    (lambda plan, records: plan["patterns"][9].update(methods=["magic"], rings=None), 4),
-    (lambda plan, records: plan["methods"][0].update(averaged=False), 1),
-    (lambda plan, records: plan["message_bytes"].reverse(), 4),
-    (lambda plan, records: plan.update(message_bytes=[8, 8, 4096]), 4),
-    (lambda plan, records: records[200].update(elapsed_seconds=1e-300, fastest_seconds=0), 4),
-    (lambda plan, records: records[200].update(pattern="surprise"), 4),
-])
+@pytest.mark.parametrize(
+    ("change", "figures"),
+    [
+        (lambda plan, records: records.__delitem__(slice(3, -2)), 0),
+        (lambda plan, records: plan["patterns"].append(plan["patterns"][1]), 4),
+        (lambda plan, records: plan["patterns"][9].update(methods=["magic"], rings=None), 4),
+        (lambda plan, records: plan["methods"][0].update(averaged=False), 1),
+        (lambda plan, records: plan["message_bytes"].reverse(), 4),
+        (lambda plan, records: plan.update(message_bytes=[8, 8, 4096]), 4),
+        (lambda plan, records: records[200].update(elapsed_seconds=1e-300, fastest_seconds=0), 4),
+        (lambda plan, records: records[200].update(pattern="surprise"), 4),
+    ],
+)
 def test_a_log_that_is_refused_can_still_be_shown(tmp_path, change, figures):
     records = copy.deepcopy(logs_made.b_eff_log(methods=("sendrecv",), repetitions=1, only=averaged_and_ping_pong))
     change(records[1], records)
@@ -148,15 +173,21 @@ def test_a_log_that_is_refused_can_still_be_shown(tmp_path, change, figures):
 
 
 def test_several_logs_share_one_page_with_a_figure_over_the_sizes(tmp_path):
-    paths = [logs_made.write(tmp_path / f"{n}.jsonl", logs_made.b_eff_log(ranks=n, only=averaged_and_ping_pong, methods=("sendrecv",)))
-             for n in (2, 7, 16)]
+    paths = [
+        logs_made.write(
+            tmp_path / f"{n}.jsonl", logs_made.b_eff_log(ranks=n, only=averaged_and_ping_pong, methods=("sendrecv",))
+        )
+        for n in (2, 7, 16)
+    ]
     items = report.items(paths)
     [(_, figure)] = report.comparisons([item.result for item in items])
     scores = [score_log(path) for path in paths]
     assert list(figure.data["processes"]) == [2, 7, 16]
     assert list(figure.data["b_eff"]) == [score.metrics["b_eff"].value for score in scores]
     for column, kind in (("elapsed_seconds", "end"), ("time_budget_seconds", "plan")):
-        recorded = [[r for r in map(json.loads, path.read_text().splitlines()) if r["record"] == kind] for path in paths]
+        recorded = [
+            [r for r in map(json.loads, path.read_text().splitlines()) if r["record"] == kind] for path in paths
+        ]
         assert list(figure.data[column]) == [record[column] for [record] in recorded]
     page = Page(report.html(items))
     assert "b_eff over the number of processes" in page.words
@@ -172,11 +203,14 @@ def test_figures_show_the_logs_numbers(logs):
     assert (mean["ring"] * mean["random"]) ** 0.5 == pytest.approx(metrics["b_eff_at_l_max"].value, rel=1e-12)
     assert len(figures["placement"]) == 36
     assert set(figures["methods"]["method"]) == {"sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent"}
-    ping_pong = figures["reported"].query("group == 'ping_pong' and message_bytes == 8388608")["mbyte_per_second"].item()
+    ping_pong = (
+        figures["reported"].query("group == 'ping_pong' and message_bytes == 8388608")["mbyte_per_second"].item()
+    )
     assert ping_pong == pytest.approx(metrics["ping_pong_bandwidth"].value, rel=1e-12)
 
 
-# --- that it is self-contained, accessible, and cannot be subverted ---------------------------------------------------------------
+# --- that it is self-contained, accessible, and cannot be subverted
+# ---------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["full", "hostile", "few", "cut", "all"])
@@ -215,8 +249,9 @@ def test_the_page_is_accessible(pages, name):
 
 def contrast(one, other):
     """Contrast ratio of two colours by WCAG 2."""
+
     def luminance(colour):
-        parts = [int(colour[place:place + 2], 16) / 255 for place in (1, 3, 5)]
+        parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
         linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
         return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
@@ -230,17 +265,39 @@ def test_text_has_enough_contrast(pages):
         assert contrast(colours[ink], "#ffffff") >= 4.5 and contrast(colours[ink], colours["soft"]) >= 4.5, ink
 
 
-# --- in a browser -----------------------------------------------------------------------------------------------------------------
+# --- in a browser
+# -----------------------------------------------------------------------------------------------------------------
 
 
 def browse(path, folder, *options):
     """Output and log of a headless browser that opened the page offline."""
     done = subprocess.run(
-        [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-         "--disable-sync", "--no-first-run", f"--user-data-dir={folder / 'profile'}", "--enable-logging=stderr",
-         f"--log-net-log={folder / 'net.json'}", "--host-resolver-rules=MAP * ~NOTFOUND", *options, path.as_uri()],
-        capture_output=True, text=True, timeout=PATIENCE)
-    return done.stdout, [line for line in done.stderr.splitlines() if "CONSOLE" in line], (folder / "net.json").read_text()
+        check=False,
+        args=[
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--no-first-run",
+            f"--user-data-dir={folder / 'profile'}",
+            "--enable-logging=stderr",
+            f"--log-net-log={folder / 'net.json'}",
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            *options,
+            path.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    return (
+        done.stdout,
+        [line for line in done.stderr.splitlines() if "CONSOLE" in line],
+        (folder / "net.json").read_text(),
+    )
 
 
 @needs_browser
@@ -270,9 +327,10 @@ def test_the_page_prints(pages, tmp_path):
     assert pdf.read_bytes().startswith(b"%PDF") and pdf.stat().st_size > 30_000
 
 
-# --- a ReFrame session ------------------------------------------------------------------------------------------------------------
+# --- a ReFrame session
+# ------------------------------------------------------------------------------------------------------------
 
-CHECK = '''
+CHECK = """
 import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import sanity_function, variable, xfail
@@ -292,7 +350,7 @@ class b_eff(rfm.RunOnlyRegressionTest):
     @sanity_function
     def ran(self):
         return True
-'''
+"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")
@@ -301,25 +359,41 @@ def session(logs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("session")
     score = score_log(logs["full"])
     values = {name: metric.value for name, metric in score.metrics.items()}
-    (folder / "check.py").write_text(CHECK.format(
-        values=values, units={name: metric.unit for name, metric in score.metrics.items()}, sha256=score.log.sha256,
-        b_eff=values["b_eff"]))
+    (folder / "check.py").write_text(
+        CHECK.format(
+            values=values,
+            units={name: metric.unit for name, metric in score.metrics.items()},
+            sha256=score.log.sha256,
+            b_eff=values["b_eff"],
+        )
+    )
     clean = {name: value for name, value in os.environ.items() if not name.startswith("RFM_")}
-    subprocess.run([Path(sys.executable).with_name("reframe"), "-c", "check.py", "-r", "--report-file=session.json"],
-                   cwd=folder, env=clean, capture_output=True, timeout=PATIENCE)
+    subprocess.run(
+        check=False,
+        args=[Path(sys.executable).with_name("reframe"), "-c", "check.py", "-r", "--report-file=session.json"],
+        cwd=folder,
+        env=clean,
+        capture_output=True,
+        timeout=PATIENCE,
+    )
     return folder / "session.json"
 
 
 def test_a_sessions_verdicts_are_read_with_their_references(session):
     [case] = read_session(session)
-    verdicts = {name: (verdict.outcome, verdict.reference, verdict.lower, verdict.upper) for name, verdict in case.verdicts.items()}
+    verdicts = {
+        name: (verdict.outcome, verdict.reference, verdict.lower, verdict.upper)
+        for name, verdict in case.verdicts.items()
+    }
     value = verdicts["b_eff"][1]
     assert verdicts["b_eff"] == ("pass", value, pytest.approx(0.95 * value), None)
     assert verdicts["ping_pong_latency"] == ("fail", 1e-3, None, pytest.approx(1.1e-3))
     assert verdicts["ring_latency"][0] == "expected failure"
     assert verdicts["l_max"] == ("no bounds", 8, None, None)
-    assert all(verdicts[name] == ("no reference", None, None, None) for name in verdicts.keys() - {
-        "b_eff", "ping_pong_latency", "ring_latency", "l_max"})
+    assert all(
+        verdicts[name] == ("no reference", None, None, None)
+        for name in verdicts.keys() - {"b_eff", "ping_pong_latency", "ring_latency", "l_max"}
+    )
     assert (case.result, case.compared, len(case.verdicts)) == ("fail", 3, 12)
 
 
@@ -334,10 +408,16 @@ def test_a_session_that_compared_nothing_says_so(logs, session, tmp_path):
     data = json.loads(session.read_text())
     [testcase] = data["runs"][0]["testcases"]
     testcase["result"] = "pass"
-    testcase["perfvalues"] = {key: [value[0], 0, None, None, value[4], "pass"] for key, value in testcase["perfvalues"].items()}
+    testcase["perfvalues"] = {
+        key: [value[0], 0, None, None, value[4], "pass"] for key, value in testcase["perfvalues"].items()
+    }
     (tmp_path / "s.json").write_text(json.dumps(data))
     words = Page(report.html(report.items([logs["full"]]), read_session(tmp_path / "s.json"))).words
-    assert "no metric was compared with a reference" in words and words.count("no reference") == 12 and "✓ pass" not in words
+    assert (
+        "no metric was compared with a reference" in words
+        and words.count("no reference") == 12
+        and "✓ pass" not in words
+    )
 
 
 def test_a_session_of_another_log_gives_no_verdict(logs, session):
@@ -362,7 +442,8 @@ def test_what_is_no_session_report_is_refused(tmp_path, text):
         read_session(tmp_path / "s.json")
 
 
-# --- published values -------------------------------------------------------------------------------------------------------------
+# --- published values
+# -------------------------------------------------------------------------------------------------------------
 
 
 def test_published_tables_hold_every_value_once():
@@ -372,15 +453,32 @@ def test_published_tables_hold_every_value_once():
     assert len(published_systems("b_eff")) == 16
 
 
-# --- how numbers are written --------------------------------------------------------------------------------------------------------
+# --- how numbers are written
+# --------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("written", "expected"), [
-    (words.digits(1.0005), "1.000"), (words.digits(8.0), "8"), (words.digits(790.234), "790.2"), (words.digits(999.96), "1000"),
-    (words.digits(12643.7), "12644"), (words.digits(12643.7, " "), "12 644"), (words.digits(0.36519), "0.3652"),
-    (words.size(1), "1 byte"), (words.size(4096), "4 KiB"), (words.size(10624), "10.4 KiB"), (words.size(3234251), "3.08 MiB"),
-    (words.size(2**40), "1024 GiB"), (words.seconds(1.3588), "1.359 s"), (words.seconds(299.7), "5 min"), (words.seconds(310.2), "5 min 10 s"),
-    (words.counted(1, "process"), "1 process"), (words.counted(2, "process"), "2 processes"), (words.counted(0, "host"), "0 hosts"),
-])
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (words.digits(1.0005), "1.000"),
+        (words.digits(8.0), "8"),
+        (words.digits(790.234), "790.2"),
+        (words.digits(999.96), "1000"),
+        (words.digits(12643.7), "12644"),
+        (words.digits(12643.7, " "), "12 644"),
+        (words.digits(0.36519), "0.3652"),
+        (words.size(1), "1 byte"),
+        (words.size(4096), "4 KiB"),
+        (words.size(10624), "10.4 KiB"),
+        (words.size(3234251), "3.08 MiB"),
+        (words.size(2**40), "1024 GiB"),
+        (words.seconds(1.3588), "1.359 s"),
+        (words.seconds(299.7), "5 min"),
+        (words.seconds(310.2), "5 min 10 s"),
+        (words.counted(1, "process"), "1 process"),
+        (words.counted(2, "process"), "2 processes"),
+        (words.counted(0, "host"), "0 hosts"),
+    ],
+)
 def test_numbers_are_written_for_people(written, expected):
     assert written == expected

@@ -1,4 +1,6 @@
-"""Sessions as ReFrame stored them become one table, whatever file they are in; what cannot be read is refused and never changed."""
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions as ReFrame stored them become one table, whatever file they are in; what cannot be read is refused and never
+changed."""
 
 import hashlib
 import json
@@ -20,7 +22,9 @@ from postprocess.sessions.files import read_reports
 def real(reframe, tmp_path, kernel_that):
     """A session that ReFrame ran and stored both ways, and the log that its kernel left."""
     log = logs_made.write(tmp_path / "made.jsonl", logs_made.b_eff_log(ranks=2, nodes=1))
-    done = reframe("-r", "-n", "b_eff%num_processes=2$", "--session-extras", "firmware=1.2", *kernel_that(f'cp {log} "$log"'))
+    done = reframe(
+        "-r", "-n", "b_eff%num_processes=2$", "--session-extras", "firmware=1.2", *kernel_that(f'cp {log} "$log"')
+    )
     assert done.returncode == 0, done.output
     return tmp_path / "session.json", tmp_path / "results.db", log
 
@@ -30,12 +34,24 @@ def test_a_real_session_is_the_same_from_its_report_and_from_the_database(real):
     from_report, from_database = (history_table(read_reports([source])) for source in (report, stored))
     assert from_report.drop(columns="source").equals(from_database.drop(columns="source"))
     score = score_log(log)
-    assert dict(zip(from_report["metric"], from_report["value"])) == {name: metric.value for name, metric in score.metrics.items()}
-    assert dict(zip(from_report["metric"], from_report["unit"])) == {name: metric.unit for name, metric in score.metrics.items()}
-    assert set(from_report["outcome"]) == {"no reference"} and from_report[["reference", "lower", "upper"]].isna().all(axis=None)
+    assert dict(zip(from_report["metric"], from_report["value"])) == {
+        name: metric.value for name, metric in score.metrics.items()
+    }
+    assert dict(zip(from_report["metric"], from_report["unit"])) == {
+        name: metric.unit for name, metric in score.metrics.items()
+    }
+    assert set(from_report["outcome"]) == {"no reference"} and from_report[["reference", "lower", "upper"]].isna().all(
+        axis=None
+    )
     row = from_report.iloc[0]
     assert row["log_sha256"] == hashlib.sha256(log.read_bytes()).hexdigest()
-    assert (row["benchmark"], row["system"], row["partition"], row["processes"], row["settings"]) == ("b_eff", "local", "default", 2, "")
+    assert (row["benchmark"], row["system"], row["partition"], row["processes"], row["settings"]) == (
+        "b_eff",
+        "local",
+        "default",
+        2,
+        "",
+    )
     facts = json.loads(row["facts"])
     assert facts["session firmware"] == "1.2" and facts["single copy"] == "cma" and "binding" in facts
 
@@ -50,8 +66,16 @@ def test_made_sessions_are_what_reframe_would_write():
 
 
 def test_a_row_tells_session_case_and_metric(tmp_path):
-    judged = case({"b_eff": (90.0, 100.0, -0.05, None, "MByte/s", "fail"), "ping_pong_latency": (None, 0, None, None, "us", None)},
-                  result="fail", fail_reason="too\nslow", processes=4, outputdir=None)
+    judged = case(
+        {
+            "b_eff": (90.0, 100.0, -0.05, None, "MByte/s", "fail"),
+            "ping_pong_latency": (None, 0, None, None, "us", None),
+        },
+        result="fail",
+        fail_reason="too\nslow",
+        processes=4,
+        outputdir=None,
+    )
     table = history_table(read_reports([write(tmp_path, [session([judged], night(3))])]))
     assert table["metric"].tolist() == ["b_eff", "ping_pong_latency"]
     first = table.iloc[0]
@@ -63,7 +87,11 @@ def test_a_row_tells_session_case_and_metric(tmp_path):
 
 
 def test_what_is_not_ours_is_left_out_and_what_failed_before_a_metric_is_a_case(tmp_path):
-    cases = [case({}, result="fail"), case({"x": (1.0, "s")}, fixture=True), {**case({"x": (1.0, "s")}), "benchmark": None}]
+    cases = [
+        case({}, result="fail"),
+        case({"x": (1.0, "s")}, fixture=True),
+        {**case({"x": (1.0, "s")}), "benchmark": None},
+    ]
     reports = read_reports([write(tmp_path, [session(cases)])])
     assert case_table(reports)["result"].tolist() == ["fail"] and history_table(reports).empty
 
@@ -72,13 +100,26 @@ def test_sessions_come_by_their_time_and_since_leaves_out_older_ones(tmp_path):
     stored = database(tmp_path / "results.db", reversed(nights([1.0, 2.0, 3.0])))
     assert history_table(read_reports([stored]))["value"].tolist() == [1, 2, 3]
     assert history_table(read_reports([stored], since=night(1)))["value"].tolist() == [2, 3]
-    assert history_table(read_reports([write(tmp_path / "j", nights([1.0, 2.0]))], since=night(1)))["value"].tolist() == [2]
+    assert history_table(read_reports([write(tmp_path / "j", nights([1.0, 2.0]))], since=night(1)))[
+        "value"
+    ].tolist() == [2]
 
 
 def test_a_path_of_the_sessions_own_makes_no_other_series(tmp_path):
-    sessions = [session([case({"io_fraction": (0.5, "1")}, benchmark="ftio", stagedir=f"/stage/{number}",
-                              executable_opts=["--log", "ftio.jsonl", "--directory", f"/stage/{number}/x", "--repeat", "2"])], night(number))
-                for number in range(2)]
+    sessions = [
+        session(
+            [
+                case(
+                    {"io_fraction": (0.5, "1")},
+                    benchmark="ftio",
+                    stagedir=f"/stage/{number}",
+                    executable_opts=["--log", "ftio.jsonl", "--directory", f"/stage/{number}/x", "--repeat", "2"],
+                )
+            ],
+            night(number),
+        )
+        for number in range(2)
+    ]
     table = history_table(read_reports([write(tmp_path, sessions)]))
     assert set(table["settings"]) == {"--directory (stage directory)/x --repeat 2"}
 
@@ -108,7 +149,10 @@ def cut(path):
 
 def damaged_session(path):
     connection = sqlite3.connect(path)
-    connection.execute("UPDATE sessions SET json_blob = substr(json_blob, 1, 100) WHERE session_start_unix = ?", (night(1).timestamp(),))
+    connection.execute(
+        "UPDATE sessions SET json_blob = substr(json_blob, 1, 100) WHERE session_start_unix = ?",
+        (night(1).timestamp(),),
+    )
     connection.commit()
     connection.close()
 
@@ -120,15 +164,22 @@ def session_of_another_version(path):
     connection.close()
 
 
-@pytest.mark.parametrize(("spoil", "complaint"), [
-    (older, "version 0.9, and 1.0 is read"), (without_sessions, "no table of sessions"), (damaged_pages, "damaged"), (cut, "damaged"),
-    (damaged_session, "damaged: remove it with `reframe --delete-stored-sessions="), (session_of_another_version, "perfvalues"),
-])
+@pytest.mark.parametrize(
+    ("spoil", "complaint"),
+    [
+        (older, "version 0.9, and 1.0 is read"),
+        (without_sessions, "no table of sessions"),
+        (damaged_pages, "damaged"),
+        (cut, "damaged"),
+        (damaged_session, "damaged: remove it with `reframe --delete-stored-sessions="),
+        (session_of_another_version, "perfvalues"),
+    ],
+)
 def test_a_database_that_cannot_be_read_is_refused_and_stays_as_it_is(tmp_path, spoil, complaint):
     stored = database(tmp_path / "results.db", nights([1.0, 2.0, 3.0]))
     spoil(stored)
     before = stored.read_bytes()
-    with pytest.raises(LogError, match="results.db") as raised:
+    with pytest.raises(LogError, match=r"results\.db") as raised:
         read_reports([stored])
     assert complaint in str(raised.value) and "\n" not in str(raised.value)
     assert stored.read_bytes() == before
@@ -157,5 +208,5 @@ def test_a_file_that_is_neither_is_refused(tmp_path, content):
 def test_a_file_or_a_directory_without_sessions_is_named(tmp_path):
     with pytest.raises(LogError, match="contains no session"):
         read_reports([tmp_path])
-    with pytest.raises(LogError, match="nowhere.db: cannot be read: No such file"):
+    with pytest.raises(LogError, match=r"nowhere\.db: cannot be read: No such file"):
         read_reports([tmp_path / "nowhere.db"])

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """b_eff on simulated machines: the kernel against arithmetic, and the paper's physics. Skipped where SimGrid is not.
 
 Simulated time has no noise, so a loop of one exchange says as much as one of 300, and runs here are short.
@@ -18,7 +19,13 @@ from postprocess.benchmarks.scoring import score_log
 from postprocess.reports import page as report
 
 MIB = 2**20
-BEST = [*SHORT, "--patterns", "ring,random,ping_pong", "--methods", "nonblocking,blocking"]  # none is faster: see the theory below
+BEST = [
+    *SHORT,
+    "--patterns",
+    "ring,random,ping_pong",
+    "--methods",
+    "nonblocking,blocking",
+]  # none is faster: see the theory below
 FEW = [*BEST, "--random-patterns", "3"]
 
 # Theory: links of 350 MByte/s and 5 us, two of them between processors, and 16 byte that SMPI adds to each message
@@ -34,7 +41,8 @@ def message(length, flows=1):
 
 
 def ring_exchange(size, method, length):
-    """Two messages for each process: one after the other by sendrecv, else both at the same time. One in a ring of two."""
+    """Two messages for each process: one after the other by sendrecv, else both at the same time. One in a ring of
+    two."""
     if size == 2:
         return message(length)
     return 2 * message(length) if method == "sendrecv" else message(length, flows=2)
@@ -43,8 +51,11 @@ def ring_exchange(size, method, length):
 def test_rings_on_a_crossbar_take_the_time_of_arithmetic(simulate):
     log = simulate("crossbar", 16, *SHORT)
     [plan] = records(log, "plan")
-    rings = {pattern["name"]: {ring["size"] for ring in pattern["rings"]} for pattern in plan["patterns"]
-             if pattern["group"] in ("ring", "random", "worst_cycle")}
+    rings = {
+        pattern["name"]: {ring["size"] for ring in pattern["rings"]}
+        for pattern in plan["patterns"]
+        if pattern["group"] in ("ring", "random", "worst_cycle")
+    }
     compared = 0
     for m in records(log, "measurement"):
         if m["pattern"] in rings:
@@ -55,7 +66,8 @@ def test_rings_on_a_crossbar_take_the_time_of_arithmetic(simulate):
 
 
 def test_pairs_on_a_crossbar_take_the_time_of_arithmetic(simulate):
-    """By sendrecv and blocking one way, then the other: two messages after each other. By other methods both at the same time."""
+    """By sendrecv and blocking one way, then the other: two messages after each other. By other methods both at the
+    same time."""
     log = simulate("crossbar", 16, *SHORT)
     pairs = [m for m in records(log, "measurement") if m["pattern"].startswith(("bisection", "ping-pong"))]
     assert {m["method"] for m in pairs} == {"sendrecv", "alltoallv", "nonblocking", "persistent", "blocking"}
@@ -74,7 +86,7 @@ def test_single_link_gives_its_latency_and_its_bandwidth(simulate, tmp_path, loo
   <cluster id="b" prefix="b" suffix="" radical="0-0" speed="1Gf" bw="1GBps" lat="0us" router_id="rb"><prop id="memory_bytes" value="67108864"/></cluster>
   <link id="link" bandwidth="100MBps" latency="20us" sharing_policy="SPLITDUPLEX"/>
   <zoneRoute src="a" dst="b" gw_src="ra" gw_dst="rb"><link_ctn id="link" direction="UP"/></zoneRoute>
-</zone></platform>""")
+</zone></platform>""")  # noqa: E501
     log = simulate(platform, 2, "--longest-loop", str(loop), "--repetitions", "1", "--random-patterns", "1")
     for m in records(log, "measurement"):
         one_way = 20e-6 + (m["message_bytes"] + HEADER) / 100e6
@@ -116,8 +128,13 @@ def test_paths_of_different_length_share_a_link_equally(simulate, tmp_path):
 
 def test_platform_with_paths_of_different_latency_is_refused(simulated_kernel, tmp_path):
     platform = star(tmp_path, latency=(1e-6, 50e-6))
-    done = subprocess.run([SITE / "run", "-np", "3", "--platform", platform, simulated_kernel, "--log", tmp_path / "x"],
-                          capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [SITE / "run", "-np", "3", "--platform", platform, simulated_kernel, "--log", tmp_path / "x"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode != 0
     assert "paths of this platform have latencies from 2 to 51 us" in done.stderr
     assert "put it into smpi/os, smpi/ois and smpi/or" in done.stderr
@@ -126,8 +143,15 @@ def test_platform_with_paths_of_different_latency_is_refused(simulated_kernel, t
 
 def test_software_time_counts_at_every_length(simulate, tmp_path):
     """1 ms to send and 1 ms to receive, beside 5 ms for the longest message."""
-    log = simulate(star(tmp_path, software=1e-3), 2, *SHORT, "--patterns", "ring,ping_pong",
-                   "--methods", "nonblocking,sendrecv,blocking")
+    log = simulate(
+        star(tmp_path, software=1e-3),
+        2,
+        *SHORT,
+        "--patterns",
+        "ring,ping_pong",
+        "--methods",
+        "nonblocking,sendrecv,blocking",
+    )
     measurements = records(log, "measurement")
     assert max(m["message_bytes"] for m in measurements) == MIB / 2
     for m in measurements:
@@ -156,15 +180,20 @@ def test_same_input_gives_the_same_numbers(simulate):
 def test_long_loops_say_what_short_ones_say(simulate):
     """No start-up effect hides in the only exchange of a short loop."""
     options = ["--patterns", "ring", "--methods", "nonblocking,sendrecv"]
-    short, long = (records(simulate("crossbar", 4, *more, *options), "measurement") for more in (SHORT, ["--repetitions", "1"]))
+    short, long = (
+        records(simulate("crossbar", 4, *more, *options), "measurement") for more in (SHORT, ["--repetitions", "1"])
+    )
     assert max(m["loop_length"] for m in long) > 200
     for one, many in zip(short, long, strict=True):
         assert many["elapsed_seconds"] / many["loop_length"] == pytest.approx(one["elapsed_seconds"], rel=0.01)
 
 
 def test_budget_holds_in_simulated_time(simulate):
-    """Of 10 s that these loops would take there are 4: the log tells what was left out, and the clock that it was enough."""
-    log = simulate("crossbar", 2, "--time-budget", "4", "--patterns", "ring,random", "--methods", "nonblocking,sendrecv")
+    """Of 10 s that these loops would take there are 4: the log tells what was left out, and the clock that it was
+    enough."""
+    log = simulate(
+        "crossbar", 2, "--time-budget", "4", "--patterns", "ring,random", "--methods", "nonblocking,sendrecv"
+    )
     [end] = records(log, "end")
     assert end["elapsed_seconds"] < 4.4
     assert records(log, "budget")
@@ -197,15 +226,22 @@ def test_platform_without_memory_is_refused(simulated_kernel, tmp_path):
     """The memory of the machine that simulates must not become that of the machine that is simulated."""
     platform = tmp_path / "bare.xml"
     text = (SITE / "platforms" / "crossbar.xml").read_text()
-    platform.write_text(text.replace("memory_bytes\"", "something_else\""))
-    done = subprocess.run([SITE / "run", "-np", "2", "--platform", platform, simulated_kernel, "--log", tmp_path / "x.jsonl"],
-                          capture_output=True, text=True, timeout=60, check=False)
+    platform.write_text(text.replace('memory_bytes"', 'something_else"'))
+    done = subprocess.run(
+        [SITE / "run", "-np", "2", "--platform", platform, simulated_kernel, "--log", tmp_path / "x.jsonl"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode != 0
     assert "the platform does not tell the memory of a node" in done.stderr
 
 
 def test_more_processes_than_hosts_are_refused(tmp_path):
-    done = subprocess.run([SITE / "run", "-np", "129", "--platform", "sr8000", "true"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [SITE / "run", "-np", "129", "--platform", "sr8000", "true"], capture_output=True, text=True, check=False
+    )
     assert done.returncode != 0
     assert "129 processes do not fit: the platform has 128 hosts" in done.stderr
 
@@ -215,8 +251,12 @@ def test_every_number_of_a_platform_has_its_source(platform):
     """Each attribute with a number that describes the machine is named in the comment at the head of the file."""
     start, end = ("<!--", "-->") if platform.suffix == ".xml" else ("/*", "*/")
     _, comment, description = re.split(f"{re.escape(start)}|{re.escape(end)}", platform.read_text(), maxsplit=2)
-    numbers = set(re.findall(r'\b([A-Z_]{3,})(?:\[\])? = "?[0-9]', description)) or set(re.findall(r'(\w+)="[^"]*[0-9](?:[MGk]Bps|us)"', description)) | {"memory_bytes"}
-    numbers |= {name for name in ("topo_parameters", "smpi/os") if f'{name}"' in description or f"{name}=" in description}
+    numbers = set(re.findall(r'\b([A-Z_]{3,})(?:\[\])? = "?[0-9]', description)) or set(
+        re.findall(r'(\w+)="[^"]*[0-9](?:[MGk]Bps|us)"', description)
+    ) | {"memory_bytes"}
+    numbers |= {
+        name for name in ("topo_parameters", "smpi/os") if f'{name}"' in description or f"{name}=" in description
+    }
     assert len(numbers) >= 3
     for name in numbers - {"bb_lat"}:  # SimGrid demands one
         assert name in comment, name
@@ -225,7 +265,11 @@ def test_every_number_of_a_platform_has_its_source(platform):
 # The paper's physics
 
 
-T3E = {2: (183, 210, 210), 24: (1522, 142, 205), 64: (3159, 110, 192)}  # Table 1: b_eff; for each process at L_max, all and rings
+T3E = {
+    2: (183, 210, 210),
+    24: (1522, 142, 205),
+    64: (3159, 110, 192),
+}  # Table 1: b_eff; for each process at L_max, all and rings
 
 
 @pytest.fixture(scope="session")
@@ -253,8 +297,8 @@ def test_t3e_comes_near_table_1(t3e):
 
 
 def test_t3e_rings_share_ports_and_routers(simulate):
-    """Each process has four messages at its port, and k at its router that pass. Consecutive processes are neighbours, and those that
-    close a ring of four or eight as well: there nothing passes."""
+    """Each process has four messages at its port, and k at its router that pass. Consecutive processes are neighbours,
+    and those that close a ring of four or eight as well: there nothing passes."""
     log = simulate("t3e", 64, *FEW)
     [plan] = records(log, "plan")
     latency, length = 26e-6, plan["l_max_bytes"]
@@ -276,7 +320,8 @@ def test_sr8000_sequential_beats_round_robin_by_about_two(simulate):
     """Table 1, 24 processes: 1806 against 915 MByte/s; at L_max in rings 400 against 110 for each process."""
     sequential, round_robin = (
         score_log(simulate("sr8000", 24, *BEST, "--random-patterns", "5", placement=placement, per_node=8)).metrics
-        for placement in ("sequential", "round-robin"))
+        for placement in ("sequential", "round-robin")
+    )
     assert 1.5 < sequential["b_eff"].value / round_robin["b_eff"].value < 2.5
     rings = "b_eff_at_l_max_rings_per_process"
     assert 2.5 < sequential[rings].value / round_robin[rings].value < 4
@@ -291,13 +336,20 @@ def test_sr8000_sequential_beats_round_robin_by_about_two(simulate):
 def test_all_patterns_and_methods_run_at_every_size(simulate, processes):
     log = simulate("crossbar", processes, *SHORT)
     [plan] = records(log, "plan")
-    assert {method["name"] for method in plan["methods"]} == {"sendrecv", "alltoallv", "nonblocking", "persistent", "blocking"}
+    assert {method["name"] for method in plan["methods"]} == {
+        "sendrecv",
+        "alltoallv",
+        "nonblocking",
+        "persistent",
+        "blocking",
+    }
     assert len(records(log, "measurement")) == 21 * sum(len(pattern["methods"]) for pattern in plan["patterns"])
     assert value(log, "b_eff") > 0
 
 
 def test_512_processes_are_few_enough_for_a_test(simulate, t3e):
-    """Table 1: 39 MByte/s for each of 512 processes, less than half of the 91 for each of two; rings at L_max still have 193 of 210."""
+    """Table 1: 39 MByte/s for each of 512 processes, less than half of the 91 for each of two; rings at L_max still
+    have 193 of 210."""
     log = simulate("t3e", 512, *BEST, "--random-patterns", "1")
     assert value(log, "b_eff_per_process") < 0.6 * t3e[2]["b_eff_per_process"].value
     assert value(log, "b_eff_at_l_max_rings_per_process") == pytest.approx(193, rel=0.08)
@@ -328,9 +380,17 @@ def test_figure_keeps_simulated_and_measured_runs_apart(simulate, tmp_path):
 
 @pytest.mark.usefixtures("simulated_kernel")  # skips where SimGrid is not
 def test_reframe_runs_the_simulated_site_like_any_other(reframe):
-    """Needs the compiler to be found by the environment, the launcher by the partition, and the log to say what it is."""
-    session = reframe("--system=simulated:sr8000-round-robin", "-r", "-S", "builder=cmake", "-n", "num_processes=24$",
-                      config=SITE / "settings.py")
+    """Needs the compiler to be found by the environment, the launcher by the partition, and the log to say what it
+    is."""
+    session = reframe(
+        "--system=simulated:sr8000-round-robin",
+        "-r",
+        "-S",
+        "builder=cmake",
+        "-n",
+        "num_processes=24$",
+        config=SITE / "settings.py",
+    )
     assert session.returncode == 0, session.output
     [case] = session.cases
     assert (case["system"], case["partition"], case["num_processes"]) == ("simulated", "sr8000-round-robin", 24)
@@ -340,7 +400,12 @@ def test_reframe_runs_the_simulated_site_like_any_other(reframe):
 
 
 def test_site_without_simgrid_names_the_package(tmp_path):
-    done = subprocess.run([sys.executable, SITE / "run", "-np", "2", "--platform", "t3e", "true"], env={"PATH": str(tmp_path)},
-                          capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, SITE / "run", "-np", "2", "--platform", "t3e", "true"],
+        env={"PATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode != 0
     assert "libsimgrid-dev" in done.stderr

@@ -1,5 +1,6 @@
-"""`coffeecup site new` and `coffeecup site check` as a person runs them, in a copy of the tree, on two of the machine's cores at most:
-what a check needs of a file system grows with the fourth power of the processes."""
+# SPDX-License-Identifier: Apache-2.0
+"""`coffeecup site new` and `coffeecup site check` as a person runs them, in a copy of the tree, on two of the machine's
+cores at most: what a check needs of a file system grows with the fourth power of the processes."""
 
 import json
 import re
@@ -16,10 +17,19 @@ def site(tree, partition, name="made", host=None, environments='[{"name": "mpi",
     folder = tree.folder / "site_configs" / name
     folder.mkdir(exist_ok=True)
     (folder / "__init__.py").write_text("")
-    base = {"name": "p", "scheduler": "local", "launcher": "mpirun", "environs": ["mpi"], "extras": {"cores_per_node": 2}}
+    base = {
+        "name": "p",
+        "scheduler": "local",
+        "launcher": "mpirun",
+        "environs": ["mpi"],
+        "extras": {"cores_per_node": 2},
+    }
     (folder / "settings.py").write_text(
-        "from ..common.frame import configuration\nsite_configuration = configuration(folder='made', systems=[{'name': 'made', "
-        f"'hostnames': [{re.escape(host or socket.gethostname())!r}], 'partitions': [{base | partition!r}]}}], environments={environments})\n")
+        "from ..common.frame import configuration\nsite_configuration = configuration(folder='made', systems=[{'name': "
+        "'made', "
+        f"'hostnames': [{re.escape(host or socket.gethostname())!r}], 'partitions': [{base | partition!r}]}}], "
+        f"environments={environments})\n"
+    )
     return name
 
 
@@ -56,7 +66,10 @@ def test_new_site_marks_what_it_does_not_know(tree):
     assert "the MPI compiler 'mpicc' is not on PATH; install MPI" in checked.err
 
 
-@pytest.mark.parametrize(("name", "says"), [("local", "already exists"), ("Big Machine", "is not a valid site name"), ("../x", "is not a valid site name")])
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [("local", "already exists"), ("Big Machine", "is not a valid site name"), ("../x", "is not a valid site name")],
+)
 def test_new_site_refuses_a_name_that_does_not_do(tree, name, says):
     made = tree.run("new", name)
     assert made.code == 2
@@ -64,23 +77,37 @@ def test_new_site_refuses_a_name_that_does_not_do(tree, name, says):
 
 
 # qstat -Qf -F json and pbsnodes -a -F json as the reference guide of PBS Professional 2022.1 shows them
-QUEUES = {"Queue": {
-    "workq": {"queue_type": "Execution", "enabled": "True", "started": "True", "resources_max": {"walltime": "24:00:00"}},
-    "route": {"queue_type": "Route", "enabled": "True", "started": "True"},
-    "stopped": {"queue_type": "Execution", "enabled": "True", "started": "False"},
-}}
+QUEUES = {
+    "Queue": {
+        "workq": {
+            "queue_type": "Execution",
+            "enabled": "True",
+            "started": "True",
+            "resources_max": {"walltime": "24:00:00"},
+        },
+        "route": {"queue_type": "Route", "enabled": "True", "started": "True"},
+        "stopped": {"queue_type": "Execution", "enabled": "True", "started": "False"},
+    }
+}
 NODES = {"nodes": {f"x{n}": {"resources_available": {"ncpus": 128, "mem": "263828272kb"}} for n in range(3)}}
 
 
 def test_new_site_under_pbs_has_its_queues_and_nodes(tree):
     tree.stub("sinfo", "exit 1")
-    tree.stub("pbsnodes", f"case $* in *--version*) echo 'pbs_version = 2022.1.1';; *) echo '{json.dumps(NODES)}';; esac")
+    tree.stub(
+        "pbsnodes", f"case $* in *--version*) echo 'pbs_version = 2022.1.1';; *) echo '{json.dumps(NODES)}';; esac"
+    )
     path = tree.stub("qstat", f"echo '{json.dumps(QUEUES)}'")
     made = tree.run("new", "centre", path=path)
     assert made.code == 0, made.text
     text = (tree.folder / "site_configs" / "centre" / "settings.py").read_text()
     assert text.count('"scheduler": "pbspro"') == 1
-    for fact in ('"-q workq", "-l place=scatter:excl"', '"num_nodes": 3,', '"cores_per_node": 128,', '"max_minutes": 1440,'):
+    for fact in (
+        '"-q workq", "-l place=scatter:excl"',
+        '"num_nodes": 3,',
+        '"cores_per_node": 128,',
+        '"max_minutes": 1440,',
+    ):
         assert fact in text
     checked = tree.run("check", "centre", "--elsewhere")
     assert checked.code == 0, checked.text
@@ -94,21 +121,38 @@ def test_new_site_under_pbs_has_its_queues_and_nodes(tree):
     [
         ({"features": ["overcomit"]}, "unknown feature 'overcomit'; did you mean 'overcommit'?"),
         ({"extras": {"cores_per_nodes": 2}}, "unknown extra 'cores_per_nodes'; did you mean 'cores_per_node'?"),
-        ({"extras": {"cores_per_node": 0}}, "extra 'cores_per_node': 0 is less than the minimum of 1; the extra is: processes that fill a node"),
-        ({"extras": {"cores_per_node": "2"}}, "is not of type \"integer\""),
-        ({"extras": {"cores_per_node": 2, "num_nodes": 4, "max_nodes": 8}}, "max_nodes is 8, but the partition has 4 nodes; lower it"),
+        (
+            {"extras": {"cores_per_node": 0}},
+            "extra 'cores_per_node': 0 is less than the minimum of 1; the extra is: processes that fill a node",
+        ),
+        ({"extras": {"cores_per_node": "2"}}, 'is not of type "integer"'),
+        (
+            {"extras": {"cores_per_node": 2, "num_nodes": 4, "max_nodes": 8}},
+            "max_nodes is 8, but the partition has 4 nodes; lower it",
+        ),
         ({"extras": {"cores_per_node": 2, "sizes": [2, 64]}}, "size 64 does not fit on 1 nodes of 2 cores"),
         ({"extras": {"cores_per_node": 2, "kernels": ["beff"]}}, "unknown kernel 'beff'; kernels are b_eff, "),
-        ({"extras": {"file_systems": [{"name": "s"}]}}, "extra 'file_systems'[0]: \"directory\" is a required property"),
+        (
+            {"extras": {"file_systems": [{"name": "s"}]}},
+            "extra 'file_systems'[0]: \"directory\" is a required property",
+        ),
         ({"extras": {"file_systems": [{"name": "s", "directory": "/tmp"}] * 2}}, "two file systems have the name 's'"),
         ({"environs": ["intel"]}, "unknown environment 'intel'; defined are mpi"),
         ({"environs": []}, "no environment; name one with an MPI compiler"),
-        ({"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/no/such"}]}},
-         "file system s of made:p: directory /no/such does not exist; create it with `mkdir -p /no/such`"),
-        ({"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/proc"}]}}, "cannot write to /proc"),
+        (
+            {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/no/such"}]}},
+            "file system s of made:p: directory /no/such does not exist; create it with `mkdir -p /no/such`",
+        ),
+        (
+            {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/proc"}]}},
+            "cannot write to /proc",
+        ),
         ({"scheduler": "lsf", "launcher": "lrun"}, "bsub is not on PATH; correct `scheduler`"),
         ({"scheduler": "slum"}, "made"),
-        ({"partition": "x"}, "$.systems[0].partitions[0]: Additional properties are not allowed ('partition' was unexpected)"),
+        (
+            {"partition": "x"},
+            "$.systems[0].partitions[0]: Additional properties are not allowed ('partition' was unexpected)",
+        ),
     ],
     ids=lambda value: str(value)[:50] if isinstance(value, str) else "",
 )
@@ -130,15 +174,22 @@ def test_file_system_that_is_too_small_is_refused(tree):
     """The tests' sizes: ftio of 64 MiB and more, on 1 MiB of tmpfs; needs leave to mount."""
     small = tree.scratch / "small"
     small.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small], capture_output=True, check=False).returncode:
+    if subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", small], capture_output=True, check=False
+    ).returncode:
         pytest.skip("no leave to mount a tmpfs")
     try:
-        checked = tree.run("check", site(tree, {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": str(small)}]}}))
+        checked = tree.run(
+            "check",
+            site(tree, {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": str(small)}]}}),
+        )
         elsewhere = tree.run("check", "made", "--elsewhere")
     finally:
         subprocess.run(["umount", small], check=True)
     assert checked.code == 1
-    assert re.search(r"ftio.* on made:p: needs 0\.\d+ GByte in \S+small, which has 0\.00\d+ GByte of free space", checked.err)
+    assert re.search(
+        r"ftio.* on made:p: needs 0\.\d+ GByte in \S+small, which has 0\.00\d+ GByte of free space", checked.err
+    )
     assert elsewhere.code == 0, elsewhere.text
 
 
@@ -150,7 +201,9 @@ def test_old_reframe_is_refused_by_version(tree):
 
 def test_settings_that_raise_are_refused_with_their_error(tree):
     site(tree, {})
-    (tree.folder / "site_configs" / "made" / "settings.py").write_text("import os\nsite_configuration = os.environ['NOT_SET']\n")
+    (tree.folder / "site_configs" / "made" / "settings.py").write_text(
+        "import os\nsite_configuration = os.environ['NOT_SET']\n"
+    )
     checked = tree.run("check", "made")
     assert checked.code == 1
     assert "settings.py: KeyError: 'NOT_SET'" in checked.err
@@ -173,11 +226,20 @@ def test_missing_references_refuse_only_where_they_are_required(tree):
 def test_time_that_a_partition_does_not_give_is_said(tree):
     checked = tree.run("check", site(tree, {"extras": {"cores_per_node": 2, "max_minutes": 20}}))
     assert checked.code == 0, checked.text
-    assert "note    b_eff_io on made: no case: made:p accepts jobs of up to 20 minutes, but this one may need 55" in checked.out
+    assert (
+        "note    b_eff_io on made: no case: made:p accepts jobs of up to 20 minutes, but this one may need 55"
+        in checked.out
+    )
 
 
 def test_another_machine_is_not_looked_at_and_the_check_says_so(tree):
-    checked = tree.run("check", site(tree, {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/no/such"}]}},
-                                     host="another"))
+    checked = tree.run(
+        "check",
+        site(
+            tree,
+            {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/no/such"}]}},
+            host="another",
+        ),
+    )
     assert checked.code == 0, checked.text
     assert "this machine" in checked.out and "is not part of it" in checked.out

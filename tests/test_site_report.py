@@ -1,4 +1,6 @@
-"""A site's page and the exports: levels, intervals, verdicts and trends of generated sessions with known truth; scaling; comparisons."""
+# SPDX-License-Identifier: Apache-2.0
+"""A site's page and the exports: levels, intervals, verdicts and trends of generated sessions with known truth;
+scaling; comparisons."""
 
 import re
 from xml.etree import ElementTree
@@ -17,15 +19,29 @@ SIZES = (2, 4, 8)
 
 
 def cases(number, noise, latency=2.0):
-    """A night: b_eff on two systems, of which `b` is half as fast again; I/O on two file systems, of which scratch is four times as fast."""
+    """A night: b_eff on two systems, of which `b` is half as fast again; I/O on two file systems, of which scratch is
+    four times as fast."""
     for system, factor in (("a", 1.0), ("b", 1.5)):
         for size in SIZES:
-            rate = 1000 * size * factor * (0.5 if size == 8 else 1) * noise[number]  # half the efficiency at 8 processes
-            yield case({"ping_pong_latency": (latency, 1.0, None, 0.5, "us", "fail"),
-                        "b_eff": (rate, 1000 * size * factor, -0.6, None, "MByte/s", "pass")}, system=system, processes=size)
+            rate = (
+                1000 * size * factor * (0.5 if size == 8 else 1) * noise[number]
+            )  # half the efficiency at 8 processes
+            yield case(
+                {
+                    "ping_pong_latency": (latency, 1.0, None, 0.5, "us", "fail"),
+                    "b_eff": (rate, 1000 * size * factor, -0.6, None, "MByte/s", "pass"),
+                },
+                system=system,
+                processes=size,
+            )
     for name, rate in (("home", 100.0), ("scratch", 400.0)):
-        yield case({"b_eff_io": (rate * noise[number], "MByte/s")}, benchmark="b_eff_io", file_system=name, system="a",
-                   executable_opts=["--log", "x", "--directory", f"/{name}"])
+        yield case(
+            {"b_eff_io": (rate * noise[number], "MByte/s")},
+            benchmark="b_eff_io",
+            file_system=name,
+            system="a",
+            executable_opts=["--log", "x", "--directory", f"/{name}"],
+        )
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +54,10 @@ def values(tmp_path_factory):
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     noise = [*steady(30, 1.0, 0.01), *steady(6, 0.8, 0.01, seed=2)]
-    return database(tmp_path_factory.mktemp("stored") / "results.db", [session(list(cases(number, noise)), night(number)) for number in range(36)])
+    return database(
+        tmp_path_factory.mktemp("stored") / "results.db",
+        [session(list(cases(number, noise)), night(number)) for number in range(36)],
+    )
 
 
 def one(table, **wanted):
@@ -46,13 +65,18 @@ def one(table, **wanted):
     return row
 
 
-# --- where everything stands --------------------------------------------------------------------------------------------------------
+# --- where everything stands
+# --------------------------------------------------------------------------------------------------------
 
 
 def test_the_interval_is_that_of_the_sign_test():
     # Conover, Practical Nonparametric Statistics: the binomial distribution with p = 1/2.
     assert interval(np.arange(1.0, 7)) == (1, 6, 1 - 2 / 64)
-    assert interval(np.random.default_rng(1).permutation(np.arange(1.0, 21))) == (6, 15, pytest.approx(0.9586, abs=5e-5))
+    assert interval(np.random.default_rng(1).permutation(np.arange(1.0, 21))) == (
+        6,
+        15,
+        pytest.approx(0.9586, abs=5e-5),
+    )
     assert interval(np.arange(1.0, 4)) == (1, 3, 1 - 2 / 8), "too few for 95 %: what they do state"
     assert interval(np.array([7.0])) == (7, 7, 0)
 
@@ -82,7 +106,8 @@ def test_efficiency_is_the_bandwidth_of_a_process_over_that_at_the_smallest_size
     assert "b_eff_io" not in set(table["benchmark"]), "one size scales nowhere"
 
 
-# --- beside each other --------------------------------------------------------------------------------------------------------------
+# --- beside each other
+# --------------------------------------------------------------------------------------------------------------
 
 
 def test_two_systems_file_systems_sessions_and_times_are_compared(values):
@@ -90,40 +115,67 @@ def test_two_systems_file_systems_sessions_and_times_are_compared(values):
     assert ratios["b_eff", 2] == pytest.approx(1.5) and ratios["ping_pong_latency", 8] == 1
     io = compared(values, "file_system", ("home", "scratch"))
     assert list(io["ratio"]) == [pytest.approx(4)] and list(io["sessions_first"]) == [36]
-    assert one(compared(values, "partition", ("a:default", "b:default")), metric="b_eff", processes=2).ratio == pytest.approx(1.5)
+    assert one(
+        compared(values, "partition", ("a:default", "b:default")), metric="b_eff", processes=2
+    ).ratio == pytest.approx(1.5)
     ends = values["session"].iloc[[0, -1]]
     pair = compared(values, "session", tuple(ends))
-    row, own = one(pair, system="a", metric="b_eff", processes=2), values.query("system == 'a' and metric == 'b_eff' and processes == 2")
+    row, own = (
+        one(pair, system="a", metric="b_eff", processes=2),
+        values.query("system == 'a' and metric == 'b_eff' and processes == 2"),
+    )
     assert row.ratio == pytest.approx(own["value"].iloc[-1] / own["value"].iloc[0])
     upgrade = compared(values, "time", ("2026-01-31", "2026-01-31"))
     row = one(upgrade, system="a", metric="b_eff", processes=2)
     assert (row.sessions_first, row.sessions_second) == (30, 6) and row.ratio == pytest.approx(0.8, abs=0.01)
 
 
-@pytest.mark.parametrize(("kind", "names", "told"), [
-    ("site", ("a", "b"), "unknown kind 'site'"), ("system", ("a", "c"), "no session of system 'c'"),
-    ("file_system", ("home", ""), "nothing"), ("time", ("yesterday", "2026-01-01"), "yesterday"), ("time", ("2020-01-01", "2020-01-02"), "no session of time"),
-])
+@pytest.mark.parametrize(
+    ("kind", "names", "told"),
+    [
+        ("site", ("a", "b"), "unknown kind 'site'"),
+        ("system", ("a", "c"), "no session of system 'c'"),
+        ("file_system", ("home", ""), "nothing"),
+        ("time", ("yesterday", "2026-01-01"), "yesterday"),
+        ("time", ("2020-01-01", "2020-01-02"), "no session of time"),
+    ],
+)
 def test_what_cannot_be_compared_is_said(values, kind, names, told):
     with pytest.raises(ValueError, match=told if told != "nothing" else "in common"):
         compared(values, kind, names)
 
 
 def test_partitions_of_a_system_are_not_thrown_together(tmp_path):
-    made = [session([case({"b_eff": (1.0, "MByte/s")}, system="a", partition=name) for name in ("x", "y")]
-                    + [case({"b_eff": (1.0, "MByte/s")}, system="b")])]
+    made = [
+        session(
+            [case({"b_eff": (1.0, "MByte/s")}, system="a", partition=name) for name in ("x", "y")]
+            + [case({"b_eff": (1.0, "MByte/s")}, system="b")]
+        )
+    ]
     with pytest.raises(ValueError, match="compare by partition"):
         compared(session_values(table_of(tmp_path, made)), "system", ("a", "b"))
 
 
-# --- the page -----------------------------------------------------------------------------------------------------------------------
+# --- the page
+# --------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
 def written(stored, tmp_path_factory):
     folder = tmp_path_factory.mktemp("page")
-    done = run("site", "report", stored, "-o", folder / "site.html", "--figures", folder / "figures", "--compare", "system=a,b",
-               "--compare", "time=2026-01-31,2026-01-31")
+    done = run(
+        "site",
+        "report",
+        stored,
+        "-o",
+        folder / "site.html",
+        "--figures",
+        folder / "figures",
+        "--compare",
+        "system=a,b",
+        "--compare",
+        "time=2026-01-31,2026-01-31",
+    )
     assert done.exit_code == 0, done.output
     return folder
 
@@ -136,17 +188,23 @@ def test_the_page_tells_level_verdict_trend_and_what_regressed(written):
     assert "Before 2026-01-31 and since 2026-01-31" in words and "b beside a (system)" in words
     assert "✗ fail" in words and "✓ pass" in words and "no reference" in words
     assert "efficiency 50%" in words
-    assert "b_eff b_eff a:default+mpi 2" in words and "b_eff_io b_eff_io a:default+mpi home 2" in words, "a comparison says of what"
+    assert "b_eff b_eff a:default+mpi 2" in words and "b_eff_io b_eff_io a:default+mpi home 2" in words, (
+        "a comparison says of what"
+    )
 
 
 def test_every_figure_and_table_is_a_file_too(written):
     names = sorted(path.name for path in (written / "figures").iterdir())
     figures = {name[:-4] for name in names if name.endswith(".svg")}
-    assert Page((written / "site.html").read_text()).named("svg") and len(figures) == len(Page((written / "site.html").read_text()).named("svg"))
+    assert Page((written / "site.html").read_text()).named("svg") and len(figures) == len(
+        Page((written / "site.html").read_text()).named("svg")
+    )
     assert all({f"{name}.png", f"{name}.csv"} <= set(names) for name in figures)
     overview = pd.read_csv(written / "figures" / "site-overview.csv")
     assert len(overview) == 4 and one(overview, system="b", processes=8).median == pytest.approx(0.8 * 6000, rel=0.02)
-    assert list(pd.read_csv(written / "figures" / "site-b_eff-scaling.csv")["efficiency"])[:3] == pytest.approx([1, 1, 0.5])
+    assert list(pd.read_csv(written / "figures" / "site-b_eff-scaling.csv")["efficiency"])[:3] == pytest.approx(
+        [1, 1, 0.5]
+    )
 
 
 def test_the_page_is_accessible_and_loads_nothing(written):
@@ -156,7 +214,9 @@ def test_the_page_is_accessible_and_loads_nothing(written):
     assert not {tag for tag, _ in page.tags} & {"script", "img", "iframe", "object", "embed", "form"}
     assert all(attributes["aria-labelledby"] in ids for _, attributes in page.tags if "aria-labelledby" in attributes)
     assert all(attributes.get("role") == "img" for attributes in page.named("svg"))
-    assert all(link["href"][1:] in ids for link in page.named("a")) and all(cell["scope"] in ("row", "col") for cell in page.named("th"))
+    assert all(link["href"][1:] in ids for link in page.named("a")) and all(
+        cell["scope"] in ("row", "col") for cell in page.named("th")
+    )
     scrolled = [attributes for _, attributes in page.tags if attributes.get("class") == "scroll"]
     assert scrolled and all(attributes["tabindex"] == "0" for attributes in scrolled), "by keyboard too"
 
@@ -169,25 +229,39 @@ def test_a_browser_shows_the_page_without_complaint_or_request(written, tmp_path
 
 
 def test_hostile_names_stay_text(tmp_path):
-    made = [session([case({"b_eff": (1.0, "MByte/s")}, system=HOSTILE, mpi_library=HOSTILE)], night(number)) for number in range(2)]
+    made = [
+        session([case({"b_eff": (1.0, "MByte/s")}, system=HOSTILE, mpi_library=HOSTILE)], night(number))
+        for number in range(2)
+    ]
     done = run("site", "report", database(tmp_path / "results.db", made), "-o", tmp_path / "site.html")
     page = (tmp_path / "site.html").read_text()
     assert done.exit_code == 0 and "<script" not in page and "<img" not in page
 
 
-@pytest.mark.parametrize(("options", "told"), [(["--compare", "system"], "KIND=A,B is expected"), (["--compare", "system=a,z"], "no session of system 'z'"),
-                                               (["-o", "/proc/none/site.html"], "cannot write")])
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--compare", "system"], "KIND=A,B is expected"),
+        (["--compare", "system=a,z"], "no session of system 'z'"),
+        (["-o", "/proc/none/site.html"], "cannot write"),
+    ],
+)
 def test_wrong_usage_is_one_line_and_no_page(stored, tmp_path, options, told):
     done = run("site", "report", stored, "-o", tmp_path / "site.html", *options)
     assert done.exit_code == 2 and told in " ".join(done.output.replace("│", " ").split())
     assert not (tmp_path / "site.html").exists()
 
 
-# --- for other programs -------------------------------------------------------------------------------------------------------------
+# --- for other programs
+# -------------------------------------------------------------------------------------------------------------
 
 
 def test_junit_holds_every_metric_with_its_value_and_bounds(tmp_path):
-    bad = case({"b_eff": (500.0, 1000.0, -0.1, None, "MByte/s", "fail"), "ping_pong_latency": (2.0, "us")}, result="fail", fail_reason="too slow")
+    bad = case(
+        {"b_eff": (500.0, 1000.0, -0.1, None, "MByte/s", "fail"), "ping_pong_latency": (2.0, "us")},
+        result="fail",
+        fail_reason="too slow",
+    )
     made = [session([bad, case({"b_eff": (990.0, 1000.0, -0.1, None, "MByte/s", "pass")}, processes=4)])]
     done = run("export", database(tmp_path / "results.db", made), "--junit", tmp_path / "junit.xml")
     assert done.exit_code == 0, done.output
@@ -195,8 +269,16 @@ def test_junit_holds_every_metric_with_its_value_and_bounds(tmp_path):
     assert (suite.get("tests"), suite.get("failures"), suite.get("timestamp")) == ("2", "1", "2026-01-01T02:00:00")
     failed, passed = suite
     told = {entry.get("name"): entry.get("value") for entry in failed.find("properties")}
-    assert told == {"b_eff": "500.0", "b_eff.reference": "1000.0", "b_eff.lower": "900.0", "b_eff.unit": "MByte/s", "b_eff.outcome": "fail",
-                    "ping_pong_latency": "2.0", "ping_pong_latency.unit": "us", "ping_pong_latency.outcome": "no reference"}
+    assert told == {
+        "b_eff": "500.0",
+        "b_eff.reference": "1000.0",
+        "b_eff.lower": "900.0",
+        "b_eff.unit": "MByte/s",
+        "b_eff.outcome": "fail",
+        "ping_pong_latency": "2.0",
+        "ping_pong_latency.unit": "us",
+        "ping_pong_latency.outcome": "no reference",
+    }
     assert failed.find("failure").get("message") == "too slow" and passed.find("failure") is None
     assert passed.get("classname") == "local:default+mpi.b_eff"
 
@@ -208,7 +290,14 @@ def test_openmetrics_tell_the_last_sessions(stored, tmp_path):
     form = re.compile(r'coffeecup_\w+\{(\w+="([^"\\\n]|\\["\\n])*",?)+\} -?\d\S*')  # the exposition format's samples
     samples = [line for line in text.splitlines() if not line.startswith("#")]
     assert all(form.fullmatch(line) for line in samples)
-    [regressed] = [line for line in samples if line.startswith("coffeecup_regression{") and 'system="b"' in line and 'processes="8"' in line and 'metric="b_eff"' in line]
+    [regressed] = [
+        line
+        for line in samples
+        if line.startswith("coffeecup_regression{")
+        and 'system="b"' in line
+        and 'processes="8"' in line
+        and 'metric="b_eff"' in line
+    ]
     assert regressed.endswith(" 1.0")
     failed = [line for line in samples if line.startswith("coffeecup_failed{")]
     assert len(failed) == 12, "those without a reference are not said to pass"

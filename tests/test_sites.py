@@ -1,4 +1,6 @@
-"""Site configurations: valid, with the one vocabulary, and turned into the right sizes and job scripts. And the local set-up."""
+# SPDX-License-Identifier: Apache-2.0
+"""Site configurations: valid, with the one vocabulary, and turned into the right sizes and job scripts. And the local
+set-up."""
 
 import os
 import re
@@ -22,20 +24,25 @@ def test_configuration_is_valid_for_reframe(path, tmp_path):
 
 
 def test_readme_shows_the_table_that_checks_use():
-    """One table: reframe_checks/vocabulary.py. `python -c 'from reframe_checks import vocabulary; print(vocabulary.markdown())'`"""
+    """One table: reframe_checks/vocabulary.py. `python -c 'from reframe_checks import vocabulary;
+    print(vocabulary.markdown())'`"""
     assert vocabulary.markdown() in (ROOT / "docs" / "sites.md").read_text()
 
 
 def test_every_word_of_the_table_is_used_by_a_check():
     """A word that nothing asks for would be a promise that is not kept."""
-    source = "".join(module.read_text() for module in (ROOT / "reframe_checks").glob("*.py") if module.name != "vocabulary.py")
+    source = "".join(
+        module.read_text() for module in (ROOT / "reframe_checks").glob("*.py") if module.name != "vocabulary.py"
+    )
     for words in (vocabulary.Feature, vocabulary.Extra):
         for word in words:
             assert f"{words.__name__}.{word.name}" in source, word
 
 
 def test_checks_name_no_site():
-    sites = {path.parent.name for path in SITES} | {system["name"] for path in SITES for system in read_configuration(path)["systems"]}
+    sites = {path.parent.name for path in SITES} | {
+        system["name"] for path in SITES for system in read_configuration(path)["systems"]
+    }
     for module in (ROOT / "reframe_checks").glob("*.py"):
         for site in sites - {"local"}:  # ReFrame's own word for its launcher and scheduler
             assert site not in module.read_text(), f"{module.name} names {site}"
@@ -99,7 +106,10 @@ def test_each_partition_gets_its_own_sizes_and_a_login_partition_none(dry_run):
         partition("large", extras={"cores_per_node": 64, "num_nodes": 3}),
         partition("front", scheduler="local", launcher="local", features=["login"]),
     )
-    assert {name: sorted(scripts) for name, scripts in made.scripts.items()} == {"small": [2, 4, 6], "large": [64, 128, 192]}
+    assert {name: sorted(scripts) for name, scripts in made.scripts.items()} == {
+        "small": [2, 4, 6],
+        "large": [64, 128, 192],
+    }
     assert made.session.report["session_info"]["num_skipped"] == 0
 
 
@@ -107,7 +117,9 @@ def test_overcommit_gives_a_small_machine_several_sizes(dry_run):
     made = dry_run(partition("p", extras={"cores_per_node": 2}, features=["overcommit"]))
     assert sorted(made.scripts["p"]) == [2, 4]
     assert {case["num_processes"]: set(case["tags"]) - {"communication"} for case in made.session.cases} == {
-        2: {"smallest", "one_node"}, 4: {"largest", "one_node"}}  # overcommitted: still one node
+        2: {"smallest", "one_node"},
+        4: {"largest", "one_node"},
+    }  # overcommitted: still one node
 
 
 def test_job_script_asks_for_whole_nodes_and_fills_them(dry_run):

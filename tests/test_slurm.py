@@ -1,4 +1,6 @@
-"""Checks through a real Slurm of several nodes on this machine: jobs that run, and jobs that are killed, drained away or never start."""
+# SPDX-License-Identifier: Apache-2.0
+"""Checks through a real Slurm of several nodes on this machine: jobs that run, and jobs that are killed, drained away
+or never start."""
 
 import os
 import re
@@ -23,9 +25,21 @@ site_configuration = {{
         for name, launcher, more in (("mpirun", "mpirun", []), ("srun", "srun", [["SLURM_MPI_TYPE", "pmix"]]))]}}],
     "environments": [{{"name": "mpi", "cc": "mpicc"}}],
 }}
-"""
-SHORT = ["-S", "b_eff.time_budget=2", "-S", "b_eff.memory_per_process=1MiB", "-S", "b_eff_io.scheduled_time=0.2", "-S",
-         "b_eff_io.memory_per_process=32MiB", "-S", "ftio.input_parameter=1MiB", "-S", "ftio.repetitions=1"]
+"""  # noqa: E501
+SHORT = [
+    "-S",
+    "b_eff.time_budget=2",
+    "-S",
+    "b_eff.memory_per_process=1MiB",
+    "-S",
+    "b_eff_io.scheduled_time=0.2",
+    "-S",
+    "b_eff_io.memory_per_process=32MiB",
+    "-S",
+    "ftio.input_parameter=1MiB",
+    "-S",
+    "ftio.repetitions=1",
+]
 NODES = 2
 
 
@@ -47,16 +61,26 @@ def slurm(tmp_path_factory, openmpi):
 
 @pytest.fixture(scope="module")
 def endless(slurm, tmp_path_factory):
-    """A check whose kernel never ends, on a node that no other test uses. Slurm's limits have a resolution of a minute, in which the other
-    tests run; the session, when it has ended."""
+    """A check whose kernel never ends, on a node that no other test uses. Slurm's limits have a resolution of a minute,
+    in which the other tests run; the session, when it has ended."""
     folder = tmp_path_factory.mktemp("endless")
     kernel = kernel_of(folder, "sleep 600")
     slurm("scontrol", "create", "PartitionName=apart", f"Nodes=n{NODES + 1}", "State=UP", "MaxTime=60")
     config = settings(slurm, folder)
     config.write_text(config.read_text().replace("--partition=debug", "--partition=apart"))
     with ThreadPoolExecutor(1) as pool:
-        session = pool.submit(Reframe(folder), "-r", "--system=toy:mpirun", "-n", "^b_eff%num_processes=2$", "-S", "b_eff.time_limit=1m",
-                              *kernel, config=config, env=slurm.environment)
+        session = pool.submit(
+            Reframe(folder),
+            "-r",
+            "--system=toy:mpirun",
+            "-n",
+            "^b_eff%num_processes=2$",
+            "-S",
+            "b_eff.time_limit=1m",
+            *kernel,
+            config=config,
+            env=slurm.environment,
+        )
         yield session.result
 
 
@@ -66,7 +90,9 @@ def run(slurm, tmp_path, kernel_that):
 
     def start(partition, *options, script=None):
         made = kernel_that(script, ranks="first") if script else []
-        return Reframe(tmp_path)("-r", f"--system=toy:{partition}", *made, *options, config=settings(slurm, tmp_path), env=slurm.environment)
+        return Reframe(tmp_path)(
+            "-r", f"--system=toy:{partition}", *made, *options, config=settings(slurm, tmp_path), env=slurm.environment
+        )
 
     return start
 
@@ -86,22 +112,33 @@ def test_every_check_runs_through_the_queue(endless, run, openmpi, tmp_path):
     session = run("mpirun", "-t", "smallest|largest", "-S", "priomark.workload=small.cfg", *built(openmpi))
     assert session.returncode == 0, session.output
     found = {(case["name"].split(" ")[0], case["num_processes"]): case["num_hosts"] for case in session.cases}
-    assert found == {(check, processes): hosts for check in checks(ROOT) for processes, hosts in ((2, 1), (2 * NODES, NODES))}
+    assert found == {
+        (check, processes): hosts for check in checks(ROOT) for processes, hosts in ((2, 1), (2 * NODES, NODES))
+    }
 
 
-# On a busy machine, where one process runs ahead, Open MPI started by srun crashes in MPI_Init now and then (open-mpi/ompi#12495).
+# On a busy machine, where one process runs ahead, Open MPI started by srun crashes in MPI_Init now and then
+# (open-mpi/ompi#12495).
 @pytest.mark.alone
 def test_processes_are_placed_as_requested(endless, run, slurm, openmpi, tmp_path):
     """In blocks and in turn, by srun, on two nodes; the log tells where each rank was."""
-    plug_ins = subprocess.run(["srun", "--mpi=list"], env=os.environ | slurm.environment, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, check=False).stdout
+    plug_ins = subprocess.run(
+        ["srun", "--mpi=list"],
+        env=os.environ | slurm.environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    ).stdout
     if "pmix" not in plug_ins:
         pytest.skip("srun has no pmix plug-in")
     session = run("srun", "-n", "^b_eff%num_processes=4$", "-P", "b_eff.placement=block,round_robin", *built(openmpi))
     assert session.returncode == 0, session.output
     placed = {case["placement"]: read_log(Path(case["outputdir"], "b_eff.jsonl")) for case in session.cases}
     assert {name: [host["ranks"] for host in log.run["hosts"]] for name, log in placed.items()} == {
-        "block": [[0, 1], [2, 3]], "round_robin": [[0, 2], [1, 3]]}
+        "block": [[0, 1], [2, 3]],
+        "round_robin": [[0, 2], [1, 3]],
+    }
     assert all(len(host["core_sets"]) == 2 for log in placed.values() for host in log.run["hosts"])
     assert not any("not_as_requested" in case["qualifications"] for case in session.cases)
 
@@ -124,19 +161,27 @@ def test_drained_node_is_reported_as_that(run, slurm):
     finally:
         slurm("scontrol", "update", "NodeName=n2", "State=RESUME")
     assert session.returncode == 1
-    assert re.search(r"job \d+ did not start within 8 s; squeue reports: .*DOWN, DRAINED.*; look for nodes that are down or drained",
-                     only_case(session)["fail_reason"])
+    assert re.search(
+        r"job \d+ did not start within 8 s; squeue reports: .*DOWN, DRAINED.*; look for nodes that are down or drained",
+        only_case(session)["fail_reason"],
+    )
     assert not slurm("squeue", "--noheader", "--partition=debug").strip(), "the job is still there"
 
 
 def test_new_site_is_what_slurm_has_and_another_is_refused(slurm, tree):
-    """`coffeecup site new` against slurm.conf; `coffeecup site check` of it, and of one that promises what is not there."""
+    """`coffeecup site new` against slurm.conf; `coffeecup site check` of it, and of one that promises what is not
+    there."""
     made = tree.run("new", "here", **slurm.environment)
     assert made.code == 0, made.text
     path = tree.folder / "site_configs" / "here" / "settings.py"
     text = path.read_text()
-    for fact in ('"scheduler": "squeue",  # sacct does not answer: no accounting', '"--partition=debug"', f'"num_nodes": {NODES},', '"cores_per_node": 2,',
-                 '"max_minutes": 60,'):
+    for fact in (
+        '"scheduler": "squeue",  # sacct does not answer: no accounting',
+        '"--partition=debug"',
+        f'"num_nodes": {NODES},',
+        '"cores_per_node": 2,',
+        '"max_minutes": 60,',
+    ):
         assert fact in text
     checked = tree.run("check", "here", **slurm.environment)
     assert checked.code == 0, checked.text
@@ -161,10 +206,18 @@ def test_jobs_run_with_accounting_on(openmpi, tmp_path, tmp_path_factory, kernel
         assert "no log was written; output of the job: here" in only_case(session)["fail_reason"], session.output
         wanted, told = r"rfm_b_eff_\w+\|COMPLETED\|n\[1-2\]\n", ""
         end = time.monotonic() + PATIENCE
-        while not re.fullmatch(wanted, told) and time.monotonic() < end:  # a job's name and nodes come to the data base after its state
+        while (
+            not re.fullmatch(wanted, told) and time.monotonic() < end
+        ):  # a job's name and nodes come to the data base after its state
             time.sleep(0.5)
-            told = slurm("sacct", "--noheader", "--parsable2", f"--jobs={only_case(session)['jobid']}", "--format=JobName,State,NodeList",
-                         "--allocations")
+            told = slurm(
+                "sacct",
+                "--noheader",
+                "--parsable2",
+                f"--jobs={only_case(session)['jobid']}",
+                "--format=JobName,State,NodeList",
+                "--allocations",
+            )
         assert re.fullmatch(wanted, told), told
 
 

@@ -1,4 +1,6 @@
-"""The Spack package and environment: the recipe against the kernels' CMake options, and, where Spack is, the real thing."""
+# SPDX-License-Identifier: Apache-2.0
+"""The Spack package and environment: the recipe against the kernels' CMake options, and, where Spack is, the real
+thing."""
 
 import ast
 import json
@@ -36,7 +38,9 @@ def test_recipe_is_named_as_spack_wants_it_and_explains_itself(recipe):
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.parent.name)
 def test_each_option_of_the_recipe_is_one_of_cmake(recipe):
     defined = set(re.findall(r'self\.define\("(COFFEECUP_\w+)"', recipe.read_text()))
-    options = set(re.findall(r"^(?:set|option)\((COFFEECUP_\w+)", (ROOT / "kernels" / "CMakeLists.txt").read_text(), re.MULTILINE))
+    options = set(
+        re.findall(r"^(?:set|option)\((COFFEECUP_\w+)", (ROOT / "kernels" / "CMakeLists.txt").read_text(), re.MULTILINE)
+    )
     assert {"COFFEECUP_BENCHMARKS", "COFFEECUP_SPACK_HASH"} <= defined <= options
     assert f'self.define("COFFEECUP_BENCHMARKS", "{recipe.parent.name}")' in recipe.read_text()
 
@@ -94,7 +98,10 @@ needs_spack = pytest.mark.skipif(spack_command() is None, reason="no Spack on PA
 def spack_environment():
     """What ReFrame's environment in these tests leaves out, and Spack on PATH."""
     found = {name: value for name, value in os.environ.items() if name.startswith("SPACK_")}
-    return found | {"PATH": os.pathsep.join([str(Path(spack_command()).parent), os.environ["PATH"]]), "HOME": os.environ["HOME"]}
+    return found | {
+        "PATH": os.pathsep.join([str(Path(spack_command()).parent), os.environ["PATH"]]),
+        "HOME": os.environ["HOME"],
+    }
 
 
 @needs_spack
@@ -132,7 +139,9 @@ def test_audit_and_stand_alone_tests_of_all_packages_pass(tmp_path):
     folder = tmp_path / "environment"
 
     def spack(*arguments):
-        done = subprocess.run([spack_command(), *arguments], env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [spack_command(), *arguments], env=environment, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
@@ -146,17 +155,26 @@ def test_audit_and_stand_alone_tests_of_all_packages_pass(tmp_path):
 @needs_spack
 def test_new_site_has_an_environment_that_spack_makes_concrete(tree, tmp_path, spack_environment):
     """With the packages that the machine has: Spack builds ours and nothing else but its own wrapper and runtime."""
-    made = tree.run("new", "here", path=spack_environment["PATH"], **{k: v for k, v in spack_environment.items() if k != "PATH"})
+    made = tree.run(
+        "new", "here", path=spack_environment["PATH"], **{k: v for k, v in spack_environment.items() if k != "PATH"}
+    )
     assert made.code == 0, made.text
     environment = os.environ | {"COFFEECUP_ROOT": str(tree.folder)}
     folder = tmp_path / "environment"
-    for arguments in (["env", "create", "-d", folder, tree.folder / "site_configs" / "here" / "spack.yaml"], ["-e", folder, "concretize"]):
-        done = subprocess.run([spack_command(), *map(str, arguments)], env=environment, capture_output=True, text=True, check=False)
+    for arguments in (
+        ["env", "create", "-d", folder, tree.folder / "site_configs" / "here" / "spack.yaml"],
+        ["-e", folder, "concretize"],
+    ):
+        done = subprocess.run(
+            [spack_command(), *map(str, arguments)], env=environment, capture_output=True, text=True, check=False
+        )
         assert done.returncode == 0, done.stdout + done.stderr
     specs = json.loads((folder / "spack.lock").read_text())["concrete_specs"].values()
     built = {spec["name"] for spec in specs if "external" not in spec}
     assert built - {"compiler-wrapper", "gcc-runtime"} == {recipe.parent.name.replace("_", "-") for recipe in RECIPES}
-    assert {spec["arch"]["target"] for spec in specs if spec["name"] == "ftio"} == {"x86_64_v3"} or os.uname().machine != "x86_64"
+    assert {spec["arch"]["target"] for spec in specs if spec["name"] == "ftio"} == {
+        "x86_64_v3"
+    } or os.uname().machine != "x86_64"
 
 
 def test_old_spack_is_refused_by_name(reframe, tmp_path):
@@ -165,7 +183,13 @@ def test_old_spack_is_refused_by_name(reframe, tmp_path):
     spack = folder / "spack"
     spack.write_text("#!/bin/sh\necho 0.23.1\n")
     spack.chmod(0o755)
-    session = reframe("-r", "-n", "b_eff%num_processes=2$", "-S", "builder=spack",
-                      env={"PATH": os.pathsep.join([str(folder), os.environ["PATH"]])})
+    session = reframe(
+        "-r",
+        "-n",
+        "b_eff%num_processes=2$",
+        "-S",
+        "builder=spack",
+        env={"PATH": os.pathsep.join([str(folder), os.environ["PATH"]])},
+    )
     assert session.returncode == 1
     assert "is Spack 0.23.1; 1.0.2 is the oldest supported version" in session.fixtures[0]["fail_reason"]

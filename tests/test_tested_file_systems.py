@@ -1,4 +1,6 @@
-"""Several file systems of one partition: I/O checks run on each, and each has its name in the result, the references and the report."""
+# SPDX-License-Identifier: Apache-2.0
+"""Several file systems of one partition: I/O checks run on each, and each has its name in the result, the references
+and the report."""
 
 import logs_made
 import pytest
@@ -14,19 +16,50 @@ site_configuration = {{
     "environments": [{{"name": "mpi", "cc": "mpicc"}}],
 }}
 """
-COMMON = {"scheduler": "local", "launcher": "local", "environs": ["mpi"], "env_vars": [["OMPI_ALLOW_RUN_AS_ROOT", "1"],
-          ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"], ["OMPI_MCA_rmaps_base_oversubscribe", "1"]]}
+COMMON = {
+    "scheduler": "local",
+    "launcher": "local",
+    "environs": ["mpi"],
+    "env_vars": [
+        ["OMPI_ALLOW_RUN_AS_ROOT", "1"],
+        ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"],
+        ["OMPI_MCA_rmaps_base_oversubscribe", "1"],
+    ],
+}
 
 
 @pytest.fixture
 def made(reframe, tmp_path):
     """Runs ReFrame on partitions with these extras; `a` has two file systems, `b` one, `c` names none."""
     configuration = tmp_path / "made.py"
-    configuration.write_text(CONFIGURATION.format(partitions=[
-        COMMON | {"name": "a", "extras": {"sizes": [2], "file_systems": [{"name": "scratch", "directory": str(tmp_path)}, {"name": "home", "directory": str(tmp_path / "home")}]}},
-        COMMON | {"name": "b", "extras": {"sizes": [2], "file_systems": [{"name": "scratch", "directory": "/other/scratch", "options": ["--licenses=scratch"]}]}},
-        COMMON | {"name": "c", "extras": {"sizes": [2]}},
-    ]))
+    configuration.write_text(
+        CONFIGURATION.format(
+            partitions=[
+                COMMON
+                | {
+                    "name": "a",
+                    "extras": {
+                        "sizes": [2],
+                        "file_systems": [
+                            {"name": "scratch", "directory": str(tmp_path)},
+                            {"name": "home", "directory": str(tmp_path / "home")},
+                        ],
+                    },
+                },
+                COMMON
+                | {
+                    "name": "b",
+                    "extras": {
+                        "sizes": [2],
+                        "file_systems": [
+                            {"name": "scratch", "directory": "/other/scratch", "options": ["--licenses=scratch"]}
+                        ],
+                    },
+                },
+                COMMON | {"name": "c", "extras": {"sizes": [2]}},
+            ]
+        )
+    )
     (tmp_path / "home").mkdir()
     return lambda *options: reframe(*options, config=configuration)
 
@@ -58,7 +91,11 @@ def ran_on(session, folder):
 def test_check_runs_on_every_file_system_that_a_partition_names(made, tmp_path, check):
     found = ran_on(made("--dry-run", "-n", f"^{check}"), tmp_path)
     assert found.pop(("c", "stage")).startswith(str(tmp_path / "stage"))
-    assert found == {("a", "scratch"): str(tmp_path), ("a", "home"): str(tmp_path / "home"), ("b", "scratch"): "/other/scratch"}
+    assert found == {
+        ("a", "scratch"): str(tmp_path),
+        ("a", "home"): str(tmp_path / "home"),
+        ("b", "scratch"): "/other/scratch",
+    }
 
 
 @pytest.mark.parametrize("check", ["b_eff_io", "ftio", "priomark"])
@@ -75,25 +112,58 @@ def test_one_file_system_can_be_selected(made, tmp_path):
 def test_references_are_by_file_system(made, kernel, tmp_path):
     references = tmp_path / "references.yaml"
     entry = lambda least: {2: {"b_eff_io": [least, 0.0, None, "MByte/s"]}}  # noqa: E731
-    references.write_text(yaml.safe_dump({"_meta": {"provenance": "made"}, "b_eff_io": {
-        "$index": ["$partition", "file_system", "num_processes"], "made:a": {"scratch": entry(1e-6), "home": entry(1e12)}}}))
-    session = made(*kernel, "-n", "^b_eff_io.*num_processes=2", "-S", f"b_eff_io.reference_file={references}", "--system=made:a")
+    references.write_text(
+        yaml.safe_dump(
+            {
+                "_meta": {"provenance": "made"},
+                "b_eff_io": {
+                    "$index": ["$partition", "file_system", "num_processes"],
+                    "made:a": {"scratch": entry(1e-6), "home": entry(1e12)},
+                },
+            }
+        )
+    )
+    session = made(
+        *kernel, "-n", "^b_eff_io.*num_processes=2", "-S", f"b_eff_io.reference_file={references}", "--system=made:a"
+    )
     results = {case["file_system"]: (case["result"], case["reference_status"]) for case in session.cases}
-    assert results == {"scratch": ("pass", "reference for some metrics"), "home": ("fail", "reference for some metrics")}, session.output
+    assert results == {
+        "scratch": ("pass", "reference for some metrics"),
+        "home": ("fail", "reference for some metrics"),
+    }, session.output
     names = {case.name: case.result for case in read_session(tmp_path / "session.json")}
     assert names["b_eff_io %file_system=home %num_processes=2"] == "fail"
 
 
-@pytest.mark.parametrize(("content", "says"), [
-    ({"$index": ["$partition", "num_processes"]}, "$index must be"),
-    ({"made:a": {2: {"b_eff_io": [1.0, 0.0, None, "MByte/s"]}}}, "must be an integer"),
-    ({"made:a": {"scratch": {2: {"b_eff": [1.0, 0.0, None, "MByte/s"]}}}}, "made:a, scratch, 2, b_eff: there is no such metric"),
-])
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ({"$index": ["$partition", "num_processes"]}, "$index must be"),
+        ({"made:a": {2: {"b_eff_io": [1.0, 0.0, None, "MByte/s"]}}}, "must be an integer"),
+        (
+            {"made:a": {"scratch": {2: {"b_eff": [1.0, 0.0, None, "MByte/s"]}}}},
+            "made:a, scratch, 2, b_eff: there is no such metric",
+        ),
+    ],
+)
 def test_reference_file_without_the_file_system_is_refused(made, kernel, tmp_path, content, says):
     references = tmp_path / "references.yaml"
-    references.write_text(yaml.safe_dump({
-        "_meta": {"provenance": "made"}, "b_eff_io": {"$index": ["$partition", "file_system", "num_processes"]} | content}))
-    session = made(*kernel, "-n", "^b_eff_io.*file_system=scratch", "-S", f"b_eff_io.reference_file={references}", "--system=made:a")
+    references.write_text(
+        yaml.safe_dump(
+            {
+                "_meta": {"provenance": "made"},
+                "b_eff_io": {"$index": ["$partition", "file_system", "num_processes"]} | content,
+            }
+        )
+    )
+    session = made(
+        *kernel,
+        "-n",
+        "^b_eff_io.*file_system=scratch",
+        "-S",
+        f"b_eff_io.reference_file={references}",
+        "--system=made:a",
+    )
     assert session.returncode == 1
     assert says in session.cases[0]["fail_reason"]
 

@@ -41,25 +41,34 @@ def records_of(records, kind):
 
 
 def b_eff_log(**options):
-    return logs_made.b_eff_log(methods=("nonblocking",), only=lambda name: name.startswith(("ring", "random", "ping")), **options)
+    return logs_made.b_eff_log(
+        methods=("nonblocking",), only=lambda name: name.startswith(("ring", "random", "ping")), **options
+    )
 
 
-# --- hosts and placement ------------------------------------------------------------------------------------------------------
+# --- hosts and placement
+# ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("cores", "overcommitted"), [(7, True), (8, False), (9, False)])
-@pytest.mark.parametrize("records", [
-    b_eff_log(ranks=16, nodes=2),
-    b_eff_io_log(ranks=16, nodes=2, partitions=(16,)),
-    ftio_log(ranks=16, nodes=2),
-    priomark_log(ranks=16, nodes=2),
-], ids=lambda records: records[0]["benchmark"])
+@pytest.mark.parametrize(
+    "records",
+    [
+        b_eff_log(ranks=16, nodes=2),
+        b_eff_io_log(ranks=16, nodes=2, partitions=(16,)),
+        ftio_log(ranks=16, nodes=2),
+        priomark_log(ranks=16, nodes=2),
+    ],
+    ids=lambda records: records[0]["benchmark"],
+)
 def test_eight_processes_overcommit_seven_cores_and_not_eight(scored, records, cores, overcommitted):
     hosts = [{**host, "cores": cores} for host in records[0]["hosts"]]
     assert ("overcommitted" in keys(scored([{**records[0], "hosts": hosts}, *records[1:]]))) is overcommitted
 
 
-@pytest.mark.parametrize(("per_node", "as_requested"), [(4, False), (5, True), (6, True), (8, True), (9, True), (10, False)])
+@pytest.mark.parametrize(
+    ("per_node", "as_requested"), [(4, False), (5, True), (6, True), (8, True), (9, True), (10, False)]
+)
 def test_ten_processes_need_as_many_hosts_as_hold_them(scored, per_node, as_requested):
     """Ten processes, five on each of two hosts: 4 a host would need three, 9 two of them, 10 one."""
     records = b_eff_log(ranks=10, nodes=2)
@@ -67,7 +76,8 @@ def test_ten_processes_need_as_many_hosts_as_hold_them(scored, per_node, as_requ
     assert ("not_as_requested" not in keys(scored(records))) is as_requested
 
 
-# --- b_eff --------------------------------------------------------------------------------------------------------------------
+# --- b_eff
+# --------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("seconds", "short"), [(0.99e-3, True), (1.01e-3, False)])
@@ -78,7 +88,8 @@ def test_a_loop_of_less_than_a_millisecond_is_short(scored, seconds, short):
     assert ("short_loops" in keys(scored(records))) is short
 
 
-# --- b_eff_io -----------------------------------------------------------------------------------------------------------------
+# --- b_eff_io
+# -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("more", "affected"), [(0, False), (1, True)])
@@ -124,12 +135,15 @@ def test_the_first_process_is_done_no_later_than_the_last(scored, first, refused
     assert isinstance(scored(records), str) is refused
 
 
-# --- PRIOMark -----------------------------------------------------------------------------------------------------------------
+# --- PRIOMark
+# -----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("cache_bytes", "affected"), [(4 * 32 * MIB - 1, False), (4 * 32 * MIB, True)])
 def test_files_that_the_cache_holds_to_the_byte_are_cache_affected(scored, cache_bytes, affected):
-    records = priomark_log(benchmarks=("common_file",), evicted=False, ranks=4, process_bytes=(32 * MIB,), cache=cache_bytes)
+    records = priomark_log(
+        benchmarks=("common_file",), evicted=False, ranks=4, process_bytes=(32 * MIB,), cache=cache_bytes
+    )
     assert ("cache_affected" in keys(scored(records))) is affected
 
 
@@ -138,14 +152,21 @@ def test_latencies_are_in_milliseconds(scored):
     records = priomark_log(benchmarks=("common_file",), ranks=1, nodes=1)
     for record in records_of(records, "measurement"):
         for latencies in record["latencies"]:
-            latencies.update(sum_seconds=0.25e-3 * latencies["calls"], shortest_seconds=0.25e-3, longest_seconds=0.25e-3,
-                             from_seconds=[0.249e-3], to_seconds=[0.251e-3], bin_calls=[latencies["calls"]])
+            latencies.update(
+                sum_seconds=0.25e-3 * latencies["calls"],
+                shortest_seconds=0.25e-3,
+                longest_seconds=0.25e-3,
+                from_seconds=[0.249e-3],
+                to_seconds=[0.251e-3],
+                bin_calls=[latencies["calls"]],
+            )
     metrics = scored(records).metrics
     for name in ("read_latency_median", "read_latency_p99", "write_latency_median", "write_latency_p99"):
         assert (metrics[name].value, metrics[name].unit) == (pytest.approx(0.25, rel=1e-6), "ms")
 
 
-# --- references and contracts ---------------------------------------------------------------------------------------------------
+# --- references and contracts
+# ---------------------------------------------------------------------------------------------------
 
 
 def test_bounds_of_a_negative_reference_lie_below_and_above_it(tmp_path):
@@ -166,9 +187,33 @@ def test_bounds_of_a_negative_reference_lie_below_and_above_it(tmp_path):
 @pytest.mark.parametrize(("runs", "outcome"), [(2, "not proven"), (3, "pass"), (4, "pass")])
 def test_three_repetitions_are_three_runs(runs, outcome):
     clause = SimpleNamespace(
-        name="bandwidth", benchmark="b_eff", metric="b_eff", unit="MByte/s", system="s", partition="p", processes=2, hosts=None, directory=None,
-        filesystem=None, floor=1000, ceiling=None, official=False, repetitions=3, statistic="median", excluded_nodes={})
+        name="bandwidth",
+        benchmark="b_eff",
+        metric="b_eff",
+        unit="MByte/s",
+        system="s",
+        partition="p",
+        processes=2,
+        hosts=None,
+        directory=None,
+        filesystem=None,
+        floor=1000,
+        ceiling=None,
+        official=False,
+        repetitions=3,
+        statistic="median",
+        excluded_nodes={},
+    )
     run = SimpleNamespace(
-        benchmark="b_eff", system="s", partition="p", processes=2, hosts=("node1",), filesystem={}, score=SimpleNamespace(), refusals=(),
-        kernel_version="0.2.0", metric=lambda name: SimpleNamespace(value=1001.0))
+        benchmark="b_eff",
+        system="s",
+        partition="p",
+        processes=2,
+        hosts=("node1",),
+        filesystem={},
+        score=SimpleNamespace(),
+        refusals=(),
+        kernel_version="0.2.0",
+        metric=lambda name: SimpleNamespace(value=1001.0),
+    )
     assert judge_clause(clause, [run] * runs, None).outcome == outcome

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See budget.h. */
 #include "budget.h"
 
@@ -79,9 +80,8 @@ static double cost_seconds(const struct request *request, const struct course co
     double seconds = 0;
     for (int m = 0; m < METHODS; m++)
         if (runs_under(reduction, courses, m)) {
-            const double exchange = later == length
-                                        ? trend_predict(&courses[m].trend, (double)request->length[length])
-                                        : exchange_seconds_later(request, courses, known, length, later);
+            const double exchange = later == length ? trend_predict(&courses[m].trend, (double)request->length[length])
+                                                    : exchange_seconds_later(request, courses, known, length, later);
             seconds += (double)(loop_length_of(request, &courses[m], m, exchange) + 1) * exchange;
         }
     return seconds * allowance->overhead_factor;
@@ -111,10 +111,10 @@ struct decision decide(const struct request *request, const struct course course
         cost[r] = cost_seconds(request, courses, known, allowance, (enum reduction)r, length, length);
     const double reserve = cost_of_longer_seconds(request, courses, known, allowance, RUN_BEST_METHOD, length);
     const double longer = cost_of_longer_seconds(request, courses, known, allowance, RUN_ALL_METHODS, length);
-    struct decision decision = {
-        .estimate_seconds = whole_run_seconds(allowance, cost[RUN_ALL_METHODS] + longer),
-        .reduction = choose_reduction(cost, reserve, allowance->share_seconds - allowance->used_seconds,
-                                      allowance->may_leave_out ? RUN_NOTHING : RUN_BEST_METHOD)};
+    struct decision decision = {.estimate_seconds = whole_run_seconds(allowance, cost[RUN_ALL_METHODS] + longer),
+                                .reduction =
+                                    choose_reduction(cost, reserve, allowance->share_seconds - allowance->used_seconds,
+                                                     allowance->may_leave_out ? RUN_NOTHING : RUN_BEST_METHOD)};
     if (length == 0) /* no method is the best one yet */
         decision.reduction = RUN_ALL_METHODS;
     double least = decision.reduction == RUN_NOTHING ? 0 : INFINITY;

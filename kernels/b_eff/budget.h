@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which methods and loops of a pattern still fit into its share of the run's time budget (spec: "Loop length"): from
- * the course of its loops so far and from what other patterns took, by the arithmetic of loop.h. Rank 0 decides for all. */
+ * the course of its loops so far and from what other patterns took, by the arithmetic of loop.h. Rank 0 decides for
+ * all. */
 #ifndef B_EFF_BUDGET_H
 #define B_EFF_BUDGET_H
 

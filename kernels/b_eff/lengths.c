@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See lengths.h. */
 #include "lengths.h"
 
@@ -16,6 +17,7 @@ void message_lengths(int64_t l_max, int64_t lengths[LENGTHS])
         lengths[i] = INT64_C(1) << i;
     const double longest_fixed = (double)lengths[FIXED_LENGTHS - 1];
     for (int k = 1; k < variable; k++)
-        lengths[FIXED_LENGTHS - 1 + k] = llround(longest_fixed * pow((double)l_max / longest_fixed, (double)k / variable));
+        lengths[FIXED_LENGTHS - 1 + k] =
+            llround(longest_fixed * pow((double)l_max / longest_fixed, (double)k / variable));
     lengths[LENGTHS - 1] = l_max;
 }

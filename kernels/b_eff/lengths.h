@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The 21 message lengths of b_eff (paper, section 4): thirteen powers of two, then eight up to L_max. */
 #ifndef B_EFF_LENGTHS_H
 #define B_EFF_LENGTHS_H

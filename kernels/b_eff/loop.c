@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See loop.h. */
 #include "loop.h"
 
@@ -42,7 +43,7 @@ int64_t choose_loop_length(double exchange_seconds, int64_t most)
         return most;
     /* the n that is next to `wanted` on that scale: n (n - 1) < wanted^2 <= n (n + 1); cut off, 1.9 would become 1 */
     const double nearest = ceil(sqrt(wanted * wanted + 0.25) - 0.5);
-    return nearest < 1 ? 1 : nearest > (double)most ? most : (int64_t)nearest;
+    return nearest<1 ? 1 : nearest>(double) most ? most : (int64_t)nearest;
 }
 
 int64_t limit_loop_length(int64_t wanted, double exchange_seconds, double most_seconds)

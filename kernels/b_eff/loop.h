@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How often an exchange is repeated within a timed loop, and which methods still fit into the run's time budget (spec:
  * "Loop length"). Pure arithmetic on measured times; rank 0 decides, see budget.c. */
 #ifndef B_EFF_LOOP_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* b_eff: the effective MPI communication bandwidth (Rabenseifner and Koniges, sections 2.1, 3.1 and 4). This kernel
  * measures and writes a log; the reduction to one number is done by postprocess. */
 #include <inttypes.h>
@@ -27,7 +28,8 @@ static const char *const summary_text =
 static const char *const usage_text =
     "Usage:    mpirun -n PROCESSES b_eff [OPTION]...\n"
     "Example:  mpirun -n 16 b_eff --log b_eff.jsonl && coffeecup score b_eff.jsonl\n\n"
-    "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a number\n"
+    "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a "
+    "number\n"
     "of bytes or one with KiB, MiB, GiB. A run takes 1 to 4 minutes.";
 
 /* The options that enter the published definition keep their defaults in an official run. */
@@ -50,8 +52,7 @@ static void fill_rows(struct choices *choices, struct option_row rows[])
          "methods to run; b_eff takes the best of the first three, blocking is for the ping-pong", 0, 0, method_names},
         {"seed", OPTION_COUNT, &choices->seed, "N", "of the orders of the random patterns", 0, INT64_MAX, NULL},
         {"first-loop-length", OPTION_COUNT, &choices->first_loop_length, "N",
-         "exchanges in the first timed loop of a pattern; later ones are adapted to take 2.5 to 5 ms", 1, 100000,
-         NULL},
+         "exchanges in the first timed loop of a pattern; later ones are adapted to take 2.5 to 5 ms", 1, 100000, NULL},
         {"longest-loop", OPTION_COUNT, &choices->longest_loop, "N",
          "exchanges in the longest timed loop; in a simulation, where time has no noise, one says as much as many", 1,
          LONGEST_LOOP, NULL},
@@ -70,13 +71,15 @@ static void check_request(const struct run *run, const struct choices *choices)
     if (run->ranks < FEWEST_RANKS)
         refuse("b_eff needs at least two processes, this run has %d; start it as 'mpirun -n 2 b_eff'", run->ranks);
     if (run->memory_per_process_bytes < smallest_memory)
-        refuse("%" PRId64 " bytes of memory per process are too few; run fewer processes on a node, at least 1 MiB each",
+        refuse("%" PRId64
+               " bytes of memory per process are too few; run fewer processes on a node, at least 1 MiB each",
                run->memory_per_process_bytes);
     int too_much = choices->memory_per_process > run->machine.node_memory_bytes ||
                    buffers > run->machine.node_memory_bytes / run->machine.ranks_on_node / 2;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &too_much, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (too_much)
-        refuse("--memory-per-process %" PRId64 " is more than a node can give to each of its processes (rank 0: %" PRId64
+        refuse("--memory-per-process %" PRId64
+               " is more than a node can give to each of its processes (rank 0: %" PRId64
                " bytes for %d processes); choose less or leave the option out",
                choices->memory_per_process, run->machine.node_memory_bytes, run->machine.ranks_on_node);
 }
@@ -101,20 +104,19 @@ static json_t *plan_json(const struct request *request, int ranks)
                                   json_pack("{s:s, s:b}", "name", methods[m].name, "averaged", methods[m].averaged));
     for (int p = 0; p < request->patterns; p++) {
         const struct pattern *pattern = &request->pattern[p];
-        json_array_append_new(
-            patterns, json_pack("{s:s, s:s, s:b, s:I, s:i, s:o, s:o}", "name", pattern->name, "group",
-                                pattern_group_names[pattern->group], "averaged", pattern->averaged,
-                                "messages_per_exchange", (json_int_t)pattern->messages_per_exchange, "processes",
-                                pattern->processes, "rings", rings_json(pattern, ranks), "methods",
-                                methods_of_pattern(request, pattern)));
+        json_array_append_new(patterns, json_pack("{s:s, s:s, s:b, s:I, s:i, s:o, s:o}", "name", pattern->name, "group",
+                                                  pattern_group_names[pattern->group], "averaged", pattern->averaged,
+                                                  "messages_per_exchange", (json_int_t)pattern->messages_per_exchange,
+                                                  "processes", pattern->processes, "rings", rings_json(pattern, ranks),
+                                                  "methods", methods_of_pattern(request, pattern)));
     }
     const int64_t l_max = request->length[LENGTHS - 1];
     return json_pack("{s:o, s:I, s:I, s:i, s:I, s:I, s:I, s:f, s:I, s:o, s:o}", "message_bytes", lengths, "l_max_bytes",
                      (json_int_t)l_max, "buffer_bytes", (json_int_t)walk_buffer_bytes(l_max), "repetitions",
                      request->repetitions, "first_loop_length", (json_int_t)request->first_loop_length,
                      "longest_loop_length", (json_int_t)request->longest_loop_length, "random_patterns",
-                     (json_int_t)request->random_patterns, "time_budget_seconds", request->time_budget_seconds, "seed", (json_int_t)request->seed, "methods", method_list,
-                     "patterns", patterns);
+                     (json_int_t)request->random_patterns, "time_budget_seconds", request->time_budget_seconds, "seed",
+                     (json_int_t)request->seed, "methods", method_list, "patterns", patterns);
 }
 
 /* Patterns without a method that was asked for are not measured: drop them, and random patterns beyond those wanted. */

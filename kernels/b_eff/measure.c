@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See measure.h. Loops are timed in timed.c, what fits into the time is decided in budget.c; here is the order of
  * things, and what was measured is written down. */
 #include "measure.h"
@@ -167,19 +168,21 @@ static struct decision agree_on_decision(struct state *state, struct measured *m
     return decision;
 }
 
-/* A loop of 300 exchanges is short for a latency: rings and the ping-pong have longer ones, which do not enter b_eff. */
+/* A loop of 300 exchanges is short for a latency: rings and the ping-pong have longer ones, which do not enter b_eff.
+ */
 static void measure_latency(struct state *state, struct measured *measured)
 {
     measured->allowance.used_seconds = run_elapsed_seconds(state->run) - measured->allowance.run_seconds;
-    const struct decision decision = agree_on_decision(
-        state, measured, "latency", 0,
-        decide_latency(state->request, measured->courses, &state->known, &measured->allowance));
+    const struct decision decision =
+        agree_on_decision(state, measured, "latency", 0,
+                          decide_latency(state->request, measured->courses, &state->known, &measured->allowance));
     for (int m = 0; m < METHODS; m++) {
         if (decision.loop_length[m] == 0)
             continue;
-        const struct result result = time_loop(&state->loops, &measured->exchange, &methods[m], state->request->length[0],
-                                               decision.loop_length[m]);
-        log_result(state->run->log, "latency", measured, m, state->request->length[0], decision.loop_length[m], &result);
+        const struct result result = time_loop(&state->loops, &measured->exchange, &methods[m],
+                                               state->request->length[0], decision.loop_length[m]);
+        log_result(state->run->log, "latency", measured, m, state->request->length[0], decision.loop_length[m],
+                   &result);
         measured->loops_seconds += result.elapsed_seconds;
     }
 }
@@ -190,13 +193,15 @@ static void count_time(struct state *state, struct measured *measured)
     const double elapsed = run_elapsed_seconds(state->run);
     measured->allowance.used_seconds = elapsed - measured->allowance.run_seconds;
     if (measured->loops_seconds > 0)
-        measured->allowance.overhead_factor = fmax(1, (elapsed - measured->loops_start_seconds) / measured->loops_seconds);
+        measured->allowance.overhead_factor =
+            fmax(1, (elapsed - measured->loops_start_seconds) / measured->loops_seconds);
 }
 
 static void show_progress(struct state *state, const struct measured *measured, int length)
 {
     const struct request *request = state->request;
-    const double patterns = (measured->repetition - 1) * request->patterns + measured->number + (length + 1.0) / LENGTHS;
+    const double patterns =
+        (measured->repetition - 1) * request->patterns + measured->number + (length + 1.0) / LENGTHS;
     if (state->run->rank == 0)
         progress_show(&state->progress, patterns / (request->repetitions * request->patterns),
                       run_elapsed_seconds(state->run), measured->exchange.pattern->name);
@@ -229,16 +234,15 @@ static bool measure_pattern(struct state *state, int repetition, int number, str
     const struct request *request = state->request;
     const double start = run_elapsed_seconds(state->run);
     const int left = (request->repetitions - repetition + 1) * request->patterns - number;
-    struct measured measured = {
-        .repetition = repetition,
-        .number = number,
-        .exchange = exchange_open(&request->pattern[number], request->seed, state->order),
-        .allowance = {.run_seconds = start,
-                      .share_seconds = fmax(request->time_budget_seconds - start, 0) / left,
-                      .overhead_factor = 1,
-                      .patterns_left = left,
-                      .may_leave_out = repetition > 1},
-        .summary = summary};
+    struct measured measured = {.repetition = repetition,
+                                .number = number,
+                                .exchange = exchange_open(&request->pattern[number], request->seed, state->order),
+                                .allowance = {.run_seconds = start,
+                                              .share_seconds = fmax(request->time_budget_seconds - start, 0) / left,
+                                              .overhead_factor = 1,
+                                              .patterns_left = left,
+                                              .may_leave_out = repetition > 1},
+                                .summary = summary};
     begin_courses(state, &measured);
     measured.loops_start_seconds = run_elapsed_seconds(state->run);
     const bool in_time = measure_lengths(state, &measured);

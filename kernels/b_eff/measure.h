@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The measurement itself: every pattern, message length and method, and all that again for each repetition, so that a
  * disturbance that lasts for seconds strikes one of them only. Every byte is checked. */
 #ifndef B_EFF_MEASURE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See methods.h. */
 #include "methods.h"
 
@@ -27,9 +28,11 @@ static bool is_ping_pong(const struct pattern *pattern)
     return pattern->group == GROUP_PING_PONG;
 }
 
-/* --- MPI_Sendrecv: one transfer after the other, and one direction after the other where processes take turns ------- */
+/* --- MPI_Sendrecv: one transfer after the other, and one direction after the other where processes take turns -------
+ */
 
-static void send_and_receive(struct exchange *exchange, const struct walk *walk, long place, int transfer, int to, int from)
+static void send_and_receive(struct exchange *exchange, const struct walk *walk, long place, int transfer, int to,
+                             int from)
 {
     MPI_CHECK(MPI_Sendrecv(slot(walk->send, walk, place, transfer), walk->bytes, MPI_BYTE, to, TAG,
                            slot(walk->receive, walk, place, transfer), walk->bytes, MPI_BYTE, from, TAG, exchange->comm,
@@ -76,7 +79,8 @@ static void exchange_alltoallv(struct exchange *exchange, const struct walk *wal
                             exchange->comm));
 }
 
-/* --- MPI_Irecv, MPI_Isend, MPI_Waitall: all transfers at once ------------------------------------------------------ */
+/* --- MPI_Irecv, MPI_Isend, MPI_Waitall: all transfers at once ------------------------------------------------------
+ */
 
 static void exchange_nonblocking(struct exchange *exchange, const struct walk *walk, long place)
 {
@@ -91,7 +95,8 @@ static void exchange_nonblocking(struct exchange *exchange, const struct walk *w
     MPI_CHECK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
 }
 
-/* --- MPI-3 neighbourhood collective, where the library has it ------------------------------------------------------- */
+/* --- MPI-3 neighbourhood collective, where the library has it -------------------------------------------------------
+ */
 
 #if HAVE_MPI_NEIGHBORHOODS
 
@@ -103,8 +108,8 @@ static void make_graph(struct exchange *exchange)
         source[j] = exchange->transfer[j].from;
         target[j] = exchange->transfer[j].to;
     }
-    MPI_CHECK(MPI_Dist_graph_create_adjacent(exchange->comm, exchange->transfers, source, weight, exchange->transfers, target,
-                                             weight, MPI_INFO_NULL, 0, &exchange->graph));
+    MPI_CHECK(MPI_Dist_graph_create_adjacent(exchange->comm, exchange->transfers, source, weight, exchange->transfers,
+                                             target, weight, MPI_INFO_NULL, 0, &exchange->graph));
 }
 
 static void prepare_neighbor(struct exchange *exchange, const struct walk *walk)
@@ -125,7 +130,8 @@ static void exchange_neighbor(struct exchange *exchange, const struct walk *walk
 }
 #endif
 
-/* --- persistent requests: one set per place, so that these messages walk through memory as well -------------------- */
+/* --- persistent requests: one set per place, so that these messages walk through memory as well --------------------
+ */
 
 static void prepare_persistent(struct exchange *exchange, const struct walk *walk)
 {
@@ -160,7 +166,8 @@ static void clean_persistent(struct exchange *exchange, const struct walk *walk)
     exchange->started = NULL;
 }
 
-/* --- MPI_Send and MPI_Recv: for the ping-pong ------------------------------------------------------------------------ */
+/* --- MPI_Send and MPI_Recv: for the ping-pong ------------------------------------------------------------------------
+ */
 
 static void send_message(struct exchange *exchange, const struct walk *walk, long place)
 {
@@ -197,13 +204,14 @@ const struct method methods[METHODS] = {
     {"blocking", false, 0, is_ping_pong, nothing, exchange_blocking, nothing},
 };
 
-const char *const method_names[] = {"sendrecv", "alltoallv", "nonblocking",
+const char *const method_names[] = {"sendrecv",   "alltoallv", "nonblocking",
 #if HAVE_MPI_NEIGHBORHOODS
                                     "neighbor",
 #endif
-                                    "persistent", "blocking", NULL};
+                                    "persistent", "blocking",  NULL};
 
-/* --- making a pattern ready ----------------------------------------------------------------------------------------- */
+/* --- making a pattern ready -----------------------------------------------------------------------------------------
+ */
 
 static void open_part(struct exchange *exchange, const struct layout *layout)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The methods by which a pattern's messages are exchanged (paper, section 4; spec: "Methods"). One row of a table per
  * method; what a method needs is made once per pattern or before a loop, so that only its MPI calls are timed. */
 #ifndef B_EFF_METHODS_H
@@ -29,8 +30,8 @@ struct exchange {
     int slots;          /* of a place: the transfers of the rank that has most */
     struct transfer transfer[MOST_TRANSFERS];
     int source[MOST_TRANSFERS]; /* world rank that a transfer receives from */
-    int *counts;          /* alltoallv: send counts, send offsets, receive counts, receive offsets, `size` of each */
-    MPI_Comm graph;       /* neighbor: made at first use */
+    int *counts;    /* alltoallv: send counts, send offsets, receive counts, receive offsets, `size` of each */
+    MPI_Comm graph; /* neighbor: made at first use */
     int graph_counts[MOST_TRANSFERS], graph_offsets[MOST_TRANSFERS];
     MPI_Request *started; /* persistent: the requests of all places, one place after the other */
     int requests;         /* persistent: per place */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See patterns.h. At the end of the file stands one table with a row per group: which patterns it has and how a rank's
  * part is laid out. */
 #include "patterns.h"
@@ -219,7 +220,7 @@ static struct layout cartesian(const struct pattern *pattern, int ranks, int ran
             return ring;
         for (int t = 0; t < ring.transfers; t++)
             all.transfer[all.transfers++] = (struct transfer){.to = line + ring.transfer[t].to * grid.stride[d],
-                                                             .from = line + ring.transfer[t].from * grid.stride[d]};
+                                                              .from = line + ring.transfer[t].from * grid.stride[d]};
     }
     return all;
 }

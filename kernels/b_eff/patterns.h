@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The communication patterns of b_eff (paper, section 4; spec: "Patterns"). A pattern is a pure rule: from the number
  * of processes and a rank it says with whom that rank exchanges messages. No MPI communication happens here. */
 #ifndef B_EFF_PATTERNS_H

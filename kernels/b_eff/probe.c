@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See probe.h. */
 #include "probe.h"
 
@@ -105,7 +106,7 @@ json_t *probe_cores(int leader)
     MPI_CHECK(MPI_Allreduce(mine, of_node, 2, MPI_DOUBLE, MPI_MAX, node));
     MPI_CHECK(MPI_Comm_free(&node));
     double told[] = {leader == rank, -of_node[1], of_node[0]};
-    double(*all)[3] = rank == 0 ? malloc((size_t)ranks * sizeof *all) : NULL;
+    double (*all)[3] = rank == 0 ? malloc((size_t)ranks * sizeof *all) : NULL;
     if (rank == 0 && !all)
         fail("out of memory for the probes of %d processes", ranks);
     MPI_CHECK(MPI_Gather(told, 3, MPI_DOUBLE, all, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD));

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How fast two cores of a node reach each other: the round trip of a cache line between two processes, without MPI. It
  * shows processes bound to distant cores or to one, and virtual cores that a hypervisor has moved. */
 #ifndef B_EFF_PROBE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See timed.h. The timed region is timed_loop(); all else in this file prepares it or checks what it received. */
 #include "timed.h"
 
@@ -10,9 +11,9 @@
 #include "memory.h"
 
 enum {
-    BUFFER_LENGTHS = 8,       /* buffers hold this many messages of L_max (three dimensions need six at once) */
-    ALIGNMENT = 64,           /* of messages that are at least a cache line long */
-    SHIFTS = 1024,            /* see next_walk() */
+    BUFFER_LENGTHS = 8, /* buffers hold this many messages of L_max (three dimensions need six at once) */
+    ALIGNMENT = 64,     /* of messages that are at least a cache line long */
+    SHIFTS = 1024,      /* see next_walk() */
     WRONG_TEXT_LENGTH = 256
 };
 
@@ -38,7 +39,8 @@ void loops_end(struct loops *loops)
     buffer_free(loops->receive, loops->bytes);
 }
 
-/* --- the walk through the buffers ---------------------------------------------------------------------------------- */
+/* --- the walk through the buffers ----------------------------------------------------------------------------------
+ */
 
 /* Messages keep their natural alignment, up to a cache line. */
 static size_t message_stride(int64_t bytes)
@@ -70,7 +72,8 @@ static struct walk next_walk(struct loops *loops, const struct exchange *exchang
     return walk;
 }
 
-/* --- the timed region ----------------------------------------------------------------------------------------------- */
+/* --- the timed region -----------------------------------------------------------------------------------------------
+ */
 
 static double timed_loop(const struct method *method, struct exchange *exchange, const struct walk *walk,
                          int64_t loop_length)
@@ -113,7 +116,8 @@ static struct result agree_on_result(const struct exchange *exchange, double ela
     return (struct result){.elapsed_seconds = all[0], .fastest_seconds = -all[1], .slowest_message_seconds = all[2]};
 }
 
-/* --- checking what was received ------------------------------------------------------------------------------------- */
+/* --- checking what was received -------------------------------------------------------------------------------------
+ */
 
 /* Counts wrong bytes in what the last walk left in the receive buffer and describes the first of them in `text`. */
 static void check_received(struct loops *loops, const struct exchange *exchange, const struct walk *walk,
@@ -123,8 +127,9 @@ static void check_received(struct loops *loops, const struct exchange *exchange,
         for (long place = 0; place < walk->places; place++) {
             const size_t offset = (size_t)place * walk->step + (size_t)j * walk->stride;
             size_t first;
-            const size_t count = data_count_wrong(walk->receive + offset, (size_t)walk->bytes, (uint32_t)exchange->source[j],
-                                                  (uint64_t)(walk->send + offset - loops->send), &first);
+            const size_t count =
+                data_count_wrong(walk->receive + offset, (size_t)walk->bytes, (uint32_t)exchange->source[j],
+                                 (uint64_t)(walk->send + offset - loops->send), &first);
             if (count > 0 && !text[0])
                 snprintf(text, WRONG_TEXT_LENGTH, "rank %d received a wrong byte from rank %d at offset %zu",
                          loops->run->rank, exchange->source[j], first);
@@ -142,12 +147,14 @@ static void stop_if_wrong(struct loops *loops, const struct exchange *exchange, 
     const int first = agree_on_reason(MPI_COMM_WORLD, text, sizeof text);
     if (first == NO_RANK)
         return;
-    fail_together_for(first, "data check: pattern %s, method %s, message length %d byte: %s; the MPI library or the "
-                             "network corrupts messages",
+    fail_together_for(first,
+                      "data check: pattern %s, method %s, message length %d byte: %s; the MPI library or the "
+                      "network corrupts messages",
                       exchange->pattern->name, method->name, walk->bytes, text);
 }
 
-/* --- one pattern, length and method --------------------------------------------------------------------------------- */
+/* --- one pattern, length and method ---------------------------------------------------------------------------------
+ */
 
 struct result time_loop(struct loops *loops, struct exchange *exchange, const struct method *method, int64_t bytes,
                         int64_t loop_length)

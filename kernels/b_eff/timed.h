@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The timed region: loops of exchanges through buffers that no cache holds whole, and the check of every byte that they
  * left. */
 #ifndef B_EFF_TIMED_H
@@ -15,8 +16,8 @@ struct loops {
     size_t bytes;      /* of a buffer, through which places walk */
     size_t send_bytes; /* `bytes` and room for the shifts */
     char *send, *receive;
-    size_t next_place; /* where the next loop begins */
-    long count;        /* of timed loops so far, the same on all ranks */
+    size_t next_place;                     /* where the next loop begins */
+    long count;                            /* of timed loops so far, the same on all ranks */
     int64_t received_bytes, checked_bytes; /* of this rank */
 };
 
@@ -32,8 +33,8 @@ int64_t walk_buffer_bytes(int64_t l_max);
 struct loops loops_begin(const struct run *run, int64_t l_max);
 void loops_end(struct loops *loops);
 
-/* Times a loop of `loop_length` exchanges of messages of `bytes`, after one that is not timed, and checks what arrived; a
- * wrong byte ends the run. Collective. */
+/* Times a loop of `loop_length` exchanges of messages of `bytes`, after one that is not timed, and checks what arrived;
+ * a wrong byte ends the run. Collective. */
 struct result time_loop(struct loops *loops, struct exchange *exchange, const struct method *method, int64_t bytes,
                         int64_t loop_length);
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See access.h. The timed region is make_calls(). */
 #include "access.h"
 
@@ -56,8 +57,9 @@ static void check_calls(const struct access *access, int64_t calls, struct resul
         const size_t wrong =
             walk_count_wrong(access->walk, call, call_bytes, access->source(access->context, call), &place);
         if (wrong && !problem->text[0])
-            snprintf(problem->text, PROBLEM_LENGTH, "%zu of %" PRId64 " bytes were read wrong, the first at offset %" PRId64,
-                     wrong, call_bytes, access->type->offset(stream, call, place));
+            snprintf(problem->text, PROBLEM_LENGTH,
+                     "%zu of %" PRId64 " bytes were read wrong, the first at offset %" PRId64, wrong, call_bytes,
+                     access->type->offset(stream, call, place));
         result->checked_bytes += call_bytes;
     }
 }
@@ -75,7 +77,8 @@ static void check_so_far(const struct access *access, int64_t calls, struct resu
     clock->paused += MPI_Wtime() - start;
 }
 
-/* By the process's own clock or count. After an error a process takes part in collective calls to the end, and in no others. */
+/* By the process's own clock or count. After an error a process takes part in collective calls to the end, and in no
+ * others. */
 static void run_alone(const struct access *access, struct result *result, struct clock *clock, struct problem *problem)
 {
     struct course course = {0};
@@ -95,8 +98,8 @@ static void run_alone(const struct access *access, struct result *result, struct
     result->calls = course.calls;
 }
 
-/* Returns -1 if a process has a problem; its text is fetched later, so that an agreement costs no more than a barrier and
- * a broadcast. */
+/* Returns -1 if a process has a problem; its text is fetched later, so that an agreement costs no more than a barrier
+ * and a broadcast. */
 static int64_t agree_on_batch(const struct access *access, const struct course *course, const struct problem *problem,
                               enum ending *ending)
 {
@@ -111,9 +114,10 @@ static int64_t agree_on_batch(const struct access *access, const struct course *
     return batch;
 }
 
-/* All processes end after the same call: by rank 0's clock, which they agree on between batches. False if a process has a
- * problem. */
-static bool run_together(const struct access *access, struct result *result, struct clock *clock, struct problem *problem)
+/* All processes end after the same call: by rank 0's clock, which they agree on between batches. False if a process has
+ * a problem. */
+static bool run_together(const struct access *access, struct result *result, struct clock *clock,
+                         struct problem *problem)
 {
     struct course course = {0};
     for (;;) {
@@ -141,8 +145,8 @@ static bool run_together(const struct access *access, struct result *result, str
 /* One reduction gives both ends: the largest negative is the smallest. */
 static void agree_on_result(MPI_Comm comm, const struct clock *clock, double elapsed, struct result *result)
 {
-    double mine[] = {elapsed, clock->position, clock->access, -clock->access, clock->sync, clock->agreement,
-                     -clock->agreement, clock->done, -clock->done};
+    double mine[] = {elapsed,          clock->position,   clock->access, -clock->access, clock->sync,
+                     clock->agreement, -clock->agreement, clock->done,   -clock->done};
     enum { TIMES = sizeof mine / sizeof mine[0] };
     double all[TIMES];
     MPI_CHECK(MPI_Allreduce(mine, all, TIMES, MPI_DOUBLE, MPI_MAX, comm));

@@ -1,5 +1,6 @@
-/* One pattern, measured: position, calls, sync. Only in patterns that are collective and driven by time do processes agree
- * while the clock runs (paper, section 5.4); otherwise each process stops by its own clock or count. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One pattern, measured: position, calls, sync. Only in patterns that are collective and driven by time do processes
+ * agree while the clock runs (paper, section 5.4); otherwise each process stops by its own clock or count. */
 #ifndef B_EFF_IO_ACCESS_H
 #define B_EFF_IO_ACCESS_H
 
@@ -24,7 +25,7 @@ struct access {
 
 /* Times in seconds: of the slowest process, and of the fastest where the difference shows a straggler. */
 struct result {
-    int64_t calls; /* of this process */
+    int64_t calls;                           /* of this process */
     int64_t calls_min, calls_max, calls_sum; /* of all processes */
     int agreements;
     enum ending ending;

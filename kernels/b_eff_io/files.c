@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See files.h. */
 #include "files.h"
 
@@ -68,7 +69,8 @@ static void evict(const char *path, struct problem *problem)
     if (!error)
         error = posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
     if (error)
-        snprintf(problem->text, PROBLEM_LENGTH, "cannot evict its file from the cache: %s; run without --evict", strerror(error));
+        snprintf(problem->text, PROBLEM_LENGTH, "cannot evict its file from the cache: %s; run without --evict",
+                 strerror(error));
     if (file >= 0)
         close(file);
 }
@@ -86,14 +88,17 @@ void open_files(struct now *now, MPI_Info hints, struct files *files)
     files->cached_bytes = -1;
     if (now->method == METHOD_READ && now->state->request->evict) {
         evict(path, &problem);
-        stop_on_problem(now, &problem); /* all have evicted: no page is locked by another process that is about to drop it */
+        stop_on_problem(now,
+                        &problem); /* all have evicted: no page is locked by another process that is about to drop it */
         const int64_t stayed = cached_bytes(path);
         MPI_CHECK(MPI_Allreduce(&stayed, &files->cached_bytes, 1, MPI_INT64_T, MPI_MAX, now->comm));
     }
     MPI_CHECK(MPI_Barrier(now->comm));
     const double start = MPI_Wtime();
-    note_problem(&problem, MPI_File_open(now->row->separate ? MPI_COMM_SELF : now->comm, path,
-                                         methods[now->method].open_mode, hints, &now->stream.file), "open its file");
+    note_problem(&problem,
+                 MPI_File_open(now->row->separate ? MPI_COMM_SELF : now->comm, path, methods[now->method].open_mode,
+                               hints, &now->stream.file),
+                 "open its file");
     files->open_seconds = slowest(now->comm, start);
     stop_on_problem(now, &problem);
 }
@@ -104,8 +109,9 @@ void check_file_size(struct now *now, int64_t expected_bytes, struct files *file
     MPI_Offset size = 0;
     note_problem(&problem, MPI_File_get_size(now->stream.file, &size), "ask for the size of its file");
     if (!problem.text[0] && size != expected_bytes)
-        snprintf(problem.text, PROBLEM_LENGTH, "its file has %" PRId64 " bytes where %" PRId64 " were written; is the disk full?",
-                 (int64_t)size, expected_bytes);
+        snprintf(problem.text, PROBLEM_LENGTH,
+                 "its file has %" PRId64 " bytes where %" PRId64 " were written; is the disk full?", (int64_t)size,
+                 expected_bytes);
     files->bytes = size;
     if (now->row->separate)
         MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &files->bytes, 1, MPI_INT64_T, MPI_SUM, now->comm));

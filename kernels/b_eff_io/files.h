@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The files of a pattern type: opened before its patterns, closed after them. */
 #ifndef B_EFF_IO_FILES_H
 #define B_EFF_IO_FILES_H
@@ -8,7 +9,7 @@
 struct files {
     double open_seconds, close_seconds; /* of the slowest process */
     int64_t bytes;                      /* of all files together */
-    int64_t cached_bytes;               /* after eviction, the most that a process found in its node's cache; -1: no eviction */
+    int64_t cached_bytes; /* after eviction, the most that a process found in its node's cache; -1: no eviction */
 };
 
 /* All are collective over the partition and end the run if a process fails. */

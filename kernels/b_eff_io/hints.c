@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See hints.h. */
 #include "hints.h"
 
@@ -65,14 +66,18 @@ static void check_group(const char *path, config_setting_t *group)
                            (text && strcmp(name, "type") == 0 && is_listed(text, type_names)) ||
                            (text && strcmp(name, "chunk") == 0 && parse_size(text) > 0);
         if (!known)
-            refuse("%s:%d: '%s' is not understood; an entry has set, method (write, rewrite, read), type (scatter, shared, "
-                   "separate, segmented, segmented-collective, random, random-collective) and chunk (\"32KiB\"), all but set "
-                   "optional and in quotes", path, config_setting_source_line(member), name);
+            refuse("%s:%d: '%s' is not understood; an entry has set, method (write, rewrite, read), type (scatter, "
+                   "shared, "
+                   "separate, segmented, segmented-collective, random, random-collective) and chunk (\"32KiB\"), all "
+                   "but set "
+                   "optional and in quotes",
+                   path, config_setting_source_line(member), name);
     }
     for (int i = 0; i < config_setting_length(set); i++) {
         const config_setting_t *hint = config_setting_get_elem(set, (unsigned)i);
         const char *value = config_setting_get_string(hint);
-        if (!value || !*value || strlen(value) > MPI_MAX_INFO_VAL || strlen(config_setting_name(hint)) > MPI_MAX_INFO_KEY)
+        if (!value || !*value || strlen(value) > MPI_MAX_INFO_VAL ||
+            strlen(config_setting_name(hint)) > MPI_MAX_INFO_KEY)
             refuse("%s:%d: the value of the hint '%s' is a text in quotes that is not empty", path,
                    config_setting_source_line(hint), config_setting_name(hint));
     }

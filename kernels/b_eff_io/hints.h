@@ -1,5 +1,6 @@
-/* MPI_Info hints from a file in libconfig's form: a list `hints` of groups, each with `set = { name = "value"; ... }` and
- * optionally `method`, `type` and `chunk`, which say where it holds. Later groups win over earlier ones. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* MPI_Info hints from a file in libconfig's form: a list `hints` of groups, each with `set = { name = "value"; ... }`
+ * and optionally `method`, `type` and `chunk`, which say where it holds. Later groups win over earlier ones. */
 #ifndef B_EFF_IO_HINTS_H
 #define B_EFF_IO_HINTS_H
 

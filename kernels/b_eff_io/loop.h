@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How many calls a process makes before somebody looks at a clock again, and when a pattern ends (paper, section 5.4;
  * docs/b_eff_io.md, "Termination"). Pure arithmetic; access.c says who looks and who agrees. */
 #ifndef B_EFF_IO_LOOP_H
@@ -7,13 +8,13 @@
 #include <stdint.h>
 
 struct limits {
-    int64_t calls;           /* never more than these */
-    int64_t calls_of_space;  /* nor these: the pattern's share of the space */
-    double seconds;          /* the pattern's share of the time, its sync included; 0: no limit */
-    double slice_seconds;    /* no batch is meant to be longer than this or, if that is more, ... */
-    double slice_of_left;    /* ... than this share of the time that is left */
-    int64_t batch_calls;     /* no batch has more calls; 1 gives the original's agreement after each access */
-    int64_t round_calls;     /* nor has a round, of a process that decides alone */
+    int64_t calls;                /* never more than these */
+    int64_t calls_of_space;       /* nor these: the pattern's share of the space */
+    double seconds;               /* the pattern's share of the time, its sync included; 0: no limit */
+    double slice_seconds;         /* no batch is meant to be longer than this or, if that is more, ... */
+    double slice_of_left;         /* ... than this share of the time that is left */
+    int64_t batch_calls;          /* no batch has more calls; 1 gives the original's agreement after each access */
+    int64_t round_calls;          /* nor has a round, of a process that decides alone */
     double sync_seconds_per_call; /* expected duration of the sync at the end, as far as known */
 };
 
@@ -28,11 +29,12 @@ struct course {
 };
 
 /* For processes that have to agree: the calls of the next batch, at least 1; 0 when the pattern ends, and `ending` says
- * why. Batches double until they are as long as a slice; the last one is as long as the time that is left, by the pace of
- * the one before. */
+ * why. Batches double until they are as long as a slice; the last one is as long as the time that is left, by the pace
+ * of the one before. */
 int64_t next_batch(const struct limits *limits, const struct course *course, enum ending *ending);
 
-/* For a process that decides alone: the calls until it looks at its clock again. One if the pattern has a time limit. */
+/* For a process that decides alone: the calls until it looks at its clock again. One if the pattern has a time limit.
+ */
 int64_t next_round(const struct limits *limits, const struct course *course, enum ending *ending);
 
 #endif

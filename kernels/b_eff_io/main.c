@@ -1,5 +1,6 @@
-/* b_eff_io: the effective MPI-I/O bandwidth (Rabenseifner and Koniges, sections 2.2, 3.2, 5 and 6). This kernel measures
- * and writes a log; the reductions to one number are done by postprocess. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* b_eff_io: the effective MPI-I/O bandwidth (Rabenseifner and Koniges, sections 2.2, 3.2, 5 and 6). This kernel
+ * measures and writes a log; the reductions to one number are done by postprocess. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,8 @@ static const char *const summary_text =
 static const char *const usage_text =
     "Usage:    mpirun -n PROCESSES b_eff_io --directory DIR [OPTION]...\n"
     "Example:  mpirun -n 16 b_eff_io --directory /scratch/me && coffeecup score b_eff_io.jsonl\n\n"
-    "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a number\n"
+    "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a "
+    "number\n"
     "of bytes or one with KiB, MiB, GiB. A run takes about 15 minutes for each partition; --dry-run tells.";
 
 /* The options that enter the published definition keep their defaults in an official run. */
@@ -38,24 +40,31 @@ static void fill_rows(struct choices *c, struct option_row rows[])
 {
     const struct option_row table[] = {
         {"directory", OPTION_TEXT, &c->directory, "DIR",
-         "on the file system under test; the files are made in a new directory in it, which is removed at the end", 0, 0, NULL},
-        {"log", OPTION_TEXT, &c->log, "FILE", "where the measurements go; an existing file is never overwritten", 0, 0, NULL},
+         "on the file system under test; the files are made in a new directory in it, which is removed at the end", 0,
+         0, NULL},
+        {"log", OPTION_TEXT, &c->log, "FILE", "where the measurements go; an existing file is never overwritten", 0, 0,
+         NULL},
         {"scheduled-time", OPTION_SECONDS, &c->scheduled_time, "SECONDS",
          "T, the time for one partition; 0 means 900, or what --quick or --top-clusters say", 0, 864000, NULL},
         {"partitions", OPTION_TEXT, &c->partitions, "LIST",
-         "numbers of processes, separated by commas; without it 2^round(0.35 log2 n), 2^round(0.70 log2 n) and n", 0, 0, NULL},
-        {"quick", OPTION_FLAG, &c->quick, NULL, "about a minute for all partitions together; not valid for comparison", 0, 0, NULL},
+         "numbers of processes, separated by commas; without it 2^round(0.35 log2 n), 2^round(0.70 log2 n) and n", 0, 0,
+         NULL},
+        {"quick", OPTION_FLAG, &c->quick, NULL, "about a minute for all partitions together; not valid for comparison",
+         0, 0, NULL},
         {"top-clusters", OPTION_FLAG, &c->top_clusters, NULL,
          "30 minutes for all partitions together; only type scatter is rewritten", 0, 0, NULL},
-        {"dry-run", OPTION_FLAG, &c->dry_run, NULL, "say what the run would take in time and space, and end", 0, 0, NULL},
-        {"types", OPTION_LIST, &c->types, "LIST", "pattern types to run; b_eff_io needs the first five, random ones are only reported",
-         0, 0, type_names},
-        {"methods", OPTION_LIST, &c->methods, "LIST", "access methods to run; write always belongs to them", 0, 0, method_names},
+        {"dry-run", OPTION_FLAG, &c->dry_run, NULL, "say what the run would take in time and space, and end", 0, 0,
+         NULL},
+        {"types", OPTION_LIST, &c->types, "LIST",
+         "pattern types to run; b_eff_io needs the first five, random ones are only reported", 0, 0, type_names},
+        {"methods", OPTION_LIST, &c->methods, "LIST", "access methods to run; write always belongs to them", 0, 0,
+         method_names},
         {"memory-per-process", OPTION_SIZE, &c->memory_per_process, "SIZE",
          "memory that counts for one process; the default is the node's memory or control group limit, divided by\n"
          "        the processes on the node. M_PART is 1/128 of a node's memory, at least 2 MiB, at most 1 GiB",
          mib, INT64_C(1) << 50, NULL},
-        {"largest-chunk", OPTION_SIZE, &c->largest_chunk, "SIZE", "M_PART itself, against the rule", mib, 64 * gib, NULL},
+        {"largest-chunk", OPTION_SIZE, &c->largest_chunk, "SIZE", "M_PART itself, against the rule", mib, 64 * gib,
+         NULL},
         {"alignment", OPTION_SIZE, &c->alignment, "SIZE",
          "segments of types 3 and 4 begin at multiples of this; a multiple of the stripe is best", 8, 16 * gib, NULL},
         {"cache-size", OPTION_SIZE, &c->cache_size, "SIZE",
@@ -63,19 +72,27 @@ static void fill_rows(struct choices *c, struct option_row rows[])
          0, INT64_C(1) << 60, NULL},
         {"space-limit", OPTION_SIZE, &c->space_limit, "SIZE",
          "what all files together may take; a pattern that has used its share ends early. The default is 90 % of\n"
-         "        the free space", mib, INT64_C(1) << 60, NULL},
+         "        the free space",
+         mib, INT64_C(1) << 60, NULL},
         {"hints", OPTION_TEXT, &c->hints, "FILE",
-         "MPI_Info hints: hints = ( { method = \"read\"; type = \"scatter\"; chunk = \"32KiB\"; set = { cb_nodes = \"2\"; }; } );\n"
-         "        method, type and chunk may be left out", 0, 0, NULL},
+         "MPI_Info hints: hints = ( { method = \"read\"; type = \"scatter\"; chunk = \"32KiB\"; set = { cb_nodes = "
+         "\"2\"; }; } );\n"
+         "        method, type and chunk may be left out",
+         0, 0, NULL},
         {"individual-pointers", OPTION_FLAG, &c->individual_pointers, NULL,
-         "type shared without shared file pointers: individual ones and a strided view; marked in the result", 0, 0, NULL},
+         "type shared without shared file pointers: individual ones and a strided view; marked in the result", 0, 0,
+         NULL},
         {"agree-per-access", OPTION_FLAG, &c->agree_per_access, NULL,
-         "types scatter and shared: processes agree after every access, as in the original, not after batches that grow", 0, 0, NULL},
+         "types scatter and shared: processes agree after every access, as in the original, not after batches that "
+         "grow",
+         0, 0, NULL},
         {"check-all", OPTION_FLAG, &c->check_all, NULL,
          "check every byte that is read, not only what a pattern read last; the clock stops meanwhile", 0, 0, NULL},
-        {"evict", OPTION_FLAG, &c->evict, NULL, "evict files from the nodes' caches before they are read; the log says what remained there", 0, 0, NULL},
+        {"evict", OPTION_FLAG, &c->evict, NULL,
+         "evict files from the nodes' caches before they are read; the log says what remained there", 0, 0, NULL},
         {"keep", OPTION_FLAG, &c->keep, NULL, "do not remove the files", 0, 0, NULL},
-        {"watchdog", OPTION_COUNT, &c->watchdog, "SECONDS", "a run without progress for this time fails", 1, 1000000, NULL},
+        {"watchdog", OPTION_COUNT, &c->watchdog, "SECONDS", "a run without progress for this time fails", 1, 1000000,
+         NULL},
         {"seed", OPTION_COUNT, &c->seed, "N", "of the random types' order", 0, INT64_MAX, NULL},
         {0}};
     for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
@@ -91,7 +108,8 @@ static void parse_partitions(const char *text, int ranks, struct request *reques
         const long processes = strtol(at, &end, 10);
         const int before = request->partitions ? request->partition[request->partitions - 1] : 0;
         if (end == at || processes <= before || processes > ranks || (*end && *end != ','))
-            refuse("--partitions: '%.80s' is not a list of numbers of processes from 1 to %d, ascending and separated by commas",
+            refuse("--partitions: '%.80s' is not a list of numbers of processes from 1 to %d, ascending and separated "
+                   "by commas",
                    text, ranks);
         request->partition[request->partitions++] = (int)processes;
         if (!*end)
@@ -114,29 +132,39 @@ static void check_memory(const struct run *run, const struct request *request)
     int too_much = needed > usable_share * (double)run->machine.node_memory_bytes;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &too_much, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (too_much)
-        refuse("buffers of %" PRId64 " bytes for each process do not fit into a node's memory; run fewer processes on a "
-               "node or choose a smaller --largest-chunk", PERIOD_BYTES + request->largest_call_bytes);
+        refuse("buffers of %" PRId64
+               " bytes for each process do not fit into a node's memory; run fewer processes on a "
+               "node or choose a smaller --largest-chunk",
+               PERIOD_BYTES + request->largest_call_bytes);
 }
 
 static void check_choices(const struct choices *c)
 {
     const uint64_t time_driven = 1u << TYPE_SCATTER | 1u << TYPE_SHARED | 1u << TYPE_SEPARATE;
     if (c->quick && c->top_clusters)
-        refuse("--quick and --top-clusters: choose one; a short run of the Top Clusters form is one with --scheduled-time");
+        refuse("--quick and --top-clusters: choose one; a short run of the Top Clusters form is one with "
+               "--scheduled-time");
     if (!(c->methods & 1u << METHOD_WRITE))
         refuse("--methods: write has to be among them, the others access what it wrote");
     if (!(c->types & time_driven))
-        refuse("--types: at least one of scatter, shared and separate has to be among them, the others take their counts from it");
+        refuse("--types: at least one of scatter, shared and separate has to be among them, the others take their "
+               "counts from it");
     if (c->largest_chunk % 8)
         refuse("--largest-chunk: not a multiple of 8");
 }
 
 static struct request make_request(const struct run *run, const struct choices *c, const struct filesystem *filesystem)
 {
-    struct request request = {.types = c->types, .methods = c->methods, .rewrite_scatter_only = c->top_clusters,
-                              .alignment_bytes = c->alignment, .watchdog_seconds = c->watchdog, .seed = (uint64_t)c->seed,
-                              .individual_pointers = c->individual_pointers, .agree_per_access = c->agree_per_access,
-                              .check_all = c->check_all, .evict = c->evict};
+    struct request request = {.types = c->types,
+                              .methods = c->methods,
+                              .rewrite_scatter_only = c->top_clusters,
+                              .alignment_bytes = c->alignment,
+                              .watchdog_seconds = c->watchdog,
+                              .seed = (uint64_t)c->seed,
+                              .individual_pointers = c->individual_pointers,
+                              .agree_per_access = c->agree_per_access,
+                              .check_all = c->check_all,
+                              .evict = c->evict};
     check_choices(c);
     if (c->partitions)
         parse_partitions(c->partitions, run->ranks, &request);
@@ -146,13 +174,15 @@ static struct request make_request(const struct run *run, const struct choices *
                                 : c->quick            ? quick_seconds / request.partitions
                                 : c->top_clusters     ? top_clusters_seconds / request.partitions
                                                       : official_seconds;
-    list_patterns(c->largest_chunk ? c->largest_chunk : m_part_rule(node_memory(run, c->memory_per_process)), request.pattern);
+    list_patterns(c->largest_chunk ? c->largest_chunk : m_part_rule(node_memory(run, c->memory_per_process)),
+                  request.pattern);
     request.largest_call_bytes = c->alignment; /* the most that fills up a segment */
     for (int p = 0; p < PATTERNS; p++)
         if (request.pattern[p].call_bytes > request.largest_call_bytes)
             request.largest_call_bytes = request.pattern[p].call_bytes;
     check_memory(run, &request);
-    request.space_limit_bytes = c->space_limit ? c->space_limit : (int64_t)(usable_share * (double)filesystem->free_bytes);
+    request.space_limit_bytes =
+        c->space_limit ? c->space_limit : (int64_t)(usable_share * (double)filesystem->free_bytes);
     const int64_t least = least_space_bytes(&request);
     if (least > request.space_limit_bytes)
         refuse("every pattern once takes %" PRId64 " bytes, more than the limit of %" PRId64 " on '%s' (%" PRId64
@@ -169,9 +199,9 @@ static json_t *types_json(const struct request *request)
     json_t *types = json_array();
     for (int t = 0; t < TYPES; t++)
         if (request->types >> t & 1)
-            json_array_append_new(types, json_pack("{s:s, s:i, s:b, s:b, s:b}", "name", type_names[t], "number", t, "averaged",
-                                                   pattern_types[t].averaged, "collective", pattern_types[t].collective,
-                                                   "separate", pattern_types[t].separate));
+            json_array_append_new(types, json_pack("{s:s, s:i, s:b, s:b, s:b}", "name", type_names[t], "number", t,
+                                                   "averaged", pattern_types[t].averaged, "collective",
+                                                   pattern_types[t].collective, "separate", pattern_types[t].separate));
     return types;
 }
 
@@ -182,10 +212,11 @@ static json_t *patterns_json(const struct request *request)
         const struct pattern *pattern = &request->pattern[p];
         if (request->types >> pattern->type & 1)
             json_array_append_new(
-                patterns, json_pack("{s:i, s:s, s:o, s:o, s:i}", "pattern", p, "type", type_names[pattern->type], "chunk_bytes",
-                                    pattern->chunk_bytes ? json_integer(pattern->chunk_bytes) : json_null(), "call_bytes",
-                                    pattern->call_bytes ? json_integer(pattern->call_bytes) : json_null(), "units",
-                                    pattern->units));
+                patterns,
+                json_pack("{s:i, s:s, s:o, s:o, s:i}", "pattern", p, "type", type_names[pattern->type], "chunk_bytes",
+                          pattern->chunk_bytes ? json_integer(pattern->chunk_bytes) : json_null(), "call_bytes",
+                          pattern->call_bytes ? json_integer(pattern->call_bytes) : json_null(), "units",
+                          pattern->units));
     }
     return patterns;
 }
@@ -198,17 +229,19 @@ static json_t *plan_json(const struct request *request, const struct choices *c,
     for (int m = 0; m < METHODS; m++)
         if (request->methods >> m & 1)
             json_array_append_new(method_list, json_string(methods[m].name));
-    return json_pack("{s:s, s:o, s:f, s:i, s:o, s:I, s:I, s:I, s:o, s:I, s:s, s:s, s:s, s:b, s:o, s:o}", "form",
-                     c->quick ? "quick" : c->top_clusters ? "top-clusters" : "standard", "partitions", partitions,
-                     "scheduled_seconds", request->scheduled_seconds, "units_sum", SUM_UNITS, "methods", method_list,
-                     "node_memory_bytes", (json_int_t)node_memory_bytes, "m_part_bytes",
-                     (json_int_t)request->pattern[1].chunk_bytes, "alignment_bytes", (json_int_t)request->alignment_bytes,
-                     "cache_bytes", c->cache_size ? json_integer(c->cache_size) : json_null(), "space_limit_bytes",
-                     (json_int_t)request->space_limit_bytes, "termination",
-                     request->agree_per_access ? "per-access" : "geometric", "file_pointers",
-                     request->individual_pointers ? "individual" : "shared", "check", request->check_all ? "all" : "sample",
-                     "evict", request->evict, "types", types_json(request), "patterns",
-                     patterns_json(request));
+    return json_pack(
+        "{s:s, s:o, s:f, s:i, s:o, s:I, s:I, s:I, s:o, s:I, s:s, s:s, s:s, s:b, s:o, s:o}", "form",
+        c->quick          ? "quick"
+        : c->top_clusters ? "top-clusters"
+                          : "standard",
+        "partitions", partitions, "scheduled_seconds", request->scheduled_seconds, "units_sum", SUM_UNITS, "methods",
+        method_list, "node_memory_bytes", (json_int_t)node_memory_bytes, "m_part_bytes",
+        (json_int_t)request->pattern[1].chunk_bytes, "alignment_bytes", (json_int_t)request->alignment_bytes,
+        "cache_bytes", c->cache_size ? json_integer(c->cache_size) : json_null(), "space_limit_bytes",
+        (json_int_t)request->space_limit_bytes, "termination", request->agree_per_access ? "per-access" : "geometric",
+        "file_pointers", request->individual_pointers ? "individual" : "shared", "check",
+        request->check_all ? "all" : "sample", "evict", request->evict, "types", types_json(request), "patterns",
+        patterns_json(request));
 }
 
 static void print_dry_run(const struct request *request, const struct filesystem *filesystem)
@@ -220,7 +253,8 @@ static void print_dry_run(const struct request *request, const struct filesystem
     printf(" processes\ntime:       about %.0f s for each partition, %.0f s together; checks of the data come on top\n",
            request->scheduled_seconds, seconds);
     printf("space:      from %.3g GByte up to the limit of %.3g GByte; %.3g GByte are free on '%s' (%s).\n"
-           "            Each 1000 MByte/s of written data take %.0f GByte within the time; a pattern that reaches its share\n"
+           "            Each 1000 MByte/s of written data take %.0f GByte within the time; a pattern that reaches its "
+           "share\n"
            "            of the limit ends early, and the run is not official\n",
            1e-9 * (double)least_space_bytes(request), 1e-9 * (double)request->space_limit_bytes,
            1e-9 * (double)filesystem->free_bytes, filesystem->directory, filesystem->type, seconds / METHODS);
@@ -247,11 +281,14 @@ static void print_table(const struct request *request, const struct summary *sum
             printf("\n");
         }
     if (summary->overruns)
-        printf("%d measurements of types that are driven by size left out calls: the run would have taken more than twice its\n"
-               "scheduled time. It is not official; run it on a machine that does nothing else, or with a longer --scheduled-time\n",
+        printf("%d measurements of types that are driven by size left out calls: the run would have taken more than "
+               "twice its\n"
+               "scheduled time. It is not official; run it on a machine that does nothing else, or with a longer "
+               "--scheduled-time\n",
                summary->overruns);
-    printf("MByte/s from opening to closing the file. These are measurements; the score comes from: coffeecup score %s\n",
-           choices->log);
+    printf(
+        "MByte/s from opening to closing the file. These are measurements; the score comes from: coffeecup score %s\n",
+        choices->log);
 }
 
 int main(int argc, char **argv)

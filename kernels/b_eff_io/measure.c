@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See measure.h. Order of measuring: access method, partition, pattern type; patterns are measured in pattern.c. */
 #include "measure.h"
 
@@ -12,7 +13,8 @@
 #include "pattern.h"
 #include "records.h"
 
-/* --- one pattern type ------------------------------------------------------------------------------------------------ */
+/* --- one pattern type ------------------------------------------------------------------------------------------------
+ */
 
 /* The counts of a size-driven type are known before its first access: they say where the segments lie. */
 static void plan_segments(struct now *now)
@@ -89,7 +91,8 @@ static void measure_type(struct now *now)
     log_component(state, effective);
     const int64_t end = measure_patterns(now);
     watch(now, "closing", -1);
-    check_file_size(now, now->row->segmented ? (now->processes - 1) * now->stream.segment_bytes + end : end, &result.files);
+    check_file_size(now, now->row->segmented ? (now->processes - 1) * now->stream.segment_bytes + end : end,
+                    &result.files);
     close_files(now, &result.files);
     result.bytes = now->bytes;
     result.segment_bytes = now->stream.segment_bytes;
@@ -97,7 +100,8 @@ static void measure_type(struct now *now)
     note_type(now, &result, effective);
 }
 
-/* --- the run --------------------------------------------------------------------------------------------------------- */
+/* --- the run ---------------------------------------------------------------------------------------------------------
+ */
 
 /* Processes outside the partition wait here without taking the processor from the others. */
 static void wait_for_all(void)
@@ -115,8 +119,12 @@ static void wait_for_all(void)
 
 static void measure_partition(struct state *state, const MPI_Comm comms[], enum method_number method, int partition)
 {
-    struct now now = {.state = state, .past = &state->past[partition], .method = method, .partition = partition,
-                      .processes = state->request->partition[partition], .comm = comms[partition],
+    struct now now = {.state = state,
+                      .past = &state->past[partition],
+                      .method = method,
+                      .partition = partition,
+                      .processes = state->request->partition[partition],
+                      .comm = comms[partition],
                       .start_seconds = MPI_Wtime()};
     const bool takes_part = now.comm != MPI_COMM_NULL;
     interrupt_deadline(0, NULL); /* who waits for others has no deadline of his own */
@@ -142,8 +150,11 @@ static void log_data_check(struct state *state)
 
 void measure(struct run *run, const struct request *request, struct summary *summary)
 {
-    struct state state = {.run = run, .request = request, .summary = summary,
-                          .walk = walk_allocate(request->largest_call_bytes), .units_planned = units_planned(request)};
+    struct state state = {.run = run,
+                          .request = request,
+                          .summary = summary,
+                          .walk = walk_allocate(request->largest_call_bytes),
+                          .units_planned = units_planned(request)};
     MPI_Comm comms[MOST_PARTITIONS];
     state.past = calloc((size_t)request->partitions, sizeof *state.past);
     if (!state.past)

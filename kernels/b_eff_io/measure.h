@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The measurement: access method, partition, pattern type, pattern (paper, section 6), and the records of the log. */
 #ifndef B_EFF_IO_MEASURE_H
 #define B_EFF_IO_MEASURE_H

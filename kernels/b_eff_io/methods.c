@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See methods.h. */
 #include "methods.h"
 
@@ -15,7 +16,8 @@ const struct method methods[METHODS] = {
 
 const char *const method_names[] = {"write", "rewrite", "read", NULL};
 
-/* --- where a call's bytes lie in the file ---------------------------------------------------------------------------- */
+/* --- where a call's bytes lie in the file ----------------------------------------------------------------------------
+ */
 
 static int64_t offset_strided(const struct stream *stream, int64_t call, int64_t byte)
 {
@@ -39,7 +41,8 @@ static int64_t offset_random(const struct stream *stream, int64_t call, int64_t 
     return offset_segmented(stream, random_place(call, stream->repetitions, seed), byte);
 }
 
-/* --- positioning ------------------------------------------------------------------------------------------------------ */
+/* --- positioning
+ * ------------------------------------------------------------------------------------------------------ */
 
 /* Exactly so many bytes in a row. What no int counts is described by blocks of 1 MiB and what is left over. */
 static MPI_Datatype type_of_bytes(int64_t bytes)
@@ -93,7 +96,8 @@ static int position_nowhere(struct stream *stream)
     return MPI_SUCCESS;
 }
 
-/* --- the calls -------------------------------------------------------------------------------------------------------- */
+/* --- the calls
+ * -------------------------------------------------------------------------------------------------------- */
 
 static int write_all(struct stream *stream, const char *data, int64_t call)
 {
@@ -166,13 +170,14 @@ const struct pattern_type pattern_types[TYPES] = {
     {"random-collective", false, true, false, true, offset_random, position_nowhere, write_at_all, read_at_all},
 };
 
-const char *const type_names[] = {"scatter", "shared", "separate", "segmented", "segmented-collective",
-                                  "random", "random-collective", NULL};
+const char *const type_names[] = {
+    "scatter", "shared", "separate", "segmented", "segmented-collective", "random", "random-collective", NULL};
 
-const struct pattern_type individual_pointers = {
-    "shared", true, true, false, false, offset_strided, position_strided, write_all, read_all};
+const struct pattern_type individual_pointers = {"shared",         true,      true,    false, false, offset_strided,
+                                                 position_strided, write_all, read_all};
 
-/* --- making ready ----------------------------------------------------------------------------------------------------- */
+/* --- making ready
+ * ----------------------------------------------------------------------------------------------------- */
 
 static void describe_memory(struct stream *stream, int64_t bytes)
 {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How data is accessed: a row of a table per access method (initial write, rewrite, read) and a row per pattern type
  * (paper, section 5.1 and figure 1). What an access needs is made in stream_position(), so that only its MPI call is
  * timed. */
@@ -27,8 +28,8 @@ struct stream {
     uint64_t seed;         /* of random order */
 
     const struct pattern *pattern; /* NULL between patterns */
-    int64_t start;         /* what lies before the pattern: in the file or, for types with segments, in the segment */
-    int64_t repetitions;   /* of the write pass */
+    int64_t start;           /* what lies before the pattern: in the file or, for types with segments, in the segment */
+    int64_t repetitions;     /* of the write pass */
     int64_t shared_position; /* of the shared file pointer */
     MPI_Datatype memory, view;
     int count; /* of `memory` in a call */
@@ -38,8 +39,8 @@ struct pattern_type {
     const char *name;
     bool averaged;
     bool collective;
-    bool separate;   /* a file per process */
-    bool segmented;  /* a segment of the file per process */
+    bool separate;  /* a file per process */
+    bool segmented; /* a segment of the file per process */
     int64_t (*offset)(const struct stream *stream, int64_t call, int64_t byte);
     int (*position)(struct stream *stream);
     int (*write)(struct stream *stream, const char *data, int64_t call);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See pattern.h. The calls are timed in access.c; here their number is found before, and noted afterwards. */
 #include "pattern.h"
 
@@ -5,9 +6,9 @@
 #include "mpi_io.h"
 #include "records.h"
 
-static const double slice_share = 0.05;                /* of a pattern's time: the longest batch between two agreements */
-static const double known_slice_share = 0.5;           /* of the time left, where a count limits what can be missed */
-static const int64_t most_round_calls = 1000;          /* between two signs of life of a process that decides alone */
+static const double slice_share = 0.05;       /* of a pattern's time: the longest batch between two agreements */
+static const double known_slice_share = 0.5;  /* of the time left, where a count limits what can be missed */
+static const int64_t most_round_calls = 1000; /* between two signs of life of a process that decides alone */
 static const int64_t telling_bytes = INT64_C(8) << 20; /* a sync of less says little about the next one */
 static const double overrun_factor = 2;                /* a partition may take so many times its scheduled time */
 
@@ -16,7 +17,8 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* --- where the data of a call comes from ---------------------------------------------------------------------------- */
+/* --- where the data of a call comes from ----------------------------------------------------------------------------
+ */
 
 /* Every partition, pattern, pass and process has content of its own. */
 static uint32_t source_of(const struct now *now, bool rewritten)
@@ -39,7 +41,8 @@ static void show_alive(void *context, double seconds)
     still_alive(context, seconds);
 }
 
-/* --- how many calls ---------------------------------------------------------------------------------------------------- */
+/* --- how many calls
+ * ---------------------------------------------------------------------------------------------------- */
 
 static double scheduled_seconds(const struct now *now, const struct pattern *pattern)
 {
@@ -62,7 +65,8 @@ static int64_t calls_in_time(const struct now *now, int64_t calls)
     const double left = seconds_to_overrun(now);
     if (now->method == METHOD_WRITE)
         return left > 0 ? calls : 1;
-    const double fitting = left * (double)now->past->written_least[now->number] / now->past->written_seconds[now->number];
+    const double fitting =
+        left * (double)now->past->written_least[now->number] / now->past->written_seconds[now->number];
     return fitting >= (double)calls ? calls : fitting < 1 ? 1 : (int64_t)fitting;
 }
 
@@ -73,8 +77,9 @@ static int64_t defined_calls(const struct now *now, const struct pattern *patter
         return now->past->written[now->number];
     if (pattern->units == 0)
         return 1;
-    return is_time_driven(pattern) ? INT64_MAX
-                                   : size_driven_count(now->state->request->pattern, now->number, now->past->written_least);
+    return is_time_driven(pattern)
+               ? INT64_MAX
+               : size_driven_count(now->state->request->pattern, now->number, now->past->written_least);
 }
 
 static struct limits limits_of(const struct now *now, const struct pattern *pattern)
@@ -90,7 +95,9 @@ static struct limits limits_of(const struct now *now, const struct pattern *patt
                             .seconds = time_driven ? seconds : 0,
                             .slice_seconds = slice_share * seconds,
                             .slice_of_left = now->method == METHOD_WRITE ? 0 : known_slice_share,
-                            .batch_calls = request->agree_per_access ? 1 : checks ? in_buffer : INT64_MAX,
+                            .batch_calls = request->agree_per_access ? 1
+                                           : checks                  ? in_buffer
+                                                                     : INT64_MAX,
                             .round_calls = least(in_buffer, most_round_calls)};
     if (now->method == METHOD_WRITE && time_driven) {
         limits.calls_of_space = (int64_t)((double)request->space_limit_bytes / request->partitions * pattern->units /
@@ -103,7 +110,8 @@ static struct limits limits_of(const struct now *now, const struct pattern *patt
     return limits;
 }
 
-/* --- what was measured --------------------------------------------------------------------------------------------------- */
+/* --- what was measured
+ * --------------------------------------------------------------------------------------------------- */
 
 static void note_result(struct now *now, const struct pattern *pattern, const struct result *result)
 {
@@ -141,8 +149,8 @@ static void write_record(struct now *now, const struct pattern *pattern, const s
 {
     if (now->state->run->log)
         log_write(now->state->run->log, "measurement",
-                  measurement_json(&(struct subject){now->processes, now->method, now->row}, now->number, pattern, result,
-                                   scheduled_seconds(now, pattern), hints));
+                  measurement_json(&(struct subject){now->processes, now->method, now->row}, now->number, pattern,
+                                   result, scheduled_seconds(now, pattern), hints));
     else
         json_decref(hints);
 }
@@ -152,8 +160,8 @@ static void advance(struct now *now, const struct pattern *pattern)
     struct state *state = now->state;
     state->units_done += pattern->units;
     if (state->run->rank == 0)
-        progress_show(&state->progress, (double)state->units_done / state->units_planned, run_elapsed_seconds(state->run),
-                      methods[now->method].name);
+        progress_show(&state->progress, (double)state->units_done / state->units_planned,
+                      run_elapsed_seconds(state->run), methods[now->method].name);
 }
 
 void measure_pattern(struct now *now, const struct pattern *pattern, int64_t start)
@@ -168,9 +176,15 @@ void measure_pattern(struct now *now, const struct pattern *pattern, int64_t sta
     if (own_hints)
         note_problem(&problem, MPI_File_set_info(now->stream.file, now->stream.hints), "set the hints");
 
-    const struct access access = {.stream = &now->stream, .type = now->row, .method = now->method, .walk = &state->walk,
-                                  .limits = limits_of(now, pattern), .check_all = request->check_all, .alive = show_alive,
-                                  .source = source_of_call, .context = now};
+    const struct access access = {.stream = &now->stream,
+                                  .type = now->row,
+                                  .method = now->method,
+                                  .walk = &state->walk,
+                                  .limits = limits_of(now, pattern),
+                                  .check_all = request->check_all,
+                                  .alive = show_alive,
+                                  .source = source_of_call,
+                                  .context = now};
     prepare_buffer(now, pattern, access.limits.calls);
     const int64_t repetitions = now->method == METHOD_WRITE ? access.limits.calls : now->past->written[now->number];
     struct result result = access_pattern(&access, start, pattern, repetitions, &problem);

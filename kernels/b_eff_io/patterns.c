@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See patterns.h. */
 #include "patterns.h"
 
@@ -118,8 +119,8 @@ int64_t size_driven_count(const struct pattern list[PATTERNS], int number, const
     return smallest;
 }
 
-int64_t segment_bytes(const struct pattern list[PATTERNS], enum type_number type,
-                      const int64_t repetitions[PATTERNS], int64_t alignment_bytes, int64_t *used_bytes)
+int64_t segment_bytes(const struct pattern list[PATTERNS], enum type_number type, const int64_t repetitions[PATTERNS],
+                      int64_t alignment_bytes, int64_t *used_bytes)
 {
     *used_bytes = 0;
     for (int p = 0; p < PATTERNS; p++)

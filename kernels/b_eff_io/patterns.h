@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The patterns of b_eff_io (paper, table 2) as one table, and the arithmetic that belongs to them: partitions, M_PART,
  * the size-driven counts and the segment. Pure rules; nothing here touches a file. */
 #ifndef B_EFF_IO_PATTERNS_H
@@ -12,7 +13,7 @@ enum type_number {
     TYPE_SEPARATE,
     TYPE_SEGMENTED,
     TYPE_SEGMENTED_COLLECTIVE,
-    TYPE_RANDOM,            /* beyond the paper's five: reported, never averaged */
+    TYPE_RANDOM, /* beyond the paper's five: reported, never averaged */
     TYPE_RANDOM_COLLECTIVE,
     TYPES
 };
@@ -32,7 +33,8 @@ void list_patterns(int64_t m_part_bytes, struct pattern list[PATTERNS]);
 /* max(2 MiB, memory of one node / 128), at most 1 GiB; in whole MiB, so that the chunk is wellformed. */
 int64_t m_part_rule(int64_t node_memory_bytes);
 
-/* Default partitions of `ranks` processes, ascending: 2^round(0.35 log2 n), 2^round(0.70 log2 n), n. Returns how many. */
+/* Default partitions of `ranks` processes, ascending: 2^round(0.35 log2 n), 2^round(0.70 log2 n), n. Returns how many.
+ */
 int default_partitions(int ranks, int list[MOST_PARTITIONS]);
 
 /* Whether the pattern's count comes from the clock; otherwise from the data that types 0 to 2 wrote. */
@@ -45,7 +47,7 @@ bool is_time_driven(const struct pattern *pattern);
 int64_t size_driven_count(const struct pattern list[PATTERNS], int number, const int64_t repetitions[PATTERNS]);
 
 /* Sum of a size-driven type's chunk * count, rounded up to the alignment. `used_bytes` becomes the sum itself. */
-int64_t segment_bytes(const struct pattern list[PATTERNS], enum type_number type,
-                      const int64_t repetitions[PATTERNS], int64_t alignment_bytes, int64_t *used_bytes);
+int64_t segment_bytes(const struct pattern list[PATTERNS], enum type_number type, const int64_t repetitions[PATTERNS],
+                      int64_t alignment_bytes, int64_t *used_bytes);
 
 #endif

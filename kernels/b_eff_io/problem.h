@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What goes wrong on one process, and how all processes of a partition learn of it. */
 #ifndef B_EFF_IO_PROBLEM_H
 #define B_EFF_IO_PROBLEM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See records.h. */
 #include "records.h"
 
@@ -19,8 +20,8 @@ static void add_count(json_t *record, const char *name, int64_t count)
 
 static json_t *subject_json(const struct subject *subject)
 {
-    return json_pack("{s:i, s:s, s:s}", "partition", subject->processes, "method", methods[subject->method].name, "type",
-                     subject->type->name);
+    return json_pack("{s:i, s:s, s:s}", "partition", subject->processes, "method", methods[subject->method].name,
+                     "type", subject->type->name);
 }
 
 double type_seconds(const struct type_result *result)
@@ -69,7 +70,8 @@ json_t *pattern_type_json(const struct subject *subject, const struct type_resul
     add_count(record, "files", subject->type->separate ? subject->processes : 1);
     add_count(record, "bytes", result->bytes);
     add_count(record, "file_bytes", result->files.bytes);
-    json_object_set_new(record, "segment_bytes", subject->type->segmented ? json_integer(result->segment_bytes) : json_null());
+    json_object_set_new(record, "segment_bytes",
+                        subject->type->segmented ? json_integer(result->segment_bytes) : json_null());
     json_object_set_new(record, "cached_bytes",
                         result->files.cached_bytes < 0 ? json_null() : json_integer(result->files.cached_bytes));
     add_seconds(record, times, sizeof times / sizeof times[0]);

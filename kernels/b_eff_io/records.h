@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The records of the log, from what was measured (docs/log.md). */
 #ifndef B_EFF_IO_RECORDS_H
 #define B_EFF_IO_RECORDS_H

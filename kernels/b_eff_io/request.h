@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is to be measured: the options, checked and worked out, and what follows from them without any measurement. */
 #ifndef B_EFF_IO_REQUEST_H
 #define B_EFF_IO_REQUEST_H
@@ -8,7 +9,7 @@
 struct request {
     int partitions, partition[MOST_PARTITIONS]; /* numbers of processes, ascending */
     struct pattern pattern[PATTERNS];
-    uint64_t types, methods; /* a bit each */
+    uint64_t types, methods;   /* a bit each */
     bool rewrite_scatter_only; /* the Top Clusters form */
     double scheduled_seconds;  /* T, for one partition */
     int64_t space_limit_bytes;

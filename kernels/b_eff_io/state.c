@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See state.h. */
 #include "state.h"
 
@@ -44,8 +45,8 @@ void stop_on_problem(const struct now *now, struct problem *problem)
     if (!agree_on_problem(now->comm, problem))
         return;
     if (now->stream.rank == 0)
-        fail("partition of %d, %s, type %s, %s: %s", now->processes, methods[now->method].name, now->row->name, now->doing,
-             problem->text);
+        fail("partition of %d, %s, type %s, %s: %s", now->processes, methods[now->method].name, now->row->name,
+             now->doing, problem->text);
     for (;;)
         pause();
 }

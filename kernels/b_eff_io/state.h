@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the parts of the measurement share: what lasts as long as the run, and what is being measured now. */
 #ifndef B_EFF_IO_STATE_H
 #define B_EFF_IO_STATE_H
@@ -23,7 +24,7 @@ struct state {
     struct summary *summary;
     struct walk walk;
     struct progress progress;
-    struct past *past; /* per partition */
+    struct past *past;                 /* per partition */
     int64_t read_bytes, checked_bytes; /* of this process */
     double sync_seconds_per_byte;      /* of the last pattern that was synced */
     int units_done, units_planned;

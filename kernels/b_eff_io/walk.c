@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See walk.h. */
 #include "walk.h"
 
@@ -46,7 +47,8 @@ void walk_wipe(struct walk *walk, int64_t calls, int64_t call_bytes)
     memset(walk->buffer, 0, (size_t)used_bytes(calls, call_bytes));
 }
 
-size_t walk_count_wrong(const struct walk *walk, int64_t call, int64_t call_bytes, uint32_t source, int64_t *first_wrong)
+size_t walk_count_wrong(const struct walk *walk, int64_t call, int64_t call_bytes, uint32_t source,
+                        int64_t *first_wrong)
 {
     const int64_t start = walk_place(call, call_bytes);
     size_t wrong = 0;
@@ -54,7 +56,8 @@ size_t walk_count_wrong(const struct walk *walk, int64_t call, int64_t call_byte
         const int64_t position = (start + done) % PERIOD_BYTES;
         const int64_t piece = least(call_bytes - done, PERIOD_BYTES - position);
         size_t first;
-        const size_t found = data_count_wrong(walk->buffer + start + done, (size_t)piece, source, (uint64_t)position, &first);
+        const size_t found =
+            data_count_wrong(walk->buffer + start + done, (size_t)piece, source, (uint64_t)position, &first);
         if (found && !wrong)
             *first_wrong = done + (int64_t)first;
         wrong += found;

@@ -1,5 +1,6 @@
-/* The memory that accesses come from and go to, and what is in it. Call after call walks through a buffer, so that it is
- * not a cache that is measured; what a process writes in one pattern repeats after a period that no power of two, no
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The memory that accesses come from and go to, and what is in it. Call after call walks through a buffer, so that it
+ * is not a cache that is measured; what a process writes in one pattern repeats after a period that no power of two, no
  * stripe and no 32-bit overflow is a multiple of, so that data at the wrong place shows. */
 #ifndef B_EFF_IO_WALK_H
 #define B_EFF_IO_WALK_H
@@ -33,7 +34,9 @@ void walk_fill(struct walk *walk, int64_t calls, int64_t call_bytes, uint32_t so
 /* Wipes what at most `calls` calls will read into, so that a read that brings nothing shows. */
 void walk_wipe(struct walk *walk, int64_t calls, int64_t call_bytes);
 
-/* How many bytes of the call's data are not what `source` wrote; `first_wrong` becomes the place of the first in the call. */
-size_t walk_count_wrong(const struct walk *walk, int64_t call, int64_t call_bytes, uint32_t source, int64_t *first_wrong);
+/* How many bytes of the call's data are not what `source` wrote; `first_wrong` becomes the place of the first in the
+ * call. */
+size_t walk_count_wrong(const struct walk *walk, int64_t call, int64_t call_bytes, uint32_t source,
+                        int64_t *first_wrong);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See activity.h. */
 #include "activity.h"
 
@@ -40,7 +41,8 @@ static double not_negative(double seconds)
     return seconds > 0 ? seconds : 0;
 }
 
-/* The counters jump where a virtual machine is moved to another host, for example: no more than all processors have is true. */
+/* The counters jump where a virtual machine is moved to another host, for example: no more than all processors have is
+ * true. */
 static bool is_possible(double processor_seconds, double elapsed_seconds)
 {
     return processor_seconds <= SLACK_SECONDS + elapsed_seconds * count_online_cores();
@@ -59,7 +61,8 @@ static void on_this_node(const struct processor_time *start, int leader, double 
     MPI_CHECK(MPI_Comm_free(&node));
     fields[OTHERS] = not_negative(now.user_seconds - start->user_seconds - of_run);
     fields[STOLEN] = not_negative(now.stolen_seconds - start->stolen_seconds);
-    fields[KNOWN] = all_known && is_possible(fields[OTHERS], elapsed_seconds) && is_possible(fields[STOLEN], elapsed_seconds);
+    fields[KNOWN] =
+        all_known && is_possible(fields[OTHERS], elapsed_seconds) && is_possible(fields[STOLEN], elapsed_seconds);
     fields[LEADER] = leader == rank;
 }
 
@@ -70,7 +73,7 @@ json_t *activity_json(const struct processor_time *start, int leader, double ela
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
     on_this_node(start, leader, elapsed_seconds, mine);
-    double(*all)[FIELDS] = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
+    double (*all)[FIELDS] = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
     MPI_CHECK(MPI_Gather(mine, FIELDS, MPI_DOUBLE, all, FIELDS, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     if (rank != 0)
         return NULL;
@@ -80,8 +83,8 @@ json_t *activity_json(const struct processor_time *start, int leader, double ela
         if (all[other][LEADER] == 0)
             continue;
         known = known && all[other][KNOWN] != 0;
-        json_array_append_new(hosts, json_pack("{s:f, s:f}", "others_user_seconds", all[other][OTHERS], "stolen_seconds",
-                                               all[other][STOLEN]));
+        json_array_append_new(hosts, json_pack("{s:f, s:f}", "others_user_seconds", all[other][OTHERS],
+                                               "stolen_seconds", all[other][STOLEN]));
     }
     free(all);
     if (!known) {

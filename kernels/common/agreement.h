@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What all processes must agree on, and what agreeing costs. Used between timed regions, never inside. */
 #ifndef COFFEECUP_AGREEMENT_H
 #define COFFEECUP_AGREEMENT_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See cores.h. */
 #include "cores.h"
 
@@ -22,7 +23,8 @@ struct core_set allowed_cores(void)
 {
     const struct core_set cores = cores_of(0);
     if (core_count(&cores) == 0)
-        fail("the system does not say on which of its processors this process may run; the kernels know %d at most", MOST_CORES);
+        fail("the system does not say on which of its processors this process may run; the kernels know %d at most",
+             MOST_CORES);
     return cores;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The processors of a node, by Linux's numbers: which a process may use, which its job may, how many there are. */
 #ifndef COFFEECUP_CORES_H
 #define COFFEECUP_CORES_H
@@ -28,7 +29,8 @@ int count_offered_cores(MPI_Comm node);
 /* All that the node has. */
 int count_online_cores(void);
 
-/* Collective over MPI_COMM_WORLD. Rank 0: each rank's processors as `allowed_cores` tells them, to be freed; else NULL. */
+/* Collective over MPI_COMM_WORLD. Rank 0: each rank's processors as `allowed_cores` tells them, to be freed; else NULL.
+ */
 struct core_set *gather_cores(int rank, int ranks);
 
 /* The set as text of the log, like "0-3,8". */

@@ -1,5 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See data.h. The content is a sequence of 32-bit words, word k = mix(seed(source) + k * odd constant): a few simple
- * operations per word, which compilers turn into vector code: checking every byte must not take longer than measuring. */
+ * operations per word, which compilers turn into vector code: checking every byte must not take longer than measuring.
+ */
 #include "data.h"
 
 #include <stdbool.h>
@@ -30,8 +32,8 @@ static void fill_words(uint32_t *words, size_t count, uint32_t state)
 
 /* j * stride: constants, because plain SSE2 has no 32-bit multiplication of vectors. */
 #define OFFSET(j) ((j) * 0x9E3779B1u)
-static const uint32_t lane_offset[LANES] = {OFFSET(0), OFFSET(1), OFFSET(2), OFFSET(3), OFFSET(4), OFFSET(5),
-                                            OFFSET(6), OFFSET(7), OFFSET(8), OFFSET(9), OFFSET(10), OFFSET(11),
+static const uint32_t lane_offset[LANES] = {OFFSET(0),  OFFSET(1),  OFFSET(2),  OFFSET(3), OFFSET(4),  OFFSET(5),
+                                            OFFSET(6),  OFFSET(7),  OFFSET(8),  OFFSET(9), OFFSET(10), OFFSET(11),
                                             OFFSET(12), OFFSET(13), OFFSET(14), OFFSET(15)};
 
 /* Whether data holds exactly these words: the quick answer, nearly always yes. Written so that compilers make vector

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes that can be checked: each is a function of its source (a rank, a file) and of its position, so that data from
  * the wrong sender, from the wrong place or left over from before does not pass. */
 #ifndef COFFEECUP_DATA_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See end_record.h. */
 #include "end_record.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How a kernel gives up. A run error may strike a single rank (fail); a refusal is seen by all ranks alike (refuse).
  * Every MPI call's result goes through MPI_CHECK, so that a failing library is one clear line and a closed log. */
 #ifndef COFFEECUP_FAIL_H

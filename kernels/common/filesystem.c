@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See filesystem.h. */
 #include "filesystem.h"
 
@@ -37,8 +38,9 @@ static void find_type(const char *path, char *type, size_t type_bytes)
     endmntent(mounts);
 }
 
-/* A file system that states an absurd size, as some FUSE ones do, has all the space that can be counted; one without a block
- * size has none. Blocks are counted in fragments, which on FUSE can be smaller than what f_bsize recommends for I/O. */
+/* A file system that states an absurd size, as some FUSE ones do, has all the space that can be counted; one without a
+ * block size has none. Blocks are counted in fragments, which on FUSE can be smaller than what f_bsize recommends for
+ * I/O. */
 static int64_t bytes_of(uint64_t blocks, const struct statfs *system)
 {
     int64_t bytes;

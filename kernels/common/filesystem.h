@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The file system under test: what it is, and what is free on it. */
 #ifndef COFFEECUP_FILESYSTEM_H
 #define COFFEECUP_FILESYSTEM_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See interrupt.h. */
 #include "interrupt.h"
 
@@ -42,12 +43,13 @@ static void write_end(int number)
     const bool noted = number != SIGALRM && note_take(note);
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    const struct end end = {
-        .status = noted || number == SIGALRM ? "failed" : "interrupted",
-        .reason = number == SIGTERM ? "SIGTERM" : number == SIGINT ? "SIGINT" : watched.deadline_reason,
-        .note = noted ? note : NULL,
-        .sequence = watched.records,
-        .elapsed_seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - watched.start_seconds};
+    const struct end end = {.status = noted || number == SIGALRM ? "failed" : "interrupted",
+                            .reason = number == SIGTERM  ? "SIGTERM"
+                                      : number == SIGINT ? "SIGINT"
+                                                         : watched.deadline_reason,
+                            .note = noted ? note : NULL,
+                            .sequence = watched.records,
+                            .elapsed_seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - watched.start_seconds};
     const ssize_t written = write(watched.file, line, end_record(line, &end));
     (void)written; /* no way left to say so */
 }

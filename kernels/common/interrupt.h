@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* SIGTERM and SIGINT (a person, a scheduler, ReFrame's time limit) close the log as `interrupted`. The handler itself
  * writes the end record with calls that are safe in a handler, because between the signal and the launcher's SIGKILL
  * there may be less time than one exchange of large messages takes. */

@@ -1,7 +1,8 @@
-/* See keeper.h. The keeper is the same program in a session of its own. What it has to do it learns from a socket alone,
- * never from its command line. The socket closes when its rank is gone, however that came about. The keeper inherits that,
- * the log and standard error and nothing else, so that no launcher waits for it or counts it as a process. It ignores the
- * signals that end a run: they reach the rank as well, and with it the socket closes. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See keeper.h. The keeper is the same program in a session of its own. What it has to do it learns from a socket
+ * alone, never from its command line. The socket closes when its rank is gone, however that came about. The keeper
+ * inherits that, the log and standard error and nothing else, so that no launcher waits for it or counts it as a
+ * process. It ignores the signals that end a run: they reach the rank as well, and with it the socket closes. */
 #include "keeper.h"
 
 #include <errno.h>
@@ -23,7 +24,8 @@
 extern char **environ;
 
 enum { LOG = STDERR_FILENO + 1, ATTEMPTS = 300, ATTEMPT_MS = 100 };
-static const char keeper_option[] = "--keep-watch", run_mark[] = "{\"record\":\"run\"", end_mark[] = "{\"record\":\"end\"";
+static const char keeper_option[] = "--keep-watch", run_mark[] = "{\"record\":\"run\"",
+                  end_mark[] = "{\"record\":\"end\"";
 static const char killed[] = "rank 0 was killed or crashed; the output of the job may say why";
 
 struct order {
@@ -103,8 +105,8 @@ static bool begins_with(const char *line, const char *mark)
     return strncmp(line, mark, strlen(mark)) == 0;
 }
 
-/* How many lines the log has; -1 if it has an end already, is no log or cannot be read. `whole_bytes` becomes the length up to
- * the last whole line. */
+/* How many lines the log has; -1 if it has an end already, is no log or cannot be read. `whole_bytes` becomes the
+ * length up to the last whole line. */
 static long count_lines(FILE *log, long *whole_bytes)
 {
     char *line = NULL;
@@ -129,8 +131,8 @@ static bool close_log(double elapsed_seconds, const char *note)
     if (!log || fseek(log, 0, SEEK_SET) != 0)
         return false;
     const long lines = count_lines(log, &whole_bytes);
-    const struct end end = {.status = "failed", .reason = killed, .note = note, .sequence = lines,
-                            .elapsed_seconds = elapsed_seconds};
+    const struct end end = {
+        .status = "failed", .reason = killed, .note = note, .sequence = lines, .elapsed_seconds = elapsed_seconds};
     if (lines <= 0 || ftruncate(LOG, whole_bytes) != 0 || fseek(log, 0, SEEK_END) != 0)
         return false;
     return fwrite(line, end_record(line, &end), 1, log) == 1 && fclose(log) == 0;
@@ -177,7 +179,8 @@ void keeper_main(int argc, char **argv)
     struct stat input;
     struct own_directory own;
     char note[NOTE_BYTES];
-    if (argc != 2 || strcmp(argv[1], keeper_option) != 0 || fstat(STDIN_FILENO, &input) != 0 || !S_ISSOCK(input.st_mode))
+    if (argc != 2 || strcmp(argv[1], keeper_option) != 0 || fstat(STDIN_FILENO, &input) != 0 ||
+        !S_ISSOCK(input.st_mode))
         return;
     ignore_signals();
     close_all_others();

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See log.h. A record goes out in one write() with the run's signals held back, so that neither a crash nor an
  * interruption ever leaves half a record in front of the `end` that the signal handler appends. */
 #include "log.h"
@@ -39,7 +40,7 @@ struct log *log_open(const char *path, char *reason, size_t reason_bytes)
     strcpy(log->path, path);
     log->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (log->file < 0) {
-        const char *remedy = errno == EEXIST   ? "choose another name with --log or remove it; a log is never overwritten"
+        const char *remedy = errno == EEXIST ? "choose another name with --log or remove it; a log is never overwritten"
                              : errno == ENOENT ? "create the directory first"
                                                : "choose a place that can be written with --log";
         snprintf(reason, reason_bytes, "cannot create the log '%s': %s; %s", path, strerror(errno), remedy);
@@ -124,8 +125,10 @@ bool log_close(struct log *log, const char *status, json_t *cause)
     interrupt_forget();
     written = close(log->file) == 0 && written;
     if (!written && !cause) /* where there is a cause it has been printed */
-        fprintf(stderr, "coffeecup: error: cannot finish the log '%s': %s; free some space or choose another place with "
-                        "--log\n", log->path, strerror(errno));
+        fprintf(stderr,
+                "coffeecup: error: cannot finish the log '%s': %s; free some space or choose another place with "
+                "--log\n",
+                log->path, strerror(errno));
     json_decref(cause);
     free(log);
     return written;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The log: JSON Lines, one record a line, written by rank 0 and complete after every record (docs/log.md).
  * On the other ranks the log is NULL and every function here does nothing. */
 #ifndef COFFEECUP_LOG_H
@@ -13,14 +14,16 @@ struct log;
 /* Creates the file; never overwrites one. Returns NULL with a sentence in `reason` if it cannot. Rank 0 only. */
 struct log *log_open(const char *path, char *reason, size_t reason_bytes);
 
-/* Appends `{"record": kind, "sequence": n, ...fields}`. Takes over the reference to `fields`. A full disk ends the run. */
+/* Appends `{"record": kind, "sequence": n, ...fields}`. Takes over the reference to `fields`. A full disk ends the run.
+ */
 void log_write(struct log *log, const char *kind, json_t *fields);
 
 /* The open file, for the keeper. */
 int log_file(const struct log *log);
 
-/* Writes the `end` record and closes the file. `cause` has its fields `reason` and, where a single process failed, `rank`
- * and `host`; NULL: there is no reason. Takes over the reference to `cause`. False if the end could not be written. */
+/* Writes the `end` record and closes the file. `cause` has its fields `reason` and, where a single process failed,
+ * `rank` and `host`; NULL: there is no reason. Takes over the reference to `cause`. False if the end could not be
+ * written. */
 bool log_close(struct log *log, const char *status, json_t *cause);
 
 #endif

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See machine.h. */
 #include "machine.h"
 
@@ -63,9 +64,10 @@ static MPI_Comm node_communicator(const char *name)
 
 static json_t *host_json(const struct host *host)
 {
-    return json_pack("{s:o, s:[], s:[], s:i, s:i, s:i, s:I, s:I}", "name", text_json(host->name), "ranks", "core_sets", "cores",
-                     host->cores, "offered_cores", host->offered_cores, "online_cores", host->online_cores, "memory_bytes",
-                     (json_int_t)host->memory_bytes, "available_bytes", (json_int_t)host->available_bytes);
+    return json_pack("{s:o, s:[], s:[], s:i, s:i, s:i, s:I, s:I}", "name", text_json(host->name), "ranks", "core_sets",
+                     "cores", host->cores, "offered_cores", host->offered_cores, "online_cores", host->online_cores,
+                     "memory_bytes", (json_int_t)host->memory_bytes, "available_bytes",
+                     (json_int_t)host->available_bytes);
 }
 
 /* The hosts in the order of their leaders, which are their lowest ranks. */
@@ -217,11 +219,17 @@ struct machine machine_describe(void)
 
 json_t *steering_environment(void)
 {
-    static const char *const steering[] = {"OMPI_MCA_", "MPICH_", "MPIR_CVAR_", "I_MPI_", "MV2_", "UCX_",
-                                           "FI_", "PSM2_", "ROMIO_", "SMPI_", "OMP_NUM_THREADS", "COFFEECUP_ASKED", NULL};
+    static const char *const steering[] = {
+        "OMPI_MCA_", "MPICH_", "MPIR_CVAR_",      "I_MPI_",          "MV2_", "UCX_", "FI_", "PSM2_",
+        "ROMIO_",    "SMPI_",  "OMP_NUM_THREADS", "COFFEECUP_ASKED", NULL};
     /* set by the launcher for itself */
-    static const char *const internal[] = {"OMPI_MCA_orte_", "OMPI_MCA_ess", "OMPI_MCA_pmix", "OMPI_MCA_initial_wdir",
-                                           "OMPI_MCA_shmem_RUNTIME", "OMPI_MCA_plm", "OMPI_MCA_mpi_oversubscribe",
+    static const char *const internal[] = {"OMPI_MCA_orte_",
+                                           "OMPI_MCA_ess",
+                                           "OMPI_MCA_pmix",
+                                           "OMPI_MCA_initial_wdir",
+                                           "OMPI_MCA_shmem_RUNTIME",
+                                           "OMPI_MCA_plm",
+                                           "OMPI_MCA_mpi_oversubscribe",
                                            NULL};
     json_t *variables = json_object();
     for (char **entry = environ; *entry; entry++) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What ran where: the nodes of the run, their memory and cores, the MPI library and how it was steered. */
 #ifndef COFFEECUP_MACHINE_H
 #define COFFEECUP_MACHINE_H
@@ -16,8 +17,8 @@ struct machine {
     json_t *mpi;               /* rank 0: the log's `mpi`, else NULL */
 };
 
-/* This process's node. Several Slurm daemons on one machine give the same processor name; the node's name in the job tells
- * them apart. */
+/* This process's node. Several Slurm daemons on one machine give the same processor name; the node's name in the job
+ * tells them apart. */
 void host_name(char name[MPI_MAX_PROCESSOR_NAME]);
 
 /* Collective over MPI_COMM_WORLD. Memory grows with the number of ranks on rank 0 only. */

@@ -1,5 +1,6 @@
-/* How much memory a node has for its processes, buffers that are really there before they are timed, and small allocations,
- * which never return NULL: without memory the run fails with a clear error. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How much memory a node has for its processes, buffers that are really there before they are timed, and small
+ * allocations, which never return NULL: without memory the run fails with a clear error. */
 #ifndef COFFEECUP_MEMORY_H
 #define COFFEECUP_MEMORY_H
 
@@ -11,8 +12,8 @@
  * `source` becomes "physical" or "cgroup". 0 where the system does not say. */
 int64_t node_memory_bytes(const char **source);
 
-/* Memory that programs could have now: free, or held only by the page cache. 0 where the system does not say, or says more
- * than there is. */
+/* Memory that programs could have now: free, or held only by the page cache. 0 where the system does not say, or says
+ * more than there is. */
 int64_t available_memory_bytes(void);
 
 /* False in a simulation, where all processes share the memory of one buffer and messages are not copied. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See mpi_io.h. ROMIO gives itself away by its hints. Under Open MPI neither of its two components says anything, but
  * the first file that ompio opens makes it load parts of its own. */
 #include "mpi_io.h"
@@ -27,9 +28,8 @@ json_t *mpi_io_component(const json_t *hints)
     const char *name;
     json_t *value;
     struct loaded loaded = {false, false};
-    json_object_foreach((json_t *)hints, name, value)
-        if (strncmp(name, "romio_", strlen("romio_")) == 0)
-            return json_string("romio");
+    json_object_foreach((json_t *)hints, name,
+                        value) if (strncmp(name, "romio_", strlen("romio_")) == 0) return json_string("romio");
     dl_iterate_phdr(look, &loaded);
     return loaded.ompio ? json_string("ompio") : loaded.romio ? json_string("romio") : json_null();
 }

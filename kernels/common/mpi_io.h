@@ -1,5 +1,6 @@
-/* Which implementation of MPI-I/O is at work, as far as that can be seen: it changes results several times over. Only in
- * builds with MPI-IO. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which implementation of MPI-I/O is at work, as far as that can be seen: it changes results several times over. Only
+ * in builds with MPI-IO. */
 #ifndef COFFEECUP_MPI_IO_H
 #define COFFEECUP_MPI_IO_H
 

@@ -1,4 +1,6 @@
-/* See note.h. The note's name has a random part that only this run knows, so that no other file is ever taken for it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See note.h. The note's name has a random part that only this run knows, so that no other file is ever taken for it.
+ */
 #include "note.h"
 
 #include <fcntl.h>
@@ -31,7 +33,8 @@ static int64_t choose_path(const char *log)
     char *absolute = realpath(log, NULL);
     note.path[0] = '\0';
     if (!absolute || stat(absolute, &status) != 0 || getrandom(&random, sizeof random, 0) != sizeof random ||
-        snprintf(note.path, sizeof note.path, "%s.failure-%016jx", absolute, (uintmax_t)random) >= (int)sizeof note.path)
+        snprintf(note.path, sizeof note.path, "%s.failure-%016jx", absolute, (uintmax_t)random) >=
+            (int)sizeof note.path)
         note.path[0] = '\0';
     free(absolute);
     return note.path[0] ? (int64_t)status.st_ino : 0;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See options.h. getopt_long() does the work; this file adds types, ranges and messages that name the valid values. */
 #include "options.h"
 
@@ -205,7 +206,8 @@ static struct option *long_options(const struct program *program, int count)
     return table;
 }
 
-static const char *parse_words(const struct program *program, const struct option *table, int count, int argc, char **argv)
+static const char *parse_words(const struct program *program, const struct option *table, int count, int argc,
+                               char **argv)
 {
     opterr = 0;
     optind = 1;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Command line options as a table: one row per option says its name, its kind, where its value goes and the sentence
  * that `--help` prints. The same table writes the `options` of the log, so that nothing in effect goes unrecorded. */
 #ifndef COFFEECUP_OPTIONS_H

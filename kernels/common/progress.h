@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One line for the person at the terminal: rewritten in place where standard error is a terminal, and otherwise
  * printed now and then, so that a job's file stays short. Rank 0 only. */
 #ifndef COFFEECUP_PROGRESS_H

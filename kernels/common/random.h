@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Random orders that a seed gives again: each place is computed from its number, nothing is stored. */
 #ifndef COFFEECUP_RANDOM_H
 #define COFFEECUP_RANDOM_H

@@ -1,6 +1,7 @@
-/* See removal.h. From descriptor to descriptor and through no symbolic link. The directory is emptied with system calls only,
- * because that may happen in a signal handler, where opendir() is not allowed; whatever files lie in it go, also what an
- * MPI library put beside the run's. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See removal.h. From descriptor to descriptor and through no symbolic link. The directory is emptied with system calls
+ * only, because that may happen in a signal handler, where opendir() is not allowed; whatever files lie in it go, also
+ * what an MPI library put beside the run's. */
 #include "removal.h"
 
 #include <dirent.h>

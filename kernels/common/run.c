@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See run.h. */
 #include "run.h"
 
@@ -41,7 +42,8 @@ struct run run_begin(const struct program *program, int *argc, char ***argv, con
     int64_t mine[2] = {share, wanted ? wanted : share}, least[2];
     MPI_CHECK(MPI_Allreduce(mine, least, 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD));
     if (least[0] < 1)
-        refuse("a node has no memory for its processes: the system says that it has %" PRId64 " bytes for each (on rank 0's node: "
+        refuse("a node has no memory for its processes: the system says that it has %" PRId64
+               " bytes for each (on rank 0's node: "
                "%" PRId64 " for %d processes); see /proc/meminfo and the limits of the control group",
                least[0], run.machine.node_memory_bytes, run.machine.ranks_on_node);
     run.memory_per_process_bytes = least[1];
@@ -81,14 +83,13 @@ static json_t *run_json(struct run *run, char **command, json_t *filesystem)
 #else
     const int simulated = 0;
 #endif
-    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:o, s:I, s:s, s:o, s:o, s:o, s:b}",
-                     "schema_version", LOG_SCHEMA_VERSION, "benchmark", run->program->name,
-                     "kernel_version", kernel_version(), "start_time", start, "command", command_json(command),
-                     "options", options_json(run->program->rows), "mpi", run->machine.mpi, "ranks", run->ranks,
-                     "hosts", run->machine.hosts, "memory_per_process_bytes",
-                     (json_int_t)run->memory_per_process_bytes, "memory_source", run->memory_source,
-                     "filesystem", filesystem ? filesystem : json_null(), "environment", steering_environment(),
-                     "build", build_json(), "simulated", simulated);
+    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:o, s:I, s:s, s:o, s:o, s:o, s:b}", "schema_version",
+                     LOG_SCHEMA_VERSION, "benchmark", run->program->name, "kernel_version", kernel_version(),
+                     "start_time", start, "command", command_json(command), "options", options_json(run->program->rows),
+                     "mpi", run->machine.mpi, "ranks", run->ranks, "hosts", run->machine.hosts,
+                     "memory_per_process_bytes", (json_int_t)run->memory_per_process_bytes, "memory_source",
+                     run->memory_source, "filesystem", filesystem ? filesystem : json_null(), "environment",
+                     steering_environment(), "build", build_json(), "simulated", simulated);
 }
 
 /* The cause of a failure as rank 0 has it: of its own process, of one that all agreed on, or in a note of another. */
@@ -166,7 +167,8 @@ double run_elapsed_seconds(const struct run *run)
 
 int run_end(struct run *run)
 {
-    json_t *activity = activity_json(&run->processor_time, run->machine.leader, run_elapsed_seconds(run) - run->opened_seconds);
+    json_t *activity =
+        activity_json(&run->processor_time, run->machine.leader, run_elapsed_seconds(run) - run->opened_seconds);
     if (activity)
         log_write(run->log, "activity", activity);
     note_forget();

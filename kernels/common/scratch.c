@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See scratch.h. */
 #include "scratch.h"
 
@@ -91,15 +92,17 @@ static void choose_directory(const char *parent, const char *program, char reaso
         error = take_possession(parent, true);
     }
     if (error)
-        snprintf(reason, REASON_LENGTH, "cannot create a directory in '%.300s': %s; choose another one with --directory",
-                 parent, strerror(error));
+        snprintf(reason, REASON_LENGTH,
+                 "cannot create a directory in '%.300s': %s; choose another one with --directory", parent,
+                 strerror(error));
 }
 
 static void agree_on_error(int error)
 {
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (error)
-        fail_together("cannot create '%s' on every node: %s; choose another --directory", scratch.path, strerror(error));
+        fail_together("cannot create '%s' on every node: %s; choose another --directory", scratch.path,
+                      strerror(error));
 }
 
 /* On a disk that only its own node sees, the node's first process creates the directory again. */

@@ -1,6 +1,7 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Linked into simulated builds only, and only by name: the linker puts these functions in the place of others (--wrap,
- * see CMakeLists.txt), so that no kernel knows of them. They correct what SimGrid's SMPI does otherwise than a machine, and
- * tell of the simulated node what memory.c and machine.c would find out about the machine that simulates. */
+ * see CMakeLists.txt), so that no kernel knows of them. They correct what SimGrid's SMPI does otherwise than a machine,
+ * and tell of the simulated node what memory.c and machine.c would find out about the machine that simulates. */
 #include <math.h>
 #include <mpi.h>
 #include <sched.h>
@@ -39,14 +40,15 @@ int __wrap_MPI_Alltoallv(const void *send, const int *send_counts, const int *se
     MPI_Type_get_extent(send_type, &lower, &send_extent);
     MPI_Type_get_extent(receive_type, &lower, &receive_extent);
     int *sources = allocate(2 * (size_t)size, sizeof *sources), *targets = sources + size;
-    const int receives = find_requests(size, receive_counts, sources), sends = find_requests(size, send_counts, targets);
+    const int receives = find_requests(size, receive_counts, sources),
+              sends = find_requests(size, send_counts, targets);
     MPI_Request *requests = allocate((size_t)receives + (size_t)sends, sizeof *requests);
     for (int i = 0; i < receives && error == MPI_SUCCESS; i++)
         error = MPI_Irecv((char *)receive + receive_offsets[sources[i]] * receive_extent, receive_counts[sources[i]],
                           receive_type, sources[i], TAG, comm, &requests[started++]);
     for (int i = 0; i < sends && error == MPI_SUCCESS; i++)
-        error = MPI_Isend((const char *)send + send_offsets[targets[i]] * send_extent, send_counts[targets[i]], send_type,
-                          targets[i], TAG, comm, &requests[started++]);
+        error = MPI_Isend((const char *)send + send_offsets[targets[i]] * send_extent, send_counts[targets[i]],
+                          send_type, targets[i], TAG, comm, &requests[started++]);
     if (error == MPI_SUCCESS)
         error = MPI_Waitall(started, requests, MPI_STATUSES_IGNORE);
     free(requests);

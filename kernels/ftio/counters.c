@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See counters.h. Which events count floating-point operations differs from processor to processor and no interface
  * names them alike; the table below holds what the vendors' manuals say, and a loop of known length is counted before
  * any of them is believed. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What the processor itself counts (the paper's perfex): cycles and floating-point operations of this process, where
  * the system permits and the count can be trusted. */
 #ifndef FTIO_COUNTERS_H

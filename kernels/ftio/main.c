@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* ftio: how much of a computation is I/O (Fagerstrom and Kuszmaul). An out-of-core two-dimensional Fourier transform
  * is computed and every part of it is timed. This kernel measures and writes a log; fractions and rates are computed
  * by postprocess. */
@@ -77,14 +78,13 @@ static json_t *plan_json(const struct request *request)
     for (int s = 0; s < STAGES; s++)
         json_array_append_new(stages, json_string(stage_names[s]));
     for (int a = 0; a < ACTIVITIES; a++)
-        json_array_append_new(activities, json_pack("{s:s, s:b}", "name", activity_rows[a].name, "io",
-                                                    activity_rows[a].io));
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:b, s:I, s:o, s:o}", "input_parameter",
-                     (json_int_t)sizes->input, "matrix_width", (json_int_t)sizes->width, "square_width",
-                     (json_int_t)sizes->square, "matrix_bytes", (json_int_t)sizes->bytes, "repetitions",
-                     (json_int_t)request->repetitions, "storage", request->method->name, "direct", request->direct,
-                     "exchange_buffer_bytes", (json_int_t)request->exchange_bytes, "stages", stages, "activities",
-                     activities);
+        json_array_append_new(activities,
+                              json_pack("{s:s, s:b}", "name", activity_rows[a].name, "io", activity_rows[a].io));
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:b, s:I, s:o, s:o}", "input_parameter", (json_int_t)sizes->input,
+                     "matrix_width", (json_int_t)sizes->width, "square_width", (json_int_t)sizes->square,
+                     "matrix_bytes", (json_int_t)sizes->bytes, "repetitions", (json_int_t)request->repetitions,
+                     "storage", request->method->name, "direct", request->direct, "exchange_buffer_bytes",
+                     (json_int_t)request->exchange_bytes, "stages", stages, "activities", activities);
 }
 
 static void print_table(const struct request *request, const struct summary *summary, const struct choices *choices)

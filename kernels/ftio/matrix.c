@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See matrix.h. */
 #include "matrix.h"
 
@@ -24,8 +25,7 @@ static void add_at(double complex *row, int64_t first, int64_t count, int64_t co
         row[column - first] += value;
 }
 
-void input_row(int64_t p, int64_t first, int64_t count, int64_t width, const double complex *roots,
-               double complex *row)
+void input_row(int64_t p, int64_t first, int64_t count, int64_t width, const double complex *roots, double complex *row)
 {
     const double complex root = unit_root(p, width);
     for (int64_t k = 0; k < count; k++)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The matrix that is transformed, and what has to come out (paper, eqs. (2) and (4); the scan of the paper lost two
  * amplitudes: this pair is exact). A is not sparse at any time, so nobody gains by compressing zeros.
  *

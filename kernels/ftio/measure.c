@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See measure.h. The timed region is run_stages(); all else prepares it or reports what it measured. */
 #include "measure.h"
 
@@ -27,8 +28,8 @@ static void show_progress(void *context, double share)
 {
     struct course *course = context;
     const double stages = (double)(course->repetition * STAGES + course->stage) + share;
-    progress_show(&course->progress, stages / (double)(course->repetitions * STAGES),
-                  run_elapsed_seconds(course->run), stage_names[course->stage]);
+    progress_show(&course->progress, stages / (double)(course->repetitions * STAGES), run_elapsed_seconds(course->run),
+                  stage_names[course->stage]);
 }
 
 /* --- the timed region --------------------------------------------------------------------------------------------- */
@@ -123,10 +124,10 @@ static void log_repetition(struct run *run, const struct transform *transform, s
         json_decref(counted);
         return;
     }
-    json_t *record = json_pack("{s:I, s:f, s:o, s:o, s:I}", "repetition", (json_int_t)repetition, "nominal_flops",
-                               SERIES * n * 5 * n * log2(n), "counters", counted, "verification",
-                               difference_json(difference, transform->sizes.width), "peak_resident_bytes",
-                               (json_int_t)resident);
+    json_t *record =
+        json_pack("{s:I, s:f, s:o, s:o, s:I}", "repetition", (json_int_t)repetition, "nominal_flops",
+                  SERIES * n * 5 * n * log2(n), "counters", counted, "verification",
+                  difference_json(difference, transform->sizes.width), "peak_resident_bytes", (json_int_t)resident);
     add_sums(record, all, run->ranks);
     log_write(run->log, "repetition", record);
     summarise(summary, &transform->phases, all, run->ranks, difference);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Runs the transform as often as asked for and writes what was measured to the log. */
 #ifndef FTIO_MEASURE_H
 #define FTIO_MEASURE_H
@@ -21,7 +22,7 @@ struct request {
 /* For the table at the terminal, on rank 0: of the last repetition. */
 struct summary {
     double elapsed_seconds, io_seconds; /* of the process that took longest in I/O */
-    double stage_seconds[STAGES]; /* of rank 0 */
+    double stage_seconds[STAGES];       /* of rank 0 */
     double largest_relative_difference;
 };
 

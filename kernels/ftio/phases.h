@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the time goes: every second of a process between the start and the end of a repetition belongs to one activity
  * of one stage. The clock is read once where an activity ends, and the next one begins there. */
 #ifndef FTIO_PHASES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sizes of FTIO (paper, sections 3.3 and 5.5): from the input parameter i and c processes, N = i^2 c. */
 #ifndef FTIO_SIZES_H
 #define FTIO_SIZES_H

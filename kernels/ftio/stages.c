@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See stages.h. One function a stage; the table of them stands at the end of the file. */
 #include "stages.h"
 
@@ -161,8 +162,8 @@ static void verify(struct transform *t)
 }
 
 void (*const stage_functions[STAGES])(struct transform *) = {
-    [STAGE_INITIALISE] = initialise,        [STAGE_SERIES_1] = dft_series, [STAGE_TRANSPOSE] = transpose_squares,
-    [STAGE_EXCHANGE] = exchange_squares,    [STAGE_SERIES_2] = dft_series, [STAGE_VERIFY] = verify,
+    [STAGE_INITIALISE] = initialise,     [STAGE_SERIES_1] = dft_series, [STAGE_TRANSPOSE] = transpose_squares,
+    [STAGE_EXCHANGE] = exchange_squares, [STAGE_SERIES_2] = dft_series, [STAGE_VERIFY] = verify,
 };
 
 /* --- buffers ------------------------------------------------------------------------------------------------------ */

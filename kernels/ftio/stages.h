@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The algorithm of FTIO (paper, sections 3.4 to 3.7; spec: "Algorithm"). It is fixed: what a stage reads, computes,
  * sends and writes, and in which order, is the benchmark. Only rows, Mini-Squares and one exchange buffer are ever in
  * memory. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See storage.h. The table of methods stands at the end of the file. */
 #include "storage.h"
 

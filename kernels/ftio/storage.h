@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Where the matrix is kept while it is transformed. Every process owns one column of Squares: a strip of N rows and
  * i^2 columns. A method of storage is a row of a table. */
 #ifndef FTIO_STORAGE_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See host.h and priomark.h, whose functions are here. */
 #include "host.h"
 

@@ -1,4 +1,6 @@
-/* What stands behind priomark.h: the run as sub-benchmarks are given it, the cases that they add, and what they note. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What stands behind priomark.h: the run as sub-benchmarks are given it, the cases that they add, and what they note.
+ */
 #ifndef PRIOMARK_HOST_H
 #define PRIOMARK_HOST_H
 

@@ -1,5 +1,6 @@
-/* How long requests took, counted in bins: 32 to each power of two of nanoseconds, single nanoseconds below 64. From 32 ns on
- * half a bin is at most a 64th of its middle. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How long requests took, counted in bins: 32 to each power of two of nanoseconds, single nanoseconds below 64. From 32
+ * ns on half a bin is at most a 64th of its middle. */
 #ifndef PRIOMARK_LATENCY_H
 #define PRIOMARK_LATENCY_H
 

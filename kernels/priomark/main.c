@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* priomark: what a machine makes of a given use of its storage (Krietemeyer, Versick and Tavangarian). A workload says
  * which sub-benchmarks run, and how. This kernel measures and writes a log; averages, ACL and ABL are computed by
  * postprocess. */
@@ -18,12 +19,14 @@ struct choices {
 };
 
 static const char *const summary_text =
-    "priomark measures what a machine makes of a given use of its storage: a workload, one file, says what is accessed,\n"
+    "priomark measures what a machine makes of a given use of its storage: a workload, one file, says what is "
+    "accessed,\n"
     "how and in which sizes; sub-benchmarks do it with all processes at the same time.";
 
 static const char *const usage_text =
     "Usage:    mpirun -n PROCESSES priomark [OPTION]...\n"
-    "Example:  mpirun -n 4 priomark --workload oltp --directory /scratch --log priomark.jsonl && coffeecup score priomark.jsonl\n\n"
+    "Example:  mpirun -n 4 priomark --workload oltp --directory /scratch --log priomark.jsonl && coffeecup score "
+    "priomark.jsonl\n\n"
     "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a\n"
     "number with B, KiB, MiB, GiB or TiB.";
 
@@ -42,8 +45,11 @@ static json_t *benchmarks_json(const struct workload *workload)
 static json_t *plan_json(const struct priomark *host, int64_t node_memory_bytes, int64_t cache_bytes)
 {
     const struct workload *workload = host->workload;
-    return json_pack("{s:o, s:o, s:s, s:I, s:I, s:b, s:b, s:I, s:o, s:f, s:o, s:o}", "workload", text_json(workload->name),
-                     "workload_text", text_json(workload->text), "build", HAVE_MPI_IO ? "full" : HAVE_MPI ? "mpi" : "serial",
+    return json_pack("{s:o, s:o, s:s, s:I, s:I, s:b, s:b, s:I, s:o, s:f, s:o, s:o}", "workload",
+                     text_json(workload->name), "workload_text", text_json(workload->text), "build",
+                     HAVE_MPI_IO ? "full"
+                     : HAVE_MPI  ? "mpi"
+                                 : "serial",
                      "seed", (json_int_t)workload->seed, "repetitions", (json_int_t)workload->repetitions, "check",
                      workload->check, "evict", workload->evict, "node_memory_bytes", (json_int_t)node_memory_bytes,
                      "cache_bytes", cache_bytes ? json_integer(cache_bytes) : json_null(), "latency_relative_error",
@@ -74,9 +80,11 @@ static void print_dry_run(const struct priomark *host, int64_t space_bytes, cons
         print_case(&host->planned[i]);
         printf("\n");
     }
-    printf("%d cases, each %" PRId64 " times, in '%s': data and blocks of a process, share of reads. Up to %.3g GByte at a time; "
-           "%.3g GByte\nare free in '%s' (%s).\n", host->cases, host->workload->repetitions, host->workload->path,
-           1e-9 * (double)space_bytes, 1e-9 * (double)filesystem->free_bytes, filesystem->directory, filesystem->type);
+    printf("%d cases, each %" PRId64
+           " times, in '%s': data and blocks of a process, share of reads. Up to %.3g GByte at a time; "
+           "%.3g GByte\nare free in '%s' (%s).\n",
+           host->cases, host->workload->repetitions, host->workload->path, 1e-9 * (double)space_bytes,
+           1e-9 * (double)filesystem->free_bytes, filesystem->directory, filesystem->type);
 }
 
 static void print_table(const struct priomark *host, const struct result *results, const char *log)
@@ -86,8 +94,10 @@ static void print_table(const struct priomark *host, const struct result *result
         printf(" %10.1f MByte/s %10.0f requests/s\n", 1e-6 * results[i].bytes / results[i].seconds,
                results[i].calls / results[i].seconds);
     }
-    printf("Data and blocks of a process, share of reads; all processes together. These are measurements; the score comes from:\n"
-           "coffeecup score %s\n", log);
+    printf("Data and blocks of a process, share of reads; all processes together. These are measurements; the score "
+           "comes from:\n"
+           "coffeecup score %s\n",
+           log);
 }
 
 static int run_priomark(const struct program *program, const struct choices *choices, int argc, char **argv)
@@ -133,8 +143,10 @@ int main(int argc, char **argv)
         {"log", OPTION_TEXT, &choices.log, "FILE", "where the measurements go; an existing file is never overwritten",
          0, 0, NULL},
         {"workload", OPTION_TEXT, &choices.workload, "NAME|FILE",
-         "what is measured: a file, or a workload that comes with priomark (default, figure_3, figure_5, figure_6, oltp,\n"
-         "        webserver, checkpoint, analysis)", 0, 0, NULL},
+         "what is measured: a file, or a workload that comes with priomark (default, figure_3, figure_5, figure_6, "
+         "oltp,\n"
+         "        webserver, checkpoint, analysis)",
+         0, 0, NULL},
         {"directory", OPTION_TEXT, &choices.directory, "DIRECTORY",
          "the directory under test; the run makes one of its own in it and removes it", 0, 0, NULL},
         {"only", OPTION_TEXT, &choices.only, "NAME,...", "of the workload's sub-benchmarks only these", 0, 0, NULL},
@@ -143,7 +155,8 @@ int main(int argc, char **argv)
         {"cache-size", OPTION_SIZE, &choices.cache_size, "SIZE",
          "size of the file system's cache where the nodes' memory does not tell it", 1, INT64_MAX, NULL},
         {"dry-run", OPTION_FLAG, &choices.dry_run, NULL, "tell what would be measured, and make nothing", 0, 0, NULL},
-        {"keep", OPTION_FLAG, &choices.keep, NULL, "leave the files in their directory, as the last cases left them", 0, 0, NULL},
+        {"keep", OPTION_FLAG, &choices.keep, NULL, "leave the files in their directory, as the last cases left them", 0,
+         0, NULL},
         {0}};
     const struct program program = {"priomark", summary_text, usage_text, rows};
     return run_priomark(&program, &choices, argc, argv);

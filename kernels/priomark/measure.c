@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See measure.h. */
 #include "measure.h"
 
@@ -45,11 +46,12 @@ int64_t plan_space_bytes(const struct priomark *host)
 static json_t *case_json(const struct planned *planned, int number)
 {
     const struct priomark_case *what = &planned->what;
-    return json_pack("{s:i, s:s, s:s, s:s, s:I, s:o, s:o, s:b, s:s}", "case", number, "benchmark", planned->group->plugin->name,
-                     "pattern", what->pattern, "method", what->method, "process_bytes", (json_int_t)what->process_bytes,
-                     "block_bytes", what->block_bytes ? json_integer(what->block_bytes) : json_null(), "read_share",
-                     what->read_share >= 0 ? json_real(what->read_share) : json_null(), "direct", what->direct, "target",
-                     target_names[what->target]);
+    return json_pack("{s:i, s:s, s:s, s:s, s:I, s:o, s:o, s:b, s:s}", "case", number, "benchmark",
+                     planned->group->plugin->name, "pattern", what->pattern, "method", what->method, "process_bytes",
+                     (json_int_t)what->process_bytes, "block_bytes",
+                     what->block_bytes ? json_integer(what->block_bytes) : json_null(), "read_share",
+                     what->read_share >= 0 ? json_real(what->read_share) : json_null(), "direct", what->direct,
+                     "target", target_names[what->target]);
 }
 
 json_t *plan_cases_json(const struct priomark *host)
@@ -111,12 +113,12 @@ static json_t *measured_json(struct priomark *host, struct result *result)
     *result = (struct result){(double)(counts[2] + counts[3]), (double)(counts[0] + counts[1]), elapsed.slowest};
     json_t *record = case_json(planned, host->number);
     json_t *measured = json_pack(
-        "{s:i, s:b, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "repetition", host->repetition, "evicted",
-        notes->evicted, "read_calls", (json_int_t)counts[0], "write_calls", (json_int_t)counts[1], "read_bytes",
-        (json_int_t)counts[2], "written_bytes", (json_int_t)counts[3], "elapsed_seconds", elapsed.slowest,
-        "fastest_seconds", elapsed.fastest, "open_seconds", phase[PRIOMARK_OPEN], "access_seconds", phase[PRIOMARK_ACCESS],
-        "sync_seconds", phase[PRIOMARK_SYNC], "close_seconds", phase[PRIOMARK_CLOSE], "latencies", latencies_json(notes),
-        "values", values_json(host->run, notes));
+        "{s:i, s:b, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "repetition", host->repetition,
+        "evicted", notes->evicted, "read_calls", (json_int_t)counts[0], "write_calls", (json_int_t)counts[1],
+        "read_bytes", (json_int_t)counts[2], "written_bytes", (json_int_t)counts[3], "elapsed_seconds", elapsed.slowest,
+        "fastest_seconds", elapsed.fastest, "open_seconds", phase[PRIOMARK_OPEN], "access_seconds",
+        phase[PRIOMARK_ACCESS], "sync_seconds", phase[PRIOMARK_SYNC], "close_seconds", phase[PRIOMARK_CLOSE],
+        "latencies", latencies_json(notes), "values", values_json(host->run, notes));
     json_object_update(record, measured);
     json_decref(measured);
     return record;
@@ -152,8 +154,9 @@ static void log_data_check(const struct priomark *host)
     int64_t mine[2] = {host->read_bytes, host->checked_bytes}, all[2];
     MPI_CHECK(MPI_Reduce(mine, all, 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD));
     if (host->run->log)
-        log_write(host->run->log, "data_check", json_pack("{s:I, s:I, s:i}", "read_bytes", (json_int_t)all[0], "checked_bytes",
-                                                          (json_int_t)all[1], "wrong_bytes", 0));
+        log_write(host->run->log, "data_check",
+                  json_pack("{s:I, s:I, s:i}", "read_bytes", (json_int_t)all[0], "checked_bytes", (json_int_t)all[1],
+                            "wrong_bytes", 0));
 }
 
 void measure(struct priomark *host, struct result *results)

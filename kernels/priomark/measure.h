@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Plans and measures the cases of a workload, one after the other, and writes the log. */
 #ifndef PRIOMARK_MEASURE_H
 #define PRIOMARK_MEASURE_H

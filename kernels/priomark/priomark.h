@@ -1,11 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* PRIOMark's interface to its sub-benchmarks: the five of the paper use it, and so does one that is built outside the
  * tree from this header alone:
  *
  *     cc -shared -fPIC -I PREFIX/include -o priomark_NAME.so NAME.c
  *     mpirun -n 4 priomark --plugins . --workload FILE        where FILE has a group NAME = { ... };
  *
- * A plug-in, in C or C++, defines one `const struct priomark_plugin priomark_plugin`. The functions below belong to the program that
- * loads it. "Collective" means that all processes call it, in the same order. Bytes and seconds, nothing else. */
+ * A plug-in, in C or C++, defines one `const struct priomark_plugin priomark_plugin`. The functions below belong to the
+ * program that loads it. "Collective" means that all processes call it, in the same order. Bytes and seconds, nothing
+ * else. */
 #ifndef PRIOMARK_H
 #define PRIOMARK_H
 
@@ -25,7 +27,8 @@ struct priomark; /* the run, as a sub-benchmark sees it */
 /* --- what the sub-benchmark's group in a workload may say --------------------------------------------------------- */
 
 enum priomark_kind {
-    PRIOMARK_SIZES,  /* "16KiB", a list of such, or a range { from = "4KiB"; to = "1MiB"; factor = 2; } (or step = "4KiB") */
+    PRIOMARK_SIZES,  /* "16KiB", a list of such, or a range { from = "4KiB"; to = "1MiB"; factor = 2; } (or step =
+                        "4KiB") */
     PRIOMARK_RATIOS, /* reads to writes, "1:2", or a list of such */
     PRIOMARK_NAMES,  /* one of `names`, or a list of some */
     PRIOMARK_COUNTS, /* a whole number, or a list of such */
@@ -36,8 +39,9 @@ enum priomark_kind {
 struct priomark_key {
     const char *name;
     enum priomark_kind kind;
-    const char *standard; /* what holds where the workload is silent, as it would be written there; NULL: it has to say */
-    const char *help;     /* one sentence */
+    const char
+        *standard;    /* what holds where the workload is silent, as it would be written there; NULL: it has to say */
+    const char *help; /* one sentence */
     int64_t lowest, highest;  /* of each size or count */
     const char *const *names; /* NULL-terminated */
 };
@@ -60,8 +64,8 @@ struct priomark_case {
     double read_share;            /* of the requests, 0 to 1; negative where it means nothing */
     bool direct;                  /* past the page cache */
     enum priomark_target target;
-    int64_t space_bytes;  /* what this process takes of the directory under test */
-    const void *own;      /* the plug-in's own, as is `number` */
+    int64_t space_bytes; /* what this process takes of the directory under test */
+    const void *own;     /* the plug-in's own, as is `number` */
     int64_t number;
 };
 
@@ -74,8 +78,8 @@ struct priomark_plugin {
     int interface; /* PRIOMARK_INTERFACE */
     const char *name, *summary;
     const struct priomark_key *keys; /* ended by a row without a name */
-    /* Adds the cases of the workload, on all processes alike, and refuses what the table of keys cannot exclude. Nothing
-     * may be created or changed here. */
+    /* Adds the cases of the workload, on all processes alike, and refuses what the table of keys cannot exclude.
+     * Nothing may be created or changed here. */
     void (*plan)(struct priomark *run);
     /* Measures one case: prepares, priomark_begin(), the requests, priomark_end(), and tidies up. Collective. */
     void (*measure)(struct priomark *run, const struct priomark_case *now);
@@ -126,8 +130,8 @@ void priomark_path(const struct priomark *run, char *path, size_t path_bytes, co
 /* Takes a file out of this node's page cache where the workload says so (`evict`): call it before priomark_begin(). */
 void priomark_evict(struct priomark *run, const char *path);
 
-/* Whether data that is read has to be checked; what `source` has at a position; and the check, outside the timed region:
- * a wrong byte ends the run with a line that names `path` and the place. */
+/* Whether data that is read has to be checked; what `source` has at a position; and the check, outside the timed
+ * region: a wrong byte ends the run with a line that names `path` and the place. */
 bool priomark_checks(const struct priomark *run);
 void priomark_fill(char *data, size_t bytes, uint32_t source, uint64_t position);
 void priomark_verify(struct priomark *run, const char *data, size_t bytes, uint32_t source, uint64_t position,

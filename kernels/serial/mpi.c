@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See mpi.h. One process is all there is: reductions copy, and nobody can be sent to. */
 #include "mpi.h"
 
@@ -131,8 +132,8 @@ int MPI_Comm_free(MPI_Comm *comm)
 
 static size_t bytes_of(int count, MPI_Datatype type)
 {
-    static const size_t bytes[] = {[MPI_BYTE] = 1, [MPI_CHAR] = 1, [MPI_INT] = sizeof(int), [MPI_INT64_T] = 8,
-                                   [MPI_UINT64_T] = 8, [MPI_DOUBLE] = sizeof(double)};
+    static const size_t bytes[] = {[MPI_BYTE] = 1,    [MPI_CHAR] = 1,     [MPI_INT] = sizeof(int),
+                                   [MPI_INT64_T] = 8, [MPI_UINT64_T] = 8, [MPI_DOUBLE] = sizeof(double)};
     return (size_t)count * bytes[type];
 }
 
@@ -167,8 +168,8 @@ int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI
     return copy(mine, all, count, type);
 }
 
-int MPI_Gather(const void *mine, int count, MPI_Datatype type, void *all, int all_count, MPI_Datatype all_type, int root,
-               MPI_Comm comm)
+int MPI_Gather(const void *mine, int count, MPI_Datatype type, void *all, int all_count, MPI_Datatype all_type,
+               int root, MPI_Comm comm)
 {
     (void)all_count, (void)all_type, (void)root, (void)comm;
     return copy(mine, all, count, type);

@@ -1,5 +1,6 @@
-/* The part of MPI that a run of one process needs, for builds on machines without MPI. What kernels/common calls is here
- * and nothing else: a call that makes no sense for one process does not compile. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The part of MPI that a run of one process needs, for builds on machines without MPI. What kernels/common calls is
+ * here and nothing else: a call that makes no sense for one process does not compile. */
 #ifndef COFFEECUP_SERIAL_MPI_H
 #define COFFEECUP_SERIAL_MPI_H
 
@@ -13,7 +14,9 @@ typedef enum { MPI_INFO_NULL } MPI_Info;
 typedef enum { MPI_ERRORS_RETURN } MPI_Errhandler;
 typedef enum { MPI_MAX, MPI_MIN, MPI_SUM, MPI_BOR } MPI_Op;
 typedef enum { MPI_BYTE, MPI_CHAR, MPI_INT, MPI_INT64_T, MPI_UINT64_T, MPI_DOUBLE } MPI_Datatype;
-typedef struct { int source; } MPI_Status;
+typedef struct {
+    int source;
+} MPI_Status;
 enum { MPI_COMM_TYPE_SHARED };
 extern char mpi_in_place;
 #define MPI_IN_PLACE ((void *)&mpi_in_place)
@@ -42,8 +45,8 @@ int MPI_Barrier(MPI_Comm comm);
 int MPI_Bcast(void *data, int count, MPI_Datatype type, int root, MPI_Comm comm);
 int MPI_Reduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, int root, MPI_Comm comm);
 int MPI_Allreduce(const void *mine, void *all, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
-int MPI_Gather(const void *mine, int count, MPI_Datatype type, void *all, int all_count, MPI_Datatype all_type, int root,
-               MPI_Comm comm);
+int MPI_Gather(const void *mine, int count, MPI_Datatype type, void *all, int all_count, MPI_Datatype all_type,
+               int root, MPI_Comm comm);
 int MPI_Allgather(const void *mine, int count, MPI_Datatype type, void *all, int all_count, MPI_Datatype all_type,
                   MPI_Comm comm);
 int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm);

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """Runs every benchmark of the tree itself, one after the other, whatever the ones before came to: the comparisons of
 the four kernels with their peers, and the detection and speed of `coffeecup history`. Options other than its own go to
 the four comparisons. Exits with 1 if any of them failed.

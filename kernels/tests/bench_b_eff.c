@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The exchanges of b_eff between two processes as plain loops of MPI calls: what bench_b_eff.py sets beside the kernel.
  * The messages walk through buffers of the same size in the same way, and what was received is read between the loops,
  * as b_eff does to check it, so that both find the caches in the same state.

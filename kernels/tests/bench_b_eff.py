@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """b_eff beside plain loops of the same MPI calls, and beside hpcc, on two processes.
 
 Bare loops (bench_b_eff.c): every loop that b_eff timed, in the same order, with the same method, message length and
@@ -25,7 +26,9 @@ HPCC_BYTES = 8
 L_MAX_SHARE = 128  # of the memory per process, in b_eff
 BUFFER_MESSAGES = 8  # messages of L_max in each of the two buffers of a process
 SHORTEST_L_MAX = 4 << 20
-REPETITIONS = 1  # of each of the six rings, which are all alike on two processes: short runs meet the machine in one state
+REPETITIONS = (
+    1  # of each of the six rings, which are all alike on two processes: short runs meet the machine in one state
+)
 HPCC_INPUT = """HPLinpack benchmark input file
 as small as it can be: only the ring and the ping-pong matter
 HPL.out      output file name (if any)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The patterns of b_eff_io as plain loops of MPI-I/O calls, without agreements, data or checks: what bench_b_eff_io.py
  * sets beside the kernel. Arguments: a directory, then "type:l:L:calls" in the order of the patterns. Prints "seconds"
  * of the slowest process for write, rewrite and read of each as one JSON list. */

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """b_eff_io beside plain loops of the same MPI-I/O calls (bench_b_eff_io.c), pattern by pattern.
 
 Both do the same work: the space limit ends each time-driven pattern of the kernel long before its scheduled time, so

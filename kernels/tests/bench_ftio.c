@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The calls of ftio in the same order with nothing between them: pread, pwrite, fdatasync, and FFTW's transform of each
  * row that was read. Prints one line of JSON: mean seconds of the processes for the I/O of each stage, and for all
  * transforms.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """ftio beside a bare loop of the same calls in the same order (bench_ftio.c): pread, pwrite, fdatasync and FFTW's
 transforms, with nothing between them. A case is the I/O of a stage, or all transforms; its speed is one over the mean
 time of the processes. The matrix is at least four times as large as the last-level cache.

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
 """priomark beside fio: the same file size, block size, read share and cache, by pread and pwrite in one process.
 
 A case is a pattern, a block size and a mode: direct I/O; buffered, with the file evicted from the page cache before;

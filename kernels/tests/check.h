@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The little that a test program needs: conditions that are counted, and a status for CTest. */
 #ifndef COFFEECUP_TESTS_CHECK_H
 #define COFFEECUP_TESTS_CHECK_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Comparison of a kernel with a peer that does the same work: measuring in pairs, ratios, intervals, verdict, table and
 exit code of all bench_*.py.
 

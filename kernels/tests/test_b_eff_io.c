@@ -1,5 +1,6 @@
-/* The rules of b_eff_io that need no file: its table of patterns, counts and segments, random order, and the batches of the
- * time-driven loop on file systems that are formulas. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rules of b_eff_io that need no file: its table of patterns, counts and segments, random order, and the batches of
+ * the time-driven loop on file systems that are formulas. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +21,8 @@ static void table_is_that_of_the_paper(void)
     for (int p = 0; p < PUBLISHED_PATTERNS; p++) {
         units[list[p].type] += list[p].units;
         weighted += list[p].units > 0;
-        CHECK(list[p].chunk_bytes == 0 || list[p].call_bytes % list[p].chunk_bytes == 0, "pattern %d: L is no multiple of l", p);
+        CHECK(list[p].chunk_bytes == 0 || list[p].call_bytes % list[p].chunk_bytes == 0,
+              "pattern %d: L is no multiple of l", p);
     }
     CHECK(weighted == 36, "%d weighted patterns", weighted);
     for (int t = 0; t <= TYPE_SEGMENTED_COLLECTIVE; t++)
@@ -32,8 +34,14 @@ static void default_partitions_are_powers_of_two_and_all(void)
 {
     static const struct {
         int ranks, count, list[3];
-    } cases[] = {{1, 1, {1}}, {2, 2, {1, 2}}, {3, 2, {2, 3}}, {4, 2, {2, 4}}, {5, 3, {2, 4, 5}}, {32, 3, {4, 16, 32}},
-                 {1000, 3, {8, 128, 1000}}, {1024, 3, {16, 128, 1024}}};
+    } cases[] = {{1, 1, {1}},
+                 {2, 2, {1, 2}},
+                 {3, 2, {2, 3}},
+                 {4, 2, {2, 4}},
+                 {5, 3, {2, 4, 5}},
+                 {32, 3, {4, 16, 32}},
+                 {1000, 3, {8, 128, 1000}},
+                 {1024, 3, {16, 128, 1024}}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         int list[MOST_PARTITIONS];
         const int count = default_partitions(cases[i].ranks, list);
@@ -48,8 +56,8 @@ static void counts_are_the_smallest_that_the_first_types_reached(void)
     struct pattern list[PATTERNS];
     int64_t counts[PATTERNS] = {0}, used;
     list_patterns(8 * MIB, list);
-    counts[5] = 3;     /* 3 calls of 1024 chunks of 1 kB */
-    counts[13] = 200;  /* counts tenfold */
+    counts[5] = 3;    /* 3 calls of 1024 chunks of 1 kB */
+    counts[13] = 200; /* counts tenfold */
     counts[21] = 5000;
     CHECK(size_driven_count(list, 29, counts) == 2000, "%" PRId64, size_driven_count(list, 29, counts));
     counts[13] = 1000;
@@ -80,18 +88,21 @@ static void random_order_is_a_permutation(void)
             int64_t in_place = 0;
             for (int64_t k = 0; k < counts[i]; k++) {
                 const int64_t place = random_place(k, counts[i], seed);
-                CHECK(place >= 0 && place < counts[i] && !seen[place], "count %" PRId64 ", %" PRId64 ": %" PRId64, counts[i], k, place);
+                CHECK(place >= 0 && place < counts[i] && !seen[place], "count %" PRId64 ", %" PRId64 ": %" PRId64,
+                      counts[i], k, place);
                 if (place >= 0 && place < counts[i])
                     seen[place] = 1;
                 in_place += place == k;
             }
-            CHECK(counts[i] < 1000 || in_place < 20, "count %" PRId64 ": %" PRId64 " stay in place", counts[i], in_place);
+            CHECK(counts[i] < 1000 || in_place < 20, "count %" PRId64 ": %" PRId64 " stay in place", counts[i],
+                  in_place);
             free(seen);
         }
 }
 
 /* Runs the loop on a file system where a call takes so long and the sync so much per call; returns the agreements. */
-static int run_loop(struct limits limits, double call_seconds, double agreement_seconds, struct course *course, enum ending *ending)
+static int run_loop(struct limits limits, double call_seconds, double agreement_seconds, struct course *course,
+                    enum ending *ending)
 {
     int agreements = 0;
     *course = (struct course){0};
@@ -110,7 +121,10 @@ static int run_loop(struct limits limits, double call_seconds, double agreement_
 
 static struct limits timed(double seconds)
 {
-    return (struct limits){.calls = INT64_MAX, .calls_of_space = INT64_MAX, .seconds = seconds, .slice_seconds = 0.05 * seconds,
+    return (struct limits){.calls = INT64_MAX,
+                           .calls_of_space = INT64_MAX,
+                           .seconds = seconds,
+                           .slice_seconds = 0.05 * seconds,
                            .batch_calls = INT64_MAX};
 }
 
@@ -122,8 +136,8 @@ static void scheduled_time_is_kept_and_agreements_are_few(void)
         enum ending ending;
         const int agreements = run_loop(timed(4.7), calls[i], 1e-6, &course, &ending);
         CHECK(ending == ENDED_BY_TIME, "ended by %d", ending);
-        CHECK(course.elapsed_seconds > 0.99 * 4.7 && course.elapsed_seconds < 1.01 * 4.7, "call of %g s: %g s", calls[i],
-              course.elapsed_seconds);
+        CHECK(course.elapsed_seconds > 0.99 * 4.7 && course.elapsed_seconds < 1.01 * 4.7, "call of %g s: %g s",
+              calls[i], course.elapsed_seconds);
         CHECK(agreements < 80, "call of %g s: %d agreements", calls[i], agreements);
     }
 }
@@ -135,7 +149,8 @@ static void expected_sync_is_inside_the_scheduled_time(void)
     enum ending ending;
     limits.sync_seconds_per_call = 3e-3;
     run_loop(limits, 1e-3, 0, &course, &ending);
-    CHECK(course.calls >= 990 && course.calls <= 1010, "%" PRId64 " calls of 1 ms and a sync of 3 ms each in 4 s", course.calls);
+    CHECK(course.calls >= 990 && course.calls <= 1010, "%" PRId64 " calls of 1 ms and a sync of 3 ms each in 4 s",
+          course.calls);
 }
 
 static void a_call_longer_than_the_time_is_made_once(void)
@@ -184,13 +199,15 @@ static void counts_and_space_end_a_pattern(void)
     CHECK(course.calls == 1000 && ending == ENDED_BY_COUNT, "%" PRId64 " calls", course.calls);
     limits.batch_calls = 1;
     CHECK(run_loop(limits, 1e-6, 1e-6, &course, &ending) == 1001, "an agreement after each access");
-    CHECK(run_alone(limits, 1e-6, &course, &ending) == 1000 && ending == ENDED_BY_COUNT, "a look at the clock after each access");
+    CHECK(run_alone(limits, 1e-6, &course, &ending) == 1000 && ending == ENDED_BY_COUNT,
+          "a look at the clock after each access");
     limits.calls_of_space = 77;
     run_loop(limits, 1e-6, 1e-6, &course, &ending);
     CHECK(course.calls == 77 && ending == ENDED_BY_SPACE, "%" PRId64 " calls", course.calls);
     limits.seconds = 0;
     limits.round_calls = 10;
-    CHECK(run_alone(limits, 1, &course, &ending) == 8 && course.calls == 77 && ending == ENDED_BY_SPACE, "no look at the clock");
+    CHECK(run_alone(limits, 1, &course, &ending) == 8 && course.calls == 77 && ending == ENDED_BY_SPACE,
+          "no look at the clock");
 }
 
 /* A read that is faster than the write was: its count ends it, after few agreements. */

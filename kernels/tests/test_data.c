@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The check of received bytes: whatever is wrong with them is found, wherever it is and however the message lies. */
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +59,8 @@ static void any_flipped_bit_is_found_where_it_is(void)
                 size_t first;
                 buffer[at] ^= (char)(1 << at % 8);
                 const size_t wrong = data_count_wrong(buffer, sizes[s], 3, position, &first);
-                CHECK(wrong == 1 && first == at, "%zu byte, byte %zu: %zu wrong, first %zu", sizes[s], at, wrong, first);
+                CHECK(wrong == 1 && first == at, "%zu byte, byte %zu: %zu wrong, first %zu", sizes[s], at, wrong,
+                      first);
                 buffer[at] ^= (char)(1 << at % 8);
             }
         }
@@ -81,8 +83,8 @@ static void data_of_another_sender_are_found(void)
         size_t first;
         data_fill(buffer, 4096, source, 128);
         for (uint32_t other = 0; other < 200; other++)
-            CHECK(other == source || data_count_wrong(buffer, 4096, other, 128, &first) >= 1024, "%u taken for %u", source,
-                  other);
+            CHECK(other == source || data_count_wrong(buffer, 4096, other, 128, &first) >= 1024, "%u taken for %u",
+                  source, other);
     }
 }
 

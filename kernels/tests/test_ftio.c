@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The sizes of ftio against the specification's examples and a search by hand, and its matrix against a transform by
  * the definition. */
 #include <inttypes.h>

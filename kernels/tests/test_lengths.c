@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The message lengths against the specification's example and against powers made of square roots. */
 #include <inttypes.h>
 #include <math.h>
@@ -40,8 +41,8 @@ static void lengths_ascend_and_are_rounded_powers(void)
         for (int k = 13; k < LENGTHS; k++) {
             exact *= a;
             CHECK(lengths[k] > lengths[k - 1], "memory %" PRId64 ", length %d", memory, k);
-            CHECK(fabsl((long double)lengths[k] - exact) < 0.5L + 1e-6L, "memory %" PRId64 ", length %d: %" PRId64
-                  " for %.3Lf", memory, k, lengths[k], exact);
+            CHECK(fabsl((long double)lengths[k] - exact) < 0.5L + 1e-6L,
+                  "memory %" PRId64 ", length %d: %" PRId64 " for %.3Lf", memory, k, lengths[k], exact);
         }
         CHECK(lengths[LENGTHS - 1] == memory / 128, "memory %" PRId64, memory);
     }

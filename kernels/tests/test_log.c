@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The log as it lies on disk after a good end, a signal at the worst moments, and a full disk. A child process writes
  * it; write() is this file's own, so that the moments are exact. */
 #include <errno.h>
@@ -202,7 +203,8 @@ static void a_full_disk_fails_and_leaves_whole_lines(void)
         CHECK(count < 3, "room for %ld byte: %d lines", room, count);
         for (int i = 0; i < count; i++) {
             CHECK(!json_object_get(records[i], "status") ||
-                      strcmp(json_string_value(json_object_get(records[i], "status")), "complete") != 0, "complete");
+                      strcmp(json_string_value(json_object_get(records[i], "status")), "complete") != 0,
+                  "complete");
             json_decref(records[i]);
         }
     }

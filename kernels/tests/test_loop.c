@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Loop lengths and what a budget leaves out, on networks that are formulas: an exchange of L bytes takes a latency plus
  * L over a bandwidth. */
 #include <inttypes.h>
@@ -82,7 +83,8 @@ static void reductions_are_taken_in_order_until_one_fits(void)
     CHECK(choose_reduction(cost, 3, -5, RUN_BEST_METHOD) == RUN_BEST_METHOD, "the first repetition is never left out");
     CHECK(reduction_names[RUN_ALL_METHODS] == NULL && strcmp(reduction_names[RUN_BEST_METHOD], "best_method") == 0 &&
               strcmp(reduction_names[RUN_AVERAGED_METHODS], "averaged_methods") == 0 &&
-              strcmp(reduction_names[RUN_NOTHING], "nothing") == 0, "names in the log");
+              strcmp(reduction_names[RUN_NOTHING], "nothing") == 0,
+          "names in the log");
 }
 
 int main(void)

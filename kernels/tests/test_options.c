@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Options: what is accepted, and that what is refused says what is valid. */
 #include <string.h>
 
@@ -45,17 +46,39 @@ static void sizes_are_numbers_with_a_binary_unit(void)
         const char *text;
         int64_t bytes;
     } cases[] = {
-        {"0", 0},          {"1", 1},          {"4096", 4096},           {"17B", 17},        {"64KiB", 65536},
-        {"1MiB", 1 << 20}, {"3GiB", 3221225472}, {"2TiB", 2199023255552}, {"007", 7},
+        {"0", 0},
+        {"1", 1},
+        {"4096", 4096},
+        {"17B", 17},
+        {"64KiB", 65536},
+        {"1MiB", 1 << 20},
+        {"3GiB", 3221225472},
+        {"2TiB", 2199023255552},
+        {"007", 7},
         {"8388607TiB", INT64_C(8388607) << 40},
         /* refused */
-        {"", -1},          {"-1", -1},        {"+1", -1},               {" 1", -1},         {"1 KiB", -1},
-        {"KiB", -1},       {"1KB", -1},       {"1kib", -1},             {"1K", -1},         {"1.5MiB", -1},
-        {"1PiB", -1},      {"0x10", -1},      {"1e6", -1},              {"abc", -1},        {"1MiBx", -1},
-        {"8388608TiB", -1}, {"9223372036854775808", -1}, {"99999999999999999999999999", -1},
+        {"", -1},
+        {"-1", -1},
+        {"+1", -1},
+        {" 1", -1},
+        {"1 KiB", -1},
+        {"KiB", -1},
+        {"1KB", -1},
+        {"1kib", -1},
+        {"1K", -1},
+        {"1.5MiB", -1},
+        {"1PiB", -1},
+        {"0x10", -1},
+        {"1e6", -1},
+        {"abc", -1},
+        {"1MiBx", -1},
+        {"8388608TiB", -1},
+        {"9223372036854775808", -1},
+        {"99999999999999999999999999", -1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
-        CHECK(parse_size(cases[i].text) == cases[i].bytes, "'%s' is %lld", cases[i].text, (long long)parse_size(cases[i].text));
+        CHECK(parse_size(cases[i].text) == cases[i].bytes, "'%s' is %lld", cases[i].text,
+              (long long)parse_size(cases[i].text));
 }
 
 static void every_kind_of_option_takes_its_value(void)
@@ -63,7 +86,8 @@ static void every_kind_of_option_takes_its_value(void)
     const char *complaint = parse("--quick --count 7 --size=64KiB --seconds 2.5 --text=a/b.jsonl --list blue,red");
     CHECK(!complaint, "%s", complaint);
     CHECK(values.quick && values.count == 7 && values.size == 65536 && values.seconds == 2.5 &&
-              strcmp(values.text, "a/b.jsonl") == 0 && values.list == 5, "values");
+              strcmp(values.text, "a/b.jsonl") == 0 && values.list == 5,
+          "values");
     CHECK(!parse("") && !values.quick && values.count == 0 && !values.text, "defaults are left alone");
     CHECK(!parse("--count 2 --count 100") && values.count == 100, "the last one counts");
 }
@@ -104,7 +128,8 @@ static void refusals_name_the_fault_and_what_is_valid(void)
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         const char *complaint = parse(cases[i].line);
-        CHECK(complaint && strstr(complaint, cases[i].fault) && strstr(complaint, cases[i].valid) && !strchr(complaint, '\n'),
+        CHECK(complaint && strstr(complaint, cases[i].fault) && strstr(complaint, cases[i].valid) &&
+                  !strchr(complaint, '\n'),
               "'%s' gives: %s", cases[i].line, complaint ? complaint : "nothing");
     }
 }
@@ -121,8 +146,9 @@ static void a_very_long_word_does_not_break_the_message(void)
 static void log_has_every_option_in_effect(void)
 {
     parse("--count 7 --size 64KiB --seconds 2.5 --list green,blue");
-    json_t *options = options_json(rows), *expected = json_pack(
-        "{s:b, s:i, s:i, s:f, s:n, s:[s, s]}", "quick", 0, "count", 7, "size", 65536, "seconds", 2.5, "text", "list", "green", "blue");
+    json_t *options = options_json(rows),
+           *expected = json_pack("{s:b, s:i, s:i, s:f, s:n, s:[s, s]}", "quick", 0, "count", 7, "size", 65536,
+                                 "seconds", 2.5, "text", "list", "green", "blue");
     char *text = json_dumps(options, JSON_SORT_KEYS);
     CHECK(json_equal(options, expected), "%s", text);
     parse("");
@@ -169,7 +195,8 @@ static void a_list_has_64_names_and_no_more(void)
     CHECK(!options_parse(&lists, 3, argv) && chosen == (UINT64_C(1) << 63 | 1), "%llx", (unsigned long long)chosen);
     list[64] = texts[64];
     const char *complaint = options_parse(&lists, 3, argv);
-    CHECK(complaint && strstr(complaint, "--list") && strstr(complaint, "more than 64 names"), "%s", complaint ? complaint : "-");
+    CHECK(complaint && strstr(complaint, "--list") && strstr(complaint, "more than 64 names"), "%s",
+          complaint ? complaint : "-");
 }
 
 int main(void)

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The patterns against rings, pairs and grids that are laid out here in another way: as lists of ranks, from which the
  * messages of all processes are counted. */
 #include <mpi.h>
@@ -163,20 +164,20 @@ static void expect_pairs(struct messages *messages, bool worst)
     }
 }
 
-/* Extents of the grids: release 3.6 of the original program with Open MPI and 2 to 33 processes, from its protocol; beyond
- * them by hand. It drops processes whose number has no good factors. */
+/* Extents of the grids: release 3.6 of the original program with Open MPI and 2 to 33 processes, from its protocol;
+ * beyond them by hand. It drops processes whose number has no good factors. */
 static const struct grid_row {
     int ranks, two[2], three[3];
 } grid_rows[] = {
-    {2, {2, 1}, {2, 1, 1}}, {3, {3, 1}, {3, 1, 1}}, {4, {2, 2}, {2, 2, 1}}, {5, {2, 2}, {2, 2, 1}},
-    {6, {3, 2}, {3, 2, 1}}, {7, {3, 2}, {3, 2, 1}}, {8, {4, 2}, {2, 2, 2}}, {9, {3, 3}, {2, 2, 2}},
-    {10, {5, 2}, {2, 2, 2}}, {11, {5, 2}, {2, 2, 2}}, {12, {4, 3}, {3, 2, 2}}, {13, {4, 3}, {3, 2, 2}},
-    {14, {7, 2}, {3, 2, 2}}, {15, {5, 3}, {3, 2, 2}}, {16, {4, 4}, {4, 2, 2}}, {17, {4, 4}, {4, 2, 2}},
-    {18, {6, 3}, {3, 3, 2}}, {19, {6, 3}, {3, 3, 2}}, {20, {5, 4}, {5, 2, 2}}, {21, {7, 3}, {5, 2, 2}},
-    {22, {11, 2}, {5, 2, 2}}, {23, {11, 2}, {5, 2, 2}}, {24, {6, 4}, {4, 3, 2}}, {25, {5, 5}, {4, 3, 2}},
-    {26, {13, 2}, {4, 3, 2}}, {27, {9, 3}, {3, 3, 3}}, {28, {7, 4}, {7, 2, 2}}, {29, {7, 4}, {7, 2, 2}},
-    {30, {6, 5}, {5, 3, 2}}, {31, {6, 5}, {5, 3, 2}}, {32, {8, 4}, {4, 4, 2}}, {33, {11, 3}, {4, 4, 2}},
-    {36, {6, 6}, {4, 3, 3}}, {37, {6, 6}, {4, 3, 3}}, {48, {8, 6}, {4, 4, 3}}, {64, {8, 8}, {4, 4, 4}},
+    {2, {2, 1}, {2, 1, 1}},   {3, {3, 1}, {3, 1, 1}},     {4, {2, 2}, {2, 2, 1}},    {5, {2, 2}, {2, 2, 1}},
+    {6, {3, 2}, {3, 2, 1}},   {7, {3, 2}, {3, 2, 1}},     {8, {4, 2}, {2, 2, 2}},    {9, {3, 3}, {2, 2, 2}},
+    {10, {5, 2}, {2, 2, 2}},  {11, {5, 2}, {2, 2, 2}},    {12, {4, 3}, {3, 2, 2}},   {13, {4, 3}, {3, 2, 2}},
+    {14, {7, 2}, {3, 2, 2}},  {15, {5, 3}, {3, 2, 2}},    {16, {4, 4}, {4, 2, 2}},   {17, {4, 4}, {4, 2, 2}},
+    {18, {6, 3}, {3, 3, 2}},  {19, {6, 3}, {3, 3, 2}},    {20, {5, 4}, {5, 2, 2}},   {21, {7, 3}, {5, 2, 2}},
+    {22, {11, 2}, {5, 2, 2}}, {23, {11, 2}, {5, 2, 2}},   {24, {6, 4}, {4, 3, 2}},   {25, {5, 5}, {4, 3, 2}},
+    {26, {13, 2}, {4, 3, 2}}, {27, {9, 3}, {3, 3, 3}},    {28, {7, 4}, {7, 2, 2}},   {29, {7, 4}, {7, 2, 2}},
+    {30, {6, 5}, {5, 3, 2}},  {31, {6, 5}, {5, 3, 2}},    {32, {8, 4}, {4, 4, 2}},   {33, {11, 3}, {4, 4, 2}},
+    {36, {6, 6}, {4, 3, 3}},  {37, {6, 6}, {4, 3, 3}},    {48, {8, 6}, {4, 4, 3}},   {64, {8, 8}, {4, 4, 4}},
     {97, {12, 8}, {6, 4, 4}}, {100, {10, 10}, {5, 5, 4}}, {128, {16, 8}, {8, 4, 4}},
 };
 enum { GRID_ROWS = sizeof grid_rows / sizeof grid_rows[0] };
@@ -253,9 +254,10 @@ static void each_message_is_sent_and_received_in_the_same_slot(const struct layo
             CHECK(to >= 0 && from >= 0, "%s, rank %d of %d: a neighbour is nobody", pattern->name, rank, ranks);
             if (to < 0 || from < 0)
                 continue;
-            CHECK(layouts[to].transfer[j].from == mine->position, "%s, rank %d of %d to %d", pattern->name, rank, ranks, to);
-            CHECK(layouts[from].transfer[j].to == mine->position, "%s, rank %d of %d from %d", pattern->name, rank, ranks,
-                  from);
+            CHECK(layouts[to].transfer[j].from == mine->position, "%s, rank %d of %d to %d", pattern->name, rank, ranks,
+                  to);
+            CHECK(layouts[from].transfer[j].to == mine->position, "%s, rank %d of %d from %d", pattern->name, rank,
+                  ranks, from);
             send(sent, rank, to);
         }
     }
@@ -269,7 +271,8 @@ static void pairs_take_turns(const struct layout *layouts, int ranks, const stru
 {
     const bool paired = pattern->group == GROUP_BISECTION || pattern->group == GROUP_PING_PONG;
     for (int rank = 0; rank < ranks; rank++)
-        CHECK(layouts[rank].color < 0 || layouts[rank].takes_turns == paired, "%s, rank %d of %d", pattern->name, rank, ranks);
+        CHECK(layouts[rank].color < 0 || layouts[rank].takes_turns == paired, "%s, rank %d of %d", pattern->name, rank,
+              ranks);
 }
 
 /* MPI_Comm_split numbers by position: 0, 1, ... in every colour. */
@@ -353,7 +356,8 @@ static void patterns_are_listed_by_group_and_without_empty_ones(void)
     free(list);
     /* 17 processes: 4 x 4 and 4 x 2 x 2, one process has no part */
     CHECK(list_patterns(17, 1u << GROUP_CARTESIAN_2D | 1u << GROUP_CARTESIAN_3D, &list) == 7, "17 ranks");
-    CHECK(list[0].processes == 16 && list[3].processes == 16, "%d and %d processes", list[0].processes, list[3].processes);
+    CHECK(list[0].processes == 16 && list[3].processes == 16, "%d and %d processes", list[0].processes,
+          list[3].processes);
     free(list);
     CHECK(list_patterns(8, 1u << GROUP_RANDOM, &list) == 30 && strcmp(list[29].name, "random-30") == 0, "random alone");
     free(list);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The rules of priomark that need no file: the bins of latencies, the order of requests, and values of a workload. */
 #include <inttypes.h>
 #include <libconfig.h>
@@ -78,14 +79,19 @@ static void orders_are_exact_in_count_and_share(void)
     for (const struct pattern *pattern = patterns; pattern->name; pattern++)
         for (int c = 0; c < 7; c++)
             for (int s = 0; s < 5; s++) {
-                const struct priomark_case now = {.pattern = pattern->name, .process_bytes = 512 * counts[c], .block_bytes = 512,
+                const struct priomark_case now = {.pattern = pattern->name,
+                                                  .process_bytes = 512 * counts[c],
+                                                  .block_bytes = 512,
                                                   .read_share = shares[s]};
                 const double share = pattern->mixed ? shares[s] : strcmp(pattern->name, "write") == 0 ? 0 : 1;
                 int64_t reads;
                 bool ascending;
-                CHECK(goes_through(&host, &now, &reads, &ascending), "%s, %" PRId64 " blocks", pattern->name, counts[c]);
-                CHECK(reads == llround(share * (double)counts[c]), "%s: %" PRId64 " of %" PRId64, pattern->name, reads, counts[c]);
-                CHECK(counts[c] < 7 || ascending == (strcmp(pattern->name, "write") == 0 || strcmp(pattern->name, "read-write") == 0),
+                CHECK(goes_through(&host, &now, &reads, &ascending), "%s, %" PRId64 " blocks", pattern->name,
+                      counts[c]);
+                CHECK(reads == llround(share * (double)counts[c]), "%s: %" PRId64 " of %" PRId64, pattern->name, reads,
+                      counts[c]);
+                CHECK(counts[c] < 7 || ascending == (strcmp(pattern->name, "write") == 0 ||
+                                                     strcmp(pattern->name, "read-write") == 0),
                       "%s", pattern->name);
             }
 }
@@ -96,7 +102,8 @@ static void reads_are_spread_evenly(void)
     struct run run = {.ranks = 1};
     struct workload workload = {.seed = 5};
     struct priomark host = host_of(&run, &workload);
-    const struct priomark_case now = {.pattern = "read-write", .process_bytes = 100000, .block_bytes = 1, .read_share = 0.25};
+    const struct priomark_case now = {
+        .pattern = "read-write", .process_bytes = 100000, .block_bytes = 1, .read_share = 0.25};
     struct order order = order_start(&host, &now);
     int64_t block, reads[10] = {0};
     enum priomark_operation operation;
@@ -125,8 +132,8 @@ static void ranges_have_the_sizes_of_their_definition(void)
         row.standard = ranges[r].text;
         values_standard(&row, &values, &complaint);
         CHECK(!complaint.text[0], "%s", complaint.text);
-        CHECK(values.count == ranges[r].count && values.number[values.count - 1] == ranges[r].last, "%s: %d", ranges[r].text,
-              values.count);
+        CHECK(values.count == ranges[r].count && values.number[values.count - 1] == ranges[r].last, "%s: %d",
+              ranges[r].text, values.count);
         values_free(&values);
     }
 }

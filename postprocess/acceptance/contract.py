@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """Contracts: what a system has to reach to be accepted, as a file that both sides agree on before anything runs.
 
-A contract is YAML and held against contract_schema.json. What a reader could take in two ways is refused: an unknown or repeated
-key, a metric that no kernel has, a wrong unit.
+A contract is YAML and held against contract_schema.json. What a reader could take in two ways is refused: an unknown or
+repeated key, a metric that no kernel has, a wrong unit.
 """
 
 import hashlib
@@ -20,7 +21,8 @@ from postprocess.show.words import printable
 
 
 class ContractError(ValueError):
-    """A contract that cannot be judged by; the message is one printable line with the file, the line and the place in it."""
+    """A contract that cannot be judged by; the message is one printable line with the file, the line and the place in
+    it."""
 
     def __init__(self, path: Path, line: int | None, place: str, problem: str):
         where = [str(path), *([f"line {line}"] if line else []), *([place] if place else [])]
@@ -73,7 +75,8 @@ Loader.yaml_implicit_resolvers = {
 @cache
 def validator() -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(
-        json.loads(resources.files("postprocess.acceptance").joinpath("contract_schema.json").read_text("utf-8")))
+        json.loads(resources.files("postprocess.acceptance").joinpath("contract_schema.json").read_text("utf-8"))
+    )
 
 
 def read_contract(path) -> Contract:
@@ -91,8 +94,15 @@ def read_contract(path) -> Contract:
         refuse(path, root, error.instance_path, f"{error.message:.300}; docs/acceptance.md says what a contract holds")
     for number, clause in enumerate(content["clauses"]):
         check_clause(path, root, number, clause, [other["clause"] for other in content["clauses"][:number]])
-    return Contract(path, hashlib.sha256(data).hexdigest(), text, content["contract"], content.get("kernel_version"),
-                    tuple(content.get("parties", ("for the site", "for the supplier"))), tuple(map(clause_of, content["clauses"])))
+    return Contract(
+        path,
+        hashlib.sha256(data).hexdigest(),
+        text,
+        content["contract"],
+        content.get("kernel_version"),
+        tuple(content.get("parties", ("for the site", "for the supplier"))),
+        tuple(map(clause_of, content["clauses"])),
+    )
 
 
 def parse(path: Path, text: str):
@@ -127,11 +137,17 @@ def refuse_repeated_keys(path: Path, node: yaml.Node) -> None:
 
 
 def refuse(path: Path, root: yaml.Node, place: list, problem: str):
-    raise ContractError(path, line_of(root, place), ".".join(str(part + 1) if isinstance(part, int) else part for part in place), problem)
+    raise ContractError(
+        path,
+        line_of(root, place),
+        ".".join(str(part + 1) if isinstance(part, int) else part for part in place),
+        problem,
+    )
 
 
 def line_of(node: yaml.Node, place: list) -> int:
-    """The line of what `place`, keys and indices from the top, leads to; of its nearest parent where it is not there."""
+    """The line of what `place`, keys and indices from the top, leads to; of its nearest parent where it is not
+    there."""
     for part in place:
         if isinstance(node, yaml.SequenceNode):
             node = node.value[part]
@@ -145,6 +161,7 @@ def line_of(node: yaml.Node, place: list) -> int:
 
 def check_clause(path: Path, root: yaml.Node, number: int, clause: dict, earlier: list[str]) -> None:
     """What a JSON Schema cannot say."""
+
     def wrong(key: str, problem: str):
         refuse(path, root, ["clauses", number, key], problem)
 
@@ -175,5 +192,8 @@ def clause_of(content: dict) -> Clause:
         floor=content.get("floor"),
         ceiling=content.get("ceiling"),
         excluded_nodes={excluded["node"]: excluded["reason"] for excluded in content.get("excluded_nodes", [])},
-        **{key: content[key] for key in ("benchmark", "metric", "unit", "system", "partition", "official", "repetitions", "statistic")},
+        **{
+            key: content[key]
+            for key in ("benchmark", "metric", "unit", "system", "partition", "official", "repetitions", "statistic")
+        },
     )

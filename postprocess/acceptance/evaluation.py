@@ -1,7 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """Acceptance: whether the runs at hand fulfil a contract. Pure functions from clauses and runs to verdicts.
 
-A clause is passed or failed only by runs that count: enough of them, each with a sound log of its own, of one kernel version, and
-official where the clause says so. Whatever is left out is named with its reason; what then is too little proves nothing.
+A clause is passed or failed only by runs that count: enough of them, each with a sound log of its own, of one kernel
+version, and official where the clause says so. Whatever is left out is named with its reason; what then is too little
+proves nothing.
 """
 
 import math
@@ -19,7 +21,8 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Judged:
-    """A run before a clause: its value of the clause's metric, and why it does not count; it counts where nothing says so."""
+    """A run before a clause: its value of the clause's metric, and why it does not count; it counts where nothing says
+    so."""
 
     run: Run
     value: float | None
@@ -62,28 +65,40 @@ def judge_clause(clause: Clause, runs: list[Run], kernel_version: str | None) ->
     versions = sorted({entry.run.kernel_version for entry in judged if entry.counts})
     if len(values) < clause.repetitions:
         refused = f", {counted(len(judged) - len(values), 'run')} refused" if len(values) < len(judged) else ""
-        found = f"{counted(len(values), 'run')} of {clause.repetitions} counted{refused}" if judged else "no session holds such a run"
+        found = (
+            f"{counted(len(values), 'run')} of {clause.repetitions} counted{refused}"
+            if judged
+            else "no session holds such a run"
+        )
         return Verdict(clause, NOT_PROVEN, None, f"{found}.", judged)
     if len(versions) > 1:
-        return Verdict(clause, NOT_PROVEN, None, f"The runs are of kernels {' and '.join(versions)}, which are not to be mixed: name "
-                                                 "kernel_version in the contract.", judged)
+        return Verdict(
+            clause,
+            NOT_PROVEN,
+            None,
+            f"The runs are of kernels {' and '.join(versions)}, which are not to be mixed: name "
+            "kernel_version in the contract.",
+            judged,
+        )
     value = STATISTICS[clause.statistic](values)
     outcome = PASS if within(clause, value) else FAIL
     return Verdict(clause, outcome, value, f"{sentence(clause, value)} {spread(values, len(judged))}", judged)
 
 
 def concerns(clause: Clause, run: Run) -> bool:
-    """Whether a run is of the clause's kind: what and where it ran, and the size. A log that cannot be read is not told apart by
-    file system or hosts."""
+    """Whether a run is of the clause's kind: what and where it ran, and the size. A log that cannot be read is not told
+    apart by file system or hosts."""
     asked = (clause.benchmark, clause.system, clause.partition, clause.processes)
     if (run.benchmark, run.system, run.partition, run.processes) != asked:
         return False
     if run.score is None:
         return True
     files = run.filesystem
-    return ((clause.hosts is None or len(run.hosts) == clause.hosts)
-            and (clause.directory is None or bool(files) and below(files["directory"], clause.directory))
-            and (clause.filesystem is None or bool(files) and files["type"] == clause.filesystem))
+    return (
+        (clause.hosts is None or len(run.hosts) == clause.hosts)
+        and (clause.directory is None or (bool(files) and below(files["directory"], clause.directory)))
+        and (clause.filesystem is None or (bool(files) and files["type"] == clause.filesystem))
+    )
 
 
 def before(clause: Clause, run: Run, kernel_version: str | None) -> Judged:
@@ -94,7 +109,9 @@ def before(clause: Clause, run: Run, kernel_version: str | None) -> Judged:
 def refusals(clause: Clause, run: Run, kernel_version: str | None):
     """What forbids to count a run for this clause."""
     if kernel_version and run.kernel_version and run.kernel_version != kernel_version:
-        yield Refusal("kernel_version", f"its kernel version is {run.kernel_version}, the contract requires {kernel_version}")
+        yield Refusal(
+            "kernel_version", f"its kernel version is {run.kernel_version}, the contract requires {kernel_version}"
+        )
     for node in run.hosts:
         if node in clause.excluded_nodes:
             yield Refusal("excluded_node", f"it ran on {node}, which is excluded: {clause.excluded_nodes[node]}")
@@ -109,16 +126,21 @@ def refusals(clause: Clause, run: Run, kernel_version: str | None):
 
 def within(clause: Clause, value: float) -> bool:
     """A value that differs from a bound by no more than the rounding of its computation has reached it."""
+
     def reached(bound: float) -> bool:
         return math.isclose(value, bound, rel_tol=ROUNDING)
 
-    return ((clause.floor is None or value >= clause.floor or reached(clause.floor))
-            and (clause.ceiling is None or value <= clause.ceiling or reached(clause.ceiling)))
+    return (clause.floor is None or value >= clause.floor or reached(clause.floor)) and (
+        clause.ceiling is None or value <= clause.ceiling or reached(clause.ceiling)
+    )
 
 
 def sentence(clause: Clause, value: float) -> str:
-    told = [f"{margin(value, bound)} the {name} {exact(bound)}" for name, bound in (("floor", clause.floor), ("ceiling", clause.ceiling))
-            if bound is not None]
+    told = [
+        f"{margin(value, bound)} the {name} {exact(bound)}"
+        for name, bound in (("floor", clause.floor), ("ceiling", clause.ceiling))
+        if bound is not None
+    ]
     return f"The {clause.statistic} is {f'{exact(value)} {unit_word(clause.unit)}'.rstrip()}, {' and '.join(told)}."
 
 

@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """Evidence: the runs of sessions with their logs as they are now, and what forbids to rely on them.
 
-A session says what a log was, by its SHA-256; the log says what was measured. Only where both agree does a value count, and it is
-always computed from the log, never taken from the session.
+A session says what a log was, by its SHA-256; the log says what was measured. Only where both agree does a value count,
+and it is always computed from the log, never taken from the session.
 """
 
 import hashlib
@@ -59,7 +60,8 @@ class Run:
 
 
 def gather(cases: pd.DataFrame, history: pd.DataFrame) -> list[Run]:
-    """The runs of a case_table, by time, each with its log as it is now. `history` is the history_table of the same sessions."""
+    """The runs of a case_table, by time, each with its log as it is now. `history` is the history_table of the same
+    sessions."""
     logs = [located(Path(row.log), Path(row.source)) for row in cases.itertuples()]
     each = list(dict.fromkeys(logs))
     results = dict(zip(each, score_logs(each)))
@@ -69,8 +71,8 @@ def gather(cases: pd.DataFrame, history: pd.DataFrame) -> list[Run]:
 
 
 def located(log: Path, source: Path) -> Path:
-    """Where the log is now: as recorded, or, where a session was moved with its logs, under the folder of the session's file by
-    the longest end of its path that exists there. The path as recorded where it is nowhere."""
+    """Where the log is now: as recorded, or, where a session was moved with its logs, under the folder of the session's
+    file by the longest end of its path that exists there. The path as recorded where it is nowhere."""
     if not log.exists():
         for start in range(1, len(log.parts)):
             moved = source.parent.joinpath(*log.parts[start:])
@@ -84,11 +86,21 @@ def run_of(row, log: Path, result: Score | LogError, reported: dict[str, float])
     told = score.log.run if score else {}
     now = score.log.sha256 if score else sha256(log)
     return Run(
-        session=row.session, source=row.source, case=row.name, time=row.time, benchmark=row.benchmark, system=row.system,
-        partition=row.partition, processes=row.processes,
+        session=row.session,
+        source=row.source,
+        case=row.name,
+        time=row.time,
+        benchmark=row.benchmark,
+        system=row.system,
+        partition=row.partition,
+        processes=row.processes,
         hosts=tuple(host["name"] for host in told["hosts"]) if told else tuple(filter(None, row.hosts.split(","))),
-        kernel_version=told.get("kernel_version", row.kernel_version), git_revision=row.git_revision, log=log,
-        sha256_recorded=row.log_sha256, sha256_now=now, score=score,
+        kernel_version=told.get("kernel_version", row.kernel_version),
+        git_revision=row.git_revision,
+        log=log,
+        sha256_recorded=row.log_sha256,
+        sha256_now=now,
+        score=score,
         refusals=tuple(refusals(row, result, now, reported)),
     )
 
@@ -107,7 +119,10 @@ def refusals(row, result: Score | LogError, now: str | None, reported: dict[str,
     if now is None:
         yield Refusal("missing", f"its log {row.log} is not there: keep the logs with the sessions")
     elif row.log_sha256 and now != row.log_sha256:
-        yield Refusal("altered", f"the log was altered since the session: its SHA-256 is now {now}, the session recorded {row.log_sha256}")
+        yield Refusal(
+            "altered",
+            f"the log was altered since the session: its SHA-256 is now {now}, the session recorded {row.log_sha256}",
+        )
     if isinstance(result, LogError):
         if now is not None:
             yield Refusal("incomplete", f"the log yields no score: {result.problem}")
@@ -124,12 +139,22 @@ def refusals(row, result: Score | LogError, now: str | None, reported: dict[str,
 def without_twins(runs: list[Run]) -> list[Run]:
     """A log counts once, however many sessions name it."""
     first: dict[str, Run] = {}
-    return [run if run.refusals or (known := first.setdefault(run.sha256_now, run)) is run else replace(run, refusals=(Refusal(
-                "duplicate", f"the same log as in session {known.session} of {known.time:%Y-%m-%d %H:%M:%S}: it counts once"),))
-            for run in runs]
+    return [
+        run
+        if run.refusals or (known := first.setdefault(run.sha256_now, run)) is run
+        else replace(
+            run,
+            refusals=(
+                Refusal(
+                    "duplicate",
+                    f"the same log as in session {known.session} of {known.time:%Y-%m-%d %H:%M:%S}: it counts once",
+                ),
+            ),
+        )
+        for run in runs
+    ]
 
 
 def below(directory: str, of: str) -> bool:
     """Whether a directory is `of` or lies in it."""
     return Path(os.path.normpath(directory)).is_relative_to(os.path.normpath(of))
-

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the papers published, to set beside a site's own results."""
 
 from functools import cache
@@ -16,5 +17,9 @@ def published(benchmark: str) -> pd.DataFrame:
 def published_systems(benchmark: str) -> pd.DataFrame:
     """A row per system and number of processes, a column per metric, and the note; NaN where nothing was printed."""
     tidy = published(benchmark)
-    order = tidy[["system", "processes", "note"]].drop_duplicates(["system", "processes"]).set_index(["system", "processes"])
+    order = (
+        tidy[["system", "processes", "note"]]
+        .drop_duplicates(["system", "processes"])
+        .set_index(["system", "processes"])
+    )
     return order.join(tidy.pivot(index=["system", "processes"], columns="metric", values="value")).reset_index()

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """All benchmarks: the packages beside this file. A new one is a new folder, and no list has to be extended."""
 
 from collections.abc import Callable
@@ -30,7 +31,11 @@ ROLES = {
 @cache
 def benchmarks() -> dict[str, Benchmark]:
     """All benchmarks by name."""
-    found = [import_module(f"{folder.__name__}.{module.name}").BENCHMARK for module in iter_modules(folder.__path__) if module.ispkg]
+    found = [
+        import_module(f"{folder.__name__}.{module.name}").BENCHMARK
+        for module in iter_modules(folder.__path__)
+        if module.ispkg
+    ]
     return {benchmark.name: benchmark for benchmark in found}
 
 
@@ -41,7 +46,8 @@ def log_formats() -> dict[str, LogFormat]:
 
 
 def part(name: str, role: str) -> ModuleType:
-    """A module of a benchmark's folder. Imported here when it is needed first: listing the checks must not wait for pandas and matplotlib."""
+    """A module of a benchmark's folder. Imported here when it is needed first: listing the checks must not wait for
+    pandas and matplotlib."""
     return import_module(f"{benchmarks()[name].package}.{role}")
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A score: what one log is worth, whatever the benchmark."""
 
 from dataclasses import dataclass
@@ -21,8 +22,9 @@ class Qualification:
 
 @dataclass(frozen=True)
 class Score:
-    """The first metric is the headline. `log` is without its measurements. `breaches`, the paper's rules that the run did not keep, are
-    the first of `qualifications`; `cache_affected` are those by which a cache took part in the result."""
+    """The first metric is the headline. `log` is without its measurements. `breaches`, the paper's rules that the run
+    did not keep, are the first of `qualifications`; `cache_affected` are those by which a cache took part in the
+    result."""
 
     benchmark: str
     metrics: dict[str, Metric]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scoring logs: from files to scores, for every benchmark."""
 
 import gc
@@ -34,7 +35,7 @@ def score_log(path) -> Score:
 def score_logs(paths: Iterable) -> list[Score | LogError]:
     """A score for each log, or the error that says why there is none; in the order of the paths."""
     paths = [Path(path) for path in paths]
-    chunks = [paths[start:start + LOGS_AT_ONCE] for start in range(0, len(paths), LOGS_AT_ONCE)]
+    chunks = [paths[start : start + LOGS_AT_ONCE] for start in range(0, len(paths), LOGS_AT_ONCE)]
     workers = min(len(os.sched_getaffinity(0)), len(chunks))
     if len(paths) < LOGS_WORTH_A_POOL or workers < 2:
         return [score for chunk in chunks for score in score_chunk(chunk)]
@@ -74,7 +75,8 @@ def score_alike(name: str, logs: list[Log]) -> list[Score | LogError]:
     metrics = reduction.metrics(logs, table[~table["log"].isin(refused)]) if len(refused) < len(logs) else None
     by_log = dict(iter(table.groupby("log", observed=True)))
     return [
-        LogError(log.path, refused[number]) if number in refused
+        LogError(log.path, refused[number])
+        if number in refused
         else scored(benchmarks()[name], log, by_log[number], metrics.loc[number])
         for number, log in enumerate(logs)
     ]

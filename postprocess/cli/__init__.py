@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The `coffeecup` command, a module per command; app.py puts them together."""
 
 

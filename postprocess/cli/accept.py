@@ -1,6 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """`coffeecup accept`: evaluates a contract against recorded runs.
 
-Exit codes: 0 all clauses passed, 1 one failed or not proven, 2 wrong usage, a contract that is none, or sessions that cannot be read.
+Exit codes: 0 all clauses passed, 1 one failed or not proven, 2 wrong usage, a contract that is none, or sessions that
+cannot be read.
 """
 
 from pathlib import Path
@@ -14,10 +16,19 @@ from postprocess.show.words import printable
 
 
 def accept(
-    contract: Annotated[Path, typer.Argument(metavar="CONTRACT", help="The contract, YAML as docs/acceptance.md says.")],
+    contract: Annotated[
+        Path, typer.Argument(metavar="CONTRACT", help="The contract, YAML as docs/acceptance.md says.")
+    ],
     sessions: Sources,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML page to sign; the result for machines goes "
-                                                                               "beside it, as JSON.")] = Path("acceptance.html"),
+    output: Annotated[
+        Path,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FILE",
+            help="The HTML page to sign; the result for machines goes beside it, as JSON.",
+        ),
+    ] = Path("acceptance.html"),
     pdf: Annotated[bool, typer.Option("--pdf", help="Write the page as PDF as well; requires Chromium.")] = False,
 ) -> None:
     """Evaluate a contract against recorded runs and write a report to sign. Exits with 0 only if all clauses passed."""

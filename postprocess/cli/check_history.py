@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`coffeecup check-history`: lasting changes of metrics.
 
 Exit codes: 0 no regression, 1 a regression that has not recovered, 2 wrong usage or sessions that cannot be read.
@@ -19,7 +20,9 @@ def check_history(
     since: Since = None,
     benchmark: Benchmark = None,
     metric: MetricName = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Every change as one JSON list on stdout, for machines.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Every change as one JSON list on stdout, for machines.")
+    ] = False,
 ) -> None:
     """Look for lasting changes; the exit code is 1 where a metric got worse and has not recovered."""
     from postprocess.history import change_points
@@ -29,15 +32,26 @@ def check_history(
     if as_json:
         typer.echo(orjson.dumps([record(finding) for finding in found], option=orjson.OPT_SERIALIZE_NUMPY).decode())
     else:
-        typer.echo("\n".join([*map(sentence, found), *map(suspicion, change_points.suspicions(values, found).to_dict("records")),
-                              summary(values, found)]))
+        typer.echo(
+            "\n".join(
+                [
+                    *map(sentence, found),
+                    *map(suspicion, change_points.suspicions(values, found).to_dict("records")),
+                    summary(values, found),
+                ]
+            )
+        )
     raise typer.Exit(1 if any(finding.alarms for finding in found) else 0)
 
 
 def suspicion(row: dict) -> str:
-    return (f"suspected: {place(row)}: {row['relative']:+.1%} in the last session alone ({row['session_time']:%Y-%m-%d %H:%M} UTC), "
-            f"{digits(row['level'])} -> {digits(row['value'])} {unit_word(row['unit'])}. Confirm it: the session's command again, "
-            f"with --repeat=3 -n {printable(repr(row['name'].partition(' %.repeat_no')[0].replace(' ', '')))}")
+    return (
+        f"suspected: {place(row)}: {row['relative']:+.1%} in the last session alone "
+        f"({row['session_time']:%Y-%m-%d %H:%M} UTC), "
+        f"{digits(row['level'])} -> {digits(row['value'])} {unit_word(row['unit'])}. Confirm it: the session's command "
+        "again, "
+        f"with --repeat=3 -n {printable(repr(row['name'].partition(' %.repeat_no')[0].replace(' ', '')))}"
+    )
 
 
 def summary(values: pd.DataFrame, found: list) -> str:
@@ -46,15 +60,27 @@ def summary(values: pd.DataFrame, found: list) -> str:
 
     sessions = values.groupby(SERIES, observed=True).size()
     short = int((sessions < SESSIONS_BEFORE + SESSIONS_AFTER).sum())
-    not_judged = (f"; {short} of them not judged, having fewer than {SESSIONS_BEFORE + SESSIONS_AFTER} sessions" if short else "")
+    not_judged = (
+        f"; {short} of them not judged, having fewer than {SESSIONS_BEFORE + SESSIONS_AFTER} sessions" if short else ""
+    )
     alarms = sum(finding.alarms for finding in found)
-    return (f"{counted(values['session'].nunique(), 'session')}, {len(sessions)} metrics over time{not_judged}: "
-            f"{counted(alarms, 'regression')} that {'has' if alarms == 1 else 'have'} not recovered")
+    return (
+        f"{counted(values['session'].nunique(), 'session')}, {len(sessions)} metrics over time{not_judged}: "
+        f"{counted(alarms, 'regression')} that {'has' if alarms == 1 else 'have'} not recovered"
+    )
 
 
 def record(finding) -> dict:
     return finding.series | {
-        "unit": finding.unit, "since": finding.time.isoformat(), "sessions": finding.lasted, "before": finding.change.before,
-        "after": finding.change.after, "relative": finding.change.relative, "p_value": finding.change.p_value,
-        "regression": finding.regression, "recovered": finding.recovered, "alarm": finding.alarms, "changed": list(finding.causes),
+        "unit": finding.unit,
+        "since": finding.time.isoformat(),
+        "sessions": finding.lasted,
+        "before": finding.change.before,
+        "after": finding.change.after,
+        "relative": finding.change.relative,
+        "p_value": finding.change.p_value,
+        "regression": finding.regression,
+        "recovered": finding.recovered,
+        "alarm": finding.alarms,
+        "changed": list(finding.causes),
     }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What several commands share: their arguments, and how they read, write and end."""
 
 import shlex
@@ -18,15 +19,34 @@ if TYPE_CHECKING:
 
     from postprocess.show.plots import Figure
 
-Logs = Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs (*.jsonl), or directories that hold some at any depth.")]
-Sources = Annotated[list[Path], typer.Argument(metavar="SESSIONS...", help="Session reports (--report-file), results databases (*.db) of "
-                                                                          "ReFrame, or directories with session*.json at any depth.")]
-Since = Annotated[datetime | None, typer.Option(metavar="DATE", formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"],
-                                                help="Leave out sessions that began earlier (UTC).")]
+Logs = Annotated[
+    list[Path], typer.Argument(metavar="LOG...", help="Logs (*.jsonl), or directories that hold some at any depth.")
+]
+Sources = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="SESSIONS...",
+        help="Session reports (--report-file), results databases (*.db) of "
+        "ReFrame, or directories with session*.json at any depth.",
+    ),
+]
+Since = Annotated[
+    datetime | None,
+    typer.Option(
+        metavar="DATE", formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="Leave out sessions that began earlier (UTC)."
+    ),
+]
 Benchmark = Annotated[str | None, typer.Option(metavar="NAME", help="This benchmark alone.")]
-MetricName = Annotated[list[str] | None, typer.Option("--metric", metavar="NAME", help="This metric alone; may be repeated.")]
-Figures = Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for every figure as PNG and SVG, with its numbers as CSV; created "
-                                                                  "if it does not exist.")]
+MetricName = Annotated[
+    list[str] | None, typer.Option("--metric", metavar="NAME", help="This metric alone; may be repeated.")
+]
+Figures = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="DIR",
+        help="Folder for every figure as PNG and SVG, with its numbers as CSV; created if it does not exist.",
+    ),
+]
 
 
 @contextmanager
@@ -105,5 +125,7 @@ def changes_of(values: "pd.DataFrame") -> list:
     try:
         return change_points.findings(values)
     except ModuleNotFoundError:
-        raise typer.BadParameter(f"Apache Otava, which finds the changes, is not installed; add it with\n"
-                                 f"    {sys.executable} -m pip install apache-otava==0.8.0") from None
+        raise typer.BadParameter(
+            f"Apache Otava, which finds the changes, is not installed; add it with\n"
+            f"    {sys.executable} -m pip install apache-otava==0.8.0"
+        ) from None

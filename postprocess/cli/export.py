@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`coffeecup export`: sessions for other programs."""
 
 from pathlib import Path
@@ -10,9 +11,15 @@ from postprocess.cli.common import Since, Sources, changes_of, reports, stored, 
 
 def export(
     sources: Sources,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="JUnit XML with every metric as a property, for CI systems.")] = None,
-    openmetrics: Annotated[Path | None, typer.Option(metavar="FILE", help="OpenMetrics text of the last sessions, for monitoring; for a text "
-                                                                        "file collector.")] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="JUnit XML with every metric as a property, for CI systems.")
+    ] = None,
+    openmetrics: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="OpenMetrics text of the last sessions, for monitoring; for a text file collector."
+        ),
+    ] = None,
     since: Since = None,
 ) -> None:
     """Write sessions for other programs."""

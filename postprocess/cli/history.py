@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`coffeecup history`: metrics over sessions."""
 
 from typing import Annotated
@@ -15,7 +16,9 @@ def history(
     since: Since = None,
     benchmark: Benchmark = None,
     metric: MetricName = None,
-    as_csv: Annotated[bool, typer.Option("--csv", help="The whole table on stdout: a row per session, test case and metric.")] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="The whole table on stdout: a row per session, test case and metric.")
+    ] = False,
     figures: Figures = None,
 ) -> None:
     """Show every metric over the sessions, against its references, with what changed around it."""
@@ -42,10 +45,21 @@ def overview(values: pd.DataFrame, found: list) -> str:
     for _, series in values.groupby(SERIES, sort=False, observed=True):
         last, unit = series.iloc[-1], unit_word(series["unit"].iloc[0])
         reference = "no reference" if pd.isna(last["reference"]) else f"reference {digits(last['reference'])}"
-        lines.append(f"{place(last[SERIES].to_dict())}: {counted(len(series), 'session')}, last {digits(last['value'])} {unit}, median "
-                     f"{digits(series['value'].median())}, {digits(series['value'].min())} to {digits(series['value'].max())}, {reference}")
-    happened = [events(series) for _, series in values.groupby([name for name in SERIES if name != "metric"], sort=False, observed=True)
-                for series in [series.drop_duplicates("session")]]
-    lines += [printable(f"{row.session_time:%Y-%m-%d %H:%M} UTC: {row.what}: {row.was or 'nothing'} -> {row.now or 'nothing'}")
-              for row in pd.concat(happened).drop_duplicates().sort_values("session_time").itertuples()]
+        lines.append(
+            f"{place(last[SERIES].to_dict())}: {counted(len(series), 'session')}, last {digits(last['value'])} {unit}, "
+            "median "
+            f"{digits(series['value'].median())}, {digits(series['value'].min())} to {digits(series['value'].max())}, "
+            f"{reference}"
+        )
+    happened = [
+        events(series)
+        for _, series in values.groupby([name for name in SERIES if name != "metric"], sort=False, observed=True)
+        for series in [series.drop_duplicates("session")]
+    ]
+    lines += [
+        printable(
+            f"{row.session_time:%Y-%m-%d %H:%M} UTC: {row.what}: {row.was or 'nothing'} -> {row.now or 'nothing'}"
+        )
+        for row in pd.concat(happened).drop_duplicates().sort_values("session_time").itertuples()
+    ]
     return "\n".join([*lines, *map(sentence, found)])

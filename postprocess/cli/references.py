@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`coffeecup references`: propose references from sessions, and the gate that every result has one.
 
 Exit codes: 0 proposed or complete, 1 the gate found a gap, 2 wrong usage or files that cannot be read.
@@ -21,23 +22,54 @@ Benchmark = Annotated[str, typer.Option(metavar="NAME", help="The benchmark whos
 @app.command()
 def propose(
     sources: Sources,
-    file: Annotated[Path, typer.Option("--file", "-f", metavar="YAML", help="Reference file; updated in place with --write.")],
+    file: Annotated[
+        Path, typer.Option("--file", "-f", metavar="YAML", help="Reference file; updated in place with --write.")
+    ],
     benchmark: Benchmark,
     since: Since = None,
-    coverage: Annotated[float, typer.Option(metavar="0..1", help="Probability that the next session falls inside the bounds if nothing "
-                                                                 "changes.")] = 0.95,
-    floor: Annotated[float, typer.Option(metavar="FRACTION", help="Bounds are never nearer to the value than this.")] = 0.05,
+    coverage: Annotated[
+        float,
+        typer.Option(
+            metavar="0..1", help="Probability that the next session falls inside the bounds if nothing changes."
+        ),
+    ] = 0.95,
+    floor: Annotated[
+        float, typer.Option(metavar="FRACTION", help="Bounds are never nearer to the value than this.")
+    ] = 0.05,
     min_sessions: Annotated[int, typer.Option(metavar="N", help="Minimum number of sessions.")] = 10,
-    settings: Annotated[str | None, typer.Option(metavar="TEXT", help="The kernel's options of the sessions to use, where they differ.")] = None,
-    environ: Annotated[str | None, typer.Option(metavar="NAME", help="ReFrame's environment, where the sessions have several.")] = None,
-    valid_from: Annotated[datetime | None, typer.Option(metavar="DATE", formats=["%Y-%m-%d"], help="Begin a new epoch, after an upgrade: "
-                                                        "earlier values are kept under _meta, and earlier sessions not used.")] = None,
-    xfail: Annotated[list[str] | None, typer.Option(metavar="METRIC=TICKET", help="A failure that is expected; an empty ticket ends it.")] = None,
-    scaling: Annotated[list[str] | None, typer.Option(metavar="METRIC=EXPONENT", help="Sizes never measured: the value of the nearest "
-                                                      "smaller one times the ratio of processes to this power, marked as derived.")] = None,
-    write: Annotated[bool, typer.Option("--write", help="Write the file; without it, only what would change is shown.")] = False,
+    settings: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="The kernel's options of the sessions to use, where they differ.")
+    ] = None,
+    environ: Annotated[
+        str | None, typer.Option(metavar="NAME", help="ReFrame's environment, where the sessions have several.")
+    ] = None,
+    valid_from: Annotated[
+        datetime | None,
+        typer.Option(
+            metavar="DATE",
+            formats=["%Y-%m-%d"],
+            help="Begin a new epoch, after an upgrade: "
+            "earlier values are kept under _meta, and earlier sessions not used.",
+        ),
+    ] = None,
+    xfail: Annotated[
+        list[str] | None,
+        typer.Option(metavar="METRIC=TICKET", help="A failure that is expected; an empty ticket ends it."),
+    ] = None,
+    scaling: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="METRIC=EXPONENT",
+            help="Sizes never measured: the value of the nearest "
+            "smaller one times the ratio of processes to this power, marked as derived.",
+        ),
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Write the file; without it, only what would change is shown.")
+    ] = False,
 ) -> None:
-    """Show what references the sessions give, how they differ from today's, and which sessions they would have failed."""
+    """Show what references the sessions give, how they differ from today's, and which sessions they would have
+    failed."""
     from postprocess.benchmarks.registry import benchmarks
     from postprocess.history import change_points
     from postprocess.references import proposals
@@ -49,8 +81,14 @@ def propose(
         raise typer.BadParameter("--coverage and --floor lie between 0 and 1, --min-sessions is at least 2")
     latest = max(filter(None, (since, valid_from)), default=None)
     values = change_points.session_values(one_kind(stored(sources, latest, benchmark, None), settings, environ))
-    terms = proposals.Terms(coverage, floor, min_sessions, f"{valid_from or values['session_time'].min():%Y-%m-%d}",
-                            tuple(pairs(xfail, "--xfail")), tuple((name, number(text)) for name, text in pairs(scaling, "--scaling")))
+    terms = proposals.Terms(
+        coverage,
+        floor,
+        min_sessions,
+        f"{valid_from or values['session_time'].min():%Y-%m-%d}",
+        tuple(pairs(xfail, "--xfail")),
+        tuple((name, number(text)) for name, text in pairs(scaling, "--scaling")),
+    )
     made = proposed(values, terms)
     today = today_of(file, benchmark, values, made)
     new = proposals.proposal(today, benchmark, made, values, terms)
@@ -64,13 +102,17 @@ def propose(
 
 
 def proposed(values: pd.DataFrame, terms) -> pd.DataFrame:
-    """The entries that the sessions give. Raises BadParameter if there are none, or if an option names a metric that is not among them."""
+    """The entries that the sessions give. Raises BadParameter if there are none, or if an option names a metric that is
+    not among them."""
     from postprocess.references import proposals
 
     made = proposals.entries(values, terms)
     if made.empty:
-        raise typer.BadParameter(f"no metric has {counted(terms.min_sessions, 'session')}, which a reference requires: measure more, or give "
-                                 "--min-sessions")
+        raise typer.BadParameter(
+            f"no metric has {counted(terms.min_sessions, 'session')}, which a reference requires: measure more, or "
+            "give "
+            "--min-sessions"
+        )
     unknown = {name for name, _ in (*terms.xfail, *terms.scaling)} - set(made["metric"])
     if unknown:
         raise typer.BadParameter(f"no such metric among the proposed: {', '.join(sorted(unknown))}")
@@ -84,7 +126,9 @@ def today_of(file: Path, benchmark: str, values: pd.DataFrame, made: pd.DataFram
     today = loaded(file, benchmark) if file.exists() else {"_meta": {"benchmark": benchmark, "schema": 1}}
     index = today.get(benchmark, {}).get("$index")
     if index not in (None, proposals.index_of(values)):
-        raise typer.BadParameter(f"{printable(str(file))}: $index is {index}, and the sessions are by {proposals.index_of(values)}")
+        raise typer.BadParameter(
+            f"{printable(str(file))}: $index is {index}, and the sessions are by {proposals.index_of(values)}"
+        )
     if hidden := proposals.hidden(today, benchmark, made):
         raise typer.BadParameter(f"{printable(str(file))}: {hidden}")
     return today
@@ -102,10 +146,19 @@ def loaded(file: Path, benchmark: str) -> dict:
 @app.command()
 def check(
     sources: Sources,
-    files: Annotated[list[Path] | None, typer.Option("--file", "-f", metavar="YAML", help="A reference file, named for its benchmark, whose "
-                                                     "every entry has to belong to something in the sessions; may be repeated.")] = None,
+    files: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--file",
+            "-f",
+            metavar="YAML",
+            help="A reference file, named for its benchmark, whose "
+            "every entry has to belong to something in the sessions; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
-    """The gate: every metric of the sessions (a dry run's too) was compared with a reference, and no reference belongs to nothing."""
+    """The gate: every metric of the sessions (a dry run's too) was compared with a reference, and no reference belongs
+    to nothing."""
     from postprocess.references import gate
 
     table = stored(sources, None, None, None, measured=False)
@@ -114,21 +167,32 @@ def check(
     for gap in gaps:
         typer.echo(printable(gap))
     compared = gate.with_distinct_places(table)
-    typer.echo(f"{len(compared)} metrics of {counted(table['session'].nunique(), 'session')}: " +
-               (counted(len(gaps), "gap") if gaps else "each has a reference" + (", no reference is left over" if contents else "")))
+    typer.echo(
+        f"{len(compared)} metrics of {counted(table['session'].nunique(), 'session')}: "
+        + (
+            counted(len(gaps), "gap")
+            if gaps
+            else "each has a reference" + (", no reference is left over" if contents else "")
+        )
+    )
     raise typer.Exit(1 if gaps else 0)
 
 
 def one_kind(table: pd.DataFrame, settings: str | None, environ: str | None) -> pd.DataFrame:
-    """The rows of one form of the benchmark: what ran with other options, or in another environment, is another number."""
+    """The rows of one form of the benchmark: what ran with other options, or in another environment, is another
+    number."""
     for column, chosen, option in (("settings", settings, "--settings"), ("environ", environ, "--environ")):
         found = sorted(table[column].unique())
         if chosen is None and len(found) > 1:
-            raise typer.BadParameter(f"the sessions are not of one kind; choose with {option}: " + ", ".join(map(repr, found)))
+            raise typer.BadParameter(
+                f"the sessions are not of one kind; choose with {option}: " + ", ".join(map(repr, found))
+            )
         if chosen is not None:
             table = table[table[column] == chosen]
             if table.empty:
-                raise typer.BadParameter(f"{option}: no session has {chosen!r}; there are " + ", ".join(map(repr, found)))
+                raise typer.BadParameter(
+                    f"{option}: no session has {chosen!r}; there are " + ", ".join(map(repr, found))
+                )
     return table
 
 
@@ -151,12 +215,23 @@ def show(made: pd.DataFrame, differences: list, outside: pd.DataFrame) -> None:
 
     for row in made.itertuples():
         unit = unit_word(row.unit)
-        typer.echo(printable(f"{proposals.worded(row)}: {digits(row.value)} {unit} ({row.lower:+.1%} to {row.upper:+.1%}; "
-                             f"{counted(row.sessions, 'session')}, coverage {row.covered:.0%}, robust spread {row.spread:.1%})"))
-    typer.echo(f"\ndifference to today's file: {counted(len(differences), 'entry') if len(differences) == 1 else f'{len(differences)} entries'}")
+        typer.echo(
+            printable(
+                f"{proposals.worded(row)}: {digits(row.value)} {unit} ({row.lower:+.1%} to {row.upper:+.1%}; "
+                f"{counted(row.sessions, 'session')}, coverage {row.covered:.0%}, robust spread {row.spread:.1%})"
+            )
+        )
+    typer.echo(
+        f"\ndifference to today's file: "
+        f"{counted(len(differences), 'entry') if len(differences) == 1 else f'{len(differences)} entries'}"
+    )
     for key, was, now in differences:
-        typer.echo(printable(f"  {', '.join(map(str, key))}: {was if was else 'none'} -> {now if now else 'none'}"))
+        typer.echo(printable(f"  {', '.join(map(str, key))}: {was or 'none'} -> {now or 'none'}"))
     typer.echo(f"\nsessions used here that these would have failed: {outside['session'].nunique()}")
     for row in outside.itertuples():
-        typer.echo(printable(f"  {row.session_time:%Y-%m-%d %H:%M} UTC, {proposals.worded(row)}: {digits(row.value)}, "
-                             f"allowed {digits(row.least)} to {digits(row.most)} {unit_word(row.unit)}"))
+        typer.echo(
+            printable(
+                f"  {row.session_time:%Y-%m-%d %H:%M} UTC, {proposals.worded(row)}: {digits(row.value)}, "
+                f"allowed {digits(row.least)} to {digits(row.most)} {unit_word(row.unit)}"
+            )
+        )

@@ -1,6 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """`coffeecup report`: one HTML page on logs, and their figures.
 
-Exit codes: 0 all logs scored, 1 a log without a score (a line on stderr says why; the others are still shown), 2 wrong usage.
+Exit codes: 0 all logs scored, 1 a log without a score (a line on stderr says why; the others are still shown), 2 wrong
+usage.
 """
 
 from pathlib import Path
@@ -14,9 +16,15 @@ from postprocess.logs.reader import LogError
 
 def report(
     logs: Logs,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")] = Path("report.html"),
-    session: Annotated[Path | None, typer.Option(metavar="JSON", help="A ReFrame session report (--report-file): its references and "
-                                                                      "verdicts are shown.")] = None,
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")] = Path(
+        "report.html"
+    ),
+    session: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="JSON", help="A ReFrame session report (--report-file): its references and verdicts are shown."
+        ),
+    ] = None,
     figures: Figures = None,
 ) -> None:
     """Write one self-contained HTML page on all logs, which opens offline and prints."""

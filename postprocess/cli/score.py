@@ -1,6 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """`coffeecup score`: the scores of logs.
 
-Exit codes: 0 all logs scored, 1 a log without a score (a line on stderr says why; the others are still shown), 2 wrong usage.
+Exit codes: 0 all logs scored, 1 a log without a score (a line on stderr says why; the others are still shown), 2 wrong
+usage.
 """
 
 from typing import Annotated
@@ -14,8 +16,13 @@ def score(
     logs: Logs,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON list on stdout, for machines.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="A CSV row per log and metric on stdout.")] = False,
-    r_max: Annotated[float | None, typer.Option(metavar="GFLOPS", help="Linpack performance of the processors of the run: adds the "
-                                                                       "balance factor, communication over R_max.")] = None,
+    r_max: Annotated[
+        float | None,
+        typer.Option(
+            metavar="GFLOPS",
+            help="Linpack performance of the processors of the run: adds the balance factor, communication over R_max.",
+        ),
+    ] = None,
 ) -> None:
     """Show the scores of logs, and what qualifies them."""
     from postprocess.benchmarks.registry import optional_function
@@ -29,8 +36,12 @@ def score(
         raise typer.BadParameter(f"--r-max has to be a positive number of Gflop/s, not {r_max:g}")
     results = score_logs(logs_below(logs))
     if r_max is not None:
-        results = [add(result, r_max) if isinstance(result, Score) and (add := optional_function(result.benchmark, "balance_factor"))
-                   else result for result in results]
+        results = [
+            add(result, r_max)
+            if isinstance(result, Score) and (add := optional_function(result.benchmark, "balance_factor"))
+            else result
+            for result in results
+        ]
     show = terminal.json_text if as_json else terminal.csv_text if as_csv else terminal.terminal_text
     typer.echo(show(results), nl=False)
     leave(results)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`coffeecup site`: a machine gets a configuration, and the configuration is proved before a job is queued."""
 
 from pathlib import Path
@@ -28,10 +29,16 @@ def new(name: Annotated[str, typer.Argument(metavar="NAME", help="The new folder
 @app.command("check")
 def check(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A folder below site_configs/.")],
-    elsewhere: Annotated[bool, typer.Option("--elsewhere", help="Skip the checks that inspect this machine, even if its host name matches.")] = False,
-    require_references: Annotated[bool, typer.Option("--require-references", help="Fail if a test case has no reference.")] = False,
+    elsewhere: Annotated[
+        bool,
+        typer.Option("--elsewhere", help="Skip the checks that inspect this machine, even if its host name matches."),
+    ] = False,
+    require_references: Annotated[
+        bool, typer.Option("--require-references", help="Fail if a test case has no reference.")
+    ] = False,
 ) -> None:
-    """Prove a site: configuration, vocabulary, machine, checks, job scripts, references. Exit code 1 where something is refused."""
+    """Prove a site: configuration, vocabulary, machine, checks, job scripts, references. Exit code 1 where something is
+    refused."""
     from site_configs.common.check import REFUSED, check_site
 
     refused = 0
@@ -45,7 +52,9 @@ def check(
 def bundle(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder.")],
     site: Annotated[str, typer.Option("--site", help="Whose Spack environment is to be installed.")] = "local",
-    with_spack: Annotated[bool, typer.Option("--spack/--no-spack", help="Spack, where it is found, and the sources of what it builds.")] = True,
+    with_spack: Annotated[
+        bool, typer.Option("--spack/--no-spack", help="Spack, where it is found, and the sources of what it builds.")
+    ] = True,
 ) -> None:
     """Collect sources, Python wheels and Spack for a machine without a network: FOLDER/install installs from them."""
     from site_configs.common.bundle import make_bundle

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`coffeecup site report`: how everything stands over the sessions, as one HTML page."""
 
 from pathlib import Path
@@ -5,16 +6,35 @@ from typing import Annotated
 
 import typer
 
-from postprocess.cli.common import Benchmark, Figures, Since, Sources, changes_of, command_line, stored, write_figures, write_text
+from postprocess.cli.common import (
+    Benchmark,
+    Figures,
+    Since,
+    Sources,
+    changes_of,
+    command_line,
+    stored,
+    write_figures,
+    write_text,
+)
 from postprocess.show.words import printable
 
-Compare = Annotated[list[str] | None, typer.Option(metavar="KIND=A,B", help="Compare B with A; may be repeated. KIND is system, partition "
-                    "(as SYSTEM:PARTITION), file_system, environ, session (A and B begin their identifiers), or time (before date A, since date B).")]
+Compare = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="KIND=A,B",
+        help="Compare B with A; may be repeated. KIND is system, partition "
+        "(as SYSTEM:PARTITION), file_system, environ, session (A and B begin their identifiers), or time (before date "
+        "A, since date B).",
+    ),
+]
 
 
 def site_report(
     sources: Sources,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")] = Path("site.html"),
+    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")] = Path(
+        "site.html"
+    ),
     figures: Figures = None,
     compare: Compare = None,
     since: Since = None,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`coffeecup watch`: runs a command and shows, meanwhile, the progress of the kernels whose logs are below a directory.
 
 A kernel under ReFrame writes to files, so a terminal would stay silent for minutes.
@@ -27,7 +28,7 @@ class Watched:
 
     def __init__(self, directory: Path):
         self.directory = directory
-        self.logs = {path: None for path in self._paths()}  # what was there before is not ours
+        self.logs = dict.fromkeys(self._paths())  # what was there before is not ours
 
     def _paths(self):
         return self.directory.rglob("*.jsonl") if self.directory.is_dir() else ()
@@ -39,8 +40,12 @@ class Watched:
 
 
 def watch_command(
-    directory: Annotated[Path, typer.Argument(metavar="DIR", help="Directory in which the logs are written, at any depth.")],
-    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="Command to run; its exit code is returned.")],
+    directory: Annotated[
+        Path, typer.Argument(metavar="DIR", help="Directory in which the logs are written, at any depth.")
+    ],
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND...", help="Command to run; its exit code is returned.")
+    ],
 ) -> None:
     """Run COMMAND and show the progress of the logs below DIR."""
     raise typer.Exit(watch(directory, command))
@@ -64,7 +69,9 @@ def bars(console: Console, watched: Watched, command: list[str]) -> int:
             for log in watched.grown():
                 if log.path not in shown:
                     shown[log.path] = progress.add_task(log.title)
-                progress.update(shown[log.path], completed=log.course.done, total=log.course.total, visible=not log.course.end)
+                progress.update(
+                    shown[log.path], completed=log.course.done, total=log.course.total, visible=not log.course.end
+                )
 
         return run(command, look, lambda text: progress.console.print(Text.from_ansi(text)), piped=True)
 
@@ -83,7 +90,8 @@ def lines(console: Console, watched: Watched, command: list[str]) -> int:
 
 
 def run(command: list[str], look, show_line, piped: bool) -> int:
-    """Run the command, `look` every second; its output is passed through, by `show_line` where a bar stands below it."""
+    """Run the command, `look` every second; its output is passed through, by `show_line` where a bar stands below
+    it."""
     try:
         process = subprocess.Popen(
             command,

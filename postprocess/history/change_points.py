@@ -1,9 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
 """Change points in the history: since when is a metric worse, by how much, and what else changed then.
 
-The statistics are those of Apache Otava (E-divisive means with a t-test, Fleming et al., "Hunter", 2023). Around them: a session has one
-value; an excursion that came back is no level; and a level is judged when it has lasted SESSIONS_AFTER sessions.
+The statistics are those of Apache Otava (E-divisive means with a t-test, Fleming et al., "Hunter", 2023). Around them:
+a session has one value; an excursion that came back is no level; and a level is judged when it has lasted
+SESSIONS_AFTER sessions.
 """
 
+import itertools
 from collections import Counter
 from dataclasses import dataclass
 
@@ -16,7 +19,9 @@ from postprocess.benchmarks.registry import benchmarks
 from postprocess.history.table import EVENTS, SERIES
 
 # docs/history.md says how these two were chosen.
-SMALLEST_CHANGE = 0.06  # the smallest lasting change that is reported, as a fraction, where a metric does not state its own
+SMALLEST_CHANGE = (
+    0.06  # the smallest lasting change that is reported, as a fraction, where a metric does not state its own
+)
 P_VALUE = 0.0003  # level of significance of Otava's test
 SESSIONS_BEFORE = 8  # a level has to be known before it can be left
 SESSIONS_AFTER = 4  # shorter than this it may be an excursion
@@ -65,22 +70,39 @@ class Finding:
 
 
 def rule_of(benchmark: str, metric: str) -> Rule:
-    """By what the benchmark states about the metric; of a metric that no benchmark has here, neither direction is better."""
+    """By what the benchmark states about the metric; of a metric that no benchmark has here, neither direction is
+    better."""
     known = benchmarks()[benchmark].metrics if benchmark in benchmarks() else ()
     kind = next((kind for kind in known if kind.name == metric), MetricKind(metric, "", Better.NEITHER))
     return Rule(kind.better, kind.smallest_change or SMALLEST_CHANGE, P_VALUE)
 
 
 def session_values(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per series and session, by time: the median of the session's runs, and the surroundings of the last of them.
+    """One row per series and session, by time: the median of the session's runs, and the surroundings of the last of
+    them.
 
-    A run that failed and was run again (ReFrame's --max-retries) counts by its last retry: so a suspected regression is confirmed
-    before it enters the history. Repeats (--repeat, --reruns) all count.
+    A run that failed and was run again (ReFrame's --max-retries) counts by its last retry: so a suspected regression is
+    confirmed before it enters the history. Repeats (--repeat, --reruns) all count.
     """
     test = ["session", "name", "system", "partition", "environ", "metric"]
     retried = (table["result"] == "fail") & (table["run"] < table.groupby(test)["run"].transform("max"))
     kept = table[~retried].dropna(subset="value").sort_values("time", kind="stable")
-    last = {name: (name, "last") for name in ("unit", "time", "reference", "lower", "upper", "outcome", "facts", "hosts", "source", "name", *EVENTS)}
+    last = {
+        name: (name, "last")
+        for name in (
+            "unit",
+            "time",
+            "reference",
+            "lower",
+            "upper",
+            "outcome",
+            "facts",
+            "hosts",
+            "source",
+            "name",
+            *EVENTS,
+        )
+    }
     return (
         kept.groupby([*SERIES, "session_time", "session"], sort=False, observed=True)
         .agg(value=("value", "median"), runs=("value", "size"), **last)
@@ -90,8 +112,9 @@ def session_values(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def without_excursions(values: np.ndarray) -> np.ndarray:
-    """Values (sessions,) with each that lies apart from its neighbours, by more than EXCURSION_SPREADS robust standard deviations,
-    replaced by their median: Hampel's filter. The spread is that of successive differences, which a new level does not widen."""
+    """Values (sessions,) with each that lies apart from its neighbours, by more than EXCURSION_SPREADS robust standard
+    deviations, replaced by their median: Hampel's filter. The spread is that of successive differences, which a new
+    level does not widen."""
     if len(values) < 3:
         return values
     spread = MAD_TO_SIGMA * np.median(np.abs(np.diff(values))) / np.sqrt(2)
@@ -106,20 +129,29 @@ def changes(values: np.ndarray, rule: Rule) -> list[Change]:
     if len(values) < SESSIONS_BEFORE + SESSIONS_AFTER:
         return []
     cleaned = without_excursions(values).tolist()  # Otava 0.8 takes no windows of an array
-    found, _ = compute_change_points(cleaned, window_len=WINDOW, max_pvalue=rule.p_value, min_magnitude=rule.smallest_change)
+    found, _ = compute_change_points(
+        cleaned, window_len=WINDOW, max_pvalue=rule.p_value, min_magnitude=rule.smallest_change
+    )
     places = [point.index for point in found if SESSIONS_BEFORE <= point.index <= len(values) - SESSIONS_AFTER]
     significance = {point.index: float(point.stats.pvalue) for point in found}
     ends = [0, *places, len(values)]
-    levels = [level(values[begin:end], rule) for begin, end in zip(ends, ends[1:])]
-    made = [Change(place, before, after, after / before - 1 if before else np.inf, significance[place])
-            for place, before, after in zip(places, levels, levels[1:])]
+    levels = [level(values[begin:end], rule) for begin, end in itertools.pairwise(ends)]
+    made = [
+        Change(place, before, after, after / before - 1 if before else np.inf, significance[place])
+        for place, before, after in zip(places, levels, levels[1:])
+    ]
     return [change for change in made if abs(change.relative) >= rule.smallest_change]
 
 
 def level(values: np.ndarray, rule: Rule) -> float:
-    """The median; of an even number of values the better one of the two in the middle, so that half of them alone are no new level."""
+    """The median; of an even number of values the better one of the two in the middle, so that half of them alone are
+    no new level."""
     ordered = np.sort(values)
-    return float(ordered[(len(ordered) - (rule.better == Better.LOWER)) // 2]) if rule.better != Better.NEITHER else float(np.median(values))
+    return (
+        float(ordered[(len(ordered) - (rule.better == Better.LOWER)) // 2])
+        if rule.better != Better.NEITHER
+        else float(np.median(values))
+    )
 
 
 def findings(values: pd.DataFrame) -> list[Finding]:
@@ -132,7 +164,7 @@ def of_series(series: pd.DataFrame) -> list[Finding]:
     rule = rule_of(first["benchmark"], first["metric"])
     measured = series["value"].to_numpy()
     found = changes(measured, rule)
-    today = level(measured[found[-1].index:], rule) if found else None
+    today = level(measured[found[-1].index :], rule) if found else None
     sign = {Better.HIGHER: 1, Better.LOWER: -1, Better.NEITHER: 0}[rule.better]
     return [
         Finding(
@@ -156,11 +188,12 @@ def surroundings(series: pd.DataFrame) -> pd.DataFrame:
 
 
 def causes(series: pd.DataFrame, index: int) -> list[str]:
-    """What differs between most sessions before and most after the change at `index`, and changed within one session of it."""
+    """What differs between most sessions before and most after the change at `index`, and changed within one session of
+    it."""
     told = []
     for name, values in surroundings(series).items():
         was, now = (Counter(part).most_common(1)[0][0] for part in (values.iloc[:index], values.iloc[index:]))
-        near = values.iloc[max(index - 2, 0):index + 2]
+        near = values.iloc[max(index - 2, 0) : index + 2]
         if was != now and near.nunique() > 1:
             told.append(f"{name}: {was or 'nothing'} -> {now or 'nothing'}")
     return told
@@ -169,15 +202,20 @@ def causes(series: pd.DataFrame, index: int) -> list[str]:
 def events(series: pd.DataFrame) -> pd.DataFrame:
     """Changes of the surroundings from session to session: session_time, what, was, now."""
     told = surroundings(series)
-    rows = [(series["session_time"].iloc[place], name, values.iloc[place - 1], values.iloc[place])
-            for name, values in told.items() for place in np.flatnonzero(values.to_numpy()[1:] != values.to_numpy()[:-1]) + 1]
-    return pd.DataFrame(rows, columns=["session_time", "what", "was", "now"]).sort_values("session_time", kind="stable", ignore_index=True)
+    rows = [
+        (series["session_time"].iloc[place], name, values.iloc[place - 1], values.iloc[place])
+        for name, values in told.items()
+        for place in np.flatnonzero(values.to_numpy()[1:] != values.to_numpy()[:-1]) + 1
+    ]
+    return pd.DataFrame(rows, columns=["session_time", "what", "was", "now"]).sort_values(
+        "session_time", kind="stable", ignore_index=True
+    )
 
 
 def suspicions(values: pd.DataFrame, found: list[Finding]) -> pd.DataFrame:
-    """Last sessions of series that are worse than their level so far by more than the smallest change and the spread, and are too few to
-    be a level: the rows of session_values, with `level` and `relative`. They are to be confirmed by a rerun. Series that alarm anyway are
-    left out."""
+    """Last sessions of series that are worse than their level so far by more than the smallest change and the spread,
+    and are too few to be a level: the rows of session_values, with `level` and `relative`. They are to be confirmed by
+    a rerun. Series that alarm anyway are left out."""
     alarming = {tuple(finding.series.values()) for finding in found if finding.alarms}
     rows = []
     for key, series in values.groupby(SERIES, sort=False, observed=True):

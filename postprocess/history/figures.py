@@ -1,4 +1,6 @@
-"""Figures of the history: each metric over time, a panel per size, with references, bounds, changes and what changed around them."""
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of the history: each metric over time, a panel per size, with references, bounds, changes and what changed
+around them."""
 
 from collections.abc import Iterator
 
@@ -20,8 +22,12 @@ def trends(values: pd.DataFrame, found: list[Finding]) -> Iterator[Figure]:
     for number, (_, alike) in enumerate(values.groupby(WITHOUT_SIZE, sort=False, observed=True), 1):
         sizes = sorted(alike["processes"].unique())
         for start in range(0, len(sizes), PANELS):
-            chosen = sizes[start:start + PANELS]
-            yield trend(alike[alike["processes"].isin(chosen)], found, f"{number:02}" + (f"-{start // PANELS + 1}" if start else ""))
+            chosen = sizes[start : start + PANELS]
+            yield trend(
+                alike[alike["processes"].isin(chosen)],
+                found,
+                f"{number:02}" + (f"-{start // PANELS + 1}" if start else ""),
+            )
 
 
 def trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figure:
@@ -39,17 +45,23 @@ def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figu
         here = [finding for finding in found if finding.series == dict(series.iloc[0][SERIES])]
         panel(axis, series, here)
         axis.set_title(counted(size, "process"))
-        told.append(f"{counted(size, 'process')}: {counted(len(series), 'session')}, median "
-                    f"{digits(series['value'].median())} {unit_word(first['unit'])}, {counted(len(here), 'change')}")
+        told.append(
+            f"{counted(size, 'process')}: {counted(len(series), 'session')}, median "
+            f"{digits(series['value'].median())} {unit_word(first['unit'])}, {counted(len(here), 'change')}"
+        )
     axes[0].set_ylabel(f"{first['metric']} [{first['unit']}]")
     axes[0].legend(loc="best")
     drawn.get_layout_engine().execute(drawn)
     drawn.set_layout_engine("none")  # found once, not again for each file: it takes longer than drawing
-    where = f"{first['system']}:{first['partition']}+{first['environ']}" + (f", {first['file_system']}" if first["file_system"] else "")
+    where = f"{first['system']}:{first['partition']}+{first['environ']}" + (
+        f", {first['file_system']}" if first["file_system"] else ""
+    )
     return Figure(
         name=f"{number}-{first['benchmark']}-{first['metric']}",
         title=f"{first['metric']} of {first['benchmark']} on {where} over time",
-        description=f"{first['metric']} over the sessions, options {first['settings'] or 'none'}. " + "; ".join(told) + ".",
+        description=f"{first['metric']} over the sessions, options {first['settings'] or 'none'}. "
+        + "; ".join(told)
+        + ".",
         data=values[["session_time", "session", *SERIES, "value", "unit", "runs", "reference", "lower", "upper"]],
         canvas=drawn,
     )
@@ -62,13 +74,26 @@ def panel(axis, series: pd.DataFrame, found: list[Finding]) -> None:
         axis.plot(times, series["reference"], drawstyle="steps-post", color=GREEN, linewidth=1.2, label="reference")
     for bound in ("lower", "upper"):
         if series[bound].notna().any():
-            axis.plot(times, series[bound], drawstyle="steps-post", color=GREEN, linewidth=1, linestyle="--",
-                      label="bounds" if bound == "lower" or series["lower"].isna().all() else None)
+            axis.plot(
+                times,
+                series[bound],
+                drawstyle="steps-post",
+                color=GREEN,
+                linewidth=1,
+                linestyle="--",
+                label="bounds" if bound == "lower" or series["lower"].isna().all() else None,
+            )
     for place, time in enumerate(events(series)["session_time"].unique()):
-        axis.axvline(time, color=GREY, linestyle=":", linewidth=1.6, zorder=3, label=None if place else "something else changed")
+        axis.axvline(
+            time, color=GREY, linestyle=":", linewidth=1.6, zorder=3, label=None if place else "something else changed"
+        )
     for place, finding in enumerate(found):
-        axis.axvline(finding.time, color=VERMILION if finding.alarms else ORANGE, linewidth=1.4,
-                     label=None if place else "change of level")
+        axis.axvline(
+            finding.time,
+            color=VERMILION if finding.alarms else ORANGE,
+            linewidth=1.4,
+            label=None if place else "change of level",
+        )
     locator = AutoDateLocator(minticks=2, maxticks=6)
     axis.xaxis.set_major_locator(locator)
     axis.xaxis.set_major_formatter(ConciseDateFormatter(locator))

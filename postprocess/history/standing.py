@@ -1,4 +1,6 @@
-"""Where every metric stands today: its level with an interval, the verdict of the last session, the trend; over sizes, and beside another.
+# SPDX-License-Identifier: Apache-2.0
+"""Where every metric stands today: its level with an interval, the verdict of the last session, the trend; over sizes,
+and beside another.
 
 Pure functions from tables of change_points.session_values to tables.
 """
@@ -13,29 +15,48 @@ from postprocess.history.change_points import SESSIONS_AFTER, SESSIONS_BEFORE, F
 from postprocess.history.table import SERIES
 
 CONFIDENCE = 0.95
-KINDS = ("system", "partition", "file_system", "environ")  # what `compared` sets beside each other, besides sessions and times
+KINDS = (
+    "system",
+    "partition",
+    "file_system",
+    "environ",
+)  # what `compared` sets beside each other, besides sessions and times
 
 
 def interval(values: np.ndarray) -> tuple[float, float, float]:
-    """(low, high, confidence) of the median of values (sessions,): the innermost order statistics that enclose it with CONFIDENCE,
-    whatever the distribution (the sign test's interval); the whole range with its own confidence where there are too few."""
+    """(low, high, confidence) of the median of values (sessions,): the innermost order statistics that enclose it with
+    CONFIDENCE, whatever the distribution (the sign test's interval); the whole range with its own confidence where
+    there are too few."""
     ordered, count = np.sort(values), len(values)
-    tails = np.cumsum([comb(count, place) / 2**count for place in range(count)])  # P(fewer than place + 1 values lie below the median)
+    tails = np.cumsum(
+        [comb(count, place) / 2**count for place in range(count)]
+    )  # P(fewer than place + 1 values lie below the median)
     inner = max(int((2 * tails <= 1 - CONFIDENCE).sum()) - 1, 0)
     return float(ordered[inner]), float(ordered[-1 - inner]), float(max(1 - 2 * tails[inner], 0)) if count > 1 else 0.0
 
 
 def standing(values: pd.DataFrame, found: list[Finding]) -> pd.DataFrame:
-    """A row per series: the columns of SERIES; `last` with its `time` and `verdict` against `reference`, `lower`, `upper`; `median` of the
-    sessions since the last change of level with the interval `low`, `high` and its `confidence`; `sessions` of these; `trend` in words."""
+    """A row per series: the columns of SERIES; `last` with its `time` and `verdict` against `reference`, `lower`,
+    `upper`; `median` of the sessions since the last change of level with the interval `low`, `high` and its
+    `confidence`; `sessions` of these; `trend` in words."""
     changed = {}
     for finding in found:
         changed.setdefault(tuple(finding.series.values()), []).append(finding)
-    rows = [of_series(series, changed.get(key, [])) for key, series in values.groupby(SERIES, sort=False, observed=True)]
-    order = {(name, metric): place for name in values["benchmark"].unique() for place, metric in enumerate(known_metrics(name))}
+    rows = [
+        of_series(series, changed.get(key, [])) for key, series in values.groupby(SERIES, sort=False, observed=True)
+    ]
+    order = {
+        (name, metric): place
+        for name in values["benchmark"].unique()
+        for place, metric in enumerate(known_metrics(name))
+    }
     table = pd.DataFrame(rows)
     rank = [order.get(pair, len(order)) for pair in zip(table["benchmark"], table["metric"])]
-    return table.assign(rank=rank).sort_values([*(name for name in SERIES if name != "metric"), "rank"], ignore_index=True).drop(columns="rank")
+    return (
+        table.assign(rank=rank)
+        .sort_values([*(name for name in SERIES if name != "metric"), "rank"], ignore_index=True)
+        .drop(columns="rank")
+    )
 
 
 def known_metrics(benchmark: str) -> list[str]:
@@ -44,12 +65,19 @@ def known_metrics(benchmark: str) -> list[str]:
 
 
 def of_series(series: pd.DataFrame, found: list[Finding]) -> dict:
-    level = series["value"].to_numpy()[found[-1].change.index if found else 0:]
+    level = series["value"].to_numpy()[found[-1].change.index if found else 0 :]
     low, high, confidence = interval(level)
     last = series.iloc[-1]
     return dict(last[[*SERIES, "unit", "reference", "lower", "upper"]]) | {
-        "time": last["session_time"], "last": last["value"], "verdict": verdict(last), "median": float(np.median(level)), "low": low,
-        "high": high, "confidence": confidence, "sessions": len(level), "trend": trend(series, found),
+        "time": last["session_time"],
+        "last": last["value"],
+        "verdict": verdict(last),
+        "median": float(np.median(level)),
+        "low": low,
+        "high": high,
+        "confidence": confidence,
+        "sessions": len(level),
+        "trend": trend(series, found),
     }
 
 
@@ -67,8 +95,10 @@ def trend(series: pd.DataFrame, found: list[Finding]) -> str:
         return "too few sessions"
     if not found:
         return "steady"
-    return (f"{'worse' if found[-1].alarms else 'changed'} since {found[-1].time:%Y-%m-%d}: {found[-1].change.relative:+.1%}"
-            + (", recovered" if found[-1].regression and found[-1].recovered else ""))
+    return (
+        f"{'worse' if found[-1].alarms else 'changed'} since {found[-1].time:%Y-%m-%d}: "
+        f"{found[-1].change.relative:+.1%}" + (", recovered" if found[-1].regression and found[-1].recovered else "")
+    )
 
 
 def headlines(table: pd.DataFrame) -> pd.DataFrame:
@@ -77,17 +107,20 @@ def headlines(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def scaling(table: pd.DataFrame) -> pd.DataFrame:
-    """The headlines that are bandwidths, where there are several sizes: with `per_process` and `efficiency`, which is the bandwidth of a
-    process over that at the smallest size."""
+    """The headlines that are bandwidths, where there are several sizes: with `per_process` and `efficiency`, which is
+    the bandwidth of a process over that at the smallest size."""
     rates = headlines(table).query("unit == 'MByte/s'")
     rates = rates.assign(per_process=rates["median"] / rates["processes"])
     alike = rates.groupby([name for name in SERIES if name != "processes"], sort=False, observed=True)
-    return rates[alike["processes"].transform("size") > 1].assign(efficiency=rates["per_process"] / alike["per_process"].transform("first"))
+    return rates[alike["processes"].transform("size") > 1].assign(
+        efficiency=rates["per_process"] / alike["per_process"].transform("first")
+    )
 
 
 def sides(values: pd.DataFrame, kind: str, names: tuple[str, str]) -> list[pd.DataFrame]:
-    """The two parts of a table of session_values to compare: `kind` is one of KINDS, or `session` with the beginning of its identifiers, or
-    `time` with two dates between which the first side ends and the second begins. Raises ValueError with the remedy."""
+    """The two parts of a table of session_values to compare: `kind` is one of KINDS, or `session` with the beginning of
+    its identifiers, or `time` with two dates between which the first side ends and the second begins. Raises ValueError
+    with the remedy."""
     if kind == "time":
         first, second = (pd.Timestamp(name, tz="UTC") for name in names)
         parts = [values[values["session_time"] < first], values[values["session_time"] >= second]]
@@ -105,20 +138,33 @@ def sides(values: pd.DataFrame, kind: str, names: tuple[str, str]) -> list[pd.Da
 
 
 def compared(values: pd.DataFrame, kind: str, names: tuple[str, str]) -> pd.DataFrame:
-    """What both sides measured, a row per size, options and metric: the median of each side with its interval, and `ratio`, second over first.
-    Raises ValueError where a side holds several series for one row, because medians over different things mean nothing."""
-    free = {"system": {"system", "partition", "environ"}, "partition": {"system", "partition", "environ"},
-            "file_system": {"file_system"}, "environ": {"environ"}}.get(kind, set())
+    """What both sides measured, a row per size, options and metric: the median of each side with its interval, and
+    `ratio`, second over first. Raises ValueError where a side holds several series for one row, because medians over
+    different things mean nothing."""
+    free = {
+        "system": {"system", "partition", "environ"},
+        "partition": {"system", "partition", "environ"},
+        "file_system": {"file_system"},
+        "environ": {"environ"},
+    }.get(kind, set())
     key = [name for name in SERIES if name not in free]
     tables = []
     for name, part in zip(names, sides(values, kind, names)):
         grouped = part.groupby(key, sort=False, observed=True)
         if free and (grouped[list(free)].nunique().to_numpy() > 1).any():
             raise ValueError(f"{kind} {name!r} has several partitions or environments: compare by partition or environ")
-        tables.append(grouped.agg(
-            unit=("unit", "last"), sessions=("value", "size"), median=("value", "median"),
-            low=("value", lambda part: interval(part.to_numpy())[0]), high=("value", lambda part: interval(part.to_numpy())[1])).reset_index())
+        tables.append(
+            grouped.agg(
+                unit=("unit", "last"),
+                sessions=("value", "size"),
+                median=("value", "median"),
+                low=("value", lambda part: interval(part.to_numpy())[0]),
+                high=("value", lambda part: interval(part.to_numpy())[1]),
+            ).reset_index()
+        )
     both = tables[0].merge(tables[1], on=[*key, "unit"], suffixes=("_first", "_second"))
     if both.empty:
-        raise ValueError(f"{kind} {names[0]!r} and {names[1]!r} have no benchmark in common with the same size and options")
+        raise ValueError(
+            f"{kind} {names[0]!r} and {names[1]!r} have no benchmark in common with the same size and options"
+        )
     return both.assign(ratio=both["median_second"] / both["median_first"])

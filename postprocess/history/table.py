@@ -1,6 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """One tidy table over sessions: a row per test case and metric, with what is known of how the value came about.
 
-ReFrame's session reports and its results database are the store; here they become a table, and nothing is kept elsewhere.
+ReFrame's session reports and its results database are the store; here they become a table, and nothing is kept
+elsewhere.
 """
 
 from pathlib import Path
@@ -15,12 +17,29 @@ from postprocess.sessions.verdicts import verdict
 # A time series: rows that differ in nothing but the session. Other options of the kernel make another series.
 SERIES = ["benchmark", "system", "partition", "environ", "file_system", "processes", "settings", "metric"]
 # What may have changed where a value changed; `facts` holds more of these.
-EVENTS = {"kernel_version": "kernel version", "mpi_library": "MPI library", "spack_hash": "Spack hash", "git_revision": "source revision"}
+EVENTS = {
+    "kernel_version": "kernel version",
+    "mpi_library": "MPI library",
+    "spack_hash": "Spack hash",
+    "git_revision": "source revision",
+}
 GIVEN = "given"  # the file system of a run whose directory was given by hand
 OWN = ("benchmark", "num_processes", "log_sha256")  # by these variables a test case is known as one of ours
 # What ReFrame itself tells of a session; everything else there was given with --session-extras.
-RESERVED = {"data_version", "hostname", "uuid", "cmdline", "config_files", "log_files", "prefix_output", "prefix_stage", "user", "version",
-            "workdir", "session_uuid"}
+RESERVED = {
+    "data_version",
+    "hostname",
+    "uuid",
+    "cmdline",
+    "config_files",
+    "log_files",
+    "prefix_output",
+    "prefix_stage",
+    "user",
+    "version",
+    "workdir",
+    "session_uuid",
+}
 
 TEXT, NUMBER, TIME = pa.Column(str), pa.Column(float, nullable=True), pa.Column("datetime64[us, UTC]")
 CASES = {
@@ -75,8 +94,8 @@ def case_table(reports: list[SessionReport]) -> pd.DataFrame:
 def history_table(reports: list[SessionReport]) -> pd.DataFrame:
     """A row per test case and metric, by time: the columns of case_table, and the metric against its reference.
 
-    `value`, `reference`, `lower` and `upper` are in `unit`, NaN where there is none; the bounds are absolute. `outcome` is "no
-    reference" where nothing was compared, and "not measured" where the value is NaN.
+    `value`, `reference`, `lower` and `upper` are in `unit`, NaN where there is none; the bounds are absolute. `outcome`
+    is "no reference" where nothing was compared, and "not measured" where the value is NaN.
     """
     rows = [row | metric for report in reports for row, metrics in cases_of(report) for metric in metrics]
     return HISTORY.validate(typed(rows, CASES | METRICS))
@@ -84,8 +103,11 @@ def history_table(reports: list[SessionReport]) -> pd.DataFrame:
 
 def cases_of(report: SessionReport):
     """Pairs of a row of case_table and its rows of metrics."""
-    extras = {f"session {name}": str(value) for name, value in report.info.items()
-              if name not in RESERVED and not name.startswith(("num_", "time_"))}
+    extras = {
+        f"session {name}": str(value)
+        for name, value in report.info.items()
+        if name not in RESERVED and not name.startswith(("num_", "time_"))
+    }
     for number, run in enumerate(report.content["runs"]):
         for place, case in enumerate(run["testcases"]):
             if not case.get("fixture") and all(case.get(name) is not None for name in OWN):
@@ -97,8 +119,19 @@ def cases_of(report: SessionReport):
 def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]) -> dict:
     begun, ended = report.info["time_start_unix"], report.info["time_end_unix"]
     nodes = case.get("job_nodelist") or []
-    copied = ("name", "benchmark", "system", "partition", "environ", "file_system", "result", "qualifications", "reference_status",
-              "log_sha256", *EVENTS)
+    copied = (
+        "name",
+        "benchmark",
+        "system",
+        "partition",
+        "environ",
+        "file_system",
+        "result",
+        "qualifications",
+        "reference_status",
+        "log_sha256",
+        *EVENTS,
+    )
     return {name: case.get(name) or "" for name in copied} | {
         "session": report.info["uuid"],
         "session_time": begun,
@@ -117,7 +150,8 @@ def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]
 
 
 def settings(case: dict) -> str:
-    """The kernel's options, without those that name the session's own files, and the directory of a file system that has a name."""
+    """The kernel's options, without those that name the session's own files, and the directory of a file system that
+    has a name."""
     options, kept = [str(option) for option in case.get("executable_opts") or []], []
     left_out = {"--log"} | ({"--directory"} if case.get("file_system") not in (None, "", GIVEN) else set())
     stage = case.get("stagedir") or "\0"
@@ -136,5 +170,9 @@ def metric_row(key: str, values: list) -> dict:
 def typed(rows: list[dict], columns: dict) -> pd.DataFrame:
     """A table of these columns by time, of the right types without a row too."""
     table = pd.DataFrame(rows, columns=list(columns))
-    table = table.assign(**{name: pd.to_datetime(table[name], unit="s", utc=True).dt.as_unit("us") for name in ("session_time", "time")})
-    return table.astype({name: str(column.dtype) for name, column in columns.items()}).sort_values("time", kind="stable", ignore_index=True)
+    table = table.assign(
+        **{name: pd.to_datetime(table[name], unit="s", utc=True).dt.as_unit("us") for name in ("session_time", "time")}
+    )
+    return table.astype({name: str(column.dtype) for name, column in columns.items()}).sort_values(
+        "time", kind="stable", ignore_index=True
+    )

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What else used the processors of a run's hosts while it ran: other programs, and other virtual machines."""
 
 from collections.abc import Iterator
@@ -11,14 +12,21 @@ STOLEN_SHARE = 0.01  # of the host's cores
 
 
 def hosts_with_activity(log: Log) -> list[dict]:
-    """The log's hosts, each with `others_cores` and `stolen_cores`: how many processors, on average over the run, user programs
-    that are not the run's and a hypervisor's other guests used. Both are None where the kernel could not tell."""
+    """The log's hosts, each with `others_cores` and `stolen_cores`: how many processors, on average over the run, user
+    programs that are not the run's and a hypervisor's other guests used. Both are None where the kernel could not
+    tell."""
     hosts, found = log.run["hosts"], log.records.get("activity", [])
     if not found:
         return [{**host, "others_cores": None, "stolen_cores": None} for host in hosts]
     elapsed = found[0]["elapsed_seconds"]
-    return [{**host, "others_cores": used["others_user_seconds"] / elapsed, "stolen_cores": used["stolen_seconds"] / elapsed}
-            for host, used in zip(hosts, found[0]["hosts"])]
+    return [
+        {
+            **host,
+            "others_cores": used["others_user_seconds"] / elapsed,
+            "stolen_cores": used["stolen_seconds"] / elapsed,
+        }
+        for host, used in zip(hosts, found[0]["hosts"])
+    ]
 
 
 def of_activity(log: Log) -> Iterator[tuple[str, str]]:
@@ -27,10 +35,18 @@ def of_activity(log: Log) -> Iterator[tuple[str, str]]:
     if not hosts and not log.run["simulated"]:
         yield "activity_unknown", "Whether others used the machine during the run is not known"
     for key, who, limit in (
-        ("load_of_others", "Others were using the machine: their programs", lambda host: max(OTHERS_CORES, OTHERS_SHARE * host["cores"])),
+        (
+            "load_of_others",
+            "Others were using the machine: their programs",
+            lambda host: max(OTHERS_CORES, OTHERS_SHARE * host["cores"]),
+        ),
         ("stolen", "The hypervisor gave time to other machines: they", lambda host: STOLEN_SHARE * host["cores"]),
     ):
         field = "others_cores" if key == "load_of_others" else "stolen_cores"
         if busy := sorted((host for host in hosts if host[field] > limit(host)), key=lambda host: -host[field]):
             more = f" and less of {len(busy) - 1} more host{'s' * (len(busy) > 2)}" if len(busy) > 1 else ""
-            yield key, f"{who} used {digits(busy[0][field])} of {busy[0]['cores']} cores of {busy[0]['name']}{more}, on average over the run"
+            yield (
+                key,
+                f"{who} used {digits(busy[0][field])} of {busy[0]['cores']} cores of {busy[0]['name']}{more}, on "
+                "average over the run",
+            )

@@ -1,4 +1,6 @@
-"""Facts of a run that change results and that nobody remembers: recorded by the check, so that a change can be put down to them."""
+# SPDX-License-Identifier: Apache-2.0
+"""Facts of a run that change results and that nobody remembers: recorded by the check, so that a change can be put down
+to them."""
 
 from postprocess.logs.placement import ASKED, asked_for
 from postprocess.logs.reader import Log
@@ -6,9 +8,11 @@ from postprocess.show.words import size
 
 
 def facts(log: Log) -> dict[str, str]:
-    """Name to value for everything of the run's surroundings that stays the same from session to session unless somebody changes it.
+    """Name to value for everything of the run's surroundings that stays the same from session to session unless
+    somebody changes it.
 
-    What has a column of its own in a session (kernel version, MPI library, Spack hash, source revision) is not repeated.
+    What has a column of its own in a session (kernel version, MPI library, Spack hash, source revision) is not
+    repeated.
     """
     run, mpi, build = log.run, log.run["mpi"], log.run["build"]
     bound = sorted({mpi["binding_cores_min"], mpi["binding_cores_max"]})

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the logs of one benchmark hold: the schema of its records, and how far a run has come by them.
 
 A reader is given the formats of all benchmarks, so nothing below this folder knows any of them.
@@ -14,8 +15,8 @@ Steps = Callable[[dict, dict], int]
 
 @dataclass(frozen=True)
 class Progress:
-    """How a plan translates into steps. `planned` is their number by the plan record. `done` and `left_out` are the steps that a record
-    of a kind completes or takes out of the plan, each a function of the plan and the record."""
+    """How a plan translates into steps. `planned` is their number by the plan record. `done` and `left_out` are the
+    steps that a record of a kind completes or takes out of the plan, each a function of the plan and the record."""
 
     planned: Callable[[dict], int]
     done: Mapping[str, Steps]
@@ -35,8 +36,12 @@ class LogFormat:
         common = common_schema()
         if clash := common["$defs"].keys() & self.own["$defs"].keys():
             raise ValueError(f"{self.own['$id']}: {', '.join(sorted(clash))} is defined in logs/schema.json already")
-        return {"$schema": common["$schema"], "$id": self.own["$id"], "oneOf": common["oneOf"] + self.own["oneOf"],
-                "$defs": common["$defs"] | self.own["$defs"]}
+        return {
+            "$schema": common["$schema"],
+            "$id": self.own["$id"],
+            "oneOf": common["oneOf"] + self.own["oneOf"],
+            "$defs": common["$defs"] | self.own["$defs"],
+        }
 
     @cached_property
     def kinds(self) -> frozenset[str]:
@@ -46,7 +51,8 @@ class LogFormat:
     @cached_property
     def validators(self) -> dict:
         """By kind: the jsonschema_rs validator of one record (False) and of a list of records (True)."""
-        import jsonschema_rs  # here, because a Python without it has to come as far as reframe_checks, which says how to install it
+        # here, because a Python without it has to come as far as reframe_checks, which says how to install it
+        import jsonschema_rs
 
         made = {}
         for kind in self.kinds:

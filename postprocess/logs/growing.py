@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Logs that are being written, or were cut off: how far the run has come."""
 
 from collections.abc import Mapping
@@ -49,15 +50,18 @@ class Course:
     def __str__(self) -> str:
         if self.last is None:
             return f"none of the {self.planned} planned measurements was done"
-        where = ", ".join(f"{name} {value}" for name, value in self.last.items()
-                          if isinstance(value, str | int) and name not in ("record", "sequence"))
+        where = ", ".join(
+            f"{name} {value}"
+            for name, value in self.last.items()
+            if isinstance(value, str | int) and name not in ("record", "sequence")
+        )
         return f"{self.done} of the {self.planned} planned measurements were done, the last one: {where}"
 
 
 @dataclass
 class GrowingLog:
-    """A log that may still grow. Each byte is read once; what is no record of a benchmark in `formats` is left to the reader of complete
-    logs to refuse."""
+    """A log that may still grow. Each byte is read once; what is no record of a benchmark in `formats` is left to the
+    reader of complete logs to refuse."""
 
     path: Path
     formats: Mapping[str, LogFormat]

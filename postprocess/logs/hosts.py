@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The hosts of a run: how many, how crowded, how its processes were placed, and what else used them."""
 
 from collections.abc import Iterator
@@ -12,8 +13,13 @@ def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
     if len(hosts) < 2:
         yield "one_host", "All processes ran on one host: no network was measured, only communication inside a node"
     if crowded := [host for host in hosts if len(host["ranks"]) > host["cores"]]:
-        yield "overcommitted", (f"Overcommitted: {len(crowded[0]['ranks'])} processes shared {crowded[0]['cores']} "
-                                f"core{'s' * (crowded[0]['cores'] > 1)} on {several(crowded)}")
+        yield (
+            "overcommitted",
+            (
+                f"Overcommitted: {len(crowded[0]['ranks'])} processes shared {crowded[0]['cores']} "
+                f"core{'s' * (crowded[0]['cores'] > 1)} on {several(crowded)}"
+            ),
+        )
     yield from of_placement(log)
     yield from of_activity(log)
 

@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading the kernels' logs.
 
-A log is evidence: either all of it is as docs/log.md says, or it is refused with one line that names the file, the line and the
-remedy. Nothing here knows a benchmark beyond the format of its records, which the caller provides.
+A log is evidence: either all of it is as docs/log.md says, or it is refused with one line that names the file, the line
+and the remedy. Nothing here knows a benchmark beyond the format of its records, which the caller provides.
 """
 
 import hashlib
@@ -22,7 +23,10 @@ COPY_AGAIN = "copy the log again from where the run wrote it, or rerun the bench
 # How a run that did not complete ended, and what to do. The launcher interrupts rank 0 where another process failed.
 ENDS = {
     "failed": ("failed", "fix the cause"),
-    "interrupted": ("was interrupted", "fix the cause (a time limit, or the failure of another process, which the output of the run shows)"),
+    "interrupted": (
+        "was interrupted",
+        "fix the cause (a time limit, or the failure of another process, which the output of the run shows)",
+    ),
 }
 
 
@@ -77,8 +81,11 @@ def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
     if not data.endswith(b"\n"):
         raise LogError(path, f"line {len(lines)}: the log was cut off in its last byte, a newline; {COPY_AGAIN}")
     if records[-1]["records"] != len(records):
-        raise LogError(path, f"line {len(records)}: the end record counts {records[-1]['records']} records, "
-                             f"the log has {len(records)}; {COPY_AGAIN}")
+        raise LogError(
+            path,
+            f"line {len(records)}: the end record counts {records[-1]['records']} records, "
+            f"the log has {len(records)}; {COPY_AGAIN}",
+        )
     refuse_duplicate_keys(path, lines, records)
     check_hosts(path, records)
     check_activity(path, records)
@@ -88,8 +95,12 @@ def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
 def read_bytes(path: Path) -> bytes:
     try:
         if path.exists() and not path.is_file():
-            raise LogError(path, "not a regular file; name the log itself" if not path.is_dir()
-                           else "a directory, not a log; name the log in it")
+            raise LogError(
+                path,
+                "not a regular file; name the log itself"
+                if not path.is_dir()
+                else "a directory, not a log; name the log in it",
+            )
         data = path.read_bytes()
     except FileNotFoundError:
         raise LogError(path, "no such file; check the path, and the job's output for why no log was written") from None
@@ -111,7 +122,7 @@ def split_lines(data: bytes, growing: bool = False) -> tuple[list[bytes], bytes]
     lines = data.split(b"\n")
     last = lines.pop()
     never_a_log = not lines and not last.startswith(b"{")
-    if last and (never_a_log or not growing and is_json(last)):
+    if last and (never_a_log or (not growing and is_json(last))):
         lines.append(last)
     elif last and lines and is_end(lines[-1]):
         return lines, last
@@ -145,8 +156,11 @@ def parse(path: Path, lines: list[bytes]) -> list[dict]:
         if type(record) is not dict or type(record.get("record")) is not str:
             raise LogError(path, f"line {number}: not a record of a log; is this a log of a coffeecup kernel?")
         if record.get("sequence") != number - 1:
-            raise LogError(path, f"line {number}: sequence {record.get('sequence')!r:.40} where {number - 1} belongs: records are "
-                                 f"missing, repeated or reordered; {COPY_AGAIN}")
+            raise LogError(
+                path,
+                f"line {number}: sequence {record.get('sequence')!r:.40} where {number - 1} belongs: records are "
+                f"missing, repeated or reordered; {COPY_AGAIN}",
+            )
     return records
 
 
@@ -178,10 +192,16 @@ def refuse_incomplete(path: Path, records: list[dict], log_format: LogFormat) ->
     for record in records:
         course.take(record)
     if course.end is None:
-        raise LogError(path, f"the log was cut off, it has no end record: {course}; wait for the run to end, or {RUN_AGAIN}")
+        raise LogError(
+            path, f"the log was cut off, it has no end record: {course}; wait for the run to end, or {RUN_AGAIN}"
+        )
     if course.status != "complete":
         ended, remedy = ENDS[course.status]
-        raise LogError(path, f"the run {ended}: {reason_of(course.end) or 'the kernel gave no reason'} ({course}); {remedy} and {RUN_AGAIN}")
+        raise LogError(
+            path,
+            f"the run {ended}: {reason_of(course.end) or 'the kernel gave no reason'} ({course}); {remedy} and "
+            f"{RUN_AGAIN}",
+        )
 
 
 def reason_of(end: dict) -> str | None:
@@ -196,10 +216,15 @@ def check_benchmark(path: Path, run: dict, formats: Mapping[str, LogFormat]) -> 
         raise LogError(path, "line 1: the first record is not 'run'; is this a whole log of a coffeecup kernel?")
     version, benchmark = run.get("schema_version"), run.get("benchmark")
     if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise LogError(path, f"line 1: schema_version {version} is newer than {SCHEMA_VERSION}, which this coffeecup reads; "
-                             "upgrade coffeecup")
+        raise LogError(
+            path,
+            f"line 1: schema_version {version} is newer than {SCHEMA_VERSION}, which this coffeecup reads; "
+            "upgrade coffeecup",
+        )
     if type(benchmark) is not str or benchmark not in formats:
-        raise LogError(path, f"line 1: unknown benchmark {benchmark!r:.80}; this coffeecup knows {', '.join(sorted(formats))}")
+        raise LogError(
+            path, f"line 1: unknown benchmark {benchmark!r:.80}; this coffeecup knows {', '.join(sorted(formats))}"
+        )
 
 
 def check_schema(path: Path, kinds: list[str], records: list[dict], log_format: LogFormat) -> None:
@@ -207,14 +232,19 @@ def check_schema(path: Path, kinds: list[str], records: list[dict], log_format: 
     for kind in dict.fromkeys(kinds):
         found = [record for record in records if record["record"] == kind]
         if kind not in log_format.kinds:
-            raise LogError(path, f"line {kinds.index(kind) + 1}: {records[0]['benchmark']} has no record {kind!r:.80}; "
-                                 "is the log of another coffeecup version?")
+            raise LogError(
+                path,
+                f"line {kinds.index(kind) + 1}: {records[0]['benchmark']} has no record {kind!r:.80}; "
+                "is the log of another coffeecup version?",
+            )
         if not log_format.validators[kind, True].is_valid(found):
             one = log_format.validators[kind, False]
             broken = next(record for record in found if not one.is_valid(record))
             error = next(one.iter_errors(broken))
             where = ".".join(map(str, error.instance_path)) or "the record"
-            raise LogError(path, f"line {broken['sequence'] + 1}: {kind} record, {where}: {error.message:.300}; {COPY_AGAIN}")
+            raise LogError(
+                path, f"line {broken['sequence'] + 1}: {kind} record, {where}: {error.message:.300}; {COPY_AGAIN}"
+            )
 
 
 def check_order(path: Path, kinds: list[str]) -> None:
@@ -231,7 +261,11 @@ def check_activity(path: Path, records: list[dict]) -> None:
     """At most one activity record, with as many hosts as the run has."""
     found, hosts = [record for record in records if record["record"] == "activity"], len(records[0]["hosts"])
     if any(len(record["hosts"]) != hosts for record in found) or len(found) > 1:
-        raise LogError(path, f"{len(found)} activity records with {len(found[0]['hosts'])} hosts, where one with {hosts} belongs; {COPY_AGAIN}")
+        raise LogError(
+            path,
+            f"{len(found)} activity records with {len(found[0]['hosts'])} hosts, where one with {hosts} belongs; "
+            f"{COPY_AGAIN}",
+        )
 
 
 def check_hosts(path: Path, records: list[dict]) -> None:
@@ -241,14 +275,16 @@ def check_hosts(path: Path, records: list[dict]) -> None:
 
 
 def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[dict]) -> None:
-    """A repeated key would let one line hold two values. A line has at least as many colons as keys, so equality with the
-    number of keys that were kept shows cheaply that none was repeated; the few other lines are parsed again."""
+    """A repeated key would let one line hold two values. A line has at least as many colons as keys, so equality with
+    the number of keys that were kept shows cheaply that none was repeated; the few other lines are parsed again."""
     for number, (line, record) in enumerate(zip(lines, records), 1):
         if line.count(b":") != len(record):
             try:
                 json.loads(line, object_pairs_hook=unique_keys)
             except KeyError as error:
-                raise LogError(path, f"line {number}: the key {error.args[0]!r:.80} occurs twice; {COPY_AGAIN}") from None
+                raise LogError(
+                    path, f"line {number}: the key {error.args[0]!r:.80} occurs twice; {COPY_AGAIN}"
+                ) from None
 
 
 def unique_keys(pairs: list[tuple]) -> dict:

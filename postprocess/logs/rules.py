@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What every log must hold to yield a score, whatever the benchmark: generators of sentences on what is wrong."""
 
 from collections.abc import Callable, Iterator
@@ -7,12 +8,17 @@ import pandas as pd
 from postprocess.logs.reader import RUN_AGAIN, Log
 
 
-def first_problems(score: str, problems: Callable[[Log, pd.DataFrame], Iterator[str]], logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
-    """Which logs yield no score, by their place in `logs`, and why: the first of a log's problems. `problems` is given a log and its rows
-    of `table`; `score` names the number that is missing."""
+def first_problems(
+    score: str, problems: Callable[[Log, pd.DataFrame], Iterator[str]], logs: list[Log], table: pd.DataFrame
+) -> dict[int, str]:
+    """Which logs yield no score, by their place in `logs`, and why: the first of a log's problems. `problems` is given
+    a log and its rows of `table`; `score` names the number that is missing."""
     rows, nothing = dict(iter(table.groupby("log"))), table.iloc[:0]
-    return {number: f"no {score}: {why}" for number, log in enumerate(logs)
-            if (why := next(problems(log, rows.get(number, nothing)), None))}
+    return {
+        number: f"no {score}: {why}"
+        for number, log in enumerate(logs)
+        if (why := next(problems(log, rows.get(number, nothing)), None))
+    }
 
 
 def problems_of_ranks(log: Log) -> Iterator[str]:

@@ -1,6 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reference files: YAML in ReFrame's external form."""
 
-import os
 from pathlib import Path
 
 import yaml
@@ -9,8 +9,9 @@ from postprocess.references.proposals import COLUMNS
 from postprocess.show.words import printable
 
 HEADER = """\
-# References of the check {benchmark}, in ReFrame's external form: [value, lower and upper bound as fractions, unit] by partition and number
-# of processes. `coffeecup references propose` wrote them from measured sessions; _meta tells of which. docs/references.md explains all.
+# References of the check {benchmark}, in ReFrame's external form: [value, lower and upper bound as fractions, unit]
+# by partition and number of processes. `coffeecup references propose` wrote them from measured sessions; _meta tells
+# of which. docs/references.md explains all.
 """
 
 
@@ -24,22 +25,32 @@ def load(path: Path, benchmark: str) -> dict:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise ReferenceFileError(f"{printable(str(path))}: cannot be read: {printable(str(error))}") from None
-    if not isinstance(content, dict) or not isinstance(content.get(benchmark), dict) or not isinstance(content.get("_meta"), dict):
-        raise ReferenceFileError(f"{printable(str(path))}: no reference file of {benchmark}: it has no entry of this name, or no _meta")
+    if (
+        not isinstance(content, dict)
+        or not isinstance(content.get(benchmark), dict)
+        or not isinstance(content.get("_meta"), dict)
+    ):
+        raise ReferenceFileError(
+            f"{printable(str(path))}: no reference file of {benchmark}: it has no entry of this name, or no _meta"
+        )
     index = content[benchmark].get("$index")
     if not isinstance(index, list) or not index or not set(index) <= set(COLUMNS):
-        raise ReferenceFileError(f"{printable(str(path))}: $index has to be a list of {', '.join(COLUMNS)}, not {printable(str(index))}")
+        raise ReferenceFileError(
+            f"{printable(str(path))}: $index has to be a list of {', '.join(COLUMNS)}, not {printable(str(index))}"
+        )
     return content
 
 
 def save(path: Path, content: dict, benchmark: str) -> None:
     """All or nothing: a full disk or a signal leaves the file as it was. Raises OSError."""
-    text = HEADER.format(benchmark=benchmark) + yaml.dump(content, Dumper=Compact, sort_keys=False, width=140, allow_unicode=True)
+    text = HEADER.format(benchmark=benchmark) + yaml.dump(
+        content, Dumper=Compact, sort_keys=False, width=140, allow_unicode=True
+    )
     beside = path.with_name(f".{path.name}.new")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         beside.write_text(text, encoding="utf-8")
-        os.replace(beside, path)
+        beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
 
@@ -47,8 +58,8 @@ def save(path: Path, content: dict, benchmark: str) -> None:
 class Compact(yaml.SafeDumper):
     """An entry is a line: lists of plain values in brackets. No anchors: each entry stands for itself."""
 
-    def ignore_aliases(self, data) -> bool:
+    def ignore_aliases(self, data) -> bool:  # noqa: ARG002
         return True
 
-    def represent_sequence(self, tag, sequence, flow_style=None):
+    def represent_sequence(self, tag, sequence, flow_style=None):  # noqa: ARG002
         return super().represent_sequence(tag, sequence, flow_style=True)

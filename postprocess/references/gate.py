@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The gate: every metric of a run has a reference, and every reference is one of the run's."""
 
 import re
@@ -19,16 +20,24 @@ def without_reference(table: pd.DataFrame) -> list[str]:
 
 
 def orphans(contents: dict[str, dict], table: pd.DataFrame) -> list[str]:
-    """References that no row of the table can have been compared with. `contents`: benchmark to the content of its reference file."""
+    """References that no row of the table can have been compared with. `contents`: benchmark to the content of its
+    reference file."""
     distinct = with_distinct_places(table)
-    return [f"{', '.join(map(str, key))}: the reference of {benchmark} belongs to nothing that was run"
-            for benchmark, content in contents.items() for key in flat(content, benchmark)
-            if not used(distinct[distinct["benchmark"] == benchmark], content[benchmark]["$index"], key)]
+    return [
+        f"{', '.join(map(str, key))}: the reference of {benchmark} belongs to nothing that was run"
+        for benchmark, content in contents.items()
+        for key in flat(content, benchmark)
+        if not used(distinct[distinct["benchmark"] == benchmark], content[benchmark]["$index"], key)
+    ]
 
 
 def used(table: pd.DataFrame, index: list[str], key: tuple) -> bool:
     """Whether ReFrame can look a row up by this key: text keys are anchored patterns, sizes are equal."""
     fits = table["metric"] == key[-1]
     for name, wanted in zip(index, key):
-        fits &= table[COLUMNS[name]].map(lambda value: bool(re.fullmatch(wanted, value)) if isinstance(wanted, str) else value == wanted)
+        fits &= table[COLUMNS[name]].map(
+            lambda value, wanted=wanted: (
+                bool(re.fullmatch(wanted, value)) if isinstance(wanted, str) else value == wanted
+            )
+        )
     return bool(fits.any())

@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """References from stored sessions: a value with bounds that state their coverage, and where each is from.
 
-Pure functions from the history table and today's file to tomorrow's. A value is the median of the sessions; the bounds are the quantiles
-between which the next session falls with a stated probability if nothing changes (Weibull's positions k / (n + 1): exact for
-exchangeable sessions), but never nearer to the value than a floor.
+Pure functions from the history table and today's file to tomorrow's. A value is the median of the sessions; the bounds
+are the quantiles between which the next session falls with a stated probability if nothing changes (Weibull's positions
+k / (n + 1): exact for exchangeable sessions), but never nearer to the value than a floor.
 """
 
 import re
@@ -14,13 +15,18 @@ import pandas as pd
 
 from postprocess.history.change_points import MAD_TO_SIGMA
 
-COLUMNS = {"$partition": "where", "file_system": "file_system", "num_processes": "processes"}  # what a file's $index names, in the table
+COLUMNS = {
+    "$partition": "where",
+    "file_system": "file_system",
+    "num_processes": "processes",
+}  # what a file's $index names, in the table
 SIGNIFICANT = 4  # digits kept
 
 
 @dataclass(frozen=True)
 class Terms:
-    """How references are made. `floor` is a fraction of the value, `scaling` metric to exponent of the number of processes."""
+    """How references are made. `floor` is a fraction of the value, `scaling` metric to exponent of the number of
+    processes."""
 
     coverage: float = 0.95
     floor: float = 0.05
@@ -36,18 +42,24 @@ def with_places(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def index_of(table: pd.DataFrame) -> list[str]:
-    """The $index of references to what is in a table of one benchmark: by file system where one is tested, the size at the end."""
+    """The $index of references to what is in a table of one benchmark: by file system where one is tested, the size at
+    the end."""
     return [name for name in COLUMNS if name != "file_system" or table["file_system"].ne("").any()]
 
 
 def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
-    """One row per place, size and metric from a table of change_points.session_values: `value` (the median), `low` and `high` (absolute),
-    `lower` and `upper` (fractions of the value, as ReFrame wants them), `covered` (the coverage that so many sessions can state) and the
-    robust `spread` (1.4826 MAD over the median). Metrics whose median is 0 have no fractions and are left out."""
+    """One row per place, size and metric from a table of change_points.session_values: `value` (the median), `low` and
+    `high` (absolute), `lower` and `upper` (fractions of the value, as ReFrame wants them), `covered` (the coverage that
+    so many sessions can state) and the robust `spread` (1.4826 MAD over the median). Metrics whose median is 0 have no
+    fractions and are left out."""
     grouped = with_places(values).groupby([*COLUMNS.values(), "metric"], sort=True, observed=True)
     made = grouped.agg(
-        unit=("unit", "last"), sessions=("value", "size"), runs=("runs", "sum"), value=("value", "median"),
-        first=("session_time", "min"), last=("session_time", "max"),
+        unit=("unit", "last"),
+        sessions=("value", "size"),
+        runs=("runs", "sum"),
+        value=("value", "median"),
+        first=("session_time", "min"),
+        last=("session_time", "max"),
         low=("value", lambda part: np.quantile(part, (1 - terms.coverage) / 2, method="weibull")),
         high=("value", lambda part: np.quantile(part, (1 + terms.coverage) / 2, method="weibull")),
         spread=("value", lambda part: MAD_TO_SIGMA * np.median(np.abs(part - part.median()))),
@@ -63,7 +75,8 @@ def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
 
 
 def proposal(today: dict, benchmark: str, made: pd.DataFrame, values: pd.DataFrame, terms: Terms) -> dict:
-    """Tomorrow's content of a reference file: today's with the rows of `entries` in their places, each with its provenance in `_meta`.
+    """Tomorrow's content of a reference file: today's with the rows of `entries` in their places, each with its
+    provenance in `_meta`.
 
     What a place and size had until now is kept under `_meta` as an epoch that ended. Marks of expected failures stay.
     """
@@ -75,7 +88,9 @@ def proposal(today: dict, benchmark: str, made: pd.DataFrame, values: pd.DataFra
         *where, size = key
         place = inside(tree, where)
         before = place.get(size, {})
-        place[size] = dict(before) | {row.metric: entry(row, before.get(row.metric), marks.get(row.metric)) for row in rows.itertuples()}
+        place[size] = dict(before) | {
+            row.metric: entry(row, before.get(row.metric), marks.get(row.metric)) for row in rows.itertuples()
+        }
         known = inside(meta.setdefault("measured", {}), where)
         history = known.get(size, [])
         if history and before and history[-1]["valid_from"] != terms.valid_from:
@@ -97,7 +112,8 @@ def inside(tree: dict, keys: list) -> dict:
 
 
 def entry(row, before, ticket: str | None) -> list:
-    """ReFrame's form: [value, lower, upper, unit], in ['$xfail', ticket, ...] where a failure is expected. An empty ticket ends it."""
+    """ReFrame's form: [value, lower, upper, unit], in ['$xfail', ticket, ...] where a failure is expected. An empty
+    ticket ends it."""
     found = [rounded(row.value), round(float(row.lower), 4), round(float(row.upper), 4), row.unit]
     if ticket is None and isinstance(before, list) and before and before[0] == "$xfail":
         ticket = before[1]
@@ -130,11 +146,21 @@ def worded(row) -> str:
 
 
 def hidden(today: dict, benchmark: str, made: pd.DataFrame) -> str | None:
-    """Which pattern of today's file would keep ReFrame, which takes the first that fits, from a proposed place; None where none does."""
+    """Which pattern of today's file would keep ReFrame, which takes the first that fits, from a proposed place; None
+    where none does."""
     patterns = [pattern for pattern in today.get(benchmark, {}) if pattern != "$index"]
-    first = {where: next((pattern for pattern in patterns if re.fullmatch(pattern, where)), where) for where in made["where"].unique()}
-    return next((f"{pattern!r} fits {where} and would hide it: name the partitions one by one"
-                 for where, pattern in first.items() if pattern != where), None)
+    first = {
+        where: next((pattern for pattern in patterns if re.fullmatch(pattern, where)), where)
+        for where in made["where"].unique()
+    }
+    return next(
+        (
+            f"{pattern!r} fits {where} and would hide it: name the partitions one by one"
+            for where, pattern in first.items()
+            if pattern != where
+        ),
+        None,
+    )
 
 
 def differences(today: dict, new: dict, benchmark: str) -> list[tuple[str, object, object]]:
@@ -154,7 +180,10 @@ def flat(content: dict, benchmark: str) -> dict[tuple, list]:
 
 def outside(values: pd.DataFrame, made: pd.DataFrame) -> pd.DataFrame:
     """The sessions that the bounds of `made` would have failed: rows of session_values with `least` and `most`."""
-    bounds = made.assign(least=made["value"] + made["value"].abs() * made["lower"], most=made["value"] + made["value"].abs() * made["upper"])
+    bounds = made.assign(
+        least=made["value"] + made["value"].abs() * made["lower"],
+        most=made["value"] + made["value"].abs() * made["upper"],
+    )
     key = [*COLUMNS.values(), "metric"]
     joined = with_places(values).merge(bounds[[*key, "least", "most"]], on=key)
     return joined[(joined["value"] < joined["least"]) | (joined["value"] > joined["most"])].sort_values("session_time")

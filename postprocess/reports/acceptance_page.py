@@ -1,4 +1,6 @@
-"""What an acceptance leaves: a page to sign, a result for machines, and a summary for the terminal. All three hold the same."""
+# SPDX-License-Identifier: Apache-2.0
+"""What an acceptance leaves: a page to sign, a result for machines, and a summary for the terminal. All three hold the
+same."""
 
 import hashlib
 import io
@@ -24,7 +26,8 @@ from postprocess.show.words import counted, exact, printable, unit_word
 
 @dataclass(frozen=True)
 class Acceptance:
-    """A contract with its verdicts, the sessions that they rest on, and the command and the time by which they were reached."""
+    """A contract with its verdicts, the sessions that they rest on, and the command and the time by which they were
+    reached."""
 
     contract: Contract
     verdicts: list[Verdict]
@@ -38,8 +41,8 @@ class Acceptance:
 
 
 def write(acceptance: Acceptance, page: Path, pdf: bool) -> list[Path]:
-    """Writes the page, the result for machines beside it (JSON), and if wanted the PDF; returns their paths. Raises OSError where a file
-    cannot be written, PdfError where the page cannot be printed."""
+    """Writes the page, the result for machines beside it (JSON), and if wanted the PDF; returns their paths. Raises
+    OSError where a file cannot be written, PdfError where the page cannot be printed."""
     result = json_text(acceptance)
     files = [page, page.with_suffix(".json")]
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -59,12 +62,21 @@ def as_object(acceptance: Acceptance) -> dict:
         "made": acceptance.made.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "coffeecup": __version__,
         "command": acceptance.command,
-        "contract": {"title": contract.title, "file": printable(contract.path.name), "sha256": contract.sha256,
-                     "kernel_version": contract.kernel_version},
-        "sessions": [{
-            "session": report.info["uuid"], "file": printable(str(report.source)), "file_sha256": file_sha256(report.source),
-            "start": datetime.fromtimestamp(report.info["time_start_unix"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-        } for report in acceptance.sessions],
+        "contract": {
+            "title": contract.title,
+            "file": printable(contract.path.name),
+            "sha256": contract.sha256,
+            "kernel_version": contract.kernel_version,
+        },
+        "sessions": [
+            {
+                "session": report.info["uuid"],
+                "file": printable(str(report.source)),
+                "file_sha256": file_sha256(report.source),
+                "start": datetime.fromtimestamp(report.info["time_start_unix"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            }
+            for report in acceptance.sessions
+        ],
         "clauses": [clause_object(verdict) for verdict in acceptance.verdicts],
     }
 
@@ -80,9 +92,26 @@ def clause_object(verdict: Verdict) -> dict:
         "result": verdict.outcome,
         "sentence": verdict.sentence,
         "value": verdict.value,
-        **{key: getattr(clause, key) for key in ("statistic", "unit", "floor", "ceiling", "benchmark", "metric", "system", "partition",
-                                                 "processes", "hosts", "directory", "filesystem", "official", "repetitions",
-                                                 "excluded_nodes")},
+        **{
+            key: getattr(clause, key)
+            for key in (
+                "statistic",
+                "unit",
+                "floor",
+                "ceiling",
+                "benchmark",
+                "metric",
+                "system",
+                "partition",
+                "processes",
+                "hosts",
+                "directory",
+                "filesystem",
+                "official",
+                "repetitions",
+                "excluded_nodes",
+            )
+        },
         "counted": len(verdict.counting),
         "runs": [run_object(judged) for judged in verdict.runs],
     }
@@ -113,28 +142,38 @@ def json_text(acceptance: Acceptance) -> str:
 
 def html(acceptance: Acceptance, json_name: str, json_sha256: str) -> str:
     """The page to sign. It names the result for machines by its hash, so that a signature holds for both."""
-    return environment(jinja2.PackageLoader("postprocess.reports")).get_template("acceptance.html.j2").render(
-        result=as_object(acceptance),
-        text=acceptance.contract.text,
-        parties=acceptance.contract.parties,
-        version=__version__,
-        json_name=json_name,
-        json_sha256=json_sha256,
-        demand=demand,
-        clauses=acceptance.contract.clauses,
+    return (
+        environment(jinja2.PackageLoader("postprocess.reports"))
+        .get_template("acceptance.html.j2")
+        .render(
+            result=as_object(acceptance),
+            text=acceptance.contract.text,
+            parties=acceptance.contract.parties,
+            version=__version__,
+            json_name=json_name,
+            json_sha256=json_sha256,
+            demand=demand,
+            clauses=acceptance.contract.clauses,
+        )
     )
 
 
 def demand(clause: Clause) -> str:
     """A clause as a sentence."""
     unit = unit_word(clause.unit)
-    bounds = " and ".join(f"at {word} {f'{exact(bound)} {unit}'.rstrip()}" for word, bound in (("least", clause.floor), ("most", clause.ceiling))
-                          if bound is not None)
+    bounds = " and ".join(
+        f"at {word} {f'{exact(bound)} {unit}'.rstrip()}"
+        for word, bound in (("least", clause.floor), ("most", clause.ceiling))
+        if bound is not None
+    )
     where = f"{clause.system}:{clause.partition}, {counted(clause.processes, 'process')}"
     where += f" on {counted(clause.hosts, 'host')}" if clause.hosts else ""
     files = " ".join(filter(None, [clause.filesystem, clause.directory]))
-    return (f"{clause.statistic} of {clause.metric} ({clause.benchmark}) {bounds}, on {where}{f', files on {files}' if files else ''}; "
-            f"{counted(clause.repetitions, 'run')} or more, {'official ones' if clause.official else 'official or not'}")
+    return (
+        f"{clause.statistic} of {clause.metric} ({clause.benchmark}) {bounds}, on "
+        f"{where}{f', files on {files}' if files else ''}; "
+        f"{counted(clause.repetitions, 'run')} or more, {'official ones' if clause.official else 'official or not'}"
+    )
 
 
 def terminal_text(acceptance: Acceptance) -> str:
@@ -150,6 +189,12 @@ def terminal_text(acceptance: Acceptance) -> str:
     for verdict in acceptance.verdicts:
         for judged in verdict.runs:
             if not judged.counts:
-                console.print(Text(printable(f"- {verdict.clause.name}, {judged.run.case} of {judged.run.time:%Y-%m-%d %H:%M:%S}: "
-                                             + "; ".join(refusal.text for refusal in judged.refusals))))
+                console.print(
+                    Text(
+                        printable(
+                            f"- {verdict.clause.name}, {judged.run.case} of {judged.run.time:%Y-%m-%d %H:%M:%S}: "
+                            + "; ".join(refusal.text for refusal in judged.refusals)
+                        )
+                    )
+                )
     return console.file.getvalue()

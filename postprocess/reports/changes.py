@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Changes of metrics in sentences."""
 
 from postprocess.show.words import counted, digits, printable, unit_word
@@ -6,8 +7,10 @@ from postprocess.show.words import counted, digits, printable, unit_word
 def place(series: dict) -> str:
     options = f" ({series['settings']})" if series["settings"] else ""
     files = f", files on {series['file_system']}" if series["file_system"] else ""
-    return printable(f"{series['benchmark']} {series['metric']} on {counted(series['processes'], 'process')} of "
-                     f"{series['system']}:{series['partition']}+{series['environ']}{files}{options}")
+    return printable(
+        f"{series['benchmark']} {series['metric']} on {counted(series['processes'], 'process')} of "
+        f"{series['system']}:{series['partition']}+{series['environ']}{files}{options}"
+    )
 
 
 def sentence(finding) -> str:
@@ -15,6 +18,8 @@ def sentence(finding) -> str:
     change, unit = finding.change, unit_word(finding.unit)
     verdict = ("recovered since" if finding.recovered else "REGRESSION") if finding.regression else "changed"
     causes = printable("; ".join(finding.causes)) or "nothing that was recorded"
-    return (f"{verdict}: {place(finding.series)}: {change.relative:+.1%} since {finding.time:%Y-%m-%d %H:%M} UTC, "
-            f"{digits(change.before)} -> {digits(change.after)} {unit}, p = {change.p_value:.1g}, "
-            f"lasting for {counted(finding.lasted, 'session')}. Changed at that time: {causes}")
+    return (
+        f"{verdict}: {place(finding.series)}: {change.relative:+.1%} since {finding.time:%Y-%m-%d %H:%M} UTC, "
+        f"{digits(change.before)} -> {digits(change.after)} {unit}, p = {change.p_value:.1g}, "
+        f"lasting for {counted(finding.lasted, 'session')}. Changed at that time: {causes}"
+    )

@@ -1,4 +1,6 @@
-"""Sessions for other programs: JUnit with the values of the metrics, for CI systems; OpenMetrics text, for monitoring."""
+# SPDX-License-Identifier: Apache-2.0
+"""Sessions for other programs: JUnit with the values of the metrics, for CI systems; OpenMetrics text, for
+monitoring."""
 
 from xml.etree import ElementTree
 
@@ -12,17 +14,26 @@ LABELS = ("benchmark", "system", "partition", "environ", "file_system", "process
 
 
 def junit(cases: pd.DataFrame, history: pd.DataFrame) -> str:
-    """JUnit XML: a suite per session, a case per row of the case_table, and each metric of the history_table with its value, unit,
-    reference, bounds and outcome as properties of the case."""
+    """JUnit XML: a suite per session, a case per row of the case_table, and each metric of the history_table with its
+    value, unit, reference, bounds and outcome as properties of the case."""
     root = ElementTree.Element("testsuites", name="coffeecup")
     measured = dict(list(history.groupby("case", sort=False)))
     for (session, begun), alike in cases.groupby(["session", "session_time"], sort=False):
         bad = int((alike["result"] == "fail").sum())
-        suite = ElementTree.SubElement(root, "testsuite", name=session, timestamp=begun.strftime("%Y-%m-%dT%H:%M:%S"), tests=str(len(alike)),
-                                       failures=str(bad), errors="0")
+        suite = ElementTree.SubElement(
+            root,
+            "testsuite",
+            name=session,
+            timestamp=begun.strftime("%Y-%m-%dT%H:%M:%S"),
+            tests=str(len(alike)),
+            failures=str(bad),
+            errors="0",
+        )
         for row in alike.itertuples():
             place = f"{row.system}:{row.partition}+{row.environ}"
-            case = ElementTree.SubElement(suite, "testcase", name=printable(row.name), classname=printable(f"{place}.{row.benchmark}"))
+            case = ElementTree.SubElement(
+                suite, "testcase", name=printable(row.name), classname=printable(f"{place}.{row.benchmark}")
+            )
             properties = ElementTree.SubElement(case, "properties")
             for metric in measured[row.case].itertuples() if row.case in measured else ():
                 for name, value in told(metric):
@@ -39,25 +50,38 @@ def told(metric) -> list[tuple[str, str]]:
     """Properties of one metric; what is not there is left out."""
     numbers = {"": metric.value, ".reference": metric.reference, ".lower": metric.lower, ".upper": metric.upper}
     words = {".unit": metric.unit, ".outcome": metric.outcome}
-    return [*((metric.metric + key, repr(float(value))) for key, value in numbers.items() if pd.notna(value)),
-            *((metric.metric + key, value) for key, value in words.items())]
+    return [
+        *((metric.metric + key, repr(float(value))) for key, value in numbers.items() if pd.notna(value)),
+        *((metric.metric + key, value) for key, value in words.items()),
+    ]
 
 
 def openmetrics(standing: pd.DataFrame) -> str:
-    """OpenMetrics text of the last session of every series, from a table of standing.standing: the value, its reference and bounds, and 1
-    where it fails or is worse than it was."""
+    """OpenMetrics text of the last session of every series, from a table of standing.standing: the value, its reference
+    and bounds, and 1 where it fails or is worse than it was."""
     families = {
         "coffeecup_result": ("Value of the last session, in the unit that the label says.", standing["last"]),
         "coffeecup_level": ("Median of the sessions since the last change.", standing["median"]),
         "coffeecup_reference": ("ReFrame's reference.", standing["reference"]),
         "coffeecup_lower_bound": ("Least value that passes.", standing["lower"]),
         "coffeecup_upper_bound": ("Largest value that passes.", standing["upper"]),
-        "coffeecup_failed": ("1 where the last session is outside the bounds.",
-                             standing["verdict"].map({"pass": 0.0, "unexpected pass": 0.0, "fail": 1.0, "expected failure": 1.0})),
-        "coffeecup_regression": ("1 where the level got worse and has not recovered.", standing["trend"].str.startswith("worse").astype(float)),
-        "coffeecup_session_seconds": ("When the last session began, in seconds since 1970.", standing["time"].map(pd.Timestamp.timestamp)),
+        "coffeecup_failed": (
+            "1 where the last session is outside the bounds.",
+            standing["verdict"].map({"pass": 0.0, "unexpected pass": 0.0, "fail": 1.0, "expected failure": 1.0}),
+        ),
+        "coffeecup_regression": (
+            "1 where the level got worse and has not recovered.",
+            standing["trend"].str.startswith("worse").astype(float),
+        ),
+        "coffeecup_session_seconds": (
+            "When the last session began, in seconds since 1970.",
+            standing["time"].map(pd.Timestamp.timestamp),
+        ),
     }
-    labels = ["{" + ",".join(f'{name}="{printable(str(getattr(row, name))).translate(ESCAPED)}"' for name in LABELS) + "}" for row in standing.itertuples()]
+    labels = [
+        "{" + ",".join(f'{name}="{printable(str(getattr(row, name))).translate(ESCAPED)}"' for name in LABELS) + "}"
+        for row in standing.itertuples()
+    ]
     lines = []
     for name, (text, values) in families.items():
         lines += [f"# TYPE {name} gauge", f"# HELP {name} {text}"]

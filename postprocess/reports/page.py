@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """The report: one HTML file that opens offline and can be printed, filed and handed on.
 
-This module reads the logs and tells what every benchmark has in common: what ran where, and what it was compared with. A
-benchmark's own part comes from its presentation module and its template. All text of a log is escaped by the templates; nothing of
-it is ever taken for markup, and the page forbids itself scripts and every request.
+This module reads the logs and tells what every benchmark has in common: what ran where, and what it was compared with.
+A benchmark's own part comes from its presentation module and its template. All text of a log is escaped by the
+templates; nothing of it is ever taken for markup, and the page forbids itself scripts and every request.
 """
 
 import shlex
@@ -47,24 +48,35 @@ def item(path: Path) -> Item:
         return Item(path, log, None, [], {})
     [result] = score_read([log])
     table = part(log.benchmark, "reduction").measurement_table([log])
-    return Item(path, result, log.brief(), part(log.benchmark, "figures").figures(log, table),
-                part(log.benchmark, "section").section(log, table, result if isinstance(result, Score) else None))
+    return Item(
+        path,
+        result,
+        log.brief(),
+        part(log.benchmark, "figures").figures(log, table),
+        part(log.benchmark, "section").section(log, table, result if isinstance(result, Score) else None),
+    )
 
 
 def html(found: list[Item], cases: list[verdicts.Case] | None = None, command: str = "coffeecup report") -> str:
     """The page. `cases` are the test cases of a ReFrame session, None where none was given."""
     scores = [item.result for item in found if isinstance(item.result, Score)]
-    sections = jinja2.PrefixLoader({name: jinja2.PackageLoader(benchmark.package, "") for name, benchmark in benchmarks().items()})
-    return environment(jinja2.PackageLoader("postprocess.reports"), sections).get_template("report.html.j2").render(
-        items=found,
-        sections=[(number, item, common(item, cases)) for number, item in enumerate(found, 1)],
-        comparisons=[(f"sizes-{benchmark}", figure) for benchmark, figure in comparisons(scores)],
-        cases=cases,
-        strangers=[case for case in cases or [] if case.log_sha256 not in {score.log.sha256 for score in scores}],
-        citations={name: benchmark.citation for name, benchmark in benchmarks().items()},
-        version=__version__,
-        command=command,
-        made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+    sections = jinja2.PrefixLoader(
+        {name: jinja2.PackageLoader(benchmark.package, "") for name, benchmark in benchmarks().items()}
+    )
+    return (
+        environment(jinja2.PackageLoader("postprocess.reports"), sections)
+        .get_template("report.html.j2")
+        .render(
+            items=found,
+            sections=[(number, item, common(item, cases)) for number, item in enumerate(found, 1)],
+            comparisons=[(f"sizes-{benchmark}", figure) for benchmark, figure in comparisons(scores)],
+            cases=cases,
+            strangers=[case for case in cases or [] if case.log_sha256 not in {score.log.sha256 for score in scores}],
+            citations={name: benchmark.citation for name, benchmark in benchmarks().items()},
+            version=__version__,
+            command=command,
+            made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+        )
     )
 
 
@@ -77,8 +89,11 @@ def comparisons(scores: list[Score]) -> list[tuple[str, Figure]]:
 def named_figures(found: list[Item]) -> list[tuple[str, Figure]]:
     """Every figure with what its files' names begin with; where two logs have the same name, numbered."""
     stems = [item.path.stem for item in found]
-    own = [(stem if stems.count(stem) == 1 else f"{stem}-{stems[:place].count(stem) + 1}", figure)
-           for place, (stem, item) in enumerate(zip(stems, found)) for figure in item.figures]
+    own = [
+        (stem if stems.count(stem) == 1 else f"{stem}-{stems[:place].count(stem) + 1}", figure)
+        for place, (stem, item) in enumerate(zip(stems, found))
+        for figure in item.figures
+    ]
     return own + comparisons([item.result for item in found if isinstance(item.result, Score)])
 
 
@@ -89,9 +104,13 @@ def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
         shown |= {"obtained": obtained(item.log), "hosts": hosts(item.log), "commands": commands(item.log, item.path)}
     if isinstance(item.result, Score) and cases is not None:
         case = verdicts.case_of(item.result, cases)
-        shown |= {"case": case, "statement": verdicts.statement(case) if case else
-                  "The session holds no test case that made this log: nothing was compared.",
-                  "differing": verdicts.differing(item.result, case.values) if case else []}
+        shown |= {
+            "case": case,
+            "statement": verdicts.statement(case)
+            if case
+            else "The session holds no test case that made this log: nothing was compared.",
+            "differing": verdicts.differing(item.result, case.values) if case else [],
+        }
     return shown
 
 
@@ -99,22 +118,53 @@ def obtained(log: Log) -> list[tuple[str, str]]:
     """How the result was obtained, as pairs of a label and plain text."""
     run, build, mpi = log.run, log.run["build"], log.run["mpi"]
     bound = (mpi["binding_cores_min"], mpi["binding_cores_max"])
-    sources = {"physical": "the machine's physical memory", "cgroup": "the limit of the job's cgroup", "option": "an option"}
+    sources = {
+        "physical": "the machine's physical memory",
+        "cgroup": "the limit of the job's cgroup",
+        "option": "an option",
+    }
     return [
         ("Log", f"{printable(str(log.path.name))}, SHA-256 {log.sha256}"),
-        ("Run", f"started {run['start_time']}, took {seconds(log.end['elapsed_seconds'])}, {log.end['records']} records"),
-        ("Kernel", f"{run['benchmark']} {run['kernel_version']}; source revision {build['git_revision'] or 'unknown'}, "
-                   f"Spack hash {build['spack_hash'] or 'none'}"),
+        (
+            "Run",
+            f"started {run['start_time']}, took {seconds(log.end['elapsed_seconds'])}, {log.end['records']} records",
+        ),
+        (
+            "Kernel",
+            f"{run['benchmark']} {run['kernel_version']}; source revision {build['git_revision'] or 'unknown'}, "
+            f"Spack hash {build['spack_hash'] or 'none'}",
+        ),
         ("Compiler", f"{build['compiler'] or 'unknown'}, flags {build['flags'] or 'unknown'}"),
-        ("MPI", f"{mpi['library']}; standard {mpi['standard']}; single copy: {mpi['single_copy'] or 'not told by the library'}"),
-        ("Binding", f"each process may run on {counted(bound[0], 'core')}" if bound[0] == bound[1] else
-                    f"a process may run on {bound[0]} to {bound[1]} cores"),
+        (
+            "MPI",
+            f"{mpi['library']}; standard {mpi['standard']}; single copy: "
+            f"{mpi['single_copy'] or 'not told by the library'}",
+        ),
+        (
+            "Binding",
+            f"each process may run on {counted(bound[0], 'core')}"
+            if bound[0] == bound[1]
+            else f"a process may run on {bound[0]} to {bound[1]} cores",
+        ),
         ("Processes", f"{run['ranks']} on {counted(len(run['hosts']), 'host')}"),
         ("Memory per process", f"{size(run['memory_per_process_bytes'])}, from {sources[run['memory_source']]}"),
         ("Options", "; ".join(f"{name} = {option(value)}" for name, value in run["options"].items()) or "none"),
-        ("MPI environment", "; ".join(f"{name}={value}" for name, value in run["environment"].items()) or "nothing set"),
-        *([("File system", f"{run['filesystem']['directory']}, {run['filesystem']['type']}, {size(run['filesystem']['free_bytes'])} free "
-                           f"of {size(run['filesystem']['total_bytes'])}")] if run["filesystem"] else []),
+        (
+            "MPI environment",
+            "; ".join(f"{name}={value}" for name, value in run["environment"].items()) or "nothing set",
+        ),
+        *(
+            [
+                (
+                    "File system",
+                    f"{run['filesystem']['directory']}, {run['filesystem']['type']}, "
+                    f"{size(run['filesystem']['free_bytes'])} free "
+                    f"of {size(run['filesystem']['total_bytes'])}",
+                )
+            ]
+            if run["filesystem"]
+            else []
+        ),
         *([("Simulated", "yes: no real machine was measured")] if run["simulated"] else []),
     ]
 
@@ -122,7 +172,11 @@ def obtained(log: Log) -> list[tuple[str, str]]:
 def option(value) -> str:
     if isinstance(value, list):
         return "[" + ", ".join(map(option, value)) + "]"
-    return {None: "not set", True: "yes", False: "no"}.get(value, str(value)) if value is None or isinstance(value, bool) else str(value)
+    return (
+        {None: "not set", True: "yes", False: "no"}.get(value, str(value))
+        if value is None or isinstance(value, bool)
+        else str(value)
+    )
 
 
 def hosts(log: Log) -> list[dict]:
@@ -132,7 +186,10 @@ def hosts(log: Log) -> list[dict]:
 def commands(log: Log, path: Path) -> list[tuple[str, str]]:
     """What to type to repeat the run and its evaluation."""
     return [
-        ("The run (mpiexec stands for the site's launcher)", f"mpiexec -n {log.run['ranks']} {shlex.join(log.run['command'])}"),
+        (
+            "The run (mpiexec stands for the site's launcher)",
+            f"mpiexec -n {log.run['ranks']} {shlex.join(log.run['command'])}",
+        ),
         ("Its score", f"coffeecup score {shlex.quote(path.name)}"),
         ("Its hash", f"sha256sum {shlex.quote(path.name)}"),
     ]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Figures of a site's page: scaling over sizes, and two sides beside each other."""
 
 import matplotlib
@@ -19,13 +20,15 @@ def label(row) -> str:
 
 def place(row) -> str:
     """Where a row was measured, as far as it is not what a comparison is over."""
-    shown = (f"{row.system}:{row.partition}" if hasattr(row, "system") else "") + (f"+{row.environ}" if hasattr(row, "environ") else "")
+    shown = (f"{row.system}:{row.partition}" if hasattr(row, "system") else "") + (
+        f"+{row.environ}" if hasattr(row, "environ") else ""
+    )
     return " ".join(filter(None, [shown, getattr(row, "file_system", "")]))
 
 
 def scaling(table: pd.DataFrame) -> Figure:
-    """Of one benchmark: bandwidth and efficiency over the number of processes, a line per place and options. `table` is a
-    standing.scaling."""
+    """Of one benchmark: bandwidth and efficiency over the number of processes, a line per place and options. `table` is
+    a standing.scaling."""
     first = table.iloc[0]
     alike = [name for name in SERIES if name != "processes"]
     told = []
@@ -34,10 +37,20 @@ def scaling(table: pd.DataFrame) -> Figure:
         for number, (_, line) in enumerate(table.groupby(alike, sort=False, observed=True)):
             color, marker = LINES[number % len(LINES)]
             spread = [line["median"] - line["low"], line["high"] - line["median"]]
-            rate.errorbar(line["processes"], line["median"], yerr=spread, color=color, marker=marker, capsize=3, label=label(line.iloc[0]))
+            rate.errorbar(
+                line["processes"],
+                line["median"],
+                yerr=spread,
+                color=color,
+                marker=marker,
+                capsize=3,
+                label=label(line.iloc[0]),
+            )
             share.plot(line["processes"], line["efficiency"], color=color, marker=marker)
-            told.append(f"{label(line.iloc[0])}: {digits(line['median'].iloc[-1])} {first['unit']} on "
-                        f"{counted(line['processes'].iloc[-1], 'process')}, efficiency {line['efficiency'].iloc[-1]:.0%}")
+            told.append(
+                f"{label(line.iloc[0])}: {digits(line['median'].iloc[-1])} {first['unit']} on "
+                f"{counted(line['processes'].iloc[-1], 'process')}, efficiency {line['efficiency'].iloc[-1]:.0%}"
+            )
         share.axhline(1, color=GREY, linestyle=":", linewidth=1)
         for axis, name in ((rate, f"{first['metric']}, {first['unit']}"), (share, "efficiency")):
             plots.process_axis(axis, table["processes"])
@@ -46,26 +59,48 @@ def scaling(table: pd.DataFrame) -> Figure:
         share.yaxis.set_major_formatter(PercentFormatter(1))
         drawn.legend(*rate.get_legend_handles_labels(), loc="outside lower center", ncols=1, labelcolor=BLACK)
     return Figure(
-        name=f"{first['benchmark']}-scaling", title=f"{first['metric']} of {first['benchmark']} over the number of processes",
-        description=("Median of the sessions with its interval of confidence, and the bandwidth of a process over that at the smallest size. "
-                     + "; ".join(told) + "."),
-        data=table, canvas=drawn)
+        name=f"{first['benchmark']}-scaling",
+        title=f"{first['metric']} of {first['benchmark']} over the number of processes",
+        description=(
+            "Median of the sessions with its interval of confidence, and the bandwidth of a process over that at the "
+            "smallest size. " + "; ".join(told) + "."
+        ),
+        data=table,
+        canvas=drawn,
+    )
 
 
 def comparison(table: pd.DataFrame, title: str, names: tuple[str, str]) -> Figure:
     """The headlines of a standing.compared: second over first, a mark per size."""
-    words = [", ".join(filter(None, [row.metric, counted(row.processes, "process"), place(row)])) for row in table.itertuples()]
+    words = [
+        ", ".join(filter(None, [row.metric, counted(row.processes, "process"), place(row)]))
+        for row in table.itertuples()
+    ]
     with matplotlib.rc_context(plots.LOOK):
         drawn, [axis] = plots.canvas(8.6, 1.2 + 0.32 * len(table))
         # The extremes that the intervals of both sides allow.
         low, high = table["low_second"] / table["high_first"], table["high_second"] / table["low_first"]
-        axis.errorbar(table["ratio"], range(len(table)), xerr=[table["ratio"] - low, high - table["ratio"]], fmt="o", color=BLUE, capsize=3)
+        axis.errorbar(
+            table["ratio"],
+            range(len(table)),
+            xerr=[table["ratio"] - low, high - table["ratio"]],
+            fmt="o",
+            color=BLUE,
+            capsize=3,
+        )
         axis.axvline(1, color=GREY, linestyle=":", linewidth=1.2)
         axis.set_yticks(range(len(table)), words)
         axis.invert_yaxis()
         axis.set_xlabel(f"{names[1]} / {names[0]}")
         plots.plain_numbers(axis.xaxis)
     return Figure(
-        name="comparison", title=title, data=table, canvas=drawn,
-        description=("Ratio of the medians; the bars are what the intervals of both allow. "
-                     + "; ".join(f"{word}: {ratio:.3g}" for word, ratio in zip(words, table["ratio"])) + "."))
+        name="comparison",
+        title=title,
+        data=table,
+        canvas=drawn,
+        description=(
+            "Ratio of the medians; the bars are what the intervals of both allow. "
+            + "; ".join(f"{word}: {ratio:.3g}" for word, ratio in zip(words, table["ratio"]))
+            + "."
+        ),
+    )

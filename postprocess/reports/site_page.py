@@ -1,7 +1,9 @@
-"""A site's page: how all benchmarks stand, over the sessions that ReFrame stored. One HTML file that opens offline, prints and is filed.
+# SPDX-License-Identifier: Apache-2.0
+"""A site's page: how all benchmarks stand, over the sessions that ReFrame stored. One HTML file that opens offline,
+prints and is filed.
 
-An overview of the headlines, a part for each benchmark with every metric, its trend and its scaling, and two sides beside each other where
-asked for. Every figure and table can be written as files too.
+An overview of the headlines, a part for each benchmark with every metric, its trend and its scaling, and two sides
+beside each other where asked for. Every figure and table can be written as files too.
 """
 
 from dataclasses import dataclass, replace
@@ -52,23 +54,32 @@ class SitePage:
     @property
     def overview(self) -> pd.DataFrame:
         """The headlines at the largest size of each place."""
-        return self.headlines.groupby([name for name in SERIES if name != "processes"], sort=False, observed=True).tail(1)
+        return self.headlines.groupby([name for name in SERIES if name != "processes"], sort=False, observed=True).tail(
+            1
+        )
 
     @property
     def figures(self) -> list[Figure]:
-        return [figure for part in self.parts for figure in part.figures] + [comparison.figure for comparison in self.comparisons]
+        return [figure for part in self.parts for figure in part.figures] + [
+            comparison.figure for comparison in self.comparisons
+        ]
 
 
 def site_page(values: pd.DataFrame, found: list[Finding], pairs: list[tuple[str, tuple[str, str]]]) -> SitePage:
-    """The page of a table of change_points.session_values with its changes. `pairs` are the kinds and names of standing.compared, whose
-    ValueError is raised."""
+    """The page of a table of change_points.session_values with its changes. `pairs` are the kinds and names of
+    standing.compared, whose ValueError is raised."""
     table = standing(values, found)
     front = headlines(table)
     over_sizes = scaling(table)
     chosen = values.merge(front[SERIES], on=SERIES)
-    parts = [Part(name, table[table["benchmark"] == name],
-                  [*trends(chosen[chosen["benchmark"] == name], found), *scaled(over_sizes[over_sizes["benchmark"] == name])])
-             for name in table["benchmark"].unique()]
+    parts = [
+        Part(
+            name,
+            table[table["benchmark"] == name],
+            [*trends(chosen[chosen["benchmark"] == name], found), *scaled(over_sizes[over_sizes["benchmark"] == name])],
+        )
+        for name in table["benchmark"].unique()
+    ]
     comparisons = [comparison(values, front, kind, names, number) for number, (kind, names) in enumerate(pairs, 1)]
     times = values["session_time"]
     return SitePage(front, parts, comparisons, found, values["session"].nunique(), times.min(), times.max())
@@ -80,7 +91,11 @@ def scaled(table: pd.DataFrame) -> list[Figure]:
 
 def comparison(values: pd.DataFrame, front: pd.DataFrame, kind: str, names: tuple[str, str], number: int) -> Comparison:
     table = compared(values, kind, names)
-    title = f"Before {names[0]} and since {names[1]}" if kind == "time" else f"{names[1]} beside {names[0]} ({kind.replace('_', ' ')})"
+    title = (
+        f"Before {names[0]} and since {names[1]}"
+        if kind == "time"
+        else f"{names[1]} beside {names[0]} ({kind.replace('_', ' ')})"
+    )
     shown = table.merge(front[["benchmark", "metric"]].drop_duplicates())
     figure = site_figures.comparison(shown, title, names)
     return Comparison(title, names, table, replace(figure, name=f"{number:02}-{figure.name}"))
@@ -90,12 +105,25 @@ def html(page: SitePage, command: str) -> str:
     main = set(page.headlines[SERIES].itertuples(index=False, name=None))
     alarms = [finding for finding in page.findings if finding.alarms]
     told = [finding for finding in alarms if tuple(finding.series.values()) in main]
-    return environment(jinja2.PackageLoader("postprocess.reports")).get_template("site.html.j2").render(
-        page=page, command=command, version=__version__, made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
-        label=site_figures.label, place=site_figures.place, alarms=told, others=len(alarms) - len(told))
+    return (
+        environment(jinja2.PackageLoader("postprocess.reports"))
+        .get_template("site.html.j2")
+        .render(
+            page=page,
+            command=command,
+            version=__version__,
+            made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
+            label=site_figures.label,
+            place=site_figures.place,
+            alarms=told,
+            others=len(alarms) - len(told),
+        )
+    )
 
 
 def tables(page: SitePage) -> dict[str, pd.DataFrame]:
     """Every table of the page, by the name of its file."""
     named = {"site-overview": page.overview} | {f"site-{part.benchmark}-metrics": part.table for part in page.parts}
-    return named | {f"site-{number:02}-comparison-metrics": part.table for number, part in enumerate(page.comparisons, 1)}
+    return named | {
+        f"site-{number:02}-comparison-metrics": part.table for number, part in enumerate(page.comparisons, 1)
+    }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Scores as text: tables for people at a terminal, JSON and CSV for machines."""
 
 import io
@@ -47,9 +48,19 @@ def csv_text(results: list[Score | LogError]) -> str:
     """Tidy CSV, a row per log and metric; logs without a score have none."""
     return pd.DataFrame(
         [
-            (printable(str(score.log.path)), score.log.sha256, score.benchmark, score.log.run["ranks"], len(score.log.run["hosts"]),
-             score.official, name, metric.value, metric.unit)
-            for score in results if isinstance(score, Score)
+            (
+                printable(str(score.log.path)),
+                score.log.sha256,
+                score.benchmark,
+                score.log.run["ranks"],
+                len(score.log.run["hosts"]),
+                score.official,
+                name,
+                metric.value,
+                metric.unit,
+            )
+            for score in results
+            if isinstance(score, Score)
             for name, metric in score.metrics.items()
         ],
         columns=["log", "sha256", "benchmark", "ranks", "hosts", "official", "metric", "value", "unit"],
@@ -69,9 +80,15 @@ def terminal_text(results: list[Score | LogError]) -> str:
 
 def together(scores: list[Score]) -> list[str]:
     """What the scores of a benchmark say as a whole."""
-    by_benchmark = {score.benchmark: [other for other in scores if other.benchmark == score.benchmark] for score in scores}
-    return [sentence for benchmark, alike in by_benchmark.items() if (tell := optional_function(benchmark, "together"))
-            for sentence in tell(alike)]
+    by_benchmark = {
+        score.benchmark: [other for other in scores if other.benchmark == score.benchmark] for score in scores
+    }
+    return [
+        sentence
+        for benchmark, alike in by_benchmark.items()
+        if (tell := optional_function(benchmark, "together"))
+        for sentence in tell(alike)
+    ]
 
 
 def in_full(score: Score) -> Group:
@@ -85,8 +102,11 @@ def in_full(score: Score) -> Group:
         table.add_row(metric_name, digits(metric.value), unit_word(metric.unit))
     return Group(
         Text(f"{name} = {digits(headline.value)} {unit_word(headline.unit)}".rstrip(), style="bold"),
-        Text(f"{score.standing}{printable(score.simulated_machine and ' ' + score.simulated_machine)}; {counted(run['ranks'], 'process')} on {counted(len(run['hosts']), 'host')}, "
-             f"{run['start_time']}, {printable(str(score.log.path))}"),
+        Text(
+            f"{score.standing}{printable(score.simulated_machine and ' ' + score.simulated_machine)}; "
+            f"{counted(run['ranks'], 'process')} on {counted(len(run['hosts']), 'host')}, "
+            f"{run['start_time']}, {printable(str(score.log.path))}"
+        ),
         table,
         *(Text(f"- {printable(q.text)}") for q in score.qualifications),
         Text(""),
@@ -95,8 +115,10 @@ def in_full(score: Score) -> Group:
 
 def overview(scores: list[Score]) -> list[Group]:
     """A table per benchmark that fits into 80 columns; under it, what qualifies which of its rows."""
-    return [table_of([score for score in scores if score.benchmark == benchmark])
-            for benchmark in dict.fromkeys(score.benchmark for score in scores)]
+    return [
+        table_of([score for score in scores if score.benchmark == benchmark])
+        for benchmark in dict.fromkeys(score.benchmark for score in scores)
+    ]
 
 
 def table_of(alike: list[Score]) -> Group:
@@ -112,11 +134,22 @@ def table_of(alike: list[Score]) -> Group:
     folder, names = told_apart([score.log.path for score in alike])
     for number, (score, log) in enumerate(zip(alike, names), 1):
         share = score.metrics.get(f"{name}_per_process")
-        table.add_row(str(number), Text(printable(log)), str(score.log.run["ranks"]), str(len(score.log.run["hosts"])),
-                      digits(score.headline[1].value), *([digits(share.value) if share else ""] if shared else []),
-                      {"official": "yes", "not official": "no"}.get(score.standing, score.standing))
+        table.add_row(
+            str(number),
+            Text(printable(log)),
+            str(score.log.run["ranks"]),
+            str(len(score.log.run["hosts"])),
+            digits(score.headline[1].value),
+            *([digits(share.value) if share else ""] if shared else []),
+            {"official": "yes", "not official": "no"}.get(score.standing, score.standing),
+        )
     below = f" below {folder}" if folder else ""
-    return Group(Text(printable(f"{alike[0].benchmark}, {len(alike)} logs{below}"), style="bold"), table, *qualified(alike), Text(""))
+    return Group(
+        Text(printable(f"{alike[0].benchmark}, {len(alike)} logs{below}"), style="bold"),
+        table,
+        *qualified(alike),
+        Text(""),
+    )
 
 
 def told_apart(paths: list[Path]) -> tuple[str, list[str]]:
@@ -136,4 +169,6 @@ def qualified(scores: list[Score]) -> list[Text]:
     for number, score in enumerate(scores, 1):
         for key in dict.fromkeys(q.key for q in score.qualifications):
             rows[key].append(number)
-    return [Text(f"- {key}: {'all' if len(numbers) == len(scores) else ranges(numbers)}") for key, numbers in rows.items()]
+    return [
+        Text(f"- {key}: {'all' if len(numbers) == len(scores) else ranges(numbers)}") for key, numbers in rows.items()
+    ]

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Sessions of ReFrame: their reports and results database."""

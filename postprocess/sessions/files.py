@@ -1,6 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """Reading what ReFrame stored: session reports (JSON) and the results database (SQLite), as one list of sessions.
 
-Nothing is ever changed: a database is opened read-only, and what cannot be read is refused with one line that says what to do.
+Nothing is ever changed: a database is opened read-only, and what cannot be read is refused with one line that says what
+to do.
 """
 
 import sqlite3
@@ -44,22 +46,57 @@ TESTCASE = {
         "job_nodelist": {"type": ["array", "string", "null"]},
         "executable_opts": {"type": ["array", "null"]},
         "facts": {"type": "object", "additionalProperties": {"type": "string"}},
-        **{name: TEXT for name in (
-            "name", "system", "partition", "environ", "result", "fail_phase", "fail_reason", "log_sha256", "uuid", "benchmark", "stagedir",
-            "outputdir", "file_system", "qualifications", "reference_status", "kernel_version", "mpi_library", "spack_hash", "git_revision")},
+        **dict.fromkeys(
+            (
+                "name",
+                "system",
+                "partition",
+                "environ",
+                "result",
+                "fail_phase",
+                "fail_reason",
+                "log_sha256",
+                "uuid",
+                "benchmark",
+                "stagedir",
+                "outputdir",
+                "file_system",
+                "qualifications",
+                "reference_status",
+                "kernel_version",
+                "mpi_library",
+                "spack_hash",
+                "git_revision",
+            ),
+            TEXT,
+        ),
     },
 }
-RUNS = {"type": "array", "items": {
+RUNS = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["testcases"],
+        "properties": {"testcases": {"type": "array", "items": TESTCASE}},
+    },
+}
+SESSION = {
     "type": "object",
-    "required": ["testcases"],
-    "properties": {"testcases": {"type": "array", "items": TESTCASE}},
-}}
-SESSION = {"type": "object", "required": ["runs", "session_info"], "properties": {"runs": RUNS, "session_info": {
-    "type": "object",
-    "required": ["uuid", "time_start_unix", "time_end_unix", "data_version"],
-    "properties": {"uuid": {"type": "string", "minLength": 1}, "data_version": {"type": "string"},
-                   "time_start_unix": {"type": "number"}, "time_end_unix": {"type": "number"}},
-}}}
+    "required": ["runs", "session_info"],
+    "properties": {
+        "runs": RUNS,
+        "session_info": {
+            "type": "object",
+            "required": ["uuid", "time_start_unix", "time_end_unix", "data_version"],
+            "properties": {
+                "uuid": {"type": "string", "minLength": 1},
+                "data_version": {"type": "string"},
+                "time_start_unix": {"type": "number"},
+                "time_end_unix": {"type": "number"},
+            },
+        },
+    },
+}
 
 
 @dataclass(frozen=True)
@@ -77,8 +114,8 @@ class SessionReport:
 def read_reports(sources: Iterable, since: datetime | None = None) -> list[SessionReport]:
     """The sessions of reports, databases and directories (session*.json at any depth), by their start; each once.
 
-    `since` leaves out sessions that began earlier. Raises LogError for a file that is neither, is of another version of ReFrame, is
-    damaged, or is locked by another process.
+    `since` leaves out sessions that began earlier. Raises LogError for a file that is neither, is of another version of
+    ReFrame, is damaged, or is locked by another process.
     """
     found = {}
     for path in files_of(sources):
@@ -94,7 +131,10 @@ def files_of(sources: Iterable) -> list[Path]:
     for source in map(Path, sources):
         inside = sorted(source.rglob("session*.json")) if source.is_dir() else [source]
         if not inside:
-            raise LogError(source, "the directory contains no session*.json; name the file of --report-file, or the results database")
+            raise LogError(
+                source,
+                "the directory contains no session*.json; name the file of --report-file, or the results database",
+            )
         files += inside
     return files
 
@@ -104,7 +144,9 @@ def is_database(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
     except OSError as error:
-        raise LogError(path, f"cannot be read: {error.strerror}; name a session report or a results database of ReFrame") from None
+        raise LogError(
+            path, f"cannot be read: {error.strerror}; name a session report or a results database of ReFrame"
+        ) from None
 
 
 def load_report(path) -> dict:
@@ -113,17 +155,25 @@ def load_report(path) -> dict:
     try:
         content = orjson.loads(path.read_bytes())
     except orjson.JSONDecodeError as error:
-        raise LogError(path, f"no ReFrame session report: not JSON ({error.msg}); name the file that --report-file wrote") from None
+        raise LogError(
+            path, f"no ReFrame session report: not JSON ({error.msg}); name the file that --report-file wrote"
+        ) from None
     except (OSError, ValueError) as error:
-        raise LogError(path, f"cannot be read: {getattr(error, 'strerror', None) or error}; "
-                             "name the file that ReFrame's --report-file wrote") from None
+        raise LogError(
+            path,
+            f"cannot be read: {getattr(error, 'strerror', None) or error}; "
+            "name the file that ReFrame's --report-file wrote",
+        ) from None
     return checked(path, content, "the file")
 
 
 def checked(path: Path, content, what: str) -> dict:
     if error := next(validator().iter_errors(content), None):
         where = ".".join(map(str, error.instance_path))
-        raise LogError(path, f"no ReFrame session report of version 4.10: {what}{', ' if where else ''}{where}: {error.message:.200}")
+        raise LogError(
+            path,
+            f"no ReFrame session report of version 4.10: {what}{', ' if where else ''}{where}: {error.message:.200}",
+        )
     return content
 
 
@@ -135,35 +185,51 @@ def validator():
 def read_database(path: Path, earliest: float = float("-inf")) -> list[SessionReport]:
     """The sessions of a results database that began at `earliest` (seconds since 1970) or later."""
     try:
-        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=LOCK_SECONDS)) as connection:
+        with closing(
+            sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=LOCK_SECONDS)
+        ) as connection:
             refuse_other_versions(path, connection)
-            rows = connection.execute("SELECT uuid, json_blob FROM sessions WHERE session_start_unix >= ? "
-                                      "ORDER BY session_start_unix", (earliest,)).fetchall()
+            rows = connection.execute(
+                "SELECT uuid, json_blob FROM sessions WHERE session_start_unix >= ? ORDER BY session_start_unix",
+                (earliest,),
+            ).fetchall()
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
-            raise LogError(path, f"another process has been writing to this results database for {LOCK_SECONDS:g} s: try again when "
-                                 "its session has ended") from None
+            raise LogError(
+                path,
+                f"another process has been writing to this results database for {LOCK_SECONDS:g} s: try again when "
+                "its session has ended",
+            ) from None
         raise LogError(path, f"cannot be read as a results database of ReFrame 4.10: {error}") from None
     except sqlite3.DatabaseError as error:
-        raise LogError(path, f"this results database is damaged ({error}): take a copy from a backup, or the sessions' own reports "
-                             "(--report-file)") from None
+        raise LogError(
+            path,
+            f"this results database is damaged ({error}): take a copy from a backup, or the sessions' own reports "
+            "(--report-file)",
+        ) from None
     return [SessionReport(path, stored(path, uuid, blob)) for uuid, blob in rows]
 
 
 def refuse_other_versions(path: Path, connection: sqlite3.Connection) -> None:
-    tables = {name for name, in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     version = connection.execute("SELECT schema_version FROM metadata").fetchone() if "metadata" in tables else None
     if "sessions" not in tables:
         raise LogError(path, "an SQLite database, but none of ReFrame's results: it has no table of sessions")
     if version is None or version[0] != DATABASE_VERSION:
-        raise LogError(path, f"this results database has version {version[0] if version else 'none'}, and {DATABASE_VERSION} is read: "
-                             "it was written by another version of ReFrame; name the sessions' own reports (--report-file) instead")
+        raise LogError(
+            path,
+            f"this results database has version {version[0] if version else 'none'}, and {DATABASE_VERSION} is read: "
+            "it was written by another version of ReFrame; name the sessions' own reports (--report-file) instead",
+        )
 
 
 def stored(path: Path, uuid: str, blob: str) -> dict:
     try:
         content = orjson.loads(blob)
     except (orjson.JSONDecodeError, TypeError):
-        raise LogError(path, f"session {uuid} of this results database is damaged: remove it with "
-                             f"`reframe --delete-stored-sessions={uuid}`, or leave out older ones with --since") from None
+        raise LogError(
+            path,
+            f"session {uuid} of this results database is damaged: remove it with "
+            f"`reframe --delete-stored-sessions={uuid}`, or leave out older ones with --since",
+        ) from None
     return checked(path, content, f"session {uuid} (--since leaves out older ones)")

@@ -1,6 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """The verdicts of a ReFrame session report (JSON, data version 4), and which log each belongs to.
 
-ReFrame writes a missing reference as 0 without bounds and calls it passed. Here that is "no reference": nothing was compared.
+ReFrame writes a missing reference as 0 without bounds and calls it passed. Here that is "no reference": nothing was
+compared.
 """
 
 from dataclasses import dataclass
@@ -14,7 +16,8 @@ OUTCOMES = {"pass": "pass", "fail": "fail", "xfail": "expected failure", "xpass"
 
 @dataclass(frozen=True)
 class Verdict:
-    """A metric against its reference. `lower` and `upper` are the allowed values in the metric's unit, None where unbounded."""
+    """A metric against its reference. `lower` and `upper` are the allowed values in the metric's unit, None where
+    unbounded."""
 
     metric: str
     value: float | None
@@ -43,7 +46,9 @@ class Case:
     @property
     def compared(self) -> int:
         """How many metrics were compared with a reference."""
-        return sum(verdict.outcome not in ("no reference", "not measured", "no bounds") for verdict in self.verdicts.values())
+        return sum(
+            verdict.outcome not in ("no reference", "not measured", "no bounds") for verdict in self.verdicts.values()
+        )
 
 
 def read_session(path) -> list[Case]:
@@ -71,13 +76,22 @@ def verdict(metric: str, value, reference, low, high, unit, result) -> Verdict:
         outcome = "no bounds" if reference else "no reference"
     else:
         outcome = OUTCOMES.get(result, f"unknown ({result})")
-    return Verdict(metric, value, unit or "", None if outcome == "no reference" else reference,
-                   bound(reference, low), bound(reference, high), outcome)
+    return Verdict(
+        metric,
+        value,
+        unit or "",
+        None if outcome == "no reference" else reference,
+        bound(reference, low),
+        bound(reference, high),
+        outcome,
+    )
 
 
 def bound(reference: float, fraction: float | None) -> float | None:
     """ReFrame's bounds are fractions of the reference, and absolute where the reference is 0."""
-    return None if fraction is None or reference is None else reference + (abs(reference) if reference else 1) * fraction
+    return (
+        None if fraction is None or reference is None else reference + (abs(reference) if reference else 1) * fraction
+    )
 
 
 def case_of(score: Score, cases: list[Case]) -> Case | None:
@@ -87,14 +101,20 @@ def case_of(score: Score, cases: list[Case]) -> Case | None:
 
 def differing(score: Score, values: dict[str, float | None]) -> list[str]:
     """Metrics whose value in a session is not the score's: one of them was made by another version, or altered."""
-    return [name for name, metric in score.metrics.items()
-            if values.get(name) is not None and abs(values[name] - metric.value) > 1e-9 * abs(metric.value)]
+    return [
+        name
+        for name, metric in score.metrics.items()
+        if values.get(name) is not None and abs(values[name] - metric.value) > 1e-9 * abs(metric.value)
+    ]
 
 
 def statement(case: Case) -> str:
     """The session's verdict as a sentence that never lets a missing reference pass for an agreement."""
     total, where = len(case.verdicts), f"{printable(case.name)} on {printable(case.where)}"
-    compared = (f"{case.compared} of {total} metrics were compared with a reference" if case.compared
-                else "no metric was compared with a reference, so this says nothing about the machine's speed")
+    compared = (
+        f"{case.compared} of {total} metrics were compared with a reference"
+        if case.compared
+        else "no metric was compared with a reference, so this says nothing about the machine's speed"
+    )
     reason = f" ({printable(case.reason)})" if case.reason else ""
     return f"ReFrame's test {where} ended with {case.result!r}{reason}; {compared}."

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """HTML pages: templates that escape everything, with the filters for numbers and figures."""
 
 import jinja2
@@ -7,7 +8,8 @@ from postprocess.show.words import NARROW_SPACE, counted, digits, exact, printab
 
 
 def environment(*templates: jinja2.BaseLoader) -> jinja2.Environment:
-    """These templates and those beside this file, with everything escaped, and an error for every name that is missing."""
+    """These templates and those beside this file, with everything escaped, and an error for every name that is
+    missing."""
     made = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader("postprocess.show"), *templates]),
         autoescape=True,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """A page as PDF, by the print path of a browser without a window."""
 
 import os
@@ -18,20 +19,36 @@ def browser() -> str:
     """The browser on PATH. Raises PdfError where there is none."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if not found:
-        raise PdfError(f"a PDF takes a browser of the Chromium family, and none of {', '.join(BROWSERS)} is on PATH: install one, or "
-                       "print the HTML page by hand")
+        raise PdfError(
+            f"a PDF takes a browser of the Chromium family, and none of {', '.join(BROWSERS)} is on PATH: install one, "
+            "or "
+            "print the HTML page by hand"
+        )
     return found
 
 
 def print_page(page: Path, pdf: Path) -> None:
     """Prints an HTML file. Raises PdfError, and leaves no half a PDF, where the browser fails."""
-    command = [browser(), "--headless", "--disable-gpu", "--disable-background-networking", "--no-first-run", "--no-pdf-header-footer",
-               *(["--no-sandbox"] if os.getuid() == 0 else [])]  # root has no sandbox; the page runs no script
+    command = [
+        browser(),
+        "--headless",
+        "--disable-gpu",
+        "--disable-background-networking",
+        "--no-first-run",
+        "--no-pdf-header-footer",
+        *(["--no-sandbox"] if os.getuid() == 0 else []),
+    ]  # root has no sandbox; the page runs no script
     with tempfile.TemporaryDirectory(prefix="coffeecup-") as folder:
         made = Path(folder, "page.pdf")
         try:
-            done = subprocess.run([*command, f"--user-data-dir={folder}/profile", f"--print-to-pdf={made}", page.resolve().as_uri()],
-                                  capture_output=True, text=True, errors="replace", timeout=SECONDS)
+            done = subprocess.run(
+                [*command, f"--user-data-dir={folder}/profile", f"--print-to-pdf={made}", page.resolve().as_uri()],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=SECONDS,
+                check=False,
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise PdfError(f"the browser did not print {page}: {error}; print it by hand") from None
         if done.returncode or not made.is_file() or not made.read_bytes().startswith(b"%PDF"):

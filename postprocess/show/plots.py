@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What all figures share: their look, and how they become files or a part of a page.
 
 Colours are those of Okabe and Ito, which colour-blind people can tell apart; lines differ in marker or dash as well.
@@ -18,7 +19,15 @@ from matplotlib.ticker import FuncFormatter
 from postprocess.show.words import NARROW_SPACE, digits
 
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = (
-    "#1a1a1a", "#e69f00", "#56b4e9", "#009e73", "#0072b2", "#d55e00", "#cc79a7", "#6b6b6b")
+    "#1a1a1a",
+    "#e69f00",
+    "#56b4e9",
+    "#009e73",
+    "#0072b2",
+    "#d55e00",
+    "#cc79a7",
+    "#6b6b6b",
+)
 LOOK = {
     "font.family": ["sans-serif"],
     "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib; Helvetica and its replacements lack superscripts
@@ -46,7 +55,8 @@ LOOK = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure with the numbers it shows. `title` says what is seen, `description` tells it to those who cannot see it."""
+    """A figure with the numbers it shows. `title` says what is seen, `description` tells it to those who cannot see
+    it."""
 
     name: str
     title: str
@@ -68,7 +78,7 @@ class Figure:
         with matplotlib.rc_context(LOOK), io.StringIO() as file:
             self.canvas.savefig(file, format="svg", metadata={"Date": None})
             text = file.getvalue()
-        text = text[text.index("<svg"):]
+        text = text[text.index("<svg") :]
         text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
         text = re.sub(r'\bid="', f'id="{prefix}-', text)
         text = re.sub(r'(href="|url\()#', rf"\1#{prefix}-", text)
@@ -93,7 +103,8 @@ def process_axis(axes: Axes, processes: pd.Series) -> None:
 
 
 def from_zero(*panels: Axes) -> None:
-    """The upright axis, one where there are several panels: from zero to a little above what is drawn, with plain numbers."""
+    """The upright axis, one where there are several panels: from zero to a little above what is drawn, with plain
+    numbers."""
     top = max(axes.dataLim.y1 for axes in panels)
     panels[0].set_ylim(0, 1.05 * top if 0 < top < inf else 1)
     plain_numbers(panels[0].yaxis)
@@ -103,7 +114,9 @@ def plain_numbers(axis) -> None:
     """Numbers with their thousands set apart, on logarithmic axes too."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: digits(value, NARROW_SPACE)))
     if axis.get_scale() == "log":  # less than a decade has no other labels; more than one has no room for all
-        axis.set_minor_formatter(FuncFormatter(lambda value, _: digits(value, NARROW_SPACE) if has_room(axis, value) else ""))
+        axis.set_minor_formatter(
+            FuncFormatter(lambda value, _: digits(value, NARROW_SPACE) if has_room(axis, value) else "")
+        )
 
 
 def has_room(axis, value: float) -> bool:

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The units of the papers: bandwidths in MByte/s of 10^6 bytes, sizes in powers of 1024."""
 
 MBYTE = 10**6

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """How numbers are written for people, everywhere alike."""
 
 NARROW_SPACE = "\u202f"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """ARCHER2 of EPCC, Edinburgh: Slurm, Cray MPICH, Lustre. NOT RUN THERE: written from the public documentation alone.
 
     export COFFEECUP_ACCOUNT=<budget code>
@@ -6,12 +7,15 @@
 How the facts were found, in the repository ARCHER2-HPC/archer2-docs (https://docs.archer2.ac.uk):
 
     [hardware]   docs/user-guide/hardware.md: 5860 nodes of 128 cores; 256 GB, of 584 nodes 512 GB
-    [scheduler]  docs/user-guide/scheduler.md: partitions, QoS with their limits, nodes always exclusive with all of their memory, srun
+    [scheduler]  docs/user-guide/scheduler.md: partitions, QoS with their limits, nodes always exclusive with all of
+    their memory, srun
                  with --distribution=block:block --hint=nomultithread, and its first example of a job script
     [compute]    docs/user-guide/hardware.md: compute nodes see the work file systems, not the home file systems
 
-Uncertain, to be looked at before the first run: whether the default PrgEnv is the one that you want to measure; the names below /work.
+Uncertain, to be looked at before the first run: whether the default PrgEnv is the one that you want to measure; the
+names below /work.
 """
+
 from pathlib import Path
 
 from ..common.frame import charged_to, configuration, of_account
@@ -35,7 +39,9 @@ def _partition(name, descr, partition, qos, **extras):
             "cores_per_node": 128,  # [hardware]
             "launcher_options": _BLOCK,
             "placements": {"block": [], "round_robin": ["--distribution=cyclic:block"]},  # the last one counts
-            "file_systems": [{"name": "work", "directory": of_account("/work/{0}/{0}/$USER")}],  # [compute]; the project's code
+            "file_systems": [
+                {"name": "work", "directory": of_account("/work/{0}/{0}/$USER")}
+            ],  # [compute]; the project's code
             "spack_environment": str(Path(__file__).with_name("spack.yaml")),
             **extras,
         },
@@ -51,8 +57,24 @@ site_configuration = configuration(
             "hostnames": ["^ln[0-9]+$"],  # [scheduler]: the prompts of its examples
             "partitions": [
                 # num_nodes is [scheduler] "Partitions"; the QoS allow more than max_nodes, which spares your budget
-                _partition("standard", "two EPYC 7742, 256 or 512 GB", "standard", "standard", num_nodes=5860, max_nodes=64, max_minutes=1440),
-                _partition("highmem", "two EPYC 7742, 512 GB", "highmem", "highmem", num_nodes=584, max_nodes=16, max_minutes=1440),
+                _partition(
+                    "standard",
+                    "two EPYC 7742, 256 or 512 GB",
+                    "standard",
+                    "standard",
+                    num_nodes=5860,
+                    max_nodes=64,
+                    max_minutes=1440,
+                ),
+                _partition(
+                    "highmem",
+                    "two EPYC 7742, 512 GB",
+                    "highmem",
+                    "highmem",
+                    num_nodes=584,
+                    max_nodes=16,
+                    max_minutes=1440,
+                ),
                 _partition("short", "for tests", "standard", "short", num_nodes=5860, max_nodes=4, max_minutes=20),
             ],
         }

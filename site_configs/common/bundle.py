@@ -1,4 +1,6 @@
-"""`coffeecup site bundle`: everything that an installation would download, in one directory, with the command that installs it."""
+# SPDX-License-Identifier: Apache-2.0
+"""`coffeecup site bundle`: everything that an installation would download, in one directory, with the command that
+installs it."""
 
 import hashlib
 import os
@@ -11,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from reframe_checks.spack import ROOT_VARIABLE, SpackUnusable, find_spack
+from reframe_checks.spack import ROOT_VARIABLE, SpackUnusableError, find_spack
 
 from .tree import SiteError, find_tree, settings_of
 
@@ -33,12 +35,19 @@ def make_bundle(folder, site, with_spack=True) -> Iterator[str]:
         yield from sources(tree, folder)
         yield from wheels(tree, folder)
         if with_spack:
-            yield from spack(tree, folder, environment if environment.exists() else tree / "site_configs" / "common" / "spack.yaml")
+            yield from spack(
+                tree, folder, environment if environment.exists() else tree / "site_configs" / "common" / "spack.yaml"
+            )
         shutil.copy(Path(__file__).with_name("install_from_bundle"), folder / INSTALL)
         files = sorted(path for path in folder.rglob("*") if path.is_file())
-        sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n" for path in files)
+        sums = "".join(
+            f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(folder)}\n" for path in files
+        )
         (folder / SUMS).write_text(sums, encoding="utf-8")
-        yield f"{len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.0f} MByte; install with: {folder.name}/{INSTALL} FOLDER"
+        yield (
+            f"{len(files)} files, {sum(path.stat().st_size for path in files) / 1e6:.0f} MByte; install with: "
+            f"{folder.name}/{INSTALL} FOLDER"
+        )
     except OSError as error:
         raise SiteError(f"cannot write {error.filename or folder}: {error.strerror}") from None
 
@@ -65,23 +74,40 @@ def sources(tree, folder):
 
 
 def wheels(tree, folder):
-    """Wheels of everything that setup installs, for this Python and architecture; built here if there are only sources."""
+    """Wheels of everything that setup installs, for this Python and architecture; built here if there are only
+    sources."""
     project = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))
     wanted = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["history"]
     download("the wheels", tree, folder, *project["build-system"]["requires"], *wanted)
-    yield f"{len(list((folder / WHEELS).iterdir()))} wheels for Python {platform.python_version()} on {platform.machine()}"
+    yield (
+        f"{len(list((folder / WHEELS).iterdir()))} wheels for Python {platform.python_version()} on "
+        f"{platform.machine()}"
+    )
 
 
 def download(what, tree, folder, *requirements):
-    run(f"{what} cannot be downloaded", sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check",
-        "--wheel-dir", folder / WHEELS, "--constraint", tree / "site_configs" / "local" / "constraints.txt", *requirements)
+    run(
+        f"{what} cannot be downloaded",
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--wheel-dir",
+        folder / WHEELS,
+        "--constraint",
+        tree / "site_configs" / "local" / "constraints.txt",
+        *requirements,
+    )
 
 
 def spack(tree, folder, environment_file):
-    """Spack itself, its recipes, the solver that it would fetch, and the sources of what the environment would build."""
+    """Spack itself, its recipes, the solver that it would fetch, and the sources of what the environment would
+    build."""
     try:
         command = find_spack()
-    except SpackUnusable as reason:
+    except SpackUnusableError as reason:
         yield f"no Spack: {reason}"
         return
     (folder / SPACK).mkdir()
@@ -89,12 +115,34 @@ def spack(tree, folder, environment_file):
     # The path of a repository of recipes, like .../spack-packages/repos/spack_repo/builtin.
     recipes = Path(run("Spack's recipes are not found", command, "location", "--repo", "builtin"))
     for name, root in (("spack", Path(command).resolve().parents[1]), ("packages", recipes.parents[2])):
-        run(f"{root} cannot be archived", "git", "-C", root, "archive", "--output", folder / SPACK / f"{name}.tar.gz", "HEAD")
+        run(
+            f"{root} cannot be archived",
+            "git",
+            "-C",
+            root,
+            "archive",
+            "--output",
+            folder / SPACK / f"{name}.tar.gz",
+            "HEAD",
+        )
     with tempfile.TemporaryDirectory(prefix="coffeecup-") as scratch:
         variables = os.environ | {ROOT_VARIABLE: str(tree)}
         at = ["-e", scratch + "/environment"]
         run("the Spack environment is invalid", command, "env", "create", "-d", at[1], environment_file, env=variables)
         run("the Spack environment cannot be concretised", command, *at, "concretize", env=variables)
-        run("a source is missing", command, *at, "mirror", "create", "--all", "--directory", folder / SPACK / "mirror", env=variables)
+        run(
+            "a source is missing",
+            command,
+            *at,
+            "mirror",
+            "create",
+            "--all",
+            "--directory",
+            folder / SPACK / "mirror",
+            env=variables,
+        )
     fetched = sum(path.is_file() for path in (folder / SPACK / "mirror").rglob("*"))
-    yield f"Spack {run('Spack has no version', command, '--version')} with its recipes, its solver, and {fetched} files of sources"
+    yield (
+        f"Spack {run('Spack has no version', command, '--version')} with its recipes, its solver, and {fetched} files "
+        "of sources"
+    )

@@ -1,5 +1,6 @@
-"""`coffeecup site check`: checks a site before the first job is queued. Each part is a function of the site that yields findings; parts
-that inspect the machine are skipped on another one."""
+# SPDX-License-Identifier: Apache-2.0
+"""`coffeecup site check`: checks a site before the first job is queued. Each part is a function of the site that yields
+findings; parts that inspect the machine are skipped on another one."""
 
 import re
 import shutil
@@ -45,12 +46,17 @@ class Site:
 
     def partitions(self):
         """(full name, partition) of all that can be computed on."""
-        return [(f"{system['name']}:{partition['name']}", partition) for system in self.systems for partition in system["partitions"]
-                if Feature.LOGIN not in partition.get("features", ())]
+        return [
+            (f"{system['name']}:{partition['name']}", partition)
+            for system in self.systems
+            for partition in system["partitions"]
+            if Feature.LOGIN not in partition.get("features", ())
+        ]
 
 
 def check_site(name, elsewhere=False, require_references=False) -> Iterator[Finding]:
-    """All findings on a site, in the order of the parts. A problem ends the check after its part, because later parts would repeat it."""
+    """All findings on a site, in the order of the parts. A problem ends the check after its part, because later parts
+    would repeat it."""
     try:
         tree = find_tree()
         settings = settings_of(tree, name)
@@ -66,8 +72,12 @@ def check_site(name, elsewhere=False, require_references=False) -> Iterator[Find
     parts = [words.findings]
     here = is_here(site) and not elsewhere
     if not here:
-        yield Finding(NOTE, f"site {name}", f"this machine ({socket.gethostname()}) is not part of it: skipped the checks of compilers, scheduler and "
-                                            "file systems")
+        yield Finding(
+            NOTE,
+            f"site {name}",
+            f"this machine ({socket.gethostname()}) is not part of it: skipped the checks of compilers, scheduler and "
+            "file systems",
+        )
     else:
         parts.append(machine_check.findings)
     parts.append(lambda site: dry_run.findings(site, here, require_references))
@@ -91,11 +101,15 @@ def reframe_here():
     beside = Path(sys.executable).with_name("reframe")
     command = shutil.which("reframe") or (str(beside) if beside.exists() else None)
     if command is None:
-        raise SiteError("reframe is not on PATH; install it with `pip install reframe-hpc==4.10.4`, or load the centre's module")
+        raise SiteError(
+            "reframe is not on PATH; install it with `pip install reframe-hpc==4.10.4`, or load the centre's module"
+        )
     said = subprocess.run([command, "--version"], capture_output=True, text=True, check=False).stdout.strip()
     version = tuple(map(int, re.findall(r"\d+", said)[:3]))
     if not OLDEST <= version < BEFORE:
-        raise SiteError(f"{command} is ReFrame {said or 'of unknown version'}: coffeecup needs at least "
-                        f"{'.'.join(map(str, OLDEST))} and less than {BEFORE[0]}; install a supported version, for example with "
-                        "`pip install reframe-hpc==4.10.4`")
+        raise SiteError(
+            f"{command} is ReFrame {said or 'of unknown version'}: coffeecup needs at least "
+            f"{'.'.join(map(str, OLDEST))} and less than {BEFORE[0]}; install a supported version, for example with "
+            "`pip install reframe-hpc==4.10.4`"
+        )
     return command, said

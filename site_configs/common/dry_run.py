@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What ReFrame would run on a site: a dry run of all checks, with warnings as errors, in a temporary directory."""
 
 import json
@@ -11,36 +12,67 @@ from pathlib import Path
 
 from reframe_checks.vocabulary import STAGE
 
-SKIPPED = re.compile(r"^\[ +SKIP \] \( *\d+/\d+\) (.*) /\w+ @(\S+?)\+\S+ \[(.*)\]$", re.MULTILINE)  # case, partition, reason
+SKIPPED = re.compile(
+    r"^\[ +SKIP \] \( *\d+/\d+\) (.*) /\w+ @(\S+?)\+\S+ \[(.*)\]$", re.MULTILINE
+)  # case, partition, reason
 
 
 def dry_run(site, system, folder, *options):
     """(exit code, terminal output, test cases without fixtures) of a dry run of all checks on one system."""
     report = folder / f"{system}.json"
     done = subprocess.run(
-        [site.reframe, "--nocolor", "-C", str(site.settings), f"--system={system}", "-c", str(site.tree / "reframe_checks"), "--dry-run",
-         "--warn-as-error", f"--prefix={folder}", f"--perflogdir={folder}/perflogs", f"--report-file={report}", *options],
-        capture_output=True, text=True, check=False, cwd=folder)
+        [
+            site.reframe,
+            "--nocolor",
+            "-C",
+            str(site.settings),
+            f"--system={system}",
+            "-c",
+            str(site.tree / "reframe_checks"),
+            "--dry-run",
+            "--warn-as-error",
+            f"--prefix={folder}",
+            f"--perflogdir={folder}/perflogs",
+            f"--report-file={report}",
+            *options,
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=folder,
+    )
     runs = json.loads(report.read_text(encoding="utf-8"))["runs"] if report.exists() else []
-    return done.returncode, done.stdout + done.stderr, [case for run in runs for case in run["testcases"] if not case["fixture"]]
+    return (
+        done.returncode,
+        done.stdout + done.stderr,
+        [case for run in runs for case in run["testcases"] if not case["fixture"]],
+    )
 
 
 def checks(tree):
     """Names of all checks of the tree: of the modules that make one."""
-    return sorted(path.stem for path in (tree / "reframe_checks").glob("*.py")
-                  if "@rfm.simple_test" in path.read_text(encoding="utf-8"))
+    return sorted(
+        path.stem
+        for path in (tree / "reframe_checks").glob("*.py")
+        if "@rfm.simple_test" in path.read_text(encoding="utf-8")
+    )
 
 
 def findings(site, here, require_references=False):
-    """(level, place, what, remedy) on the cases of each system, their job scripts, their references and, where this machine is the site,
-    their space."""
+    """(level, place, what, remedy) on the cases of each system, their job scripts, their references and, where this
+    machine is the site, their space."""
     for system in site.systems:
         with tempfile.TemporaryDirectory(prefix="coffeecup-") as folder:
             name = system["name"]
             code, output, cases = dry_run(site, name, Path(folder))
             if code:
-                yield "refused", f"dry run on {name}", complaint(output), f"see the whole output with: reframe -C {site.settings} --system={name} " \
-                    f"-c {site.tree / 'reframe_checks'} --dry-run --warn-as-error"
+                yield (
+                    "refused",
+                    f"dry run on {name}",
+                    complaint(output),
+                    f"see the whole output with: reframe -C {site.settings} --system={name} "
+                    f"-c {site.tree / 'reframe_checks'} --dry-run --warn-as-error",
+                )
                 continue
             yield from of_cases(site, name, cases, dict_of_reasons(output))
             yield from of_space(name, cases) if here else ()
@@ -73,15 +105,31 @@ def of_cases(site, system, cases, reasons):
             missing = [script for script in scripts if not script.exists()]
             where = ", ".join(sorted({case["partition"] for case in ran}))
             if missing:
-                yield "refused", f"{check} on {system}", f"{len(missing)} of {len(ran)} job scripts were not created", "see ReFrame's log"
+                yield (
+                    "refused",
+                    f"{check} on {system}",
+                    f"{len(missing)} of {len(ran)} job scripts were not created",
+                    "see ReFrame's log",
+                )
             else:
-                yield "ok", f"{check} on {system}", f"{len(ran)} cases with job scripts, {sizes[0]} to {sizes[-1]} processes, on {where}"
+                yield (
+                    "ok",
+                    f"{check} on {system}",
+                    f"{len(ran)} cases with job scripts, {sizes[0]} to {sizes[-1]} processes, on {where}",
+                )
         elif reasons[check]:
             yield "note", f"{check} on {system}", f"no case: {'; '.join(sorted(reasons[check]))}"
-        elif all(check not in partition.get("extras", {}).get("kernels", (check,)) for _, partition in site.partitions()):
+        elif all(
+            check not in partition.get("extras", {}).get("kernels", (check,)) for _, partition in site.partitions()
+        ):
             yield "note", f"{check} on {system}", "no case: no partition lists it in the extra 'kernels'"
         else:
-            yield "refused", f"{check} on {system}", "no case was selected, without a reason", "check sizes and environs of its partitions"
+            yield (
+                "refused",
+                f"{check} on {system}",
+                "no case was selected, without a reason",
+                "check sizes and environs of its partitions",
+            )
 
 
 def of_space(system, cases):
@@ -93,8 +141,12 @@ def of_space(system, cases):
             needs[directory] = max(needs.get(directory, (0,)), (case["least_bytes"], case["name"], case["partition"]))
     for directory, (least, check, partition) in needs.items():
         if Path(directory).is_dir() and (free := shutil.disk_usage(directory).free) < least:
-            yield ("refused", f"{check} on {system}:{partition}", f"needs {least / 1e9:.3g} GByte in {directory}, which has {free / 1e9:.3g} GByte "
-                   "of free space", "free some space, name another file system first, or lower max_nodes")
+            yield (
+                "refused",
+                f"{check} on {system}:{partition}",
+                f"needs {least / 1e9:.3g} GByte in {directory}, which has {free / 1e9:.3g} GByte of free space",
+                "free some space, name another file system first, or lower max_nodes",
+            )
 
 
 def of_references(system, cases, required):
@@ -104,7 +156,12 @@ def of_references(system, cases, required):
     if without:
         level = "refused" if required else "note"
         examples = ", ".join(sorted({f"{case['name']} on {case['partition']}" for case in without})[:2])
-        yield (level, f"references of {system}", f"{len(without)} of {len(ran)} cases have none ({examples}, ...): their metrics are "
-               "reported and cannot fail", "add references to reference_values/")
+        yield (
+            level,
+            f"references of {system}",
+            f"{len(without)} of {len(ran)} cases have none ({examples}, ...): their metrics are "
+            "reported and cannot fail",
+            "add references to reference_values/",
+        )
     else:
         yield "ok", f"references of {system}", f"all {len(ran)} cases have references"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What the configurations of all sites share: output directories, logging and modes."""
 
 import os
@@ -14,11 +15,17 @@ def in_form(form):
         return []  # reframe_checks/__init__.py ends the session and says how to install it
     from postprocess.benchmarks.registry import benchmarks
 
-    return [f"-S {name}.{variable}={value}" for name, benchmark in benchmarks().items()
-            for variable, value in benchmark.forms.get(form, {}).items()]
+    return [
+        f"-S {name}.{variable}={value}"
+        for name, benchmark in benchmarks().items()
+        for variable, value in benchmark.forms.get(form, {}).items()
+    ]
 
 
-_CONFIRMED = ["--repeat=3", "--max-retries=2"]  # what is outside its references is run again before it counts: docs/history.md
+_CONFIRMED = [
+    "--repeat=3",
+    "--max-retries=2",
+]  # what is outside its references is run again before it counts: docs/history.md
 
 # ReFrame options for each purpose. Sizes are chosen by the tags of reframe_checks/launch.py.
 MODES = {
@@ -31,7 +38,8 @@ MODES = {
 
 
 def charged_to(option):
-    """The scheduler's option that charges a job, like `--account={}`, for the project in COFFEECUP_ACCOUNT; none where it is not set."""
+    """The scheduler's option that charges a job, like `--account={}`, for the project in COFFEECUP_ACCOUNT; none where
+    it is not set."""
     return [option.format(os.environ[ACCOUNT])] if os.environ.get(ACCOUNT) else []
 
 
@@ -41,7 +49,8 @@ def of_account(path):
 
 
 def configuration(systems, environments, folder=""):
-    """ReFrame's `site_configuration` of these systems and environments. Everything that is written goes below output/`folder`."""
+    """ReFrame's `site_configuration` of these systems and environments. Everything that is written goes below
+    output/`folder`."""
     output = OUTPUT / folder
     output.mkdir(parents=True, exist_ok=True)  # ReFrame does not make the folder of its own log
     return {

@@ -1,5 +1,6 @@
-"""Facts of this machine: scheduler and partitions, cores and memory, MPI, file systems, Spack. Each fact states the command it comes from;
-a missing command yields no fact."""
+# SPDX-License-Identifier: Apache-2.0
+"""Facts of this machine: scheduler and partitions, cores and memory, MPI, file systems, Spack. Each fact states the
+command it comes from; a missing command yields no fact."""
 
 import json
 import os
@@ -19,7 +20,8 @@ NOT_FOR_FILES = ("/boot", "/etc", "/proc", "/sys", "/dev", "/run", "/usr", "/var
 
 @dataclass(frozen=True)
 class Partition:
-    """A partition or queue. Cores are hardware cores if the scheduler reports them, otherwise what it schedules; 0 minutes: no limit."""
+    """A partition or queue. Cores are hardware cores if the scheduler reports them, otherwise what it schedules; 0
+    minutes: no limit."""
 
     name: str
     nodes: int
@@ -62,7 +64,11 @@ def scheduler():
     """ReFrame's name of the scheduler of this machine, and how it was detected."""
     if ask("sinfo", "--version"):
         accounted = ask("sacct", "--noheader", "--starttime=now") is not None
-        return ("slurm", "sacct answers: accounting is on") if accounted else ("squeue", "sacct does not answer: no accounting")
+        return (
+            ("slurm", "sacct answers: accounting is on")
+            if accounted
+            else ("squeue", "sacct does not answer: no accounting")
+        )
     if said := ask("pbsnodes", "--version") or ask("qstat", "--version"):
         return "pbspro", f"qstat --version: {said.splitlines()[0]}"
     return "local", "neither sinfo nor pbsnodes answers"
@@ -74,28 +80,45 @@ def partitions(found):
 
 
 def slurm_partitions():
-    """From sinfo; nodes of several kinds in one partition are counted together, with the cores and memory of the smallest."""
+    """From sinfo; nodes of several kinds in one partition are counted together, with the cores and memory of the
+    smallest."""
     rows = {}
     for line in (ask("sinfo", "--noheader", "--format=%P|%D|%c|%X|%Y|%m|%l") or "").splitlines():
         name, nodes, cpus, sockets, cores, memory, limit = line.split("|")
-        rows.setdefault(name, []).append((int(nodes), number(cpus), number(sockets) * number(cores), number(memory), minutes(limit)))
+        rows.setdefault(name, []).append(
+            (int(nodes), number(cpus), number(sockets) * number(cores), number(memory), minutes(limit))
+        )
     return [
-        Partition(name.rstrip("*"), sum(row[0] for row in kinds), min(row[2] for row in kinds), min(row[1] for row in kinds),
-                  min(row[3] for row in kinds), kinds[0][4], name.endswith("*"), len({row[1:4] for row in kinds}) > 1)
+        Partition(
+            name.rstrip("*"),
+            sum(row[0] for row in kinds),
+            min(row[2] for row in kinds),
+            min(row[1] for row in kinds),
+            min(row[3] for row in kinds),
+            kinds[0][4],
+            name.endswith("*"),
+            len({row[1:4] for row in kinds}) > 1,
+        )
         for name, kinds in rows.items()
     ]
 
 
 def pbs_queues():
-    """From qstat and pbsnodes: queues that are started and execute, each with all nodes, unless nodes belong to it alone."""
+    """From qstat and pbsnodes: queues that are started and execute, each with all nodes, unless nodes belong to it
+    alone."""
     queues = json.loads(ask("qstat", "-Qf", "-F", "json") or '{"Queue": {}}').get("Queue", {})
     nodes = json.loads(ask("pbsnodes", "-a", "-F", "json") or '{"nodes": {}}').get("nodes", {})
     found = []
     for name, queue in queues.items():
         if queue.get("queue_type") != "Execution" or queue.get("started") != "True" or queue.get("enabled") != "True":
             continue
-        own = [node for node in nodes.values() if node.get("queue") == name] or [node for node in nodes.values() if "queue" not in node]
-        kinds = {(node["resources_available"].get("ncpus", 1), kib(node["resources_available"].get("mem", "0kb")) // 1024) for node in own}
+        own = [node for node in nodes.values() if node.get("queue") == name] or [
+            node for node in nodes.values() if "queue" not in node
+        ]
+        kinds = {
+            (node["resources_available"].get("ncpus", 1), kib(node["resources_available"].get("mem", "0kb")) // 1024)
+            for node in own
+        }
         if kinds:
             cpus, memory = min(kinds)
             limit = queue.get("resources_max", {}).get("walltime", "")
@@ -132,7 +155,8 @@ def minutes(limit):
 
 
 def mpi_compiler():
-    """(command, what it is, how it was found); (None, "", reason) where there is none. Cray's wrappers come first: there is no mpicc beside."""
+    """(command, what it is, how it was found); (None, "", reason) where there is none. Cray's wrappers come first:
+    there is no mpicc beside."""
     if os.environ.get("CRAYPE_VERSION") and shutil.which("cc"):
         return "cc", f"Cray's wrapper {os.environ['CRAYPE_VERSION']}", "CRAYPE_VERSION is set"
     if not shutil.which("mpicc"):
@@ -165,8 +189,18 @@ def file_systems():
         directory = directory.encode().decode("unicode_escape")
         if kind not in wanted or directory.startswith(NOT_FOR_FILES):
             continue
-        place = next((place for place in (f"{directory.rstrip('/')}/{os.environ.get('USER', '')}", directory, f"{directory.rstrip('/')}/tmp")
-                      if Path(place).is_dir() and os.access(place, os.W_OK) and Path(place) != Path("/")), None)
+        place = next(
+            (
+                place
+                for place in (
+                    f"{directory.rstrip('/')}/{os.environ.get('USER', '')}",
+                    directory,
+                    f"{directory.rstrip('/')}/tmp",
+                )
+                if Path(place).is_dir() and os.access(place, os.W_OK) and Path(place) != Path("/")
+            ),
+            None,
+        )
         if place is None or (device, kind) in devices:
             continue
         devices.add((device, kind))

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """`coffeecup site new`: writes a directory in site_configs/ with the facts of this machine; guesses are marked LOOK."""
 
 import datetime
@@ -12,22 +13,36 @@ from .tree import SiteError, find_tree, names
 
 NAME = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 ALLOWED_TO_ROOT = [["OMPI_ALLOW_RUN_AS_ROOT", "1"], ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"]]
-OVERCOMMITTING = [["OMPI_MCA_rmaps_base_oversubscribe", "1"], ["PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"]]
+OVERCOMMITTING = [
+    ["OMPI_MCA_rmaps_base_oversubscribe", "1"],
+    ["PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"],
+]
 
 
 def new_site(name):
     """(paths of the written files, uncertain facts). Raises SiteError if the name is invalid or taken."""
     tree = find_tree()
     if not NAME.fullmatch(name):
-        raise SiteError(f"{name!r} is not a valid site name: use lowercase letters, digits, - and _, starting with a letter")
+        raise SiteError(
+            f"{name!r} is not a valid site name: use lowercase letters, digits, - and _, starting with a letter"
+        )
     folder = tree / "site_configs" / name
     if folder.exists():
-        raise SiteError(f"{folder} already exists: choose another name, or remove it (sites are {', '.join(names(tree))})")
+        raise SiteError(
+            f"{folder} already exists: choose another name, or remove it (sites are {', '.join(names(tree))})"
+        )
     facts = look(name)
-    environment = jinja2.Environment(loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")), undefined=jinja2.StrictUndefined,
-                                     keep_trailing_newline=True, autoescape=False)
-    texts = {"__init__.py": f'"""The site {name}."""\n', "settings.py": environment.get_template("settings.py.j2").render(facts),
-             "spack.yaml": environment.get_template("spack.yaml.j2").render(facts)}
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
+        undefined=jinja2.StrictUndefined,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    texts = {
+        "__init__.py": f'"""The site {name}."""\n',
+        "settings.py": environment.get_template("settings.py.j2").render(facts),
+        "spack.yaml": environment.get_template("spack.yaml.j2").render(facts),
+    }
     try:
         folder.mkdir()
         for file, text in texts.items():
@@ -47,16 +62,24 @@ def look(name):
     batch = kind != "local"
     launcher, variables, launcher_source = machine.launcher(kind)
     compiler, library, compiler_source = machine.mpi_compiler()
-    systems = [{"name": name_of(entry.directory, place), "directory": entry.directory, "kind": entry.kind,
-                "free": gigabytes(entry.free_bytes), "total": gigabytes(entry.total_bytes)}
-               for place, entry in enumerate(machine.file_systems())]
+    systems = [
+        {
+            "name": name_of(entry.directory, place),
+            "directory": entry.directory,
+            "kind": entry.kind,
+            "free": gigabytes(entry.free_bytes),
+            "total": gigabytes(entry.total_bytes),
+        }
+        for place, entry in enumerate(machine.file_systems())
+    ]
     host = socket.gethostname()
     return {
         "name": name,
-        "descr": f"{'cluster under ' + {'pbspro': 'PBS'}.get(kind, 'Slurm') if batch else 'a single machine'}, {library or 'no MPI found'}",
+        "descr": f"{'cluster under ' + {'pbspro': 'PBS'}.get(kind, 'Slurm') if batch else 'a single machine'}, "
+        f"{library or 'no MPI found'}",
         "host": host,
         "hostnames": re.sub(r"\\?\d+", "[0-9]+", re.escape(host)) if batch else re.escape(host),
-        "date": datetime.date.today().isoformat(),
+        "date": datetime.date.today().isoformat(),  # noqa: DTZ011
         "batch": batch,
         "scheduler": kind,
         "scheduler_source": kind_source,
@@ -78,7 +101,9 @@ def uncertain(found, systems, compiler, batch):
     """What the user has to decide."""
     open_points = []
     if not compiler:
-        open_points.append("no MPI compiler was found: load its module and run this command again, or name it at the end")
+        open_points.append(
+            "no MPI compiler was found: load its module and run this command again, or name it at the end"
+        )
     if batch:
         open_points.append("each partition uses all of its nodes: set max_nodes to the number that you may use")
         open_points.append("compute nodes may differ from this host: file systems and the compiler were seen here")
@@ -95,7 +120,9 @@ def uncertain(found, systems, compiler, batch):
 def name_of(directory, place):
     """A short name for a file system: the first word of its path."""
     words = [part for part in Path(directory).parts if part != "/"]
-    return re.sub(r"\W+", "_", words[0]) + (f"_{place}" if len(words) > 1 and words[0] in ("mnt", "media", "srv", "tmp") else "")
+    return re.sub(r"\W+", "_", words[0]) + (
+        f"_{place}" if len(words) > 1 and words[0] in ("mnt", "media", "srv", "tmp") else ""
+    )
 
 
 def gigabytes(number):

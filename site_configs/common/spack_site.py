@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What Spack detects on this machine: packages that it need not build, and the processors."""
 
 import platform
@@ -9,8 +10,14 @@ import yaml
 from . import machine
 
 NONE = "# Packages that this machine already has, so that Spack does not build them. {why}\npackages: {{}}\n"
-FOUND = "# Packages that this machine already has, so that Spack does not build them; found by `spack external find` on {host}.\n"
-NO_MPI = "# LOOK: no MPI library was found; Spack builds its own unless one is added here, with `packages: mpi: buildable: false`.\n"
+FOUND = (
+    "# Packages that this machine already has, so that Spack does not build them; found by `spack external find` on "
+    "{host}.\n"
+)
+NO_MPI = (
+    "# LOOK: no MPI library was found; Spack builds its own unless one is added here, with `packages: mpi: buildable: "
+    "false`.\n"
+)
 DEBIAN = Path(__file__).with_name("debian12.yaml")
 MPI = ("openmpi", "mpich", "cray-mpich", "mvapich", "intel-oneapi-mpi")
 WANTED = ("cmake", "gmake", "pkgconf", "gcc", *MPI)
@@ -19,19 +26,22 @@ SECONDS = 300
 
 def spack():
     """Spack's command, None if there is no usable one."""
-    from reframe_checks.spack import SpackUnusable, find_spack
+    from reframe_checks.spack import SpackUnusableError, find_spack
 
     try:
         return find_spack()
-    except SpackUnusable:
+    except SpackUnusableError:
         return None
 
 
 def externals():
-    """Text of an externals.yaml: what Spack finds, without what debian12.yaml lists; empty, with the reason, if there is no Spack."""
+    """Text of an externals.yaml: what Spack finds, without what debian12.yaml lists; empty, with the reason, if there
+    is no Spack."""
     command = spack()
     if command is None:
-        return NONE.format(why="Empty: Spack was not available when this file was written;\n# run `spack external find` where it is.")
+        return NONE.format(
+            why="Empty: Spack was not available when this file was written;\n# run `spack external find` where it is."
+        )
     found, told = detected(command), told_elsewhere()
     new = {name: entry for name, entry in found.items() if name not in told}
     if not new:
@@ -39,7 +49,11 @@ def externals():
         return NONE.format(why=why)
     has_mpi = [name for name in MPI if name in {**found, **told}]
     packages = {**new, **({"mpi": {"buildable": False}} if has_mpi else {})}
-    return FOUND.format(host=platform.node()) + ("" if has_mpi else NO_MPI) + yaml.safe_dump({"packages": packages}, sort_keys=False)
+    return (
+        FOUND.format(host=platform.node())
+        + ("" if has_mpi else NO_MPI)
+        + yaml.safe_dump({"packages": packages}, sort_keys=False)
+    )
 
 
 def detected(command):
@@ -66,4 +80,6 @@ def told_elsewhere():
 
 def target():
     """Spack's generic target for this architecture: not that of this host, which may be newer than compute nodes."""
-    return {"x86_64": "x86_64_v3", "aarch64": "aarch64", "ppc64le": "power9le"}.get(machine.ask("uname", "-m"), "x86_64")
+    return {"x86_64": "x86_64_v3", "aarch64": "aarch64", "ppc64le": "power9le"}.get(
+        machine.ask("uname", "-m"), "x86_64"
+    )

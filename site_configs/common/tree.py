@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Locates the checkout and its sites, and reads a site's configuration as ReFrame does."""
 
 import difflib
@@ -13,12 +14,15 @@ class SiteError(Exception):
 
 
 def find_tree():
-    """The root of the checkout: the working directory or a parent of it, otherwise the one that contains this module."""
+    """The root of the checkout: the working directory or a parent of it, otherwise the one that contains this
+    module."""
     here = Path(__file__).resolve().parents[2]
     for folder in (Path.cwd(), *Path.cwd().parents, here):
         if (folder / "reframe_checks" / "base.py").is_file() and (folder / "site_configs").is_dir():
             return folder
-    raise SiteError("not inside a checkout of coffeecup: change to the directory that contains reframe_checks/ and site_configs/")
+    raise SiteError(
+        "not inside a checkout of coffeecup: change to the directory that contains reframe_checks/ and site_configs/"
+    )
 
 
 def names(tree):
@@ -31,8 +35,10 @@ def settings_of(tree, name):
     path = tree / "site_configs" / name / "settings.py"
     if not path.is_file():
         close = difflib.get_close_matches(name, names(tree), 1)
-        raise SiteError(f"there is no site {name!r}{f' (did you mean {close[0]!r}?)' if close else ''}: existing sites are "
-                        f"{', '.join(names(tree))}; create one with `coffeecup site new {name}`")
+        raise SiteError(
+            f"there is no site {name!r}{f' (did you mean {close[0]!r}?)' if close else ''}: existing sites are "
+            f"{', '.join(names(tree))}; create one with `coffeecup site new {name}`"
+        )
     return path
 
 
@@ -49,5 +55,7 @@ def read_configuration(path):
     except Exception as error:  # the file is a program and may raise anything
         raise SiteError(f"{path}: {type(error).__name__}: {error}") from None
     of_reframe = {"generic", "builtin"}  # its own configuration comes first
-    return {section: [entry for entry in site.get(section) if entry["name"] not in of_reframe]
-            for section in ("systems", "environments")}
+    return {
+        section: [entry for entry in site.get(section) if entry["name"] not in of_reframe]
+        for section in ("systems", "environments")
+    }

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """Checks that a site uses the vocabulary of the checks (reframe_checks/vocabulary.py) with valid values."""
 
 import difflib
@@ -12,7 +13,9 @@ TABLE = "the vocabulary is in docs/sites.md"
 
 def findings(site):
     """(level, place, what, remedy) of every partition."""
-    refused = [finding for full_name, partition in site.partitions() for finding in of_partition(site, full_name, partition)]
+    refused = [
+        finding for full_name, partition in site.partitions() for finding in of_partition(site, full_name, partition)
+    ]
     yield from (("refused", *finding) for finding in refused)
     if not refused:
         yield "ok", "vocabulary", "features and extras are known and have valid values"
@@ -35,7 +38,11 @@ def of_partition(site, full_name, partition):
         if environment not in site.environments:
             yield place, f"unknown environment {environment!r}", f"defined are {', '.join(site.environments) or 'none'}"
     if not partition.get("environs"):
-        yield place, "no environment", "name one with an MPI compiler in `environs`; checks need it to build their kernels"
+        yield (
+            place,
+            "no environment",
+            "name one with an MPI compiler in `environs`; checks need it to build their kernels",
+        )
     yield from of_numbers(place, extras)
     yield from of_names(place, extras)
 
@@ -52,9 +59,17 @@ def of_numbers(place, extras):
     if not all(isinstance(number, int) for number in (nodes, largest, *sizes)):
         return  # reported before
     if largest > nodes:
-        yield place, f"{Extra.MAX_NODES} is {largest}, but the partition has {nodes} nodes", f"lower it, or correct {Extra.NUM_NODES}"
+        yield (
+            place,
+            f"{Extra.MAX_NODES} is {largest}, but the partition has {nodes} nodes",
+            f"lower it, or correct {Extra.NUM_NODES}",
+        )
     if isinstance(cores, int) and sizes and max(sizes) > nodes * cores:
-        yield place, f"size {max(sizes)} does not fit on {nodes} nodes of {cores} cores", f"correct {Extra.SIZES}, or the numbers of the partition"
+        yield (
+            place,
+            f"size {max(sizes)} does not fit on {nodes} nodes of {cores} cores",
+            f"correct {Extra.SIZES}, or the numbers of the partition",
+        )
 
 
 def of_names(place, extras):

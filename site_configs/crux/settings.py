@@ -1,4 +1,6 @@
-"""Crux of ALCF, Argonne: PBS Professional, Cray MPICH started by PALS, Lustre. NOT RUN THERE: written from the public documentation alone.
+# SPDX-License-Identifier: Apache-2.0
+"""Crux of ALCF, Argonne: PBS Professional, Cray MPICH started by PALS, Lustre. NOT RUN THERE: written from the public
+documentation alone.
 
     export COFFEECUP_ACCOUNT=<project>
     reframe -C site_configs/crux/settings.py --system=crux -c reframe_checks -r --mode=smoke
@@ -6,14 +8,18 @@
 How the facts were found, in the repository argonne-lcf/user-guides (https://docs.alcf.anl.gov):
 
     [machine]    docs/crux/hardware-overview/machine-overview.md: two EPYC 7742, 128 cores, 256 GB
-    [queues]     docs/crux/queueing-and-running-jobs/running-jobs.md: debug 1 to 4 nodes and 2 hours, workq-route 1 to 176 nodes and 24
+    [queues]     docs/crux/queueing-and-running-jobs/running-jobs.md: debug 1 to 4 nodes and 2 hours, workq-route 1 to
+    176 nodes and 24
                  hours; mpiexec with -n, --ppn, --cpu-bind depth and --depth; select=N:system=crux
-    [pbs]        docs/running-jobs/index.md: -A, walltime and filesystems are mandatory; place=scatter; nodes are force_exclhost, so
+    [pbs]        docs/running-jobs/index.md: -A, walltime and filesystems are mandatory; place=scatter; nodes are
+    force_exclhost, so
                  nobody else is on them; -k doe
-    [compiling]  docs/crux/compiling-and-linking/compiling-and-linking-overview.md: cc of PrgEnv-cray; builds on compute nodes are preferred
+    [compiling]  docs/crux/compiling-and-linking/compiling-and-linking-overview.md: cc of PrgEnv-cray; builds on compute
+    nodes are preferred
 
 Uncertain, to be looked at before the first run: /eagle/<project>/<user>; names of login nodes.
 """
+
 from pathlib import Path
 
 from ..common.frame import charged_to, configuration, of_account
@@ -27,7 +33,12 @@ def _partition(name, queue, nodes, minutes, **extras):
         "scheduler": "pbspro",
         "launcher": "mpiexec",
         "access": [
-            f"-q {queue}", "system=crux", "-l place=scatter", "-l filesystems=home:eagle", "-k doe", *charged_to("-A {}"),
+            f"-q {queue}",
+            "system=crux",
+            "-l place=scatter",
+            "-l filesystems=home:eagle",
+            "-k doe",
+            *charged_to("-A {}"),
         ],
         "environs": ["cray"],
         "max_jobs": 1,  # [queues]: of debug; others take more

@@ -1,8 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 """ReFrame on the machine at hand: its own processors, mpirun, no scheduler. Everything it writes is under output/.
 
 How the facts were found: nothing here is specific to one machine. Cores come from ReFrame's own detection
 (`reframe -C site_configs/local/settings.py --detect-host-topology` shows it), the compiler and mpirun from PATH.
 """
+
 from ..common.frame import configuration
 
 # More processes than cores, and mpirun by root in a container: Open MPI wants to be told both; MPICH allows both.

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
 """Any machine under PBS: to copy and fill in."""

@@ -1,13 +1,18 @@
-"""Any machine under OpenPBS or PBS Professional, to copy and fill in; `coffeecup site new` writes such a file from what it finds.
+# SPDX-License-Identifier: Apache-2.0
+"""Any machine under OpenPBS or PBS Professional, to copy and fill in; `coffeecup site new` writes such a file from what
+it finds.
 
 How the facts were found: they are made up, a plain cluster of 16 nodes. Where yours differ:
 
     queues and their limits      qstat -Qf
-    nodes, cores, memory         pbsnodes -av                            (resources_available.ncpus may count hardware threads)
+    nodes, cores, memory         pbsnodes -av                            (resources_available.ncpus may count hardware
+    threads)
     file systems                 df --type=lustre --type=gpfs --type=beegfs --type=nfs4
 
-ReFrame asks PBS for whole nodes by `ncpus` and `mpiprocs`; it knows no word for exclusive nodes there, so `place` says it.
+ReFrame asks PBS for whole nodes by `ncpus` and `mpiprocs`; it knows no word for exclusive nodes there, so `place` says
+it.
 """
+
 from ..common.frame import charged_to, configuration
 
 site_configuration = configuration(

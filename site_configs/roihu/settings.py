@@ -1,19 +1,27 @@
-"""Roihu of CSC, Finland, the CPU nodes: Slurm, Open MPI, Lustre. NOT RUN THERE: written from the public documentation alone.
+# SPDX-License-Identifier: Apache-2.0
+"""Roihu of CSC, Finland, the CPU nodes: Slurm, Open MPI, Lustre. NOT RUN THERE: written from the public documentation
+alone.
 
     export COFFEECUP_ACCOUNT=<project>
     reframe -C site_configs/roihu/settings.py --system=roihu -c reframe_checks -r --mode=smoke
 
 How the facts were found, in the repository CSCfi/csc-user-guide (https://docs.csc.fi):
 
-    [system]      docs/computing/systems-roihu.md: 414 nodes M of 2 x 192 cores and 768 GiB; two Lustre file systems, Scratch and Home
-    [partitions]  docs/computing/running/batch-job-partitions.md: test 1 to 2 nodes and 15 minutes, medium 1 to 6 nodes and 36 hours, large
+    [system]      docs/computing/systems-roihu.md: 414 nodes M of 2 x 192 cores and 768 GiB; two Lustre file systems,
+    Scratch and Home
+    [partitions]  docs/computing/running/batch-job-partitions.md: test 1 to 2 nodes and 15 minutes, medium 1 to 6 nodes
+    and 36 hours, large
                   6 to 60 nodes and 36 hours, 744 GiB for jobs; medium and large give full nodes only
-    [scripts]     docs/computing/running/creating-job-scripts-roihu.md and example-job-scripts-roihu.md: --account is mandatory; full nodes
+    [scripts]     docs/computing/running/creating-job-scripts-roihu.md and example-job-scripts-roihu.md: --account is
+    mandatory; full nodes
                   with --nodes, --ntasks-per-node=384 --cpus-per-task=1 and --hint=nomultithread; srun, not mpirun
-    [compiling]   docs/computing/compiling-roihu.md: Open MPI and GNU compilers are loaded by default; build on the CPU login nodes
+    [compiling]   docs/computing/compiling-roihu.md: Open MPI and GNU compilers are loaded by default; build on the CPU
+    login nodes
 
-Uncertain, to be looked at before the first run: /scratch/<project> is the form of CSC's other systems; names of login nodes.
+Uncertain, to be looked at before the first run: /scratch/<project> is the form of CSC's other systems; names of login
+nodes.
 """
+
 from pathlib import Path
 
 from ..common.frame import charged_to, configuration, of_account
@@ -27,7 +35,13 @@ def _partition(name, nodes, **extras):
         "scheduler": "slurm",
         "sched_options": {"use_nodes_option": True},
         "launcher": "srun",
-        "access": [f"--partition={name}", "--cpus-per-task=1", "--hint=nomultithread", "--mem=744G", *charged_to("--account={}")],
+        "access": [
+            f"--partition={name}",
+            "--cpus-per-task=1",
+            "--hint=nomultithread",
+            "--mem=744G",
+            *charged_to("--account={}"),
+        ],
         "environs": ["gnu"],
         "max_jobs": 4,
         "env_vars": [["OMP_NUM_THREADS", "1"]],

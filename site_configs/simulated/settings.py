@@ -1,11 +1,14 @@
-"""ReFrame on machines that are not here: SimGrid's SMPI runs the kernel of b_eff on a described machine, in simulated time.
+# SPDX-License-Identifier: Apache-2.0
+"""ReFrame on machines that are not here: SimGrid's SMPI runs the kernel of b_eff on a described machine, in simulated
+time.
 
     reframe -C site_configs/simulated/settings.py --system=simulated:t3e -c reframe_checks -r
 
-How the facts were found: each platform in platforms/ tells for every number where it is from; docs/simulated.md shows what comes out. A
-partition is a machine and a placement of processes on it. The runs are short (see OPTIONS), because simulated time has no noise, and
-their results say of themselves that they are simulated and not official.
+How the facts were found: each platform in platforms/ tells for every number where it is from; docs/simulated.md shows
+what comes out. A partition is a machine and a placement of processes on it. The runs are short (see OPTIONS), because
+simulated time has no noise, and their results say of themselves that they are simulated and not official.
 """
+
 from pathlib import Path
 
 from reframe.core.backends import getlauncher, register_launcher
@@ -16,8 +19,18 @@ from ..common.frame import configuration
 
 _HERE = Path(__file__).resolve().parent
 
-OPTIONS = ["--longest-loop", "1", "--repetitions", "1", "--random-patterns", "3", "--patterns", "ring,random,ping_pong",
-           "--methods", "nonblocking,blocking"]
+OPTIONS = [
+    "--longest-loop",
+    "1",
+    "--repetitions",
+    "1",
+    "--random-patterns",
+    "3",
+    "--patterns",
+    "ring,random,ping_pong",
+    "--methods",
+    "nonblocking,blocking",
+]
 
 
 class SmpirunLauncher(JobLauncher):
@@ -69,7 +82,14 @@ site_configuration = configuration(
                 _partition("crossbar", "ideal crossbar", "crossbar", _POWERS),
                 _partition("t3e", "Cray T3E/900-512, sizes of Table 1", "t3e", [2, 24, 64, 128, 256, 512]),
                 _partition("sr8000-sequential", "Hitachi SR 8000, sequential placement", "sr8000", [24, 128], 8),
-                _partition("sr8000-round-robin", "Hitachi SR 8000, round-robin placement", "sr8000", [24, 128], 8, "round-robin"),
+                _partition(
+                    "sr8000-round-robin",
+                    "Hitachi SR 8000, round-robin placement",
+                    "sr8000",
+                    [24, 128],
+                    8,
+                    "round-robin",
+                ),
                 _partition("fat_tree", "present-day fat tree, 512 nodes", "fat_tree", _POWERS),
                 _partition("dragonfly", "present-day dragonfly, 512 nodes", "dragonfly", _POWERS),
             ],

@@ -1,13 +1,19 @@
-"""Any machine under Slurm, to copy and fill in; `coffeecup site new` writes such a file from what it finds on the machine.
+# SPDX-License-Identifier: Apache-2.0
+"""Any machine under Slurm, to copy and fill in; `coffeecup site new` writes such a file from what it finds on the
+machine.
 
 How the facts were found: they are made up, a plain cluster of 16 nodes. Where yours differ:
 
-    nodes, cores, time limit     sinfo --format='%P %D %c %X %Y %l'      (%X sockets of %Y cores; %c counts hardware threads)
-    accounting                   sacct                                   (scheduler `slurm` where it answers, else `squeue`)
-    what srun can start          srun --mpi=list                         (launcher `srun` where your MPI is there, else `mpirun`)
+    nodes, cores, time limit     sinfo --format='%P %D %c %X %Y %l'      (%X sockets of %Y cores; %c counts hardware
+    threads)
+    accounting                   sacct                                   (scheduler `slurm` where it answers, else
+    `squeue`)
+    what srun can start          srun --mpi=list                         (launcher `srun` where your MPI is there, else
+    `mpirun`)
     file systems                 df --type=lustre --type=gpfs --type=beegfs --type=nfs4
     licences of file systems     scontrol show licenses
 """
+
 from ..common.frame import charged_to, configuration
 
 site_configuration = configuration(
@@ -23,7 +29,11 @@ site_configuration = configuration(
                     "scheduler": "slurm",
                     "sched_options": {"use_nodes_option": True},
                     "launcher": "srun",
-                    "access": ["--partition=compute", "--mem=0", *charged_to("--account={}")],  # all memory of the nodes
+                    "access": [
+                        "--partition=compute",
+                        "--mem=0",
+                        *charged_to("--account={}"),
+                    ],  # all memory of the nodes
                     "environs": ["mpi"],
                     "max_jobs": 8,
                     "env_vars": [["OMP_NUM_THREADS", "1"]],

@@ -1,5 +1,6 @@
-/* Between b_eff_io and its MPI library (loaded with LD_PRELOAD): a clock that tells the time of a file system which is a
- * formula, so that the values in the log can be computed by hand, and faults.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between b_eff_io and its MPI library (loaded with LD_PRELOAD): a clock that tells the time of a file system which is
+ * a formula, so that the values in the log can be computed by hand, and faults.
  *
  * MODEL_BANDWIDTH       a process moves so many byte/s in every access; unset: the real clock
  * MODEL_SYNC_BANDWIDTH  and a sync takes the bytes written since the last one at this rate

@@ -1,11 +1,12 @@
-/* Between ftio and the libraries it stands on (loaded with LD_PRELOAD), on rank FAULT_RANK: the faults of positioned_io.h, the
- * sign of the first element turned, or written one element further on; and of other calls
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between ftio and the libraries it stands on (loaded with LD_PRELOAD), on rank FAULT_RANK: the faults of
+ * positioned_io.h, the sign of the first element turned, or written one element further on; and of other calls
  *
  * FAULT_KIND       no_exchange, swapped_halves  between ranks 0 and 1
  *                  wrong_sign                   the transform goes backward
  *
- * PERF_TASK_CLOCK  perf events of the processor become the system's task clock, which every machine has: nanoseconds that the
- *                  process used instead of cycles */
+ * PERF_TASK_CLOCK  perf events of the processor become the system's task clock, which every machine has: nanoseconds
+ * that the process used instead of cycles */
 #define _GNU_SOURCE
 #include <fftw3-mpi.h>
 #include <linux/perf_event.h>

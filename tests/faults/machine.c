@@ -1,8 +1,9 @@
-/* Between a kernel and the system (loaded with LD_PRELOAD): what the kernel's own code reads about the machine comes from the folder
- * MADE_UP. Libraries, MPI among them, see the machine as it is.
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between a kernel and the system (loaded with LD_PRELOAD): what the kernel's own code reads about the machine comes
+ * from the folder MADE_UP. Libraries, MPI among them, see the machine as it is.
  *
- * MADE_UP/proc/..., MADE_UP/sys/...   stand for files of these names; a link to nowhere stands for a file that is missing
- * MADE_UP/statfs                      "bsize frsize blocks bavail fsid0 fsid1" of every file system
+ * MADE_UP/proc/..., MADE_UP/sys/...   stand for files of these names; a link to nowhere stands for a file that is
+ * missing MADE_UP/statfs                      "bsize frsize blocks bavail fsid0 fsid1" of every file system
  * MADE_UP/proc/stat.1, .2             for /proc/stat when it is read for the first and for the second time
  * MADE_UP/pages                       pages of physical memory
  * MADE_UP/cores                       so many processors, on all of which each process may run */
@@ -27,7 +28,8 @@
 static int is_in_program(const void *address)
 {
     Dl_info caller, program;
-    return dladdr(address, &caller) && dladdr((void *)getauxval(AT_PHDR), &program) && caller.dli_fbase == program.dli_fbase;
+    return dladdr(address, &caller) && dladdr((void *)getauxval(AT_PHDR), &program) &&
+           caller.dli_fbase == program.dli_fbase;
 }
 
 /* MADE_UP/name in `path`; whether there is such an entry. */

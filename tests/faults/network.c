@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Between a kernel and its MPI library (loaded with LD_PRELOAD): a clock that tells the time of a network which is a
  * formula, and faults in chosen messages. What a kernel measures on that network can be computed by hand.
  *
@@ -5,10 +6,9 @@
  * MODEL_SLOWDOWN                   and on rank r (1 + r * slowdown) times as long
  * MODEL_FACTOR_Sendrecv, ...       and with this call (its name without MPI_) so many times as long
  * FAULT_KIND                       flip: one bit of the received message; drop: it is not written at all
- * FAULT_CALL                       Sendrecv, Alltoallv, Waitall, Startall (Waitall on started requests), Neighbor_alltoallv, Recv
- * FAULT_BYTES, FAULT_RANK          of the message and its receiver
- * FAULT_NUMBER                     how many such messages are left alone before; only this one is struck
- * FAULT_OFFSET                     of the flipped byte */
+ * FAULT_CALL                       Sendrecv, Alltoallv, Waitall, Startall (Waitall on started requests),
+ * Neighbor_alltoallv, Recv FAULT_BYTES, FAULT_RANK          of the message and its receiver FAULT_NUMBER how many such
+ * messages are left alone before; only this one is struck FAULT_OFFSET                     of the flipped byte */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,7 +52,8 @@ static void spend(const char *call, int sent, int received, int bytes)
     char factor[64];
     const int messages = sent > received ? sent : received;
     snprintf(factor, sizeof factor, "MODEL_FACTOR_%s", call);
-    now_seconds += messages * number(factor, 1) * (number("MODEL_LATENCY", 0) + bytes / number("MODEL_BANDWIDTH", 1e30)) *
+    now_seconds += messages * number(factor, 1) *
+                   (number("MODEL_LATENCY", 0) + bytes / number("MODEL_BANDWIDTH", 1e30)) *
                    (1 + world_rank() * number("MODEL_SLOWDOWN", 0));
 }
 
@@ -85,7 +86,8 @@ static void *diverted(void *message)
     return is_set_to("FAULT_KIND", "drop") ? scratch : message;
 }
 
-/* --- calls that receive at once ------------------------------------------------------------------------------------ */
+/* --- calls that receive at once ------------------------------------------------------------------------------------
+ */
 
 int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
 {
@@ -105,7 +107,8 @@ int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Co
 }
 
 int MPI_Sendrecv(const void *sent, int send_count, MPI_Datatype send_type, int to, int send_tag, void *received,
-                 int receive_count, MPI_Datatype receive_type, int from, int receive_tag, MPI_Comm comm, MPI_Status *status)
+                 int receive_count, MPI_Datatype receive_type, int from, int receive_tag, MPI_Comm comm,
+                 MPI_Status *status)
 {
     const int strike = from != MPI_PROC_NULL && strikes("Sendrecv", receive_type, receive_count);
     const int code = PMPI_Sendrecv(sent, send_count, send_type, to, send_tag, strike ? diverted(received) : received,
@@ -155,11 +158,13 @@ static void end_collective(const struct collective *collective)
         return;
     flip(collective->received + collective->offsets[collective->first]);
     for (int i = collective->first + 1; i < collective->size && is_set_to("FAULT_KIND", "drop"); i++)
-        memcpy(collective->received + collective->offsets[i], scratch + collective->offsets[i], (size_t)collective->counts[i]);
+        memcpy(collective->received + collective->offsets[i], scratch + collective->offsets[i],
+               (size_t)collective->counts[i]);
 }
 
-int MPI_Alltoallv(const void *sent, const int *send_counts, const int *send_offsets, MPI_Datatype send_type, void *received,
-                  const int *receive_counts, const int *receive_offsets, MPI_Datatype receive_type, MPI_Comm comm)
+int MPI_Alltoallv(const void *sent, const int *send_counts, const int *send_offsets, MPI_Datatype send_type,
+                  void *received, const int *receive_counts, const int *receive_offsets, MPI_Datatype receive_type,
+                  MPI_Comm comm)
 {
     int size, bytes = 0;
     PMPI_Comm_size(comm, &size);
@@ -168,7 +173,8 @@ int MPI_Alltoallv(const void *sent, const int *send_counts, const int *send_offs
     const int code = PMPI_Alltoallv(sent, send_counts, send_offsets, send_type, place_of(&collective), receive_counts,
                                     receive_offsets, receive_type, comm);
     end_collective(&collective);
-    const int outgoing = count_messages(send_counts, size, &bytes), incoming = count_messages(receive_counts, size, &bytes);
+    const int outgoing = count_messages(send_counts, size, &bytes),
+              incoming = count_messages(receive_counts, size, &bytes);
     spend("Alltoallv", outgoing, incoming, bytes);
     return code;
 }
@@ -188,7 +194,8 @@ int MPI_Neighbor_alltoallv(const void *sent, const int *send_counts, const int *
     return code;
 }
 
-/* --- requests: what they receive is known when they are made -------------------------------------------------------- */
+/* --- requests: what they receive is known when they are made --------------------------------------------------------
+ */
 
 static struct remembered {
     MPI_Request request;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* MPICH over UCX waits without ever giving up its core, so that more processes than cores take milliseconds for each
  * message. Loaded with LD_PRELOAD this gives the core away after some calls in vain; nothing else is changed. */
 #define _GNU_SOURCE

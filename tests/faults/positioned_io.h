@@ -1,15 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* One fault in a chosen pread or pwrite on the files under test, for the libraries beside this file.
  *
  * FAULT_KIND     flip_read, flip_write   bits of the data are turned
  *                lost_write              nothing is written, success is reported
  *                misplaced_write         written a little further on
  *                full_write, broken_read fails with ENOSPC, EIO
- *                short, interrupted      every call moves half of what it was asked for, every second one is interrupted
- *                                        first: allowed, the result must be right all the same
- * FAULT_NUMBER   how many reads or writes are left alone before
+ *                short, interrupted      every call moves half of what it was asked for, every second one is
+ * interrupted first: allowed, the result must be right all the same FAULT_NUMBER   how many reads or writes are left
+ * alone before
  *
- * Who includes it defines UNDER_TEST (a part of the paths), MISPLACED_BYTES, FLIPPED_BYTE, FLIPPED_BITS, and STRIKES_HERE: whether
- * a fault is this process's. */
+ * Who includes it defines UNDER_TEST (a part of the paths), MISPLACED_BYTES, FLIPPED_BYTE, FLIPPED_BITS, and
+ * STRIKES_HERE: whether a fault is this process's. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>

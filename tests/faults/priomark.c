@@ -1,8 +1,9 @@
-/* Between priomark and the C library (loaded with LD_PRELOAD): the faults of positioned_io.h, a bit of the first byte turned, or
- * written one sector further on; and
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Between priomark and the C library (loaded with LD_PRELOAD): the faults of positioned_io.h, a bit of the first byte
+ * turned, or written one sector further on; and
  *
- * FAULT_LATE   the so-manieth reading of the clock after an fsync, and all later ones, are a second late: what a process sees that
- *              lost its core just before */
+ * FAULT_LATE   the so-manieth reading of the clock after an fsync, and all later ones, are a second late: what a
+ * process sees that lost its core just before */
 #define _GNU_SOURCE
 #include <time.h>
 
@@ -25,7 +26,8 @@ int fsync(int file)
 
 int clock_gettime(clockid_t clock, struct timespec *now)
 {
-    int (*next)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int (*next)(clockid_t, struct timespec *) =
+        (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
     const int result = next(clock, now);
     if (clock == CLOCK_MONOTONIC && readings >= 0 && getenv("FAULT_LATE") && ++readings >= number("FAULT_LATE"))
         now->tv_sec++;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Halts or fails a chosen call of a chosen process, in any kernel (loaded with LD_PRELOAD; built for each MPI).
  *
  * STRIKE_CALL    the name of the call
@@ -23,7 +24,8 @@ static int strikes(const char *call)
 {
     static int calls;
     const char *chosen = getenv("STRIKE_CALL"), *number = getenv("STRIKE_NUMBER"), *victim = getenv("STRIKE_RANK");
-    if (!chosen || strcmp(chosen, call) != 0 || atoi(victim ? victim : "0") != rank() || calls++ != atoi(number ? number : "0"))
+    if (!chosen || strcmp(chosen, call) != 0 || atoi(victim ? victim : "0") != rank() ||
+        calls++ != atoi(number ? number : "0"))
         return 0;
     const char *file = getenv("STRIKE_FILE");
     if (!file)
@@ -33,20 +35,25 @@ static int strikes(const char *call)
         pause();
 }
 
-#define STRUCK(name, parameters, arguments)                                                                                          \
-    int name parameters                                                                                                              \
-    {                                                                                                                                \
-        return strikes(#name) ? MPI_ERR_OTHER : P##name arguments;                                                                   \
+#define STRUCK(name, parameters, arguments)                        \
+    int name parameters                                            \
+    {                                                              \
+        return strikes(#name) ? MPI_ERR_OTHER : P##name arguments; \
     }
 
-STRUCK(MPI_Sendrecv, (const void *a, int b, MPI_Datatype c, int d, int e, void *f, int g, MPI_Datatype h, int i, int j, MPI_Comm k,
-                      MPI_Status *l), (a, b, c, d, e, f, g, h, i, j, k, l))
+STRUCK(MPI_Sendrecv,
+       (const void *a, int b, MPI_Datatype c, int d, int e, void *f, int g, MPI_Datatype h, int i, int j, MPI_Comm k,
+        MPI_Status *l),
+       (a, b, c, d, e, f, g, h, i, j, k, l))
 STRUCK(MPI_Sendrecv_replace, (void *a, int b, MPI_Datatype c, int d, int e, int f, int g, MPI_Comm h, MPI_Status *i),
        (a, b, c, d, e, f, g, h, i))
-STRUCK(MPI_Alltoallv, (const void *a, const int *b, const int *c, MPI_Datatype d, void *e, const int *f, const int *g, MPI_Datatype h,
-                       MPI_Comm i), (a, b, c, d, e, f, g, h, i))
+STRUCK(MPI_Alltoallv,
+       (const void *a, const int *b, const int *c, MPI_Datatype d, void *e, const int *f, const int *g, MPI_Datatype h,
+        MPI_Comm i),
+       (a, b, c, d, e, f, g, h, i))
 STRUCK(MPI_Waitall, (int a, MPI_Request *b, MPI_Status *c), (a, b, c))
-STRUCK(MPI_Gather, (const void *a, int b, MPI_Datatype c, void *d, int e, MPI_Datatype f, int g, MPI_Comm h), (a, b, c, d, e, f, g, h))
+STRUCK(MPI_Gather, (const void *a, int b, MPI_Datatype c, void *d, int e, MPI_Datatype f, int g, MPI_Comm h),
+       (a, b, c, d, e, f, g, h))
 STRUCK(MPI_File_open, (MPI_Comm a, const char *b, int c, MPI_Info d, MPI_File *e), (a, b, c, d, e))
 STRUCK(MPI_File_write, (MPI_File a, const void *b, int c, MPI_Datatype d, MPI_Status *e), (a, b, c, d, e))
 STRUCK(MPI_File_write_all, (MPI_File a, const void *b, int c, MPI_Datatype d, MPI_Status *e), (a, b, c, d, e))
@@ -68,7 +75,8 @@ ssize_t pread(int file, void *data, size_t bytes, off_t offset)
 
 ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset)
 {
-    ssize_t (*next)(int, const void *, size_t, off_t) = (ssize_t (*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
+    ssize_t (*next)(int, const void *, size_t, off_t) =
+        (ssize_t (*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
     return strikes("pwrite") ? error() : next(file, data, bytes, offset);
 }
 

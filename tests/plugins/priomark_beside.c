@@ -1,5 +1,6 @@
-/* A sub-benchmark from outside, built from the installed header alone: its input and output is a sleep, which shares nothing
- * with a calculation; but a part of it can be made to block the process, so that both contend for its time. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A sub-benchmark from outside, built from the installed header alone: its input and output is a sleep, which shares
+ * nothing with a calculation; but a part of it can be made to block the process, so that both contend for its time. */
 #include <priomark.h>
 
 static const struct priomark_key keys[] = {
@@ -40,8 +41,11 @@ static void finish(void *context)
 static void plan(struct priomark *run)
 {
     for (int i = 0; i < priomark_count(run, "blocked_percent"); i++)
-        priomark_add(run, &(struct priomark_case){.pattern = "sleep", .method = "nanosleep", .process_bytes = 1 << 20,
-                                                  .block_bytes = 1 << 20, .read_share = -1,
+        priomark_add(run, &(struct priomark_case){.pattern = "sleep",
+                                                  .method = "nanosleep",
+                                                  .process_bytes = 1 << 20,
+                                                  .block_bytes = 1 << 20,
+                                                  .read_share = -1,
                                                   .number = priomark_number(run, "blocked_percent", i)});
 }
 

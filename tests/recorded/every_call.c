@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Makes each call that the recorder takes over at least once and tells what it got: descriptors, results, errno, bytes.
  * With the recorder it has to say the same. */
 #define _GNU_SOURCE
@@ -17,11 +18,11 @@ static char data[65536];
 static int log_file;
 
 /* The value of a call and of errno, which a call that succeeds may not touch. */
-#define TELL(call) \
-    do { \
-        errno = 77; \
-        const long value_ = (long)(call); \
-        const int errno_ = errno; \
+#define TELL(call)                                             \
+    do {                                                       \
+        errno = 77;                                            \
+        const long value_ = (long)(call);                      \
+        const int errno_ = errno;                              \
         printf("%s = %ld, errno %d\n", #call, value_, errno_); \
     } while (0)
 

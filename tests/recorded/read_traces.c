@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Reads traces given on the command line as the replay does; a line for each that is not sound. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Four threads on one file, each in its own part: written and read by explicit offsets; then each a file of its own. */
 #define _GNU_SOURCE
 #include <fcntl.h>

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See access.h. The timed region is timed_requests(), and the sync after it. */
 #include "access.h"
 
@@ -15,7 +16,8 @@ enum { FILL_BYTES = 1 << 20 };
 /* Who wrote what: every case, process and pass has content of its own. */
 static uint32_t source_of(const struct file *file, int pass)
 {
-    return (uint32_t)priomark_seed(file->run, UINT64_C(1) << 62 | (uint64_t)priomark_rank(file->run) << 1 | (uint64_t)pass);
+    return (uint32_t)priomark_seed(file->run,
+                                   UINT64_C(1) << 62 | (uint64_t)priomark_rank(file->run) << 1 | (uint64_t)pass);
 }
 
 void file_fill_block(const struct file *file, char *data, int64_t block, int pass)
@@ -25,14 +27,15 @@ void file_fill_block(const struct file *file, char *data, int64_t block, int pas
 
 void file_verify_block(const struct file *file, const char *data, int64_t block, int pass)
 {
-    priomark_verify(file->run, data, (size_t)file->block_bytes, source_of(file, pass), (uint64_t)(block * file->block_bytes),
-                    file->path);
+    priomark_verify(file->run, data, (size_t)file->block_bytes, source_of(file, pass),
+                    (uint64_t)(block * file->block_bytes), file->path);
     file->run->checked_bytes += file->block_bytes;
 }
 
 /* --- the requests ------------------------------------------------------------------------------------------------- */
 
-/* Nothing but the calls and the clock. A block's number at its beginning keeps storage from finding that all are alike. */
+/* Nothing but the calls and the clock. A block's number at its beginning keeps storage from finding that all are alike.
+ */
 static void timed_requests(struct file *file, struct order *order, char *data)
 {
     int64_t block;
@@ -154,8 +157,10 @@ void file_check(const struct file *file)
     if (stat(file->path, &status) != 0)
         posix_stop(file, "find", errno);
     if (status.st_size != full_bytes(file))
-        priomark_fail(file->run, "'%s' has %" PRId64 " bytes where %" PRId64 " were written; is the disk full, or did something "
-                                 "else change the file?", file->path, (int64_t)status.st_size, full_bytes(file));
+        priomark_fail(file->run,
+                      "'%s' has %" PRId64 " bytes where %" PRId64 " were written; is the disk full, or did something "
+                      "else change the file?",
+                      file->path, (int64_t)status.st_size, full_bytes(file));
 }
 
 /* A device has no size to grow to: what is on it before matters only where it is going to be compared. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A case that accesses a file block by block, which is what all sub-benchmarks but async do. */
 #ifndef PRIOMARK_ACCESS_H
 #define PRIOMARK_ACCESS_H
@@ -8,8 +9,8 @@
 enum { DIRECT_ALIGNMENT = 512 }; /* the smallest sector of a disk */
 enum { LAST_OF_FILE = 1 };       /* the case's `number`: no later case takes up its file */
 
-/* Rows for the keys that every sub-benchmark has which accesses block by block. A call takes a gibibyte at most: MPI counts
- * in an int, Linux moves no more than 2 GiB at once. */
+/* Rows for the keys that every sub-benchmark has which accesses block by block. A call takes a gibibyte at most: MPI
+ * counts in an int, Linux moves no more than 2 GiB at once. */
 #define PROCESS_SIZE_KEY \
     {"process_size", PRIOMARK_SIZES, "\"32MiB\"", "the data of each process", 1, INT64_C(1) << 50, NULL}
 #define BLOCK_SIZE_KEY {"block_size", PRIOMARK_SIZES, "\"16KiB\"", "the data of a request", 1, INT64_C(1) << 30, NULL}
@@ -20,8 +21,8 @@ enum { LAST_OF_FILE = 1 };       /* the case's `number`: no later case takes up 
 void add_cases(struct priomark *run, const struct priomark_case *sample, const struct method *const *tables,
                int64_t unit_blocks);
 
-/* Measures the case on this file, whose method, path and places of blocks are set: fills it where the pattern wants that,
- * accesses, synchronises, and checks where the workload says so. Collective. */
+/* Measures the case on this file, whose method, path and places of blocks are set: fills it where the pattern wants
+ * that, accesses, synchronises, and checks where the workload says so. Collective. */
 void access_file(struct file *file, const struct priomark_case *now);
 
 /* Its parts, for async. What a process has prepared, and what it has written since, differ. */

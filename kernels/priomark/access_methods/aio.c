@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See transfers.h: POSIX's aio. In glibc threads do the work. */
 #include <aio.h>
 #include <errno.h>
@@ -42,8 +43,8 @@ static bool done(struct transfer *transfer)
         posix_stop(&transfer->file, what, error);
     const ssize_t count = aio_return(request);
     if (count != transfer->file.block_bytes)
-        priomark_fail(transfer->file.run, "could %s %zd of %" PRId64 " bytes of '%s' only; is the disk full?", what, count,
-                      transfer->file.block_bytes, transfer->file.path);
+        priomark_fail(transfer->file.run, "could %s %zd of %" PRId64 " bytes of '%s' only; is the disk full?", what,
+                      count, transfer->file.block_bytes, transfer->file.path);
     return true;
 }
 

@@ -1,5 +1,6 @@
-/* See device.h. The first process of a node holds the device with O_EXCL from here to the end of the run, so that nothing can
- * be mounted from it meanwhile; Linux refuses that as long as anything else holds it. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See device.h. The first process of a node holds the device with O_EXCL from here to the end of the run, so that
+ * nothing can be mounted from it meanwhile; Linux refuses that as long as anything else holds it. */
 #include "device.h"
 
 #include <errno.h>
@@ -50,15 +51,16 @@ static void read_serial(dev_t number, char serial[SERIAL_LENGTH])
     }
 }
 
-static bool is_confirmed(const struct device *device, dev_t number, const char *confirmation, char *reason, size_t bytes)
+static bool is_confirmed(const struct device *device, dev_t number, const char *confirmation, char *reason,
+                         size_t bytes)
 {
     char serial[SERIAL_LENGTH];
     read_serial(number, serial);
     if (confirmation && (parse_size(confirmation) == device->bytes || (serial[0] && strcmp(confirmation, serial) == 0)))
         return true;
-    snprintf(reason, bytes, "it is not confirmed: write confirm = \"%" PRId64 "\", its size in bytes%s%s%s", device->bytes,
-             serial[0] ? ", or confirm = \"" : "", serial, serial[0] ? "\", its serial number, if it really is the one" :
-             ", if it really is the one");
+    snprintf(reason, bytes, "it is not confirmed: write confirm = \"%" PRId64 "\", its size in bytes%s%s%s",
+             device->bytes, serial[0] ? ", or confirm = \"" : "", serial,
+             serial[0] ? "\", its serial number, if it really is the one" : ", if it really is the one");
     return false;
 }
 
@@ -80,16 +82,19 @@ static void find_signature(int file, char *reason, size_t bytes)
         blkid_probe_lookup_value(probe, "PTTYPE", &kind, NULL) != 0)
         kind = NULL;
     if (found != 1) /* 1: nothing there */
-        snprintf(reason, bytes, "it carries a partition table or signature (%.60s), so somebody may need what is on it; "
-                 "if nobody does, remove that with wipefs", found == 0 && kind ? kind : "not clear of what");
+        snprintf(reason, bytes,
+                 "it carries a partition table or signature (%.60s), so somebody may need what is on it; "
+                 "if nobody does, remove that with wipefs",
+                 found == 0 && kind ? kind : "not clear of what");
     blkid_free_probe(probe);
 }
 #else
 static void find_signature(int file, char *reason, size_t bytes)
 {
     (void)file;
-    snprintf(reason, bytes, "this build cannot look for signatures on devices, and therefore takes none: build priomark with "
-                            "libblkid");
+    snprintf(reason, bytes,
+             "this build cannot look for signatures on devices, and therefore takes none: build priomark with "
+             "libblkid");
 }
 #endif
 
@@ -123,8 +128,8 @@ static void examine(const char *path, const char *confirmation, bool writable, s
         snprintf(reason, bytes, "%s", errno == EBUSY ? "it is mounted, or something else holds it" : strerror(errno));
         return;
     }
-    if (fstat(holder, &opened) != 0 || opened.st_rdev != named.st_rdev ||
-        ioctl(holder, BLKGETSIZE64, &size) != 0 || ioctl(holder, BLKSSZGET, &device->sector_bytes) != 0) {
+    if (fstat(holder, &opened) != 0 || opened.st_rdev != named.st_rdev || ioctl(holder, BLKGETSIZE64, &size) != 0 ||
+        ioctl(holder, BLKSSZGET, &device->sector_bytes) != 0) {
         snprintf(reason, bytes, "it does not tell its size: %s", strerror(errno));
         return;
     }

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See storage.h: the methods that are MPI-IO calls. */
 #include <inttypes.h>
 #include <string.h>
@@ -28,8 +29,8 @@ void mpi_io_check_bytes(const struct file *file, MPI_Status *status, int64_t byt
     int count = 0;
     MPI_CHECK(MPI_Get_count(status, MPI_BYTE, &count));
     if (count != bytes)
-        priomark_fail(file->run, "MPI-IO %s %d of %" PRId64 " bytes of '%s'; is the file system full?", what, count, bytes,
-                      file->path);
+        priomark_fail(file->run, "MPI-IO %s %d of %" PRId64 " bytes of '%s'; is the file system full?", what, count,
+                      bytes, file->path);
 }
 
 static void tell_component(struct file *file)
@@ -47,7 +48,8 @@ static void tell_component(struct file *file)
 void mpi_io_open(struct file *file, bool create)
 {
     const int mode = MPI_MODE_RDWR | (create ? MPI_MODE_CREATE : 0);
-    mpi_io_check(file, MPI_File_open(MPI_COMM_WORLD, file->path, mode, MPI_INFO_NULL, &file->mpi), create ? "create" : "open");
+    mpi_io_check(file, MPI_File_open(MPI_COMM_WORLD, file->path, mode, MPI_INFO_NULL, &file->mpi),
+                 create ? "create" : "open");
     file->pointer = 0;
     tell_component(file);
 }
@@ -74,7 +76,8 @@ static void finish_write(const struct file *file, int code, MPI_Status *status)
     mpi_io_check_bytes(file, status, file->block_bytes, "wrote");
 }
 
-/* --- individual file pointers: a call moves the pointer on, so that it is set only where blocks do not follow each other */
+/* --- individual file pointers: a call moves the pointer on, so that it is set only where blocks do not follow each
+ * other */
 
 static void point_at(struct file *file, int64_t offset)
 {
@@ -116,31 +119,35 @@ static void individual_write_all(struct file *file, const char *data, int64_t bl
 static void explicit_read(struct file *file, char *data, int64_t block)
 {
     MPI_Status status;
-    finish_read(file, MPI_File_read_at(file->mpi, block_offset(file, block), data, (int)file->block_bytes, MPI_BYTE, &status),
+    finish_read(file,
+                MPI_File_read_at(file->mpi, block_offset(file, block), data, (int)file->block_bytes, MPI_BYTE, &status),
                 &status);
 }
 
 static void explicit_write(struct file *file, const char *data, int64_t block)
 {
     MPI_Status status;
-    finish_write(file, MPI_File_write_at(file->mpi, block_offset(file, block), data, (int)file->block_bytes, MPI_BYTE, &status),
-                 &status);
+    finish_write(
+        file, MPI_File_write_at(file->mpi, block_offset(file, block), data, (int)file->block_bytes, MPI_BYTE, &status),
+        &status);
 }
 
 static void explicit_read_all(struct file *file, char *data, int64_t block)
 {
     MPI_Status status;
-    finish_read(file,
-                MPI_File_read_at_all(file->mpi, block_offset(file, block), data, (int)file->block_bytes, MPI_BYTE, &status),
-                &status);
+    finish_read(
+        file,
+        MPI_File_read_at_all(file->mpi, block_offset(file, block), data, (int)file->block_bytes, MPI_BYTE, &status),
+        &status);
 }
 
 static void explicit_write_all(struct file *file, const char *data, int64_t block)
 {
     MPI_Status status;
-    finish_write(file,
-                 MPI_File_write_at_all(file->mpi, block_offset(file, block), data, (int)file->block_bytes, MPI_BYTE, &status),
-                 &status);
+    finish_write(
+        file,
+        MPI_File_write_at_all(file->mpi, block_offset(file, block), data, (int)file->block_bytes, MPI_BYTE, &status),
+        &status);
 }
 
 /* --- a view in which the blocks of a process follow each other ---------------------------------------------------- */
@@ -152,7 +159,8 @@ static void open_with_view(struct file *file, bool create)
     MPI_CHECK(MPI_Type_contiguous((int)(file->run_blocks * file->block_bytes), MPI_BYTE, &blocks));
     MPI_CHECK(MPI_Type_create_resized(blocks, 0, (MPI_Aint)file->stride_bytes, &view));
     MPI_CHECK(MPI_Type_commit(&view));
-    mpi_io_check(file, MPI_File_set_view(file->mpi, file->start, MPI_BYTE, view, "native", MPI_INFO_NULL), "set the view of");
+    mpi_io_check(file, MPI_File_set_view(file->mpi, file->start, MPI_BYTE, view, "native", MPI_INFO_NULL),
+                 "set the view of");
     MPI_CHECK(MPI_Type_free(&view));
     MPI_CHECK(MPI_Type_free(&blocks));
     file->start = 0; /* offsets are those in the view now */
@@ -171,5 +179,6 @@ const struct method mpi_io_methods[] = {
 
 const struct method strided_methods[] = {
     {"individual", false, open_with_view, individual_read, individual_write, mpi_io_sync, mpi_io_close},
-    {"individual-collective", false, open_with_view, individual_read_all, individual_write_all, mpi_io_sync, mpi_io_close},
+    {"individual-collective", false, open_with_view, individual_read_all, individual_write_all, mpi_io_sync,
+     mpi_io_close},
     {0}};

@@ -1,5 +1,6 @@
-/* See transfers.h: MPI-IO's requests, with the individual file pointer and with an explicit offset. Whether they run beside
- * anything is the library's affair: some do all the work in the call that starts them. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See transfers.h: MPI-IO's requests, with the individual file pointer and with an explicit offset. Whether they run
+ * beside anything is the library's affair: some do all the work in the call that starts them. */
 #include <stdlib.h>
 
 #include "fail.h"
@@ -34,9 +35,11 @@ static void start_explicit(struct transfer *transfer)
     struct file *file = &transfer->file;
     const int count = (int)file->block_bytes;
     if (transfer->operation == PRIOMARK_READ)
-        mpi_io_check(file, MPI_File_iread_at(file->mpi, file->start, transfer->data, count, MPI_BYTE, &request->mpi), "read");
+        mpi_io_check(file, MPI_File_iread_at(file->mpi, file->start, transfer->data, count, MPI_BYTE, &request->mpi),
+                     "read");
     else
-        mpi_io_check(file, MPI_File_iwrite_at(file->mpi, file->start, transfer->data, count, MPI_BYTE, &request->mpi), "write");
+        mpi_io_check(file, MPI_File_iwrite_at(file->mpi, file->start, transfer->data, count, MPI_BYTE, &request->mpi),
+                     "write");
 }
 
 static void check(struct transfer *transfer, int code, MPI_Status *status)
@@ -76,7 +79,7 @@ static void close_file(struct transfer *transfer)
     free(transfer->own);
 }
 
-const struct transfer_method individual_transfer = {"individual", NULL, open_file, start_individual, done, finish, sync_file,
-                                                    close_file};
-const struct transfer_method explicit_transfer = {"explicit", NULL, open_file, start_explicit, done, finish, sync_file,
-                                                  close_file};
+const struct transfer_method individual_transfer = {"individual", NULL,   open_file, start_individual,
+                                                    done,         finish, sync_file, close_file};
+const struct transfer_method explicit_transfer = {"explicit", NULL,   open_file, start_explicit,
+                                                  done,       finish, sync_file, close_file};

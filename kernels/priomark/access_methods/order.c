@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See order.h. The table of patterns stands at the end of the file. */
 #include "order.h"
 
@@ -9,8 +10,8 @@
 /* Streams of a case's random numbers; those of the ranks come after them. */
 enum { STREAM_OPERATIONS, STREAM_OF_RANK_0 };
 
-/* Reads are drawn from what is left, so that their number is exact: the product's upper half decides, without the bias of
- * a remainder. */
+/* Reads are drawn from what is left, so that their number is exact: the product's upper half decides, without the bias
+ * of a remainder. */
 static bool draws_read(uint64_t random, int64_t reads_left, int64_t left)
 {
     return (int64_t)((unsigned __int128)random * (uint64_t)left >> 64) < reads_left;
@@ -33,8 +34,9 @@ bool order_next(struct order *order, int64_t *block, enum priomark_operation *op
     const int64_t i = order->next, left = order->blocks - i;
     if (left == 0)
         return false;
-    *operation = draws_read(random_number(order->operations_seed, (uint64_t)i), order->reads_left, left) ? PRIOMARK_READ
-                                                                                                         : PRIOMARK_WRITE;
+    *operation = draws_read(random_number(order->operations_seed, (uint64_t)i), order->reads_left, left)
+                     ? PRIOMARK_READ
+                     : PRIOMARK_WRITE;
     order->reads_left -= *operation == PRIOMARK_READ;
     *block = order->pattern->block(i, order->blocks, order->blocks_seed);
     order->next++;
@@ -55,13 +57,12 @@ static int64_t backwards(int64_t i, int64_t blocks, uint64_t seed)
     return blocks - 1 - i;
 }
 
-const struct pattern patterns[] = {
-    /* name, creates, mixed, share_read */
-    {"write", true, false, 0, forwards},
-    {"read-write", false, true, 0, forwards},
-    {"random-read-write", false, true, 0, random_place},
-    {"backwards-read", false, false, 1, backwards},
-    {0}};
+const struct pattern patterns[] = {/* name, creates, mixed, share_read */
+                                   {"write", true, false, 0, forwards},
+                                   {"read-write", false, true, 0, forwards},
+                                   {"random-read-write", false, true, 0, random_place},
+                                   {"backwards-read", false, false, 1, backwards},
+                                   {0}};
 
 const char *const pattern_names[] = {"write", "read-write", "random-read-write", "backwards-read", NULL};
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See storage.h: the methods that are POSIX calls. */
 #include <errno.h>
 #include <fcntl.h>
@@ -41,8 +42,10 @@ void posix_read_range(struct file *file, char *data, int64_t bytes, int64_t offs
         if (count < 0)
             posix_stop(file, "read", errno);
         if (count == 0)
-            priomark_fail(file->run, "'%s' ends at byte %" PRId64 ", before what was written to it; did something else change "
-                                     "the file?", file->path, offset);
+            priomark_fail(file->run,
+                          "'%s' ends at byte %" PRId64 ", before what was written to it; did something else change "
+                          "the file?",
+                          file->path, offset);
         data += count, offset += count, bytes -= count;
     }
 }
@@ -101,6 +104,5 @@ const struct method posix_methods[] = {
     {0}};
 
 /* The device itself, or in its place a file without the page cache. */
-const struct method device_methods[] = {
-    {"device", true, posix_open, posix_read, posix_write, posix_sync, posix_close},
-    {0}};
+const struct method device_methods[] = {{"device", true, posix_open, posix_read, posix_write, posix_sync, posix_close},
+                                        {0}};

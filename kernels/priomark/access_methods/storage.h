@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* How blocks are read and written: a row of a table per method. All functions end the run where a call fails. */
 #ifndef PRIOMARK_STORAGE_H
 #define PRIOMARK_STORAGE_H

@@ -1,5 +1,6 @@
-/* How one large request is started, asked after and finished: a row of a table per method of async. All functions end the
- * run where a call fails. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How one large request is started, asked after and finished: a row of a table per method of async. All functions end
+ * the run where a call fails. */
 #ifndef PRIOMARK_TRANSFERS_H
 #define PRIOMARK_TRANSFERS_H
 
@@ -18,7 +19,7 @@ struct transfer_method {
     const char *(*why_not)(void); /* this system cannot: a sentence, or NULL. May be NULL itself */
     void (*open)(struct transfer *transfer);
     void (*start)(struct transfer *transfer);
-    bool (*done)(struct transfer *transfer); /* true: it is over, and was checked */
+    bool (*done)(struct transfer *transfer);   /* true: it is over, and was checked */
     void (*finish)(struct transfer *transfer); /* waits; called where it is not done yet */
     void (*sync)(struct transfer *transfer);
     void (*close)(struct transfer *transfer);

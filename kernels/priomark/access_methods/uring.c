@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See transfers.h: Linux's io_uring, where the system has it and lets this user have it. */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,8 +37,8 @@ static void open_file(struct transfer *transfer)
         posix_stop(file, "open", errno);
 }
 
-/* Marked as one that blocks, so that the kernel's own threads do it: otherwise a request that the page cache serves is done
- * before the call returns, on the calling core. */
+/* Marked as one that blocks, so that the kernel's own threads do it: otherwise a request that the page cache serves is
+ * done before the call returns, on the calling core. */
 static void start(struct transfer *transfer)
 {
     const struct file *file = &transfer->file;
@@ -62,8 +63,8 @@ static void take(struct transfer *transfer, struct io_uring_cqe *completion)
     if (result < 0)
         posix_stop(&transfer->file, what, -result);
     if (result != transfer->file.block_bytes)
-        priomark_fail(transfer->file.run, "could %s %d of %" PRId64 " bytes of '%s' only; is the disk full?", what, result,
-                      transfer->file.block_bytes, transfer->file.path);
+        priomark_fail(transfer->file.run, "could %s %d of %" PRId64 " bytes of '%s' only; is the disk full?", what,
+                      result, transfer->file.block_bytes, transfer->file.path);
 }
 
 static bool done(struct transfer *transfer)
@@ -100,4 +101,5 @@ static void close_file(struct transfer *transfer)
     free(transfer->own);
 }
 
-const struct transfer_method uring_transfer = {"io-uring", why_not, open_file, start, done, finish, sync_file, close_file};
+const struct transfer_method uring_transfer = {"io-uring", why_not, open_file, start,
+                                               done,       finish,  sync_file, close_file};

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What is noted of a call: when it began, how long it took, what it moved. See recorder.h. */
 #include "recorder.h"
 
@@ -171,8 +172,11 @@ void call_done_copy(const struct call *from, const struct call *to, const char *
 
 void call_done_seek(const struct call *call, off_t offset, int whence, off_t result)
 {
-    static const char *const names[] = {[SEEK_SET] = " SEEK_SET", [SEEK_CUR] = " SEEK_CUR", [SEEK_END] = " SEEK_END",
-                                        [SEEK_DATA] = " SEEK_DATA", [SEEK_HOLE] = " SEEK_HOLE"};
+    static const char *const names[] = {[SEEK_SET] = " SEEK_SET",
+                                        [SEEK_CUR] = " SEEK_CUR",
+                                        [SEEK_END] = " SEEK_END",
+                                        [SEEK_DATA] = " SEEK_DATA",
+                                        [SEEK_HOLE] = " SEEK_HOLE"};
     if (call->handle && result >= 0 && whence >= 0 && whence <= SEEK_HOLE) {
         const int error = errno;
         struct line line;

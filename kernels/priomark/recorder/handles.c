@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Which descriptors are recorded, and under which number. See recorder.h. */
 #include "recorder.h"
 
@@ -23,8 +24,8 @@ static bool is_in_table(int descriptor)
 /* Descriptions of the kernel's state look like regular files and are none. */
 static bool is_of_kernel(int descriptor)
 {
-    static const unsigned long magic[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC, CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
-                                          DEBUGFS_MAGIC, TRACEFS_MAGIC, SECURITYFS_MAGIC};
+    static const unsigned long magic[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,   CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
+                                          DEBUGFS_MAGIC,    TRACEFS_MAGIC, SECURITYFS_MAGIC};
     struct statfs found;
     if (fstatfs(descriptor, &found) != 0)
         return false;

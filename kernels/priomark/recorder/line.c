@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of the trace, put together with nothing that takes a lock. See recorder.h. */
 #include "recorder.h"
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The functions that a call is passed on to. See recorder.h. */
 #include "recorder.h"
 
@@ -13,7 +14,8 @@ static void find(void *function, const char *name)
     *(void **)function = dlsym(RTLD_NEXT, name);
 }
 
-/* Other libraries may be initialised, and call us, before this one. Two threads that get here together find the same. */
+/* Other libraries may be initialised, and call us, before this one. Two threads that get here together find the same.
+ */
 const struct next_calls *next_calls(void)
 {
     if (!atomic_load_explicit(&found, memory_order_acquire)) {

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The calls that make, copy and give up descriptors. See recorder.h. */
 #include "recorder.h"
 

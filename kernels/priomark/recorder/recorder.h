@@ -1,9 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The recorder: a library that is preloaded into a program and writes down its requests to files (docs/priomark.md).
  *
- * The program must not notice. Each call of a file that reaches libc from the outside (opens.c, transfers.c, streams.c) is
- * passed on unchanged; what is noted around it keeps errno, takes no lock, allocates no memory of the heap and calls only
- * what is safe in a signal handler, so that calls of handlers, of threads that are being cancelled and between fork and
- * exec may be recorded too. */
+ * The program must not notice. Each call of a file that reaches libc from the outside (opens.c, transfers.c, streams.c)
+ * is passed on unchanged; what is noted around it keeps errno, takes no lock, allocates no memory of the heap and calls
+ * only what is safe in a signal handler, so that calls of handlers, of threads that are being cancelled and between
+ * fork and exec may be recorded too. */
 #ifndef RECORDER_H
 #define RECORDER_H
 
@@ -47,17 +48,17 @@ struct line {
 };
 void line_begin(struct line *line, size_t more_bytes);
 void line_text(struct line *line, const char *text);
-void line_number(struct line *line, int64_t number); /* with a space before it */
-void line_flags(struct line *line, int flags);       /* with a space before them */
+void line_number(struct line *line, int64_t number);    /* with a space before it */
+void line_flags(struct line *line, int flags);          /* with a space before them */
 void line_escaped(struct line *line, const char *text); /* with a space before it; what is not printable as %XX */
-void line_end(struct line *line); /* writes it */
+void line_end(struct line *line);                       /* writes it */
 
 /* --- which descriptors are recorded (handles.c) ------------------------------------------------------------------- */
 
 enum { NO_HANDLE = 0 }; /* handles count from 1 and are never used again: a descriptor's number would be */
 
-/* The handle of a descriptor, NO_HANDLE unless it is of a regular file. One that was opened out of sight (by the parent,
- * before an exec, by mkstemp) gets its handle, and a line `inherit`, when it is first used. */
+/* The handle of a descriptor, NO_HANDLE unless it is of a regular file. One that was opened out of sight (by the
+ * parent, before an exec, by mkstemp) gets its handle, and a line `inherit`, when it is first used. */
 int handle_of(int descriptor);
 int handle_known(int descriptor); /* the same without that line */
 
@@ -109,10 +110,13 @@ int __openat_2(int directory, const char *path, int flags);
 ssize_t __read_chk(int descriptor, void *data, size_t bytes, size_t room);
 ssize_t __pread_chk(int descriptor, void *data, size_t bytes, off_t offset, size_t room);
 
+/* clang-format off */
 #define NEXT_CALLS(X) \
     X(open) X(openat) X(creat) X(__open_2) X(__openat_2) X(fopen) X(freopen) X(close) X(close_range) X(closefrom) \
-    X(dup) X(dup2) X(dup3) X(fcntl) X(read) X(write) X(pread) X(pwrite) X(__read_chk) X(__pread_chk) X(readv) X(writev) \
-    X(preadv) X(pwritev) X(preadv2) X(pwritev2) X(lseek) X(fsync) X(fdatasync) X(ftruncate) X(copy_file_range) X(sendfile)
+    X(dup) X(dup2) X(dup3) X(fcntl) X(read) X(write) X(pread) X(pwrite) X(__read_chk) X(__pread_chk) X(readv) \
+    X(writev) X(preadv) X(pwritev) X(preadv2) X(pwritev2) X(lseek) X(fsync) X(fdatasync) X(ftruncate) X(copy_file_range) \
+    X(sendfile)
+/* clang-format on */
 
 struct next_calls {
 #define MEMBER(name) __typeof__(&name) name;

@@ -1,7 +1,8 @@
-/* The calls that libc's streams (fread, printf) make: they do not leave libc, so that a preloaded function is not asked.
- * But they go through a table of functions that libc exports for the C++ library's sake, and in glibc its rows for read,
- * write, seek and close are libc's exported functions. Where that is found to be so, these four rows are replaced. See
- * recorder.h. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls that libc's streams (fread, printf) make: they do not leave libc, so that a preloaded function is not
+ * asked. But they go through a table of functions that libc exports for the C++ library's sake, and in glibc its rows
+ * for read, write, seek and close are libc's exported functions. Where that is found to be so, these four rows are
+ * replaced. See recorder.h. */
 #include "recorder.h"
 
 #include <dlfcn.h>
@@ -14,7 +15,8 @@ static ssize_t (*next_write)(FILE *, const void *, ssize_t);
 static off_t (*next_seek)(FILE *, off_t, int);
 static int (*next_close)(FILE *);
 
-/* While fopen() has not returned nobody knows that there is a file: a seek to its end (mode "a") is noted afterwards. */
+/* While fopen() has not returned nobody knows that there is a file: a seek to its end (mode "a") is noted afterwards.
+ */
 static _Thread_local struct {
     bool active, sought;
     struct call call;

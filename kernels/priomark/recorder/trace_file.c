@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The trace of this process: a file of its own, one write() a line, so that a program that is killed loses nothing, and
  * threads need no lock. See recorder.h. */
 #include "recorder.h"
@@ -112,7 +113,8 @@ static void put_name(struct line *line, int attempt)
     line_text(line, directory);
     line_text(line, "/");
     for (const char *c = program_invocation_short_name; *c; c++) {
-        const bool plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '.';
+        const bool plain =
+            (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || (*c >= '0' && *c <= '9') || *c == '.';
         const char letter[] = {plain ? *c : '_', 0};
         line_text(line, letter);
     }
@@ -136,7 +138,8 @@ static int create(void)
         if (!name.mapped)
             return -1;
         put_name(&name, attempt);
-        descriptor = (int)syscall(SYS_openat, AT_FDCWD, name.mapped, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+        descriptor =
+            (int)syscall(SYS_openat, AT_FDCWD, name.mapped, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
         const int error = errno;
         munmap(name.mapped, name.mapped_bytes);
         errno = error;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The calls that move data and what goes with them. See recorder.h. */
 #include "recorder.h"
 
@@ -111,8 +112,10 @@ RECORDER_EXPORT ssize_t pwritev2(int descriptor, const struct iovec *part, int p
 
 ssize_t preadv64(int descriptor, const struct iovec *part, int parts, off_t offset) RECORDER_ALIAS(preadv);
 ssize_t pwritev64(int descriptor, const struct iovec *part, int parts, off_t offset) RECORDER_ALIAS(pwritev);
-ssize_t preadv64v2(int descriptor, const struct iovec *part, int parts, off_t offset, int flags) RECORDER_ALIAS(preadv2);
-ssize_t pwritev64v2(int descriptor, const struct iovec *part, int parts, off_t offset, int flags) RECORDER_ALIAS(pwritev2);
+ssize_t preadv64v2(int descriptor, const struct iovec *part, int parts, off_t offset, int flags)
+    RECORDER_ALIAS(preadv2);
+ssize_t pwritev64v2(int descriptor, const struct iovec *part, int parts, off_t offset, int flags)
+    RECORDER_ALIAS(pwritev2);
 
 RECORDER_EXPORT off_t lseek(int descriptor, off_t offset, int whence)
 {
@@ -150,12 +153,13 @@ RECORDER_EXPORT int ftruncate(int descriptor, off_t bytes)
 }
 int ftruncate64(int descriptor, off_t bytes) RECORDER_ALIAS(ftruncate);
 
-RECORDER_EXPORT ssize_t copy_file_range(int from, off_t *from_offset, int to, off_t *to_offset, size_t bytes, unsigned flags)
+RECORDER_EXPORT ssize_t copy_file_range(int from, off_t *from_offset, int to, off_t *to_offset, size_t bytes,
+                                        unsigned flags)
 {
     const struct call reading = call_begin(from), writing = call_begin(to);
     const ssize_t result = next_calls()->copy_file_range(from, from_offset, to, to_offset, bytes, flags);
-    call_done_copy(&reading, &writing, "copy_file_range", (const int[]){from, to}, (const off_t *const[]){from_offset, to_offset},
-                   bytes, result);
+    call_done_copy(&reading, &writing, "copy_file_range", (const int[]){from, to},
+                   (const off_t *const[]){from_offset, to_offset}, bytes, result);
     return result;
 }
 
@@ -164,8 +168,8 @@ RECORDER_EXPORT ssize_t sendfile(int to, int from, off_t *from_offset, size_t by
 {
     const struct call reading = call_begin(from), writing = call_begin(to);
     const ssize_t result = next_calls()->sendfile(to, from, from_offset, bytes);
-    call_done_copy(&reading, &writing, "sendfile", (const int[]){from, to}, (const off_t *const[]){from_offset, NULL}, bytes,
-                   result);
+    call_done_copy(&reading, &writing, "sendfile", (const int[]){from, to}, (const off_t *const[]){from_offset, NULL},
+                   bytes, result);
     return result;
 }
 ssize_t sendfile64(int to, int from, off_t *from_offset, size_t bytes) RECORDER_ALIAS(sendfile);

@@ -1,5 +1,6 @@
-/* async: the whole data of a process in one request, beside a calculation (paper, section 4.1). One file of all processes,
- * a consecutive range for each. overlap.c measures. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* async: the whole data of a process in one request, beside a calculation (paper, section 4.1). One file of all
+ * processes, a consecutive range for each. overlap.c measures. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,7 +41,8 @@ static const char *const names_of_methods[] = {
 
 static const struct priomark_key keys[] = {
     {"process_size", PRIOMARK_SIZES, "\"8MiB\"", "the data of each process, one request", 1, INT64_C(1) << 30, NULL},
-    {"patterns", PRIOMARK_NAMES, "[\"write\", \"read\"]", "what is done with an existing file", 0, 0, names_of_patterns},
+    {"patterns", PRIOMARK_NAMES, "[\"write\", \"read\"]", "what is done with an existing file", 0, 0,
+     names_of_patterns},
     {"methods", PRIOMARK_NAMES, METHODS_STANDARD, "access methods", 0, 0, names_of_methods},
     {0}};
 
@@ -69,7 +71,8 @@ static void plan(struct priomark *run)
     refuse_what_is_not_there(run);
     for (int size = 0; size < priomark_count(run, "process_size"); size++) {
         const int64_t bytes = priomark_number(run, "process_size", size);
-        struct priomark_case made = {.process_bytes = bytes, .block_bytes = bytes, .space_bytes = bytes, .read_share = -1};
+        struct priomark_case made = {
+            .process_bytes = bytes, .block_bytes = bytes, .space_bytes = bytes, .read_share = -1};
         for (int p = 0; p < priomark_count(run, "patterns"); p++)
             for (int m = 0; m < priomark_count(run, "methods"); m++) {
                 made.pattern = priomark_text(run, "patterns", p);
@@ -120,8 +123,8 @@ static void finish(void *context)
     beside->transfer.running = false;
 }
 
-/* The bandwidth is that of data that is written out, as everywhere: the time of the transfer and of its sync, without what
- * the calculation took beyond the transfer. */
+/* The bandwidth is that of data that is written out, as everywhere: the time of the transfer and of its sync, without
+ * what the calculation took beyond the transfer. */
 static void synchronise(struct beside *beside)
 {
     struct priomark *run = beside->transfer.file.run;
@@ -155,8 +158,13 @@ static void measure(struct priomark *run, const struct priomark_case *now)
 {
     struct beside beside = {.method = find_transfer(now->method)};
     struct file *file = &beside.transfer.file;
-    *file = (struct file){.run = run, .shared = true, .block_bytes = now->block_bytes, .blocks = 1, .run_blocks = 1,
-                          .start = priomark_rank(run) * now->process_bytes, .method = posix_methods};
+    *file = (struct file){.run = run,
+                          .shared = true,
+                          .block_bytes = now->block_bytes,
+                          .blocks = 1,
+                          .run_blocks = 1,
+                          .start = priomark_rank(run) * now->process_bytes,
+                          .method = posix_methods};
     priomark_path(run, file->path, sizeof file->path, "async");
     beside.transfer.operation = strcmp(now->pattern, "read") == 0 ? PRIOMARK_READ : PRIOMARK_WRITE;
     beside.transfer.data = priomark_allocate((size_t)now->process_bytes);
@@ -167,7 +175,8 @@ static void measure(struct priomark *run, const struct priomark_case *now)
     beside.method->open(&beside.transfer);
     priomark_phase(run, PRIOMARK_OPEN, priomark_now() - start_of);
 
-    const struct priomark_transfer transfer = {beside.transfer.operation, now->process_bytes, start, done, finish, &beside};
+    const struct priomark_transfer transfer = {
+        beside.transfer.operation, now->process_bytes, start, done, finish, &beside};
     priomark_overlap(run, &transfer, prepare);
     synchronise(&beside);
 

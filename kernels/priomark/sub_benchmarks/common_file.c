@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* common_file: one file of all processes, a range of consecutive blocks for each (paper, figure 2.a). */
 #include <inttypes.h>
 #include <stdio.h>
@@ -5,19 +6,18 @@
 #include "access.h"
 #include "plugins.h"
 
-static const struct method *const tables[] = {
-    posix_methods,
+static const struct method *const tables[] = {posix_methods,
 #if HAVE_MPI_IO
-    mpi_io_methods,
+                                              mpi_io_methods,
 #endif
-    NULL};
+                                              NULL};
 
 static const char *const names_of_patterns[] = {"write", "read-write", "random-read-write", NULL};
 static const char *const names_of_methods[] = {
 #if HAVE_MPI_IO
     "individual", "individual-collective", "explicit", "explicit-collective",
 #endif
-    "posix", "posix-direct", NULL};
+    "posix",      "posix-direct",          NULL};
 
 #if HAVE_MPI_IO
 #define METHODS_STANDARD "[\"individual\", \"individual-collective\", \"explicit\", \"explicit-collective\", \"posix\"]"

@@ -1,5 +1,7 @@
-/* Input and output beside a calculation (paper, section 4.1, async): see priomark_overlap() in priomark.h. The calculation
- * is a triad of vectors larger than a core's caches, in pieces; between two of them the transfer is asked after. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Input and output beside a calculation (paper, section 4.1, async): see priomark_overlap() in priomark.h. The
+ * calculation is a triad of vectors larger than a core's caches, in pieces; between two of them the transfer is asked
+ * after. */
 #include <math.h>
 
 #include "fail.h"
@@ -99,8 +101,8 @@ static void prepare_with(void (*prepare)(void *context), const struct priomark_t
         prepare(transfer->context);
 }
 
-static void note(struct priomark *run, const struct priomark_transfer *transfer, double io_alone, double calculation_alone,
-                 const struct both *both)
+static void note(struct priomark *run, const struct priomark_transfer *transfer, double io_alone,
+                 double calculation_alone, const struct both *both)
 {
     priomark_request(run, transfer->operation, transfer->bytes, both->io_seconds);
     priomark_phase(run, PRIOMARK_ACCESS, both->io_seconds);
@@ -111,8 +113,8 @@ static void note(struct priomark *run, const struct priomark_transfer *transfer,
     priomark_value(run, "covered", both->covered);
 }
 
-/* A first transfer warms up and tells how long the calculation has to be; where that does not cover the transfer after all,
- * because they slow each other down, it is made longer. */
+/* A first transfer warms up and tells how long the calculation has to be; where that does not cover the transfer after
+ * all, because they slow each other down, it is made longer. */
 void priomark_overlap(struct priomark *run, const struct priomark_transfer *transfer, void (*prepare)(void *context))
 {
     struct calculation calculation = calculation_begin();

@@ -1,5 +1,6 @@
-/* raw: a device without the page cache (paper, section 4.1). Without the key `device` a file of each process stands in for
- * it, and the log says so. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* raw: a device without the page cache (paper, section 4.1). Without the key `device` a file of each process stands in
+ * for it, and the log says so. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,7 +38,8 @@ static void refuse_impossible_sizes(const struct priomark *run, const struct dev
 {
     for (int i = 0; i < priomark_count(run, "process_size"); i++)
         if (priomark_number(run, "process_size", i) > device->bytes / device->processes)
-            priomark_refuse(run, "process_size", "%d processes with %" PRId64 " bytes each do not fit on the device's %" PRId64,
+            priomark_refuse(run, "process_size",
+                            "%d processes with %" PRId64 " bytes each do not fit on the device's %" PRId64,
                             device->processes, priomark_number(run, "process_size", i), device->bytes);
     for (int i = 0; i < priomark_count(run, "block_size"); i++)
         if (priomark_number(run, "block_size", i) % device->sector_bytes != 0)
@@ -56,9 +58,10 @@ static void plan(struct priomark *run)
     const char *path = priomark_text(run, "device", 0);
     struct device *device = allocate(1, sizeof *device);
     if (priomark_checks(run) && !writes(run))
-        priomark_refuse(run, "read_write", "a device that is only read cannot be checked: leave out check, or measure a file");
-    *device = device_open(path, priomark_count(run, "confirm") ? priomark_text(run, "confirm", 0) : NULL, writes(run), reason,
-                          sizeof reason);
+        priomark_refuse(run, "read_write",
+                        "a device that is only read cannot be checked: leave out check, or measure a file");
+    *device = device_open(path, priomark_count(run, "confirm") ? priomark_text(run, "confirm", 0) : NULL, writes(run),
+                          reason, sizeof reason);
     if (reason[0])
         priomark_refuse(run, "device", "'%s' is left alone: %s", path, reason);
     refuse_impossible_sizes(run, device);

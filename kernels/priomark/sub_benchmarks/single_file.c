@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* single_file: a file for each process, meant for the local disks of the nodes (paper, figure 2.c). */
 #include <stdio.h>
 
@@ -12,8 +13,8 @@ static const struct priomark_key keys[] = {
     PROCESS_SIZE_KEY,
     BLOCK_SIZE_KEY,
     READ_WRITE_KEY,
-    {"patterns", PRIOMARK_NAMES, "[\"write\", \"read-write\", \"random-read-write\", \"backwards-read\"]", "access patterns", 0, 0,
-     pattern_names},
+    {"patterns", PRIOMARK_NAMES, "[\"write\", \"read-write\", \"random-read-write\", \"backwards-read\"]",
+     "access patterns", 0, 0, pattern_names},
     {"methods", PRIOMARK_NAMES, "\"posix\"", "access methods", 0, 0, names_of_methods},
     {0}};
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* strided: one file, in which every process has several separate groups of blocks, reached through a file view and the
  * individual file pointer (paper, figure 2.b). */
 #include <limits.h>
@@ -32,7 +33,9 @@ static void plan(struct priomark *run)
 
 static void measure(struct priomark *run, const struct priomark_case *now)
 {
-    struct file file = {.run = run, .shared = true, .block_bytes = now->block_bytes,
+    struct file file = {.run = run,
+                        .shared = true,
+                        .block_bytes = now->block_bytes,
                         .method = find_method(strided_methods, now->method)};
     file.blocks = now->process_bytes / now->block_bytes;
     file.run_blocks = priomark_number(run, "blocks_per_stride", 0);

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* trace: the requests of a recorded program (paper, section 6). A process replays one trace; where there are more
  * processes than traces, further copies of the program run beside the first one, on files of their own. */
 #include <glob.h>
@@ -37,7 +38,8 @@ static glob_t find_traces(const struct priomark *run)
     snprintf(pattern, sizeof pattern, S_ISDIR(found.st_mode) ? "%s/*.trace" : "%s", place);
     /* A file is taken by its name, whatever characters it has. */
     if (glob(pattern, S_ISDIR(found.st_mode) ? 0 : GLOB_NOCHECK | GLOB_NOESCAPE, NULL, &names) != 0)
-        priomark_refuse(run, "recording", "'%.200s' holds no *.trace; record a program into it (docs/priomark.md)", place);
+        priomark_refuse(run, "recording", "'%.200s' holds no *.trace; record a program into it (docs/priomark.md)",
+                        place);
     return names;
 }
 
@@ -71,7 +73,8 @@ static void plan(struct priomark *run)
     if (count == 0)
         priomark_refuse(run, "recording", "no process of the recording moved any data");
     if (ranks % count)
-        priomark_refuse(run, "recording", "%d processes were recorded: run %d, or a multiple of it, not %d", count, count, ranks);
+        priomark_refuse(run, "recording", "%d processes were recorded: run %d, or a multiple of it, not %d", count,
+                        count, ranks);
     for (int i = 0; i < count; i++) {
         first = traces[i].start < first ? traces[i].start : first;
         most = traces[i].moved_bytes > most ? traces[i].moved_bytes : most;

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See trace_fields.h. */
 #include "trace_fields.h"
 
@@ -42,7 +43,8 @@ bool trace_number(struct reader *reader, int field, int64_t lowest, int64_t high
         return trace_complain(reader, "%d fields where more belong", reader->fields);
     *value = strtoll(reader->field[field], &end, 10);
     if (errno || *end || end == reader->field[field] || *value < lowest || *value > highest)
-        return trace_complain(reader, "'%.40s' is not a number from %" PRId64 " to %" PRId64, reader->field[field], lowest, highest);
+        return trace_complain(reader, "'%.40s' is not a number from %" PRId64 " to %" PRId64, reader->field[field],
+                              lowest, highest);
     return true;
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* The fields of a trace's lines: each function checks one and complains about what it cannot be. */
 #ifndef PRIOMARK_TRACE_FIELDS_H
 #define PRIOMARK_TRACE_FIELDS_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See trace_read.h: requests, and the head of a trace. */
 #include "trace_read.h"
 
@@ -30,7 +31,8 @@ static bool parse_open(struct reader *reader, struct trace_request *request)
     const int path = inherits ? 9 : 8;
     int64_t bytes;
     if (!trace_new_handle(reader, 5, &request->handle) || !trace_flag_names(reader, 6, &request->flags) ||
-        !trace_number(reader, 7, 0, INT64_MAX, &bytes) || (inherits && !trace_number(reader, 8, 0, INT64_MAX, &request->offset)))
+        !trace_number(reader, 7, 0, INT64_MAX, &bytes) ||
+        (inherits && !trace_number(reader, 8, 0, INT64_MAX, &request->offset)))
         return false;
     if (reader->fields != path + 1)
         return trace_complain(reader, "%d fields where %d belong", reader->fields, path + 1);
@@ -41,7 +43,8 @@ static bool parse_open(struct reader *reader, struct trace_request *request)
         trace->file = trace_room(trace->file, trace->files, sizeof *trace->file);
         request->file = (int)trace->files++;
         const bool made_here = request->flags & O_CREAT && bytes == 0;
-        trace->file[request->file] = (struct trace_file){copy_text(reader->field[path]), !made_here, bytes, bytes, bytes};
+        trace->file[request->file] =
+            (struct trace_file){copy_text(reader->field[path]), !made_here, bytes, bytes, bytes};
     }
     reader->handle[request->handle] =
         (struct handle){request->file, request->flags & O_ACCMODE, true, request->flags & O_APPEND};
@@ -86,9 +89,13 @@ static bool parse_ftruncate(struct reader *reader, struct trace_request *request
 
 static bool parse_lseek(struct reader *reader, struct trace_request *request)
 {
-    static const struct trace_flag names[] = {{"SEEK_SET", SEEK_SET}, {"SEEK_CUR", SEEK_CUR}, {"SEEK_END", SEEK_END},
-                                              {"SEEK_DATA", SEEK_DATA}, {"SEEK_HOLE", SEEK_HOLE}};
-    if (!trace_known_handle(reader, 5, &request->handle) || !trace_number(reader, 6, INT64_MIN, INT64_MAX, &request->offset) ||
+    static const struct trace_flag names[] = {{"SEEK_SET", SEEK_SET},
+                                              {"SEEK_CUR", SEEK_CUR},
+                                              {"SEEK_END", SEEK_END},
+                                              {"SEEK_DATA", SEEK_DATA},
+                                              {"SEEK_HOLE", SEEK_HOLE}};
+    if (!trace_known_handle(reader, 5, &request->handle) ||
+        !trace_number(reader, 6, INT64_MIN, INT64_MAX, &request->offset) ||
         !trace_number(reader, 8, 0, INT64_MAX, &request->result))
         return false;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
@@ -101,7 +108,8 @@ static bool parse_lseek(struct reader *reader, struct trace_request *request)
 
 static bool is_write(enum trace_operation operation)
 {
-    return operation == TRACE_WRITE || operation == TRACE_PWRITE || operation == TRACE_WRITEV || operation == TRACE_PWRITEV;
+    return operation == TRACE_WRITE || operation == TRACE_PWRITE || operation == TRACE_WRITEV ||
+           operation == TRACE_PWRITEV;
 }
 
 static int64_t sum(int64_t a, int64_t b)
@@ -128,7 +136,8 @@ static bool account(struct reader *reader, int handle, bool writes, int64_t offs
     if (!may_access(reader, handle, writes))
         return false;
     if (offset > INT64_MAX - result)
-        return trace_complain(reader, "%" PRId64 " byte from byte %" PRId64 " on lie beyond every file", result, offset);
+        return trace_complain(reader, "%" PRId64 " byte from byte %" PRId64 " on lie beyond every file", result,
+                              offset);
     if (writes) {
         const int64_t bytes = least(asked, TRACE_MOST_TRANSFER), end = sum(offset, bytes);
         if (end > file->space_bytes)
@@ -150,8 +159,10 @@ static bool needs_buffer(struct reader *reader, int64_t bytes)
 static bool parse_transfer(struct reader *reader, struct trace_request *request)
 {
     return trace_known_handle(reader, 5, &request->handle) && trace_number(reader, 6, 0, INT64_MAX, &request->offset) &&
-           trace_number(reader, 7, 0, INT64_MAX, &request->bytes) && trace_number(reader, 8, 0, request->bytes, &request->result) &&
-           account(reader, request->handle, is_write(request->operation), request->offset, request->bytes, request->result) &&
+           trace_number(reader, 7, 0, INT64_MAX, &request->bytes) &&
+           trace_number(reader, 8, 0, request->bytes, &request->result) &&
+           account(reader, request->handle, is_write(request->operation), request->offset, request->bytes,
+                   request->result) &&
            needs_buffer(reader, request->bytes);
 }
 
@@ -175,7 +186,8 @@ static bool parse_vector(struct reader *reader, struct trace_request *request)
     }
     if (request->result > request->bytes)
         return trace_complain(reader, "%" PRId64 " byte were moved of %" PRId64, request->result, request->bytes);
-    return account(reader, request->handle, is_write(request->operation), request->offset, request->bytes, request->result) &&
+    return account(reader, request->handle, is_write(request->operation), request->offset, request->bytes,
+                   request->result) &&
            needs_buffer(reader, request->bytes);
 }
 
@@ -190,7 +202,8 @@ static bool parse_side(struct reader *reader, int field, int *handle, int64_t *o
     return true;
 }
 
-/* Programs ask for more than the file has that they copy from; what other processes wrote to it shows in the result only. */
+/* Programs ask for more than the file has that they copy from; what other processes wrote to it shows in the result
+ * only. */
 static int64_t copied_at_most(const struct reader *reader, const struct trace_request *request, int64_t from)
 {
     const int64_t end = reader->trace->file[reader->handle[request->handle].file].end_bytes;
@@ -203,7 +216,8 @@ static bool parse_copy(struct reader *reader, struct trace_request *request)
     int64_t from, to;
     return parse_side(reader, 5, &request->handle, &request->offset, &from) &&
            parse_side(reader, 8, &request->other, &request->other_offset, &to) &&
-           trace_number(reader, 11, 0, INT64_MAX, &request->bytes) && trace_number(reader, 12, 0, request->bytes, &request->result) &&
+           trace_number(reader, 11, 0, INT64_MAX, &request->bytes) &&
+           trace_number(reader, 12, 0, request->bytes, &request->result) &&
            may_access(reader, request->handle, false) &&
            account(reader, request->other, true, to, copied_at_most(reader, request, from), request->result);
 }
@@ -246,7 +260,8 @@ static bool parse_request(struct reader *reader)
     int64_t thread;
     if (reader->fields < 6)
         return trace_complain(reader, "%d fields where at least 6 belong", reader->fields);
-    if (!trace_number(reader, 1, 0, INT64_MAX / 4, &request.at) || !trace_number(reader, 2, 0, INT64_MAX / 4, &request.duration) ||
+    if (!trace_number(reader, 1, 0, INT64_MAX / 4, &request.at) ||
+        !trace_number(reader, 2, 0, INT64_MAX / 4, &request.duration) ||
         !trace_number(reader, 3, 1, INT32_MAX, &thread))
         return false;
     for (int i = 0; i < TRACE_OPERATIONS; i++)
@@ -255,7 +270,8 @@ static bool parse_request(struct reader *reader)
     if (request.operation == TRACE_OPERATIONS)
         return trace_complain(reader, "'%.40s' is not an operation", reader->field[4]);
     if (operations[request.operation].fields && reader->fields != operations[request.operation].fields)
-        return trace_complain(reader, "%d fields where %d belong", reader->fields, operations[request.operation].fields);
+        return trace_complain(reader, "%d fields where %d belong", reader->fields,
+                              operations[request.operation].fields);
     if (!operations[request.operation].parse(reader, &request))
         return false;
     trace->request = trace_room(trace->request, trace->requests, sizeof *trace->request);
@@ -270,15 +286,17 @@ static bool parse_line(struct reader *reader, char *line, size_t length)
     line[length - 1] = 0;
     if (reader->line == 1)
         return strcmp(line, TRACE_FIRST_LINE) == 0 ||
-               (strcmp(line, "stopped") == 0 ? trace_complain(reader, "the recording stopped because its file could not be written")
-                                             : trace_complain(reader, "a trace begins with '" TRACE_FIRST_LINE "'"));
+               (strcmp(line, "stopped") == 0
+                    ? trace_complain(reader, "the recording stopped because its file could not be written")
+                    : trace_complain(reader, "a trace begins with '" TRACE_FIRST_LINE "'"));
     reader->fields = 0;
     char *rest = NULL;
     for (char *word = strtok_r(line, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
         if (reader->fields == MOST_FIELDS)
             return trace_complain(reader, "more than %d fields", MOST_FIELDS);
         reader->field[reader->fields++] = word;
-        if (reader->fields == 1 && (strcmp(word, "command") == 0 || strcmp(word, "process") == 0 || strcmp(word, "unseen") == 0))
+        if (reader->fields == 1 &&
+            (strcmp(word, "command") == 0 || strcmp(word, "process") == 0 || strcmp(word, "unseen") == 0))
             return true; /* for people */
     }
     if (reader->fields && strcmp(reader->field[0], "at") == 0)
@@ -302,7 +320,8 @@ bool trace_read(struct trace *trace, const char *path, char *reason, size_t reas
     }
     for (ssize_t length; sound && (length = getline(&line, &room, file)) >= 0;) {
         reader.line++;
-        sound = reader.line <= most_lines ? parse_line(&reader, line, (size_t)length) : trace_complain(&reader, "too many lines");
+        sound = reader.line <= most_lines ? parse_line(&reader, line, (size_t)length)
+                                          : trace_complain(&reader, "too many lines");
     }
     if (sound && ferror(file))
         sound = trace_complain(&reader, "cannot be read: %s", strerror(errno));

@@ -1,5 +1,6 @@
-/* A recorded program's requests, read from a trace (docs/priomark.md). A trace comes from elsewhere and may hold anything:
- * what is returned has been checked, so that a replay can follow it without looking. */
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A recorded program's requests, read from a trace (docs/priomark.md). A trace comes from elsewhere and may hold
+ * anything: what is returned has been checked, so that a replay can follow it without looking. */
 #ifndef PRIOMARK_TRACE_READ_H
 #define PRIOMARK_TRACE_READ_H
 
@@ -8,9 +9,26 @@
 #include <stdint.h>
 
 enum trace_operation {
-    TRACE_OPEN, TRACE_INHERIT, TRACE_CLOSE, TRACE_DUP, TRACE_FLAGS,
-    TRACE_READ, TRACE_WRITE, TRACE_PREAD, TRACE_PWRITE, TRACE_READV, TRACE_WRITEV, TRACE_PREADV, TRACE_PWRITEV,
-    TRACE_LSEEK, TRACE_FSYNC, TRACE_FDATASYNC, TRACE_FTRUNCATE, TRACE_COPY_FILE_RANGE, TRACE_SENDFILE, TRACE_OPERATIONS
+    TRACE_OPEN,
+    TRACE_INHERIT,
+    TRACE_CLOSE,
+    TRACE_DUP,
+    TRACE_FLAGS,
+    TRACE_READ,
+    TRACE_WRITE,
+    TRACE_PREAD,
+    TRACE_PWRITE,
+    TRACE_READV,
+    TRACE_WRITEV,
+    TRACE_PREADV,
+    TRACE_PWRITEV,
+    TRACE_LSEEK,
+    TRACE_FSYNC,
+    TRACE_FDATASYNC,
+    TRACE_FTRUNCATE,
+    TRACE_COPY_FILE_RANGE,
+    TRACE_SENDFILE,
+    TRACE_OPERATIONS
 };
 
 /* Offset of a side of a copy that the file pointer gives. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See trace_replay.h. */
 #include "trace_replay.h"
 
@@ -18,7 +19,8 @@
 enum { BLOCK = 1 << 20, MOST_PARTS = 1024 };
 static const double nanosecond = 1e-9;
 
-/* A handle of the trace: its descriptor, -1 where it is not open, and where its file pointer is. Copies share a pointer. */
+/* A handle of the trace: its descriptor, -1 where it is not open, and where its file pointer is. Copies share a
+ * pointer. */
 struct handle {
     int descriptor, file;
     int pointer; /* place in `pointer`: the handle that was opened */
@@ -39,8 +41,8 @@ static _Noreturn void stop(const struct state *state, const struct trace_request
     const char *remedy = error == ENOSPC || error == EDQUOT ? "; free some space"
                          : error == EINVAL ? "; does this file system take the direct I/O of the recorded one?"
                                            : "";
-    priomark_fail(state->replay->run, "%s:%d: cannot %s: %s%s", state->replay->trace->path, request ? request->line : 0, what,
-                  strerror(error), remedy);
+    priomark_fail(state->replay->run, "%s:%d: cannot %s: %s%s", state->replay->trace->path, request ? request->line : 0,
+                  what, strerror(error), remedy);
 }
 
 /* A file of the run's own for a recorded one: the same for all processes of a copy. */
@@ -112,14 +114,16 @@ static void open_inherited(struct state *state)
 static void get_memory(struct state *state)
 {
     const struct trace *trace = state->replay->trace;
-    const int64_t bytes = trace->largest_request < TRACE_MOST_TRANSFER ? trace->largest_request + 1 : TRACE_MOST_TRANSFER;
+    const int64_t bytes =
+        trace->largest_request < TRACE_MOST_TRANSFER ? trace->largest_request + 1 : TRACE_MOST_TRANSFER;
     state->handle = allocate((size_t)trace->handles + 1, sizeof *state->handle);
     state->pointer = allocate((size_t)trace->handles + 1, sizeof *state->pointer);
     for (int i = 0; i < trace->handles; i++)
         state->handle[i].descriptor = -1;
     /* Programs ask for more than there is, up to 2 GiB: only what is used takes memory. */
     state->data_bytes = (size_t)bytes;
-    state->data = mmap(NULL, state->data_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    state->data =
+        mmap(NULL, state->data_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (state->data == MAP_FAILED)
         stop(state, NULL, "get memory", errno);
     int64_t used = 0;
@@ -198,14 +202,30 @@ static void transfer(struct state *state, const struct trace_request *request)
         set_pointer(state, request);
     const double begin = priomark_now();
     switch (request->operation) {
-    case TRACE_READ: result = read(descriptor, state->data, bytes); break;
-    case TRACE_PREAD: result = pread(descriptor, state->data, bytes, request->offset); break;
-    case TRACE_READV: result = readv(descriptor, vector, parts); break;
-    case TRACE_PREADV: result = preadv(descriptor, vector, parts, request->offset); break;
-    case TRACE_WRITE: kind = PRIOMARK_WRITE, result = write(descriptor, state->data, bytes); break;
-    case TRACE_PWRITE: kind = PRIOMARK_WRITE, result = pwrite(descriptor, state->data, bytes, request->offset); break;
-    case TRACE_WRITEV: kind = PRIOMARK_WRITE, result = writev(descriptor, vector, parts); break;
-    default: kind = PRIOMARK_WRITE, result = pwritev(descriptor, vector, parts, request->offset); break;
+    case TRACE_READ:
+        result = read(descriptor, state->data, bytes);
+        break;
+    case TRACE_PREAD:
+        result = pread(descriptor, state->data, bytes, request->offset);
+        break;
+    case TRACE_READV:
+        result = readv(descriptor, vector, parts);
+        break;
+    case TRACE_PREADV:
+        result = preadv(descriptor, vector, parts, request->offset);
+        break;
+    case TRACE_WRITE:
+        kind = PRIOMARK_WRITE, result = write(descriptor, state->data, bytes);
+        break;
+    case TRACE_PWRITE:
+        kind = PRIOMARK_WRITE, result = pwrite(descriptor, state->data, bytes, request->offset);
+        break;
+    case TRACE_WRITEV:
+        kind = PRIOMARK_WRITE, result = writev(descriptor, vector, parts);
+        break;
+    default:
+        kind = PRIOMARK_WRITE, result = pwritev(descriptor, vector, parts, request->offset);
+        break;
     }
     const double end = priomark_now();
     if (result < 0)
@@ -221,11 +241,13 @@ static void copy(struct state *state, const struct trace_request *request)
 {
     const struct handle *from = &state->handle[request->handle], *to = &state->handle[request->other];
     off_t offset = request->offset, to_offset = request->other_offset;
-    off_t *const given = offset == TRACE_POINTER ? NULL : &offset, *const to_given = to_offset == TRACE_POINTER ? NULL : &to_offset;
+    off_t *const given = offset == TRACE_POINTER ? NULL : &offset, *const to_given =
+                                                                       to_offset == TRACE_POINTER ? NULL : &to_offset;
     const double begin = priomark_now();
-    const ssize_t result = request->operation == TRACE_SENDFILE
-                               ? sendfile(to->descriptor, from->descriptor, given, (size_t)request->bytes)
-                               : copy_file_range(from->descriptor, given, to->descriptor, to_given, (size_t)request->bytes, 0);
+    const ssize_t result =
+        request->operation == TRACE_SENDFILE
+            ? sendfile(to->descriptor, from->descriptor, given, (size_t)request->bytes)
+            : copy_file_range(from->descriptor, given, to->descriptor, to_given, (size_t)request->bytes, 0);
     const double end = priomark_now();
     if (result < 0)
         stop(state, request, trace_operation_name(request->operation), errno);
@@ -260,8 +282,11 @@ static void make(struct state *state, const struct trace_request *request)
     struct handle *handle = &state->handle[request->handle];
     int result = 0;
     switch (request->operation) {
-    case TRACE_OPEN: open_handle(state, request); break;
-    case TRACE_INHERIT: break;
+    case TRACE_OPEN:
+        open_handle(state, request);
+        break;
+    case TRACE_INHERIT:
+        break;
     case TRACE_CLOSE:
         result = close(handle->descriptor);
         handle->descriptor = -1;
@@ -270,14 +295,26 @@ static void make(struct state *state, const struct trace_request *request)
         state->handle[request->other] = *handle;
         result = state->handle[request->other].descriptor = fcntl(handle->descriptor, F_DUPFD_CLOEXEC, 0);
         break;
-    case TRACE_FLAGS: result = fcntl(handle->descriptor, F_SETFL, request->flags); break;
-    case TRACE_FTRUNCATE: result = ftruncate(handle->descriptor, request->bytes); break;
-    case TRACE_LSEEK: seek(state, request); break;
+    case TRACE_FLAGS:
+        result = fcntl(handle->descriptor, F_SETFL, request->flags);
+        break;
+    case TRACE_FTRUNCATE:
+        result = ftruncate(handle->descriptor, request->bytes);
+        break;
+    case TRACE_LSEEK:
+        seek(state, request);
+        break;
     case TRACE_FSYNC:
-    case TRACE_FDATASYNC: synchronise(state, request); break;
+    case TRACE_FDATASYNC:
+        synchronise(state, request);
+        break;
     case TRACE_COPY_FILE_RANGE:
-    case TRACE_SENDFILE: copy(state, request); break;
-    default: transfer(state, request); break;
+    case TRACE_SENDFILE:
+        copy(state, request);
+        break;
+    default:
+        transfer(state, request);
+        break;
     }
     if (result < 0)
         stop(state, request, trace_operation_name(request->operation), errno);

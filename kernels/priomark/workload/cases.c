@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See access.h: how the keys of a workload become cases. */
 #include <inttypes.h>
 #include <string.h>
@@ -16,14 +17,18 @@ static const struct method *method_of(const struct method *const *tables, const 
 static void refuse_impossible_blocks(const struct priomark *run, const struct priomark_case *made, int64_t unit_blocks)
 {
     if (made->block_bytes * unit_blocks > made->process_bytes)
-        priomark_refuse(run, "block_size", "%" PRId64 " block(s) of %" PRId64 " bytes are larger than the %" PRId64
-                        " bytes of a process (process_size)", unit_blocks, made->block_bytes, made->process_bytes);
+        priomark_refuse(run, "block_size",
+                        "%" PRId64 " block(s) of %" PRId64 " bytes are larger than the %" PRId64
+                        " bytes of a process (process_size)",
+                        unit_blocks, made->block_bytes, made->process_bytes);
     if (made->process_bytes % (made->block_bytes * unit_blocks) != 0)
-        priomark_refuse(run, "block_size", "the %" PRId64 " bytes of a process (process_size) are no multiple of %" PRId64
-                        " block(s) of %" PRId64 " bytes", made->process_bytes, unit_blocks, made->block_bytes);
+        priomark_refuse(run, "block_size",
+                        "the %" PRId64 " bytes of a process (process_size) are no multiple of %" PRId64
+                        " block(s) of %" PRId64 " bytes",
+                        made->process_bytes, unit_blocks, made->block_bytes);
     if (made->direct && made->block_bytes % DIRECT_ALIGNMENT != 0)
-        priomark_refuse(run, "block_size", "%" PRId64 " bytes: direct I/O takes multiples of %d bytes only", made->block_bytes,
-                        DIRECT_ALIGNMENT);
+        priomark_refuse(run, "block_size", "%" PRId64 " bytes: direct I/O takes multiples of %d bytes only",
+                        made->block_bytes, DIRECT_ALIGNMENT);
 }
 
 /* The read share matters in mixed patterns only: others come once. */

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See plugins.h. */
 #include "plugins.h"
 
@@ -16,7 +17,7 @@ const struct priomark_plugin *const built_in_plugins[] = {
 #if HAVE_MPI_IO
     &strided_plugin,
 #endif
-    &async_plugin, &single_file_plugin, &raw_plugin, &trace_plugin, NULL};
+    &async_plugin,       &single_file_plugin, &raw_plugin, &trace_plugin, NULL};
 
 const char *why_not_offered(const char *name)
 {
@@ -40,8 +41,9 @@ const char *plugin_fault(const struct priomark_plugin *plugin)
 {
     static char fault[256];
     if (plugin->interface != PRIOMARK_INTERFACE) {
-        snprintf(fault, sizeof fault, "it was built for interface %d of priomark.h, this program has %d; build it again",
-                 plugin->interface, PRIOMARK_INTERFACE);
+        snprintf(fault, sizeof fault,
+                 "it was built for interface %d of priomark.h, this program has %d; build it again", plugin->interface,
+                 PRIOMARK_INTERFACE);
         return fault;
     }
     if (!plugin->name || !plugin->summary || !plugin->keys || !plugin->plan || !plugin->measure)

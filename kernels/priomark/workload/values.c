@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See values.h. One function for each kind of value; a list is read element by element. */
 #include "values.h"
 
@@ -41,8 +42,8 @@ static int64_t read_size(const struct priomark_key *key, const config_setting_t 
     if (size < 0)
         complain(complaint, line_of(setting), "%s: '%.80s' is not a size; %s", key->name, text, what_a_size_is);
     else if (size < key->lowest || size > key->highest)
-        complain(complaint, line_of(setting), "%s: '%.80s' is not from %" PRId64 " to %" PRId64 " bytes", key->name, text,
-                 key->lowest, key->highest);
+        complain(complaint, line_of(setting), "%s: '%.80s' is not from %" PRId64 " to %" PRId64 " bytes", key->name,
+                 text, key->lowest, key->highest);
     return size;
 }
 
@@ -51,8 +52,8 @@ static int64_t read_count(const struct priomark_key *key, const config_setting_t
     const int type = config_setting_type(setting);
     const int64_t count = config_setting_get_int64(setting);
     if ((type != CONFIG_TYPE_INT && type != CONFIG_TYPE_INT64) || count < key->lowest || count > key->highest)
-        complain(complaint, line_of(setting), "%s is a whole number from %" PRId64 " to %" PRId64, key->name, key->lowest,
-                 key->highest);
+        complain(complaint, line_of(setting), "%s is a whole number from %" PRId64 " to %" PRId64, key->name,
+                 key->lowest, key->highest);
     return count;
 }
 
@@ -65,7 +66,8 @@ static double read_ratio(const struct priomark_key *key, const config_setting_t 
     if (text && strspn(text, "0123456789:") == strlen(text) && strlen(text) < 16)
         sscanf(text, "%9u:%9u%n", &reads, &writes, &used);
     if (used < 0 || text[used] || reads + writes == 0) {
-        complain(complaint, line_of(setting), "%s is a text, reads to writes, \"1:2\"; one of them may be 0", key->name);
+        complain(complaint, line_of(setting), "%s is a text, reads to writes, \"1:2\"; one of them may be 0",
+                 key->name);
         return 0;
     }
     return (double)reads / ((double)reads + writes);
@@ -87,8 +89,8 @@ static void read_name(const struct priomark_key *key, const config_setting_t *se
         if (strcmp(*name, text) == 0)
             return;
     list_names(key->names, valid, sizeof valid);
-    complain(complaint, line_of(setting), "%s: %s%.80s%s; valid in this build are %s, in quotes", key->name, text ? "'" : "",
-             text ? text : "not a text", text ? "' is not known" : "", valid);
+    complain(complaint, line_of(setting), "%s: %s%.80s%s; valid in this build are %s, in quotes", key->name,
+             text ? "'" : "", text ? text : "not a text", text ? "' is not known" : "", valid);
 }
 
 static void read_text(const struct priomark_key *key, const config_setting_t *setting, struct complaint *complaint)
@@ -107,11 +109,21 @@ static void read_one(const struct priomark_key *key, const config_setting_t *set
         return;
     }
     switch (key->kind) {
-    case PRIOMARK_SIZES: values->number[i] = read_size(key, setting, complaint); break;
-    case PRIOMARK_COUNTS: values->number[i] = read_count(key, setting, complaint); break;
-    case PRIOMARK_RATIOS: values->share[i] = read_ratio(key, setting, complaint); break;
-    case PRIOMARK_NAMES: read_name(key, setting, complaint); break;
-    case PRIOMARK_TEXT: read_text(key, setting, complaint); break;
+    case PRIOMARK_SIZES:
+        values->number[i] = read_size(key, setting, complaint);
+        break;
+    case PRIOMARK_COUNTS:
+        values->number[i] = read_count(key, setting, complaint);
+        break;
+    case PRIOMARK_RATIOS:
+        values->share[i] = read_ratio(key, setting, complaint);
+        break;
+    case PRIOMARK_NAMES:
+        read_name(key, setting, complaint);
+        break;
+    case PRIOMARK_TEXT:
+        read_text(key, setting, complaint);
+        break;
     case PRIOMARK_FLAG:
         if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
             complain(complaint, line_of(setting), "%s is true or false", key->name);
@@ -136,8 +148,10 @@ static int64_t range_size(const struct priomark_key *key, const config_setting_t
     const config_setting_t *member = config_setting_get_member((config_setting_t *)range, name);
     if (member)
         return read_size(key, member, complaint);
-    complain(complaint, line_of(range), "%s: a range is { from = \"4KiB\"; to = \"1MiB\"; factor = 2; }, or with step = \"4KiB\" "
-                                        "for the factor", key->name);
+    complain(complaint, line_of(range),
+             "%s: a range is { from = \"4KiB\"; to = \"1MiB\"; factor = 2; }, or with step = \"4KiB\" "
+             "for the factor",
+             key->name);
     return 0;
 }
 
@@ -146,8 +160,10 @@ static void check_members(const struct priomark_key *key, const config_setting_t
     for (int i = 0; i < config_setting_length(range); i++) {
         const config_setting_t *member = config_setting_get_elem(range, (unsigned)i);
         const char *name = config_setting_name(member);
-        if (strcmp(name, "from") != 0 && strcmp(name, "to") != 0 && strcmp(name, "factor") != 0 && strcmp(name, "step") != 0)
-            complain(complaint, line_of(member), "%s: a range has from, to, and factor or step, no '%.80s'", key->name, name);
+        if (strcmp(name, "from") != 0 && strcmp(name, "to") != 0 && strcmp(name, "factor") != 0 &&
+            strcmp(name, "step") != 0)
+            complain(complaint, line_of(member), "%s: a range has from, to, and factor or step, no '%.80s'", key->name,
+                     name);
     }
 }
 

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* What one key of a workload says: its values, each checked against the key's row. */
 #ifndef PRIOMARK_VALUES_H
 #define PRIOMARK_VALUES_H

@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* See workload.h. All processes parse the same text, so that all refuse it alike. */
 #include "workload.h"
 
@@ -52,8 +53,10 @@ static void read_text(const char *name, const char *path, char text[MOST_TEXT_BY
     FILE *file = fopen(path, "r");
     const size_t bytes = file ? fread(text, 1, MOST_TEXT_BYTES + 1, file) : 0;
     if (!file || ferror(file))
-        snprintf(reason, REASON_LENGTH, "cannot read the workload '%.200s': %s; name a file (with a slash or an ending), or a "
-                                        "workload that comes with priomark (default, figure_3, oltp, ...)", name, strerror(errno));
+        snprintf(reason, REASON_LENGTH,
+                 "cannot read the workload '%.200s': %s; name a file (with a slash or an ending), or a "
+                 "workload that comes with priomark (default, figure_3, oltp, ...)",
+                 name, strerror(errno));
     else if (bytes > MOST_TEXT_BYTES)
         snprintf(reason, REASON_LENGTH, "the workload '%.200s' is larger than %d bytes", name, MOST_TEXT_BYTES);
     else if (memchr(text, '\0', bytes))
@@ -98,8 +101,8 @@ static _Noreturn void refuse_line(const struct workload *workload, int line, con
     refuse("%s:%d: %s", workload->path, line, text);
 }
 
-static const struct priomark_plugin *find_plugin(const struct workload *workload, const char *name, const char *directory,
-                                                 int line, const char **plugin_path)
+static const struct priomark_plugin *find_plugin(const struct workload *workload, const char *name,
+                                                 const char *directory, int line, const char **plugin_path)
 {
     char path[PATH_MAX] = "", reason[REASON_LENGTH] = "";
     *plugin_path = NULL;
@@ -107,9 +110,11 @@ static const struct priomark_plugin *find_plugin(const struct workload *workload
         if (strcmp((*plugin)->name, name) == 0)
             return *plugin;
     if (why_not_offered(name))
-        refuse("%s:%d: '%s' %s; remove it, or choose others with --only", workload->path, line, name, why_not_offered(name));
+        refuse("%s:%d: '%s' %s; remove it, or choose others with --only", workload->path, line, name,
+               why_not_offered(name));
     if (!directory || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(name))
-        refuse("%s:%d: '%.80s' is neither a key (description, seed, repetitions, check, evict) nor a sub-benchmark of this build "
+        refuse("%s:%d: '%.80s' is neither a key (description, seed, repetitions, check, evict) nor a sub-benchmark of "
+               "this build "
                "(%s); one from outside is priomark_NAME.so in the directory that --plugins names",
                workload->path, line, name, built_in_names());
     const struct priomark_plugin *plugin = plugin_load(directory, name, path, sizeof path, reason, sizeof reason);
@@ -127,7 +132,8 @@ static const struct priomark_key *find_key(const struct priomark_key *keys, cons
     return NULL;
 }
 
-static void refuse_unknown_key(const struct workload *workload, const struct group *group, const config_setting_t *member)
+static void refuse_unknown_key(const struct workload *workload, const struct group *group,
+                               const config_setting_t *member)
 {
     char valid[512];
     size_t length = 0;
@@ -199,13 +205,15 @@ static void take_run_values(struct workload *workload, struct values values[RUN_
         values_free(&values[k]);
 }
 
-/* Sub-benchmarks of other builds: a workload runs with those that this one has, and the score says which are missing. */
+/* Sub-benchmarks of other builds: a workload runs with those that this one has, and the score says which are missing.
+ */
 static void leave_out(const struct workload *workload, const char *name, int line)
 {
     int rank;
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     if (rank == 0)
-        fprintf(stderr, "priomark: %s:%d: '%s' %s and is left out\n", workload->path, line, name, why_not_offered(name));
+        fprintf(stderr, "priomark: %s:%d: '%s' %s and is left out\n", workload->path, line, name,
+                why_not_offered(name));
 }
 
 static void read_root(struct workload *workload, const config_setting_t *root, const char *only, const char *directory)
@@ -228,7 +236,8 @@ static void read_root(struct workload *workload, const config_setting_t *root, c
             group->line = line;
             group->plugin = find_plugin(workload, name, directory, line, &group->plugin_path);
             if (!config_setting_is_group(member))
-                refuse("%s:%d: '%s' is a sub-benchmark and takes a group, %s = { ... };", workload->path, line, name, name);
+                refuse("%s:%d: '%s' is a sub-benchmark and takes a group, %s = { ... };", workload->path, line, name,
+                       name);
             read_group(workload, group, member);
         }
     }
@@ -243,7 +252,8 @@ static void refuse_missing(const struct workload *workload, const char *only)
     for (int i = 0; i < workload->groups; i++)
         found += is_listed(only, workload->group[i].plugin->name);
     if (found != wanted)
-        refuse("--only %.200s: the workload '%s' does not have each of them; it takes names of its groups, separated by commas",
+        refuse("--only %.200s: the workload '%s' does not have each of them; it takes names of its groups, separated "
+               "by commas",
                only, workload->path);
 }
 
@@ -261,7 +271,8 @@ struct workload workload_read(const char *name, const char *only, const char *pl
     if (only)
         refuse_missing(&workload, only);
     if (workload.groups == 0)
-        refuse("%s: no sub-benchmark; write a group for each that is to be measured, of %s", workload.path, built_in_names());
+        refuse("%s: no sub-benchmark; write a group for each that is to be measured, of %s", workload.path,
+               built_in_names());
     return workload;
 }
 

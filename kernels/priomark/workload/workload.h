@@ -1,3 +1,4 @@
+/* SPDX-License-Identifier: Apache-2.0 */
 /* A workload: one file in libconfig's form that says what is measured. Every key is checked before anything is created;
  * what is wrong is refused with the file and the line. */
 #ifndef PRIOMARK_WORKLOAD_H

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """b_eff, the effective bandwidth of MPI communication."""
 
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
@@ -13,7 +14,9 @@ def left_out(plan: dict, budget: dict) -> int:
     kept, planned = len(budget["methods"]), len(methods_of(plan, budget["pattern"]))
     if "repetition" in budget:
         return planned - kept if budget["loops"] == "bandwidth" else 0
-    return plan["repetitions"] * planned - kept * (1 if budget["reduced_to"] == "best_method_once" else plan["repetitions"])
+    return plan["repetitions"] * planned - kept * (
+        1 if budget["reduced_to"] == "best_method_once" else plan["repetitions"]
+    )
 
 
 def loops(plan: dict, measurement: dict) -> int:
@@ -23,7 +26,8 @@ def loops(plan: dict, measurement: dict) -> int:
 BENCHMARK = Benchmark(
     package=__name__,
     title="b_eff",
-    citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and b_eff_io.",
+    citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and "
+    "b_eff_io.",
     metrics=(
         MetricKind("b_eff", "MByte/s", Better.HIGHER),
         MetricKind("b_eff_per_process", "MByte/s", Better.HIGHER),
@@ -35,13 +39,18 @@ BENCHMARK = Benchmark(
         MetricKind("ping_pong_latency", "us", Better.LOWER, smallest_change=0.2),
         MetricKind("ring_latency", "us", Better.LOWER, smallest_change=0.2),
         MetricKind("ring_latency_per_message", "us", Better.LOWER, smallest_change=0.2),
-        MetricKind("b_eff_release_3_6", "MByte/s", Better.HIGHER, optional=True),  # schema version 1 lacks the times that it takes
+        MetricKind(
+            "b_eff_release_3_6", "MByte/s", Better.HIGHER, optional=True
+        ),  # schema version 1 lacks the times that it takes
         MetricKind("time_to_communicate_total_memory", "s", Better.LOWER),
         MetricKind("l_max", "MiB", Better.NEITHER),
     ),
     progress=Progress(
-        planned=lambda plan: (plan["repetitions"] * len(plan["message_bytes"])
-                              * sum(len(pattern["methods"]) for pattern in plan["patterns"])),
+        planned=lambda plan: (
+            plan["repetitions"]
+            * len(plan["message_bytes"])
+            * sum(len(pattern["methods"]) for pattern in plan["patterns"])
+        ),
         done={"measurement": loops},
         left_out={"budget": left_out},
     ),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The figures of b_eff: the paper's own form first, with message lengths equidistant on the abscissa."""
 
 import itertools
@@ -23,18 +24,26 @@ METHODS = {
     "persistent": ("persistent requests (reported only)", SKY, "v", ":"),
 }
 REPORTED = {
-    "Pairs and worst cycle": {"worst_cycle": "worst-case cycle", "bisection-best": "bisection, best", "bisection-worst": "bisection, worst",
-                              "ping_pong": "ping-pong"},
+    "Pairs and worst cycle": {
+        "worst_cycle": "worst-case cycle",
+        "bisection-best": "bisection, best",
+        "bisection-worst": "bisection, worst",
+        "ping_pong": "ping-pong",
+    },
     "Two-dimensional": {"cartesian-2d-x": "in x", "cartesian-2d-y": "in y", "cartesian-2d-all": "x and y together"},
-    "Three-dimensional": {"cartesian-3d-x": "in x", "cartesian-3d-y": "in y", "cartesian-3d-z": "in z",
-                          "cartesian-3d-all": "all together"},
+    "Three-dimensional": {
+        "cartesian-3d-x": "in x",
+        "cartesian-3d-y": "in y",
+        "cartesian-3d-z": "in z",
+        "cartesian-3d-all": "all together",
+    },
 }
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))
 
 
 def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
-    """All figures for which `table`, the log's rows of a measurement_table, holds planned measurements with finite results; of logs
-    without a score too."""
+    """All figures for which `table`, the log's rows of a measurement_table, holds planned measurements with finite
+    results; of logs without a score too."""
     table = table[table["message_bytes"].isin(log.plan["message_bytes"]) & np.isfinite(table["bandwidth"])]
     averaged = best_by_pattern(table.query("averaged"))
     drawn = []
@@ -49,8 +58,10 @@ def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
 def best_by_pattern(table: pd.DataFrame) -> pd.DataFrame:
     """Best bandwidth in MByte/s over methods and repetitions, a row per group, pattern and message length."""
     return (
-        table.groupby(["group", "pattern", "message_bytes"], observed=True)["bandwidth"].max()
-        .rename("mbyte_per_second").reset_index()
+        table.groupby(["group", "pattern", "message_bytes"], observed=True)["bandwidth"]
+        .max()
+        .rename("mbyte_per_second")
+        .reset_index()
     )
 
 
@@ -68,34 +79,47 @@ def over_lengths(best: pd.DataFrame, log: Log) -> Figure:
     )
     drawn, [axes] = plots.canvas(8.6, 3.9)
     lengths = log.plan["message_bytes"]
-    for group, (label, colour, marker) in GROUPS.items():
+    for label, colour, marker in GROUPS.values():
         shown = data.query("group == @group")
         places = [lengths.index(length) for length in shown["message_bytes"]]
         axes.fill_between(places, shown["least"], shown["most"], color=colour, alpha=0.18, linewidth=0)
-        axes.plot(places, shown["geometric_mean"], color=colour, marker=marker, label=f"{label}: geometric mean, and range")
+        axes.plot(
+            places, shown["geometric_mean"], color=colour, marker=marker, label=f"{label}: geometric mean, and range"
+        )
     length_axis(axes, lengths)
     plots.from_zero(axes)
     axes.set_ylabel("accumulated bandwidth, MByte/s")
     axes.legend(loc="upper left")
     return Figure(
-        "lengths", "Bandwidth over message length",
-        "All processes together, best of the averaged methods and repetitions. The area under a line, divided by the width of the "
-        "figure, is what enters b_eff. The lengths are equidistant as in the paper: on one logarithmic scale up to 4 KiB, on another "
+        "lengths",
+        "Bandwidth over message length",
+        "All processes together, best of the averaged methods and repetitions. The area under a line, divided by the "
+        "width of the "
+        "figure, is what enters b_eff. The lengths are equidistant as in the paper: on one logarithmic scale up to 4 "
+        "KiB, on another "
         f"from there to {size(lengths[-1])}. " + peaks(data),
-        data, drawn)
+        data,
+        drawn,
+    )
 
 
 def peaks(data: pd.DataFrame) -> str:
-    tops = data.loc[data.groupby("group", observed=True)["geometric_mean"].idxmax()].sort_values("group", ascending=False)
-    return " ".join(f"The {GROUPS[row.group][0]} reach {digits(row.geometric_mean, NARROW_SPACE)} MByte/s at {size(row.message_bytes)}."
-                    for row in tops.itertuples())
+    tops = data.loc[data.groupby("group", observed=True)["geometric_mean"].idxmax()].sort_values(
+        "group", ascending=False
+    )
+    return " ".join(
+        f"The {GROUPS[row.group][0]} reach {digits(row.geometric_mean, NARROW_SPACE)} MByte/s at "
+        f"{size(row.message_bytes)}."
+        for row in tops.itertuples()
+    )
 
 
 def length_axis(axes: Axes, lengths: list[int]) -> None:
     """The paper's abscissa, with a line where the second logarithmic scale begins."""
     ticks = [place for place in range(len(lengths)) if place % 2 == 0]
-    axes.set_xticks(ticks, [size(lengths[place]) for place in ticks], fontsize=8, rotation=35, ha="right",
-                    rotation_mode="anchor")
+    axes.set_xticks(
+        ticks, [size(lengths[place]) for place in ticks], fontsize=8, rotation=35, ha="right", rotation_mode="anchor"
+    )
     axes.set_xlim(-0.4, len(lengths) - 0.6)
     if 4096 in lengths[:-1]:
         axes.axvline(lengths.index(4096), color=GREY, linewidth=0.8, linestyle=(0, (2, 3)))
@@ -106,7 +130,9 @@ def length_axis(axes: Axes, lengths: list[int]) -> None:
 def placement(best: pd.DataFrame, log: Log) -> Figure:
     """The mean over the lengths of every pattern: a line per ring pattern, one for all random patterns."""
     data = best.groupby(["group", "pattern"], observed=True)["mbyte_per_second"].mean().reset_index()
-    rings = {pattern["name"]: rings_text(pattern["rings"]) for pattern in log.plan["patterns"] if pattern["group"] == "ring"}
+    rings = {
+        pattern["name"]: rings_text(pattern["rings"]) for pattern in log.plan["patterns"] if pattern["group"] == "ring"
+    }
     labels = [*(f"{name}: {text}" for name, text in rings.items()), "random order: 1 ring"]
     drawn, [axes] = plots.canvas(8.6, 0.32 * len(labels) + 1.1)
     for group, (label, colour, marker) in GROUPS.items():
@@ -114,10 +140,18 @@ def placement(best: pd.DataFrame, log: Log) -> Figure:
         if shown.empty:
             continue
         rows = [list(rings).index(name) if group == "ring" else len(rings) for name in shown["pattern"]]
-        axes.plot(shown["mbyte_per_second"], rows, linestyle="none", marker=marker, color=colour, markersize=7, alpha=0.75)
+        axes.plot(
+            shown["mbyte_per_second"], rows, linestyle="none", marker=marker, color=colour, markersize=7, alpha=0.75
+        )
         mean = float(np.exp(np.log(shown["mbyte_per_second"]).mean()))
-        axes.axvline(mean, color=colour, linewidth=1.2, linestyle="--", zorder=0,
-                     label=f"{label}: geometric mean {digits(mean, NARROW_SPACE)} MByte/s")
+        axes.axvline(
+            mean,
+            color=colour,
+            linewidth=1.2,
+            linestyle="--",
+            zorder=0,
+            label=f"{label}: geometric mean {digits(mean, NARROW_SPACE)} MByte/s",
+        )
     axes.set_yticks(range(len(labels)), labels)
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_xlim(0, 1.04 * data["mbyte_per_second"].max())
@@ -126,9 +160,13 @@ def placement(best: pd.DataFrame, log: Log) -> Figure:
     axes.set_xlabel("accumulated bandwidth, mean over the message lengths, MByte/s")
     drawn.legend(loc="outside upper left", ncols=2)
     return Figure(
-        "placement", "Effect of placement: rings against random order",
+        "placement",
+        "Effect of placement: rings against random order",
         "Each mark is one pattern. Neighbours in rings have ranks that follow each other, so they often share a node; "
-        "random order sends most messages across the machine.", data, drawn)
+        "random order sends most messages across the machine.",
+        data,
+        drawn,
+    )
 
 
 def rings_text(rings: list[dict] | None) -> str:
@@ -136,25 +174,38 @@ def rings_text(rings: list[dict] | None) -> str:
     if not rings:
         return ""
     first, *others = rings
-    return " and ".join([f"{counted(first['count'], 'ring')} of {first['size']}",
-                         *(f"{ring['count']} of {ring['size']}" for ring in others)])
+    return " and ".join(
+        [
+            f"{counted(first['count'], 'ring')} of {first['size']}",
+            *(f"{ring['count']} of {ring['size']}" for ring in others),
+        ]
+    )
 
 
 def methods(table: pd.DataFrame, log: Log) -> Figure:
     """Bandwidth over message length by method, geometric mean over the patterns of a group."""
     best = (
         table.query("group in ('ring', 'random')")
-        .groupby(["group", "method", "pattern", "message_bytes"], observed=True)["bandwidth"].max()
-        .rename("mbyte_per_second").reset_index()
+        .groupby(["group", "method", "pattern", "message_bytes"], observed=True)["bandwidth"]
+        .max()
+        .rename("mbyte_per_second")
+        .reset_index()
     )
     data = geometric_mean(best, ["group", "method", "message_bytes"]).reset_index()
     drawn, panels = plots.canvas(8.6, 3.9, columns=2, sharey=True)
     lengths = log.plan["message_bytes"]
-    for axes, (group, (title, _, _)) in zip(panels, GROUPS.items()):
-        for method, (label, colour, marker, dash) in METHODS.items():
+    for axes, (_group, (title, _, _)) in zip(panels, GROUPS.items()):
+        for label, colour, marker, dash in METHODS.values():
             shown = data.query("group == @group and method == @method")
-            axes.plot([lengths.index(length) for length in shown["message_bytes"]], shown["mbyte_per_second"], color=colour,
-                      marker=marker, linestyle=dash, markersize=4, label=label if len(shown) else "_")
+            axes.plot(
+                [lengths.index(length) for length in shown["message_bytes"]],
+                shown["mbyte_per_second"],
+                color=colour,
+                marker=marker,
+                linestyle=dash,
+                markersize=4,
+                label=label if len(shown) else "_",
+            )
         length_axis(axes, lengths)
         axes.set_yscale("log")
         axes.set_title(title.capitalize())
@@ -162,29 +213,42 @@ def methods(table: pd.DataFrame, log: Log) -> Figure:
     panels[0].set_ylabel("accumulated bandwidth, MByte/s")
     drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return Figure(
-        "methods", "Bandwidth over message length by method",
-        "Geometric mean over the patterns, best repetition, on a logarithmic scale. For each pattern and length the best of the "
-        "averaged methods enters b_eff; the methods drawn with dotted lines are reported only.", data, drawn)
+        "methods",
+        "Bandwidth over message length by method",
+        "Geometric mean over the patterns, best repetition, on a logarithmic scale. For each pattern and length the "
+        "best of the "
+        "averaged methods enters b_eff; the methods drawn with dotted lines are reported only.",
+        data,
+        drawn,
+    )
 
 
 def reported(table: pd.DataFrame, log: Log) -> Figure:
-    """The patterns that the paper reports beside b_eff, per process that takes part; the ping-pong, where one message moves at a time,
-    undivided."""
-    shared_by = {pattern["name"]: 1 if pattern["group"] == "ping_pong" else pattern["processes"] for pattern in log.plan["patterns"]}
-    data = (
-        best_by_pattern(table.query("group not in ('ring', 'random')"))
-        .assign(mbyte_per_second_per_process=lambda t: t["mbyte_per_second"] / t["pattern"].astype(str).map(shared_by))
+    """The patterns that the paper reports beside b_eff, per process that takes part; the ping-pong, where one message
+    moves at a time, undivided."""
+    shared_by = {
+        pattern["name"]: 1 if pattern["group"] == "ping_pong" else pattern["processes"]
+        for pattern in log.plan["patterns"]
+    }
+    data = best_by_pattern(table.query("group not in ('ring', 'random')")).assign(
+        mbyte_per_second_per_process=lambda t: t["mbyte_per_second"] / t["pattern"].astype(str).map(shared_by)
     )
     measured = {*data["pattern"], *data["group"]}
     shown = {title: entries for title, entries in REPORTED.items() if measured & entries.keys()}
     drawn, panels = plots.canvas(8.6, 3.9, columns=len(shown), sharey=True)
     lengths = log.plan["message_bytes"]
     for axes, (title, entries) in zip(panels, shown.items()):
-        for (name, label), (colour, marker) in zip(entries.items(), LINES):
+        for (_name, label), (colour, marker) in zip(entries.items(), LINES):
             line = data.query("pattern == @name or group == @name")
             if len(line):
-                axes.plot([lengths.index(length) for length in line["message_bytes"]], line["mbyte_per_second_per_process"],
-                          color=colour, marker=marker, markersize=4, label=label)
+                axes.plot(
+                    [lengths.index(length) for length in line["message_bytes"]],
+                    line["mbyte_per_second_per_process"],
+                    color=colour,
+                    marker=marker,
+                    markersize=4,
+                    label=label,
+                )
         length_axis(axes, lengths)
         axes.set_xticks(range(0, len(lengths), 4), [size(lengths[place]) for place in range(0, len(lengths), 4)])
         axes.set_title(title)
@@ -192,41 +256,63 @@ def reported(table: pd.DataFrame, log: Log) -> Figure:
     plots.from_zero(*panels)
     panels[0].set_ylabel("MByte/s per process")
     return Figure(
-        "reported", "Patterns that are reported and do not enter b_eff",
-        "Best of all methods and repetitions, divided by the number of processes that take part; the ping-pong is one direction, "
-        "undivided.", data, drawn)
+        "reported",
+        "Patterns that are reported and do not enter b_eff",
+        "Best of all methods and repetitions, divided by the number of processes that take part; the ping-pong is one "
+        "direction, "
+        "undivided.",
+        data,
+        drawn,
+    )
 
 
 def draw_measured(axes: Axes, data: pd.DataFrame, column: str) -> None:
     official, other = data.query("official"), data.query("not official")
     if len(data):
         axes.plot(official["processes"], official[column], "o-", color=BLUE, label="official")
-        axes.plot(other["processes"], other[column], "D", color=VERMILION, markerfacecolor="white", label="not official")
+        axes.plot(
+            other["processes"], other[column], "D", color=VERMILION, markerfacecolor="white", label="not official"
+        )
 
 
 def draw_simulated(axes: Axes, data: pd.DataFrame, column: str) -> None:
     """A line per machine, told apart by colour and mark, and dotted: nobody takes them for measurements."""
     looks = itertools.cycle(((GREEN, "^"), (PURPLE, "v"), (ORANGE, "s"), (SKY, "P"), (GREY, "X"), (BLACK, "*")))
     for (machine, runs), (colour, marker) in zip(data.groupby("simulated_machine"), looks):
-        axes.plot(runs["processes"], runs[column], marker=marker, linestyle=":", color=colour, label=f"simulated: {printable(machine)}")
+        axes.plot(
+            runs["processes"],
+            runs[column],
+            marker=marker,
+            linestyle=":",
+            color=colour,
+            label=f"simulated: {printable(machine)}",
+        )
 
 
 def over_sizes(scores: list[Score]) -> Figure:
-    """b_eff, b_eff per process, and how long the run took, over the number of processes: a mark per run; lines join runs that are
-    official, and those of one simulated machine."""
-    data = pd.DataFrame({
-        "processes": [score.log.run["ranks"] for score in scores],
-        "b_eff": [score.metrics["b_eff"].value for score in scores],
-        "b_eff_per_process": [score.metrics["b_eff_per_process"].value for score in scores],
-        "elapsed_seconds": [score.log.end["elapsed_seconds"] for score in scores],
-        "time_budget_seconds": [score.log.plan["time_budget_seconds"] for score in scores],
-        "official": [score.official for score in scores],
-        "simulated_machine": [score.simulated_machine for score in scores],
-    }).sort_values("processes", kind="stable")
-    labels = {"b_eff": "b_eff, MByte/s", "b_eff_per_process": "b_eff per process, MByte/s", "elapsed_seconds": "time of the run, s"}
+    """b_eff, b_eff per process, and how long the run took, over the number of processes: a mark per run; lines join
+    runs that are official, and those of one simulated machine."""
+    data = pd.DataFrame(
+        {
+            "processes": [score.log.run["ranks"] for score in scores],
+            "b_eff": [score.metrics["b_eff"].value for score in scores],
+            "b_eff_per_process": [score.metrics["b_eff_per_process"].value for score in scores],
+            "elapsed_seconds": [score.log.end["elapsed_seconds"] for score in scores],
+            "time_budget_seconds": [score.log.plan["time_budget_seconds"] for score in scores],
+            "official": [score.official for score in scores],
+            "simulated_machine": [score.simulated_machine for score in scores],
+        }
+    ).sort_values("processes", kind="stable")
+    labels = {
+        "b_eff": "b_eff, MByte/s",
+        "b_eff_per_process": "b_eff per process, MByte/s",
+        "elapsed_seconds": "time of the run, s",
+    }
     with matplotlib.rc_context(plots.LOOK):
         drawn, panels = plots.canvas(9.6, 3.4, columns=3)
-        panels[2].plot(data["processes"], data["time_budget_seconds"], "_", color=GREY, markersize=12, label="time budget")
+        panels[2].plot(
+            data["processes"], data["time_budget_seconds"], "_", color=GREY, markersize=12, label="time budget"
+        )
         for axes, (column, label) in zip(panels, labels.items()):
             draw_measured(axes, data.query("simulated_machine == ''"), column)
             draw_simulated(axes, data.query("simulated_machine != ''"), column)
@@ -238,7 +324,13 @@ def over_sizes(scores: list[Score]) -> Figure:
             else:
                 plots.from_zero(axes)
         drawn.legend(*panels[2].get_legend_handles_labels(), loc="outside lower center", ncols=3, labelcolor=BLACK)
-    return Figure("sizes", "b_eff over the number of processes",
-                  "The accumulated bandwidth, the share of each process, both in MByte/s, and how long each run took beside the time that it "
-                  "was allowed; simulated runs take simulated time. A level line in the middle is a network that grows with the machine.",
-                  data, drawn)
+    return Figure(
+        "sizes",
+        "b_eff over the number of processes",
+        "The accumulated bandwidth, the share of each process, both in MByte/s, and how long each run took beside the "
+        "time that it "
+        "was allowed; simulated runs take simulated time. A level line in the middle is a network that grows with the "
+        "machine.",
+        data,
+        drawn,
+    )

@@ -1,5 +1,6 @@
-"""What makes a b_eff run official, and what else flatters or limits its result: sentences that stand beside the number wherever it
-is shown."""
+# SPDX-License-Identifier: Apache-2.0
+"""What makes a b_eff run official, and what else flatters or limits its result: sentences that stand beside the number
+wherever it is shown."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -31,8 +32,8 @@ CORES_AGREE = 2.0  # the longest round trip of a cache line over the shortest on
 
 
 def breaches(log: Log) -> list[Qualification]:
-    """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and message lengths are not
-    here: a log that breaks them yields no score at all."""
+    """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and message lengths
+    are not here: a log that breaks them yields no score at all."""
     return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
 
 
@@ -41,29 +42,71 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
     if run["simulated"]:
         yield "simulated", "the machine was simulated, nothing was measured on it"
     if run["memory_source"] == "option":
-        yield "memory_by_option", (f"the memory per process ({size(run['memory_per_process_bytes'])}) was given by an option, "
-                                   "not found on the machine")
+        yield (
+            "memory_by_option",
+            (
+                f"the memory per process ({size(run['memory_per_process_bytes'])}) was given by an option, "
+                "not found on the machine"
+            ),
+        )
     elif run["memory_per_process_bytes"] != (found := memory_on_hosts(run)):
-        yield "memory_differs", (f"the memory per process ({size(run['memory_per_process_bytes'])}) is not what the hosts' memory "
-                                 f"gives ({size(found)})")
+        yield (
+            "memory_differs",
+            (
+                f"the memory per process ({size(run['memory_per_process_bytes'])}) is not what the hosts' memory "
+                f"gives ({size(found)})"
+            ),
+        )
     if abs(plan["l_max_bytes"] - (rule := l_max_rule(run["memory_per_process_bytes"]))) > 1:
-        yield "l_max", (f"L_max is {size(plan['l_max_bytes'])} where the rule min({L_MAX_LIMIT // MIB} MiB, memory per process / 128) "
-                        f"gives {size(rule)}")
+        yield (
+            "l_max",
+            (
+                f"L_max is {size(plan['l_max_bytes'])} where the rule min({L_MAX_LIMIT // MIB} MiB, memory per process "
+                "/ 128) "
+                f"gives {size(rule)}"
+            ),
+        )
     if plan["repetitions"] != REPETITIONS:
-        yield "repetitions", f"{counted(plan['repetitions'], 'repetition')} of each measurement instead of {REPETITIONS}"
+        yield (
+            "repetitions",
+            f"{counted(plan['repetitions'], 'repetition')} of each measurement instead of {REPETITIONS}",
+        )
     if seldom := sum(len(repetitions) < plan["repetitions"] for repetitions in repetitions_of_averaged(log).values()):
-        yield "measured_seldom", (f"to keep the time budget, {seldom} combinations of pattern and message length were measured fewer than "
-                                  f"{counted(plan['repetitions'], 'time')}")
+        yield (
+            "measured_seldom",
+            (
+                f"to keep the time budget, {seldom} combinations of pattern and message length were measured fewer "
+                "than "
+                f"{counted(plan['repetitions'], 'time')}"
+            ),
+        )
     if plan["first_loop_length"] != FIRST_LOOP_LENGTH:
-        yield "first_loop_length", f"the first loop has {plan['first_loop_length']} exchanges instead of {FIRST_LOOP_LENGTH}"
+        yield (
+            "first_loop_length",
+            f"the first loop has {plan['first_loop_length']} exchanges instead of {FIRST_LOOP_LENGTH}",
+        )
     if plan["longest_loop_length"] < LONGEST_LOOP_LENGTH:
-        yield "longest_loop_length", (f"no loop has more than {counted(plan['longest_loop_length'], 'exchange')}, where the rule is 2.5 "
-                                      "to 5 ms a loop")
+        yield (
+            "longest_loop_length",
+            (
+                f"no loop has more than {counted(plan['longest_loop_length'], 'exchange')}, where the rule is 2.5 "
+                "to 5 ms a loop"
+            ),
+        )
     if plan["random_patterns"] != PATTERNS_AVERAGED["random"]:
-        yield "random_patterns", (f"{counted(plan['random_patterns'], 'random pattern')} entered the average instead of "
-                                  f"{PATTERNS_AVERAGED['random']}")
-    if left_out := {method for pattern in plan["patterns"] if pattern["averaged"]
-                    for method in METHODS_AVERAGED - set(pattern["methods"])}:
+        yield (
+            "random_patterns",
+            (
+                f"{counted(plan['random_patterns'], 'random pattern')} entered the average instead of "
+                f"{PATTERNS_AVERAGED['random']}"
+            ),
+        )
+    if left_out := {
+        method
+        for pattern in plan["patterns"]
+        if pattern["averaged"]
+        for method in METHODS_AVERAGED - set(pattern["methods"])
+    }:
         yield "methods", f"the run left out the method {' and '.join(sorted(left_out))}"
 
 
@@ -87,22 +130,42 @@ def repetitions_of_averaged(log: Log) -> dict[tuple[str, int], set[int]]:
 
 def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
     """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
-    return [Qualification(key, f"{text}.") for key, text in [*of_hosts(log), *of_cores(log), *of_time(log), *of_loops(log, table),
-                                                             *of_repetitions(table), *of_data(log)]]
+    return [
+        Qualification(key, f"{text}.")
+        for key, text in [
+            *of_hosts(log),
+            *of_cores(log),
+            *of_time(log),
+            *of_loops(log, table),
+            *of_repetitions(table),
+            *of_data(log),
+        ]
+    ]
 
 
 def of_cores(log: Log) -> Iterator[tuple[str, str]]:
     """What the probes of a cache line's round trip say of the cores on which the processes ran."""
-    told = [(host["name"], probe) for record in log.records.get("probe", []) for host, probe in zip(log.run["hosts"], record["hosts"]) if probe]
+    told = [
+        (host["name"], probe)
+        for record in log.records.get("probe", [])
+        for host, probe in zip(log.run["hosts"], record["hosts"])
+        if probe
+    ]
     if not told:
         return
     shortest = min(told, key=lambda entry: entry[1]["shortest_round_trip_seconds"])
     longest = max(told, key=lambda entry: entry[1]["longest_round_trip_seconds"])
     low, high = shortest[1]["shortest_round_trip_seconds"], longest[1]["longest_round_trip_seconds"]
     if high > CORES_AGREE * low:
-        yield "cores_disagree", (f"The round trip of a cache line between two processes took from {low * 1e9:.3g} ns on {shortest[0]} to "
-                                 f"{high * 1e9:.3g} ns on {longest[0]}: processes are bound to cores that are unequally far from each "
-                                 "other, or a hypervisor moved them; latencies differ accordingly")
+        yield (
+            "cores_disagree",
+            (
+                f"The round trip of a cache line between two processes took from {low * 1e9:.3g} ns on {shortest[0]} "
+                "to "
+                f"{high * 1e9:.3g} ns on {longest[0]}: processes are bound to cores that are unequally far from each "
+                "other, or a hypervisor moved them; latencies differ accordingly"
+            ),
+        )
 
 
 REDUCTIONS = {
@@ -119,17 +182,38 @@ def of_time(log: Log) -> Iterator[tuple[str, str]]:
         kinds = Counter(record["reduced_to"] for record in budget)
         reductions = "; ".join(f"at {kinds[kind]} {text}" for kind, text in REDUCTIONS.items() if kinds[kind])
         repeated = "repetition" in budget[0]
-        combinations = len(log.plan["patterns"]) * len(log.plan["message_bytes"]) * (log.plan["repetitions"] if repeated else 1)
+        combinations = (
+            len(log.plan["patterns"]) * len(log.plan["message_bytes"]) * (log.plan["repetitions"] if repeated else 1)
+        )
         averaged = averaged_patterns(log)
-        yield "budget", (f"To keep the time budget of {digits(stated)} s, {len(budget)} of {combinations} combinations of "
-                         f"{'repetition, ' * repeated}pattern and message length were reduced, "
-                         f"{sum(record['pattern'] in averaged for record in budget)} of them in patterns that enter b_eff: {reductions}")
+        yield (
+            "budget",
+            (
+                f"To keep the time budget of {digits(stated)} s, {len(budget)} of {combinations} combinations of "
+                f"{'repetition, ' * repeated}pattern and message length were reduced, "
+                f"{sum(record['pattern'] in averaged for record in budget)} of them in patterns that enter b_eff: "
+                f"{reductions}"
+            ),
+        )
     if patterns := {record["pattern"] for record in log.records.get("budget", []) if record.get("loops") == "latency"}:
-        yield "latency_loops", (f"To keep the time budget, latency loops of {counted(len(patterns), 'pattern')} were left out: such latencies "
-                                "are those of fewer methods or of shorter loops")
+        yield (
+            "latency_loops",
+            (
+                f"To keep the time budget, latency loops of {counted(len(patterns), 'pattern')} were left out: such "
+                "latencies "
+                "are those of fewer methods or of shorter loops"
+            ),
+        )
     for stop in log.records.get("stop", []):
-        yield "stopped", (f"The run was stopped after {digits(stop['elapsed_seconds'])} s, far beyond its time budget of {digits(stated)} s: "
-                          f"nothing from {stop['pattern']} at {size(stop['message_bytes'])} in repetition {stop['repetition']} on was measured")
+        yield (
+            "stopped",
+            (
+                f"The run was stopped after {digits(stop['elapsed_seconds'])} s, far beyond its time budget of "
+                f"{digits(stated)} s: "
+                f"nothing from {stop['pattern']} at {size(stop['message_bytes'])} in repetition {stop['repetition']} "
+                "on was measured"
+            ),
+        )
     if elapsed > stated:
         yield "over_budget", f"The run took {digits(elapsed)} s, longer than its time budget of {digits(stated)} s"
 
@@ -143,29 +227,60 @@ def of_loops(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     shortest = averaged["elapsed_seconds"].min()
     resolution = log.records["overhead"][0]["clock_resolution_seconds"]
     if short := int((adapted < SHORT_LOOP_SECONDS).sum()):
-        yield "short_loops", (f"{short} of {len(adapted)} timed loops that enter b_eff ({short / len(adapted):.1%}) were shorter than "
-                              "1 ms: their bandwidths scatter more")
+        yield (
+            "short_loops",
+            (
+                f"{short} of {len(adapted)} timed loops that enter b_eff ({short / len(adapted):.1%}) were shorter "
+                "than "
+                "1 ms: their bandwidths scatter more"
+            ),
+        )
     if resolution > COARSE_CLOCK * shortest:
-        yield "coarse_clock", (f"The clock's resolution, {resolution * 1e6:.3g} us, is {resolution / shortest:.1%} of the shortest "
-                               f"timed loop, {shortest * 1e6:.3g} us")
+        yield (
+            "coarse_clock",
+            (
+                f"The clock's resolution, {resolution * 1e6:.3g} us, is {resolution / shortest:.1%} of the shortest "
+                f"timed loop, {shortest * 1e6:.3g} us"
+            ),
+        )
 
 
 def of_repetitions(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """The bandwidth of a repetition alone, where it measured everything: the geometric mean over the averaged patterns of the mean over the
-    lengths, best of the methods."""
-    best = table[table["averaged"]].groupby(["pattern", "message_bytes", "repetition"], observed=True)["bandwidth"].max().unstack()
+    """The bandwidth of a repetition alone, where it measured everything: the geometric mean over the averaged patterns
+    of the mean over the lengths, best of the methods."""
+    best = (
+        table[table["averaged"]]
+        .groupby(["pattern", "message_bytes", "repetition"], observed=True)["bandwidth"]
+        .max()
+        .unstack()
+    )
     means = best.dropna(axis="columns").groupby(level="pattern", observed=True).mean()
     alone = np.exp(np.log(means).mean()) if len(means) else pd.Series(dtype=float)
     if len(alone) > 1 and alone.max() > REPETITIONS_AGREE * alone.min():
-        yield "repetitions_disagree", ("The repetitions disagree: alone they give " + ", ".join(digits(value) for value in alone)
-                                       + " MByte/s. The machine changed its state during the run; b_eff takes the best of each measurement")
+        yield (
+            "repetitions_disagree",
+            (
+                "The repetitions disagree: alone they give "
+                + ", ".join(digits(value) for value in alone)
+                + " MByte/s. The machine changed its state during the run; b_eff takes the best of each measurement"
+            ),
+        )
 
 
 def of_data(log: Log) -> Iterator[tuple[str, str]]:
     check = log.records["data_check"][0]
     if check["received_bytes"] and not check["checked_bytes"]:
-        yield "not_checked", "None of the received bytes was checked" + (
-            ": the simulation does not move the contents of messages" if log.run["simulated"] else "")
+        yield (
+            "not_checked",
+            "None of the received bytes was checked"
+            + (": the simulation does not move the contents of messages" if log.run["simulated"] else ""),
+        )
     elif check["checked_bytes"] < check["received_bytes"]:
-        yield "partly_checked", (f"{check['checked_bytes'] / check['received_bytes']:.1%} of the received bytes were checked; the rest was "
-                                 "overwritten by later messages of the same loop")
+        yield (
+            "partly_checked",
+            (
+                f"{check['checked_bytes'] / check['received_bytes']:.1%} of the received bytes were checked; the rest "
+                "was "
+                "overwritten by later messages of the same loop"
+            ),
+        )

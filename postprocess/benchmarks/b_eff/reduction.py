@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """b_eff, the effective communication bandwidth: the reduction of Rabenseifner and Koniges, section 4.
 
-Pure functions from a tidy table of measurements, of one log or of many, to scores. "the paper" is R. Rabenseifner and A. E. Koniges,
-"The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and b_eff_io". Which logs may be reduced at all is decided in
-rules.py.
+Pure functions from a tidy table of measurements, of one log or of many, to scores. "the paper" is R. Rabenseifner and
+A. E. Koniges, "The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and b_eff_io". Which logs may be reduced
+at all is decided in rules.py.
 """
 
 from dataclasses import replace
@@ -43,13 +44,13 @@ COLUMNS = pa.DataFrameSchema(
 def measurement_table(logs: list[Log]) -> pd.DataFrame:
     """All repetitions of all measurements, a row each.
 
-    `log` is the place in `logs`; `averaged` tells the rows that enter b_eff: both pattern and method do. `bandwidth` is the paper's
-    b(pattern, L, method, rep) in MByte/s (10^6 byte/s): L * messages of all processes * loop length / longest loop time of all
-    processes. Measurements that the log's plan does not know are left out: `refusals` tells of them.
+    `log` is the place in `logs`; `averaged` tells the rows that enter b_eff: both pattern and method do. `bandwidth` is
+    the paper's b(pattern, L, method, rep) in MByte/s (10^6 byte/s): L * messages of all processes * loop length /
+    longest loop time of all processes. Measurements that the log's plan does not know are left out: `refusals` tells of
+    them.
     """
-    records = (
-        pd.concat([records_of(number, log) for number, log in enumerate(logs)], ignore_index=True)
-        .astype({"group": "category", "pattern": "category", "method": "category"})
+    records = pd.concat([records_of(number, log) for number, log in enumerate(logs)], ignore_index=True).astype(
+        {"group": "category", "pattern": "category", "method": "category"}
     )
     return (
         records.drop(columns=["repetitions", "elapsed", "fastest"])
@@ -58,8 +59,13 @@ def measurement_table(logs: list[Log]) -> pd.DataFrame:
             repetition=list(chain.from_iterable(records["repetitions"])),
             elapsed_seconds=list(chain.from_iterable(records["elapsed"])),
             fastest_seconds=list(chain.from_iterable(records["fastest"])),
-            bandwidth=lambda t: t["message_bytes"].astype(float) * t["messages_per_exchange"] * t["loop_length"]
-            / t["elapsed_seconds"] / MBYTE,
+            bandwidth=lambda t: (
+                t["message_bytes"].astype(float)
+                * t["messages_per_exchange"]
+                * t["loop_length"]
+                / t["elapsed_seconds"]
+                / MBYTE
+            ),
         )
         .astype({"repetition": int, "fastest_seconds": float})
         .reset_index(drop=True)
@@ -68,30 +74,45 @@ def measurement_table(logs: list[Log]) -> pd.DataFrame:
 
 
 def records_of(number: int, log: Log) -> pd.DataFrame:
-    """A row per measurement record of one log, in the order of measuring, with its repetitions' times as lists: of one in logs of
-    schema version 2. Where the fastest process's times do not match, they are NaN."""
+    """A row per measurement record of one log, in the order of measuring, with its repetitions' times as lists: of one
+    in logs of schema version 2. Where the fastest process's times do not match, they are NaN."""
     patterns = {pattern["name"]: pattern for pattern in log.plan["patterns"]}
     averaged_methods = {method["name"] for method in log.plan["methods"] if method["averaged"]}
     records = [record for record in log.records.get("measurement", []) if record["pattern"] in patterns]
     planned = [patterns[record["pattern"]] for record in records]
-    return pd.DataFrame({
-        "log": number,
-        "group": np.array([pattern["group"] for pattern in planned], dtype=object),
-        "pattern": np.array([record["pattern"] for record in records], dtype=object),
-        "method": np.array([record["method"] for record in records], dtype=object),
-        "averaged": np.array([pattern["averaged"] and record["method"] in averaged_methods
-                              for pattern, record in zip(planned, records)], dtype=bool),
-        "message_bytes": np.array([record["message_bytes"] for record in records], dtype=np.int64),
-        "messages_per_exchange": np.array([pattern["messages_per_exchange"] for pattern in planned], dtype=np.int64),
-        "random_patterns": log.plan["random_patterns"],
-        "processes": np.array([pattern["processes"] for pattern in planned], dtype=np.int64),
-        "loop_length": np.array([record["loop_length"] for record in records], dtype=np.int64),
-        "slowest_message_seconds": np.array([record.get("slowest_message_seconds", np.nan) for record in records], dtype=float),
-        "repetitions": [repetitions_of(record) for record in records],
-        "elapsed": [as_list(record["elapsed_seconds"]) for record in records],
-        "fastest": [fastest if len(fastest := as_list(record["fastest_seconds"])) == len(repetitions_of(record))
-                    else [np.nan] * len(repetitions_of(record)) for record in records],
-    })
+    return pd.DataFrame(
+        {
+            "log": number,
+            "group": np.array([pattern["group"] for pattern in planned], dtype=object),
+            "pattern": np.array([record["pattern"] for record in records], dtype=object),
+            "method": np.array([record["method"] for record in records], dtype=object),
+            "averaged": np.array(
+                [
+                    pattern["averaged"] and record["method"] in averaged_methods
+                    for pattern, record in zip(planned, records)
+                ],
+                dtype=bool,
+            ),
+            "message_bytes": np.array([record["message_bytes"] for record in records], dtype=np.int64),
+            "messages_per_exchange": np.array(
+                [pattern["messages_per_exchange"] for pattern in planned], dtype=np.int64
+            ),
+            "random_patterns": log.plan["random_patterns"],
+            "processes": np.array([pattern["processes"] for pattern in planned], dtype=np.int64),
+            "loop_length": np.array([record["loop_length"] for record in records], dtype=np.int64),
+            "slowest_message_seconds": np.array(
+                [record.get("slowest_message_seconds", np.nan) for record in records], dtype=float
+            ),
+            "repetitions": [repetitions_of(record) for record in records],
+            "elapsed": [as_list(record["elapsed_seconds"]) for record in records],
+            "fastest": [
+                fastest
+                if len(fastest := as_list(record["fastest_seconds"])) == len(repetitions_of(record))
+                else [np.nan] * len(repetitions_of(record))
+                for record in records
+            ],
+        }
+    )
 
 
 def as_list(value: float | list[float]) -> list[float]:
@@ -99,7 +120,8 @@ def as_list(value: float | list[float]) -> list[float]:
 
 
 def logavg(values: pd.Series, by) -> pd.Series:
-    """The paper's logarithmic average, which is the geometric mean, of positive values within each group of index levels `by`."""
+    """The paper's logarithmic average, which is the geometric mean, of positive values within each group of index
+    levels `by`."""
     return np.exp(np.log(values).groupby(level=by, observed=True).mean())
 
 
@@ -110,9 +132,7 @@ def best_bandwidth(table: pd.DataFrame) -> pd.Series:
     `random_patterns`), or a pattern one of its 21 lengths: a mean over fewer is no b_eff.
     """
     best = (
-        table.query("averaged")
-        .groupby(["log", "group", "pattern", "message_bytes"], observed=True)["bandwidth"]
-        .max()
+        table.query("averaged").groupby(["log", "group", "pattern", "message_bytes"], observed=True)["bandwidth"].max()
     )
     lengths = best.groupby(level=["log", "group", "pattern"], observed=True).size()
     patterns = lengths.groupby(level=["log", "group"], observed=True).size()
@@ -128,12 +148,15 @@ def patterns_wanted(table: pd.DataFrame) -> pd.Series:
     random = table["random_patterns"].loc[logs.index] if "random_patterns" in table else PATTERNS_AVERAGED["random"]
     return (
         pd.DataFrame({"ring": PATTERNS_AVERAGED["ring"], "random": random}, index=logs.index)
-        .set_axis(pd.Index(logs, name="log")).rename_axis(columns="group").stack()
+        .set_axis(pd.Index(logs, name="log"))
+        .rename_axis(columns="group")
+        .stack()
     )
 
 
 def pattern_bandwidth(table: pd.DataFrame) -> pd.Series:
-    """sum over L of best_bandwidth / 21, in MByte/s, by log, group and pattern: 36 values for each log (the paper's section 4)."""
+    """sum over L of best_bandwidth / 21, in MByte/s, by log, group and pattern: 36 values for each log (the paper's
+    section 4)."""
     return best_bandwidth(table).groupby(level=["log", "group", "pattern"], observed=True).sum() / LENGTHS
 
 
@@ -165,36 +188,53 @@ def b_eff_at_l_max(table: pd.DataFrame) -> pd.Series:
 
 
 def ping_pong_bandwidth(table: pd.DataFrame) -> pd.Series:
-    """Best bandwidth of the ping-pong at the longest message length, in MByte/s, per log that measured it: a message after the other,
-    so this is the bandwidth of one direction."""
+    """Best bandwidth of the ping-pong at the longest message length, in MByte/s, per log that measured it: a message
+    after the other, so this is the bandwidth of one direction."""
     return (
         table.query("group == 'ping_pong'")
-        .groupby(["log", "message_bytes"])["bandwidth"].max()
-        .groupby(level="log").last()
+        .groupby(["log", "message_bytes"])["bandwidth"]
+        .max()
+        .groupby(level="log")
+        .last()
     )
 
 
 def latency_table(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
     """Time of an exchange of 1 byte in us, of all processes at the same time, a row per loop.
 
-    Of a pattern's own latency loops, or of its loops at 1 byte in `table`, a measurement_table, where the log has none. Columns: `log`,
-    `group`, `pattern`, `messages` that each process sends in an exchange (on average, where rings differ), `exchange`.
+    Of a pattern's own latency loops, or of its loops at 1 byte in `table`, a measurement_table, where the log has none.
+    Columns: `log`, `group`, `pattern`, `messages` that each process sends in an exchange (on average, where rings
+    differ), `exchange`.
     """
     short = table[(table["message_bytes"] == 1) & (table["averaged"] | (table["group"] == "ping_pong"))]
-    own = pd.DataFrame([
-        {"log": number, "group": pattern["group"], "pattern": pattern["name"], **pick(pattern, "messages_per_exchange", "processes"),
-         **pick(record, "loop_length", "elapsed_seconds")}
-        for number in table["log"].unique() for patterns in [{pattern["name"]: pattern for pattern in logs[number].plan["patterns"]}]
-        for record in logs[number].records.get("latency", []) for pattern in [patterns[record["pattern"]]]
-    ], columns=["log", "group", "pattern", "messages_per_exchange", "processes", "loop_length", "elapsed_seconds"])
+    own = pd.DataFrame(
+        [
+            {
+                "log": number,
+                "group": pattern["group"],
+                "pattern": pattern["name"],
+                **pick(pattern, "messages_per_exchange", "processes"),
+                **pick(record, "loop_length", "elapsed_seconds"),
+            }
+            for number in table["log"].unique()
+            for patterns in [{pattern["name"]: pattern for pattern in logs[number].plan["patterns"]}]
+            for record in logs[number].records.get("latency", [])
+            for pattern in [patterns[record["pattern"]]]
+        ],
+        columns=["log", "group", "pattern", "messages_per_exchange", "processes", "loop_length", "elapsed_seconds"],
+    )
     with_own = pd.MultiIndex.from_frame(own[["log", "pattern"]])
     without = ~pd.MultiIndex.from_frame(short[["log", "pattern"]].astype({"pattern": object})).isin(with_own)
     loops = pd.concat([own, short.loc[without, own.columns].astype({"group": object, "pattern": object})])
-    return pd.DataFrame({
-        "log": loops["log"].astype(int), "group": loops["group"], "pattern": loops["pattern"],
-        "messages": (loops["messages_per_exchange"] / loops["processes"]).astype(float),
-        "exchange": (loops["elapsed_seconds"] / loops["loop_length"] * 1e6).astype(float),
-    })
+    return pd.DataFrame(
+        {
+            "log": loops["log"].astype(int),
+            "group": loops["group"],
+            "pattern": loops["pattern"],
+            "messages": (loops["messages_per_exchange"] / loops["processes"]).astype(float),
+            "exchange": (loops["elapsed_seconds"] / loops["loop_length"] * 1e6).astype(float),
+        }
+    )
 
 
 def pick(record: dict, *names: str) -> dict:
@@ -202,66 +242,80 @@ def pick(record: dict, *names: str) -> dict:
 
 
 def ping_pong_latency(latencies: pd.DataFrame) -> pd.Series:
-    """Half the round trip of 1 byte, in us, per log of a latency_table that measured it: an exchange is a round trip. The minimum over
-    repetitions."""
+    """Half the round trip of 1 byte, in us, per log of a latency_table that measured it: an exchange is a round trip.
+    The minimum over repetitions."""
     return latencies.query("group == 'ping_pong'").groupby("log")["exchange"].min() / 2
 
 
 def ring_latency(latencies: pd.DataFrame) -> pd.Series:
-    """Time of one exchange of 1 byte with both neighbours while all processes do the same, in us, per log of a latency_table: for each
-    ring pattern the minimum over the averaged methods and repetitions, then the geometric mean over the six patterns. It is what an
-    application waits for its two neighbours."""
+    """Time of one exchange of 1 byte with both neighbours while all processes do the same, in us, per log of a
+    latency_table: for each ring pattern the minimum over the averaged methods and repetitions, then the geometric mean
+    over the six patterns. It is what an application waits for its two neighbours."""
     return logavg(latencies.query("group == 'ring'").groupby(["log", "pattern"])["exchange"].min(), "log")
 
 
 def ring_latency_per_message(latencies: pd.DataFrame) -> pd.Series:
-    """As ring_latency, divided by the messages that a process sends in an exchange: 2, or 1 in a ring of two. So the original program
-    and HPCC report it."""
+    """As ring_latency, divided by the messages that a process sends in an exchange: 2, or 1 in a ring of two. So the
+    original program and HPCC report it."""
     return ring_latency(latencies.assign(exchange=latencies["exchange"] / latencies["messages"]))
 
 
 def b_eff_release_3_6(table: pd.DataFrame) -> pd.Series:
-    """b_eff as release 3.6 of the original program computes it, in MByte/s, per log that holds the times for it: the bandwidth of a
-    pattern is the number of processes times the smallest bandwidth of a process, instead of all bytes over the longest time. It differs
-    where rings of two, with one message a process, stand beside a larger one: on odd numbers of processes."""
+    """b_eff as release 3.6 of the original program computes it, in MByte/s, per log that holds the times for it: the
+    bandwidth of a pattern is the number of processes times the smallest bandwidth of a process, instead of all bytes
+    over the longest time. It differs where rings of two, with one message a process, stand beside a larger one: on odd
+    numbers of processes."""
     known = table[table["slowest_message_seconds"].notna()]
     if known.empty:
         return pd.Series(dtype=float)
-    return b_eff(known.assign(bandwidth=known["processes"] * known["message_bytes"].astype(float) * known["loop_length"]
-                              / known["slowest_message_seconds"] / MBYTE))
+    return b_eff(
+        known.assign(
+            bandwidth=known["processes"]
+            * known["message_bytes"].astype(float)
+            * known["loop_length"]
+            / known["slowest_message_seconds"]
+            / MBYTE
+        )
+    )
 
 
 def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log has no ping-pong.
 
-    The time to communicate the total memory is memory per process * processes / b_eff (the paper's section 2.2), with both in powers
-    of ten. The paper's own 3.2 s and 13.6 s divide a memory in MiB by MByte/s and so are 4.6 % shorter.
+    The time to communicate the total memory is memory per process * processes / b_eff (the paper's section 2.2), with
+    both in powers of ten. The paper's own 3.2 s and 13.6 s divide a memory in MiB by MByte/s and so are 4.6 % shorter.
     """
-    runs = pd.DataFrame({
-        "ranks": [log.run["ranks"] for log in logs],
-        "total_bytes": [float(log.run["ranks"] * log.run["memory_per_process_bytes"]) for log in logs],
-        "l_max_bytes": [log.plan["l_max_bytes"] for log in logs],
-    }).loc[table["log"].unique()]
+    runs = pd.DataFrame(
+        {
+            "ranks": [log.run["ranks"] for log in logs],
+            "total_bytes": [float(log.run["ranks"] * log.run["memory_per_process_bytes"]) for log in logs],
+            "l_max_bytes": [log.plan["l_max_bytes"] for log in logs],
+        }
+    ).loc[table["log"].unique()]
     effective, at_l_max, latencies = b_eff(table), b_eff_at_l_max(table), latency_table(logs, table)
     rings_at_l_max = group_bandwidth_at_l_max(table).xs("ring", level="group")
-    return pd.DataFrame({
-        "b_eff": effective,
-        "b_eff_per_process": effective / runs["ranks"],
-        "b_eff_at_l_max": at_l_max,
-        "b_eff_at_l_max_per_process": at_l_max / runs["ranks"],
-        "b_eff_at_l_max_rings_per_process": rings_at_l_max / runs["ranks"],
-        "ping_pong_bandwidth": ping_pong_bandwidth(table),
-        "ping_pong_latency": ping_pong_latency(latencies),
-        "ring_latency": ring_latency(latencies),
-        "ring_latency_per_message": ring_latency_per_message(latencies),
-        "b_eff_release_3_6": b_eff_release_3_6(table),
-        "time_to_communicate_total_memory": runs["total_bytes"] / (effective * MBYTE),
-        "l_max": runs["l_max_bytes"] / MIB,
-    })[list(BENCHMARK.units)]
+    return pd.DataFrame(
+        {
+            "b_eff": effective,
+            "b_eff_per_process": effective / runs["ranks"],
+            "b_eff_at_l_max": at_l_max,
+            "b_eff_at_l_max_per_process": at_l_max / runs["ranks"],
+            "b_eff_at_l_max_rings_per_process": rings_at_l_max / runs["ranks"],
+            "ping_pong_bandwidth": ping_pong_bandwidth(table),
+            "ping_pong_latency": ping_pong_latency(latencies),
+            "ring_latency": ring_latency(latencies),
+            "ring_latency_per_message": ring_latency_per_message(latencies),
+            "b_eff_release_3_6": b_eff_release_3_6(table),
+            "time_to_communicate_total_memory": runs["total_bytes"] / (effective * MBYTE),
+            "l_max": runs["l_max_bytes"] / MIB,
+        }
+    )[list(BENCHMARK.units)]
 
 
 def with_balance_factor(score: Score, r_max_gflops: float) -> Score:
-    """The score with the balance factor b_eff / R_max beside it, in byte/flop (the paper's section 2.1). R_max is the system's Linpack
-    performance in Gflop/s on the same processors as the run."""
+    """The score with the balance factor b_eff / R_max beside it, in byte/flop (the paper's section 2.1). R_max is the
+    system's Linpack performance in Gflop/s on the same processors as the run."""
     bytes_per_second, flops_per_second = score.metrics["b_eff"].value * MBYTE, r_max_gflops * 1e9
-    return replace(score, metrics=score.metrics | {"balance_factor": Metric(bytes_per_second / flops_per_second, "byte/flop")})
+    return replace(
+        score, metrics=score.metrics | {"balance_factor": Metric(bytes_per_second / flops_per_second, "byte/flop")}
+    )

@@ -1,6 +1,8 @@
-"""The rules of b_eff (the paper's section 4): what a log must hold to yield a score, sizes of rings and messages. Nothing is
-reduced here."""
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of b_eff (the paper's section 4): what a log must hold to yield a score, sizes of rings and messages.
+Nothing is reduced here."""
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
@@ -31,7 +33,8 @@ def l_max_rule(memory_per_process_bytes: int) -> int:
 
 
 def ring_sizes(processes: int, number: int) -> list[int]:
-    """Sizes of the rings of ring pattern `number` (1 to 6), in rank order. Six patterns on a one-dimensional cyclic topology."""
+    """Sizes of the rings of ring pattern `number` (1 to 6), in rank order. Six patterns on a one-dimensional cyclic
+    topology."""
     n = processes
     standard = min((2, 4, 8, max(16, n // 4), max(32, n // 2), n)[number - 1], n)
     rings = max(1, min((10 * n + 4 * standard) // (10 * standard), n // 2))  # floor(n / m + 0.4), exactly
@@ -84,15 +87,19 @@ def problems_of_plan(log: Log) -> Iterator[str]:
         planned = [pattern["name"] for pattern in patterns if pattern["group"] == group]
         wanted = pattern_names(group)[:count]
         if set(planned) < set(wanted):
-            yield (f"the run planned {len(planned)} of the {count} {group} patterns; "
-                   "run all of them (the measurements can still be plotted)")
+            yield (
+                f"the run planned {len(planned)} of the {count} {group} patterns; "
+                "run all of them (the measurements can still be plotted)"
+            )
         if set(planned) != set(wanted):
             yield f"the {group} patterns are not {wanted[0]} to {wanted[-1]}; {RUN_AGAIN}"
     for pattern in patterns:
         yield from problems_of_pattern(pattern, log.run["ranks"], methods)
     if plan["message_bytes"][-1] != plan["l_max_bytes"] or not follows_length_rule(plan["message_bytes"]):
-        yield ("the message lengths are not the paper's 21 (1, 2, 4, ... 4096 byte, then 8 more up to L_max on a "
-               "logarithmic scale); run it without an option for the lengths")
+        yield (
+            "the message lengths are not the paper's 21 (1, 2, 4, ... 4096 byte, then 8 more up to L_max on a "
+            "logarithmic scale); run it without an option for the lengths"
+        )
 
 
 def pattern_names(group: str) -> list[str]:
@@ -101,10 +108,12 @@ def pattern_names(group: str) -> list[str]:
 
 def follows_length_rule(lengths: list[int]) -> bool:
     """Off by one byte is allowed: another power function may round another way."""
-    if len(lengths) != LENGTHS or any(longer <= shorter for shorter, longer in zip(lengths, lengths[1:])):
+    if len(lengths) != LENGTHS or any(longer <= shorter for shorter, longer in itertools.pairwise(lengths)):
         return False
-    return bool((np.abs(np.array(lengths, dtype=float) - message_lengths(lengths[-1]))[13:-1] <= 1).all()
-                and lengths[:13] == [2**k for k in range(13)])
+    return bool(
+        (np.abs(np.array(lengths, dtype=float) - message_lengths(lengths[-1]))[13:-1] <= 1).all()
+        and lengths[:13] == [2**k for k in range(13)]
+    )
 
 
 def problems_of_pattern(pattern: dict, ranks: int, methods: dict[str, bool]) -> Iterator[str]:
@@ -120,8 +129,10 @@ def problems_of_pattern(pattern: dict, ranks: int, methods: dict[str, bool]) -> 
     if pattern["processes"] != ranks or merged(planned) != merged([(size, 1) for size in sizes]):
         yield f"the rings of {name} are not those of the paper for {ranks} processes; upgrade or mend the kernel"
     if pattern["messages_per_exchange"] != messages_per_exchange(sizes):
-        yield (f"{name} counts {pattern['messages_per_exchange']} messages per exchange, its rings hold "
-               f"{messages_per_exchange(sizes)}; upgrade or mend the kernel")
+        yield (
+            f"{name} counts {pattern['messages_per_exchange']} messages per exchange, its rings hold "
+            f"{messages_per_exchange(sizes)}; upgrade or mend the kernel"
+        )
 
 
 def merged(rings: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -148,13 +159,21 @@ def problems_of_measurements(log: Log) -> Iterator[str]:
     if unplanned := measured.keys() - expected.keys():
         yield f"{named(min(unplanned))} was measured but not planned; {RUN_AGAIN}"
     if unlike := [key for key, repetitions in measured.items() if set(repetitions) != expected[key]]:
-        yield f"{named(unlike[0])} has {len(measured[unlike[0]])} of {len(expected[unlike[0]])} repetitions; {RUN_AGAIN}"
+        yield (
+            f"{named(unlike[0])} has {len(measured[unlike[0]])} of {len(expected[unlike[0]])} repetitions; {RUN_AGAIN}"
+        )
     averaged = {(pattern, length) for pattern, length, method in measured if method in METHODS_AVERAGED}
-    wanted = {(p["name"], length) for p in log.plan["patterns"] if p["averaged"] for length in log.plan["message_bytes"]}
+    wanted = {
+        (p["name"], length) for p in log.plan["patterns"] if p["averaged"] for length in log.plan["message_bytes"]
+    }
     if (bare := wanted - averaged) and "stop" in log.records:
-        yield (f"the run was stopped when it had taken far more than its time budget of {log.plan['time_budget_seconds']:g} s, and {len(bare)} "
-               f"of {len(wanted)} combinations of averaged patterns and message lengths were not measured; choose a larger "
-               "--time-budget, or run it when the machine is less busy")
+        yield (
+            f"the run was stopped when it had taken far more than its time budget of "
+            f"{log.plan['time_budget_seconds']:g} s, and {len(bare)} "
+            f"of {len(wanted)} combinations of averaged patterns and message lengths were not measured; choose a "
+            "larger "
+            "--time-budget, or run it when the machine is less busy"
+        )
     if bare:
         yield "{} at {} byte was measured with none of the averaged methods; {}".format(*min(bare), RUN_AGAIN)
 
@@ -168,17 +187,26 @@ def problems_of_times(log: Log, rows: pd.DataFrame) -> Iterator[str]:
         yield f"a timed loop took less than a nanosecond: its clock is not to be trusted; {RUN_AGAIN}"
     in_loops = rows["elapsed_seconds"].sum() + sum(loop["elapsed_seconds"] for loop in log.records.get("latency", []))
     if in_loops > log.end["elapsed_seconds"] and not log.run["simulated"]:
-        yield (f"the timed loops sum up to {in_loops:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: "
-               f"its clock is not to be trusted; {RUN_AGAIN}")
+        yield (
+            f"the timed loops sum up to {in_loops:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: "
+            f"its clock is not to be trusted; {RUN_AGAIN}"
+        )
 
 
 def problems_of_latencies(log: Log) -> Iterator[str]:
-    methods = {pattern["name"]: pattern["methods"] for pattern in log.plan["patterns"] if pattern["group"] in ("ring", "ping_pong")}
+    methods = {
+        pattern["name"]: pattern["methods"]
+        for pattern in log.plan["patterns"]
+        if pattern["group"] in ("ring", "ping_pong")
+    }
     for loop in log.records.get("latency", []):
         combination = loop["pattern"], loop["message_bytes"], loop["method"]
-        if loop["method"] not in methods.get(loop["pattern"], []) or loop["message_bytes"] != log.plan["message_bytes"][0]:
+        if (
+            loop["method"] not in methods.get(loop["pattern"], [])
+            or loop["message_bytes"] != log.plan["message_bytes"][0]
+        ):
             yield f"a latency loop of {named(combination)} was measured but not planned; {RUN_AGAIN}"
-        if not SHORTEST_SECONDS <= loop["elapsed_seconds"] or loop["fastest_seconds"] > loop["elapsed_seconds"]:
+        if not loop["elapsed_seconds"] >= SHORTEST_SECONDS or loop["fastest_seconds"] > loop["elapsed_seconds"]:
             yield f"the latency loop of {named(combination)} has an impossible time; {RUN_AGAIN}"
 
 
@@ -189,14 +217,22 @@ def named(combination: tuple[str, int, str]) -> str:
 
 def repetitions_of(measurement: dict) -> list[int]:
     """The repetitions that a measurement record holds: one, and all of them in schema version 1."""
-    return [measurement["repetition"]] if "repetition" in measurement else list(range(1, len(measurement["elapsed_seconds"]) + 1))
+    return (
+        [measurement["repetition"]]
+        if "repetition" in measurement
+        else list(range(1, len(measurement["elapsed_seconds"]) + 1))
+    )
 
 
 def planned_repetitions(log: Log) -> dict[tuple[str, int, str], set[int]]:
-    """Repetitions of every (pattern, message length, method) that the plan, the budget records and the stop record ask for."""
+    """Repetitions of every (pattern, message length, method) that the plan, the budget records and the stop record ask
+    for."""
     plan, planned = log.plan, defaultdict(set)
-    reduced = {(repetition, record["pattern"], record["message_bytes"]): record
-               for record in budget_of_bandwidth(log) for repetition in repetitions_reduced(record, plan)}
+    reduced = {
+        (repetition, record["pattern"], record["message_bytes"]): record
+        for record in budget_of_bandwidth(log)
+        for repetition in repetitions_reduced(record, plan)
+    }
     everything = {"reduced_to": None}
     for repetition, pattern, length in order_of_measuring(log):
         budget = reduced.get((repetition, pattern["name"], length), everything)

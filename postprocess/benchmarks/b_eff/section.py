@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """b_eff's part of the report: its number in plain sentences, its parts, and the paper's Table 1 around it."""
 
 import numpy as np
@@ -24,14 +25,23 @@ LABELS = {
     "time_to_communicate_total_memory": "time to communicate the total memory",
     "l_max": "L_max, the longest message",
 }
-TABLE_1 = ("b_eff", "b_eff_per_process", "l_max", "ping_pong_bandwidth", "b_eff_at_l_max", "b_eff_at_l_max_per_process",
-           "b_eff_at_l_max_rings_per_process")
+TABLE_1 = (
+    "b_eff",
+    "b_eff_per_process",
+    "l_max",
+    "ping_pong_bandwidth",
+    "b_eff_at_l_max",
+    "b_eff_at_l_max_per_process",
+    "b_eff_at_l_max_rings_per_process",
+)
 
 
 def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
     """What section.html.j2 shows; without a score only what holds for any log."""
-    shown = {"heading": f"b_eff on {counted(log.run['ranks'], 'process')}, {counted(len(log.run['hosts']), 'host')}",
-             "plan": plan(log)}
+    shown = {
+        "heading": f"b_eff on {counted(log.run['ranks'], 'process')}, {counted(len(log.run['hosts']), 'host')}",
+        "plan": plan(log),
+    }
     if score is None:
         return shown
     values = {name: metric.value for name, metric in score.metrics.items()}
@@ -42,7 +52,14 @@ def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
         "labels": LABELS,
         "table_1": TABLE_1,
         "published": published,
-        "modelled": next((row for row in published if (row["system"], row["processes"]) == (score.simulated_machine, log.run["ranks"])), None),
+        "modelled": next(
+            (
+                row
+                for row in published
+                if (row["system"], row["processes"]) == (score.simulated_machine, log.run["ranks"])
+            ),
+            None,
+        ),
         "groups": groups(table),
         "patterns": patterns(log, table),
     }
@@ -52,10 +69,14 @@ def sentences(log: Log, values: dict[str, float]) -> list[str]:
     processes = log.run["ranks"]
     memory = size(processes * log.run["memory_per_process_bytes"])
     return [
-        f"While all {processes} processes communicated at the same time, {digits(values['b_eff'], NARROW_SPACE)} million bytes per second "
-        f"arrived, {digits(values['b_eff_per_process'], NARROW_SPACE)} million for each process. This is the average over message "
-        f"lengths from 1 byte to {size(log.plan['l_max_bytes'])}, over neighbours in rings and over neighbours at random.",
-        f"At this rate the total memory of {memory} would be communicated in {seconds(values['time_to_communicate_total_memory'])}.",
+        f"While all {processes} processes communicated at the same time, {digits(values['b_eff'], NARROW_SPACE)} "
+        "million bytes per second "
+        f"arrived, {digits(values['b_eff_per_process'], NARROW_SPACE)} million for each process. This is the average "
+        "over message "
+        f"lengths from 1 byte to {size(log.plan['l_max_bytes'])}, over neighbours in rings and over neighbours at "
+        "random.",
+        f"At this rate the total memory of {memory} would be communicated in "
+        f"{seconds(values['time_to_communicate_total_memory'])}.",
         *odd_processes(processes, values),
     ]
 
@@ -64,27 +85,45 @@ def odd_processes(processes: int, values: dict[str, float]) -> list[str]:
     """How the paper's formula and that of the original program differ, where they do."""
     if processes % 2 == 0 or "b_eff_release_3_6" not in values:
         return []
-    return [f"On an odd number of processes the first ring pattern has a ring of three beside rings of two, whose processes send half as many "
-            f"messages in the same time. Release 3.6 of the original program would report {digits(values['b_eff_release_3_6'], NARROW_SPACE)} "
-            "MByte/s: compare that value, or b_eff on even numbers of processes, with other numbers of processes."]
+    return [
+        f"On an odd number of processes the first ring pattern has a ring of three beside rings of two, whose "
+        "processes send half as many "
+        f"messages in the same time. Release 3.6 of the original program would report "
+        f"{digits(values['b_eff_release_3_6'], NARROW_SPACE)} "
+        "MByte/s: compare that value, or b_eff on even numbers of processes, with other numbers of processes."
+    ]
 
 
 def groups(table: pd.DataFrame) -> dict[str, dict[str, float]]:
-    """Ring and random patterns: averages in MByte/s over the lengths and at L_max, and what random order leaves of the rings'."""
-    mean, at_l_max = (frame.droplevel("log").to_dict() for frame in (reduction.group_bandwidth(table), reduction.group_bandwidth_at_l_max(table)))
-    return {"mean": mean | {"ratio": mean["random"] / mean["ring"]},
-            "at_l_max": at_l_max | {"ratio": at_l_max["random"] / at_l_max["ring"]}}
+    """Ring and random patterns: averages in MByte/s over the lengths and at L_max, and what random order leaves of the
+    rings'."""
+    mean, at_l_max = (
+        frame.droplevel("log").to_dict()
+        for frame in (reduction.group_bandwidth(table), reduction.group_bandwidth_at_l_max(table))
+    )
+    return {
+        "mean": mean | {"ratio": mean["random"] / mean["ring"]},
+        "at_l_max": at_l_max | {"ratio": at_l_max["random"] / at_l_max["ring"]},
+    }
 
 
 def patterns(log: Log, table: pd.DataFrame) -> list[dict]:
-    """A row per pattern: its rings, its mean over the lengths, its bandwidth at L_max, both in MByte/s; in the order of measuring."""
+    """A row per pattern: its rings, its mean over the lengths, its bandwidth at L_max, both in MByte/s; in the order of
+    measuring."""
     best = best_by_pattern(table[table["averaged"] | table["pattern"].isin(not_averaged(log))])
     mean = best.groupby("pattern", observed=True)["mbyte_per_second"].mean()
     longest = best.sort_values("message_bytes").groupby("pattern", observed=True)["mbyte_per_second"].last()
     return [
-        {"name": pattern["name"], "rings": rings_text(pattern["rings"]), "averaged": pattern["averaged"],
-         "processes": pattern["processes"], "mean": mean[pattern["name"]], "at_l_max": longest[pattern["name"]]}
-        for pattern in log.plan["patterns"] if pattern["name"] in mean.index
+        {
+            "name": pattern["name"],
+            "rings": rings_text(pattern["rings"]),
+            "averaged": pattern["averaged"],
+            "processes": pattern["processes"],
+            "mean": mean[pattern["name"]],
+            "at_l_max": longest[pattern["name"]],
+        }
+        for pattern in log.plan["patterns"]
+        if pattern["name"] in mean.index
     ]
 
 
@@ -96,14 +135,29 @@ def plan(log: Log) -> list[tuple[str, str]]:
     plan = log.plan
     averaged = ", ".join(method["name"] for method in plan["methods"] if method["averaged"])
     others = ", ".join(method["name"] for method in plan["methods"] if not method["averaged"])
-    checks = [f"{check['checked_bytes'] / check['received_bytes']:.1%} of {size(check['received_bytes'])} received were checked, "
-              f"{counted(check['wrong_bytes'], 'wrong byte')}" for check in log.records.get("data_check", []) if check["received_bytes"]]
+    checks = [
+        f"{check['checked_bytes'] / check['received_bytes']:.1%} of {size(check['received_bytes'])} received were "
+        "checked, "
+        f"{counted(check['wrong_bytes'], 'wrong byte')}"
+        for check in log.records.get("data_check", [])
+        if check["received_bytes"]
+    ]
     return [
-        ("Message lengths", f"{len(plan['message_bytes'])}, from {size(plan['message_bytes'][0])} to {size(plan['l_max_bytes'])}"),
-        ("Repetitions", f"{plan['repetitions']} of each measurement; first loop of {plan['first_loop_length']} exchanges"),
+        (
+            "Message lengths",
+            f"{len(plan['message_bytes'])}, from {size(plan['message_bytes'][0])} to {size(plan['l_max_bytes'])}",
+        ),
+        (
+            "Repetitions",
+            f"{plan['repetitions']} of each measurement; first loop of {plan['first_loop_length']} exchanges",
+        ),
         ("Methods", f"averaged: {averaged or 'none'}; reported only: {others or 'none'}"),
-        ("Patterns", f"{len(plan['patterns'])}, {sum(pattern['averaged'] for pattern in plan['patterns'])} of them averaged; seed of "
-                     f"the random patterns {plan['seed']}"),
+        (
+            "Patterns",
+            f"{len(plan['patterns'])}, {sum(pattern['averaged'] for pattern in plan['patterns'])} of them averaged; "
+            "seed of "
+            f"the random patterns {plan['seed']}",
+        ),
         ("Buffers", f"messages walk through {size(plan['buffer_bytes'])}, so that they do not come from a cache"),
         ("Time budget", seconds(plan["time_budget_seconds"])),
         ("Data check", "; ".join(checks) or "none"),

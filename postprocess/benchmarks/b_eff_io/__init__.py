@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """b_eff_io, the effective bandwidth of parallel I/O."""
 
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
@@ -6,7 +7,8 @@ from postprocess.logs.format import Progress
 BENCHMARK = Benchmark(
     package=__name__,
     title="b_eff_io",
-    citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and b_eff_io.",
+    citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and "
+    "b_eff_io.",
     metrics=(
         # The optional ones are missing from the Top Clusters form.
         MetricKind("b_eff_io", "MByte/s", Better.HIGHER, optional=True),

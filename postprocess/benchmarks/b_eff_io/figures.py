@@ -1,11 +1,13 @@
-"""The figures of b_eff_io: the paper's figure 3, bandwidth over chunk size, and its figures 2 and 4, the value over the partition."""
+# SPDX-License-Identifier: Apache-2.0
+"""The figures of b_eff_io: the paper's figure 3, bandwidth over chunk size, and its figures 2 and 4, the value over the
+partition."""
 
 import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
 
 from postprocess.benchmarks.b_eff_io import reduction
-from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES  # noqa: F401, a query has TYPES
+from postprocess.benchmarks.b_eff_io.rules import METHODS
 from postprocess.benchmarks.b_eff_io.system import together
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
@@ -24,8 +26,11 @@ LOOK = {
     "random": ("random (reported only)", SKY, "x", ":"),
     "random-collective": ("random, collective (reported only)", "#6b6b6b", "+", ":"),
 }
-REDUCTIONS = {"b_eff_io": ("release 1.x (the paper)", BLUE, "o"), "b_eff_io_2_1": ("release 2.1", VERMILION, "s"),
-              "b_eff_io_0_5": ("release 0.5", GREEN, "^")}
+REDUCTIONS = {
+    "b_eff_io": ("release 1.x (the paper)", BLUE, "o"),
+    "b_eff_io_2_1": ("release 2.1", VERMILION, "s"),
+    "b_eff_io_0_5": ("release 0.5", GREEN, "^"),
+}
 
 
 def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
@@ -38,8 +43,8 @@ def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
 
 
 def over_chunks(rows: pd.DataFrame, log: Log, partition: int) -> Figure:
-    """Bandwidth over chunk size: a panel per access method, a line per pattern type. Chunk sizes are equidistant, each with its
-    counterpart of 8 bytes more beside it: the paper's pseudo-logarithmic scale."""
+    """Bandwidth over chunk size: a panel per access method, a line per pattern type. Chunk sizes are equidistant, each
+    with its counterpart of 8 bytes more beside it: the paper's pseudo-logarithmic scale."""
     sums = rows.groupby(["method", "type", "chunk_bytes"])[["bytes", "elapsed_seconds"]].sum()
     data = (sums["bytes"] / sums["elapsed_seconds"] / MBYTE).rename("mbyte_per_second").reset_index()
     chunks = sorted(data["chunk_bytes"].unique())
@@ -48,8 +53,15 @@ def over_chunks(rows: pd.DataFrame, log: Log, partition: int) -> Figure:
         for name, (label, colour, marker, dash) in LOOK.items():
             shown = data[(data["method"] == method) & (data["type"] == name)].sort_values("chunk_bytes")
             if len(shown):
-                axes.plot([chunks.index(chunk) for chunk in shown["chunk_bytes"]], shown["mbyte_per_second"], color=colour,
-                          marker=marker, linestyle=dash, markersize=4, label=label)
+                axes.plot(
+                    [chunks.index(chunk) for chunk in shown["chunk_bytes"]],
+                    shown["mbyte_per_second"],
+                    color=colour,
+                    marker=marker,
+                    linestyle=dash,
+                    markersize=4,
+                    label=label,
+                )
         chunk_axis(axes, chunks)
         axes.set_yscale("log")
         axes.set_title(TITLES[method])
@@ -57,9 +69,13 @@ def over_chunks(rows: pd.DataFrame, log: Log, partition: int) -> Figure:
     panels[0].set_ylabel("bandwidth of all processes, MByte/s")
     drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return Figure(
-        f"chunks-{partition}", f"Bandwidth over chunk size, {counted(partition, 'process')}",
-        "The paper's figure 3: bytes of all processes over the time of the pattern with its sync. “+8” is the size before it and 8 byte. "
-        + extremes(data), data, drawn)
+        f"chunks-{partition}",
+        f"Bandwidth over chunk size, {counted(partition, 'process')}",
+        "The paper's figure 3: bytes of all processes over the time of the pattern with its sync. “+8” is the size "
+        "before it and 8 byte. " + extremes(data),
+        data,
+        drawn,
+    )
 
 
 def chunk_axis(axes: Axes, chunks: list[int]) -> None:
@@ -72,8 +88,12 @@ def chunk_axis(axes: Axes, chunks: list[int]) -> None:
 
 def extremes(data: pd.DataFrame) -> str:
     low, high = data.loc[data["mbyte_per_second"].idxmin()], data.loc[data["mbyte_per_second"].idxmax()]
-    return " ".join(f"{which}: {digits(row['mbyte_per_second'], NARROW_SPACE)} MByte/s, {row['method']} of type {row['type']} with chunks of "
-                    f"{size(row['chunk_bytes'])}." for which, row in (("Least", low), ("Most", high)))
+    return " ".join(
+        f"{which}: {digits(row['mbyte_per_second'], NARROW_SPACE)} MByte/s, {row['method']} of type {row['type']} with "
+        "chunks of "
+        f"{size(row['chunk_bytes'])}."
+        for which, row in (("Least", low), ("Most", high))
+    )
 
 
 def over_partitions(table: pd.DataFrame) -> Figure:
@@ -88,8 +108,14 @@ def over_partitions(table: pd.DataFrame) -> Figure:
     axes.set_ylabel("b_eff_io, MByte/s")
     if axes.get_legend_handles_labels()[1]:
         axes.legend(loc="best")
-    return Figure("partitions", "b_eff_io over the partition", "The paper's figures 2 and 4: one value for each number of processes. The value "
-                  "of the system is the largest of them.", data, drawn)
+    return Figure(
+        "partitions",
+        "b_eff_io over the partition",
+        "The paper's figures 2 and 4: one value for each number of processes. The value "
+        "of the system is the largest of them.",
+        data,
+        drawn,
+    )
 
 
 def over_sizes(scores: list[Score]) -> Figure:
@@ -99,14 +125,26 @@ def over_sizes(scores: list[Score]) -> Figure:
         drawn, [axes] = plots.canvas(6.4, 3.4)
         for official, colour, marker, fill in ((True, BLUE, "o", BLUE), (False, VERMILION, "D", "white")):
             for place, (_, run) in enumerate(data[data["official"] == official].groupby("run")):
-                axes.plot(run["processes"], run["mbyte_per_second"], color=colour, marker=marker, markerfacecolor=fill,
-                          label=("official" if official else "not official") if place == 0 else "_")
+                axes.plot(
+                    run["processes"],
+                    run["mbyte_per_second"],
+                    color=colour,
+                    marker=marker,
+                    markerfacecolor=fill,
+                    label=("official" if official else "not official") if place == 0 else "_",
+                )
         plots.process_axis(axes, data["processes"])
         plots.from_zero(axes)
         axes.set_ylabel("b_eff_io, MByte/s")
         axes.legend(loc="best")
-    told = " ".join(["A line for each run, a mark for each of its partitions: the value of release 1.x, or of release 2.1 for runs in the Top "
-                     "Clusters form.", *together(scores)])
+    told = " ".join(
+        [
+            "A line for each run, a mark for each of its partitions: the value of release 1.x, or of release 2.1 for "
+            "runs in the Top "
+            "Clusters form.",
+            *together(scores),
+        ]
+    )
     return Figure("sizes", "b_eff_io over the number of processes", told, data, drawn)
 
 
@@ -114,10 +152,20 @@ def values_of(number: int, score: Score) -> pd.DataFrame:
     """The partition values of a score, from the times of its pattern types."""
     records = pd.DataFrame(score.log.records["pattern_type"]).query("type in @TYPES").assign(log=0)
     types = (
-        (records.set_index(["log", "partition", "type", "method"])["bytes"]
-         / records.set_index(["log", "partition", "type", "method"])["elapsed_seconds"] / MBYTE)
-        .unstack("method").reindex(columns=list(METHODS))
+        (
+            records.set_index(["log", "partition", "type", "method"])["bytes"]
+            / records.set_index(["log", "partition", "type", "method"])["elapsed_seconds"]
+            / MBYTE
+        )
+        .unstack("method")
+        .reindex(columns=list(METHODS))
     )
     values = reduction.partition_paper(types).fillna(reduction.partition_2_1(types))
-    return pd.DataFrame({"run": number, "processes": values.index.get_level_values("partition"), "mbyte_per_second": values.to_numpy(),
-                         "official": score.official})
+    return pd.DataFrame(
+        {
+            "run": number,
+            "processes": values.index.get_level_values("partition"),
+            "mbyte_per_second": values.to_numpy(),
+            "official": score.official,
+        }
+    )

@@ -1,5 +1,6 @@
-"""What makes a b_eff_io run official, and what else flatters or limits its result: sentences that stand beside the number wherever
-it is shown."""
+# SPDX-License-Identifier: Apache-2.0
+"""What makes a b_eff_io run official, and what else flatters or limits its result: sentences that stand beside the
+number wherever it is shown."""
 
 from collections.abc import Iterator
 
@@ -24,8 +25,8 @@ CACHED_SHARE = 0.01
 
 
 def breaches(log: Log) -> list[Qualification]:
-    """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and types are not here: a log
-    that breaks them yields no score at all."""
+    """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and types are not
+    here: a log that breaks them yields no score at all."""
     return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
 
 
@@ -36,31 +37,71 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
         yield "simulated", "the machine was simulated, nothing was measured on it"
     if plan["form"] == "top-clusters":
         if scheduled * partitions < TOP_CLUSTERS_SECONDS or partitions < 3:
-            yield "scheduled_time", (f"{digits(scheduled * partitions)} s were scheduled for {counted(partitions, 'partition')}; the Top "
-                                     f"Clusters form takes {digits(TOP_CLUSTERS_SECONDS)} s for three. The values are not valid for "
-                                     "comparison")
+            yield (
+                "scheduled_time",
+                (
+                    f"{digits(scheduled * partitions)} s were scheduled for {counted(partitions, 'partition')}; the "
+                    "Top "
+                    f"Clusters form takes {digits(TOP_CLUSTERS_SECONDS)} s for three. The values are not valid for "
+                    "comparison"
+                ),
+            )
     elif scheduled < OFFICIAL_SECONDS:
-        yield "scheduled_time", (f"{digits(scheduled)} s were scheduled for a partition, less than {digits(OFFICIAL_SECONDS)} s "
-                                 "(15 minutes). The values are not valid for comparison")
+        yield (
+            "scheduled_time",
+            (
+                f"{digits(scheduled)} s were scheduled for a partition, less than {digits(OFFICIAL_SECONDS)} s "
+                "(15 minutes). The values are not valid for comparison"
+            ),
+        )
     if run["memory_source"] == "option":
-        yield "memory_by_option", (f"the memory of a node ({size(plan['node_memory_bytes'])}) was set by an option, not detected on the "
-                                   "machine")
+        yield (
+            "memory_by_option",
+            (
+                f"the memory of a node ({size(plan['node_memory_bytes'])}) was set by an option, not detected on the "
+                "machine"
+            ),
+        )
     if plan["m_part_bytes"] != (rule := m_part_rule(plan["node_memory_bytes"])):
-        yield "m_part", (f"M_PART is {size(plan['m_part_bytes'])} where the rule max(2 MiB, memory of a node / 128), at most 1 GiB, gives "
-                         f"{size(rule)}")
+        yield (
+            "m_part",
+            (
+                f"M_PART is {size(plan['m_part_bytes'])} where the rule max(2 MiB, memory of a node / 128), at most 1 "
+                "GiB, gives "
+                f"{size(rule)}"
+            ),
+        )
     if short := [r for r in log.records.get("measurement", []) if r["ended_by"] == "space" and r["type"] in TYPES]:
-        yield "space_limit", (f"{counted(len(short), 'pattern')} ended before their time, because the files may take no more than "
-                              f"{size(plan['space_limit_bytes'])}")
+        yield (
+            "space_limit",
+            (
+                f"{counted(len(short), 'pattern')} ended before their time, because the files may take no more than "
+                f"{size(plan['space_limit_bytes'])}"
+            ),
+        )
     if cut := [r for r in log.records.get("measurement", []) if r["ended_by"] == "overrun" and r["type"] in TYPES]:
-        yield "overrun", (f"{counted(len(cut), 'measurement')} of types 3 and 4 left out calls, because the run would have taken more than "
-                          "twice its scheduled time; run it on a machine that does nothing else, or schedule more time")
+        yield (
+            "overrun",
+            (
+                f"{counted(len(cut), 'measurement')} of types 3 and 4 left out calls, because the run would have taken "
+                "more than "
+                "twice its scheduled time; run it on a machine that does nothing else, or schedule more time"
+            ),
+        )
 
 
 def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
     """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
-    return [Qualification(key, f"{text}.") for key, text in [
-        *of_variant(log), *of_cache(log, table), *(pair for pair in of_hosts(log) if pair[0] != "one_host"), *of_time(log, table),
-        *of_data(log)]]
+    return [
+        Qualification(key, f"{text}.")
+        for key, text in [
+            *of_variant(log),
+            *of_cache(log, table),
+            *(pair for pair in of_hosts(log) if pair[0] != "one_host"),
+            *of_time(log, table),
+            *of_data(log),
+        ]
+    ]
 
 
 def of_variant(log: Log) -> Iterator[tuple[str, str]]:
@@ -68,8 +109,13 @@ def of_variant(log: Log) -> Iterator[tuple[str, str]]:
     if plan["form"] == "top-clusters":
         yield "top_clusters", "Top Clusters form: only type scatter was rewritten, so the value is that of release 2.1"
     if plan["file_pointers"] == "individual":
-        yield "individual_pointers", ("Type shared was measured without shared file pointers, by the variant with individual pointers and "
-                                      "a strided view: do not compare it with runs that used them")
+        yield (
+            "individual_pointers",
+            (
+                "Type shared was measured without shared file pointers, by the variant with individual pointers and "
+                "a strided view: do not compare it with runs that used them"
+            ),
+        )
     if plan["termination"] == "per-access":
         yield "per_access", "The processes agreed after every access, as the original did: small chunks suffer from it"
     if hints:
@@ -80,29 +126,61 @@ def of_cache(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """The paper's section 5.4: 95 % of the data went to disk only if 20 times the cache was accessed."""
     accessed = table.query("averaged").groupby(["partition", "method"])["bytes"].sum()
     need = {partition: CACHE_FACTOR * cache_bytes(log, partition) for partition in log.plan["partitions"]}
-    small = {method: [p for p in need if (p, method) in accessed.index and accessed[p, method] < need[p]] for method in METHODS}
+    small = {
+        method: [p for p in need if (p, method) in accessed.index and accessed[p, method] < need[p]]
+        for method in METHODS
+    }
     if affected := [method for method in METHODS if small[method]]:
         most = max(need)
-        amounts = ", ".join(f"{size(int(accessed[most, method]))} {method}" for method in METHODS if (most, method) in accessed.index)
-        yield "cache_affected", (f"Cache-affected: {' and '.join(affected)} accessed less than {CACHE_FACTOR} times the file system's cache, "
-                                 f"so part of it went to memory and not to disk ({counted(most, 'process')}: {amounts}; "
-                                 f"needed {size(need[most])} each)")
+        amounts = ", ".join(
+            f"{size(int(accessed[most, method]))} {method}" for method in METHODS if (most, method) in accessed.index
+        )
+        yield (
+            "cache_affected",
+            (
+                f"Cache-affected: {' and '.join(affected)} accessed less than {CACHE_FACTOR} times the file system's "
+                "cache, "
+                f"so part of it went to memory and not to disk ({counted(most, 'process')}: {amounts}; "
+                f"needed {size(need[most])} each)"
+            ),
+        )
     yield from of_eviction(log)
 
 
 def of_eviction(log: Log) -> Iterator[tuple[str, str]]:
     """Logs of version 1 say only that eviction was attempted; later ones how much of the files stayed in a cache."""
     if log.plan.get("evicted"):
-        yield "evicted", ("Eviction of the files from the nodes' caches was attempted before they were read; the log does not say whether it "
-                          "succeeded")
+        yield (
+            "evicted",
+            (
+                "Eviction of the files from the nodes' caches was attempted before they were read; the log does not "
+                "say whether it "
+                "succeeded"
+            ),
+        )
     if log.plan.get("evict"):
         read = [r for r in log.records["pattern_type"] if r["method"] == "read"]
-        stayed = [r for r in read if r["cached_bytes"] is None or r["cached_bytes"] > CACHED_SHARE * r["file_bytes"] / r["files"]]
+        stayed = [
+            r
+            for r in read
+            if r["cached_bytes"] is None or r["cached_bytes"] > CACHED_SHARE * r["file_bytes"] / r["files"]
+        ]
         if stayed:
-            yield "not_evicted", (f"Eviction was requested, but the files of {len(stayed)} of {len(read)} reads stayed in a node's cache, at "
-                                  f"least in part ({', '.join(sorted({r['type'] for r in stayed}))}): these reads may come from memory")
+            yield (
+                "not_evicted",
+                (
+                    f"Eviction was requested, but the files of {len(stayed)} of {len(read)} reads stayed in a node's "
+                    "cache, at "
+                    f"least in part ({', '.join(sorted({r['type'] for r in stayed}))}): these reads may come from "
+                    "memory"
+                ),
+            )
         else:
-            yield "evicted", "Files were evicted from the nodes' caches before they were read; caches of servers are not affected by that"
+            yield (
+                "evicted",
+                "Files were evicted from the nodes' caches before they were read; caches of servers are not affected "
+                "by that",
+            )
 
 
 def cache_bytes(log: Log, partition: int) -> int:
@@ -113,24 +191,50 @@ def cache_bytes(log: Log, partition: int) -> int:
 
 def of_time(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     scheduled = log.plan["scheduled_seconds"]
-    taken = table.query("averaged").drop_duplicates(["partition", "method", "type"]).groupby("partition")["type_seconds"].sum()
-    if late := {partition: seconds for partition, seconds in taken.items() if seconds > (1 + TIME_TOLERANCE) * scheduled}:
+    taken = (
+        table.query("averaged")
+        .drop_duplicates(["partition", "method", "type"])
+        .groupby("partition")["type_seconds"]
+        .sum()
+    )
+    if late := {
+        partition: seconds for partition, seconds in taken.items() if seconds > (1 + TIME_TOLERANCE) * scheduled
+    }:
         text = ", ".join(f"{counted(partition, 'process')} {digits(seconds)} s" for partition, seconds in late.items())
         yield "time_overrun", f"More than the {digits(scheduled)} s were taken that a partition has: {text}"
     sums = table.query("averaged")[["agreement_fastest_seconds", "elapsed_seconds"]].sum()
     share = sums["agreement_fastest_seconds"] / sums["elapsed_seconds"]
     if share > AGREEMENT_SHARE:
-        yield "agreement", f"{share:.1%} of the time went into agreements of the processes on when to stop, and into waiting for each other there"
+        yield (
+            "agreement",
+            f"{share:.1%} of the time went into agreements of the processes on when to stop, and into waiting for each "
+            "other there",
+        )
     stopped = table.query("averaged and method != 'write' and ended_by == 'time'")
     if len(stopped):
-        yield "not_all_accessed", (f"{counted(len(stopped), 'pattern')} of rewrite and read ended by time, before all that was written had "
-                                   "been accessed again")
+        yield (
+            "not_all_accessed",
+            (
+                f"{counted(len(stopped), 'pattern')} of rewrite and read ended by time, before all that was written "
+                "had "
+                "been accessed again"
+            ),
+        )
 
 
 def of_data(log: Log) -> Iterator[tuple[str, str]]:
     check = log.records["data_check"][0]
     if check["checked_bytes"] < check["read_bytes"]:
-        yield "partly_checked", (f"{check['checked_bytes'] / check['read_bytes']:.1%} of the bytes read were checked, what every pattern "
-                                 "read last; --check-all checks all")
+        yield (
+            "partly_checked",
+            (
+                f"{check['checked_bytes'] / check['read_bytes']:.1%} of the bytes read were checked, what every "
+                "pattern "
+                "read last; --check-all checks all"
+            ),
+        )
     elif log.plan["check"] == "all":
-        yield "check_pauses", "Every byte was checked: the clock stood still meanwhile, and the file system may have read ahead"
+        yield (
+            "check_pauses",
+            "Every byte was checked: the clock stood still meanwhile, and the file system may have read ahead",
+        )

@@ -1,8 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0
 """b_eff_io, the effective MPI-I/O bandwidth: three published reductions of the same measurements.
 
-Pure functions from a tidy table of measurements, of one log or of many, to scores. "the paper" is R. Rabenseifner and A. E. Koniges,
-"The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and b_eff_io"; "release 0.5" their "Effective I/O bandwidth benchmark".
-Which logs may be reduced at all is decided in rules.py.
+Pure functions from a tidy table of measurements, of one log or of many, to scores. "the paper" is R. Rabenseifner and
+A. E. Koniges, "The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and b_eff_io"; "release 0.5" their
+"Effective I/O bandwidth benchmark". Which logs may be reduced at all is decided in rules.py.
 """
 
 import numpy as np
@@ -45,39 +46,48 @@ COLUMNS = pa.DataFrameSchema(
 def measurement_table(logs: list[Log]) -> pd.DataFrame:
     """A row per access method, partition and pattern, in the order of measuring.
 
-    `log` is the place in `logs`; `averaged` tells the rows that enter b_eff_io. `type_seconds` is the time of the row's pattern type
-    from opening to closing its files, the same in all its rows. `bandwidth` is bytes of all processes / elapsed time in MByte/s
-    (10^6 byte/s). Measurements that the log's plan does not know are left out: `refusals` tells of them.
+    `log` is the place in `logs`; `averaged` tells the rows that enter b_eff_io. `type_seconds` is the time of the row's
+    pattern type from opening to closing its files, the same in all its rows. `bandwidth` is bytes of all processes /
+    elapsed time in MByte/s (10^6 byte/s). Measurements that the log's plan does not know are left out: `refusals` tells
+    of them.
     """
-    return pd.concat([records_of(number, log) for number, log in enumerate(logs)], ignore_index=True).pipe(COLUMNS.validate)
+    return pd.concat([records_of(number, log) for number, log in enumerate(logs)], ignore_index=True).pipe(
+        COLUMNS.validate
+    )
 
 
 def records_of(number: int, log: Log) -> pd.DataFrame:
     units = {entry["pattern"]: entry["units"] for entry in log.plan["patterns"]}
     averaged = {entry["name"] for entry in log.plan["types"] if entry["averaged"]}
-    seconds = {(r["partition"], r["method"], r["type"]): r["elapsed_seconds"] for r in log.records.get("pattern_type", [])}
+    seconds = {
+        (r["partition"], r["method"], r["type"]): r["elapsed_seconds"] for r in log.records.get("pattern_type", [])
+    }
     records = [record for record in log.records.get("measurement", []) if record["pattern"] in units]
     column = lambda name, kind: pd.Series([record[name] for record in records], dtype=kind)  # noqa: E731
-    return pd.DataFrame({
-        "log": pd.Series(number, index=range(len(records)), dtype=int),
-        "partition": column("partition", int),
-        "method": column("method", str),
-        "type": column("type", str),
-        "averaged": pd.Series([record["type"] in averaged for record in records], dtype=bool),
-        "pattern": column("pattern", int),
-        "units": pd.Series([units[record["pattern"]] for record in records], dtype=int),
-        "chunk_bytes": column("chunk_bytes", int),
-        "bytes": column("bytes", int),
-        "ended_by": column("ended_by", str),
-        "scheduled_seconds": column("scheduled_seconds", float),
-        "elapsed_seconds": column("elapsed_seconds", float),
-        "access_seconds": column("access_seconds", float),
-        "sync_seconds": column("sync_seconds", float),
-        "agreement_seconds": column("agreement_seconds", float),
-        "agreement_fastest_seconds": column("agreement_fastest_seconds", float),
-        "type_seconds": pd.Series([seconds.get((r["partition"], r["method"], r["type"])) for r in records], dtype=float),
-        "bandwidth": column("bytes", float) / column("elapsed_seconds", float) / MBYTE,
-    })
+    return pd.DataFrame(
+        {
+            "log": pd.Series(number, index=range(len(records)), dtype=int),
+            "partition": column("partition", int),
+            "method": column("method", str),
+            "type": column("type", str),
+            "averaged": pd.Series([record["type"] in averaged for record in records], dtype=bool),
+            "pattern": column("pattern", int),
+            "units": pd.Series([units[record["pattern"]] for record in records], dtype=int),
+            "chunk_bytes": column("chunk_bytes", int),
+            "bytes": column("bytes", int),
+            "ended_by": column("ended_by", str),
+            "scheduled_seconds": column("scheduled_seconds", float),
+            "elapsed_seconds": column("elapsed_seconds", float),
+            "access_seconds": column("access_seconds", float),
+            "sync_seconds": column("sync_seconds", float),
+            "agreement_seconds": column("agreement_seconds", float),
+            "agreement_fastest_seconds": column("agreement_fastest_seconds", float),
+            "type_seconds": pd.Series(
+                [seconds.get((r["partition"], r["method"], r["type"])) for r in records], dtype=float
+            ),
+            "bandwidth": column("bytes", float) / column("elapsed_seconds", float) / MBYTE,
+        }
+    )
 
 
 def type_bandwidth(table: pd.DataFrame) -> pd.DataFrame:
@@ -86,11 +96,16 @@ def type_bandwidth(table: pd.DataFrame) -> pd.DataFrame:
     A row per log, partition and type, a column per access method; NaN for what was not measured.
     """
     groups = table.query("averaged").groupby(["log", "partition", "type", "method"])
-    return (groups["bytes"].sum() / groups["type_seconds"].first() / MBYTE).unstack("method").reindex(columns=list(METHODS))
+    return (
+        (groups["bytes"].sum() / groups["type_seconds"].first() / MBYTE)
+        .unstack("method")
+        .reindex(columns=list(METHODS))
+    )
 
 
 def method_bandwidth(types: pd.DataFrame) -> pd.DataFrame:
-    """Access method values in MByte/s: the mean over the five types with scatter counted twice, sum / 6. NaN unless all are there.
+    """Access method values in MByte/s: the mean over the five types with scatter counted twice, sum / 6. NaN unless all
+    are there.
 
     `types` is a type_bandwidth; a row per log and partition, a column per access method.
     """
@@ -99,28 +114,35 @@ def method_bandwidth(types: pd.DataFrame) -> pd.DataFrame:
 
 
 def partition_paper(types: pd.DataFrame) -> pd.Series:
-    """Partition values of release 1.x, the paper's section 5.1: 25 % initial write, 25 % rewrite, 50 % read, in MByte/s."""
+    """Partition values of release 1.x, the paper's section 5.1: 25 % initial write, 25 % rewrite, 50 % read, in
+    MByte/s."""
     return method_bandwidth(types).mul(WEIGHTS, axis=1).sum(axis=1, skipna=False)
 
 
 def partition_2_1(types: pd.DataFrame) -> pd.Series:
     """Partition values of release 2.1 in MByte/s: sqrt(W * R), with
 
-        W = (write0 + rewrite0 + write1 + write2 + write3 + write4) / 6,   R = (2 read0 + read1 + ... + read4) / 6.
+    W = (write0 + rewrite0 + write1 + write2 + write3 + write4) / 6,   R = (2 read0 + read1 + ... + read4) / 6.
     """
     rewrite = types["rewrite"].xs("scatter", level="type")
-    written = (types["write"].groupby(level=["log", "partition"]).sum(min_count=len(TYPES)) + rewrite) / TYPE_WEIGHTS.sum()
+    written = (
+        types["write"].groupby(level=["log", "partition"]).sum(min_count=len(TYPES)) + rewrite
+    ) / TYPE_WEIGHTS.sum()
     return np.sqrt(written * method_bandwidth(types)["read"])
 
 
 def partition_0_5(table: pd.DataFrame) -> pd.Series:
     """Partition values of release 0.5 in MByte/s: all bytes / all time, weighted by U because patterns miss their time.
 
-    Sum over access methods and patterns of U * bandwidth / sum of U: where every pattern takes exactly its share of the time, this is
-    all bytes / all time. NaN unless all three access methods measured every weighted pattern.
+    Sum over access methods and patterns of U * bandwidth / sum of U: where every pattern takes exactly its share of the
+    time, this is all bytes / all time. NaN unless all three access methods measured every weighted pattern.
     """
     weighted = table.query("averaged and units > 0")
-    sums = weighted.assign(product=weighted["units"] * weighted["bandwidth"]).groupby(["log", "partition"])[["product", "units"]].sum()
+    sums = (
+        weighted.assign(product=weighted["units"] * weighted["bandwidth"])
+        .groupby(["log", "partition"])[["product", "units"]]
+        .sum()
+    )
     return (sums["product"] / sums["units"]).where(sums["units"] == len(METHODS) * 64)
 
 
@@ -128,34 +150,44 @@ def partition_values(table: pd.DataFrame) -> pd.DataFrame:
     """The three reductions and the access method values, in MByte/s; a row per log and partition."""
     types = type_bandwidth(table)
     return method_bandwidth(types).assign(
-        b_eff_io=partition_paper(types), b_eff_io_2_1=partition_2_1(types), b_eff_io_0_5=partition_0_5(table))
+        b_eff_io=partition_paper(types), b_eff_io_2_1=partition_2_1(types), b_eff_io_0_5=partition_0_5(table)
+    )
 
 
 def best_partitions(values: pd.DataFrame) -> pd.MultiIndex:
-    """The partition with the largest value of every log, by the paper's reduction or, where that is not defined, by release 2.1."""
+    """The partition with the largest value of every log, by the paper's reduction or, where that is not defined, by
+    release 2.1."""
     ranked = values["b_eff_io"].fillna(values["b_eff_io_2_1"]).groupby(level="log").idxmax()
     return pd.MultiIndex.from_tuples(ranked, names=["log", "partition"])
 
 
 def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
-    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log's form does not define one.
+    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log's form does not define
+    one.
 
-    The three reductions are the system's: each the largest of its partition values. Access methods and types are those of the partition
-    with the largest value; a type's value weights the access methods as the paper does. The times of the coffee-cup rule are minutes
-    that the memory of all the run's nodes takes at the bandwidths of initial write and of read; the rule wants 10.
+    The three reductions are the system's: each the largest of its partition values. Access methods and types are those
+    of the partition with the largest value; a type's value weights the access methods as the paper does. The times of
+    the coffee-cup rule are minutes that the memory of all the run's nodes takes at the bandwidths of initial write and
+    of read; the rule wants 10.
     """
     values, types = partition_values(table), type_bandwidth(table)
     best = best_partitions(values)
     at_best = values.loc[best].droplevel("partition")
     of_types = types.mul(WEIGHTS, axis=1).sum(axis=1, skipna=False).unstack("type").loc[best].droplevel("partition")
-    memory = pd.Series({number: float(sum(host["memory_bytes"] for host in logs[number].run["hosts"])) for number in at_best.index})
+    memory = pd.Series(
+        {number: float(sum(host["memory_bytes"] for host in logs[number].run["hosts"])) for number in at_best.index}
+    )
     written = table.query("averaged and method == 'write'").groupby(["log", "partition"])["bytes"].sum()
-    return pd.DataFrame({
-        **{name: values[name].groupby(level="log").max() for name in ("b_eff_io", "b_eff_io_2_1", "b_eff_io_0_5")},
-        **{name: at_best[name] for name in METHODS},
-        **{name.replace("-", "_"): of_types[name] for name in TYPES},
-        "best_partition": pd.Series(best.get_level_values("partition"), index=best.get_level_values("log"), dtype=float),
-        "memory_write_time": memory / (at_best["write"] * MBYTE) / 60,
-        "memory_read_time": memory / (at_best["read"] * MBYTE) / 60,
-        "written_share_of_memory": written.loc[best].droplevel("partition") / memory,
-    })[list(BENCHMARK.units)]
+    return pd.DataFrame(
+        {
+            **{name: values[name].groupby(level="log").max() for name in ("b_eff_io", "b_eff_io_2_1", "b_eff_io_0_5")},
+            **{name: at_best[name] for name in METHODS},
+            **{name.replace("-", "_"): of_types[name] for name in TYPES},
+            "best_partition": pd.Series(
+                best.get_level_values("partition"), index=best.get_level_values("log"), dtype=float
+            ),
+            "memory_write_time": memory / (at_best["write"] * MBYTE) / 60,
+            "memory_read_time": memory / (at_best["read"] * MBYTE) / 60,
+            "written_share_of_memory": written.loc[best].droplevel("partition") / memory,
+        }
+    )[list(BENCHMARK.units)]

@@ -1,4 +1,6 @@
-"""b_eff_io's part of the report: its number in plain sentences, its parts, where the time went, and the papers' systems around it."""
+# SPDX-License-Identifier: Apache-2.0
+"""b_eff_io's part of the report: its number in plain sentences, its parts, where the time went, and the papers' systems
+around it."""
 
 import pandas as pd
 
@@ -34,8 +36,11 @@ LABELS = {
 def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
     """What section.html.j2 shows; without a score only what holds for any log."""
     sizes = ", ".join(map(str, log.plan["partitions"]))
-    shown = {"heading": f"b_eff_io by {sizes} process{'es' * (sizes != '1')}, {log.run['filesystem']['type'] if log.run['filesystem'] else ''}"
-             .rstrip(", "), "plan": plan(log)}
+    shown = {
+        "heading": f"b_eff_io by {sizes} process{'es' * (sizes != '1')}, "
+        f"{log.run['filesystem']['type'] if log.run['filesystem'] else ''}".rstrip(", "),
+        "plan": plan(log),
+    }
     if score is None:
         return shown
     values = {name: metric.value for name, metric in score.metrics.items()}
@@ -58,11 +63,15 @@ def sentences(log: Log, score: Score, values: dict[str, float]) -> list[str]:
     slower = max(values["memory_write_time"], values["memory_read_time"])
     kept = slower <= COFFEE_CUP_MINUTES
     return [
-        f"Programs that write and read as programs do get {digits(score.headline[1].value, NARROW_SPACE)} million bytes per second from this "
-        f"file system, {counted(processes, 'process')} together, averaged over initial write, rewrite and read, five ways of "
+        f"Programs that write and read as programs do get {digits(score.headline[1].value, NARROW_SPACE)} million "
+        "bytes per second from this "
+        f"file system, {counted(processes, 'process')} together, averaged over initial write, rewrite and read, five "
+        "ways of "
         "laying data into files, and chunks from 1 KiB up.",
-        f"Coffee-cup rule {'kept' if kept else 'not kept'}: at this rate the memory of the run's nodes, {memory}, is written in "
-        f"{digits(values['memory_write_time'])} min and read in {digits(values['memory_read_time'])} min; a balanced system takes "
+        f"Coffee-cup rule {'kept' if kept else 'not kept'}: at this rate the memory of the run's nodes, {memory}, is "
+        "written in "
+        f"{digits(values['memory_write_time'])} min and read in {digits(values['memory_read_time'])} min; a balanced "
+        "system takes "
         f"about {COFFEE_CUP_MINUTES} min.",
     ]
 
@@ -74,47 +83,88 @@ def partitions(table: pd.DataFrame) -> list[dict]:
 
 
 def types(table: pd.DataFrame) -> list[dict]:
-    """A row per partition, access method and type: MByte/s, bytes, and the shares of its time in % (of the slowest process each)."""
+    """A row per partition, access method and type: MByte/s, bytes, and the shares of its time in % (of the slowest
+    process each)."""
     groups = table.groupby(["partition", "method", "type"], sort=False)
     sums = groups[["bytes", "access_seconds", "sync_seconds", "agreement_fastest_seconds", "elapsed_seconds"]].sum()
     whole = groups["type_seconds"].first()
     return [
-        {"partition": partition, "method": TITLES[method], "type": name, "bytes": int(row["bytes"]), "seconds": whole[key],
-         "bandwidth": row["bytes"] / whole[key] / MBYTE,
-         "shares": [row[part] / whole[key] for part in ("access_seconds", "sync_seconds", "agreement_fastest_seconds")]
-         + [1 - row["elapsed_seconds"] / whole[key]]}
-        for key, row in sums.iterrows() for partition, method, name in [key]
+        {
+            "partition": partition,
+            "method": TITLES[method],
+            "type": name,
+            "bytes": int(row["bytes"]),
+            "seconds": whole[key],
+            "bandwidth": row["bytes"] / whole[key] / MBYTE,
+            "shares": [
+                row[part] / whole[key] for part in ("access_seconds", "sync_seconds", "agreement_fastest_seconds")
+            ]
+            + [1 - row["elapsed_seconds"] / whole[key]],
+        }
+        for key, row in sums.iterrows()
+        for partition, method, name in [key]
     ]
 
 
 def patterns(log: Log, table: pd.DataFrame) -> list[dict]:
     """A row per partition and pattern: bandwidths of the access methods in MByte/s."""
     calls = {entry["pattern"]: entry["call_bytes"] for entry in log.plan["patterns"]}
-    wide = table.pivot(index=["partition", "pattern"], columns="method", values="bandwidth").reindex(columns=list(METHODS))
+    wide = table.pivot(index=["partition", "pattern"], columns="method", values="bandwidth").reindex(
+        columns=list(METHODS)
+    )
     told = table.drop_duplicates(["partition", "pattern"]).set_index(["partition", "pattern"])
     return [
-        {"partition": partition, "pattern": number, "type": told.loc[key, "type"], "chunk": size(told.loc[key, "chunk_bytes"]),
-         "call": size(calls[number] or told.loc[key, "chunk_bytes"]), "units": told.loc[key, "units"],
-         "bandwidths": [None if pd.isna(row[method]) else row[method] for method in METHODS]}
-        for key, row in wide.iterrows() for partition, number in [key]
+        {
+            "partition": partition,
+            "pattern": number,
+            "type": told.loc[key, "type"],
+            "chunk": size(told.loc[key, "chunk_bytes"]),
+            "call": size(calls[number] or told.loc[key, "chunk_bytes"]),
+            "units": told.loc[key, "units"],
+            "bandwidths": [None if pd.isna(row[method]) else row[method] for method in METHODS],
+        }
+        for key, row in wide.iterrows()
+        for partition, number in [key]
     ]
 
 
 def plan(log: Log) -> list[tuple[str, str]]:
     plan = log.plan
-    checks = [f"{check['checked_bytes'] / check['read_bytes']:.1%} of {size(check['read_bytes'])} read were checked, "
-              f"{counted(check['wrong_bytes'], 'wrong byte')}" for check in log.records.get("data_check", []) if check["read_bytes"]]
+    checks = [
+        f"{check['checked_bytes'] / check['read_bytes']:.1%} of {size(check['read_bytes'])} read were checked, "
+        f"{counted(check['wrong_bytes'], 'wrong byte')}"
+        for check in log.records.get("data_check", [])
+        if check["read_bytes"]
+    ]
     components = [record["component"] or "not told by the library" for record in log.records.get("mpi_io", [])]
-    given = {name: value for record in log.records.get("pattern_type", [])[:1] for name, value in record["hints"].items()}
+    given = {
+        name: value for record in log.records.get("pattern_type", [])[:1] for name, value in record["hints"].items()
+    }
     return [
         ("Form", {"standard": "the paper's", "top-clusters": "Top Clusters", "quick": "quick"}[plan["form"]]),
-        ("Scheduled time", f"{seconds(plan['scheduled_seconds'])} for each of {counted(len(plan['partitions']), 'partition')}"),
-        ("Chunks", f"M_PART is {size(plan['m_part_bytes'])}; segments begin at multiples of {size(plan['alignment_bytes'])}"),
-        ("Patterns", f"{len(plan['patterns'])}, {sum(entry['type'] in TYPES for entry in plan['patterns'])} of them of b_eff_io"),
+        (
+            "Scheduled time",
+            f"{seconds(plan['scheduled_seconds'])} for each of {counted(len(plan['partitions']), 'partition')}",
+        ),
+        (
+            "Chunks",
+            f"M_PART is {size(plan['m_part_bytes'])}; segments begin at multiples of {size(plan['alignment_bytes'])}",
+        ),
+        (
+            "Patterns",
+            f"{len(plan['patterns'])}, {sum(entry['type'] in TYPES for entry in plan['patterns'])} of them of b_eff_io",
+        ),
         ("MPI-I/O", f"{'; '.join(components) or 'not told'}; type shared with {plan['file_pointers']} file pointers"),
-        ("Hints in effect", "; ".join(f"{name} = {value}" for name, value in given.items()) or "none told by the library"),
-        ("Termination", "agreements after batches of calls that grow" if plan["termination"] == "geometric" else
-                        "an agreement after every access"),
+        (
+            "Hints in effect",
+            "; ".join(f"{name} = {value}" for name, value in given.items()) or "none told by the library",
+        ),
+        (
+            "Termination",
+            "agreements after batches of calls that grow"
+            if plan["termination"] == "geometric"
+            else "an agreement after every access",
+        ),
         ("Space", f"at most {size(plan['space_limit_bytes'])} for all files"),
         ("Data check", "; ".join(checks) or "none"),
     ]

@@ -1,5 +1,7 @@
-"""The value of a system that was measured by several jobs: the paper's section 5.1, "the b_eff_io of a system is the maximum over any
-b_eff_io of a partition", where partitions of one job and the jobs of several sizes are all the same to it."""
+# SPDX-License-Identifier: Apache-2.0
+"""The value of a system that was measured by several jobs: the paper's section 5.1, "the b_eff_io of a system is the
+maximum over any b_eff_io of a partition", where partitions of one job and the jobs of several sizes are all the same to
+it."""
 
 import pandas as pd
 
@@ -10,19 +12,33 @@ VALUES = ["b_eff_io", "b_eff_io_2_1", "b_eff_io_0_5"]
 
 
 def system_values(scores: list[Score]) -> pd.DataFrame:
-    """A row per file system and standing ("official", "not official", "simulated"): values of one kind are never mixed with the other.
+    """A row per file system and standing ("official", "not official", "simulated"): values of one kind are never mixed
+    with the other.
 
-    `jobs` is how many of `scores`, all of b_eff_io, it is made of. Each of the three reductions is the largest of these jobs', in
-    MByte/s, NaN where none defines it; `processes` and `log` are the partition and the log of the largest value by the paper's
-    reduction or, where no job has that, by release 2.1. File systems are told apart by type and size: a log knows no more of them.
+    `jobs` is how many of `scores`, all of b_eff_io, it is made of. Each of the three reductions is the largest of these
+    jobs', in MByte/s, NaN where none defines it; `processes` and `log` are the partition and the log of the largest
+    value by the paper's reduction or, where no job has that, by release 2.1. File systems are told apart by type and
+    size: a log knows no more of them.
     """
-    table = pd.DataFrame([{
-        "type": score.log.run["filesystem"]["type"], "total_bytes": score.log.run["filesystem"]["total_bytes"], "standing": score.standing,
-        "processes": int(score.metrics["best_partition"].value), "log": str(score.log.path),
-        **{name: score.metrics[name].value if name in score.metrics else float("nan") for name in VALUES}} for score in scores])
+    table = pd.DataFrame(
+        [
+            {
+                "type": score.log.run["filesystem"]["type"],
+                "total_bytes": score.log.run["filesystem"]["total_bytes"],
+                "standing": score.standing,
+                "processes": int(score.metrics["best_partition"].value),
+                "log": str(score.log.path),
+                **{name: score.metrics[name].value if name in score.metrics else float("nan") for name in VALUES},
+            }
+            for score in scores
+        ]
+    )
     keys = ["type", "total_bytes", "standing"]
-    ranked = table["b_eff_io"].fillna(table["b_eff_io_2_1"]).where(
-        table["b_eff_io"].notna() | table.groupby(keys)["b_eff_io"].transform("max").isna())
+    ranked = (
+        table["b_eff_io"]
+        .fillna(table["b_eff_io_2_1"])
+        .where(table["b_eff_io"].notna() | table.groupby(keys)["b_eff_io"].transform("max").isna())
+    )
     best = table.loc[ranked.groupby([table[key] for key in keys]).idxmax()].set_index(keys)[["processes", "log"]]
     groups = table.groupby(keys)
     return groups[VALUES].max().assign(jobs=groups.size()).join(best).reset_index()
@@ -31,7 +47,8 @@ def system_values(scores: list[Score]) -> pd.DataFrame:
 def together(scores: list[Score]) -> list[str]:
     """A sentence for each row of system_values that more than one job made."""
     return [
-        f"System value over {counted(row['jobs'], 'job')} on {row['type']} of {size(row['total_bytes'])}, {row['standing']}: "
+        f"System value over {counted(row['jobs'], 'job')} on {row['type']} of {size(row['total_bytes'])}, "
+        f"{row['standing']}: "
         f"{digits(row['b_eff_io'] if pd.notna(row['b_eff_io']) else row['b_eff_io_2_1'])} MByte/s"
         f"{'' if pd.notna(row['b_eff_io']) else ' (release 2.1)'}, by {counted(row['processes'], 'process')}."
         for _, row in system_values(scores).query("jobs > 1").iterrows()

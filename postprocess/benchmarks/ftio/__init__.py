@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """FTIO, the share of I/O in an out-of-core Fourier transform."""
 
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The figures of FTIO: where the time of a run went, and the paper's figures 2 and 3 over the size of the matrix."""
 
 from math import ceil, floor, log10
@@ -14,12 +15,26 @@ from postprocess.show import plots
 from postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
 from postprocess.show.words import counted, digits, seconds
 
-STAGE_LABELS = {"initialise": "initialisation", "series_1": "first DFT series", "transpose": "transposition in Squares",
-                "exchange": "exchange of Squares", "series_2": "second DFT series", "verify": "verification"}
+STAGE_LABELS = {
+    "initialise": "initialisation",
+    "series_1": "first DFT series",
+    "transpose": "transposition in Squares",
+    "exchange": "exchange of Squares",
+    "series_2": "second DFT series",
+    "verify": "verification",
+}
 # I/O in warm colours and solid, the rest in cool ones
-ACTIVITY_LOOK = {"open": ("create", PURPLE), "read": ("read", ORANGE), "write": ("write", VERMILION), "flush": ("flush", "#8c3a00"),
-                 "plan": ("plan the FFT", "#9fd8c6"), "fft": ("FFT", GREEN), "compute": ("compute", BLUE),
-                 "exchange": ("exchange", SKY), "wait": ("wait", "#c4c4c4")}
+ACTIVITY_LOOK = {
+    "open": ("create", PURPLE),
+    "read": ("read", ORANGE),
+    "write": ("write", VERMILION),
+    "flush": ("flush", "#8c3a00"),
+    "plan": ("plan the FFT", "#9fd8c6"),
+    "fft": ("FFT", GREEN),
+    "compute": ("compute", BLUE),
+    "exchange": ("exchange", SKY),
+    "wait": ("wait", "#c4c4c4"),
+}
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"), (GREY, "X"))
 
 
@@ -32,17 +47,32 @@ def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
 def stages(table: pd.DataFrame) -> Figure:
     """Time of each stage by activity: mean over processes and repetitions, in s."""
     data = (
-        table.groupby(["repetition", "stage", "activity"], observed=True)["mean_seconds"].sum()
-        .groupby(["stage", "activity"], observed=True).mean()
-        .rename("seconds").reset_index()
+        table.groupby(["repetition", "stage", "activity"], observed=True)["mean_seconds"]
+        .sum()
+        .groupby(["stage", "activity"], observed=True)
+        .mean()
+        .rename("seconds")
+        .reset_index()
     )
-    wide = data.pivot(index="stage", columns="activity", values="seconds").reindex(index=list(STAGES), columns=list(ACTIVITIES)).fillna(0)
+    wide = (
+        data.pivot(index="stage", columns="activity", values="seconds")
+        .reindex(index=list(STAGES), columns=list(ACTIVITIES))
+        .fillna(0)
+    )
     drawn, [axes] = plots.canvas(8.6, 3.6)
     start = pd.Series(0.0, index=wide.index)
     for activity, (label, colour) in ACTIVITY_LOOK.items():
         if wide[activity].any():
-            axes.barh(range(len(wide)), wide[activity], left=start, color=colour, edgecolor="white", linewidth=0.6,
-                      hatch="//" if activity == "wait" else None, label=f"{label}{' (I/O)' * ACTIVITIES[activity]}")
+            axes.barh(
+                range(len(wide)),
+                wide[activity],
+                left=start,
+                color=colour,
+                edgecolor="white",
+                linewidth=0.6,
+                hatch="//" if activity == "wait" else None,
+                label=f"{label}{' (I/O)' * ACTIVITIES[activity]}",
+            )
             start = start + wide[activity]
     axes.set_yticks(range(len(wide)), [STAGE_LABELS[stage] for stage in wide.index])
     axes.invert_yaxis()
@@ -53,28 +83,41 @@ def stages(table: pd.DataFrame) -> Figure:
     slowest = wide.sum(axis=1).idxmax()
     share = data[data["activity"].map(ACTIVITIES).astype(bool)]["seconds"].sum() / data["seconds"].sum()
     return Figure(
-        "stages", "Where the time went",
-        f"Mean over processes and runs. I/O is {share:.0%} of it. The longest stage is the {STAGE_LABELS[slowest]} with "
-        f"{seconds(wide.sum(axis=1)[slowest])}.", data, drawn)
+        "stages",
+        "Where the time went",
+        f"Mean over processes and runs. I/O is {share:.0%} of it. The longest stage is the {STAGE_LABELS[slowest]} "
+        "with "
+        f"{seconds(wide.sum(axis=1)[slowest])}.",
+        data,
+        drawn,
+    )
 
 
 def over_sizes(scores: list[Score]) -> Figure:
-    """The paper's figures 2 and 3: I/O Fraction and cycles per flop over the size of the matrix, a line for each number of processes."""
-    data = pd.DataFrame([
-        {
-            "processes": score.log.run["ranks"],
-            "input_parameter": score.log.plan["input_parameter"],
-            "elements": score.log.plan["matrix_width"] ** 2,
-            **{name: score.metrics[name].value if name in score.metrics else float("nan")
-               for name in ("io_fraction", "io_fraction_low", "io_fraction_high", "cycles_per_flop")},
-        } for score in scores
-    ]).sort_values(["processes", "elements"], kind="stable")
+    """The paper's figures 2 and 3: I/O Fraction and cycles per flop over the size of the matrix, a line for each number
+    of processes."""
+    data = pd.DataFrame(
+        [
+            {
+                "processes": score.log.run["ranks"],
+                "input_parameter": score.log.plan["input_parameter"],
+                "elements": score.log.plan["matrix_width"] ** 2,
+                **{
+                    name: score.metrics[name].value if name in score.metrics else float("nan")
+                    for name in ("io_fraction", "io_fraction_low", "io_fraction_high", "cycles_per_flop")
+                },
+            }
+            for score in scores
+        ]
+    ).sort_values(["processes", "elements"], kind="stable")
     with matplotlib.rc_context(plots.LOOK):
         drawn, panels = plots.canvas(8.6, 3.4, columns=2)
         for (processes, line), (colour, marker) in zip(data.groupby("processes"), LINES * len(data)):
             look = {"color": colour, "marker": marker, "label": counted(processes, "process")}
             panels[0].plot(line["elements"], line["io_fraction"], **look)
-            panels[0].vlines(line["elements"], line["io_fraction_low"], line["io_fraction_high"], color=colour, linewidth=1)
+            panels[0].vlines(
+                line["elements"], line["io_fraction_low"], line["io_fraction_high"], color=colour, linewidth=1
+            )
             panels[1].plot(line["elements"], line["cycles_per_flop"], **look)
         for axes, label in zip(panels, ("I/O Fraction", "cycles per flop")):
             axes.set_xscale("log")
@@ -87,17 +130,25 @@ def over_sizes(scores: list[Score]) -> Figure:
         panels[1].set_yscale("log")
         plots.plain_numbers(panels[1].yaxis)
         panels[0].legend(loc="best")
-    return Figure("sizes", "I/O Fraction and cycles per flop over the size of the matrix",
-                  "The paper's figures 2 and 3. Upright lines are 95 % intervals of the mean where a log has several runs. "
-                  + representative(data), data, drawn)
+    return Figure(
+        "sizes",
+        "I/O Fraction and cycles per flop over the size of the matrix",
+        "The paper's figures 2 and 3. Upright lines are 95 % intervals of the mean where a log has several runs. "
+        + representative(data),
+        data,
+        drawn,
+    )
 
 
 def representative(data: pd.DataFrame) -> str:
-    """The input parameter to run at, for every number of processes of which several were tried (the paper's section 5.3)."""
+    """The input parameter to run at, for every number of processes of which several were tried (the paper's section
+    5.3)."""
     chosen = []
     for processes, tried in data.groupby("processes"):
         fractions = tried.groupby("input_parameter")["io_fraction"].mean()
         if len(fractions) > 1:
             i = representative_input(fractions)
             chosen.append(f"i = {i} for {counted(processes, 'process')} (I/O Fraction {digits(fractions[i])})")
-    return f"The smallest matrix that gives the result of the largest within 0.05: {'; '.join(chosen)}." if chosen else ""
+    return (
+        f"The smallest matrix that gives the result of the largest within 0.05: {'; '.join(chosen)}." if chosen else ""
+    )

@@ -1,5 +1,6 @@
-"""What makes an FTIO run official, and what else flatters or limits its result: sentences that stand beside the number wherever it is
-shown."""
+# SPDX-License-Identifier: Apache-2.0
+"""What makes an FTIO run official, and what else flatters or limits its result: sentences that stand beside the number
+wherever it is shown."""
 
 from collections.abc import Iterator
 
@@ -15,9 +16,9 @@ MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs", "devtmpfs")
 
 
 def breaches(log: Log) -> list[Qualification]:
-    """The rules that the run did not keep; a run without any is official. The paper has a process for each processor; that the matrix comes
-    from the disk, and that a repetition lasts long enough to be reproduced, is ours. A log that breaks the paper's rules on sizes yields no score
-    at all."""
+    """The rules that the run did not keep; a run without any is official. The paper has a process for each processor;
+    that the matrix comes from the disk, and that a repetition lasts long enough to be reproduced, is ours. A log that
+    breaks the paper's rules on sizes yields no score at all."""
     return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
 
 
@@ -28,17 +29,36 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
     if run["ranks"] < 2:
         yield "one_process", "the paper asks for more than one process; this one exchanged nothing"
     if crowded := [host for host in run["hosts"] if len(host["ranks"]) > host["cores"]]:
-        yield "overcommitted", (f"{len(crowded[0]['ranks'])} processes shared {crowded[0]['cores']} "
-                                f"core{'s' * (crowded[0]['cores'] > 1)} on {several(crowded)}; the paper asks for as many processors as "
-                                "processes")
+        yield (
+            "overcommitted",
+            (
+                f"{len(crowded[0]['ranks'])} processes shared {crowded[0]['cores']} "
+                f"core{'s' * (crowded[0]['cores'] > 1)} on {several(crowded)}; the paper asks for as many processors "
+                "as "
+                "processes"
+            ),
+        )
     if not log.plan["direct"] and (holding := hosts_that_hold_their_part(log)):
-        yield "cached", (f"the matrix of {size(log.plan['matrix_bytes'])} is not larger than the memory of the hosts that worked on it "
-                         f"({several(holding)}), and I/O was not direct: reads could come from memory, only writes and their flush had to reach "
-                         "the file system (choose a larger --input, or --direct)")
+        yield (
+            "cached",
+            (
+                f"the matrix of {size(log.plan['matrix_bytes'])} is not larger than the memory of the hosts that "
+                "worked on it "
+                f"({several(holding)}), and I/O was not direct: reads could come from memory, only writes and their "
+                "flush had to reach "
+                "the file system (choose a larger --input, or --direct)"
+            ),
+        )
     shortest = min(max(record["elapsed_seconds"]) for record in log.records["repetition"])
     if shortest < OFFICIAL_SECONDS:
-        yield "short_run", (f"a repetition took {seconds(shortest)}, an official one takes at least {seconds(OFFICIAL_SECONDS)}: shorter ones show "
-                            "passing conditions more than the file system (choose a larger --input)")
+        yield (
+            "short_run",
+            (
+                f"a repetition took {seconds(shortest)}, an official one takes at least {seconds(OFFICIAL_SECONDS)}: "
+                "shorter ones show "
+                "passing conditions more than the file system (choose a larger --input)"
+            ),
+        )
 
 
 def hosts_that_hold_their_part(log: Log) -> list[dict]:
@@ -49,7 +69,10 @@ def hosts_that_hold_their_part(log: Log) -> list[dict]:
 
 def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
     """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
-    return [Qualification(key, f"{text}.") for key, text in [*of_files(log), *of_machine(log), *of_repetitions(log), *of_counters(log)]]
+    return [
+        Qualification(key, f"{text}.")
+        for key, text in [*of_files(log), *of_machine(log), *of_repetitions(log), *of_counters(log)]
+    ]
 
 
 def of_files(log: Log) -> Iterator[tuple[str, str]]:
@@ -59,7 +82,10 @@ def of_files(log: Log) -> Iterator[tuple[str, str]]:
     if plan["direct"]:
         yield "direct", "Direct I/O: every read and write went past the page cache"
     if plan["storage"] == "mpiio":
-        yield "shared_file", "The matrix lay in one shared file and was accessed through MPI-IO; the paper has a file per process"
+        yield (
+            "shared_file",
+            "The matrix lay in one shared file and was accessed through MPI-IO; the paper has a file per process",
+        )
 
 
 def of_machine(log: Log) -> Iterator[tuple[str, str]]:
@@ -73,13 +99,25 @@ def of_machine(log: Log) -> Iterator[tuple[str, str]]:
 
 def of_repetitions(log: Log) -> Iterator[tuple[str, str]]:
     if len(log.records["repetition"]) == 1:
-        yield "single_run", "The computation ran once: there is no interval, and I/O may vary much from run to run (--repeat)"
+        yield (
+            "single_run",
+            "The computation ran once: there is no interval, and I/O may vary much from run to run (--repeat)",
+        )
 
 
 def of_counters(log: Log) -> Iterator[tuple[str, str]]:
     counters = log.records["repetition"][0]["counters"]
     if counters["cycles"] is None and counters["time_stamp_cycles"] is not None:
-        yield "cycles_by_time", (f"Cycles are those of the time stamp counter, which counts waiting as well: the processor's own were not "
-                                 f"to be had ({counters['cycles_reason']})")
+        yield (
+            "cycles_by_time",
+            (
+                f"Cycles are those of the time stamp counter, which counts waiting as well: the processor's own were "
+                "not "
+                f"to be had ({counters['cycles_reason']})"
+            ),
+        )
     if counters["flops"] is None:
-        yield "nominal_flops", f"Operations are nominal, 5 N log2 N a transform: they were not counted ({counters['flops_reason']})"
+        yield (
+            "nominal_flops",
+            f"Operations are nominal, 5 N log2 N a transform: they were not counted ({counters['flops_reason']})",
+        )

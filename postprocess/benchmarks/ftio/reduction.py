@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """FTIO: how much of a computation is I/O, and how fast its parts are.
 
-Pure functions from the measurements of one log or of many to scores. "the paper" is F. C. Fagerstrom and C. L. Kuszmaul, "The FTIO
-Benchmark". Which logs may be reduced at all is decided in rules.py.
+Pure functions from the measurements of one log or of many to scores. "the paper" is F. C. Fagerstrom and C. L.
+Kuszmaul, "The FTIO Benchmark". Which logs may be reduced at all is decided in rules.py.
 """
 
 import numpy as np
@@ -35,54 +36,87 @@ COLUMNS = pa.DataFrameSchema(
 
 
 def measurement_table(logs: list[Log]) -> pd.DataFrame:
-    """All measurements, a row per log, repetition, stage and activity; times in s over the processes, `bytes` and `calls` of all of
-    them. `log` is the place in `logs`."""
-    columns = ["repetition", "stage", "activity", "elapsed_seconds", "fastest_seconds", "mean_seconds", "bytes", "calls"]
-    numbered = [(number, record) for number, log in enumerate(logs) for record in log.records.get("measurement", [])
-                if record["stage"] in STAGES and record["activity"] in ACTIVITIES]
+    """All measurements, a row per log, repetition, stage and activity; times in s over the processes, `bytes` and
+    `calls` of all of them. `log` is the place in `logs`."""
+    columns = [
+        "repetition",
+        "stage",
+        "activity",
+        "elapsed_seconds",
+        "fastest_seconds",
+        "mean_seconds",
+        "bytes",
+        "calls",
+    ]
+    numbered = [
+        (number, record)
+        for number, log in enumerate(logs)
+        for record in log.records.get("measurement", [])
+        if record["stage"] in STAGES and record["activity"] in ACTIVITIES
+    ]
     return (
-        pd.DataFrame([(number, *(record[column] for column in columns)) for number, record in numbered], columns=["log", *columns])
+        pd.DataFrame(
+            [(number, *(record[column] for column in columns)) for number, record in numbered],
+            columns=["log", *columns],
+        )
         .assign(io=lambda t: t["activity"].map(ACTIVITIES).astype(bool))
-        .astype({"log": int, "repetition": int, "stage": "category", "activity": "category", "elapsed_seconds": float,
-                 "fastest_seconds": float, "mean_seconds": float, "bytes": int, "calls": int})
-        [list(COLUMNS.columns)]
+        .astype(
+            {
+                "log": int,
+                "repetition": int,
+                "stage": "category",
+                "activity": "category",
+                "elapsed_seconds": float,
+                "fastest_seconds": float,
+                "mean_seconds": float,
+                "bytes": int,
+                "calls": int,
+            }
+        )[list(COLUMNS.columns)]
         .pipe(COLUMNS.validate)
     )
 
 
 def repetition_table(logs: list[Log]) -> pd.DataFrame:
-    """A row per log and repetition: times in s of all processes reduced to the slowest and the fastest, and what was counted.
+    """A row per log and repetition: times in s of all processes reduced to the slowest and the fastest, and what was
+    counted.
 
-    io_fraction = I/O time of the process that has most of it / elapsed time of the slowest process: whoever waits for the file system
-    longest holds up the others, since every row's transform needs all of them.
+    io_fraction = I/O time of the process that has most of it / elapsed time of the slowest process: whoever waits for
+    the file system longest holds up the others, since every row's transform needs all of them.
     """
-    return pd.DataFrame([
-        {
-            "log": number,
-            "repetition": record["repetition"],
-            "elapsed_seconds": max(record["elapsed_seconds"]),
-            "io_fraction": max(record["io_seconds"]) / max(record["elapsed_seconds"]),
-            "io_fraction_least_process": min(record["io_seconds"]) / max(record["elapsed_seconds"]),
-            "io_fraction_of_transform": max(record["transform_io_seconds"]) / max(record["transform_elapsed_seconds"]),
-            "nominal_flops": record["nominal_flops"],
-            "cycles_per_flop": cycles_per_flop(record),
-            "largest_relative_difference": record["verification"]["largest_relative_difference"],
-            "peak_resident_bytes": record["peak_resident_bytes"],
-        }
-        for number, log in enumerate(logs) for record in log.records["repetition"]
-    ])
+    return pd.DataFrame(
+        [
+            {
+                "log": number,
+                "repetition": record["repetition"],
+                "elapsed_seconds": max(record["elapsed_seconds"]),
+                "io_fraction": max(record["io_seconds"]) / max(record["elapsed_seconds"]),
+                "io_fraction_least_process": min(record["io_seconds"]) / max(record["elapsed_seconds"]),
+                "io_fraction_of_transform": max(record["transform_io_seconds"])
+                / max(record["transform_elapsed_seconds"]),
+                "nominal_flops": record["nominal_flops"],
+                "cycles_per_flop": cycles_per_flop(record),
+                "largest_relative_difference": record["verification"]["largest_relative_difference"],
+                "peak_resident_bytes": record["peak_resident_bytes"],
+            }
+            for number, log in enumerate(logs)
+            for record in log.records["repetition"]
+        ]
+    )
 
 
 def cycles_per_flop(record: dict) -> float:
-    """Cycles of all processes per floating-point operation: both as the processors counted them where they did; else cycles of the time
-    stamp counter, which go by whether a core works or waits, and nominal operations. NaN where there is no clock of cycles."""
+    """Cycles of all processes per floating-point operation: both as the processors counted them where they did; else
+    cycles of the time stamp counter, which go by whether a core works or waits, and nominal operations. NaN where there
+    is no clock of cycles."""
     counters = record["counters"]
     cycles = counters["cycles"] or counters["time_stamp_cycles"]
     return cycles / (counters["flops"] or record["nominal_flops"]) if cycles else np.nan
 
 
 def bootstrap_interval(values: np.ndarray) -> tuple[float, float]:
-    """The percentile bootstrap interval of the mean at 95 %, NaN for a single value. The same values give the same interval."""
+    """The percentile bootstrap interval of the mean at 95 %, NaN for a single value. The same values give the same
+    interval."""
     if len(values) < 2:
         return np.nan, np.nan
     drawn = np.random.default_rng(0).choice(values, size=(RESAMPLES, len(values)))
@@ -90,11 +124,12 @@ def bootstrap_interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def bandwidth(table: pd.DataFrame, stages: list[str], activities: list[str]) -> pd.Series:
-    """Bytes of all processes in MByte/s (10^6 byte/s) by log: over all repetitions, the bytes of these stages and activities by the sum
-    of the slowest process's times. Writes are timed with their flush, as in the paper."""
+    """Bytes of all processes in MByte/s (10^6 byte/s) by log: over all repetitions, the bytes of these stages and
+    activities by the sum of the slowest process's times. Writes are timed with their flush, as in the paper."""
     sums = (
         table[table["stage"].isin(stages) & table["activity"].isin(activities)]
-        .groupby("log")[["bytes", "elapsed_seconds"]].sum()
+        .groupby("log")[["bytes", "elapsed_seconds"]]
+        .sum()
         .query("bytes > 0")
     )
     return sums["bytes"] / sums["elapsed_seconds"] / MBYTE
@@ -103,13 +138,16 @@ def bandwidth(table: pd.DataFrame, stages: list[str], activities: list[str]) -> 
 def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log did not measure one.
 
-    Fractions and rates of several repetitions are arithmetic means, as the paper's tables; bandwidths are bytes by time over all of
-    them. mflops = nominal operations (5 N log2 N a transform) / elapsed time of the slowest process (the paper's Table 1).
+    Fractions and rates of several repetitions are arithmetic means, as the paper's tables; bandwidths are bytes by time
+    over all of them. mflops = nominal operations (5 N log2 N a transform) / elapsed time of the slowest process (the
+    paper's Table 1).
     """
     kept = table["log"].unique()
     runs = repetition_table([logs[number] for number in kept]).assign(log=lambda t: kept[t["log"]])
     by_log = runs.assign(mflops=runs["nominal_flops"] / runs["elapsed_seconds"] / 1e6).groupby("log")
-    mean = by_log[["io_fraction", "io_fraction_least_process", "io_fraction_of_transform", "mflops", "cycles_per_flop"]].mean()
+    mean = by_log[
+        ["io_fraction", "io_fraction_least_process", "io_fraction_of_transform", "mflops", "cycles_per_flop"]
+    ].mean()
     intervals = by_log["io_fraction"].agg(lambda values: bootstrap_interval(values.to_numpy()))
     fft_seconds = table[table["activity"] == "fft"].groupby("log")["elapsed_seconds"].sum()
     written, series = ["write", "flush"], ["series_1", "series_2"]
@@ -133,9 +171,10 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
 
 
 def representative_input(fractions: pd.Series, significant: float = SIGNIFICANT) -> int:
-    """The input parameter to run at (the paper's section 5.3): `fractions` are I/O Fractions of one number of processes by input
-    parameter. Larger matrices are believed more where fractions differ, smaller ones take less time where they do not: the lowest input
-    parameter from which on no fraction differs from that of the largest one by more than `significant`."""
+    """The input parameter to run at (the paper's section 5.3): `fractions` are I/O Fractions of one number of processes
+    by input parameter. Larger matrices are believed more where fractions differ, smaller ones take less time where they
+    do not: the lowest input parameter from which on no fraction differs from that of the largest one by more than
+    `significant`."""
     ordered = fractions.sort_index()
     differs = (ordered - ordered.iloc[-1]).abs() > significant
     return int(ordered.index[differs.to_numpy().nonzero()[0].max() + 1 if differs.any() else 0])

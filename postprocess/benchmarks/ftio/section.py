@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """FTIO's part of the report: its number in plain sentences, its phases, and the paper's tables 1 and 2 around it."""
 
 import pandas as pd
@@ -37,7 +38,10 @@ LABELS = {
 
 def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
     """What section.html.j2 shows; without a score only what holds for any log."""
-    shown = {"heading": f"FTIO on {counted(log.run['ranks'], 'process')}, i = {log.plan['input_parameter']}", "plan": plan(log)}
+    shown = {
+        "heading": f"FTIO on {counted(log.run['ranks'], 'process')}, i = {log.plan['input_parameter']}",
+        "plan": plan(log),
+    }
     if score is None:
         return shown
     values = {name: metric.value for name, metric in score.metrics.items()}
@@ -53,12 +57,17 @@ def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
 
 def sentences(log: Log, values: dict[str, float]) -> list[str]:
     runs = log.plan["repetitions"]
-    interval = (f" (95 % interval {digits(values['io_fraction_low'])} to {digits(values['io_fraction_high'])})"
-                if "io_fraction_low" in values else "")
+    interval = (
+        f" (95 % interval {digits(values['io_fraction_low'])} to {digits(values['io_fraction_high'])})"
+        if "io_fraction_low" in values
+        else ""
+    )
     return [
         f"{values['io_fraction']:.0%} of the time of an out-of-core Fourier transform was I/O{interval}: a matrix of "
-        f"{size(log.plan['matrix_bytes'])}, {counted(runs, 'run')}, counted at the process that waited for the file system longest.",
-        "A value well above one half says that the file system holds the computation up; well below, that it keeps pace with it. "
+        f"{size(log.plan['matrix_bytes'])}, {counted(runs, 'run')}, counted at the process that waited for the file "
+        "system longest.",
+        "A value well above one half says that the file system holds the computation up; well below, that it keeps "
+        "pace with it. "
         f"The whole ran at {digits(values['mflops'], NARROW_SPACE)} Mflop/s, the transforms by themselves at "
         f"{digits(values['mflops_in_fft'], NARROW_SPACE)} Mflop/s.",
     ]
@@ -73,14 +82,26 @@ def paper_table(number: int) -> list[dict]:
 
 
 def phases(table: pd.DataFrame) -> list[dict]:
-    """A row per stage and activity: s of the slowest and the fastest process, mean over the runs, and what was moved."""
-    by_phase = table.groupby(["stage", "activity"], observed=True)[["elapsed_seconds", "fastest_seconds", "bytes", "calls"]].mean()
+    """A row per stage and activity: s of the slowest and the fastest process, mean over the runs, and what was
+    moved."""
+    by_phase = table.groupby(["stage", "activity"], observed=True)[
+        ["elapsed_seconds", "fastest_seconds", "bytes", "calls"]
+    ].mean()
     return [
-        {"stage": STAGE_LABELS[stage], "activity": activity, "io": io, "slowest": row["elapsed_seconds"], "fastest": row["fastest_seconds"],
-         "bytes": int(row["bytes"]), "call_bytes": int(row["bytes"] / row["calls"]) if row["bytes"] and row["calls"] else None,
-         "bandwidth": row["bytes"] / row["elapsed_seconds"] / MBYTE if row["bytes"] else None}
-        for stage in STAGES for activity, io in ACTIVITIES.items()
-        if (stage, activity) in by_phase.index for row in [by_phase.loc[(stage, activity)]]
+        {
+            "stage": STAGE_LABELS[stage],
+            "activity": activity,
+            "io": io,
+            "slowest": row["elapsed_seconds"],
+            "fastest": row["fastest_seconds"],
+            "bytes": int(row["bytes"]),
+            "call_bytes": int(row["bytes"] / row["calls"]) if row["bytes"] and row["calls"] else None,
+            "bandwidth": row["bytes"] / row["elapsed_seconds"] / MBYTE if row["bytes"] else None,
+        }
+        for stage in STAGES
+        for activity, io in ACTIVITIES.items()
+        if (stage, activity) in by_phase.index
+        for row in [by_phase.loc[(stage, activity)]]
     ]
 
 
@@ -91,13 +112,25 @@ def plan(log: Log) -> list[tuple[str, str]]:
     times = [seconds(max(record["elapsed_seconds"])) for record in log.records.get("repetition", [])[:10]]
     counted_by = [record["counters"] for record in log.records.get("repetition", [])[:1]]
     return [
-        ("Matrix", f"N = {plan['matrix_width']} rows and columns of complex numbers, {size(plan['matrix_bytes'])}; i = "
-                   f"{plan['input_parameter']}, Squares of {plan['square_width']}, Mini-Squares of {plan['input_parameter']}"),
-        ("Files", f"{'a file per process' if plan['storage'] == 'posix' else 'one shared file, MPI-IO'}; {way}; in "
-                  f"{'; '.join(made) or 'no directory'}"),
+        (
+            "Matrix",
+            f"N = {plan['matrix_width']} rows and columns of complex numbers, {size(plan['matrix_bytes'])}; i = "
+            f"{plan['input_parameter']}, Squares of {plan['square_width']}, Mini-Squares of {plan['input_parameter']}",
+        ),
+        (
+            "Files",
+            f"{'a file per process' if plan['storage'] == 'posix' else 'one shared file, MPI-IO'}; {way}; in "
+            f"{'; '.join(made) or 'no directory'}",
+        ),
         ("Runs", f"{plan['repetitions']}, each in fresh files"),
         ("Exchange buffer", size(plan["exchange_buffer_bytes"])),
-        ("Hardware counters", "; ".join(f"cycles: {counters['cycles_reason'] or 'counted'}; operations: "
-                                        f"{counters['flops_reason'] or 'counted'}" for counters in counted_by) or "none"),
+        (
+            "Hardware counters",
+            "; ".join(
+                f"cycles: {counters['cycles_reason'] or 'counted'}; operations: {counters['flops_reason'] or 'counted'}"
+                for counters in counted_by
+            )
+            or "none",
+        ),
         ("Time of a run", ", ".join(times) or "none"),
     ]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """The sizes of FTIO (the paper's sections 3.3 and 5.5): from the input parameter i and c processes, N = i^2 c."""
 
 from itertools import count
@@ -21,7 +22,8 @@ def is_valid(input_parameter: int, processes: int) -> bool:
 
 
 def lowest_input(processes: int, at_least: int = 2) -> int:
-    """The lowest valid input parameter from `at_least` on. The matrix of the lowest of all grows with the fourth power of c."""
+    """The lowest valid input parameter from `at_least` on. The matrix of the lowest of all grows with the fourth power
+    of c."""
     return next(i for i in count(max(at_least, 2)) if is_valid(i, processes))
 
 
@@ -40,8 +42,8 @@ def input_for_bytes(wanted: int, processes: int) -> int:
 
 
 def bytes_of_parameter(text: str, processes: int) -> int:
-    """Bytes of the matrix that the kernel's option --input chooses: a number is i itself, SIZE (16MiB, 4G) is at least reached, `auto` and
-    what the kernel refuses count as the smallest valid matrix."""
+    """Bytes of the matrix that the kernel's option --input chooses: a number is i itself, SIZE (16MiB, 4G) is at least
+    reached, `auto` and what the kernel refuses count as the smallest valid matrix."""
     number, unit = text.rstrip("KMGTiB"), text.lstrip("0123456789")
     if not number.isdigit():
         return matrix_bytes(lowest_input(processes), processes)

@@ -1,9 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
 """PRIOMark, the I/O bandwidth of a workload."""
 
 from postprocess.benchmarks.benchmark import Benchmark, Better, MetricKind
 from postprocess.logs.format import Progress
 
-PAPER = ("common_file", "strided", "async", "single_file", "raw")  # the sub-benchmarks of the paper's section 4.1, in its order
+PAPER = (
+    "common_file",
+    "strided",
+    "async",
+    "single_file",
+    "raw",
+)  # the sub-benchmarks of the paper's section 4.1, in its order
 PERCENTILES = {"median": 0.5, "p99": 0.99}
 
 BENCHMARK = Benchmark(
@@ -18,8 +25,11 @@ BENCHMARK = Benchmark(
         *(MetricKind(name, "MByte/s", Better.HIGHER, optional=True) for name in (*PAPER, "trace", "external")),
         MetricKind("acl", "1", Better.LOWER, optional=True),
         MetricKind("abl", "1", Better.LOWER, optional=True),
-        *(MetricKind(f"{operation}_latency_{name}", "ms", Better.LOWER, optional=True)
-          for operation in ("read", "write") for name in PERCENTILES),
+        *(
+            MetricKind(f"{operation}_latency_{name}", "ms", Better.LOWER, optional=True)
+            for operation in ("read", "write")
+            for name in PERCENTILES
+        ),
     ),
     progress=Progress(
         planned=lambda plan: plan["repetitions"] * len(plan["cases"]),

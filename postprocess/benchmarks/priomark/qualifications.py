@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 """What flatters or limits a PRIOMark result: sentences that stand beside the number wherever it is shown."""
 
 from collections.abc import Iterator
@@ -15,13 +16,18 @@ PAPERS_WORKLOAD = "default"
 
 
 def breaches(log: Log) -> list[Qualification]:
-    """The paper leaves everything to the workload. So that one official number is comparable with another one, official is its own
-    choice alone: the workload `default`, with all sub-benchmarks."""
+    """The paper leaves everything to the workload. So that one official number is comparable with another one, official
+    is its own choice alone: the workload `default`, with all sub-benchmarks."""
     found = []
     if log.run["simulated"]:
         found.append(Qualification("simulated", "Not official: the machine was simulated, nothing was measured on it."))
     if log.plan["workload"] != PAPERS_WORKLOAD:
-        found.append(Qualification("workload", f"Not official: the workload is {log.plan['workload']}, not the paper's ({PAPERS_WORKLOAD})."))
+        found.append(
+            Qualification(
+                "workload",
+                f"Not official: the workload is {log.plan['workload']}, not the paper's ({PAPERS_WORKLOAD}).",
+            )
+        )
     elif missing := left_out(log):
         found.append(Qualification("left_out", f"Not official: {listed(missing)} did not run."))
     return found
@@ -29,9 +35,17 @@ def breaches(log: Log) -> list[Qualification]:
 
 def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
     """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
-    return [Qualification(key, f"{text}.") for key, text in [
-        *of_parts(log), *of_cache(log, table), *of_targets(table), *of_overlap(table),
-        *(pair for pair in of_hosts(log) if pair[0] != "one_host"), *of_time(table)]]
+    return [
+        Qualification(key, f"{text}.")
+        for key, text in [
+            *of_parts(log),
+            *of_cache(log, table),
+            *of_targets(table),
+            *of_overlap(table),
+            *(pair for pair in of_hosts(log) if pair[0] != "one_host"),
+            *of_time(table),
+        ]
+    ]
 
 
 def of_parts(log: Log) -> Iterator[tuple[str, str]]:
@@ -39,12 +53,23 @@ def of_parts(log: Log) -> Iterator[tuple[str, str]]:
     plan = log.plan
     ran = [entry["name"] for entry in plan["benchmarks"]]
     missing = left_out(log)
-    yield "parts", (f"The total is the mean of {listed(ran)} under the workload {plan['workload']}"
-                    f"{f'; without {listed(missing)}' if missing else ''}: compare it with totals of the same workload only")
+    yield (
+        "parts",
+        (
+            f"The total is the mean of {listed(ran)} under the workload {plan['workload']}"
+            f"{f'; without {listed(missing)}' if missing else ''}: compare it with totals of the same workload only"
+        ),
+    )
     if outside := [entry["name"] for entry in plan["benchmarks"] if entry["plugin"]]:
         yield "external", f"{listed(outside)} came from outside the tree"
     if plan["build"] != "full":
-        yield "build", ("The kernel was built without " + ("MPI-IO: MPI only synchronised the processes" if plan["build"] == "mpi" else "MPI"))
+        yield (
+            "build",
+            (
+                "The kernel was built without "
+                + ("MPI-IO: MPI only synchronised the processes" if plan["build"] == "mpi" else "MPI")
+            ),
+        )
 
 
 def left_out(log: Log) -> list[str]:
@@ -56,35 +81,64 @@ def left_out(log: Log) -> list[str]:
 def of_cache(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Reads that the page cache could have served: files that memory holds, neither direct nor evicted."""
     memory = log.plan["cache_bytes"] or sum(host["memory_bytes"] for host in log.run["hosts"])
-    cached = table[(table["target"] != "device") & ~table["direct"] & (table["process_bytes"] * log.run["ranks"] <= memory)]
+    cached = table[
+        (table["target"] != "device") & ~table["direct"] & (table["process_bytes"] * log.run["ranks"] <= memory)
+    ]
     reads = cached[(cached["read_calls"] > 0) & ~cached["evicted"]]
     if len(reads):
-        yield "cache_affected", (f"Cache-affected: {listed(reads['benchmark'].unique())} read files of at most "
-                                 f"{size(int(reads['process_bytes'].max()) * log.run['ranks'])} together, which the "
-                                 f"{'cache' if log.plan['cache_bytes'] else 'memory'} of {size(memory)} holds, and they were not evicted from it "
-                                 "before: part of the reads, or all, came from there")
+        yield (
+            "cache_affected",
+            (
+                f"Cache-affected: {listed(reads['benchmark'].unique())} read files of at most "
+                f"{size(int(reads['process_bytes'].max()) * log.run['ranks'])} together, which the "
+                f"{'cache' if log.plan['cache_bytes'] else 'memory'} of {size(memory)} holds, and they were not "
+                "evicted from it "
+                "before: part of the reads, or all, came from there"
+            ),
+        )
     if len(written := cached[cached["write_calls"] > 0]):
-        yield "cached_writes", (f"Latencies of writes in {listed(written['benchmark'].unique())} are those of copies into the page cache; the "
-                                "bandwidths hold the time until the data was written out")
+        yield (
+            "cached_writes",
+            (
+                f"Latencies of writes in {listed(written['benchmark'].unique())} are those of copies into the page "
+                "cache; the "
+                "bandwidths hold the time until the data was written out"
+            ),
+        )
 
 
 def of_targets(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     if (table["target"] == "file").any():
         yield "raw_on_file", "raw measured a file, not a device: the file system is in it"
     if (table["pattern"] == "replay-think").any():
-        yield "think_time", "trace replayed the think times too: its bandwidth is that of the recorded program, not of the file system"
+        yield (
+            "think_time",
+            "trace replayed the think times too: its bandwidth is that of the recorded program, not of the file system",
+        )
 
 
 def of_overlap(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     if len(short := table[table["covered"] < 1]):
-        yield "not_covered", (f"In {counted(len(short), 'measurement')} of {listed(short['benchmark'].unique())} the calculation ended before the "
-                              "transfer: ACL and ABL are too small there")
+        yield (
+            "not_covered",
+            (
+                f"In {counted(len(short), 'measurement')} of {listed(short['benchmark'].unique())} the calculation "
+                "ended before the "
+                "transfer: ACL and ABL are too small there"
+            ),
+        )
 
 
 def of_time(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     if len(short := table[table["elapsed_seconds"] < SHORT_SECONDS]):
-        yield "short", (f"{counted(len(short), 'measurement')} of {len(table)} took less than {SHORT_SECONDS * 1e3:.0f} ms: too short to be "
-                        "reproduced; give the workload more data")
+        yield (
+            "short",
+            (
+                f"{counted(len(short), 'measurement')} of {len(table)} took less than {SHORT_SECONDS * 1e3:.0f} ms: "
+                "too short to be "
+                "reproduced; give the workload more data"
+            ),
+        )
 
 
 def listed(names) -> str:

@@ -1,7 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
 """PRIOMark: bandwidths and latencies of a workload, and one total of them.
 
-Pure functions from the measurements of one log or of many to scores. "the paper" is M. Krietemeyer, D. Versick and D. Tavangarian,
-"The PRIOMark Parallel I/O-Benchmark". Which logs may be reduced at all is decided in rules.py.
+Pure functions from the measurements of one log or of many to scores. "the paper" is M. Krietemeyer, D. Versick and D.
+Tavangarian, "The PRIOMark Parallel I/O-Benchmark". Which logs may be reduced at all is decided in rules.py.
 """
 
 import numpy as np
@@ -42,54 +43,101 @@ COLUMNS = pa.DataFrameSchema(
     },
     strict=True,
 )
-COPIED = ("case", "repetition", "benchmark", "pattern", "method", "process_bytes", "block_bytes", "read_share", "direct", "target",
-          "evicted", "read_calls", "write_calls", "elapsed_seconds", "open_seconds", "access_seconds", "sync_seconds", "close_seconds")
+COPIED = (
+    "case",
+    "repetition",
+    "benchmark",
+    "pattern",
+    "method",
+    "process_bytes",
+    "block_bytes",
+    "read_share",
+    "direct",
+    "target",
+    "evicted",
+    "read_calls",
+    "write_calls",
+    "elapsed_seconds",
+    "open_seconds",
+    "access_seconds",
+    "sync_seconds",
+    "close_seconds",
+)
 
 
 def measurement_table(logs: list[Log]) -> pd.DataFrame:
     """A row per log, case and repetition, in the order of measuring.
 
-    `log` is the place in `logs`. `bandwidth` is bytes of all processes / elapsed time of the slowest in MByte/s (10^6 byte/s); `bytes` and
-    calls are those of all processes, times are in s. `acl` and `abl` are those of `losses`, NaN where nothing was overlapped; `covered` is
-    the share of the processes whose calculation lasted as long as the transfer.
+    `log` is the place in `logs`. `bandwidth` is bytes of all processes / elapsed time of the slowest in MByte/s (10^6
+    byte/s); `bytes` and calls are those of all processes, times are in s. `acl` and `abl` are those of `losses`, NaN
+    where nothing was overlapped; `covered` is the share of the processes whose calculation lasted as long as the
+    transfer.
     """
     rows = [
-        {"log": number, **{name: record[name] for name in COPIED}, "bytes": record["read_bytes"] + record["written_bytes"], **losses(record)}
-        for number, log in enumerate(logs) for record in log.records.get("measurement", [])
+        {
+            "log": number,
+            **{name: record[name] for name in COPIED},
+            "bytes": record["read_bytes"] + record["written_bytes"],
+            **losses(record),
+        }
+        for number, log in enumerate(logs)
+        for record in log.records.get("measurement", [])
     ]
     return (
         pd.DataFrame(rows, columns=["log", *COPIED, "bytes", "acl", "abl", "covered"])
         .astype({name: column.dtype.type for name, column in COLUMNS.columns.items() if name != "bandwidth"})
-        .assign(bandwidth=lambda t: t["bytes"] / t["elapsed_seconds"] / MBYTE)
-        [list(COLUMNS.columns)]
+        .assign(bandwidth=lambda t: t["bytes"] / t["elapsed_seconds"] / MBYTE)[list(COLUMNS.columns)]
         .pipe(COLUMNS.validate)
     )
 
 
 def losses(record: dict) -> dict[str, float]:
-    """What calculation and transfer lose when they run at the same time (the paper's section 4.1), each time that of the slowest process:
+    """What calculation and transfer lose when they run at the same time (the paper's section 4.1), each time that of
+    the slowest process:
 
         ACL = 1 - t(calculation alone) / t(calculation while I/O runs)
         ABL = 1 - bandwidth(overlapped) / bandwidth(alone) = 1 - t(I/O alone) / t(I/O overlapped)
 
-    Near 0 where they share nothing, 0.5 where each takes twice as long; below 0 where something was faster beside the other.
+    Near 0 where they share nothing, 0.5 where each takes twice as long; below 0 where something was faster beside the
+    other.
     """
     values = record["values"]
     if not all(max(values.get(name, [0])) > 0 for name in OVERLAP[:4]):
         return {"acl": np.nan, "abl": np.nan, "covered": np.nan}
     io_alone, io, calculation_alone, calculation = (max(values[name]) for name in OVERLAP[:4])
-    return {"acl": 1 - calculation_alone / calculation, "abl": 1 - io_alone / io, "covered": float(np.mean(values.get("covered", [0])))}
+    return {
+        "acl": 1 - calculation_alone / calculation,
+        "abl": 1 - io_alone / io,
+        "covered": float(np.mean(values.get("covered", [0]))),
+    }
 
 
 def case_table(table: pd.DataFrame) -> pd.DataFrame:
-    """A row per log and case: `bandwidth`, `acl` and `abl` are arithmetic means over the repetitions, in MByte/s and pure numbers."""
-    told = ["benchmark", "pattern", "method", "process_bytes", "block_bytes", "read_share", "direct", "target", "evicted"]
+    """A row per log and case: `bandwidth`, `acl` and `abl` are arithmetic means over the repetitions, in MByte/s and
+    pure numbers."""
+    told = [
+        "benchmark",
+        "pattern",
+        "method",
+        "process_bytes",
+        "block_bytes",
+        "read_share",
+        "direct",
+        "target",
+        "evicted",
+    ]
     groups = table.groupby(["log", "case"])
-    return groups[told].first().join(groups[["bandwidth", "acl", "abl", "covered", "bytes", "elapsed_seconds"]].mean()).reset_index()
+    return (
+        groups[told]
+        .first()
+        .join(groups[["bandwidth", "acl", "abl", "covered", "bytes", "elapsed_seconds"]].mean())
+        .reset_index()
+    )
 
 
 def benchmark_values(cases: pd.DataFrame, geometric: bool = False) -> pd.Series:
-    """The value of each sub-benchmark in MByte/s, by log and sub-benchmark: the mean over all of its cases, each counted once."""
+    """The value of each sub-benchmark in MByte/s, by log and sub-benchmark: the mean over all of its cases, each
+    counted once."""
     bandwidth = np.log(cases["bandwidth"]) if geometric else cases["bandwidth"]
     means = bandwidth.groupby([cases["log"], cases["benchmark"]], sort=False).mean()
     return np.exp(means) if geometric else means
@@ -104,8 +152,8 @@ def total(values: pd.Series, geometric: bool = False) -> pd.Series:
 def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log did not measure one.
 
-    `external` is the mean over the sub-benchmarks from outside the tree; each of them enters the totals like one of the tree. Latencies are
-    those of all requests of the log, over all its cases and processes.
+    `external` is the mean over the sub-benchmarks from outside the tree; each of them enters the totals like one of the
+    tree. Latencies are those of all requests of the log, over all its cases and processes.
     """
     cases = case_table(table)
     values = benchmark_values(cases)
@@ -132,24 +180,41 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
 def latency_metrics(log: Log) -> dict[str, float]:
     """Percentiles of all requests of a log in ms, NaN for an operation that did not take place."""
     return {
-        f"{operation}_latency_{name}": 1e3 * percentile([found for record in log.records["measurement"] for found in record["latencies"]
-                                                         if found["operation"] == operation], share)
-        for operation in ("read", "write") for name, share in PERCENTILES.items()
+        f"{operation}_latency_{name}": 1e3
+        * percentile(
+            [
+                found
+                for record in log.records["measurement"]
+                for found in record["latencies"]
+                if found["operation"] == operation
+            ],
+            share,
+        )
+        for operation in ("read", "write")
+        for name, share in PERCENTILES.items()
     }
 
 
 def percentile(latencies: list[dict], share: float) -> float:
     """The latency in s that a share of the calls does not exceed (nearest rank), over one or many `latencies` of a log.
 
-    It is the middle of the bin that holds the call, but neither shorter than the shortest call nor longer than the longest: the relative error
-    is at most the plan's `latency_relative_error`. NaN without calls.
+    It is the middle of the bin that holds the call, but neither shorter than the shortest call nor longer than the
+    longest: the relative error is at most the plan's `latency_relative_error`. NaN without calls.
     """
     if not latencies:
         return np.nan
-    low, high, calls = (np.concatenate([found[name] for found in latencies]) for name in ("from_seconds", "to_seconds", "bin_calls"))
+    low, high, calls = (
+        np.concatenate([found[name] for found in latencies]) for name in ("from_seconds", "to_seconds", "bin_calls")
+    )
     order = np.argsort(low, kind="stable")
     counted = np.cumsum(calls[order].astype(float))
     rank = max(1.0, np.ceil(share * counted[-1] * (1 - 1e-12)))
     place = order[np.searchsorted(counted, rank)]
     middle = (low[place] + high[place]) / 2
-    return float(np.clip(middle, min(found["shortest_seconds"] for found in latencies), max(found["longest_seconds"] for found in latencies)))
+    return float(
+        np.clip(
+            middle,
+            min(found["shortest_seconds"] for found in latencies),
+            max(found["longest_seconds"] for found in latencies),
+        )
+    )

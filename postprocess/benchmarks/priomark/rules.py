@@ -1,6 +1,8 @@
-"""What a log of PRIOMark must hold to yield a score. The paper is M. Krietemeyer, D. Versick and D. Tavangarian, "The PRIOMark Parallel
-I/O-Benchmark". Nothing is reduced here."""
+# SPDX-License-Identifier: Apache-2.0
+"""What a log of PRIOMark must hold to yield a score. The paper is M. Krietemeyer, D. Versick and D. Tavangarian, "The
+PRIOMark Parallel I/O-Benchmark". Nothing is reduced here."""
 
+import itertools
 from collections import Counter
 from collections.abc import Iterator
 
@@ -11,7 +13,13 @@ from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.rules import first_problems, problems_of_file_system, problems_of_ranks, problems_of_single
 
 NEEDS_MPI = ("common_file", "strided")
-OVERLAP = ("io_alone_seconds", "io_overlapped_seconds", "calculation_alone_seconds", "calculation_overlapped_seconds", "covered")
+OVERLAP = (
+    "io_alone_seconds",
+    "io_overlapped_seconds",
+    "calculation_alone_seconds",
+    "calculation_overlapped_seconds",
+    "covered",
+)
 CASE = ("benchmark", "pattern", "method", "process_bytes", "block_bytes", "read_share", "direct", "target")
 CLOCK_TOLERANCE = 1e-6
 
@@ -33,8 +41,11 @@ def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
         yield from problems_of_times(record)
     total = sum(r["open_seconds"] + r["elapsed_seconds"] + r["close_seconds"] for r in log.records["measurement"])
     if total > log.end["elapsed_seconds"] + CLOCK_TOLERANCE:
-        yield (f"the timed parts sum up to {total:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: its clock is not to be trusted; "
-               f"{RUN_AGAIN}")
+        yield (
+            f"the timed parts sum up to {total:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: its clock is "
+            "not to be trusted; "
+            f"{RUN_AGAIN}"
+        )
 
 
 def problems_of_run(log: Log) -> Iterator[str]:
@@ -80,14 +91,21 @@ def problems_of_bytes(log: Log, record: dict) -> Iterator[str]:
     moved, calls = record["read_bytes"] + record["written_bytes"], record["read_calls"] + record["write_calls"]
     if not moved:
         yield f"{named(record)} moved no data; {RUN_AGAIN}"
-    if (record["read_bytes"] > 0 and not record["read_calls"]) or (record["written_bytes"] > 0 and not record["write_calls"]):
+    if (record["read_bytes"] > 0 and not record["read_calls"]) or (
+        record["written_bytes"] > 0 and not record["write_calls"]
+    ):
         yield f"{named(record)} moved data without a call; {RUN_AGAIN}"
     if record["benchmark"] not in PAPER or block is None:
         return
     if record["read_bytes"] > record["read_calls"] * block or record["written_bytes"] > record["write_calls"] * block:
         yield f"{named(record)} moved more than its calls can, of {block} byte each; {RUN_AGAIN}"
-    if moved != ranks * (record["process_bytes"] // block) * block or calls != ranks * (record["process_bytes"] // block):
-        yield f"{named(record)} moved {moved} byte in {calls} calls where {ranks} times {record['process_bytes']} byte were planned; {RUN_AGAIN}"
+    if moved != ranks * (record["process_bytes"] // block) * block or calls != ranks * (
+        record["process_bytes"] // block
+    ):
+        yield (
+            f"{named(record)} moved {moved} byte in {calls} calls where {ranks} times {record['process_bytes']} byte "
+            f"were planned; {RUN_AGAIN}"
+        )
 
 
 def problems_of_latencies(record: dict) -> Iterator[str]:
@@ -95,13 +113,20 @@ def problems_of_latencies(record: dict) -> Iterator[str]:
     for found in record["latencies"]:
         edges = list(zip(found["from_seconds"], found["to_seconds"]))
         counts = found["bin_calls"]
-        if len(found["from_seconds"]) != len(found["to_seconds"]) or len(edges) != len(counts) or sum(counts) != found["calls"] or \
-                found["calls"] != calls[found["operation"]]:
+        if (
+            len(found["from_seconds"]) != len(found["to_seconds"])
+            or len(edges) != len(counts)
+            or sum(counts) != found["calls"]
+            or found["calls"] != calls[found["operation"]]
+        ):
             yield f"{named(record)}: its latencies do not count its {found['operation']} calls; {RUN_AGAIN}"
-        elif any(low >= high for low, high in edges) or any(a[1] > b[0] * (1 + 1e-9) for a, b in zip(edges, edges[1:])):
+        elif any(low >= high for low, high in edges) or any(
+            a[1] > b[0] * (1 + 1e-9) for a, b in itertools.pairwise(edges)
+        ):
             yield f"{named(record)}: the bins of its latencies overlap; {RUN_AGAIN}"
-        elif not found["shortest_seconds"] <= found["sum_seconds"] / found["calls"] * (1 + 1e-6) or \
-                not found["sum_seconds"] / found["calls"] <= found["longest_seconds"] * (1 + 1e-6):
+        elif not found["shortest_seconds"] <= found["sum_seconds"] / found["calls"] * (1 + 1e-6) or not found[
+            "sum_seconds"
+        ] / found["calls"] <= found["longest_seconds"] * (1 + 1e-6):
             yield f"{named(record)}: its mean latency is not between the shortest and the longest; {RUN_AGAIN}"
     if len({found["operation"] for found in record["latencies"]}) != len(record["latencies"]):
         yield f"{named(record)} has the latencies of an operation twice; {RUN_AGAIN}"
@@ -109,11 +134,15 @@ def problems_of_latencies(record: dict) -> Iterator[str]:
 
 def problems_of_overlap(log: Log, record: dict) -> Iterator[str]:
     found = [name for name in OVERLAP if name in record["values"]]
-    if record["benchmark"] == "async" and len(found) < len(OVERLAP) or 0 < len(found) < len(OVERLAP):
+    if (record["benchmark"] == "async" and len(found) < len(OVERLAP)) or 0 < len(found) < len(OVERLAP):
         yield f"{named(record)} does not tell all times alone and overlapped; {RUN_AGAIN}"
     for name in found:
         values = record["values"][name]
-        if len(values) != log.run["ranks"] or any(value < 0 for value in values) or (name != "covered" and not max(values) > 0):
+        if (
+            len(values) != log.run["ranks"]
+            or any(value < 0 for value in values)
+            or (name != "covered" and not max(values) > 0)
+        ):
             yield f"{named(record)}: {name} is not a time of each of {log.run['ranks']} processes; {RUN_AGAIN}"
 
 

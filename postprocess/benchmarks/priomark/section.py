@@ -1,4 +1,6 @@
-"""PRIOMark's part of the report: its number in plain sentences, what went into it, and every case with its latencies."""
+# SPDX-License-Identifier: Apache-2.0
+"""PRIOMark's part of the report: its number in plain sentences, what went into it, and every case with its
+latencies."""
 
 import pandas as pd
 
@@ -21,8 +23,11 @@ LABELS = {
     "external": "sub-benchmarks from outside the tree",
     "acl": "asynchronous calculation loss (ACL)",
     "abl": "asynchronous bandwidth loss (ABL)",
-    **{f"{operation}_latency_{name}": f"time of a {operation}, {text}" for operation in ("read", "write")
-       for name, text in (("median", "median"), ("p99", "99 % take no longer"))},
+    **{
+        f"{operation}_latency_{name}": f"time of a {operation}, {text}"
+        for operation in ("read", "write")
+        for name, text in (("median", "median"), ("p99", "99 % take no longer"))
+    },
 }
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
@@ -30,7 +35,10 @@ SHARES = (0.5, 0.95, 0.99, 0.999)
 def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
     """What section.html.j2 shows; without a score only what holds for any log."""
     system = log.run["filesystem"]["type"] if log.run["filesystem"] else ""
-    shown = {"heading": f"PRIOMark by {counted(log.run['ranks'], 'process')}, {log.plan['workload']}, {system}".rstrip(", "), "plan": plan(log)}
+    shown = {
+        "heading": f"PRIOMark by {counted(log.run['ranks'], 'process')}, {log.plan['workload']}, {system}".rstrip(", "),
+        "plan": plan(log),
+    }
     if score is None:
         return shown
     cases = reduction.case_table(table)
@@ -46,13 +54,19 @@ def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
 
 def sentences(log: Log, score: Score, cases: pd.DataFrame) -> list[str]:
     ran = [entry["name"] for entry in log.plan["benchmarks"]]
-    told = [f"This workload gets {digits(score.headline[1].value, NARROW_SPACE)} million bytes per second from this storage, "
-            f"{counted(log.run['ranks'], 'process')} together: the mean of {listed(ran)}, each the mean of its cases "
-            f"({counted(len(cases), 'case')} in all)."]
+    told = [
+        f"This workload gets {digits(score.headline[1].value, NARROW_SPACE)} million bytes per second from this "
+        "storage, "
+        f"{counted(log.run['ranks'], 'process')} together: the mean of {listed(ran)}, each the mean of its cases "
+        f"({counted(len(cases), 'case')} in all)."
+    ]
     if "acl" in score.metrics:
         losses = [score.metrics[name].value for name in ("acl", "abl")]
-        told.append(f"Input and output beside a calculation: the calculation loses {losses[0]:.0%} of its speed, the transfer {losses[1]:.0%} "
-                    "of its bandwidth.")
+        told.append(
+            f"Input and output beside a calculation: the calculation loses {losses[0]:.0%} of its speed, the transfer "
+            f"{losses[1]:.0%} "
+            "of its bandwidth."
+        )
     return told
 
 
@@ -61,32 +75,60 @@ def benchmarks(log: Log, cases: pd.DataFrame) -> list[dict]:
     values, geometric = (reduction.benchmark_values(cases, geometric=kind).droplevel("log") for kind in (False, True))
     grouped = cases.groupby("benchmark")
     losses = grouped[["acl", "abl"]].mean()
-    return [{"name": entry["name"], "summary": entry["summary"], "plugin": entry["plugin"], "cases": int(grouped.size()[entry["name"]]),
-             "value": values[entry["name"]], "geometric": geometric[entry["name"]],
-             "losses": [None if pd.isna(loss) else loss for loss in losses.loc[entry["name"]]]}
-            for entry in log.plan["benchmarks"]]
+    return [
+        {
+            "name": entry["name"],
+            "summary": entry["summary"],
+            "plugin": entry["plugin"],
+            "cases": int(grouped.size()[entry["name"]]),
+            "value": values[entry["name"]],
+            "geometric": geometric[entry["name"]],
+            "losses": [None if pd.isna(loss) else loss for loss in losses.loc[entry["name"]]],
+        }
+        for entry in log.plan["benchmarks"]
+    ]
 
 
 def accesses(cases: pd.DataFrame) -> dict:
-    """A row per sub-benchmark and pattern, a column per method: mean bandwidths in MByte/s, None where there is none."""
-    wide = cases.pivot_table(index=["benchmark", "pattern"], columns="method", values="bandwidth", aggfunc="mean", sort=False)
-    return {"methods": list(wide.columns), "rows": [{"benchmark": key[0], "pattern": key[1],
-            "values": [None if pd.isna(value) else value for value in row]} for key, row in wide.iterrows()]}
+    """A row per sub-benchmark and pattern, a column per method: mean bandwidths in MByte/s, None where there is
+    none."""
+    wide = cases.pivot_table(
+        index=["benchmark", "pattern"], columns="method", values="bandwidth", aggfunc="mean", sort=False
+    )
+    return {
+        "methods": list(wide.columns),
+        "rows": [
+            {"benchmark": key[0], "pattern": key[1], "values": [None if pd.isna(value) else value for value in row]}
+            for key, row in wide.iterrows()
+        ],
+    }
 
 
 def case_rows(log: Log, cases: pd.DataFrame) -> list[dict]:
-    """A row per case and operation that took place: what it is, MByte/s, and latencies in ms at SHARES and the longest."""
+    """A row per case and operation that took place: what it is, MByte/s, and latencies in ms at SHARES and the
+    longest."""
     found = {}
     for record in log.records["measurement"]:
         for latencies in record["latencies"]:
             found.setdefault((record["case"], latencies["operation"]), []).append(latencies)
     return [
-        {"case": case.case, "benchmark": case.benchmark, "pattern": case.pattern, "method": case.method, "data": size(case.process_bytes),
-         "block": "–" if pd.isna(case.block_bytes) else size(case.block_bytes), "share": None if pd.isna(case.read_share) else case.read_share,
-         "bandwidth": case.bandwidth, "operation": operation,
-         "latencies": [1e3 * reduction.percentile(found[case.case, operation], share) for share in SHARES]
-         + [1e3 * max(latencies["longest_seconds"] for latencies in found[case.case, operation])] if operation else None}
-        for case in cases.itertuples() for operation in [name for name in ("read", "write") if (case.case, name) in found] or [None]
+        {
+            "case": case.case,
+            "benchmark": case.benchmark,
+            "pattern": case.pattern,
+            "method": case.method,
+            "data": size(case.process_bytes),
+            "block": "–" if pd.isna(case.block_bytes) else size(case.block_bytes),
+            "share": None if pd.isna(case.read_share) else case.read_share,
+            "bandwidth": case.bandwidth,
+            "operation": operation,
+            "latencies": [1e3 * reduction.percentile(found[case.case, operation], share) for share in SHARES]
+            + [1e3 * max(latencies["longest_seconds"] for latencies in found[case.case, operation])]
+            if operation
+            else None,
+        }
+        for case in cases.itertuples()
+        for operation in [name for name in ("read", "write") if (case.case, name) in found] or [None]
     ]
 
 
@@ -95,13 +137,35 @@ def plan(log: Log) -> list[tuple[str, str]]:
     checks = log.records.get("data_check", [])
     return [
         ("Workload", plan["workload"]),
-        ("Sub-benchmarks", "; ".join(entry["name"] + (f" (from {entry['plugin']})" if entry["plugin"] else "") for entry in plan["benchmarks"])),
-        ("Cases", f"{len(plan['cases'])}, each measured {counted(plan['repetitions'], 'time')}, random orders from seed {plan['seed']}"),
+        (
+            "Sub-benchmarks",
+            "; ".join(
+                entry["name"] + (f" (from {entry['plugin']})" if entry["plugin"] else "")
+                for entry in plan["benchmarks"]
+            ),
+        ),
+        (
+            "Cases",
+            f"{len(plan['cases'])}, each measured {counted(plan['repetitions'], 'time')}, random orders from seed "
+            f"{plan['seed']}",
+        ),
         ("Build", {"full": "with MPI-IO", "mpi": "with MPI, without MPI-IO", "serial": "without MPI"}[plan["build"]]),
-        ("MPI-IO", "; ".join(record["component"] or "not told by the library" for record in log.records.get("mpi_io", [])) or "not used"),
+        (
+            "MPI-IO",
+            "; ".join(record["component"] or "not told by the library" for record in log.records.get("mpi_io", []))
+            or "not used",
+        ),
         ("Page cache", "files were taken out of it before a case began" if plan["evict"] else "as the run found it"),
         ("Latencies", f"relative error at most {plan['latency_relative_error']:.2%}"),
-        ("Data check", "; ".join(f"{size(check['checked_bytes'])} of {size(check['read_bytes'])} read were checked, "
-                                 f"{counted(check['wrong_bytes'], 'wrong byte')}" for check in checks) if plan["check"] else "none"),
+        (
+            "Data check",
+            "; ".join(
+                f"{size(check['checked_bytes'])} of {size(check['read_bytes'])} read were checked, "
+                f"{counted(check['wrong_bytes'], 'wrong byte')}"
+                for check in checks
+            )
+            if plan["check"]
+            else "none",
+        ),
         ("Workload file", plan["workload_text"]),
     ]

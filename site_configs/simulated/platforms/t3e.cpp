@@ -1,23 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
 /* Cray T3E/900-512 at HLRS: a three-dimensional torus, a processor and a router at each node. "Table 1" is that of
- * Rabenseifner and Koniges, b_eff and b_eff_io. In C++, because SimGrid's XML cannot tell the processors of a torus from
- * its routers. A message passes OUTWARD and PORT of its processor, ROUTER of each node on its way, the links between them,
- * first along x, then y, then z, and PORT and INWARD of the processor that receives it.
+ * Rabenseifner and Koniges, b_eff and b_eff_io. In C++, because SimGrid's XML cannot tell the processors of a torus
+ * from its routers. A message passes OUTWARD and PORT of its processor, ROUTER of each node on its way, the links
+ * between them, first along x, then y, then z, and PORT and INWARD of the processor that receives it.
  *
  * HOSTS, SIDE      8 x 8 x 8: 512 processors in a cube; the shape of the partitions in Table 1 is not published
  * order of ranks   along Hilbert's curve, assumed: a range of ranks fills a block, and ranks that follow each other are
  *                  neighbours on the torus
  * OUTWARD, INWARD  331.4 MByte/s: with SOFTWARE, 330 MByte/s in the ping-pong (Table 1, all rows of the machine)
- * PORT             421.1 MByte/s: what a processor sends and receives together. Table 1, 2 processes: with SOFTWARE, each
- *                  sends and receives 210 MByte/s at L_max.
- * LINK             480 MByte/s each way: "a 6-way interconnect router with a payload bandwidth of 480 MB/s in each
- *                  direction" (Wikipedia, "Cray T3E")
- * ROUTER           480 MByte/s for all messages that start, pass or end at a node: the same figure. That a router carries
- *                  no more than one of its links is assumed; docs/simulated.md tells what comes out without it.
- * SOFTWARE         6.5 us to send and 6.5 us to receive a message: chosen so that 2 processes have the b_eff of Table 1,
- *                  91 MByte/s each. Between published latencies of MPI on a T3E: 5 us (Ames Laboratory, MP_Lite on the
- *                  Cray T3E) and 30 us (CSC, Cray T3E User's Guide). Hops take no time of their own: SimGrid would give
- *                  messages on long ways a smaller share of a bandwidth.
- * MEMORY_BYTES     128 MiB: Table 1, L_max = 1 MB */
+ * PORT             421.1 MByte/s: what a processor sends and receives together. Table 1, 2 processes: with SOFTWARE,
+ * each sends and receives 210 MByte/s at L_max. LINK             480 MByte/s each way: "a 6-way interconnect router
+ * with a payload bandwidth of 480 MB/s in each direction" (Wikipedia, "Cray T3E") ROUTER           480 MByte/s for all
+ * messages that start, pass or end at a node: the same figure. That a router carries no more than one of its links is
+ * assumed; docs/simulated.md tells what comes out without it. SOFTWARE         6.5 us to send and 6.5 us to receive a
+ * message: chosen so that 2 processes have the b_eff of Table 1, 91 MByte/s each. Between published latencies of MPI on
+ * a T3E: 5 us (Ames Laboratory, MP_Lite on the Cray T3E) and 30 us (CSC, Cray T3E User's Guide). Hops take no time of
+ * their own: SimGrid would give messages on long ways a smaller share of a bandwidth. MEMORY_BYTES     128 MiB: Table
+ * 1, L_max = 1 MB */
 #include <simgrid/s4u/Engine.hpp>
 #include <simgrid/s4u/Host.hpp>
 #include <simgrid/s4u/Link.hpp>
@@ -71,8 +70,8 @@ static auto node(s4u::NetZone *torus, const Place &place, unsigned long)
     processor->set_property("memory_bytes", MEMORY_BYTES);
     processor->seal();
     auto *router = zone->create_router(name + "-router");
-    const s4u::LinkInRoute outward(limit(zone, name + "-outward", OUTWARD)), inward(limit(zone, name + "-inward", INWARD)),
-        port(limit(zone, name + "-port", PORT));
+    const s4u::LinkInRoute outward(limit(zone, name + "-outward", OUTWARD)),
+        inward(limit(zone, name + "-inward", INWARD)), port(limit(zone, name + "-port", PORT));
     zone->add_route(processor->get_netpoint(), router, nullptr, nullptr, {outward, port}, false);
     zone->add_route(router, processor->get_netpoint(), nullptr, nullptr, {port, inward}, false);
     zone->seal();
