@@ -153,8 +153,7 @@ def by_value(clause):
     return {round(entry["value"]) if entry["value"] else entry["value"]: entry for entry in clause["runs"]}
 
 
-# --- verdicts
-# ---------------------------------------------------------------------------------------------------------------------
+# --- verdicts ---------------------------------------------------------------------------------------------------------
 
 CLAUSES = [
     # of what counts, 1000, 1010 and 1060: median 1010, mean 1023.3
@@ -387,8 +386,7 @@ def test_a_log_that_is_gone_proves_nothing(sessions, tmp_path):
     assert all("missing" in {refusal["key"] for refusal in run["refusals"]} for run in found["runs"])
 
 
-# --- what is written
-# --------------------------------------------------------------------------------------------------------------
+# --- what is written --------------------------------------------------------------------------------------------------
 
 
 def test_page_and_result_name_the_hashes_of_contract_result_sessions_and_logs(judged, sessions):
@@ -456,8 +454,7 @@ def test_hostile_text_of_a_contract_stays_text(sessions, tmp_path):
     assert "<script" not in page and "\x1b" not in page + done.stdout and "49" not in Page(page).words.split()
 
 
-# --- contracts that are none
-# ------------------------------------------------------------------------------------------------------
+# --- contracts that are none ------------------------------------------------------------------------------------------
 
 GOOD = """\
 contract: Acceptance of phase 1

@@ -77,8 +77,7 @@ def b_eff_over_lists(records, lengths=None):
     return geometric_mean([rings, randoms]), rings, randoms
 
 
-# --- the score
-# ----------------------------------------------------------------------------------------------------------------
+# --- the score --------------------------------------------------------------------------------------------------------
 
 
 def test_b_eff_of_a_full_log_is_the_papers_formula_over_lists(full):
@@ -311,8 +310,7 @@ def test_a_table_with_a_gap_is_an_error_and_no_mean_over_less(full, gap):
         b_eff.b_eff(table.query(f"not ({gap})"))
 
 
-# --- the paper's Table 1
-# --------------------------------------------------------------------------------------------------------
+# --- the paper's Table 1 ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -389,8 +387,7 @@ def metric_of_constant_bandwidth(processes, value, memory_per_process):
     return b_eff.metrics([Log], table).loc[0, "time_to_communicate_total_memory"]
 
 
-# --- the specification's rules
-# --------------------------------------------------------------------------------------------------
+# --- the specification's rules ----------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("processes", logs_made.RINGS)
@@ -432,8 +429,7 @@ def test_l_max_is_a_128th_of_the_memory_and_at_most_128_mib(memory, l_max):
     assert l_max_rule(memory) == l_max
 
 
-# --- logs that yield no score
-# ---------------------------------------------------------------------------------------------------
+# --- logs that yield no score -----------------------------------------------------------------------------------------
 
 
 def broken(change):
@@ -658,8 +654,7 @@ def test_a_budget_that_leaves_no_averaged_method_yields_no_score(scored):
     assert "ring-2 at 4096 byte was measured with none of the averaged methods" in scored(logs_made.numbered(records))
 
 
-# --- official, and what qualifies a result
-# --------------------------------------------------------------------------------------
+# --- official, and what qualifies a result ----------------------------------------------------------------------------
 
 
 def test_a_run_by_the_papers_rules_is_official_and_unqualified(full):

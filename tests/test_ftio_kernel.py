@@ -98,8 +98,7 @@ def run(mpi, folder, ranks, *options, env=None, **popen):
     )
 
 
-# --- the result
-# ---------------------------------------------------------------------------------------------------------------
+# --- the result -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -153,8 +152,7 @@ def test_short_and_interrupted_calls_are_continued(openmpi, faults, tmp_path, ki
     assert_right(tmp_path / "ftio.jsonl")
 
 
-# --- what is logged
-# -----------------------------------------------------------------------------------------------------------
+# --- what is logged ---------------------------------------------------------------------------------------------------
 
 
 def test_log_accounts_for_bytes_and_time_of_every_repetition(mpi, tmp_path):
@@ -227,8 +225,7 @@ def test_phases_are_timed_one_by_one(mpi, tmp_path):
     assert square * square * 16 == 64 * 1024
 
 
-# --- sizes
-# --------------------------------------------------------------------------------------------------------------------
+# --- sizes ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -281,8 +278,7 @@ def bytes_of(size):
     return int(number) * {"B": 1, "KiB": 2**10, "MiB": 2**20}[unit]
 
 
-# --- faults
-# -------------------------------------------------------------------------------------------------------------------
+# --- faults -----------------------------------------------------------------------------------------------------------
 
 # with i = 4 on 4 processes: calls of a process before each stage begins, and one of each stage
 READS = {
@@ -346,8 +342,7 @@ def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, fault
     assert [path.name for path in tmp_path.iterdir()] == ["ftio.jsonl"]
 
 
-# --- how it ends when it cannot go on
-# -------------------------------------------------------------------------------------------
+# --- how it ends when it cannot go on ---------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -82,8 +82,7 @@ def test_logs_of_both_kinds_stand_on_one_page(tmp_path):
     assert len(re.findall(r'<p class="number">', text)) == 3
 
 
-# --- altered logs
-# -------------------------------------------------------------------------------------------------------------
+# --- altered logs -----------------------------------------------------------------------------------------------------
 
 VALUES = st.one_of(
     st.none(),

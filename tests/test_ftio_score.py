@@ -56,8 +56,7 @@ def measured(records, stage, activity):
     return next(r for r in of_kind(records, "measurement") if (r["stage"], r["activity"]) == (stage, activity))
 
 
-# --- sizes
-# --------------------------------------------------------------------------------------------------------------------
+# --- sizes ------------------------------------------------------------------------------------------------------------
 
 
 def test_sizes_are_those_of_the_papers_first_figure():
@@ -80,8 +79,7 @@ def test_nominal_operations_are_those_of_a_two_dimensional_transform():
     assert nominal_flops(64) == 2 * 64 * 5 * 64 * 6
 
 
-# --- the score
-# ----------------------------------------------------------------------------------------------------------------
+# --- the score --------------------------------------------------------------------------------------------------------
 
 
 def test_io_fraction_is_half_where_io_takes_half_of_the_time(scored):
@@ -194,8 +192,7 @@ def test_several_logs_at_once_give_what_each_gives_alone(tmp_path):
         assert str(alone) == str(score) if not isinstance(score, Score) else values(alone) == values(score)
 
 
-# --- what qualifies
-# -----------------------------------------------------------------------------------------------------------
+# --- what qualifies ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -262,8 +259,7 @@ def test_overcommitted_run_is_not_official(scored):
     assert [q.key for q in score.qualifications].count("overcommitted") == 1
 
 
-# --- what is refused
-# ----------------------------------------------------------------------------------------------------------
+# --- what is refused --------------------------------------------------------------------------------------------------
 
 
 def test_wrong_result_yields_no_score(scored):
@@ -314,8 +310,7 @@ def test_log_that_does_not_add_up_yields_no_score(scored, what):
     assert "\n" not in message
 
 
-# --- the input parameter to run at
-# ---------------------------------------------------------------------------------------------
+# --- the input parameter to run at ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -332,8 +327,7 @@ def test_representative_input_is_the_lowest_that_agrees_with_all_larger_ones(fra
     assert ftio.representative_input(pd.Series(fractions)) == chosen
 
 
-# --- the paper's tables
-# ----------------------------------------------------------------------------------------------------------
+# --- the paper's tables -----------------------------------------------------------------------------------------------
 
 
 def test_published_tables_are_the_papers():

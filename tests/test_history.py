@@ -35,8 +35,7 @@ def table_of(tmp_path, sessions):
     return history_table(read_reports([database(tmp_path / "results.db", sessions)]))
 
 
-# --- changes of level
-# ---------------------------------------------------------------------------------------------------------------
+# --- changes of level -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -130,8 +129,7 @@ def test_a_metric_without_a_direction_is_refused_where_it_is_stated():
         MetricKind("speed", "MByte/s")
 
 
-# --- one value a session
-# ------------------------------------------------------------------------------------------------------------
+# --- one value a session ----------------------------------------------------------------------------------------------
 
 
 def test_a_failed_run_counts_by_its_last_retry_and_repeats_by_their_median(tmp_path):
@@ -159,8 +157,7 @@ def test_other_options_and_sizes_make_other_series(tmp_path):
     ]
 
 
-# --- the commands
-# -------------------------------------------------------------------------------------------------------------------
+# --- the commands -----------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

@@ -72,8 +72,7 @@ def calls_of(case, ranks):
     return ranks * reads, ranks * (requests - reads)
 
 
-# --- counts, offsets and shares
-# --------------------------------------------------------------------------------------------------
+# --- counts, offsets and shares ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mpi, ranks", RUNS, indirect=["mpi"])
@@ -246,8 +245,7 @@ def test_latencies_are_counted_in_bins_of_the_stated_width(serial, tmp_path):
         )
 
 
-# --- builds
-# ------------------------------------------------------------------------------------------------------------------
+# --- builds -----------------------------------------------------------------------------------------------------------
 
 
 def needed(program):
@@ -334,8 +332,7 @@ def test_paper_s_parameters_are_those_of_its_figures(openmpi, tmp_path):
         assert any(all(word in row for word in line) for row in rows), done.stdout
 
 
-# --- faults in what is read and written
-# --------------------------------------------------------------------------------------
+# --- faults in what is read and written -------------------------------------------------------------------------------
 
 
 CHECKED = 'check = true; single_file = { process_size = "64KiB"; block_size = "4KiB"; read_write = "1:1"; };'
@@ -394,8 +391,7 @@ def test_failing_call_ends_the_run_with_one_line_and_nothing_left(openmpi, fault
     assert records(tmp_path)[-1]["status"] == "failed" and leftovers(tmp_path) == []
 
 
-# --- how it ends when it cannot go on
-# ----------------------------------------------------------------------------------------
+# --- how it ends when it cannot go on ---------------------------------------------------------------------------------
 
 LONG = (
     'repetitions = 100000; common_file = { process_size = "1MiB"; block_size = "64KiB"; patterns = ["read-write"]; '

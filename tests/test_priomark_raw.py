@@ -98,8 +98,7 @@ def test_on_a_file_it_says_that_it_measured_a_file(openmpi, tmp_path):
     assert {(m["target"], m["direct"]) for m in of_kind(tmp_path, "measurement")} == {("file", True)}
 
 
-# --- devices that are left alone
-# ---------------------------------------------------------------------------------------------
+# --- devices that are left alone --------------------------------------------------------------------------------------
 
 
 def checksum(image):

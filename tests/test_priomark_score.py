@@ -49,8 +49,7 @@ def measurements(records):
     return [record for record in records if record["record"] == "measurement"]
 
 
-# --- values by hand
-# -----------------------------------------------------------------------------------------------------------
+# --- values by hand ---------------------------------------------------------------------------------------------------
 
 
 def test_total_is_the_mean_over_sub_benchmarks_of_the_mean_over_their_cases(tmp_path):
@@ -153,8 +152,7 @@ def test_sub_benchmark_from_outside_enters_the_total_and_is_named(tmp_path):
     assert "mine" in text and "spiral" in text and "priomark_mine.so" in text
 
 
-# --- latencies
-# ----------------------------------------------------------------------------------------------------------------
+# --- latencies --------------------------------------------------------------------------------------------------------
 
 
 def bins(edges, calls, shortest=None, longest=None):
@@ -207,8 +205,7 @@ def test_percentile_is_that_of_the_calls_within_half_a_bin(times, share):
     assert priomark.percentile([found], share) == pytest.approx(exact, rel=2 ** (1 / 8) - 1)
 
 
-# --- what a log must hold
-# -----------------------------------------------------------------------------------------------------
+# --- what a log must hold ---------------------------------------------------------------------------------------------
 
 
 def change_measurement(**values):
@@ -258,8 +255,7 @@ def test_log_that_contradicts_itself_yields_no_score(tmp_path, change, words):
     assert words in refused(tmp_path, change)
 
 
-# --- what stands beside the number
-# --------------------------------------------------------------------------------------------
+# --- what stands beside the number ------------------------------------------------------------------------------------
 
 
 def test_parts_name_what_went_into_the_total_and_what_did_not(tmp_path):
@@ -303,8 +299,7 @@ def test_short_measurements_say_so(tmp_path):
     assert "short" not in keys(score(tmp_path))
 
 
-# --- figures and report
-# -------------------------------------------------------------------------------------------------------
+# --- figures and report -----------------------------------------------------------------------------------------------
 
 
 def test_requests_that_all_took_as_long_are_no_figure(tmp_path):
@@ -380,8 +375,7 @@ def test_log_without_score_is_still_shown(tmp_path):
     assert "No score" in text and "planned but not measured" in text and "Bandwidth by sub-benchmark" in text
 
 
-# --- altered logs
-# -------------------------------------------------------------------------------------------------------------
+# --- altered logs -----------------------------------------------------------------------------------------------------
 
 VALUES = st.one_of(
     st.none(),

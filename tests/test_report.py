@@ -99,8 +99,7 @@ class Page(HTMLParser):
         return " ".join(self.text.split()).replace("\u202f", " ")
 
 
-# --- what it tells
-# ------------------------------------------------------------------------------------------------------------
+# --- what it tells ----------------------------------------------------------------------------------------------------
 
 
 def test_the_number_its_parts_and_the_published_systems_stand_on_the_page(logs, pages):
@@ -209,8 +208,7 @@ def test_figures_show_the_logs_numbers(logs):
     assert ping_pong == pytest.approx(metrics["ping_pong_bandwidth"].value, rel=1e-12)
 
 
-# --- that it is self-contained, accessible, and cannot be subverted
-# ---------------------------------------------------------------
+# --- that it is self-contained, accessible, and cannot be subverted ---------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["full", "hostile", "few", "cut", "all"])
@@ -265,8 +263,7 @@ def test_text_has_enough_contrast(pages):
         assert contrast(colours[ink], "#ffffff") >= 4.5 and contrast(colours[ink], colours["soft"]) >= 4.5, ink
 
 
-# --- in a browser
-# -----------------------------------------------------------------------------------------------------------------
+# --- in a browser -----------------------------------------------------------------------------------------------------
 
 
 def browse(path, folder, *options):
@@ -327,8 +324,7 @@ def test_the_page_prints(pages, tmp_path):
     assert pdf.read_bytes().startswith(b"%PDF") and pdf.stat().st_size > 30_000
 
 
-# --- a ReFrame session
-# ------------------------------------------------------------------------------------------------------------
+# --- a ReFrame session ------------------------------------------------------------------------------------------------
 
 CHECK = """
 import reframe as rfm
@@ -442,8 +438,7 @@ def test_what_is_no_session_report_is_refused(tmp_path, text):
         read_session(tmp_path / "s.json")
 
 
-# --- published values
-# -------------------------------------------------------------------------------------------------------------
+# --- published values -------------------------------------------------------------------------------------------------
 
 
 def test_published_tables_hold_every_value_once():
@@ -453,8 +448,7 @@ def test_published_tables_hold_every_value_once():
     assert len(published_systems("b_eff")) == 16
 
 
-# --- how numbers are written
-# --------------------------------------------------------------------------------------------------------
+# --- how numbers are written ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

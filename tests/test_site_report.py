@@ -65,8 +65,7 @@ def one(table, **wanted):
     return row
 
 
-# --- where everything stands
-# --------------------------------------------------------------------------------------------------------
+# --- where everything stands ------------------------------------------------------------------------------------------
 
 
 def test_the_interval_is_that_of_the_sign_test():
@@ -106,8 +105,7 @@ def test_efficiency_is_the_bandwidth_of_a_process_over_that_at_the_smallest_size
     assert "b_eff_io" not in set(table["benchmark"]), "one size scales nowhere"
 
 
-# --- beside each other
-# --------------------------------------------------------------------------------------------------------------
+# --- beside each other ------------------------------------------------------------------------------------------------
 
 
 def test_two_systems_file_systems_sessions_and_times_are_compared(values):
@@ -156,8 +154,7 @@ def test_partitions_of_a_system_are_not_thrown_together(tmp_path):
         compared(session_values(table_of(tmp_path, made)), "system", ("a", "b"))
 
 
-# --- the page
-# --------------------------------------------------------------------------------------------------------------------
+# --- the page ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -252,8 +249,7 @@ def test_wrong_usage_is_one_line_and_no_page(stored, tmp_path, options, told):
     assert not (tmp_path / "site.html").exists()
 
 
-# --- for other programs
-# -------------------------------------------------------------------------------------------------------------
+# --- for other programs -----------------------------------------------------------------------------------------------
 
 
 def test_junit_holds_every_metric_with_its_value_and_bounds(tmp_path):

@@ -46,8 +46,7 @@ def b_eff_log(**options):
     )
 
 
-# --- hosts and placement
-# ------------------------------------------------------------------------------------------------------
+# --- hosts and placement ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("cores", "overcommitted"), [(7, True), (8, False), (9, False)])
@@ -76,8 +75,7 @@ def test_ten_processes_need_as_many_hosts_as_hold_them(scored, per_node, as_requ
     assert ("not_as_requested" not in keys(scored(records))) is as_requested
 
 
-# --- b_eff
-# --------------------------------------------------------------------------------------------------------------------
+# --- b_eff ------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("seconds", "short"), [(0.99e-3, True), (1.01e-3, False)])
@@ -88,8 +86,7 @@ def test_a_loop_of_less_than_a_millisecond_is_short(scored, seconds, short):
     assert ("short_loops" in keys(scored(records))) is short
 
 
-# --- b_eff_io
-# -----------------------------------------------------------------------------------------------------------------
+# --- b_eff_io ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("more", "affected"), [(0, False), (1, True)])
@@ -135,8 +132,7 @@ def test_the_first_process_is_done_no_later_than_the_last(scored, first, refused
     assert isinstance(scored(records), str) is refused
 
 
-# --- PRIOMark
-# -----------------------------------------------------------------------------------------------------------------
+# --- PRIOMark ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("cache_bytes", "affected"), [(4 * 32 * MIB - 1, False), (4 * 32 * MIB, True)])
@@ -165,8 +161,7 @@ def test_latencies_are_in_milliseconds(scored):
         assert (metrics[name].value, metrics[name].unit) == (pytest.approx(0.25, rel=1e-6), "ms")
 
 
-# --- references and contracts
-# ---------------------------------------------------------------------------------------------------
+# --- references and contracts -----------------------------------------------------------------------------------------
 
 
 def test_bounds_of_a_negative_reference_lie_below_and_above_it(tmp_path):

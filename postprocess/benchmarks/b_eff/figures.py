@@ -79,8 +79,8 @@ def over_lengths(best: pd.DataFrame, log: Log) -> Figure:
     )
     drawn, [axes] = plots.canvas(8.6, 3.9)
     lengths = log.plan["message_bytes"]
-    for label, colour, marker in GROUPS.values():
-        shown = data.query("group == @group")
+    for group, (label, colour, marker) in GROUPS.items():
+        shown = data[data["group"] == group]
         places = [lengths.index(length) for length in shown["message_bytes"]]
         axes.fill_between(places, shown["least"], shown["most"], color=colour, alpha=0.18, linewidth=0)
         axes.plot(
@@ -136,7 +136,7 @@ def placement(best: pd.DataFrame, log: Log) -> Figure:
     labels = [*(f"{name}: {text}" for name, text in rings.items()), "random order: 1 ring"]
     drawn, [axes] = plots.canvas(8.6, 0.32 * len(labels) + 1.1)
     for group, (label, colour, marker) in GROUPS.items():
-        shown = data.query("group == @group")
+        shown = data[data["group"] == group]
         if shown.empty:
             continue
         rows = [list(rings).index(name) if group == "ring" else len(rings) for name in shown["pattern"]]
@@ -194,9 +194,9 @@ def methods(table: pd.DataFrame, log: Log) -> Figure:
     data = geometric_mean(best, ["group", "method", "message_bytes"]).reset_index()
     drawn, panels = plots.canvas(8.6, 3.9, columns=2, sharey=True)
     lengths = log.plan["message_bytes"]
-    for axes, (_group, (title, _, _)) in zip(panels, GROUPS.items()):
-        for label, colour, marker, dash in METHODS.values():
-            shown = data.query("group == @group and method == @method")
+    for axes, (group, (title, _, _)) in zip(panels, GROUPS.items()):
+        for method, (label, colour, marker, dash) in METHODS.items():
+            shown = data[(data["group"] == group) & (data["method"] == method)]
             axes.plot(
                 [lengths.index(length) for length in shown["message_bytes"]],
                 shown["mbyte_per_second"],
@@ -238,8 +238,8 @@ def reported(table: pd.DataFrame, log: Log) -> Figure:
     drawn, panels = plots.canvas(8.6, 3.9, columns=len(shown), sharey=True)
     lengths = log.plan["message_bytes"]
     for axes, (title, entries) in zip(panels, shown.items()):
-        for (_name, label), (colour, marker) in zip(entries.items(), LINES):
-            line = data.query("pattern == @name or group == @name")
+        for (name, label), (colour, marker) in zip(entries.items(), LINES):
+            line = data[(data["pattern"] == name) | (data["group"] == name)]
             if len(line):
                 axes.plot(
                     [lengths.index(length) for length in line["message_bytes"]],

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from postprocess.benchmarks.b_eff_io import reduction
-from postprocess.benchmarks.b_eff_io.rules import METHODS
+from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
 from postprocess.benchmarks.b_eff_io.system import together
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
@@ -150,7 +150,8 @@ def over_sizes(scores: list[Score]) -> Figure:
 
 def values_of(number: int, score: Score) -> pd.DataFrame:
     """The partition values of a score, from the times of its pattern types."""
-    records = pd.DataFrame(score.log.records["pattern_type"]).query("type in @TYPES").assign(log=0)
+    records = pd.DataFrame(score.log.records["pattern_type"]).assign(log=0)
+    records = records[records["type"].isin(TYPES)]
     types = (
         (
             records.set_index(["log", "partition", "type", "method"])["bytes"]
