@@ -24,7 +24,7 @@ import pytest
 from conftest import OPEN_MPI, PATIENCE, compiler_and_launcher
 from file_systems import memory
 
-from postprocess.benchmarks.scoring import read_log
+from postprocess.benchmarks.scoring import read_log, score_log
 from postprocess.logs.reader import LogError
 
 FAULTS = Path(__file__).parent / "faults"
@@ -283,6 +283,7 @@ def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kerne
     assert [(probe["repetition"], len(probe["hosts"])) for probe in log.records["probe"]] == [(1, 1), (2, 1), (3, 1)]
     check_times(log, {name: each for name, _, _, each, _ in expected})
     check_bytes(log)
+    assert len(log.records["trial"]) == 3 * sum(len(p["methods"]) for p in log.plan["patterns"])
     print(f"{ranks} ranks, {kernel.mpi.name}: {len(measured)} measurements in {log.end['elapsed_seconds']:.1f} s")
 
 
@@ -315,8 +316,7 @@ def check_times(log, each_of):
 def check_bytes(log):
     """Received: every loop with an untimed exchange; three trials of one exchange for each pattern and method."""
     messages = {p["name"]: p["messages_per_exchange"] for p in log.plan["patterns"]}
-    loops = [loop for kind in ("measurement", "latency", "trial") for loop in log.records[kind]]
-    assert len(log.records["trial"]) == 3 * sum(len(p["methods"]) for p in log.plan["patterns"])
+    loops = [loop for kind in ("measurement", "latency", "trial") for loop in log.records.get(kind, [])]
     [check] = log.records["data_check"]
     assert check["received_bytes"] == sum(
         messages[m["pattern"]] * m["message_bytes"] * (m["loop_length"] + 1) for m in loops
@@ -418,6 +418,26 @@ def test_the_whole_run_keeps_its_budget_on_slow_networks(
         f"in truth {log.end['elapsed_seconds']:.1f} s"
     )
     assert took <= budget
+
+
+@pytest.mark.parametrize(("budget", "longest", "pattern"), [(80, 140, "ring-2"), (10, 60, "ring-1")])
+def test_a_run_that_cannot_keep_its_budget_is_stopped_and_says_where(openmpi_kernel, budget, longest, pattern):
+    """An exchange takes a second. A run ends at 1.75 times its budget, and after a minute at least."""
+    openmpi_kernel.network(MODEL_LATENCY=1, MODEL_BANDWIDTH=1e9)
+    done = openmpi_kernel.run(2, "--memory-per-process", "1MiB", "--time-budget", str(budget))
+    assert done.returncode == 0
+    took = float(re.search(r"network: ([\d.]+) s", done.err)[1])
+    one_length = 2 * 5  # an untimed and a timed exchange by five methods
+    assert longest - one_length <= took <= longest + one_length
+    log = read_log(openmpi_kernel.log)
+    [stop] = log.records["stop"]
+    last = log.records["measurement"][-1]
+    assert (stop["pattern"], stop["repetition"]) == (last["pattern"], last["repetition"]) == (pattern, 1)
+    measured = log.plan["message_bytes"].index(last["message_bytes"])
+    assert stop["message_bytes"] == log.plan["message_bytes"][measured + 1]
+    check_bytes(log)
+    with pytest.raises(LogError, match=r"the run was stopped .* choose a larger --time-budget"):
+        score_log(openmpi_kernel.log)
 
 
 # What is refused

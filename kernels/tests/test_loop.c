@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "budget.h"
 #include "check.h"
 #include "lengths.h"
 #include "loop.h"
@@ -87,8 +88,58 @@ static void reductions_are_taken_in_order_until_one_fits(void)
           "names in the log");
 }
 
+/* A pattern of one method on the network of 1 us and 10 GByte/s, before it is measured at `next`. The time budget of
+ * the run is 240 s; the pattern is the first of 141 to be measured. */
+static struct decision decision_at(int next, double last_factor, const struct known *known, double elapsed)
+{
+    struct request request = {.methods = 1, .longest_loop_length = MOST, .time_budget_seconds = 240, .repetitions = 3};
+    struct course courses[METHODS] = {{.runs = true, .first_loop_length = 300}};
+    const struct allowance allowance = {.run_seconds = elapsed,
+                                        .share_seconds = fmax(240 - elapsed, 0) / 141,
+                                        .overhead_factor = 1,
+                                        .patterns_left = 141};
+    message_lengths(INT64_C(1) << 25, request.length);
+    for (int k = 0; k < next; k++)
+        trend_add(&courses[0].trend, (double)request.length[k],
+                  exchange_seconds(&networks[1], (double)request.length[k]) * (k == next - 1 ? last_factor : 1));
+    return decide(&request, courses, known, next, &allowance);
+}
+
+static struct known known_network(void)
+{
+    struct known known = {0};
+    int64_t lengths[LENGTHS];
+    message_lengths(INT64_C(1) << 25, lengths);
+    for (int k = 0; k < LENGTHS; k++)
+        known.exchange_seconds[0][k] = exchange_seconds(&networks[1], (double)lengths[k]);
+    return known;
+}
+
+/* One loop at 10 KiB that took a thousand times as long. What the longer lengths take is known from other patterns: 8
+ * lengths of at most 3.4 ms an exchange, in 141 patterns, are some seconds. */
+static void a_disturbed_loop_is_not_extrapolated_to_lengths_that_other_patterns_have_measured(void)
+{
+    const struct known known = known_network(), nothing = {0};
+    CHECK(decision_at(14, 1, &known, 0).estimate_seconds < 10, "undisturbed: %g s",
+          decision_at(14, 1, &known, 0).estimate_seconds);
+    const double estimate = decision_at(14, 1000, &known, 0).estimate_seconds;
+    CHECK(estimate > 1 && estimate < 10, "disturbed: %g s", estimate);
+    CHECK(decision_at(14, 1000, &nothing, 0).estimate_seconds > 1000, "the first pattern knows no better");
+}
+
+/* 1.75 * 240 s = 420 s. */
+static void a_run_is_stopped_when_it_has_taken_far_more_than_its_budget(void)
+{
+    const struct known known = known_network();
+    CHECK(!decision_at(5, 1, &known, 419.9).stops, "before");
+    CHECK(decision_at(5, 1, &known, 420.1).stops, "after");
+    CHECK(decision_at(20, 1, &known, 419.9).reduction == RUN_BEST_METHOD, "the first repetition leaves out no length");
+}
+
 int main(void)
 {
+    a_disturbed_loop_is_not_extrapolated_to_lengths_that_other_patterns_have_measured();
+    a_run_is_stopped_when_it_has_taken_far_more_than_its_budget();
     loops_after_the_first_take_2_5_to_5_ms();
     loop_length_is_at_least_1_and_at_most_what_is_allowed();
     prediction_follows_a_straight_line_and_never_falls();
