@@ -539,7 +539,7 @@ def first(records, **fields):
         ),
         (lambda run, plan, r: run["hosts"][1].update(ranks=[0]), "hosts' ranks are not 0 to 15"),
         (lambda run, plan, r: run["hosts"][0]["ranks"].__setitem__(0, 9), "hosts' ranks are not 0 to 15"),
-        (lambda run, plan, r: run.update(ranks=1), "one process has nobody"),
+        (lambda run, plan, r: run.update(ranks=1), "needs at least two processes"),
     ],
 )
 def test_log_that_is_not_complete_yields_no_score(scored, change, says):

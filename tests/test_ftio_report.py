@@ -53,7 +53,7 @@ def test_every_metric_has_a_label():
 def test_log_without_a_score_shows_why_and_what_was_measured(tmp_path):
     text = page(tmp_path, ftio_log(relative_difference=0.1))
     assert "verification failed" in text
-    assert "These measurements enter no score" in text
+    assert "These measurements do not enter any score" in text
 
 
 def scores(folder, fractions, ranks=4):

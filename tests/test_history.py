@@ -220,7 +220,7 @@ def test_one_bad_session_is_suspected_and_does_not_alarm(tmp_path):
 
 def test_a_history_that_is_too_short_is_said_to_be_not_judged(tmp_path):
     done = run("check-history", database(tmp_path / "results.db", nights([1000.0, 500.0, 500.0])))
-    assert done.exit_code == 0 and "1 of them not judged, having fewer than 12 sessions" in done.output
+    assert done.exit_code == 0 and "1 of them not judged, with fewer than 12 sessions" in done.output
 
 
 @pytest.mark.parametrize(

@@ -237,7 +237,7 @@ def double_measurement(records):
         ),
         (
             lambda records: measurements(records)[-1]["values"].pop("io_alone_seconds"),
-            "does not tell all times alone and overlapped",
+            "does not state all times alone and overlapped",
         ),
         (
             lambda records: measurements(records)[-1]["values"].update(io_alone_seconds=[1.0]),
@@ -248,7 +248,7 @@ def double_measurement(records):
         (lambda records: records[1].update(build="serial"), "build without MPI"),
         (lambda records: records[-2].update(wrong_bytes=3), "3 bytes were read wrong"),
         (lambda records: records[-1].update(elapsed_seconds=0.5), "its clock is not to be trusted"),
-        (lambda records: records[0].update(filesystem=None), "does not tell the file system"),
+        (lambda records: records[0].update(filesystem=None), "does not state the file system"),
     ],
 )
 def test_log_that_contradicts_itself_yields_no_score(tmp_path, change, words):

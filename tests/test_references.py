@@ -190,9 +190,9 @@ def test_propose_shows_everything_and_writes_by_order_alone(sessions, tmp_path):
     command = ["references", "propose", sessions, "--file", file, "--benchmark", "b_eff", "--coverage", "0.8"]
     shown = run(*command)
     assert shown.exit_code == 0 and not file.exists(), shown.output
-    assert "difference to today's file: 1 entry" in shown.output and "these would have failed:" in shown.output
+    assert "changes to the file: 1 entry" in shown.output and "used here that would have failed:" in shown.output
     assert run(*command, "--write").exit_code == 0
-    assert "difference to today's file: 0 entries" in run(*command).output
+    assert "changes to the file: 0 entries" in run(*command).output
     assert [path.name for path in tmp_path.iterdir() if "yaml" in path.name] == ["b_eff.yaml"]
     text = file.read_text()
     assert "  local:default:\n    2:\n      b_eff: [" in text and yaml.safe_load(text)["_meta"]["measured"]
@@ -202,10 +202,10 @@ def test_propose_shows_everything_and_writes_by_order_alone(sessions, tmp_path):
     ("options", "complaint"),
     [
         (["--benchmark", "b_ef"], "unknown benchmark 'b_ef'"),
-        (["--benchmark", "b_eff", "--coverage", "2"], "lie between 0 and 1"),
+        (["--benchmark", "b_eff", "--coverage", "2"], "must be between 0 and 1"),
         (["--benchmark", "b_eff", "--min-sessions", "50"], "no metric has 50 sessions"),
-        (["--benchmark", "b_eff", "--xfail", "HPC-17"], "METRIC=... is expected"),
-        (["--benchmark", "b_eff", "--xfail", "latency=HPC-17"], "no such metric among the proposed: latency"),
+        (["--benchmark", "b_eff", "--xfail", "HPC-17"], "expected METRIC=..."),
+        (["--benchmark", "b_eff", "--xfail", "latency=HPC-17"], "no reference was proposed for: latency"),
         (["--benchmark", "b_eff", "--settings", "--quick"], "no session has '--quick'"),
         (["--benchmark", "ftio"], "no results match these filters"),
     ],
@@ -220,7 +220,7 @@ def test_sessions_of_several_kinds_are_not_thrown_together(tmp_path):
     other = nights(steady(12), first=30, executable_opts=["--log", "x", "--quick"])
     stored = database(tmp_path / "results.db", [*nights(steady(12)), *other])
     done = run("references", "propose", stored, "--file", tmp_path / "r.yaml", "--benchmark", "b_eff")
-    assert done.exit_code == 2 and "choose with --settings" in " ".join(done.output.replace("│", " ").split())
+    assert done.exit_code == 2 and "select one with --settings" in " ".join(done.output.replace("│", " ").split())
     assert (
         run(
             "references",
@@ -313,8 +313,7 @@ def test_the_gate_finds_a_reference_that_belongs_to_nothing(reframe, written):
     written.write_text(yaml.safe_dump(content))
     done = run("references", "check", reframe.folder / "session.json", "--file", written)
     assert (
-        done.exit_code == 0
-        and "24 metrics of 1 session: each has a reference, no reference is left over" in done.output
+        done.exit_code == 0 and "24 metrics of 1 session: each has a reference, every reference is used" in done.output
     )
 
 

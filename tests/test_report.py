@@ -110,7 +110,7 @@ def test_the_number_its_parts_and_the_published_systems_stand_on_the_page(logs, 
     assert "Cray T3E/900-512 512 19 919 39 1 330 50 018 98 193" in words
     assert "Hitachi SR 2201 16 528 33 2 – 1 451 91 96" in words
     assert words.count("This run 16") == 1
-    assert "Official run" in words and "Nothing: the run kept all rules" in words
+    assert "Official run" in words and "None: the run kept all rules" in words
 
 
 def test_how_it_was_obtained_and_how_to_repeat_it_stand_on_the_page(logs, pages):
@@ -135,13 +135,13 @@ def test_every_qualification_stands_on_the_page(logs, pages):
     words, score = Page(pages["hostile"]).words, score_log(logs["hostile"])
     assert {"repetitions", "methods", "load_of_others"} <= {q.key for q in score.qualifications}
     assert all(" ".join(q.text.split()) in words for q in score.qualifications)
-    assert "Not an official run" in words and "✓ Official run" not in words
+    assert "Unofficial run" in words and "✓ Official run" not in words
 
 
 def test_logs_without_a_score_are_shown_as_such(pages):
     few, cut, everything = Page(pages["few"]), Page(pages["cut"]), Page(pages["all"])
     assert "No score no b_eff: the run planned 1 of the 6 ring patterns" in few.words
-    assert "These measurements enter no score" in few.words and len(few.named("svg")) >= 2
+    assert "These measurements do not enter any score" in few.words and len(few.named("svg")) >= 2
     assert "the log was cut off" in cut.words and not cut.named("svg")
     assert everything.words.count("No score") == 4  # in the overview and in the logs' own sections
     assert "MByte/s for each process" not in few.words + cut.words
@@ -419,7 +419,7 @@ def test_a_session_that_compared_nothing_says_so(logs, session, tmp_path):
 def test_a_session_of_another_log_gives_no_verdict(logs, session):
     cases = read_session(session)
     words = Page(report.html(report.items([logs["hostile"]]), cases)).words
-    assert "The session holds no test case that made this log" in words
+    assert "The session contains no test case for this log" in words
     assert "Test cases of the session without a log on this page b_eff on generic:default+builtin: fail" in words
     assert "✓ pass" not in words
 

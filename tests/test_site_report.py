@@ -238,7 +238,7 @@ def test_hostile_names_stay_text(tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--compare", "system"], "KIND=A,B is expected"),
+        (["--compare", "system"], "expected KIND=A,B"),
         (["--compare", "system=a,z"], "no session of system 'z'"),
         (["-o", "/proc/none/site.html"], "cannot write"),
     ],

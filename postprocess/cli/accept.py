@@ -17,7 +17,7 @@ from postprocess.show.words import printable
 
 def accept(
     contract: Annotated[
-        Path, typer.Argument(metavar="CONTRACT", help="The contract, YAML as docs/acceptance.md says.")
+        Path, typer.Argument(metavar="CONTRACT", help="Contract in YAML; docs/acceptance.md describes it.")
     ],
     sessions: Sources,
     output: Annotated[
@@ -41,7 +41,7 @@ def accept(
     from postprocess.show.pdf import PdfError, browser
 
     if output.suffix != ".html":
-        raise typer.BadParameter(f"--output has to end in .html, not {printable(output.name)}")
+        raise typer.BadParameter(f"--output must end in .html, not {printable(output.name)}")
     try:
         if pdf:
             browser()

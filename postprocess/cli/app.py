@@ -9,7 +9,7 @@ from postprocess import __version__
 from postprocess.cli import accept, check_history, export, history, references, report, score, site, site_report, watch
 
 app = typer.Typer(
-    help="Scores, figures and reports from the logs of coffeecup's benchmarks.",
+    help="Compute scores, draw figures and write reports from the logs of HPC benchmarks.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,

@@ -20,11 +20,9 @@ def check_history(
     since: Since = None,
     benchmark: Benchmark = None,
     metric: MetricName = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Every change as one JSON list on stdout, for machines.")
-    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print every change as one JSON list.")] = False,
 ) -> None:
-    """Look for lasting changes; the exit code is 1 where a metric got worse and has not recovered."""
+    """Find lasting changes. Exits with 1 if a metric got worse and has not recovered."""
     from postprocess.history import change_points
 
     values = change_points.session_values(stored(sources, since, benchmark, metric))
@@ -61,7 +59,7 @@ def summary(values: pd.DataFrame, found: list) -> str:
     sessions = values.groupby(SERIES, observed=True).size()
     short = int((sessions < SESSIONS_BEFORE + SESSIONS_AFTER).sum())
     not_judged = (
-        f"; {short} of them not judged, having fewer than {SESSIONS_BEFORE + SESSIONS_AFTER} sessions" if short else ""
+        f"; {short} of them not judged, with fewer than {SESSIONS_BEFORE + SESSIONS_AFTER} sessions" if short else ""
     )
     alarms = sum(finding.alarms for finding in found)
     return (

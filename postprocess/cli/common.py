@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from postprocess.show.plots import Figure
 
 Logs = Annotated[
-    list[Path], typer.Argument(metavar="LOG...", help="Logs (*.jsonl), or directories that hold some at any depth.")
+    list[Path], typer.Argument(metavar="LOG...", help="Logs (*.jsonl), or directories that are searched for logs.")
 ]
 Sources = Annotated[
     list[Path],
     typer.Argument(
         metavar="SESSIONS...",
-        help="Session reports (--report-file), results databases (*.db) of "
+        help="ReFrame session reports (--report-file), results databases "
         "ReFrame, or directories with session*.json at any depth.",
     ),
 ]
 Since = Annotated[
     datetime | None,
     typer.Option(
-        metavar="DATE", formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="Leave out sessions that began earlier (UTC)."
+        metavar="DATE", formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="Ignore sessions that started earlier (UTC)."
     ),
 ]
-Benchmark = Annotated[str | None, typer.Option(metavar="NAME", help="This benchmark alone.")]
+Benchmark = Annotated[str | None, typer.Option(metavar="NAME", help="Only this benchmark.")]
 MetricName = Annotated[
-    list[str] | None, typer.Option("--metric", metavar="NAME", help="This metric alone; may be repeated.")
+    list[str] | None, typer.Option("--metric", metavar="NAME", help="Only this metric; may be repeated.")
 ]
 Figures = Annotated[
     Path | None,
@@ -83,7 +83,7 @@ def logs_below(paths: list[Path]) -> list[Path]:
     for path in paths:
         inside = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
         if not inside:
-            raise typer.BadParameter(f"the directory {printable(str(path))} holds no *.jsonl file")
+            raise typer.BadParameter(f"the directory {printable(str(path))} contains no *.jsonl file")
         logs |= dict.fromkeys(inside)
     return list(logs)
 
@@ -126,6 +126,6 @@ def changes_of(values: "pd.DataFrame") -> list:
         return change_points.findings(values)
     except ModuleNotFoundError:
         raise typer.BadParameter(
-            f"Apache Otava, which finds the changes, is not installed; add it with\n"
+            f"finding changes requires Apache Otava, which is not installed; install it with\n"
             f"    {sys.executable} -m pip install apache-otava==0.8.0"
         ) from None

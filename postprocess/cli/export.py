@@ -12,7 +12,8 @@ from postprocess.cli.common import Since, Sources, changes_of, reports, stored, 
 def export(
     sources: Sources,
     junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="JUnit XML with every metric as a property, for CI systems.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Write JUnit XML with every metric as a property, for CI systems."),
     ] = None,
     openmetrics: Annotated[
         Path | None,
@@ -22,14 +23,14 @@ def export(
     ] = None,
     since: Since = None,
 ) -> None:
-    """Write sessions for other programs."""
+    """Export sessions as JUnit XML or OpenMetrics text."""
     from postprocess.history.change_points import session_values
     from postprocess.history.standing import standing
     from postprocess.history.table import case_table, history_table
     from postprocess.reports import exports
 
     if not junit and not openmetrics:
-        raise typer.BadParameter("name a file to write: --junit or --openmetrics")
+        raise typer.BadParameter("use --junit or --openmetrics")
     if openmetrics:
         values = session_values(stored(sources, since, None, None))
         write_text(openmetrics, exports.openmetrics(standing(values, changes_of(values))))

@@ -17,11 +17,11 @@ def history(
     benchmark: Benchmark = None,
     metric: MetricName = None,
     as_csv: Annotated[
-        bool, typer.Option("--csv", help="The whole table on stdout: a row per session, test case and metric.")
+        bool, typer.Option("--csv", help="Print the whole table as CSV: a row per session, test case and metric.")
     ] = False,
     figures: Figures = None,
 ) -> None:
-    """Show every metric over the sessions, against its references, with what changed around it."""
+    """Print every metric over the sessions, with its reference and what changed at the same time."""
     from postprocess.history import change_points
     from postprocess.history.figures import trends
 

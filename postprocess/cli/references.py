@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`coffeecup references`: propose references from sessions, and the gate that every result has one.
+"""`coffeecup references`: derives references from sessions, and checks that every metric has one.
 
-Exit codes: 0 proposed or complete, 1 the gate found a gap, 2 wrong usage or files that cannot be read.
+Exit codes: 0 proposed or complete, 1 a reference is missing or unused, 2 wrong usage or files that cannot be read.
 """
 
 from datetime import datetime
@@ -16,7 +16,7 @@ from postprocess.show.words import counted, digits, printable, unit_word
 
 app = typer.Typer(help="Create and check reference values.", no_args_is_help=True)
 
-Benchmark = Annotated[str, typer.Option(metavar="NAME", help="The benchmark whose references these are.")]
+Benchmark = Annotated[str, typer.Option(metavar="NAME", help="Benchmark of the references.")]
 
 
 @app.command()
@@ -34,39 +34,39 @@ def propose(
         ),
     ] = 0.95,
     floor: Annotated[
-        float, typer.Option(metavar="FRACTION", help="Bounds are never nearer to the value than this.")
+        float, typer.Option(metavar="FRACTION", help="Minimum distance of the bounds from the value.")
     ] = 0.05,
     min_sessions: Annotated[int, typer.Option(metavar="N", help="Minimum number of sessions.")] = 10,
     settings: Annotated[
-        str | None, typer.Option(metavar="TEXT", help="The kernel's options of the sessions to use, where they differ.")
+        str | None,
+        typer.Option(metavar="TEXT", help="Use only sessions with these kernel options; needed if sessions differ."),
     ] = None,
     environ: Annotated[
-        str | None, typer.Option(metavar="NAME", help="ReFrame's environment, where the sessions have several.")
+        str | None,
+        typer.Option(metavar="NAME", help="Use only this ReFrame environment; needed if the sessions have several."),
     ] = None,
     valid_from: Annotated[
         datetime | None,
         typer.Option(
             metavar="DATE",
             formats=["%Y-%m-%d"],
-            help="Begin a new epoch, after an upgrade: "
+            help="Start a new epoch after an upgrade: "
             "earlier values are kept under _meta, and earlier sessions not used.",
         ),
     ] = None,
     xfail: Annotated[
         list[str] | None,
-        typer.Option(metavar="METRIC=TICKET", help="A failure that is expected; an empty ticket ends it."),
+        typer.Option(metavar="METRIC=TICKET", help="Mark a failure as expected; an empty ticket removes the mark."),
     ] = None,
     scaling: Annotated[
         list[str] | None,
         typer.Option(
             metavar="METRIC=EXPONENT",
-            help="Sizes never measured: the value of the nearest "
+            help="For sizes that were never measured: derive the value from the nearest "
             "smaller one times the ratio of processes to this power, marked as derived.",
         ),
     ] = None,
-    write: Annotated[
-        bool, typer.Option("--write", help="Write the file; without it, only what would change is shown.")
-    ] = False,
+    write: Annotated[bool, typer.Option("--write", help="Write the file; otherwise only show the changes.")] = False,
 ) -> None:
     """Show what references the sessions give, how they differ from today's, and which sessions they would have
     failed."""
@@ -78,7 +78,7 @@ def propose(
     if benchmark not in benchmarks():
         raise typer.BadParameter(f"unknown benchmark {benchmark!r}: valid are {', '.join(benchmarks())}")
     if not 0 < coverage < 1 or not 0 < floor < 1 or min_sessions < 2:
-        raise typer.BadParameter("--coverage and --floor lie between 0 and 1, --min-sessions is at least 2")
+        raise typer.BadParameter("--coverage and --floor must be between 0 and 1, --min-sessions at least 2")
     latest = max(filter(None, (since, valid_from)), default=None)
     values = change_points.session_values(one_kind(stored(sources, latest, benchmark, None), settings, environ))
     terms = proposals.Terms(
@@ -98,7 +98,7 @@ def propose(
             save(file, new, benchmark)
         typer.echo(f"wrote {printable(str(file))}", err=True)
     else:
-        typer.echo("nothing was written; --write does", err=True)
+        typer.echo("nothing was written; use --write to write the file", err=True)
 
 
 def proposed(values: pd.DataFrame, terms) -> pd.DataFrame:
@@ -115,7 +115,7 @@ def proposed(values: pd.DataFrame, terms) -> pd.DataFrame:
         )
     unknown = {name for name, _ in (*terms.xfail, *terms.scaling)} - set(made["metric"])
     if unknown:
-        raise typer.BadParameter(f"no such metric among the proposed: {', '.join(sorted(unknown))}")
+        raise typer.BadParameter(f"no reference was proposed for: {', '.join(sorted(unknown))}")
     return made
 
 
@@ -127,7 +127,7 @@ def today_of(file: Path, benchmark: str, values: pd.DataFrame, made: pd.DataFram
     index = today.get(benchmark, {}).get("$index")
     if index not in (None, proposals.index_of(values)):
         raise typer.BadParameter(
-            f"{printable(str(file))}: $index is {index}, and the sessions are by {proposals.index_of(values)}"
+            f"{printable(str(file))}: $index is {index}, but the sessions are indexed by {proposals.index_of(values)}"
         )
     if hidden := proposals.hidden(today, benchmark, made):
         raise typer.BadParameter(f"{printable(str(file))}: {hidden}")
@@ -152,7 +152,7 @@ def check(
             "--file",
             "-f",
             metavar="YAML",
-            help="A reference file, named for its benchmark, whose "
+            help="A reference file, named after its benchmark, whose "
             "every entry has to belong to something in the sessions; may be repeated.",
         ),
     ] = None,
@@ -172,7 +172,7 @@ def check(
         + (
             counted(len(gaps), "gap")
             if gaps
-            else "each has a reference" + (", no reference is left over" if contents else "")
+            else "each has a reference" + (", every reference is used" if contents else "")
         )
     )
     raise typer.Exit(1 if gaps else 0)
@@ -185,7 +185,7 @@ def one_kind(table: pd.DataFrame, settings: str | None, environ: str | None) -> 
         found = sorted(table[column].unique())
         if chosen is None and len(found) > 1:
             raise typer.BadParameter(
-                f"the sessions are not of one kind; choose with {option}: " + ", ".join(map(repr, found))
+                f"the sessions are of several kinds; select one with {option}: " + ", ".join(map(repr, found))
             )
         if chosen is not None:
             table = table[table[column] == chosen]
@@ -199,7 +199,7 @@ def one_kind(table: pd.DataFrame, settings: str | None, environ: str | None) -> 
 def pairs(options: list[str] | None, name: str) -> list[tuple[str, str]]:
     for option in options or []:
         if "=" not in option:
-            raise typer.BadParameter(f"{name}: METRIC=... is expected, not {option!r}")
+            raise typer.BadParameter(f"{name}: expected METRIC=..., got {option!r}")
     return [tuple(option.split("=", 1)) for option in options or []]
 
 
@@ -207,7 +207,7 @@ def number(text: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise typer.BadParameter(f"--scaling: an exponent is a number, not {text!r}") from None
+        raise typer.BadParameter(f"--scaling: the exponent must be a number, not {text!r}") from None
 
 
 def show(made: pd.DataFrame, differences: list, outside: pd.DataFrame) -> None:
@@ -222,12 +222,12 @@ def show(made: pd.DataFrame, differences: list, outside: pd.DataFrame) -> None:
             )
         )
     typer.echo(
-        f"\ndifference to today's file: "
+        f"\nchanges to the file: "
         f"{counted(len(differences), 'entry') if len(differences) == 1 else f'{len(differences)} entries'}"
     )
     for key, was, now in differences:
         typer.echo(printable(f"  {', '.join(map(str, key))}: {was or 'none'} -> {now or 'none'}"))
-    typer.echo(f"\nsessions used here that these would have failed: {outside['session'].nunique()}")
+    typer.echo(f"\nsessions used here that would have failed: {outside['session'].nunique()}")
     for row in outside.itertuples():
         typer.echo(
             printable(

@@ -14,8 +14,8 @@ from postprocess.cli.common import Logs, leave, logs_below
 
 def score(
     logs: Logs,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON list on stdout, for machines.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="A CSV row per log and metric on stdout.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a row per log and metric.")] = False,
     r_max: Annotated[
         float | None,
         typer.Option(
@@ -24,7 +24,7 @@ def score(
         ),
     ] = None,
 ) -> None:
-    """Show the scores of logs, and what qualifies them."""
+    """Print the scores of logs with their qualifications. Exits with 1 if a log yields no score."""
     from postprocess.benchmarks.registry import optional_function
     from postprocess.benchmarks.score import Score
     from postprocess.benchmarks.scoring import score_logs
@@ -33,7 +33,7 @@ def score(
     if as_json and as_csv:
         raise typer.BadParameter("choose one of --json and --csv")
     if r_max is not None and not 0 < r_max < float("inf"):
-        raise typer.BadParameter(f"--r-max has to be a positive number of Gflop/s, not {r_max:g}")
+        raise typer.BadParameter(f"--r-max must be a positive number of Gflop/s, not {r_max:g}")
     results = score_logs(logs_below(logs))
     if r_max is not None:
         results = [

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`coffeecup site`: a machine gets a configuration, and the configuration is proved before a job is queued."""
+"""`coffeecup site`: creates and checks the configuration of a machine."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Add this machine as a site, and prove a site's configuration.", no_args_is_help=True)
+app = typer.Typer(help="Create, check and report on a site.", no_args_is_help=True)
 
 
 @app.command("new")
-def new(name: Annotated[str, typer.Argument(metavar="NAME", help="The new folder below site_configs/.")]) -> None:
-    """Look at this machine and write site_configs/NAME: each fact with its source, each guess marked LOOK."""
+def new(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new directory in site_configs/.")],
+) -> None:
+    """Inspect this machine and write site_configs/NAME. Every fact states its source; guesses are marked LOOK."""
     from site_configs.common.new import new_site
     from site_configs.common.tree import SiteError
 
@@ -28,7 +30,7 @@ def new(name: Annotated[str, typer.Argument(metavar="NAME", help="The new folder
 
 @app.command("check")
 def check(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A folder below site_configs/.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A directory in site_configs/.")],
     elsewhere: Annotated[
         bool,
         typer.Option("--elsewhere", help="Skip the checks that inspect this machine, even if its host name matches."),
@@ -50,13 +52,13 @@ def check(
 
 @app.command("bundle")
 def bundle(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new folder.")],
-    site: Annotated[str, typer.Option("--site", help="Whose Spack environment is to be installed.")] = "local",
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new directory.")],
+    site: Annotated[str, typer.Option("--site", help="Site whose Spack environment is included.")] = "local",
     with_spack: Annotated[
-        bool, typer.Option("--spack/--no-spack", help="Spack, where it is found, and the sources of what it builds.")
+        bool, typer.Option("--spack/--no-spack", help="Include Spack, if available, and the sources that it builds.")
     ] = True,
 ) -> None:
-    """Collect sources, Python wheels and Spack for a machine without a network: FOLDER/install installs from them."""
+    """Collect sources, Python wheels and Spack for a machine without a network. FOLDER/install installs them."""
     from site_configs.common.bundle import make_bundle
     from site_configs.common.tree import SiteError
 

@@ -40,7 +40,7 @@ def site_report(
     since: Since = None,
     benchmark: Benchmark = None,
 ) -> None:
-    """Write one HTML page: every benchmark's level, interval, verdict and trend, its scaling, and what is compared."""
+    """Write a self-contained HTML report on all benchmarks: levels, verdicts, trends, scaling and comparisons."""
     from postprocess.history.change_points import session_values
     from postprocess.reports.site_page import html, site_page, tables
 
@@ -60,5 +60,5 @@ def pair(text: str) -> tuple[str, tuple[str, str]]:
     kind, _, names = text.partition("=")
     first, _, second = names.partition(",")
     if not first or not second:
-        raise typer.BadParameter(f"--compare: KIND=A,B is expected, not {printable(text)!r}")
+        raise typer.BadParameter(f"--compare: expected KIND=A,B, got {printable(text)!r}")
     return kind, (first, second)

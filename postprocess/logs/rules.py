@@ -30,7 +30,7 @@ def problems_of_ranks(log: Log) -> Iterator[str]:
 
 def problems_of_file_system(log: Log) -> Iterator[str]:
     if log.run["filesystem"] is None:
-        yield f"the log does not tell the file system under test; {RUN_AGAIN}"
+        yield f"the log does not state the file system under test; {RUN_AGAIN}"
 
 
 def problems_of_single(log: Log, *kinds: str) -> Iterator[str]:

@@ -31,12 +31,12 @@ def load(path: Path, benchmark: str) -> dict:
         or not isinstance(content.get("_meta"), dict)
     ):
         raise ReferenceFileError(
-            f"{printable(str(path))}: no reference file of {benchmark}: it has no entry of this name, or no _meta"
+            f"{printable(str(path))}: not a reference file of {benchmark}: the entry {benchmark} or _meta is missing"
         )
     index = content[benchmark].get("$index")
     if not isinstance(index, list) or not index or not set(index) <= set(COLUMNS):
         raise ReferenceFileError(
-            f"{printable(str(path))}: $index has to be a list of {', '.join(COLUMNS)}, not {printable(str(index))}"
+            f"{printable(str(path))}: $index must be a list of {', '.join(COLUMNS)}, not {printable(str(index))}"
         )
     return content
 
@@ -56,7 +56,7 @@ def save(path: Path, content: dict, benchmark: str) -> None:
 
 
 class Compact(yaml.SafeDumper):
-    """An entry is a line: lists of plain values in brackets. No anchors: each entry stands for itself."""
+    """One line per entry, with lists in brackets and without anchors."""
 
     def ignore_aliases(self, data) -> bool:  # noqa: ARG002
         return True

@@ -17,7 +17,7 @@ def sentence(finding) -> str:
     """One change: what, how much, since when, and what else changed then."""
     change, unit = finding.change, unit_word(finding.unit)
     verdict = ("recovered since" if finding.recovered else "REGRESSION") if finding.regression else "changed"
-    causes = printable("; ".join(finding.causes)) or "nothing that was recorded"
+    causes = printable("; ".join(finding.causes)) or "nothing recorded"
     return (
         f"{verdict}: {place(finding.series)}: {change.relative:+.1%} since {finding.time:%Y-%m-%d %H:%M} UTC, "
         f"{digits(change.before)} -> {digits(change.after)} {unit}, p = {change.p_value:.1g}, "

@@ -108,7 +108,7 @@ def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
             "case": case,
             "statement": verdicts.statement(case)
             if case
-            else "The session holds no test case that made this log: nothing was compared.",
+            else "The session contains no test case for this log: nothing was compared.",
             "differing": verdicts.differing(item.result, case.values) if case else [],
         }
     return shown
@@ -138,7 +138,7 @@ def obtained(log: Log) -> list[tuple[str, str]]:
         (
             "MPI",
             f"{mpi['library']}; standard {mpi['standard']}; single copy: "
-            f"{mpi['single_copy'] or 'not told by the library'}",
+            f"{mpi['single_copy'] or 'not reported by the library'}",
         ),
         (
             "Binding",

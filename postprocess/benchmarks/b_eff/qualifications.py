@@ -45,7 +45,7 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
         yield (
             "memory_by_option",
             (
-                f"the memory per process ({size(run['memory_per_process_bytes'])}) was given by an option, "
+                f"the memory per process ({size(run['memory_per_process_bytes'])}) was set by an option, "
                 "not found on the machine"
             ),
         )

@@ -65,7 +65,7 @@ def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
 def problems_of_run(log: Log) -> Iterator[str]:
     ranks = log.run["ranks"]
     if ranks < 2:
-        yield "one process has nobody to communicate with; run it with two processes or more"
+        yield "b_eff needs at least two processes; run it with more"
     yield from problems_of_ranks(log)
     yield from problems_of_single(log, "overhead", "data_check")
     if wrong := log.records["data_check"][0]["wrong_bytes"]:
@@ -127,11 +127,11 @@ def problems_of_pattern(pattern: dict, ranks: int, methods: dict[str, bool]) -> 
     sizes = ring_sizes(ranks, int(name.removeprefix("ring-"))) if group == "ring" else [ranks]
     planned = [] if pattern["rings"] is None else [(ring["size"], ring["count"]) for ring in pattern["rings"]]
     if pattern["processes"] != ranks or merged(planned) != merged([(size, 1) for size in sizes]):
-        yield f"the rings of {name} are not those of the paper for {ranks} processes; upgrade or mend the kernel"
+        yield f"the rings of {name} are not those of the paper for {ranks} processes; upgrade or fix the kernel"
     if pattern["messages_per_exchange"] != messages_per_exchange(sizes):
         yield (
             f"{name} counts {pattern['messages_per_exchange']} messages per exchange, its rings hold "
-            f"{messages_per_exchange(sizes)}; upgrade or mend the kernel"
+            f"{messages_per_exchange(sizes)}; upgrade or fix the kernel"
         )
 
 

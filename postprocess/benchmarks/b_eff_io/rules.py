@@ -86,7 +86,7 @@ def problems_of_plan(log: Log) -> Iterator[str]:
         if entry["type"] in TYPES
     }
     if planned != dict(enumerate(patterns_rule(plan["m_part_bytes"]))):
-        yield "the patterns are not the 43 of the paper's table 2; upgrade or mend the kernel"
+        yield "the patterns are not the 43 of the paper's table 2; upgrade or fix the kernel"
     if max(plan["partitions"]) > log.run["ranks"]:
         yield f"a partition has more processes than the run; {RUN_AGAIN}"
 

@@ -136,7 +136,7 @@ def plan(log: Log) -> list[tuple[str, str]]:
         for check in log.records.get("data_check", [])
         if check["read_bytes"]
     ]
-    components = [record["component"] or "not told by the library" for record in log.records.get("mpi_io", [])]
+    components = [record["component"] or "not reported by the library" for record in log.records.get("mpi_io", [])]
     given = {
         name: value for record in log.records.get("pattern_type", [])[:1] for name, value in record["hints"].items()
     }
@@ -154,10 +154,13 @@ def plan(log: Log) -> list[tuple[str, str]]:
             "Patterns",
             f"{len(plan['patterns'])}, {sum(entry['type'] in TYPES for entry in plan['patterns'])} of them of b_eff_io",
         ),
-        ("MPI-I/O", f"{'; '.join(components) or 'not told'}; type shared with {plan['file_pointers']} file pointers"),
+        (
+            "MPI-I/O",
+            f"{'; '.join(components) or 'not reported'}; type shared with {plan['file_pointers']} file pointers",
+        ),
         (
             "Hints in effect",
-            "; ".join(f"{name} = {value}" for name, value in given.items()) or "none told by the library",
+            "; ".join(f"{name} = {value}" for name, value in given.items()) or "none reported by the library",
         ),
         (
             "Termination",

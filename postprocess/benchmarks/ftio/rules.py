@@ -83,9 +83,9 @@ def problems_of_plan(log: Log) -> Iterator[str]:
         or plan["square_width"] != i**2
         or plan["matrix_bytes"] != matrix_bytes(i, ranks)
     ):
-        yield f"the sizes are not those of the paper for i = {i} on {ranks} processes; upgrade or mend the kernel"
+        yield f"the sizes are not those of the paper for i = {i} on {ranks} processes; upgrade or fix the kernel"
     if tuple(plan["stages"]) != STAGES:
-        yield f"the stages are not {', '.join(STAGES)}; upgrade or mend the kernel"
+        yield f"the stages are not {', '.join(STAGES)}; upgrade or fix the kernel"
     if [(activity["name"], activity["io"]) for activity in plan["activities"]] != list(ACTIVITIES.items()):
         yield (
             "the activities, or which of them are I/O, are not those of this coffeecup; upgrade coffeecup or mend the "
@@ -121,7 +121,7 @@ def problems_of_repetitions(log: Log) -> Iterator[str]:
                     f"trusted; {RUN_AGAIN}"
                 )
         if abs(record["nominal_flops"] / nominal_flops(width) - 1) > 1e-9:
-            yield "the nominal operations are not 5 N log2 N for 2 N transforms; upgrade or mend the kernel"
+            yield "the nominal operations are not 5 N log2 N for 2 N transforms; upgrade or fix the kernel"
 
 
 def problems_of_measurements(log: Log, rows: pd.DataFrame) -> Iterator[str]:

@@ -135,7 +135,7 @@ def problems_of_latencies(record: dict) -> Iterator[str]:
 def problems_of_overlap(log: Log, record: dict) -> Iterator[str]:
     found = [name for name in OVERLAP if name in record["values"]]
     if (record["benchmark"] == "async" and len(found) < len(OVERLAP)) or 0 < len(found) < len(OVERLAP):
-        yield f"{named(record)} does not tell all times alone and overlapped; {RUN_AGAIN}"
+        yield f"{named(record)} does not state all times alone and overlapped; {RUN_AGAIN}"
     for name in found:
         values = record["values"][name]
         if (

@@ -152,7 +152,7 @@ def plan(log: Log) -> list[tuple[str, str]]:
         ("Build", {"full": "with MPI-IO", "mpi": "with MPI, without MPI-IO", "serial": "without MPI"}[plan["build"]]),
         (
             "MPI-IO",
-            "; ".join(record["component"] or "not told by the library" for record in log.records.get("mpi_io", []))
+            "; ".join(record["component"] or "not reported by the library" for record in log.records.get("mpi_io", []))
             or "not used",
         ),
         ("Page cache", "files were taken out of it before a case began" if plan["evict"] else "as the run found it"),
