@@ -8,6 +8,7 @@ Some runs go to a file system that is a formula (faults/b_eff_io.c): the values 
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 from contextlib import contextmanager
@@ -109,13 +110,16 @@ def leftovers(folder):
     return [path.name for path in folder.iterdir() if path.name not in ("log.jsonl", "filler")]
 
 
-def assert_failed(done, folder, *words, scratch=None):
+def assert_failed(done, folder, *words, rank=None, scratch=None):
     """A clear error, a closed log, no score and no leftovers."""
     assert done.returncode == 1, done.stderr
     assert "error: " in done.stderr
     for word in words:
         assert word in end(folder)["reason"], end(folder)["reason"]
     assert end(folder)["status"] == "failed"
+    assert end(folder)["host"] == socket.gethostname()
+    if rank is not None:
+        assert end(folder)["rank"] == rank and f"error: rank {rank}: " in done.stderr
     with pytest.raises(LogError, match="failed"):
         read_log(folder / "log.jsonl")
     assert not leftovers(scratch or folder)
@@ -556,7 +560,7 @@ def test_full_disk_on_one_rank_only_ends_the_run(mpi, tmp_path, faults, type_num
         "2,3",
         env=model(faults, mpi, FAULT_FULL_RANK=1, FAULT_FULL_FILE=f"n2-type{type_number}"),
     )
-    assert_failed(done, tmp_path, f"type {TYPES[type_number]}, pattern", "rank 1", "--space-limit")
+    assert_failed(done, tmp_path, f"type {TYPES[type_number]}, pattern", "--space-limit", rank=1)
 
 
 def test_abort_that_hangs_does_not_keep_the_run(plain_mpi, tmp_path, faults):
@@ -582,7 +586,8 @@ def test_byte_changed_on_disk_is_found_with_its_place(mpi, tmp_path, faults, fil
         "--check-all",
         env=model(faults, mpi, FAULT_FLIP=f"{file}:{offset}"),
     )
-    assert_failed(done, tmp_path, f"type {TYPES[int(file[7])]}", "1 of ", f"the first at offset {offset}", "rank ")
+    words = f"type {TYPES[int(file[7])]}", "1 of ", f"the first at offset {offset}"
+    assert_failed(done, tmp_path, *words, rank=1 if "rank1" in file else None)
 
 
 def test_byte_changed_in_what_was_read_last_is_found_by_the_sample(plain_mpi, tmp_path, faults):
@@ -596,7 +601,7 @@ def test_byte_changed_in_what_was_read_last_is_found_by_the_sample(plain_mpi, tm
         2,
         env=model(faults, plain_mpi, FAULT_FLIP=f"n2-type0:{MIB + 5}"),
     )
-    assert_failed(done, tmp_path, "rank 1", f"offset {MIB + 5}")
+    assert_failed(done, tmp_path, f"offset {MIB + 5}", rank=1)
 
 
 def test_hanging_shared_pointers_end_the_run_and_name_the_variant(plain_mpi, tmp_path, faults):

@@ -32,38 +32,6 @@ static const char *const usage_text =
     "number\n"
     "of bytes or one with KiB, MiB, GiB. A run takes 1 to 4 minutes.";
 
-/* The options that enter the published definition keep their defaults in an official run. */
-static void fill_rows(struct choices *choices, struct option_row rows[])
-{
-    const struct option_row table[] = {
-        {"log", OPTION_TEXT, &choices->log, "FILE", "where the measurements go; an existing file is never overwritten",
-         0, 0, NULL},
-        {"memory-per-process", OPTION_SIZE, &choices->memory_per_process, "SIZE",
-         "memory that counts for one process (L_max is 1/128 of it, at most 128 MiB); the default is the\n"
-         "        node's memory or control group limit, divided by the processes on the node",
-         smallest_memory, INT64_C(1) << 50, NULL},
-        {"time-budget", OPTION_SECONDS, &choices->time_budget, "SECONDS",
-         "keep the whole run within this time: for the longest messages, methods that were slower before are\n"
-         "        left out where needed; the log says where",
-         1, 86400, NULL},
-        {"patterns", OPTION_LIST, &choices->patterns, "LIST", "groups of patterns to run; b_eff needs ring and random",
-         0, 0, pattern_group_names},
-        {"methods", OPTION_LIST, &choices->methods, "LIST",
-         "methods to run; b_eff takes the best of the first three, blocking is for the ping-pong", 0, 0, method_names},
-        {"seed", OPTION_COUNT, &choices->seed, "N", "of the orders of the random patterns", 0, INT64_MAX, NULL},
-        {"first-loop-length", OPTION_COUNT, &choices->first_loop_length, "N",
-         "exchanges in the first timed loop of a pattern; later ones are adapted to take 2.5 to 5 ms", 1, 100000, NULL},
-        {"longest-loop", OPTION_COUNT, &choices->longest_loop, "N",
-         "exchanges in the longest timed loop; in a simulation, where time has no noise, one says as much as many", 1,
-         LONGEST_LOOP, NULL},
-        {"repetitions", OPTION_COUNT, &choices->repetitions, "N", "of each measurement", 1, REPETITIONS, NULL},
-        {"random-patterns", OPTION_COUNT, &choices->random_patterns, "N", "how many of the random patterns to run", 1,
-         RANDOM_PATTERNS, NULL},
-        {0}};
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        rows[i] = table[i];
-}
-
 /* What can be known to be impossible before anything is made. */
 static void check_request(const struct run *run, const struct choices *choices)
 {
@@ -146,6 +114,39 @@ static void print_table(const struct request *request, const struct summary *sum
            request->length[LENGTHS - 1], choices->log);
 }
 
+static int run_b_eff(const struct program *program, const struct choices *choices, int argc, char **argv)
+{
+    struct run run = run_begin(program, &argc, &argv, &choices->memory_per_process);
+    check_request(&run, choices);
+
+    struct pattern *patterns;
+    struct request request = {.methods = choices->methods,
+                              .seed = (uint64_t)choices->seed,
+                              .repetitions = (int)choices->repetitions,
+                              .first_loop_length = choices->first_loop_length,
+                              .longest_loop_length = choices->longest_loop,
+                              .random_patterns = choices->random_patterns,
+                              .time_budget_seconds = choices->time_budget};
+    message_lengths(longest_message(run.memory_per_process_bytes), request.length);
+    const int known = list_patterns(run.ranks, choices->patterns, &patterns);
+    request.patterns = keep_runnable(&request, patterns, known);
+    request.pattern = patterns;
+    if (request.patterns == 0)
+        refuse("nothing to measure: none of the chosen --methods runs any of the chosen --patterns (ping_pong is "
+               "measured by blocking, all others by the other methods)");
+    run_open_log(&run, choices->log, argv, NULL, run.rank == 0 ? plan_json(&request, run.ranks) : NULL);
+
+    struct summary *summaries = allocate((size_t)request.patterns, sizeof *summaries);
+    measure(&run, &request, summaries);
+    const int status = run_end(&run);
+    if (run.rank == 0 && status == EXIT_COMPLETE)
+        print_table(&request, summaries, choices);
+    free(summaries);
+    free(patterns);
+    return status;
+}
+
+/* The options that enter the published definition keep their defaults in an official run. */
 int main(int argc, char **argv)
 {
     struct choices choices = {.log = "b_eff.jsonl",
@@ -157,35 +158,31 @@ int main(int argc, char **argv)
                               .time_budget = 240,
                               .patterns = (1u << (GROUP_PING_PONG + 1)) - 1,
                               .methods = (1u << METHODS) - 1};
-    struct option_row rows[16];
-    fill_rows(&choices, rows);
+    const struct option_row rows[] = {
+        {"log", OPTION_TEXT, &choices.log, "FILE", "where the measurements go; an existing file is never overwritten",
+         0, 0, NULL},
+        {"memory-per-process", OPTION_SIZE, &choices.memory_per_process, "SIZE",
+         "memory that counts for one process (L_max is 1/128 of it, at most 128 MiB); the default is the\n"
+         "        node's memory or control group limit, divided by the processes on the node",
+         smallest_memory, INT64_C(1) << 50, NULL},
+        {"time-budget", OPTION_SECONDS, &choices.time_budget, "SECONDS",
+         "keep the whole run within this time: for the longest messages, methods that were slower before are\n"
+         "        left out where needed; the log says where",
+         1, 86400, NULL},
+        {"patterns", OPTION_LIST, &choices.patterns, "LIST", "groups of patterns to run; b_eff needs ring and random",
+         0, 0, pattern_group_names},
+        {"methods", OPTION_LIST, &choices.methods, "LIST",
+         "methods to run; b_eff takes the best of the first three, blocking is for the ping-pong", 0, 0, method_names},
+        {"seed", OPTION_COUNT, &choices.seed, "N", "of the orders of the random patterns", 0, INT64_MAX, NULL},
+        {"first-loop-length", OPTION_COUNT, &choices.first_loop_length, "N",
+         "exchanges in the first timed loop of a pattern; later ones are adapted to take 2.5 to 5 ms", 1, 100000, NULL},
+        {"longest-loop", OPTION_COUNT, &choices.longest_loop, "N",
+         "exchanges in the longest timed loop; in a simulation, where time has no noise, one says as much as many", 1,
+         LONGEST_LOOP, NULL},
+        {"repetitions", OPTION_COUNT, &choices.repetitions, "N", "of each measurement", 1, REPETITIONS, NULL},
+        {"random-patterns", OPTION_COUNT, &choices.random_patterns, "N", "how many of the random patterns to run", 1,
+         RANDOM_PATTERNS, NULL},
+        {0}};
     const struct program program = {"b_eff", summary_text, usage_text, rows};
-    struct run run = run_begin(&program, &argc, &argv, &choices.memory_per_process);
-    check_request(&run, &choices);
-
-    struct pattern *patterns;
-    struct request request = {.methods = choices.methods,
-                              .seed = (uint64_t)choices.seed,
-                              .repetitions = (int)choices.repetitions,
-                              .first_loop_length = choices.first_loop_length,
-                              .longest_loop_length = choices.longest_loop,
-                              .random_patterns = choices.random_patterns,
-                              .time_budget_seconds = choices.time_budget};
-    message_lengths(longest_message(run.memory_per_process_bytes), request.length);
-    const int known = list_patterns(run.ranks, choices.patterns, &patterns);
-    request.patterns = keep_runnable(&request, patterns, known);
-    request.pattern = patterns;
-    if (request.patterns == 0)
-        refuse("nothing to measure: none of the chosen --methods runs any of the chosen --patterns (ping_pong is "
-               "measured by blocking, all others by the other methods)");
-    run_open_log(&run, choices.log, argv, NULL, run.rank == 0 ? plan_json(&request, run.ranks) : NULL);
-
-    struct summary *summaries = calloc((size_t)request.patterns, sizeof *summaries);
-    measure(&run, &request, summaries);
-    const int status = run_end(&run);
-    if (run.rank == 0 && status == EXIT_COMPLETE)
-        print_table(&request, summaries, &choices);
-    free(summaries);
-    free(patterns);
-    return status;
+    return run_b_eff(&program, &choices, argc, argv);
 }

@@ -263,10 +263,8 @@ static void log_data_check(struct state *state)
 void measure(struct run *run, const struct request *request, struct summary *summaries)
 {
     struct state state = {.run = run, .request = request, .loops = loops_begin(run, request->length[LENGTHS - 1])};
-    state.order = malloc((size_t)run->ranks * sizeof *state.order);
-    state.first_loop_length = calloc((size_t)request->patterns, sizeof *state.first_loop_length);
-    if (!state.order || !state.first_loop_length)
-        fail("out of memory for the order of %d ranks and the loops of %d patterns", run->ranks, request->patterns);
+    state.order = allocate((size_t)run->ranks, sizeof *state.order);
+    state.first_loop_length = allocate((size_t)request->patterns, sizeof *state.first_loop_length);
     state.progress = progress_begin(run->program->name);
     bool in_time = true;
     for (int repetition = 1; in_time && repetition <= request->repetitions; repetition++) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "fail.h"
+#include "memory.h"
 
 enum { TAG = 1, PERSISTENT_PLACES = 4096 };
 
@@ -135,9 +136,7 @@ static void exchange_neighbor(struct exchange *exchange, const struct walk *walk
 
 static void prepare_persistent(struct exchange *exchange, const struct walk *walk)
 {
-    exchange->started = malloc((size_t)walk->places * 2 * MOST_TRANSFERS * sizeof *exchange->started);
-    if (!exchange->started)
-        fail("out of memory for %ld sets of persistent requests", walk->places);
+    exchange->started = allocate((size_t)walk->places * 2 * MOST_TRANSFERS, sizeof *exchange->started);
     MPI_Request *next = exchange->started;
     for (long place = 0; place < walk->places; place++) {
         for (int j = 0; j < exchange->transfers; j++)
@@ -221,9 +220,7 @@ static void open_part(struct exchange *exchange, const struct layout *layout)
     for (int j = 0; j < layout->transfers; j++)
         exchange->transfer[j] = layout->transfer[j];
     MPI_CHECK(MPI_Comm_size(exchange->comm, &exchange->size));
-    exchange->counts = calloc(4 * (size_t)exchange->size, sizeof *exchange->counts);
-    if (!exchange->counts)
-        fail("out of memory for the counts of %d processes", exchange->size);
+    exchange->counts = allocate(4 * (size_t)exchange->size, sizeof *exchange->counts);
 }
 
 /* Whom a transfer receives from, by world rank: asked of the sender itself, so no rank keeps a table of all. */

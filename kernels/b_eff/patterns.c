@@ -5,7 +5,8 @@
 
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "memory.h"
 
 const char *const pattern_group_names[] = {"ring",         "random",       "worst_cycle", "bisection",
                                            "cartesian_2d", "cartesian_3d", "ping_pong",   NULL};
@@ -262,7 +263,7 @@ int list_patterns(int ranks, uint64_t chosen, struct pattern **list)
     int most = 0, count = 0;
     for (int g = 0; g < GROUPS; g++)
         most += groups[g].patterns;
-    *list = calloc((size_t)most, sizeof **list);
+    *list = allocate((size_t)most, sizeof **list);
     for (int g = 0; g < GROUPS; g++) {
         for (int i = 0; chosen >> g & 1 && i < groups[g].patterns; i++) {
             struct pattern pattern = {.group = (enum pattern_group)g, .index = i, .averaged = groups[g].averaged};

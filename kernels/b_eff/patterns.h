@@ -53,7 +53,7 @@ struct rings ring_sizes(int ranks, int index);
 
 /* All patterns that `ranks` processes can run, of the chosen groups (a bit per group), in the order of measuring.
  * The caller frees the list. */
-int list_patterns(int ranks, uint64_t groups, struct pattern **list);
+int list_patterns(int ranks, uint64_t chosen, struct pattern **list);
 
 /* The part of `rank`. `order` has room for `ranks` numbers; it is used by random patterns only. */
 struct layout pattern_layout(const struct pattern *pattern, int ranks, int rank, uint64_t seed, int *order);

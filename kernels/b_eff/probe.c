@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "fail.h"
+#include "memory.h"
 
 enum { BATCHES = 20, ROUND_TRIPS = 100, SPINS = 2000, CACHE_LINE = 64, OVER = -1 };
 static const double most_seconds = 5e-3;
@@ -106,9 +107,7 @@ json_t *probe_cores(int leader)
     MPI_CHECK(MPI_Allreduce(mine, of_node, 2, MPI_DOUBLE, MPI_MAX, node));
     MPI_CHECK(MPI_Comm_free(&node));
     double told[] = {leader == rank, -of_node[1], of_node[0]};
-    double (*all)[3] = rank == 0 ? malloc((size_t)ranks * sizeof *all) : NULL;
-    if (rank == 0 && !all)
-        fail("out of memory for the probes of %d processes", ranks);
+    double (*all)[3] = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
     MPI_CHECK(MPI_Gather(told, 3, MPI_DOUBLE, all, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     if (rank != 0)
         return NULL;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fail.h"
+#include "memory.h"
 #include "methods.h"
 #include "options.h"
 
@@ -22,8 +23,8 @@ struct hints {
 /* The whole file; an empty text and a reason if it cannot be had. Rank 0. */
 static char *read_text(const char *path, char reason[TEXT_LENGTH])
 {
-    char *text = calloc(1, MOST_BYTES);
-    FILE *file = text ? fopen(path, "r") : NULL;
+    char *text = allocate(MOST_BYTES, 1);
+    FILE *file = fopen(path, "r");
     if (!file) {
         snprintf(reason, TEXT_LENGTH, "cannot read the hints '%s': %s", path, strerror(errno));
         return text;
@@ -90,10 +91,8 @@ struct hints *hints_read(const char *path)
     int rank;
     char reason[TEXT_LENGTH] = "";
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    char *text = rank == 0 ? read_text(path, reason) : calloc(1, MOST_BYTES);
-    struct hints *hints = calloc(1, sizeof *hints);
-    if (!text || !hints)
-        fail("out of memory for the hints");
+    char *text = rank == 0 ? read_text(path, reason) : allocate(MOST_BYTES, 1);
+    struct hints *hints = allocate(1, sizeof *hints);
     MPI_CHECK(MPI_Bcast(reason, TEXT_LENGTH, MPI_CHAR, 0, MPI_COMM_WORLD));
     if (reason[0])
         refuse("%s", reason);

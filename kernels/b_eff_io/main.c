@@ -9,11 +9,12 @@
 #include "fail.h"
 #include "filesystem.h"
 #include "measure.h"
+#include "memory.h"
 #include "scratch.h"
+#include "units.h"
 #include "walk.h"
 
 static const double official_seconds = 900, top_clusters_seconds = 1800, quick_seconds = 60;
-static const int64_t mib = INT64_C(1) << 20, gib = INT64_C(1) << 30;
 static const double usable_share = 0.9; /* of the free space, and of a node's memory */
 
 struct choices {
@@ -34,70 +35,6 @@ static const char *const usage_text =
     "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a "
     "number\n"
     "of bytes or one with KiB, MiB, GiB. A run takes about 15 minutes for each partition; --dry-run tells.";
-
-/* The options that enter the published definition keep their defaults in an official run. */
-static void fill_rows(struct choices *c, struct option_row rows[])
-{
-    const struct option_row table[] = {
-        {"directory", OPTION_TEXT, &c->directory, "DIR",
-         "on the file system under test; the files are made in a new directory in it, which is removed at the end", 0,
-         0, NULL},
-        {"log", OPTION_TEXT, &c->log, "FILE", "where the measurements go; an existing file is never overwritten", 0, 0,
-         NULL},
-        {"scheduled-time", OPTION_SECONDS, &c->scheduled_time, "SECONDS",
-         "T, the time for one partition; 0 means 900, or what --quick or --top-clusters say", 0, 864000, NULL},
-        {"partitions", OPTION_TEXT, &c->partitions, "LIST",
-         "numbers of processes, separated by commas; without it 2^round(0.35 log2 n), 2^round(0.70 log2 n) and n", 0, 0,
-         NULL},
-        {"quick", OPTION_FLAG, &c->quick, NULL, "about a minute for all partitions together; not valid for comparison",
-         0, 0, NULL},
-        {"top-clusters", OPTION_FLAG, &c->top_clusters, NULL,
-         "30 minutes for all partitions together; only type scatter is rewritten", 0, 0, NULL},
-        {"dry-run", OPTION_FLAG, &c->dry_run, NULL, "say what the run would take in time and space, and end", 0, 0,
-         NULL},
-        {"types", OPTION_LIST, &c->types, "LIST",
-         "pattern types to run; b_eff_io needs the first five, random ones are only reported", 0, 0, type_names},
-        {"methods", OPTION_LIST, &c->methods, "LIST", "access methods to run; write always belongs to them", 0, 0,
-         method_names},
-        {"memory-per-process", OPTION_SIZE, &c->memory_per_process, "SIZE",
-         "memory that counts for one process; the default is the node's memory or control group limit, divided by\n"
-         "        the processes on the node. M_PART is 1/128 of a node's memory, at least 2 MiB, at most 1 GiB",
-         mib, INT64_C(1) << 50, NULL},
-        {"largest-chunk", OPTION_SIZE, &c->largest_chunk, "SIZE", "M_PART itself, against the rule", mib, 64 * gib,
-         NULL},
-        {"alignment", OPTION_SIZE, &c->alignment, "SIZE",
-         "segments of types 3 and 4 begin at multiples of this; a multiple of the stripe is best", 8, 16 * gib, NULL},
-        {"cache-size", OPTION_SIZE, &c->cache_size, "SIZE",
-         "cache of the file system, for the rule that 20 times as much be accessed; the default is the nodes' memory",
-         0, INT64_C(1) << 60, NULL},
-        {"space-limit", OPTION_SIZE, &c->space_limit, "SIZE",
-         "what all files together may take; a pattern that has used its share ends early. The default is 90 % of\n"
-         "        the free space",
-         mib, INT64_C(1) << 60, NULL},
-        {"hints", OPTION_TEXT, &c->hints, "FILE",
-         "MPI_Info hints: hints = ( { method = \"read\"; type = \"scatter\"; chunk = \"32KiB\"; set = { cb_nodes = "
-         "\"2\"; }; } );\n"
-         "        method, type and chunk may be left out",
-         0, 0, NULL},
-        {"individual-pointers", OPTION_FLAG, &c->individual_pointers, NULL,
-         "type shared without shared file pointers: individual ones and a strided view; marked in the result", 0, 0,
-         NULL},
-        {"agree-per-access", OPTION_FLAG, &c->agree_per_access, NULL,
-         "types scatter and shared: processes agree after every access, as in the original, not after batches that "
-         "grow",
-         0, 0, NULL},
-        {"check-all", OPTION_FLAG, &c->check_all, NULL,
-         "check every byte that is read, not only what a pattern read last; the clock stops meanwhile", 0, 0, NULL},
-        {"evict", OPTION_FLAG, &c->evict, NULL,
-         "evict files from the nodes' caches before they are read; the log says what remained there", 0, 0, NULL},
-        {"keep", OPTION_FLAG, &c->keep, NULL, "do not remove the files", 0, 0, NULL},
-        {"watchdog", OPTION_COUNT, &c->watchdog, "SECONDS", "a run without progress for this time fails", 1, 1000000,
-         NULL},
-        {"seed", OPTION_COUNT, &c->seed, "N", "of the random types' order", 0, INT64_MAX, NULL},
-        {0}};
-    for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
-        rows[i] = table[i];
-}
 
 /* "1,4,16": ascending, each within the run. */
 static void parse_partitions(const char *text, int ranks, struct request *request)
@@ -291,42 +228,102 @@ static void print_table(const struct request *request, const struct summary *sum
         choices->log);
 }
 
-int main(int argc, char **argv)
+static int run_b_eff_io(const struct program *program, const struct choices *choices, int argc, char **argv)
 {
-    struct choices choices = {.log = "b_eff_io.jsonl",
-                              .directory = ".",
-                              .alignment = mib,
-                              .watchdog = 600,
-                              .seed = 1,
-                              .types = (1u << (TYPE_SEGMENTED_COLLECTIVE + 1)) - 1,
-                              .methods = (1u << METHODS) - 1};
-    struct option_row rows[32];
-    fill_rows(&choices, rows);
-    const struct program program = {"b_eff_io", summary_text, usage_text, rows};
-    struct run run = run_begin(&program, &argc, &argv, &choices.memory_per_process);
-    const struct filesystem filesystem = filesystem_describe(choices.directory);
-    struct request request = make_request(&run, &choices, &filesystem);
-    if (choices.dry_run) {
+    struct run run = run_begin(program, &argc, &argv, &choices->memory_per_process);
+    const struct filesystem filesystem = filesystem_describe(choices->directory);
+    struct request request = make_request(&run, choices, &filesystem);
+    if (choices->dry_run) {
         if (run.rank == 0)
             print_dry_run(&request, &filesystem);
         return run_end(&run);
     }
-    struct hints *hints = hints_read(choices.hints);
+    struct hints *hints = hints_read(choices->hints);
     request.hints = hints;
-    const int64_t node_memory_bytes = node_memory(&run, choices.memory_per_process);
-    run_open_log(&run, choices.log, argv, filesystem_json(&filesystem),
-                 run.rank == 0 ? plan_json(&request, &choices, node_memory_bytes) : NULL);
-    scratch_create(choices.directory, program.name, choices.keep);
+    const int64_t node_memory_bytes = node_memory(&run, choices->memory_per_process);
+    run_open_log(&run, choices->log, argv, filesystem_json(&filesystem),
+                 run.rank == 0 ? plan_json(&request, choices, node_memory_bytes) : NULL);
+    scratch_create(choices->directory, program->name, choices->keep);
 
-    struct summary *summary = calloc(1, sizeof *summary);
-    if (!summary)
-        fail("out of memory for the table of results");
+    struct summary *summary = allocate(1, sizeof *summary);
     measure(&run, &request, summary);
     scratch_remove();
     const int status = run_end(&run);
     if (run.rank == 0 && status == EXIT_COMPLETE)
-        print_table(&request, summary, &choices);
+        print_table(&request, summary, choices);
     free(summary);
     hints_free(hints);
     return status;
+}
+
+static struct choices choices = {.log = "b_eff_io.jsonl",
+                                 .directory = ".",
+                                 .alignment = MIB,
+                                 .watchdog = 600,
+                                 .seed = 1,
+                                 .types = (1u << (TYPE_SEGMENTED_COLLECTIVE + 1)) - 1,
+                                 .methods = (1u << METHODS) - 1};
+
+/* The options that enter the published definition keep their defaults in an official run. */
+static const struct option_row rows[] = {
+    {"directory", OPTION_TEXT, &choices.directory, "DIR",
+     "on the file system under test; the files are made in a new directory in it, which is removed at the end", 0, 0,
+     NULL},
+    {"log", OPTION_TEXT, &choices.log, "FILE", "where the measurements go; an existing file is never overwritten", 0, 0,
+     NULL},
+    {"scheduled-time", OPTION_SECONDS, &choices.scheduled_time, "SECONDS",
+     "T, the time for one partition; 0 means 900, or what --quick or --top-clusters say", 0, 864000, NULL},
+    {"partitions", OPTION_TEXT, &choices.partitions, "LIST",
+     "numbers of processes, separated by commas; without it 2^round(0.35 log2 n), 2^round(0.70 log2 n) and n", 0, 0,
+     NULL},
+    {"quick", OPTION_FLAG, &choices.quick, NULL, "about a minute for all partitions together; not valid for comparison",
+     0, 0, NULL},
+    {"top-clusters", OPTION_FLAG, &choices.top_clusters, NULL,
+     "30 minutes for all partitions together; only type scatter is rewritten", 0, 0, NULL},
+    {"dry-run", OPTION_FLAG, &choices.dry_run, NULL, "say what the run would take in time and space, and end", 0, 0,
+     NULL},
+    {"types", OPTION_LIST, &choices.types, "LIST",
+     "pattern types to run; b_eff_io needs the first five, random ones are only reported", 0, 0, type_names},
+    {"methods", OPTION_LIST, &choices.methods, "LIST", "access methods to run; write always belongs to them", 0, 0,
+     method_names},
+    {"memory-per-process", OPTION_SIZE, &choices.memory_per_process, "SIZE",
+     "memory that counts for one process; the default is the node's memory or control group limit, divided by\n"
+     "        the processes on the node. M_PART is 1/128 of a node's memory, at least 2 MiB, at most 1 GiB",
+     MIB, INT64_C(1) << 50, NULL},
+    {"largest-chunk", OPTION_SIZE, &choices.largest_chunk, "SIZE", "M_PART itself, against the rule", MIB, 64 * GIB,
+     NULL},
+    {"alignment", OPTION_SIZE, &choices.alignment, "SIZE",
+     "segments of types 3 and 4 begin at multiples of this; a multiple of the stripe is best", 8, 16 * GIB, NULL},
+    {"cache-size", OPTION_SIZE, &choices.cache_size, "SIZE",
+     "cache of the file system, for the rule that 20 times as much be accessed; the default is the nodes' memory", 0,
+     INT64_C(1) << 60, NULL},
+    {"space-limit", OPTION_SIZE, &choices.space_limit, "SIZE",
+     "what all files together may take; a pattern that has used its share ends early. The default is 90 % of\n"
+     "        the free space",
+     MIB, INT64_C(1) << 60, NULL},
+    {"hints", OPTION_TEXT, &choices.hints, "FILE",
+     "MPI_Info hints: hints = ( { method = \"read\"; type = \"scatter\"; chunk = \"32KiB\"; set = { cb_nodes = "
+     "\"2\"; }; } );\n"
+     "        method, type and chunk may be left out",
+     0, 0, NULL},
+    {"individual-pointers", OPTION_FLAG, &choices.individual_pointers, NULL,
+     "type shared without shared file pointers: individual ones and a strided view; marked in the result", 0, 0, NULL},
+    {"agree-per-access", OPTION_FLAG, &choices.agree_per_access, NULL,
+     "types scatter and shared: processes agree after every access, as in the original, not after batches that "
+     "grow",
+     0, 0, NULL},
+    {"check-all", OPTION_FLAG, &choices.check_all, NULL,
+     "check every byte that is read, not only what a pattern read last; the clock stops meanwhile", 0, 0, NULL},
+    {"evict", OPTION_FLAG, &choices.evict, NULL,
+     "evict files from the nodes' caches before they are read; the log says what remained there", 0, 0, NULL},
+    {"keep", OPTION_FLAG, &choices.keep, NULL, "do not remove the files", 0, 0, NULL},
+    {"watchdog", OPTION_COUNT, &choices.watchdog, "SECONDS", "a run without progress for this time fails", 1, 1000000,
+     NULL},
+    {"seed", OPTION_COUNT, &choices.seed, "N", "of the random types' order", 0, INT64_MAX, NULL},
+    {0}};
+
+int main(int argc, char **argv)
+{
+    const struct program program = {"b_eff_io", summary_text, usage_text, rows};
+    return run_b_eff_io(&program, &choices, argc, argv);
 }

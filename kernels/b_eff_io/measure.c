@@ -9,6 +9,7 @@
 #include "fail.h"
 #include "files.h"
 #include "interrupt.h"
+#include "memory.h"
 #include "mpi_io.h"
 #include "pattern.h"
 #include "records.h"
@@ -150,29 +151,28 @@ static void log_data_check(struct state *state)
 
 void measure(struct run *run, const struct request *request, struct summary *summary)
 {
+    const int partitions = request->partitions;
     struct state state = {.run = run,
                           .request = request,
                           .summary = summary,
                           .walk = walk_allocate(request->largest_call_bytes),
                           .units_planned = units_planned(request)};
     MPI_Comm comms[MOST_PARTITIONS];
-    state.past = calloc((size_t)request->partitions, sizeof *state.past);
-    if (!state.past)
-        fail("out of memory for the counts of calls");
+    state.past = allocate((size_t)partitions, sizeof *state.past);
     state.progress = progress_begin(run->program->name);
-    for (int i = 0; i < request->partitions; i++) {
+    for (int i = 0; i < partitions; i++) {
         const int color = run->rank < request->partition[i] ? 0 : MPI_UNDEFINED;
         MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, color, run->rank, &comms[i]));
         if (comms[i] != MPI_COMM_NULL)
             MPI_CHECK(MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN));
     }
     for (int method = 0; method < METHODS; method++)
-        for (int i = 0; i < request->partitions; i++)
+        for (int i = 0; i < partitions; i++)
             measure_partition(&state, comms, (enum method_number)method, i);
     if (run->rank == 0)
         progress_end(&state.progress);
     log_data_check(&state);
-    for (int i = 0; i < request->partitions; i++)
+    for (int i = 0; i < partitions; i++)
         if (comms[i] != MPI_COMM_NULL)
             MPI_CHECK(MPI_Comm_free(&comms[i]));
     free(state.past);

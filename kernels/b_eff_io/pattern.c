@@ -155,13 +155,13 @@ static void write_record(struct now *now, const struct pattern *pattern, const s
         json_decref(hints);
 }
 
-static void advance(struct now *now, const struct pattern *pattern)
+static void advance(struct now *now, const struct pattern *pattern, const char *method)
 {
     struct state *state = now->state;
     state->units_done += pattern->units;
     if (state->run->rank == 0)
         progress_show(&state->progress, (double)state->units_done / state->units_planned,
-                      run_elapsed_seconds(state->run), methods[now->method].name);
+                      run_elapsed_seconds(state->run), method);
 }
 
 void measure_pattern(struct now *now, const struct pattern *pattern, int64_t start)
@@ -196,5 +196,5 @@ void measure_pattern(struct now *now, const struct pattern *pattern, int64_t sta
     if (own_hints)
         MPI_CHECK(MPI_Info_free(&now->stream.hints));
     now->stream.shared_position = start + result.calls * pattern->call_bytes * now->processes;
-    advance(now, pattern);
+    advance(now, pattern, method);
 }

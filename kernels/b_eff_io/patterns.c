@@ -4,8 +4,7 @@
 
 #include <math.h>
 
-#define KIB INT64_C(1024)
-#define MIB (INT64_C(1024) * KIB)
+#include "units.h"
 
 enum { M_PART = -1, FILL_UP = 0, TENFOLD = 10, SCATTERED_PAIRS = 2 /* the number of the pattern with L = 2 l */ };
 

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "agreement.h"
 #include "fail.h"
 #include "interrupt.h"
+#include "machine.h"
 
 enum { GRACE_SECONDS = 10 };
 
@@ -39,14 +41,18 @@ void still_alive(struct now *now, double seconds)
 }
 
 /* Rank 0, which is in every partition and has the log, speaks for all and aborts: after failed I/O, closing files or
- * MPI_Finalize may hang. */
+ * MPI_Finalize may hang. A process has the same rank in its partition and in the run. */
 void stop_on_problem(const struct now *now, struct problem *problem)
 {
-    if (!agree_on_problem(now->comm, problem))
+    char host[MPI_MAX_PROCESSOR_NAME];
+    const int failed = agree_on_reason(now->comm, problem->text, sizeof problem->text);
+    if (failed == NO_RANK)
         return;
+    host_name(host);
+    MPI_CHECK(MPI_Bcast(host, sizeof host, MPI_CHAR, failed, now->comm));
     if (now->stream.rank == 0)
-        fail("partition of %d, %s, type %s, %s: %s", now->processes, methods[now->method].name, now->row->name,
-             now->doing, problem->text);
+        fail_for(failed, host, "partition of %d, %s, type %s, %s: %s", now->processes, methods[now->method].name,
+                 now->row->name, now->doing, problem->text);
     for (;;)
         pause();
 }

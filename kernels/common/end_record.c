@@ -2,13 +2,11 @@
 /* See end_record.h. */
 #include "end_record.h"
 
-#include <string.h>
-
 char *put_text(char *at, const char *text)
 {
-    const size_t length = strlen(text);
-    memcpy(at, text, length);
-    return at + length;
+    while (*text)
+        *at++ = *text++;
+    return at;
 }
 
 char *put_number(char *at, long number)

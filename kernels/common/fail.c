@@ -117,21 +117,32 @@ static void abort_all(void)
     MPI_Abort(MPI_COMM_WORLD, EXIT_FAILED);
 }
 
-void fail(const char *format, ...)
+static _Noreturn void stop_alone(int rank, const char *host, const char *format, va_list arguments)
 {
     char message[MESSAGE_LENGTH];
-    va_list arguments;
-    va_start(arguments, format);
     vsnprintf(message, sizeof message, format, arguments);
-    va_end(arguments);
     let_lower_ranks_speak(world_rank());
-    fprintf(stderr, "%s: error: rank %d: %s\n", program_name, world_rank(), message);
-    do_actions(&(struct failure){.message = message, .rank = world_rank()});
+    fprintf(stderr, "%s: error: rank %d: %s\n", program_name, rank, message);
+    do_actions(&(struct failure){.message = message, .rank = rank, .host = host});
     if (mpi_is_up()) {
         let_launcher_read();
         abort_all();
     }
     exit(EXIT_FAILED);
+}
+
+void fail(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    stop_alone(world_rank(), NULL, format, arguments);
+}
+
+void fail_for(int rank, const char *host, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    stop_alone(rank, host, format, arguments);
 }
 
 void report_mpi_error(int code, const char *call, const char *file, int line)

@@ -11,8 +11,9 @@ enum exit_status { EXIT_COMPLETE = 0, EXIT_FAILED = 1, EXIT_REFUSED = 2 };
 
 struct failure {
     const char *message;
-    int rank;      /* the process that failed; NO_RANK: all of them alike */
-    bool together; /* all processes are here and can still communicate */
+    int rank;         /* the process that failed; NO_RANK: all of them alike */
+    const char *host; /* its node; NULL: this process's, or to be asked of it where all are together */
+    bool together;    /* all processes are here and can still communicate */
 };
 
 enum { NO_RANK = -1 };
@@ -25,6 +26,9 @@ void fail_do(void (*action)(const struct failure *failure));
 
 /* Any rank: prints "PROGRAM: error: ...", does what was added, aborts the MPI job with EXIT_FAILED. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* As fail(), because of process `rank` on node `host`: by a process that learned of it. */
+_Noreturn void fail_for(int rank, const char *host, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* All ranks together: rank 0 prints "PROGRAM: error: ...", MPI is finalized, exit EXIT_FAILED. */
 _Noreturn void fail_together(const char *format, ...) __attribute__((format(printf, 1, 2)));

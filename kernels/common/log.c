@@ -13,6 +13,7 @@
 
 #include "fail.h"
 #include "interrupt.h"
+#include "memory.h"
 
 struct log {
     int file;
@@ -31,13 +32,10 @@ static double now_seconds(void)
 
 struct log *log_open(const char *path, char *reason, size_t reason_bytes)
 {
-    struct log *log = malloc(sizeof *log + strlen(path) + 1);
-    if (!log) {
-        snprintf(reason, reason_bytes, "out of memory");
-        return NULL;
-    }
-    *log = (struct log){.start_seconds = now_seconds()};
-    strcpy(log->path, path);
+    const size_t path_bytes = strlen(path) + 1;
+    struct log *log = allocate(1, sizeof *log + path_bytes);
+    log->start_seconds = now_seconds();
+    memcpy(log->path, path, path_bytes);
     log->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (log->file < 0) {
         const char *remedy = errno == EEXIST ? "choose another name with --log or remove it; a log is never overwritten"
@@ -117,7 +115,7 @@ bool log_close(struct log *log, const char *status, json_t *cause)
     if (!log)
         return true;
     json_t *fields = json_pack("{s:s, s:n, s:I, s:f}", "status", status, "reason", "records",
-                               (json_int_t)(log->records + 1), "elapsed_seconds", now_seconds() - log->start_seconds);
+                               (json_int_t)log->records + 1, "elapsed_seconds", now_seconds() - log->start_seconds);
     if (cause)
         json_object_update(fields, cause);
     interrupt_hold(); /* a signal that comes with the end record must not append a second one */

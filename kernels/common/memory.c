@@ -52,7 +52,9 @@ static int64_t cgroup_limit(void)
     int64_t lowest = INT64_MAX;
     char line[PATH_LENGTH];
     while (fgets(line, sizeof line, file)) {
-        line[strcspn(line, "\n")] = '\0';
+        char *newline = strchr(line, '\n');
+        if (newline)
+            *newline = '\0';
         char *controllers = strchr(line, ':');
         char *group = controllers ? strchr(controllers + 1, ':') : NULL;
         if (!group)

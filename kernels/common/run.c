@@ -102,7 +102,7 @@ static json_t *cause_json(const struct failure *failure, const char *host)
     cause = json_pack("{s:o}", "reason", text_json(failure->message));
     if (failure->rank != NO_RANK) {
         json_object_set_new(cause, "rank", json_integer(failure->rank));
-        json_object_set_new(cause, "host", text_json(host));
+        json_object_set_new(cause, "host", text_json(failure->host ? failure->host : host));
     }
     return cause;
 }

@@ -79,10 +79,8 @@ static struct meeting *join_meeting(int *rank, int *size)
     if (meeting)
         return meeting;
     if (*rank == 0) {
-        meeting = malloc(sizeof *meeting);
-        const void **shown = calloc((size_t)*size, sizeof *shown);
-        if (!meeting || !shown)
-            fail("out of memory for the collectives of %d processes", *size);
+        meeting = allocate(1, sizeof *meeting);
+        const void **shown = allocate((size_t)*size, sizeof *shown);
         *meeting = (struct meeting){.barrier = sg_barrier_init((unsigned)*size), .shown = shown};
     }
     MPI_CHECK(__real_MPI_Bcast(&meeting, sizeof meeting, MPI_BYTE, 0, MPI_COMM_WORLD));
@@ -149,9 +147,7 @@ int __wrap_MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatyp
     meeting->shown[rank] = send == MPI_IN_PLACE ? receive : send;
     sg_barrier_wait(meeting->barrier);
     if (rank == 0) {
-        meeting->result = malloc(bytes);
-        if (!meeting->result)
-            fail("out of memory for a reduction of %zu byte", bytes);
+        meeting->result = allocate(1, bytes);
         memcpy(meeting->result, meeting->shown[0], bytes);
         for (int from = 1; from < size; from++)
             MPI_CHECK(MPI_Reduce_local(meeting->shown[from], meeting->result, count, type, op));

@@ -9,8 +9,7 @@
 #include "loop.h"
 #include "patterns.h"
 #include "random.h"
-
-#define MIB (INT64_C(1) << 20)
+#include "units.h"
 
 static void table_is_that_of_the_paper(void)
 {

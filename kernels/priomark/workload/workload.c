@@ -40,9 +40,9 @@ static void find(const char *name, char path[PATH_MAX])
     *strrchr(program, '/') = '\0';
     for (const char *const *place = places; *place; place++) {
         char candidate[2 * PATH_MAX];
-        if (snprintf(candidate, sizeof candidate, "%s/%s/%s.cfg", program, *place, name) < PATH_MAX &&
-            access(candidate, R_OK) == 0) {
-            strcpy(path, candidate);
+        const int length_of_candidate = snprintf(candidate, sizeof candidate, "%s/%s/%s.cfg", program, *place, name);
+        if (length_of_candidate < PATH_MAX && access(candidate, R_OK) == 0) {
+            memcpy(path, candidate, (size_t)length_of_candidate + 1);
             return;
         }
     }
