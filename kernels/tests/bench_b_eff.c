@@ -27,6 +27,12 @@ struct message {
 
 static int rank, other;
 
+static _Noreturn void give_up(void)
+{
+    MPI_Abort(MPI_COMM_WORLD, 2);
+    exit(2);
+}
+
 static void sendrecv(const struct message *m)
 {
     MPI_Sendrecv(m->send, m->bytes, MPI_BYTE, other, 0, m->receive, m->bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD,
@@ -112,7 +118,7 @@ static char *allocate(size_t bytes, int value)
 {
     char *memory = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
     if (!memory)
-        MPI_Abort(MPI_COMM_WORLD, 2);
+        give_up();
     memset(memory, value, bytes);
     return memory;
 }
@@ -122,8 +128,7 @@ static int method_number(const char *name)
     for (int m = 0; m < (int)(sizeof methods / sizeof methods[0]); m++)
         if (strcmp(name, methods[m].name) == 0)
             return m;
-    MPI_Abort(MPI_COMM_WORLD, 2);
-    return 0;
+    give_up();
 }
 
 int main(int argc, char **argv)
@@ -134,7 +139,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     FILE *plan = argc == 3 ? fopen(argv[2], "r") : NULL;
     if (!plan || ranks != 2)
-        MPI_Abort(MPI_COMM_WORLD, 2);
+        give_up();
     other = 1 - rank;
     struct buffers buffers = {.bytes = (size_t)atoll(argv[1])};
     buffers.send = allocate(buffers.bytes + 64 * SHIFTS, 1 + rank);
@@ -145,8 +150,8 @@ int main(int argc, char **argv)
     while (fgets(line, sizeof line, plan)) {
         int bytes;
         long exchanges;
-        if (sscanf(line, "%63s %d %ld", name, &bytes, &exchanges) != 3)
-            MPI_Abort(MPI_COMM_WORLD, 2);
+        if (sscanf(line, "%63s %d %ld", name, &bytes, &exchanges) != 3 || bytes < 1 || exchanges < 1)
+            give_up();
         const double seconds = run_loop(&buffers, method_number(name), bytes, exchanges);
         if (rank == 0)
             printf("%s%.9f", separator, seconds);

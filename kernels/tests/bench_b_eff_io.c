@@ -57,19 +57,13 @@ static double run(const struct plain *p, MPI_File file, char *buffer, int reads)
     return slowest;
 }
 
-int main(int argc, char **argv)
+/* From words "type:chunk:call:calls"; returns the largest call. */
+static long read_plan(char **words, int count, struct plain *list)
 {
-    static const int modes[] = {MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_MODE_WRONLY, MPI_MODE_RDONLY};
-    static const char *const names[] = {"write", "rewrite", "read"};
-    MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-    const int count = argc - 2;
-    struct plain *list = calloc((size_t)count, sizeof *list);
     long largest = 0, used = 0;
     for (int i = 0; i < count; i++) {
         struct plain *p = &list[i];
-        if (sscanf(argv[i + 2], "%ld:%ld:%ld:%ld", &p->type, &p->chunk, &p->call, &p->calls) != 4)
+        if (sscanf(words[i], "%ld:%ld:%ld:%ld", &p->type, &p->chunk, &p->call, &p->calls) != 4)
             MPI_Abort(MPI_COMM_WORLD, 2);
         used = i > 0 && list[i - 1].type == p->type ? used : 0;
         p->start = used;
@@ -83,6 +77,19 @@ int main(int argc, char **argv)
         if (list[i].type >= SEGMENTED)
             list[i].start += rank * segment;
     }
+    return largest;
+}
+
+int main(int argc, char **argv)
+{
+    static const int modes[] = {MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_MODE_WRONLY, MPI_MODE_RDONLY};
+    static const char *const names[] = {"write", "rewrite", "read"};
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    const int count = argc - 2;
+    struct plain *list = calloc((size_t)count, sizeof *list);
+    const long largest = read_plan(argv + 2, count, list);
     const size_t buffer_bytes = PERIOD_BYTES + (size_t)largest;
     char *buffer = malloc(buffer_bytes);
     memset(buffer, 1, buffer_bytes);

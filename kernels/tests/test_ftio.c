@@ -58,7 +58,8 @@ static double complex transform_by_definition(const double complex *matrix, int 
 static void expected_result_is_the_transpose_of_the_transform_by_definition(void)
 {
     for (int n = 4; n <= 18; n += 7) {
-        double complex *matrix = calloc((size_t)(n * n), sizeof *matrix), *roots = calloc((size_t)n, sizeof *roots);
+        double complex *matrix = calloc((size_t)n * (size_t)n, sizeof *matrix),
+                       *roots = calloc((size_t)n, sizeof *roots);
         double complex *row = calloc((size_t)n, sizeof *row);
         unit_roots(0, n, n, roots);
         for (int p = 0; p < n; p++)

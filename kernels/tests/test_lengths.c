@@ -36,7 +36,8 @@ static void lengths_ascend_and_are_rounded_powers(void)
     for (int64_t memory = mib; memory <= 16 * 1024 * mib; memory += memory / 3 + 1) {
         int64_t lengths[LENGTHS];
         message_lengths(longest_message(memory), lengths);
-        const long double a = sqrtl(sqrtl(sqrtl((long double)(memory / 128) / 4096)));
+        const int64_t l_max = memory / 128;
+        const long double a = sqrtl(sqrtl(sqrtl((long double)l_max / 4096)));
         long double exact = 4096;
         for (int k = 13; k < LENGTHS; k++) {
             exact *= a;

@@ -136,9 +136,8 @@ static void refusals_name_the_fault_and_what_is_valid(void)
 
 static void a_very_long_word_does_not_break_the_message(void)
 {
-    static char line[400];
-    memset(line, 'z', sizeof line - 1);
-    memcpy(line, "--list ", 7);
+    static char line[400] = "--list ";
+    memset(line + 7, 'z', sizeof line - 8);
     const char *complaint = parse(line);
     CHECK(complaint && strlen(complaint) < 200, "%s", complaint);
 }

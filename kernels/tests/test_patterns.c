@@ -383,7 +383,7 @@ static void random_orders_are_repeatable_permutations_and_all_different(void)
 {
     enum { RANKS = 40, ORDERS = 90 };
     static int positions[ORDERS][RANKS];
-    int again[RANKS], order[RANKS];
+    int again[RANKS] = {0}, order[RANKS];
     for (int i = 0; i < ORDERS; i++) {
         const int index = i % RANDOM_PATTERNS;
         const uint64_t of_seed = (uint64_t)(i / RANDOM_PATTERNS);
@@ -410,7 +410,7 @@ static int number_of_permutation(const int *positions, int ranks)
 /* Pearson's chi-square of how often each permutation occurs over `samples` seeds and indices. */
 static double chi_square(int ranks, int permutations, int samples)
 {
-    int *found = calloc((size_t)permutations, sizeof *found), positions[8], order[8];
+    int *found = calloc((size_t)permutations, sizeof *found), positions[8] = {0}, order[8];
     for (int i = 0; i < samples; i++) {
         random_positions(i % RANDOM_PATTERNS, ranks, (uint64_t)(i / RANDOM_PATTERNS), positions, order);
         found[number_of_permutation(positions, ranks)]++;

@@ -58,8 +58,10 @@ static bool goes_through(struct priomark *host, const struct priomark_case *now,
     *reads = 0;
     *ascending = true;
     while (order_next(&order, &block, &operation)) {
-        once = once && block >= 0 && block < blocks && !seen[block];
-        seen[block] = true;
+        const bool exists = block >= 0 && block < blocks;
+        once = once && exists && !seen[block];
+        if (exists)
+            seen[block] = true;
         *reads += operation == PRIOMARK_READ;
         *ascending = *ascending && block == last + 1;
         last = block;
