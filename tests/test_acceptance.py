@@ -110,7 +110,7 @@ def tamper(folder, left):
     assert sorted(kept) == sorted(left)
     altered, truncated = kept[left[4]], kept[left[5]]
     line = left[4].index(b'"pattern": "ring-1", "method": "sendrecv", "message_bytes": 8388608')
-    place = left[4].index(b'"elapsed_seconds": [0.005592', line) + len(b'"elapsed_seconds": [0.005')
+    place = left[4].index(b'"elapsed_seconds": 0.005592', line) + len(b'"elapsed_seconds": 0.005')
     altered.write_bytes(left[4][:place] + b"4" + left[4][place + 1 :])  # a shorter time
     truncated.write_bytes(truncated.read_bytes()[:-200])
 
