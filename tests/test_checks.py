@@ -91,7 +91,7 @@ def changed(**fields):
         (logs_made.b_eff_log(ranks=2, nodes=1)[:-1], "sanity error"),
         (changed(status="interrupted", reason="SIGTERM"), "SIGTERM"),
         (changed(status="failed", reason="a wrong byte"), "a wrong byte"),
-        (logs_made.b_eff_log(ranks=3, nodes=1), "the log is of b_eff on 3"),
+        (logs_made.b_eff_log(ranks=3, nodes=1), "the log belongs to b_eff on 3"),
         ([], "sanity error"),
     ],
     ids=["truncated", "interrupted", "failed", "other number of ranks", "empty"],
@@ -173,12 +173,12 @@ def test_entry_of_another_size_is_no_reference(references):
         ({"b_eff": [1.0, -0.1, None]}, {}, "expected [reference, lower, upper, unit]"),
         ({"b_eff": [1.0, None, None, "MByte/s"]}, {}, "cannot fail"),
         ({"b_eff": ["fast", -0.1, None, "MByte/s"]}, {}, "must be numbers"),
-        ({}, {"_meta": None}, "provenance"),
+        ({}, {"_meta": None}, "origin of its values"),
         ({}, {"b_eff": None}, "no entry 'b_eff'"),
         ({}, {"b_eff": {"$index": ["$partition", "num_procs"]}}, "$index must be"),
         ({}, {"b_eff": {"$index": ["$partition", "num_processes"], "local:default": {"2": {}}}}, "must be an integer"),
     ],
-    ids=["metric", "unit", "no unit", "no bound", "no number", "no provenance", "no entry", "index", "size"],
+    ids=["metric", "unit", "no unit", "no bound", "no number", "no origin", "no entry", "index", "size"],
 )
 def test_reference_that_reframe_would_pass_over_fails(references, entry, replaced, complaint):
     session = references.run(entry, **replaced)
