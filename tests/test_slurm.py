@@ -162,7 +162,7 @@ def test_drained_node_is_reported_as_that(run, slurm):
         slurm("scontrol", "update", "NodeName=n2", "State=RESUME")
     assert session.returncode == 1
     assert re.search(
-        r"job \d+ did not start within 8 s; squeue reports: .*DOWN, DRAINED.*; check for nodes that are down or drained",
+        r"job \d+ did not start within 8 s; squeue reports: .*DRAINED.*; check for nodes that are down or drained",
         only_case(session)["fail_reason"],
     )
     assert not slurm("squeue", "--noheader", "--partition=debug").strip(), "the job is still there"
