@@ -25,6 +25,7 @@ lint:           ## check layout, types, spelling, licences and common errors of 
 	site_configs/local/setup test
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
+	.venv/bin/basedpyright
 	git ls-files '*.c' '*.h' '*.cpp' | xargs .venv/bin/clang-format --dry-run --Werror
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel

@@ -9,6 +9,7 @@ shown.
 
 import hashlib
 from pathlib import Path
+from typing import NoReturn
 
 import reframe as rfm
 import yaml
@@ -116,7 +117,7 @@ def check_reference_file(path, name, index, units):
     """The file's content. Raise a ReferenceParseError with one sentence for everything in it that ReFrame would pass
     over."""
 
-    def refuse(what):
+    def refuse(what) -> NoReturn:
         raise ReferenceParseError(f"reference file {path}: {what}")
 
     try:
@@ -129,7 +130,7 @@ def check_reference_file(path, name, index, units):
         refuse(f"has no entry {name!r}")
     if content[name].get("$index") != index:
         refuse(f"{name}: $index must be {index}")
-    places = {key: entries for key, entries in content[name].items() if key != "$index"}
+    sizes, places = {}, {key: entries for key, entries in content[name].items() if key != "$index"}
     for _ in index[1:]:
         places = {
             f"{where}, {key}": (key, entries)

@@ -28,6 +28,9 @@ FILE_SYSTEMS = {
 class _Word(StrEnum):
     """A name with the JSON schema of its value and its meaning."""
 
+    meaning: str
+    schema: dict
+
     def __new__(cls, name, meaning, schema=None):
         word = str.__new__(cls, name)
         word._value_, word.meaning, word.schema = name, meaning, schema

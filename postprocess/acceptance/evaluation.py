@@ -61,7 +61,7 @@ def overall(verdicts: list[Verdict]) -> str:
 
 def judge_clause(clause: Clause, runs: list[Run], kernel_version: str | None) -> Verdict:
     judged = tuple(before(clause, run, kernel_version) for run in runs if concerns(clause, run))
-    values = [entry.value for entry in judged if entry.counts]
+    values = [entry.value for entry in judged if entry.counts and entry.value is not None]
     versions = sorted({entry.run.kernel_version for entry in judged if entry.counts})
     if len(values) < clause.repetitions:
         refused = f", {counted(len(judged) - len(values), 'run')} refused" if len(values) < len(judged) else ""

@@ -16,6 +16,7 @@ from postprocess.benchmarks.score import Metric, Score
 from postprocess.benchmarks.scoring import score_logs
 from postprocess.logs.reader import LogError
 from postprocess.sessions.verdicts import differing
+from postprocess.show.tables import each_row
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,11 @@ class Run:
 def gather(cases: pd.DataFrame, history: pd.DataFrame) -> list[Run]:
     """The runs of a case_table, by time, each with its log as it is now. `history` is the history_table of the same
     sessions."""
-    logs = [located(Path(row.log), Path(row.source)) for row in cases.itertuples()]
+    logs = [located(Path(row.log), Path(row.source)) for row in each_row(cases)]
     each = list(dict.fromkeys(logs))
     results = dict(zip(each, score_logs(each)))
     reported = {case: dict(zip(rows["metric"], rows["value"])) for case, rows in history.groupby("case")}
-    runs = [run_of(row, log, results[log], reported.get(row.case, {})) for row, log in zip(cases.itertuples(), logs)]
+    runs = [run_of(row, log, results[log], reported.get(row.case, {})) for row, log in zip(each_row(cases), logs)]
     return without_twins(runs)
 
 
@@ -138,7 +139,7 @@ def refusals(row, result: Score | LogError, now: str | None, reported: dict[str,
 
 def without_twins(runs: list[Run]) -> list[Run]:
     """A log counts once, however many sessions name it."""
-    first: dict[str, Run] = {}
+    first: dict[str | None, Run] = {}
     return [
         run
         if run.refusals or (known := first.setdefault(run.sha256_now, run)) is run

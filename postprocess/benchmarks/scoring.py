@@ -72,12 +72,13 @@ def score_alike(name: str, logs: list[Log]) -> list[Score | LogError]:
     reduction, rules = part(name, "reduction"), part(name, "rules")
     table = reduction.measurement_table(logs)
     refused = rules.refusals(logs, table)
-    metrics = reduction.metrics(logs, table[~table["log"].isin(refused)]) if len(refused) < len(logs) else None
+    accepted = table[~table["log"].isin(refused)]
+    metrics = dict(reduction.metrics(logs, accepted).iterrows()) if len(refused) < len(logs) else {}
     by_log = dict(iter(table.groupby("log", observed=True)))
     return [
         LogError(log.path, refused[number])
         if number in refused
-        else scored(benchmarks()[name], log, by_log[number], metrics.loc[number])
+        else scored(benchmarks()[name], log, by_log[number], metrics[number])
         for number, log in enumerate(logs)
     ]
 

@@ -12,6 +12,7 @@ import pandas as pd
 import typer
 
 from postprocess.cli.common import Since, Sources, stored, writing
+from postprocess.show.tables import each_row
 from postprocess.show.words import counted, digits, printable, unit_word
 
 app = typer.Typer(help="Create and check reference values.", no_args_is_help=True)
@@ -197,10 +198,11 @@ def one_kind(table: pd.DataFrame, settings: str | None, environ: str | None) -> 
 
 
 def pairs(options: list[str] | None, name: str) -> list[tuple[str, str]]:
-    for option in options or []:
-        if "=" not in option:
-            raise typer.BadParameter(f"{name}: expected METRIC=..., got {option!r}")
-    return [tuple(option.split("=", 1)) for option in options or []]
+    split = [option.partition("=") for option in options or []]
+    for metric, equals, _ in split:
+        if not equals:
+            raise typer.BadParameter(f"{name}: expected METRIC=..., got {metric!r}")
+    return [(metric, value) for metric, _, value in split]
 
 
 def number(text: str) -> float:
@@ -213,7 +215,7 @@ def number(text: str) -> float:
 def show(made: pd.DataFrame, differences: list, outside: pd.DataFrame) -> None:
     from postprocess.references import proposals
 
-    for row in made.itertuples():
+    for row in each_row(made):
         unit = unit_word(row.unit)
         typer.echo(
             printable(
@@ -228,7 +230,7 @@ def show(made: pd.DataFrame, differences: list, outside: pd.DataFrame) -> None:
     for key, was, now in differences:
         typer.echo(printable(f"  {', '.join(map(str, key))}: {was or 'none'} -> {now or 'none'}"))
     typer.echo(f"\nsessions used here that would have failed: {outside['session'].nunique()}")
-    for row in outside.itertuples():
+    for row in each_row(outside):
         typer.echo(
             printable(
                 f"  {row.session_time:%Y-%m-%d %H:%M} UTC, {proposals.worded(row)}: {digits(row.value)}, "

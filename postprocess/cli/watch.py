@@ -13,11 +13,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from postprocess.benchmarks.registry import log_formats
-from postprocess.logs.growing import GrowingLog
+from postprocess.logs.growing import Course, GrowingLog
 
 LOOK_SECONDS = 1.0
 LINE_SECONDS = 15.0  # between two lines about a log where the output is no terminal
@@ -33,10 +33,11 @@ class Watched:
     def _paths(self):
         return self.directory.rglob("*.jsonl") if self.directory.is_dir() else ()
 
-    def grown(self) -> list[GrowingLog]:
+    def grown(self) -> list[tuple[GrowingLog, Course]]:
         for path in self._paths():
             self.logs.setdefault(path, GrowingLog(path, log_formats()))
-        return [log for log in self.logs.values() if log and log.read_on() and log.course and log.course.planned]
+        grown = [log for log in self.logs.values() if log and log.read_on()]
+        return [(log, log.course) for log in grown if log.course and log.course.planned]
 
 
 def watch_command(
@@ -63,15 +64,13 @@ def bars(console: Console, watched: Watched, command: list[str]) -> int:
     """On a terminal: a bar for each log under what the command prints."""
     columns = TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True) as progress:
-        shown: dict[Path, int] = {}
+        shown: dict[Path, TaskID] = {}
 
         def look() -> None:
-            for log in watched.grown():
+            for log, course in watched.grown():
                 if log.path not in shown:
                     shown[log.path] = progress.add_task(log.title)
-                progress.update(
-                    shown[log.path], completed=log.course.done, total=log.course.total, visible=not log.course.end
-                )
+                progress.update(shown[log.path], completed=course.done, total=course.total, visible=not course.end)
 
         return run(command, look, lambda text: progress.console.print(Text.from_ansi(text)), piped=True)
 
@@ -81,10 +80,10 @@ def lines(console: Console, watched: Watched, command: list[str]) -> int:
     said: dict[Path, float] = {}
 
     def look() -> None:
-        for log in watched.grown():
-            if log.course.end or time.monotonic() - said.get(log.path, float("-inf")) >= LINE_SECONDS:
+        for log, course in watched.grown():
+            if course.end or time.monotonic() - said.get(log.path, float("-inf")) >= LINE_SECONDS:
                 said[log.path] = time.monotonic()
-                print(f"{log.title}: {log.course.summary()}", flush=True)
+                print(f"{log.title}: {course.summary()}", flush=True)
 
     return run(command, look, print, piped=False)
 

@@ -128,7 +128,7 @@ def changes(values: np.ndarray, rule: Rule) -> list[Change]:
 
     if len(values) < SESSIONS_BEFORE + SESSIONS_AFTER:
         return []
-    cleaned = without_excursions(values).tolist()  # Otava 0.8 takes no windows of an array
+    cleaned = [float(value) for value in without_excursions(values)]  # Otava 0.8 takes no windows of an array
     found, _ = compute_change_points(
         cleaned, window_len=WINDOW, max_pvalue=rule.p_value, min_magnitude=rule.smallest_change
     )
@@ -164,7 +164,9 @@ def of_series(series: pd.DataFrame) -> list[Finding]:
     rule = rule_of(first["benchmark"], first["metric"])
     measured = series["value"].to_numpy()
     found = changes(measured, rule)
-    today = level(measured[found[-1].index :], rule) if found else None
+    if not found:
+        return []
+    today = level(measured[found[-1].index :], rule)
     sign = {Better.HIGHER: 1, Better.LOWER: -1, Better.NEITHER: 0}[rule.better]
     return [
         Finding(

@@ -3,6 +3,7 @@
 around them."""
 
 from collections.abc import Iterator
+from typing import cast
 
 import matplotlib
 import pandas as pd
@@ -44,14 +45,14 @@ def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figu
     for axis, (size, series) in zip(axes, panels):
         here = [finding for finding in found if finding.series == dict(series.iloc[0][SERIES])]
         panel(axis, series, here)
-        axis.set_title(counted(size, "process"))
+        axis.set_title(counted(cast(int, size), "process"))
         told.append(
-            f"{counted(size, 'process')}: {counted(len(series), 'session')}, median "
+            f"{counted(cast(int, size), 'process')}: {counted(len(series), 'session')}, median "
             f"{digits(series['value'].median())} {unit_word(first['unit'])}, {counted(len(here), 'change')}"
         )
     axes[0].set_ylabel(f"{first['metric']} [{first['unit']}]")
     axes[0].legend(loc="best")
-    drawn.get_layout_engine().execute(drawn)
+    drawn.get_layout_engine().execute(drawn)  # pyright: ignore[reportOptionalMemberAccess]: canvas() sets it
     drawn.set_layout_engine("none")  # found once, not again for each file: it takes longer than drawing
     where = f"{first['system']}:{first['partition']}+{first['environ']}" + (
         f", {first['file_system']}" if first["file_system"] else ""

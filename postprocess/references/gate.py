@@ -2,6 +2,7 @@
 """The gate: every metric of a run has a reference, and every reference is one of the run's."""
 
 import re
+from functools import partial
 
 import pandas as pd
 
@@ -35,9 +36,9 @@ def used(table: pd.DataFrame, index: list[str], key: tuple) -> bool:
     """Whether ReFrame can look a row up by this key: text keys are anchored patterns, sizes are equal."""
     fits = table["metric"] == key[-1]
     for name, wanted in zip(index, key):
-        fits &= table[COLUMNS[name]].map(
-            lambda value, wanted=wanted: (
-                bool(re.fullmatch(wanted, value)) if isinstance(wanted, str) else value == wanted
-            )
-        )
+        fits &= table[COLUMNS[name]].map(partial(matches, wanted))
     return bool(fits.any())
+
+
+def matches(wanted, value) -> bool:
+    return bool(re.fullmatch(wanted, value)) if isinstance(wanted, str) else value == wanted

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.history.change_points import MAD_TO_SIGMA
+from postprocess.show.tables import each_row
 
 COLUMNS = {
     "$partition": "where",
@@ -89,7 +90,7 @@ def proposal(today: dict, benchmark: str, made: pd.DataFrame, values: pd.DataFra
         place = inside(tree, where)
         before = place.get(size, {})
         place[size] = dict(before) | {
-            row.metric: entry(row, before.get(row.metric), marks.get(row.metric)) for row in rows.itertuples()
+            row.metric: entry(row, before.get(row.metric), marks.get(row.metric)) for row in each_row(rows)
         }
         known = inside(meta.setdefault("measured", {}), where)
         history = known.get(size, [])
@@ -135,7 +136,7 @@ def provenance(rows: pd.DataFrame, values: pd.DataFrame, terms: Terms) -> dict:
         "window": [f"{rows['first'].min():%Y-%m-%d}", f"{rows['last'].max():%Y-%m-%d}"],
         "coverage": round(float(rows["covered"].min()), 3),
         "floor": terms.floor,
-        "spread": {row.metric: round(float(row.spread), 4) for row in rows.itertuples()},
+        "spread": {row.metric: round(float(row.spread), 4) for row in each_row(rows)},
         **{name: sorted(set(used[name]) - {""}) for name in ("kernel_version", "mpi_library", "spack_hash")},
     }
 
@@ -163,7 +164,7 @@ def hidden(today: dict, benchmark: str, made: pd.DataFrame) -> str | None:
     )
 
 
-def differences(today: dict, new: dict, benchmark: str) -> list[tuple[str, object, object]]:
+def differences(today: dict, new: dict, benchmark: str) -> list[tuple[tuple, object, object]]:
     """(place, was, now) for every entry that is not the same in both; None where there is none."""
     was, now = flat(today, benchmark), flat(new, benchmark)
     return [(key, was.get(key), now.get(key)) for key in sorted({*was, *now}, key=str) if was.get(key) != now.get(key)]

@@ -178,7 +178,8 @@ def demand(clause: Clause) -> str:
 
 def terminal_text(acceptance: Acceptance) -> str:
     """A table of the clauses, and under it why runs were refused; 80 columns."""
-    console = Console(file=io.StringIO(), force_terminal=Console().is_terminal, width=max(80, Console().width))
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=Console().is_terminal, width=max(80, Console().width))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("clause", overflow="fold")
     table.add_column("result")
@@ -197,4 +198,4 @@ def terminal_text(acceptance: Acceptance) -> str:
                         )
                     )
                 )
-    return console.file.getvalue()
+    return text.getvalue()

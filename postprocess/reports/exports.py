@@ -2,10 +2,12 @@
 """Sessions for other programs: JUnit with the values of the metrics, for CI systems; OpenMetrics text, for
 monitoring."""
 
+from typing import cast
 from xml.etree import ElementTree
 
 import pandas as pd
 
+from postprocess.show.tables import each_row
 from postprocess.show.words import printable
 
 # Label values in OpenMetrics: backslash, quote and line feed are escaped.
@@ -23,19 +25,19 @@ def junit(cases: pd.DataFrame, history: pd.DataFrame) -> str:
         suite = ElementTree.SubElement(
             root,
             "testsuite",
-            name=session,
-            timestamp=begun.strftime("%Y-%m-%dT%H:%M:%S"),
+            name=str(session),
+            timestamp=cast(pd.Timestamp, begun).strftime("%Y-%m-%dT%H:%M:%S"),
             tests=str(len(alike)),
             failures=str(bad),
             errors="0",
         )
-        for row in alike.itertuples():
+        for row in each_row(alike):
             place = f"{row.system}:{row.partition}+{row.environ}"
             case = ElementTree.SubElement(
                 suite, "testcase", name=printable(row.name), classname=printable(f"{place}.{row.benchmark}")
             )
             properties = ElementTree.SubElement(case, "properties")
-            for metric in measured[row.case].itertuples() if row.case in measured else ():
+            for metric in each_row(measured[row.case]) if row.case in measured else ():
                 for name, value in told(metric):
                     ElementTree.SubElement(properties, "property", name=printable(name), value=printable(value))
             if row.result == "fail":
@@ -80,7 +82,7 @@ def openmetrics(standing: pd.DataFrame) -> str:
     }
     labels = [
         "{" + ",".join(f'{name}="{printable(str(getattr(row, name))).translate(ESCAPED)}"' for name in LABELS) + "}"
-        for row in standing.itertuples()
+        for row in each_row(standing)
     ]
     lines = []
     for name, (text, values) in families.items():

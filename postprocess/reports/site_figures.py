@@ -8,6 +8,7 @@ from matplotlib.ticker import PercentFormatter
 from postprocess.history.table import SERIES
 from postprocess.show import plots
 from postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
+from postprocess.show.tables import each_row
 from postprocess.show.words import counted, digits
 
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"))
@@ -73,8 +74,7 @@ def scaling(table: pd.DataFrame) -> Figure:
 def comparison(table: pd.DataFrame, title: str, names: tuple[str, str]) -> Figure:
     """The headlines of a standing.compared: second over first, a mark per size."""
     words = [
-        ", ".join(filter(None, [row.metric, counted(row.processes, "process"), place(row)]))
-        for row in table.itertuples()
+        ", ".join(filter(None, [row.metric, counted(row.processes, "process"), place(row)])) for row in each_row(table)
     ]
     with matplotlib.rc_context(plots.LOOK):
         drawn, [axis] = plots.canvas(8.6, 1.2 + 0.32 * len(table))

@@ -70,12 +70,13 @@ def csv_text(results: list[Score | LogError]) -> str:
 def terminal_text(results: list[Score | LogError]) -> str:
     """Each score in full where they are few, a row per log where they are many."""
     scores = [result for result in results if isinstance(result, Score)]
-    console = Console(file=io.StringIO(), force_terminal=Console().is_terminal, width=max(80, Console().width))
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=Console().is_terminal, width=max(80, Console().width))
     for shown in map(in_full, scores) if len(scores) <= LOGS_IN_FULL else overview(scores):
         console.print(shown)
     for sentence in together(scores):
         console.print(Text(printable(sentence), style="bold"))
-    return console.file.getvalue()
+    return text.getvalue()
 
 
 def together(scores: list[Score]) -> list[str]:

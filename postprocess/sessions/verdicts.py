@@ -5,6 +5,7 @@ ReFrame writes a missing reference as 0 without bounds and calls it passed. Here
 compared.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from postprocess.benchmarks.score import Score
@@ -99,12 +100,12 @@ def case_of(score: Score, cases: list[Case]) -> Case | None:
     return next((case for case in reversed(cases) if case.log_sha256 == score.log.sha256), None)
 
 
-def differing(score: Score, values: dict[str, float | None]) -> list[str]:
+def differing(score: Score, values: Mapping[str, float | None]) -> list[str]:
     """Metrics whose value in a session is not the score's: one of them was made by another version, or altered."""
     return [
         name
         for name, metric in score.metrics.items()
-        if values.get(name) is not None and abs(values[name] - metric.value) > 1e-9 * abs(metric.value)
+        if (value := values.get(name)) is not None and abs(value - metric.value) > 1e-9 * abs(metric.value)
     ]
 
 

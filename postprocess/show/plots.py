@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from math import inf, log10
 from pathlib import Path
+from typing import Any
 
 import matplotlib
 import pandas as pd
@@ -28,7 +29,7 @@ BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = (
     "#cc79a7",
     "#6b6b6b",
 )
-LOOK = {
+LOOK: dict[Any, Any] = {
     "font.family": ["sans-serif"],
     "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib; Helvetica and its replacements lack superscripts
     "font.size": 10,

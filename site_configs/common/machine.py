@@ -129,19 +129,21 @@ def pbs_queues():
 def this_machine():
     """One partition: the cores that this process may use."""
     memory = Path("/proc/meminfo").read_text(encoding="ascii") if Path("/proc/meminfo").exists() else ""
-    mib = int(re.search(r"MemTotal: +(\d+)", memory)[1]) // 1024 if memory else 0
+    total = re.search(r"MemTotal: +(\d+)", memory)
+    mib = int(total[1]) // 1024 if memory else 0  # pyright: ignore[reportOptionalSubscript]: Linux states it
     cores = len(os.sched_getaffinity(0))
     return [Partition("default", 1, cores, cores, mib, 0, True)]
 
 
 def number(text):
     """Leading digits: Slurm marks a least value among several by a plus sign."""
-    return int(re.match(r"\d+", text)[0])
+    return int(re.match(r"\d+", text)[0])  # pyright: ignore[reportOptionalSubscript]: there always are some
 
 
 def kib(text):
     """Of PBS' sizes, like 263828272kb or 250gb."""
-    value, unit = re.fullmatch(r"(\d+)([kmgt]?)b", str(text)).groups()
+    parts = re.fullmatch(r"(\d+)([kmgt]?)b", str(text))
+    value, unit = parts.groups()  # pyright: ignore[reportOptionalMemberAccess]: PBS writes no other form
     return int(value) * {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}[unit] // 2**10
 
 

@@ -81,5 +81,5 @@ def told_elsewhere():
 def target():
     """Spack's generic target for this architecture: not that of this host, which may be newer than compute nodes."""
     return {"x86_64": "x86_64_v3", "aarch64": "aarch64", "ppc64le": "power9le"}.get(
-        machine.ask("uname", "-m"), "x86_64"
+        machine.ask("uname", "-m") or "", "x86_64"
     )

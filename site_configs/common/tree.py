@@ -56,6 +56,6 @@ def read_configuration(path):
         raise SiteError(f"{path}: {type(error).__name__}: {error}") from None
     of_reframe = {"generic", "builtin"}  # its own configuration comes first
     return {
-        section: [entry for entry in site.get(section) if entry["name"] not in of_reframe]
+        section: [entry for entry in site.get(section) or () if entry["name"] not in of_reframe]
         for section in ("systems", "environments")
     }

@@ -36,7 +36,7 @@ OPTIONS = [
 class SmpirunLauncher(JobLauncher):
     """`run` beside this file, for the machine and the placement that the partition's variables name."""
 
-    def command(self, job):
+    def command(self, job):  # pyright: ignore[reportIncompatibleMethodOverride]: the abstract method has no body
         return [str(_HERE / "run"), "-np", str(job.num_tasks), "--per-node", str(job.num_tasks_per_node or 1)]
 
 

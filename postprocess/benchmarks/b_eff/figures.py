@@ -13,6 +13,7 @@ from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
 from postprocess.show import plots
 from postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
+from postprocess.show.tables import each_row
 from postprocess.show.words import NARROW_SPACE, counted, digits, printable, size
 
 GROUPS = {"ring": ("ring patterns", BLUE, "o"), "random": ("random patterns", VERMILION, "s")}
@@ -110,7 +111,7 @@ def peaks(data: pd.DataFrame) -> str:
     return " ".join(
         f"The {GROUPS[row.group][0]} reach {digits(row.geometric_mean, NARROW_SPACE)} MByte/s at "
         f"{size(row.message_bytes)}."
-        for row in tops.itertuples()
+        for row in each_row(tops)
     )
 
 
@@ -285,7 +286,7 @@ def draw_simulated(axes: Axes, data: pd.DataFrame, column: str) -> None:
             marker=marker,
             linestyle=":",
             color=colour,
-            label=f"simulated: {printable(machine)}",
+            label=f"simulated: {printable(str(machine))}",
         )
 
 

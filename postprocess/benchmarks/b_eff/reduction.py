@@ -8,6 +8,7 @@ at all is decided in rules.py.
 
 from dataclasses import replace
 from itertools import chain
+from typing import cast
 
 import numpy as np
 import pandas as pd
@@ -122,7 +123,8 @@ def as_list(value: float | list[float]) -> list[float]:
 def logavg(values: pd.Series, by) -> pd.Series:
     """The paper's logarithmic average, which is the geometric mean, of positive values within each group of index
     levels `by`."""
-    return np.exp(np.log(values).groupby(level=by, observed=True).mean())
+    logarithms = cast(pd.Series, np.log(values))
+    return cast(pd.Series, np.exp(logarithms.groupby(level=by, observed=True).mean()))
 
 
 def best_bandwidth(table: pd.DataFrame) -> pd.Series:
@@ -146,11 +148,12 @@ def patterns_wanted(table: pd.DataFrame) -> pd.Series:
     """How many averaged patterns each log has to hold, by log and group."""
     logs = table["log"].drop_duplicates()
     random = table["random_patterns"].loc[logs.index] if "random_patterns" in table else PATTERNS_AVERAGED["random"]
-    return (
+    return cast(
+        pd.Series,
         pd.DataFrame({"ring": PATTERNS_AVERAGED["ring"], "random": random}, index=logs.index)
         .set_axis(pd.Index(logs, name="log"))
         .rename_axis(columns="group")
-        .stack()
+        .stack(),
     )
 
 

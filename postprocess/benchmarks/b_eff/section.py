@@ -94,7 +94,7 @@ def odd_processes(processes: int, values: dict[str, float]) -> list[str]:
     ]
 
 
-def groups(table: pd.DataFrame) -> dict[str, dict[str, float]]:
+def groups(table: pd.DataFrame) -> dict[str, dict]:
     """Ring and random patterns: averages in MByte/s over the lengths and at L_max, and what random order leaves of the
     rings'."""
     mean, at_l_max = (

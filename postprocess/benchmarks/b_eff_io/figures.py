@@ -2,6 +2,8 @@
 """The figures of b_eff_io: the paper's figure 3, bandwidth over chunk size, and its figures 2 and 4, the value over the
 partition."""
 
+from typing import cast
+
 import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
@@ -36,7 +38,10 @@ REDUCTIONS = {
 def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
     """All figures for which `table`, the log's rows of a measurement_table, holds measurements."""
     with matplotlib.rc_context(plots.LOOK):
-        drawn = [over_chunks(rows, log, partition) for partition, rows in table.query("units > 0").groupby("partition")]
+        drawn = [
+            over_chunks(rows, log, cast(int, partition))
+            for partition, rows in table.query("units > 0").groupby("partition")
+        ]
         if table["partition"].nunique() > 1:
             drawn.append(over_partitions(table))
     return drawn
@@ -87,7 +92,7 @@ def chunk_axis(axes: Axes, chunks: list[int]) -> None:
 
 
 def extremes(data: pd.DataFrame) -> str:
-    low, high = data.loc[data["mbyte_per_second"].idxmin()], data.loc[data["mbyte_per_second"].idxmax()]
+    low, high = data.iloc[data["mbyte_per_second"].argmin()], data.iloc[data["mbyte_per_second"].argmax()]
     return " ".join(
         f"{which}: {digits(row['mbyte_per_second'], NARROW_SPACE)} MByte/s, {row['method']} of type {row['type']} with "
         "chunks of "

@@ -3,6 +3,7 @@
 number wherever it is shown."""
 
 from collections.abc import Iterator
+from typing import cast
 
 import pandas as pd
 
@@ -200,7 +201,9 @@ def of_time(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     if late := {
         partition: seconds for partition, seconds in taken.items() if seconds > (1 + TIME_TOLERANCE) * scheduled
     }:
-        text = ", ".join(f"{counted(partition, 'process')} {digits(seconds)} s" for partition, seconds in late.items())
+        text = ", ".join(
+            f"{counted(cast(int, partition), 'process')} {digits(seconds)} s" for partition, seconds in late.items()
+        )
         yield "time_overrun", f"More than the {digits(scheduled)} s were taken that a partition has: {text}"
     sums = table.query("averaged")[["agreement_fastest_seconds", "elapsed_seconds"]].sum()
     share = sums["agreement_fastest_seconds"] / sums["elapsed_seconds"]

@@ -6,6 +6,8 @@ A. E. Koniges, "The Parallel Communication and I/O Bandwidth Benchmarks: b_eff a
 "Effective I/O bandwidth benchmark". Which logs may be reduced at all is decided in rules.py.
 """
 
+from typing import cast
+
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
@@ -109,7 +111,7 @@ def method_bandwidth(types: pd.DataFrame) -> pd.DataFrame:
 
     `types` is a type_bandwidth; a row per log and partition, a column per access method.
     """
-    weighted = types.mul(types.index.get_level_values("type").map(TYPE_WEIGHTS), axis=0)
+    weighted = types.mul(types.index.get_level_values("type").map(TYPE_WEIGHTS.to_dict()), axis=0)
     return weighted.groupby(level=["log", "partition"]).sum(min_count=len(TYPES)) / TYPE_WEIGHTS.sum()
 
 
@@ -128,7 +130,7 @@ def partition_2_1(types: pd.DataFrame) -> pd.Series:
     written = (
         types["write"].groupby(level=["log", "partition"]).sum(min_count=len(TYPES)) + rewrite
     ) / TYPE_WEIGHTS.sum()
-    return np.sqrt(written * method_bandwidth(types)["read"])
+    return cast(pd.Series, np.sqrt(written * method_bandwidth(types)["read"]))
 
 
 def partition_0_5(table: pd.DataFrame) -> pd.Series:

@@ -43,7 +43,11 @@ def patterns_rule(m_part: int) -> list[tuple[str, int | None, int | None, int]]:
     small = [(chunk or m_part, chunk or m_part, units) for chunk, units in _SMALL]
     shared = [(chunk, chunk, 4 if number == 1 else units) for number, (chunk, _, units) in enumerate(small)]
     full = [*small, (None, None, 0)]
-    return [(name, *row) for name, rows in zip(TYPES, (scatter, shared, small, full, full)) for row in rows]
+    return [
+        (name, chunk, memory, units)
+        for name, rows in zip(TYPES, (scatter, shared, small, full, full))
+        for chunk, memory, units in rows
+    ]
 
 
 def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:

@@ -101,7 +101,7 @@ def types(table: pd.DataFrame) -> list[dict]:
             ]
             + [1 - row["elapsed_seconds"] / whole[key]],
         }
-        for key, row in sums.iterrows()
+        for key, (_, row) in zip(sums.index, sums.iterrows())
         for partition, method, name in [key]
     ]
 
@@ -113,17 +113,18 @@ def patterns(log: Log, table: pd.DataFrame) -> list[dict]:
         columns=list(METHODS)
     )
     told = table.drop_duplicates(["partition", "pattern"]).set_index(["partition", "pattern"])
+    chunks = told["chunk_bytes"]
     return [
         {
             "partition": partition,
             "pattern": number,
             "type": told.loc[key, "type"],
-            "chunk": size(told.loc[key, "chunk_bytes"]),
-            "call": size(calls[number] or told.loc[key, "chunk_bytes"]),
+            "chunk": size(chunks[key]),
+            "call": size(calls[number] or chunks[key]),
             "units": told.loc[key, "units"],
             "bandwidths": [None if pd.isna(row[method]) else row[method] for method in METHODS],
         }
-        for key, row in wide.iterrows()
+        for key, (_, row) in zip(wide.index, wide.iterrows())
         for partition, number in [key]
     ]
 

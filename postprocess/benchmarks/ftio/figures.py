@@ -2,6 +2,7 @@
 """The figures of FTIO: where the time of a run went, and the paper's figures 2 and 3 over the size of the matrix."""
 
 from math import ceil, floor, log10
+from typing import Any, cast
 
 import matplotlib
 import pandas as pd
@@ -80,7 +81,7 @@ def stages(table: pd.DataFrame) -> Figure:
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_xlabel("s")
     drawn.legend(loc="outside upper left", ncols=4)
-    slowest = wide.sum(axis=1).idxmax()
+    slowest = str(wide.sum(axis=1).idxmax())
     share = data[data["activity"].map(ACTIVITIES).astype(bool)]["seconds"].sum() / data["seconds"].sum()
     return Figure(
         "stages",
@@ -113,7 +114,11 @@ def over_sizes(scores: list[Score]) -> Figure:
     with matplotlib.rc_context(plots.LOOK):
         drawn, panels = plots.canvas(8.6, 3.4, columns=2)
         for (processes, line), (colour, marker) in zip(data.groupby("processes"), LINES * len(data)):
-            look = {"color": colour, "marker": marker, "label": counted(processes, "process")}
+            look: dict[str, Any] = {
+                "color": colour,
+                "marker": marker,
+                "label": counted(cast(int, processes), "process"),
+            }
             panels[0].plot(line["elements"], line["io_fraction"], **look)
             panels[0].vlines(
                 line["elements"], line["io_fraction_low"], line["io_fraction_high"], color=colour, linewidth=1
@@ -148,7 +153,9 @@ def representative(data: pd.DataFrame) -> str:
         fractions = tried.groupby("input_parameter")["io_fraction"].mean()
         if len(fractions) > 1:
             i = representative_input(fractions)
-            chosen.append(f"i = {i} for {counted(processes, 'process')} (I/O Fraction {digits(fractions[i])})")
+            chosen.append(
+                f"i = {i} for {counted(cast(int, processes), 'process')} (I/O Fraction {digits(fractions[i])})"
+            )
     return (
         f"The smallest matrix that gives the result of the largest within 0.05: {'; '.join(chosen)}." if chosen else ""
     )

@@ -133,7 +133,7 @@ def problems_of_measurements(log: Log, rows: pd.DataFrame) -> Iterator[str]:
     ]:
         yield f"{unknown[0]} was measured but not planned; {RUN_AGAIN}"
     if seen and max(seen.values()) > 1:
-        yield "repetition {}: {}, {} was measured more than once; {}".format(*max(seen, key=seen.get), RUN_AGAIN)
+        yield "repetition {}: {}, {} was measured more than once; {}".format(*seen.most_common(1)[0][0], RUN_AGAIN)
     moved = {(record["repetition"], record["stage"], record["activity"]): record["bytes"] for record in records}
     for repetition in range(1, log.plan["repetitions"] + 1):
         for (stage, activity), count in expected.items():

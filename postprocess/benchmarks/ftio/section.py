@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """FTIO's part of the report: its number in plain sentences, its phases, and the paper's tables 1 and 2 around it."""
 
+from typing import cast
+
 import pandas as pd
 
 from postprocess.benchmarks.ftio.figures import STAGE_LABELS
@@ -101,7 +103,7 @@ def phases(table: pd.DataFrame) -> list[dict]:
         for stage in STAGES
         for activity, io in ACTIVITIES.items()
         if (stage, activity) in by_phase.index
-        for row in [by_phase.loc[(stage, activity)]]
+        for row in [cast(pd.Series, by_phase.loc[(stage, activity)])]
     ]
 
 

@@ -3,6 +3,7 @@
 latencies, and over processes for each file system and workload (figures 3 to 5)."""
 
 from pathlib import Path
+from typing import cast
 
 import matplotlib
 import pandas as pd
@@ -28,7 +29,7 @@ def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
     cases = reduction.case_table(table)
     with matplotlib.rc_context(plots.LOOK):
         swept = [
-            (name, rows)
+            (str(name), rows)
             for name, rows in cases.groupby("benchmark", sort=False)
             if rows.groupby("process_bytes")["block_bytes"].nunique().max() > 1
         ]
@@ -68,7 +69,7 @@ def accesses(cases: pd.DataFrame) -> Figure:
 
 
 def extremes(data: pd.DataFrame) -> str:
-    low, high = data.loc[data["mbyte_per_second"].idxmin()], data.loc[data["mbyte_per_second"].idxmax()]
+    low, high = data.iloc[data["mbyte_per_second"].argmin()], data.iloc[data["mbyte_per_second"].argmax()]
     return " ".join(
         f"{which}: {digits(row['mbyte_per_second'], NARROW_SPACE)} MByte/s, {row['benchmark']}, {row['pattern']}, "
         f"{row['method']}."
@@ -118,7 +119,7 @@ def over_blocks(name: str, rows: pd.DataFrame) -> Figure:
     plots.from_zero(*panels)
     panels[0].set_ylabel("MByte/s of all processes")
     drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2)
-    best = data.loc[data["mbyte_per_second"].idxmax()]
+    best = data.iloc[data["mbyte_per_second"].argmax()]
     return Figure(
         f"blocks-{name}",
         f"{name}: bandwidth over the size of a request",
@@ -254,7 +255,7 @@ def compared(data: pd.DataFrame) -> str:
             if len(means) > 1:
                 values = ", ".join(f"{name} {digits(mean, NARROW_SPACE)}" for name, mean in means.items())
                 sentences.append(
-                    f"{part}, {same}, {counted(processes, 'process')}: {values} MByte/s, a factor of "
+                    f"{part}, {same}, {counted(cast(int, processes), 'process')}: {values} MByte/s, a factor of "
                     f"{digits(means.iloc[0] / means.iloc[-1])}."
                 )
     return " ".join(sentences)

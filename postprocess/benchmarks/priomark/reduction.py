@@ -5,6 +5,8 @@ Pure functions from the measurements of one log or of many to scores. "the paper
 Tavangarian, "The PRIOMark Parallel I/O-Benchmark". Which logs may be reduced at all is decided in rules.py.
 """
 
+from typing import cast
+
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
@@ -138,15 +140,15 @@ def case_table(table: pd.DataFrame) -> pd.DataFrame:
 def benchmark_values(cases: pd.DataFrame, geometric: bool = False) -> pd.Series:
     """The value of each sub-benchmark in MByte/s, by log and sub-benchmark: the mean over all of its cases, each
     counted once."""
-    bandwidth = np.log(cases["bandwidth"]) if geometric else cases["bandwidth"]
+    bandwidth = cast(pd.Series, np.log(cases["bandwidth"]) if geometric else cases["bandwidth"])
     means = bandwidth.groupby([cases["log"], cases["benchmark"]], sort=False).mean()
-    return np.exp(means) if geometric else means
+    return cast(pd.Series, np.exp(means) if geometric else means)
 
 
 def total(values: pd.Series, geometric: bool = False) -> pd.Series:
     """The total in MByte/s by log: the mean over the sub-benchmarks that ran, the paper's `total`."""
-    means = (np.log(values) if geometric else values).groupby(level="log").mean()
-    return np.exp(means) if geometric else means
+    means = cast(pd.Series, np.log(values) if geometric else values).groupby(level="log").mean()
+    return cast(pd.Series, np.exp(means) if geometric else means)
 
 
 def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
@@ -160,7 +162,7 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
     wide = values.unstack("benchmark")
     outside = wide.columns.difference([*PAPER, "trace"])
     sums = total(values)
-    ranks = pd.Series({number: logs[number].run["ranks"] for number in sums.index})
+    ranks: pd.Series = pd.Series({number: logs[number].run["ranks"] for number in sums.index})
     latencies = pd.DataFrame({number: latency_metrics(logs[number]) for number in sums.index}).T
     return (
         wide.reindex(columns=[*PAPER, "trace"])

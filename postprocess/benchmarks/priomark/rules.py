@@ -79,7 +79,7 @@ def problems_of_measurements(log: Log) -> Iterator[str]:
     if missing := expected - seen.keys():
         yield f"case {min(missing)[0]}, repetition {min(missing)[1]}, was planned but not measured; {RUN_AGAIN}"
     if max(seen.values()) > 1:
-        yield f"case {max(seen, key=seen.get)[0]} was measured more than once; {RUN_AGAIN}"
+        yield f"case {seen.most_common(1)[0][0][0]} was measured more than once; {RUN_AGAIN}"
     for record in log.records["measurement"]:
         if any(record[name] != planned[record["case"]][name] for name in CASE):
             yield f"{named(record)} is not what was planned under its number; {RUN_AGAIN}"

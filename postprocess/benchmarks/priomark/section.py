@@ -8,6 +8,7 @@ from postprocess.benchmarks.priomark import reduction
 from postprocess.benchmarks.priomark.qualifications import listed
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
+from postprocess.show.tables import each_row
 from postprocess.show.words import NARROW_SPACE, counted, digits, size
 
 LABELS = {
@@ -99,7 +100,7 @@ def accesses(cases: pd.DataFrame) -> dict:
         "methods": list(wide.columns),
         "rows": [
             {"benchmark": key[0], "pattern": key[1], "values": [None if pd.isna(value) else value for value in row]}
-            for key, row in wide.iterrows()
+            for key, (_, row) in zip(wide.index, wide.iterrows())
         ],
     }
 
@@ -127,7 +128,7 @@ def case_rows(log: Log, cases: pd.DataFrame) -> list[dict]:
             if operation
             else None,
         }
-        for case in cases.itertuples()
+        for case in each_row(cases)
         for operation in [name for name in ("read", "write") if (case.case, name) in found] or [None]
     ]
 
