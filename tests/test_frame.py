@@ -18,7 +18,9 @@ from conftest import ROOT
 from postprocess.cli.watch import watch
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
-PINNED = re.compile(r"[A-Za-z0-9_.-]+==[0-9][0-9A-Za-z.]*(; python_version [<>]=? '3\.[0-9]+')?")
+NAME = "[A-Za-z0-9_.-]+"
+RANGE = re.compile(rf"{NAME}((>=|==)[0-9][0-9A-Za-z.]*)?(,<[0-9][0-9A-Za-z.]*)?")
+PINNED = re.compile(rf"{NAME}==[0-9][0-9A-Za-z.+]*(; python_version [<>]=? '3\.[0-9]+')?( +# .*)?")
 
 
 def all_requirements():
@@ -32,17 +34,22 @@ def constraints():
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def test_every_dependency_is_pinned_and_named_without_an_address():
-    for requirement in [*all_requirements(), *constraints()]:
-        assert PINNED.fullmatch(requirement), requirement
+def name_of(requirement):
+    return re.match(NAME, requirement)[0].lower().replace("_", "-")
+
+
+def test_every_dependency_has_a_range_and_an_exact_version_without_an_address():
+    pinned = {name_of(line) for line in constraints()}
+    for requirement in all_requirements():
+        assert RANGE.fullmatch(requirement), requirement
+        assert "==" in requirement or name_of(requirement) in pinned, requirement
+    for line in constraints():
+        assert PINNED.fullmatch(line), line
 
 
 def test_no_dependency_is_pinned_twice():
-    names = [
-        (re.split("[=;]+", requirement)[0].lower().replace("_", "-"), requirement.partition(";")[2])
-        for requirement in [*all_requirements(), *constraints()]
-    ]
-    assert len(names) == len(set(names))
+    pins = [(name_of(line), line.partition(";")[2].partition("#")[0]) for line in constraints()]
+    assert len(pins) == len(set(pins))
 
 
 @pytest.mark.parametrize("package", PROJECT["tool"]["setuptools"]["package-data"])
