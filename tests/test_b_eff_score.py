@@ -795,6 +795,6 @@ def test_repetitions_that_differ_by_more_than_a_tenth_qualify_the_result(scored,
     assert score.metrics["b_eff"].value == pytest.approx(1000, rel=1e-12)
     assert ("repetitions_disagree" in keys(score)) == disagree
     if disagree:
-        assert "alone they give 1000, 900.9, 1000 MByte/s" in next(
+        assert "each by itself gives 1000, 900.9, 1000 MByte/s" in next(
             q.text for q in score.qualifications if q.key == "repetitions_disagree"
         )

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Contracts: what a system has to reach to be accepted, as a file that both sides agree on before anything runs.
+"""Contracts: what a system must reach to be accepted, as a file that both sides agree on before anything runs.
 
-A contract is YAML and held against contract_schema.json. What a reader could take in two ways is refused: an unknown or
-repeated key, a metric that no kernel has, a wrong unit.
+A contract is YAML and validated by contract_schema.json. Anything ambiguous is refused: an unknown or repeated key, a
+metric that no kernel has, a wrong unit.
 """
 
 import hashlib
@@ -21,8 +21,7 @@ from postprocess.show.words import printable
 
 
 class ContractError(ValueError):
-    """A contract that cannot be judged by; the message is one printable line with the file, the line and the place in
-    it."""
+    """A contract that cannot be evaluated; the message is one printable line with the file, the line and the key."""
 
     def __init__(self, path: Path, line: int | None, place: str, problem: str):
         where = [str(path), *([f"line {line}"] if line else []), *([place] if place else [])]
@@ -31,7 +30,7 @@ class ContractError(ValueError):
 
 @dataclass(frozen=True)
 class Clause:
-    """What one metric has to reach. `floor` and `ceiling` are in `unit`, None where there is none."""
+    """What one metric must reach. `floor` and `ceiling` are in `unit`, None if there is no such bound."""
 
     name: str
     benchmark: str
@@ -48,7 +47,7 @@ class Clause:
     official: bool
     repetitions: int
     statistic: str
-    excluded_nodes: dict[str, str]  # name to reason
+    excluded_nodes: dict[str, str]  # host name to reason
 
 
 @dataclass(frozen=True)
@@ -63,7 +62,7 @@ class Contract:
 
 
 class Loader(yaml.SafeLoader):
-    """Dates stay text, as they were written."""
+    """Keeps dates as text, as they were written."""
 
 
 Loader.yaml_implicit_resolvers = {
@@ -80,7 +79,7 @@ def validator() -> jsonschema_rs.Draft202012Validator:
 
 
 def read_contract(path) -> Contract:
-    """The contract in a file. Raises ContractError for everything that is not one."""
+    """The contract in a file. Raises ContractError if the file is not a valid contract."""
     path = Path(path)
     try:
         data = path.read_bytes()
@@ -106,7 +105,7 @@ def read_contract(path) -> Contract:
 
 
 def parse(path: Path, text: str):
-    """The content of a YAML text, and its tree of nodes, which knows the lines."""
+    """The content of a YAML text, and its tree of nodes, which has the line numbers."""
     try:
         loader = Loader(text)
         root = loader.get_single_node()
@@ -121,11 +120,11 @@ def parse(path: Path, text: str):
     except (RecursionError, ValueError, TypeError) as error:
         if isinstance(error, ContractError):
             raise
-        raise ContractError(path, None, "", f"not YAML that a contract may hold: {error}") from None
+        raise ContractError(path, None, "", f"not valid YAML for a contract: {error}") from None
 
 
 def refuse_repeated_keys(path: Path, node: yaml.Node) -> None:
-    """YAML would let the last of two equal keys win without a word."""
+    """Refuses repeated keys: YAML silently uses the last of two equal keys."""
     if isinstance(node, yaml.MappingNode):
         names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         for place, (key, _) in enumerate(node.value):
@@ -146,8 +145,8 @@ def refuse(path: Path, root: yaml.Node, place: list, problem: str):
 
 
 def line_of(node: yaml.Node, place: list) -> int:
-    """The line of what `place`, keys and indices from the top, leads to; of its nearest parent where it is not
-    there."""
+    """The line of the entry that `place` leads to (keys and indices from the top), or of its nearest existing
+    parent."""
     for part in place:
         if isinstance(node, yaml.SequenceNode):
             node = node.value[part]
@@ -160,7 +159,7 @@ def line_of(node: yaml.Node, place: list) -> int:
 
 
 def check_clause(path: Path, root: yaml.Node, number: int, clause: dict, earlier: list[str]) -> None:
-    """What a JSON Schema cannot say."""
+    """Checks that a JSON Schema cannot express."""
 
     def wrong(key: str, problem: str):
         refuse(path, root, ["clauses", number, key], problem)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Acceptance: whether the runs at hand fulfil a contract. Pure functions from clauses and runs to verdicts.
+"""Acceptance: whether recorded runs fulfil a contract. Pure functions from clauses and runs to verdicts.
 
-A clause is passed or failed only by runs that count: enough of them, each with a sound log of its own, of one kernel
-version, and official where the clause says so. Whatever is left out is named with its reason; what then is too little
-proves nothing.
+A clause passes or fails only by runs that count: enough of them, each with its own valid log, all of one kernel
+version, and official if the clause requires it. Every run that is left out is named with the reason. With too few runs,
+the clause is not proven.
 """
 
 import math
@@ -21,8 +21,8 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True)
 class Judged:
-    """A run before a clause: its value of the clause's metric, and why it does not count; it counts where nothing says
-    so."""
+    """A run evaluated for a clause: its value of the clause's metric, and why it does not count. Without a reason it
+    counts."""
 
     run: Run
     value: float | None
@@ -35,7 +35,8 @@ class Judged:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Of one clause. `value` is the clause's statistic over the runs that count, None where too few do."""
+    """The verdict on one clause. `value` is the clause's statistic over the runs that count, None if there are too
+    few."""
 
     clause: Clause
     outcome: str
@@ -54,7 +55,7 @@ def judge(contract: Contract, runs: list[Run]) -> list[Verdict]:
 
 
 def overall(verdicts: list[Verdict]) -> str:
-    """Passed by all clauses; failed by one that failed; else not proven."""
+    """Passed if all clauses passed, failed if one failed, otherwise not proven."""
     outcomes = {verdict.outcome for verdict in verdicts}
     return next((outcome for outcome in (FAIL, NOT_PROVEN) if outcome in outcomes), PASS)
 
@@ -68,7 +69,7 @@ def judge_clause(clause: Clause, runs: list[Run], kernel_version: str | None) ->
         found = (
             f"{counted(len(values), 'run')} of {clause.repetitions} counted{refused}"
             if judged
-            else "no session holds such a run"
+            else "no session contains such a run"
         )
         return Verdict(clause, NOT_PROVEN, None, f"{found}.", judged)
     if len(versions) > 1:
@@ -76,7 +77,7 @@ def judge_clause(clause: Clause, runs: list[Run], kernel_version: str | None) ->
             clause,
             NOT_PROVEN,
             None,
-            f"The runs are of kernels {' and '.join(versions)}, which are not to be mixed: name "
+            f"The runs are of kernels {' and '.join(versions)}, which must not be mixed: name "
             "kernel_version in the contract.",
             judged,
         )
@@ -86,8 +87,8 @@ def judge_clause(clause: Clause, runs: list[Run], kernel_version: str | None) ->
 
 
 def concerns(clause: Clause, run: Run) -> bool:
-    """Whether a run is of the clause's kind: what and where it ran, and the size. A log that cannot be read is not told
-    apart by file system or hosts."""
+    """Whether a run is of the clause's kind: benchmark, place and size. If the log cannot be read, file system and
+    hosts are not compared."""
     asked = (clause.benchmark, clause.system, clause.partition, clause.processes)
     if (run.benchmark, run.system, run.partition, run.processes) != asked:
         return False
@@ -107,7 +108,7 @@ def before(clause: Clause, run: Run, kernel_version: str | None) -> Judged:
 
 
 def refusals(clause: Clause, run: Run, kernel_version: str | None):
-    """What forbids to count a run for this clause."""
+    """Reasons why a run does not count for this clause."""
     if kernel_version and run.kernel_version and run.kernel_version != kernel_version:
         yield Refusal(
             "kernel_version", f"its kernel version is {run.kernel_version}, the contract requires {kernel_version}"
@@ -125,7 +126,7 @@ def refusals(clause: Clause, run: Run, kernel_version: str | None):
 
 
 def within(clause: Clause, value: float) -> bool:
-    """A value that differs from a bound by no more than the rounding of its computation has reached it."""
+    """Whether a value reaches a bound. A difference within the rounding of the computation counts as reached."""
 
     def reached(bound: float) -> bool:
         return math.isclose(value, bound, rel_tol=ROUNDING)

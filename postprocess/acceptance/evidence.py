@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Evidence: the runs of sessions with their logs as they are now, and what forbids to rely on them.
+"""Evidence: the runs of sessions with their logs as they are now, and reasons not to rely on them.
 
-A session says what a log was, by its SHA-256; the log says what was measured. Only where both agree does a value count,
-and it is always computed from the log, never taken from the session.
+A session identifies a log by its SHA-256; the log contains what was measured. A value counts only if both agree, and it
+is always computed from the log, never taken from the session.
 """
 
 import hashlib
@@ -29,9 +29,8 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Run:
-    """A test case of a session, and its log as it is now. Without a score where the log yields none.
-
-    `reported` are the metrics as the session holds them; `refusals` are those that hold for every clause.
+    """A test case of a session, and its log as it is now; without a score if the log yields none. `reported` are the
+    metrics in the session; `refusals` are those that apply to every clause.
     """
 
     session: str
@@ -53,7 +52,7 @@ class Run:
 
     @property
     def filesystem(self) -> dict:
-        """`directory` and `type` as the log tells them; empty where it has none."""
+        """`directory` and `type` from the log; empty if it has none."""
         return (self.score.log.run["filesystem"] or {}) if self.score else {}
 
     def metric(self, name: str) -> Metric | None:
@@ -72,8 +71,8 @@ def gather(cases: pd.DataFrame, history: pd.DataFrame) -> list[Run]:
 
 
 def located(log: Path, source: Path) -> Path:
-    """Where the log is now: as recorded, or, where a session was moved with its logs, under the folder of the session's
-    file by the longest end of its path that exists there. The path as recorded where it is nowhere."""
+    """Where the log is now: at the recorded path or, if the session was moved with its logs, below the folder of the
+    session's file, at the longest end of its path that exists there. The recorded path if it is nowhere."""
     if not log.exists():
         for start in range(1, len(log.parts)):
             moved = source.parent.joinpath(*log.parts[start:])
@@ -114,11 +113,11 @@ def sha256(path: Path) -> str | None:
 
 
 def refusals(row, result: Score | LogError, now: str | None, reported: dict[str, float]):
-    """What forbids to rely on a run for any clause."""
+    """Reasons not to rely on a run for any clause."""
     if not row.log_sha256:
         yield Refusal("failed", f"the test ended before its log was accepted: {row.reason or row.result}")
     if now is None:
-        yield Refusal("missing", f"its log {row.log} is not there: keep the logs with the sessions")
+        yield Refusal("missing", f"its log {row.log} is missing: keep the logs with the sessions")
     elif row.log_sha256 and now != row.log_sha256:
         yield Refusal(
             "altered",
@@ -138,7 +137,7 @@ def refusals(row, result: Score | LogError, now: str | None, reported: dict[str,
 
 
 def without_twins(runs: list[Run]) -> list[Run]:
-    """A log counts once, however many sessions name it."""
+    """A log counts once, even if several sessions contain it."""
     first: dict[str | None, Run] = {}
     return [
         run
@@ -157,5 +156,5 @@ def without_twins(runs: list[Run]) -> list[Run]:
 
 
 def below(directory: str, of: str) -> bool:
-    """Whether a directory is `of` or lies in it."""
+    """Whether a directory is `of` or below it."""
     return Path(os.path.normpath(directory)).is_relative_to(os.path.normpath(of))

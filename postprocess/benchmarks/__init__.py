@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmarks, a folder each, and what scores a log of any of them."""
+"""The benchmarks, a folder each, and the modules that score a log of any of them."""

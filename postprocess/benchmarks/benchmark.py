@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a benchmark states about itself, once. Everything else that has to know it reads it from here.
+"""What a benchmark states about itself. It is stated here once, and everything else reads it from here.
 
 A benchmark is a folder beside this file. Its __init__.py defines BENCHMARK; it imports nothing but this module and
 logs.format, so that it is cheap to load. The other files have the same names in every folder (registry.ROLES).
@@ -33,7 +33,7 @@ class Form(StrEnum):
 
 @dataclass(frozen=True)
 class MetricKind:
-    """A metric that scores of a benchmark have. An optional one is missing from some sound runs. `smallest_change` is
+    """A metric of a benchmark's scores. An optional one is missing from some valid runs. `smallest_change` is
     the smallest lasting change that is reported, as a fraction, where it is not that of change_points."""
 
     name: str
@@ -49,8 +49,9 @@ class MetricKind:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """`package` is the folder's module name. The first metric is the headline. `cache_affected` are the keys of
-    qualifications by which a cache took part in the result. `forms` are the values of its check's variables, by form.
+    """`package` is the folder's module name. The first metric is the headline. `cache_affected` are the keys of the
+    qualifications which state that a cache took part in the result. `forms` are the values of its check's variables, by
+    form.
 
     Functions that not every benchmark has are named as "module.function" of the folder. `together`: (scores) ->
     sentences on the scores of several runs. `balance_factor`: (score, r_max_gflops) -> the score with its ratio to the

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the papers published, to set beside a site's own results."""
+"""The published values of the papers, to compare a site's own results with."""
 
 from functools import cache
 from importlib import resources

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All benchmarks: the packages beside this file. A new one is a new folder, and no list has to be extended."""
+"""All benchmarks: the packages beside this file. A new benchmark is a new folder; there is no list to extend."""
 
 from collections.abc import Callable
 from functools import cache
@@ -46,12 +46,12 @@ def log_formats() -> dict[str, LogFormat]:
 
 
 def part(name: str, role: str) -> ModuleType:
-    """A module of a benchmark's folder. Imported here when it is needed first: listing the checks must not wait for
-    pandas and matplotlib."""
+    """A module of a benchmark's folder. Imported on first use, because listing the checks must not wait for pandas and
+    matplotlib."""
     return import_module(f"{benchmarks()[name].package}.{role}")
 
 
 def optional_function(name: str, field: str) -> Callable | None:
-    """The function that a benchmark names in its field `together` or `balance_factor`; None where it has none."""
+    """The function that a benchmark names in its field `together` or `balance_factor`; None if it has none."""
     module, _, function = getattr(benchmarks()[name], field).partition(".")
     return getattr(part(name, module), function) if function else None

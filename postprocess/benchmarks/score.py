@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A score: what one log is worth, whatever the benchmark."""
+"""A score: the metrics and qualifications of one log, for every benchmark."""
 
 from dataclasses import dataclass
 
@@ -23,8 +23,8 @@ class Qualification:
 @dataclass(frozen=True)
 class Score:
     """The first metric is the headline. `log` is without its measurements. `breaches`, the paper's rules that the run
-    did not keep, are the first of `qualifications`; `cache_affected` are those by which a cache took part in the
-    result."""
+    did not keep, are the first of `qualifications`; `cache_affected` are those which state that a cache took part in
+    the result."""
 
     benchmark: str
     metrics: dict[str, Metric]
@@ -44,11 +44,12 @@ class Score:
 
     @property
     def standing(self) -> str:
-        """What a reader must know first. A simulated result is of no machine and never stands among measured ones."""
+        """Either "official", "not official" or "simulated". A simulated result belongs to no real machine and is never
+        mixed with measured ones."""
         return "simulated" if self.log.run["simulated"] else "official" if self.official else "not official"
 
     @property
     def simulated_machine(self) -> str:
-        """What the simulated machine is a model of, as its platform says; empty where a machine was measured."""
+        """The machine that was simulated, as its platform file names it; empty for a measured machine."""
         run = self.log.run
         return run["environment"].get("SMPI_MODEL_OF", "an unnamed machine") if run["simulated"] else ""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`coffeecup accept`: evaluates a contract against recorded runs.
 
-Exit codes: 0 all clauses passed, 1 one failed or not proven, 2 wrong usage, a contract that is none, or sessions that
+Exit codes: 0 all clauses passed, 1 one failed or not proven, 2 wrong usage, an invalid contract, or sessions that
 cannot be read.
 """
 

@@ -69,7 +69,7 @@ def propose(
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Write the file; otherwise only show the changes.")] = False,
 ) -> None:
-    """Show what references the sessions give, how they differ from today's, and which sessions they would have
+    """Derive references from sessions; show how they differ from the current ones and which sessions would have
     failed."""
     from postprocess.benchmarks.registry import benchmarks
     from postprocess.history import change_points
@@ -121,7 +121,7 @@ def proposed(values: pd.DataFrame, terms) -> pd.DataFrame:
 
 
 def today_of(file: Path, benchmark: str, values: pd.DataFrame, made: pd.DataFrame) -> dict:
-    """The content of the reference file so far. Raises BadParameter if the entries do not fit into it."""
+    """The current content of the reference file. Raises BadParameter if the entries do not fit into it."""
     from postprocess.references import proposals
 
     today = loaded(file, benchmark) if file.exists() else {"_meta": {"benchmark": benchmark, "schema": 1}}
@@ -158,8 +158,8 @@ def check(
         ),
     ] = None,
 ) -> None:
-    """The gate: every metric of the sessions (a dry run's too) was compared with a reference, and no reference belongs
-    to nothing."""
+    """The gate: every metric of the sessions (of dry runs as well) was compared with a reference, and every reference
+    was used."""
     from postprocess.references import gate
 
     table = stored(sources, None, None, None, measured=False)
@@ -180,8 +180,7 @@ def check(
 
 
 def one_kind(table: pd.DataFrame, settings: str | None, environ: str | None) -> pd.DataFrame:
-    """The rows of one form of the benchmark: what ran with other options, or in another environment, is another
-    number."""
+    """The rows of one form of the benchmark: runs with other options or in another environment are not comparable."""
     for column, chosen, option in (("settings", settings, "--settings"), ("environ", environ, "--environ")):
         found = sorted(table[column].unique())
         if chosen is None and len(found) > 1:

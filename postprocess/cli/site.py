@@ -39,8 +39,8 @@ def check(
         bool, typer.Option("--require-references", help="Fail if a test case has no reference.")
     ] = False,
 ) -> None:
-    """Prove a site: configuration, vocabulary, machine, checks, job scripts, references. Exit code 1 where something is
-    refused."""
+    """Check a site: configuration, vocabulary, machine, checks, job scripts, references. Exits with 1 if there is a
+    problem."""
     from site_configs.common.check import REFUSED, check_site
 
     refused = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`coffeecup site report`: how everything stands over the sessions, as one HTML page."""
+"""`coffeecup site report`: the state of all metrics over the sessions, as one HTML page."""
 
 from pathlib import Path
 from typing import Annotated

@@ -53,7 +53,7 @@ def watch_command(
 
 
 def watch(directory: Path, command: list[str]) -> int:
-    """Run the command with a view on the logs under the directory; returns the command's exit code."""
+    """Run the command and show the progress of the logs below the directory; returns the command's exit code."""
     console = Console(highlight=False, soft_wrap=True)
     watched = Watched(Path(directory))
     show = bars if console.is_terminal else lines
@@ -89,8 +89,8 @@ def lines(console: Console, watched: Watched, command: list[str]) -> int:
 
 
 def run(command: list[str], look, show_line, piped: bool) -> int:
-    """Run the command, `look` every second; its output is passed through, by `show_line` where a bar stands below
-    it."""
+    """Run the command and call `look` every second. The command's output is passed through, with `show_line` if a bar
+    is drawn below it."""
     try:
         process = subprocess.Popen(
             command,

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Metrics over sessions: the table, changes, and where a system stands."""
+"""Metrics over sessions: the table, changes, and the current state of a system."""

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Change points in the history: since when is a metric worse, by how much, and what else changed then.
+"""Change points in the history: since when a metric is worse, by how much, and what else changed at that time.
 
-The statistics are those of Apache Otava (E-divisive means with a t-test, Fleming et al., "Hunter", 2023). Around them:
-a session has one value; an excursion that came back is no level; and a level is judged when it has lasted
-SESSIONS_AFTER sessions.
+The statistics are those of Apache Otava (E-divisive means with a t-test, Fleming et al., "Hunter", 2023). In addition:
+a session has one value; a short excursion is not a level; and a level is judged once it has lasted SESSIONS_AFTER
+sessions.
 """
 
 import itertools
@@ -20,12 +20,12 @@ from postprocess.history.table import EVENTS, SERIES
 
 # docs/history.md says how these two were chosen.
 SMALLEST_CHANGE = (
-    0.06  # the smallest lasting change that is reported, as a fraction, where a metric does not state its own
+    0.06  # smallest lasting change that is reported, as a fraction, for metrics that do not state their own
 )
 P_VALUE = 0.0003  # level of significance of Otava's test
-SESSIONS_BEFORE = 8  # a level has to be known before it can be left
+SESSIONS_BEFORE = 8  # sessions that establish a level before it can change
 SESSIONS_AFTER = 4  # shorter than this it may be an excursion
-WINDOW = 50  # sessions that Otava looks at together
+WINDOW = 50  # sessions in a window of Otava
 EXCURSION_WINDOW = 7
 EXCURSION_SPREADS = 3.0
 MAD_TO_SIGMA = 1.4826  # of a normal distribution
@@ -42,7 +42,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Change:
-    """A level that was left at place `index` of the values. `relative` is the new median over the old one, minus 1."""
+    """A change of level at index `index` of the values. `relative` is the new median over the old one, minus 1."""
 
     index: int
     before: float
@@ -53,7 +53,8 @@ class Change:
 
 @dataclass(frozen=True)
 class Finding:
-    """A change of a series: when its first session began, how many sessions it has lasted, and what else changed."""
+    """A change of a series: when its first session began, for how many sessions it has lasted, and what else
+    changed."""
 
     series: dict
     unit: str
@@ -70,16 +71,15 @@ class Finding:
 
 
 def rule_of(benchmark: str, metric: str) -> Rule:
-    """By what the benchmark states about the metric; of a metric that no benchmark has here, neither direction is
-    better."""
+    """The definition of a change for a metric, as its benchmark states it. For metrics of benchmarks that are not
+    installed here, neither direction is better."""
     known = benchmarks()[benchmark].metrics if benchmark in benchmarks() else ()
     kind = next((kind for kind in known if kind.name == metric), MetricKind(metric, "", Better.NEITHER))
     return Rule(kind.better, kind.smallest_change or SMALLEST_CHANGE, P_VALUE)
 
 
 def session_values(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per series and session, by time: the median of the session's runs, and the surroundings of the last of
-    them.
+    """One row per series and session, by time: the median of the session's runs, and the circumstances of the last run.
 
     A run that failed and was run again (ReFrame's --max-retries) counts by its last retry: so a suspected regression is
     confirmed before it enters the history. Repeats (--repeat, --reruns) all count.
@@ -112,9 +112,9 @@ def session_values(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def without_excursions(values: np.ndarray) -> np.ndarray:
-    """Values (sessions,) with each that lies apart from its neighbours, by more than EXCURSION_SPREADS robust standard
-    deviations, replaced by their median: Hampel's filter. The spread is that of successive differences, which a new
-    level does not widen."""
+    """Values (sessions,) in which each value that differs from its neighbours by more than EXCURSION_SPREADS robust
+    standard deviations is replaced by their median: Hampel's filter. The spread is that of successive differences,
+    which a new level does not widen."""
     if len(values) < 3:
         return values
     spread = MAD_TO_SIGMA * np.median(np.abs(np.diff(values))) / np.sqrt(2)
@@ -123,7 +123,7 @@ def without_excursions(values: np.ndarray) -> np.ndarray:
 
 
 def changes(values: np.ndarray, rule: Rule) -> list[Change]:
-    """Levels left in values (sessions,), in the order of time; none where there are too few sessions."""
+    """Changes of level in values (sessions,), in the order of time; none if there are too few sessions."""
     from otava.analysis import compute_change_points
 
     if len(values) < SESSIONS_BEFORE + SESSIONS_AFTER:
@@ -144,8 +144,8 @@ def changes(values: np.ndarray, rule: Rule) -> list[Change]:
 
 
 def level(values: np.ndarray, rule: Rule) -> float:
-    """The median; of an even number of values the better one of the two in the middle, so that half of them alone are
-    no new level."""
+    """The median; of an even number of values the better one of the two in the middle, so that half of the values are
+    not enough for a new level."""
     ordered = np.sort(values)
     return (
         float(ordered[(len(ordered) - (rule.better == Better.LOWER)) // 2])
@@ -184,14 +184,14 @@ def of_series(series: pd.DataFrame) -> list[Finding]:
 
 
 def surroundings(series: pd.DataFrame) -> pd.DataFrame:
-    """What was recorded around each session, a column each: versions, hosts, facts; empty text where nothing was."""
+    """The recorded circumstances of each session, a column each: versions, hosts, facts; empty text if not recorded."""
     facts = pd.DataFrame([orjson.loads(text) for text in series["facts"]], index=series.index)
     return series[[*EVENTS, "hosts"]].rename(columns=EVENTS).join(facts).fillna("").astype(str)
 
 
 def causes(series: pd.DataFrame, index: int) -> list[str]:
-    """What differs between most sessions before and most after the change at `index`, and changed within one session of
-    it."""
+    """Circumstances that differ between most sessions before and most after the change at `index`, and that changed
+    within one session of it."""
     told = []
     for name, values in surroundings(series).items():
         was, now = (Counter(part).most_common(1)[0][0] for part in (values.iloc[:index], values.iloc[index:]))
@@ -202,7 +202,7 @@ def causes(series: pd.DataFrame, index: int) -> list[str]:
 
 
 def events(series: pd.DataFrame) -> pd.DataFrame:
-    """Changes of the surroundings from session to session: session_time, what, was, now."""
+    """Changes of the circumstances from session to session: session_time, what, was, now."""
     told = surroundings(series)
     rows = [
         (series["session_time"].iloc[place], name, values.iloc[place - 1], values.iloc[place])
@@ -215,9 +215,9 @@ def events(series: pd.DataFrame) -> pd.DataFrame:
 
 
 def suspicions(values: pd.DataFrame, found: list[Finding]) -> pd.DataFrame:
-    """Last sessions of series that are worse than their level so far by more than the smallest change and the spread,
-    and are too few to be a level: the rows of session_values, with `level` and `relative`. They are to be confirmed by
-    a rerun. Series that alarm anyway are left out."""
+    """The last sessions of series that are worse than the current level by more than the smallest change and the
+    spread, but are too few to be a new level: the rows of session_values, with `level` and `relative`. A rerun confirms
+    or refutes them. Series with an alarm are left out."""
     alarming = {tuple(finding.series.values()) for finding in found if finding.alarms}
     rows = []
     for key, series in values.groupby(SERIES, sort=False, observed=True):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of the history: each metric over time, a panel per size, with references, bounds, changes and what changed
-around them."""
+"""Figures of the history: each metric over time, a panel per size, with references, bounds, changes, and what else
+changed at the same time."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -32,7 +32,7 @@ def trends(values: pd.DataFrame, found: list[Finding]) -> Iterator[Figure]:
 
 
 def trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figure:
-    """Of the sizes in `values`, which differ in nothing else."""
+    """The figure of one metric. The rows of `values` differ in size only."""
     with matplotlib.rc_context(LOOK):
         return drawn_trend(values, found, number)
 
@@ -53,7 +53,7 @@ def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figu
     axes[0].set_ylabel(f"{first['metric']} [{first['unit']}]")
     axes[0].legend(loc="best")
     drawn.get_layout_engine().execute(drawn)  # pyright: ignore[reportOptionalMemberAccess]: canvas() sets it
-    drawn.set_layout_engine("none")  # found once, not again for each file: it takes longer than drawing
+    drawn.set_layout_engine("none")  # the layout is computed once, not for each file: it takes longer than drawing
     where = f"{first['system']}:{first['partition']}+{first['environ']}" + (
         f", {first['file_system']}" if first["file_system"] else ""
     )

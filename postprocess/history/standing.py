@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where every metric stands today: its level with an interval, the verdict of the last session, the trend; over sizes,
-and beside another.
+"""The current state of every metric: level with interval, verdict on the last session, trend; also over sizes, and in
+comparison.
 
 Pure functions from tables of change_points.session_values to tables.
 """
@@ -20,13 +20,13 @@ KINDS = (
     "partition",
     "file_system",
     "environ",
-)  # what `compared` sets beside each other, besides sessions and times
+)  # what can be compared, besides sessions and times
 
 
 def interval(values: np.ndarray) -> tuple[float, float, float]:
     """(low, high, confidence) of the median of values (sessions,): the innermost order statistics that enclose it with
-    CONFIDENCE, whatever the distribution (the sign test's interval); the whole range with its own confidence where
-    there are too few."""
+    CONFIDENCE, for any distribution (the interval of the sign test); with too few values, the whole range with its own
+    confidence."""
     ordered, count = np.sort(values), len(values)
     tails = np.cumsum(
         [comb(count, place) / 2**count for place in range(count)]
@@ -60,7 +60,7 @@ def standing(values: pd.DataFrame, found: list[Finding]) -> pd.DataFrame:
 
 
 def known_metrics(benchmark: str) -> list[str]:
-    """Those that a benchmark states, in its order; none of a benchmark that is not installed here."""
+    """The metrics that a benchmark states, in its order; none of a benchmark that is not installed here."""
     return list(benchmarks()[benchmark].units) if benchmark in benchmarks() else []
 
 
@@ -82,7 +82,7 @@ def of_series(series: pd.DataFrame, found: list[Finding]) -> dict:
 
 
 def verdict(last: pd.Series) -> str:
-    """Of a session's value; a failure that is expected stays one."""
+    """The verdict on a session's value; an expected failure stays expected."""
     if pd.isna(last["lower"]) and pd.isna(last["upper"]):
         return "no reference"
     if last["outcome"] in ("expected failure", "unexpected pass"):
@@ -102,13 +102,14 @@ def trend(series: pd.DataFrame, found: list[Finding]) -> str:
 
 
 def headlines(table: pd.DataFrame) -> pd.DataFrame:
-    """Of a standing: the first metric of each benchmark, place and set of options, at each size."""
+    """The rows of `table`, a standing, with the first metric of each benchmark, place and set of options, at each
+    size."""
     return table.groupby([name for name in SERIES if name != "metric"], sort=False, observed=True).head(1)
 
 
 def scaling(table: pd.DataFrame) -> pd.DataFrame:
-    """The headlines that are bandwidths, where there are several sizes: with `per_process` and `efficiency`, which is
-    the bandwidth of a process over that at the smallest size."""
+    """The headlines that are bandwidths and have several sizes, with `per_process` and `efficiency`: the bandwidth per
+    process over that at the smallest size."""
     rates = headlines(table).query("unit == 'MByte/s'")
     rates = rates.assign(per_process=rates["median"] / rates["processes"])
     alike = rates.groupby([name for name in SERIES if name != "processes"], sort=False, observed=True)
@@ -139,8 +140,8 @@ def sides(values: pd.DataFrame, kind: str, names: tuple[str, str]) -> list[pd.Da
 
 def compared(values: pd.DataFrame, kind: str, names: tuple[str, str]) -> pd.DataFrame:
     """What both sides measured, a row per size, options and metric: the median of each side with its interval, and
-    `ratio`, second over first. Raises ValueError where a side holds several series for one row, because medians over
-    different things mean nothing."""
+    `ratio`, second over first. Raises ValueError if a side has several series for one row, because their common median
+    would be meaningless."""
     free = {
         "system": {"system", "partition", "environ"},
         "partition": {"system", "partition", "environ"},

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One tidy table over sessions: a row per test case and metric, with what is known of how the value came about.
+"""One tidy table over sessions: a row per test case and metric, with the circumstances of its measurement.
 
-ReFrame's session reports and its results database are the store; here they become a table, and nothing is kept
-elsewhere.
+ReFrame's session reports and its results database are the only store; here they become a table.
 """
 
 from pathlib import Path
@@ -14,18 +13,18 @@ import pandera.pandas as pa
 from postprocess.sessions.files import SessionReport
 from postprocess.sessions.verdicts import verdict
 
-# A time series: rows that differ in nothing but the session. Other options of the kernel make another series.
+# A time series: rows that differ only in the session. Other options of the kernel are another series.
 SERIES = ["benchmark", "system", "partition", "environ", "file_system", "processes", "settings", "metric"]
-# What may have changed where a value changed; `facts` holds more of these.
+# What may explain a change of a value; `facts` contains more.
 EVENTS = {
     "kernel_version": "kernel version",
     "mpi_library": "MPI library",
     "spack_hash": "Spack hash",
     "git_revision": "source revision",
 }
-GIVEN = "given"  # the file system of a run whose directory was given by hand
-OWN = ("benchmark", "num_processes", "log_sha256")  # by these variables a test case is known as one of ours
-# What ReFrame itself tells of a session; everything else there was given with --session-extras.
+GIVEN = "given"  # the file system of a run with an explicit directory
+OWN = ("benchmark", "num_processes", "log_sha256")  # variables that identify a test case of coffeecup
+# What ReFrame itself records of a session; everything else was given with --session-extras.
 RESERVED = {
     "data_version",
     "hostname",
@@ -82,11 +81,11 @@ HISTORY = pa.DataFrameSchema(CASES | {"case": TEXT} | METRICS, strict=True, uniq
 
 
 def case_table(reports: list[SessionReport]) -> pd.DataFrame:
-    """A row per test case that ran one of our kernels, by time; those that failed before they gave a metric too.
+    """A row per test case that ran one of coffeecup's kernels, by time, including those that failed without a metric.
 
-    `session_time` and `time` are when the session began and the job ended (UTC). `file_system` is the site's
-    name for it, empty where none is tested. `settings` are the kernel's options without paths
-    of the session. `facts` is a JSON object of what else was recorded, with the session's extras as "session NAME".
+    `session_time` and `time` are when the session began and the job ended (UTC). `file_system` is the site's name for
+    it, empty if none is tested. `settings` are the kernel's options without paths of the session. `facts` is a JSON
+    object of everything else that was recorded, with the session's extras as "session NAME".
     """
     return CASE_TABLE.validate(typed([row for report in reports for row, _ in cases_of(report)], CASES))
 
@@ -94,8 +93,8 @@ def case_table(reports: list[SessionReport]) -> pd.DataFrame:
 def history_table(reports: list[SessionReport]) -> pd.DataFrame:
     """A row per test case and metric, by time: the columns of case_table, and the metric against its reference.
 
-    `value`, `reference`, `lower` and `upper` are in `unit`, NaN where there is none; the bounds are absolute. `outcome`
-    is "no reference" where nothing was compared, and "not measured" where the value is NaN.
+    `value`, `reference`, `lower` and `upper` are in `unit`, NaN if there is none; the bounds are absolute. `outcome` is
+    "no reference" if nothing was compared, and "not measured" if the value is NaN.
     """
     rows = [row | metric for report in reports for row, metrics in cases_of(report) for metric in metrics]
     return HISTORY.validate(typed(rows, CASES | METRICS))
@@ -141,7 +140,7 @@ def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]
         "settings": settings(case),
         "reason": " ".join((case.get("fail_reason") or "").split()),
         "official": bool(case.get("official")),
-        # What failed stays in the stage directory.
+        # ReFrame leaves the files of failed tests in the stage directory.
         "log": str(Path(case.get("outputdir") or case.get("stagedir") or "", f"{case['benchmark']}.jsonl")),
         "hosts": nodes if isinstance(nodes, str) else ",".join(map(str, nodes)),
         "facts": orjson.dumps((case.get("facts") or {}) | extras, option=orjson.OPT_SORT_KEYS).decode(),
@@ -150,8 +149,8 @@ def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]
 
 
 def settings(case: dict) -> str:
-    """The kernel's options, without those that name the session's own files, and the directory of a file system that
-    has a name."""
+    """The kernel's options without those that name the session's own files, and without the directory if the file
+    system has a name."""
     options, kept = [str(option) for option in case.get("executable_opts") or []], []
     left_out = {"--log"} | ({"--directory"} if case.get("file_system") not in (None, "", GIVEN) else set())
     stage = case.get("stagedir") or "\0"
@@ -168,7 +167,7 @@ def metric_row(key: str, values: list) -> dict:
 
 
 def typed(rows: list[dict], columns: dict) -> pd.DataFrame:
-    """A table of these columns by time, of the right types without a row too."""
+    """A table of these columns by time; an empty one has the right types as well."""
     table = pd.DataFrame(rows, columns=list(columns))
     table = table.assign(
         **{name: pd.to_datetime(table[name], unit="s", utc=True).dt.as_unit("us") for name in ("session_time", "time")}

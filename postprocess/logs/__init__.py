@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of the kernels: reading them, and what they say about a run whatever the benchmark."""
+"""Logs of the kernels: how they are read, and what they contain about a run, whatever the benchmark."""

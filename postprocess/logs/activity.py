@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What else used the processors of a run's hosts while it ran: other programs, and other virtual machines."""
+"""Other use of the processors of a run's hosts while it ran: by other programs and by other virtual machines."""
 
 from collections.abc import Iterator
 
 from postprocess.logs.reader import Log
 from postprocess.show.words import digits
 
-OTHERS_CORES = 0.1  # what the daemons of a quiet machine may use
+OTHERS_CORES = 0.1  # allowed for the daemons of a quiet machine
 OTHERS_SHARE = 0.01  # or this share of the host's cores, whichever is more
 STOLEN_SHARE = 0.01  # of the host's cores
 
 
 def hosts_with_activity(log: Log) -> list[dict]:
-    """The log's hosts, each with `others_cores` and `stolen_cores`: how many processors, on average over the run, user
-    programs that are not the run's and a hypervisor's other guests used. Both are None where the kernel could not
-    tell."""
+    """The log's hosts, each with `others_cores` and `stolen_cores`: the average number of processors that other user
+    programs and the hypervisor's other guests used during the run. Both are None if the kernel could not measure
+    them."""
     hosts, found = log.run["hosts"], log.records.get("activity", [])
     if not found:
         return [{**host, "others_cores": None, "stolen_cores": None} for host in hosts]
@@ -30,7 +30,7 @@ def hosts_with_activity(log: Log) -> list[dict]:
 
 
 def of_activity(log: Log) -> Iterator[tuple[str, str]]:
-    """Qualifications by what others did."""
+    """Qualifications by the activity of others."""
     hosts = [host for host in hosts_with_activity(log) if host["others_cores"] is not None]
     if not hosts and not log.run["simulated"]:
         yield "activity_unknown", "Whether others used the machine during the run is not known"

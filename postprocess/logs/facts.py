@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Facts of a run that change results and that nobody remembers: recorded by the check, so that a change can be put down
-to them."""
+"""Facts about a run that affect results and that nobody remembers later. The check records them, so that a change of a
+result can be attributed to them."""
 
 from postprocess.logs.placement import ASKED, asked_for
 from postprocess.logs.reader import Log
@@ -8,10 +8,10 @@ from postprocess.show.words import size
 
 
 def facts(log: Log) -> dict[str, str]:
-    """Name to value for everything of the run's surroundings that stays the same from session to session unless
-    somebody changes it.
+    """Name to value of everything around the run that stays the same from session to session unless somebody changes
+    it.
 
-    What has a column of its own in a session (kernel version, MPI library, Spack hash, source revision) is not
+    Values with a column of their own in a session (kernel version, MPI library, Spack hash, source revision) are not
     repeated.
     """
     run, mpi, build = log.run, log.run["mpi"], log.run["build"]

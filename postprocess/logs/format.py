@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the logs of one benchmark hold: the schema of its records, and how far a run has come by them.
+"""The format of the logs of one benchmark: the schema of its records, and how they translate into the progress of a
+run.
 
-A reader is given the formats of all benchmarks, so nothing below this folder knows any of them.
+The caller passes the formats of all benchmarks to a reader, so nothing in this folder knows a benchmark.
 """
 
 import json
@@ -15,8 +16,9 @@ Steps = Callable[[dict, dict], int]
 
 @dataclass(frozen=True)
 class Progress:
-    """How a plan translates into steps. `planned` is their number by the plan record. `done` and `left_out` are the
-    steps that a record of a kind completes or takes out of the plan, each a function of the plan and the record."""
+    """How a plan translates into steps. `planned` is their number according to the plan record. `done` and `left_out`
+    are the numbers of steps that a record of a kind completes or removes from the plan, each a function of the plan and
+    the record."""
 
     planned: Callable[[dict], int]
     done: Mapping[str, Steps]
@@ -51,7 +53,7 @@ class LogFormat:
     @cached_property
     def validators(self) -> dict:
         """By kind: the jsonschema_rs validator of one record (False) and of a list of records (True)."""
-        # here, because a Python without it has to come as far as reframe_checks, which says how to install it
+        # imported here: a Python without it must get as far as reframe_checks, which prints how to install it
         import jsonschema_rs
 
         made = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs that are being written, or were cut off: how far the run has come."""
+"""Logs that are being written, or that were cut off: the progress of the run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from postprocess.logs.format import LogFormat, Progress
 
 @dataclass
 class Course:
-    """How far a run has come by the records of its log so far. `last` is the last record that completed a step."""
+    """The progress of a run, from the records of its log so far. `last` is the last record that completed a step."""
 
     progress: Progress
     plan: dict | None = None
@@ -35,7 +35,7 @@ class Course:
 
     @property
     def total(self) -> int:
-        """Steps, for a progress bar: never 0, and never less than those done."""
+        """Number of steps, for a progress bar: never 0, and never less than those done."""
         return max(self.planned, self.done, 1)
 
     def summary(self) -> str:
@@ -44,7 +44,7 @@ class Course:
 
     @property
     def status(self) -> str:
-        """That of the end record."""
+        """The status in the end record."""
         return self.end["status"] if self.end else "running or cut off"
 
     def __str__(self) -> str:
@@ -60,8 +60,8 @@ class Course:
 
 @dataclass
 class GrowingLog:
-    """A log that may still grow. Each byte is read once; what is no record of a benchmark in `formats` is left to the
-    reader of complete logs to refuse."""
+    """A log that may still grow. Each byte is read once. Lines that are no record of a benchmark in `formats` are
+    ignored: the reader of complete logs refuses them."""
 
     path: Path
     formats: Mapping[str, LogFormat]
@@ -71,7 +71,7 @@ class GrowingLog:
     _partial: bytes = field(default=b"", repr=False)
 
     def read_on(self) -> bool:
-        """Take in the complete lines that are new; true where there were any."""
+        """Reads the new complete lines; true if there are any."""
         try:
             with self.path.open("rb") as file:
                 file.seek(self._offset)

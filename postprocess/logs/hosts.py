@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The hosts of a run: how many, how crowded, how its processes were placed, and what else used them."""
+"""Qualifications by the hosts of a run: their number, overcommitment, placement of the processes, and other use."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rank ran where and on which cores, beside what the check asked for (COFFEECUP_ASKED in the job, see
+"""Compares where ranks ran, and on which cores, with what the check requested (COFFEECUP_ASKED in the job, see
 reframe_checks/launch.py)."""
 
 import re
@@ -13,14 +13,14 @@ ASKED = "COFFEECUP_ASKED"
 
 
 def asked_for(run: dict) -> dict[str, str]:
-    """What the run record says was asked for: `processes_per_node`, `placement`, `exclusive`; empty where nobody
-    asked."""
+    """The request in the run record: `processes_per_node`, `placement`, `exclusive`; empty if there was none."""
     words = dict(re.findall(r"(\w+)=(\w+)", run["environment"].get(ASKED, "")))
     return words if words.get("processes_per_node", "1").isdecimal() else {}
 
 
 def of_placement(log: Log) -> Iterator[tuple[str, str]]:
-    """Qualifications of a run whose processes are not where they were to be, or share what was to be theirs alone."""
+    """Qualifications of a run whose processes are not placed as requested, or do not have the nodes or cores to
+    themselves."""
     hosts, asked = log.run["hosts"], asked_for(log.run)
     if different := next(_differences(hosts, log.run["ranks"], asked), None):
         yield "not_as_requested", f"Not placed as requested: {different}"
@@ -66,12 +66,12 @@ def _differences(hosts: list[dict], ranks: int, asked: dict[str, str]) -> Iterat
                 any(later - earlier < len(hosts) for earlier, later in zip(host["ranks"], host["ranks"][1:]))
                 and sizes[0] == sizes[-1]
             ):
-                yield f"ranks were to go round the hosts, and {host['name']} had the ranks {ranges(host['ranks'])}"
+                yield f"round-robin placement was requested, but {host['name']} had the ranks {ranges(host['ranks'])}"
 
 
 def _alone_together(host: dict) -> Iterator[tuple[str, list[int]]]:
-    """Cores to which several ranks are bound while the host has cores enough for all; where it has not, that is said of
-    it elsewhere."""
+    """Cores to which several ranks are bound although the host has enough cores for all ranks. Overcommitted hosts have
+    a qualification of their own."""
     sets = host.get("core_sets", [])
     if len(host["ranks"]) > host["cores"] and len(host["ranks"]) > host.get("offered_cores", 0):
         return

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading the kernels' logs.
 
-A log is evidence: either all of it is as docs/log.md says, or it is refused with one line that names the file, the line
-and the remedy. Nothing here knows a benchmark beyond the format of its records, which the caller provides.
+A log is evidence: either all of it conforms to docs/log.md, or it is rejected with one line that names the file, the
+line and the remedy. Nothing here depends on a benchmark except the format of its records, which the caller passes.
 """
 
 import hashlib
@@ -66,7 +66,7 @@ class Log:
 
 
 def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
-    """Reads a complete log of one of the benchmarks that `formats` has, by name.
+    """Reads a complete log of one of the benchmarks in `formats`, which maps their names to their formats.
 
     Raises LogError for everything else: unreadable, cut off, interrupted or failed, altered, or of another schema.
     """
@@ -175,7 +175,7 @@ def why_not_json(line: bytes) -> str:
 
 
 def check_records(path: Path, records: list[dict], formats: Mapping[str, LogFormat]) -> None:
-    """Each record is as its schema says, and they are in the order of a log; the log may be incomplete."""
+    """Each record conforms to its schema, and records are in the order of a log; the log may be incomplete."""
     if not records:
         raise LogError(path, f"the log was cut off in its first record: look into the job's output and {RUN_AGAIN}")
     check_benchmark(path, records[0], formats)
@@ -205,7 +205,7 @@ def refuse_incomplete(path: Path, records: list[dict], log_format: LogFormat) ->
 
 
 def reason_of(end: dict) -> str | None:
-    """Why the run ended, with the process that failed where the log names one."""
+    """Why the run ended, with the process that failed if the log names one."""
     if "rank" not in end:
         return end["reason"]
     return f"rank {end['rank']} on {end.get('host', 'an unknown host')}: {end['reason']}"
@@ -228,7 +228,7 @@ def check_benchmark(path: Path, run: dict, formats: Mapping[str, LogFormat]) -> 
 
 
 def check_schema(path: Path, kinds: list[str], records: list[dict], log_format: LogFormat) -> None:
-    """Every record is as the schema says."""
+    """Every record conforms to the schema."""
     for kind in dict.fromkeys(kinds):
         found = [record for record in records if record["record"] == kind]
         if kind not in log_format.kinds:
@@ -258,7 +258,7 @@ def check_order(path: Path, kinds: list[str]) -> None:
 
 
 def check_activity(path: Path, records: list[dict]) -> None:
-    """At most one activity record, with as many hosts as the run has."""
+    """At most one activity record, with the same number of hosts as the run."""
     found, hosts = [record for record in records if record["record"] == "activity"], len(records[0]["hosts"])
     if any(len(record["hosts"]) != hosts for record in found) or len(found) > 1:
         raise LogError(
@@ -269,14 +269,14 @@ def check_activity(path: Path, records: list[dict]) -> None:
 
 
 def check_hosts(path: Path, records: list[dict]) -> None:
-    """Where the log tells of cores, it does so for each rank."""
+    """If the log states cores, it does so for each rank."""
     if any(len(host.get("core_sets", host["ranks"])) != len(host["ranks"]) for host in records[0]["hosts"]):
         raise LogError(path, f"line 1: the hosts do not state the cores of each rank; {COPY_AGAIN}")
 
 
 def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[dict]) -> None:
-    """A repeated key would let one line hold two values. A line has at least as many colons as keys, so equality with
-    the number of keys that were kept shows cheaply that none was repeated; the few other lines are parsed again."""
+    """A repeated key would let one line hold two values. A line has at least as many colons as keys. If it has exactly
+    as many as keys were parsed, none was repeated; only the few other lines are parsed again."""
     for number, (line, record) in enumerate(zip(lines, records), 1):
         if line.count(b":") != len(record):
             try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every log must hold to yield a score, whatever the benchmark: generators of sentences on what is wrong."""
+"""What every log must contain to yield a score, whatever the benchmark: generators of problems, one sentence each."""
 
 from collections.abc import Callable, Iterator
 
@@ -11,8 +11,8 @@ from postprocess.logs.reader import RUN_AGAIN, Log
 def first_problems(
     score: str, problems: Callable[[Log, pd.DataFrame], Iterator[str]], logs: list[Log], table: pd.DataFrame
 ) -> dict[int, str]:
-    """Which logs yield no score, by their place in `logs`, and why: the first of a log's problems. `problems` is given
-    a log and its rows of `table`; `score` names the number that is missing."""
+    """Which logs yield no score and why, by their index in `logs`: the first of a log's problems. `problems` is called
+    with a log and its rows of `table`; `score` is the name of the missing number."""
     rows, nothing = dict(iter(table.groupby("log"))), table.iloc[:0]
     return {
         number: f"no {score}: {why}"
@@ -34,7 +34,7 @@ def problems_of_file_system(log: Log) -> Iterator[str]:
 
 
 def problems_of_single(log: Log, *kinds: str) -> Iterator[str]:
-    """Records of which a log has one."""
+    """Kinds of records that must occur exactly once."""
     for kind in kinds:
         if (count := len(log.records.get(kind, []))) != 1:
             yield f"{count} {kind} records where one belongs; {RUN_AGAIN}"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reference values: proposals and the gate that they pass."""
+"""Reference values: files, proposals from sessions, and the gate that checks them."""

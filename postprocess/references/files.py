@@ -16,7 +16,7 @@ HEADER = """\
 
 
 class ReferenceFileError(ValueError):
-    """A file that is no reference file; the message names it."""
+    """Not a reference file; the message names the file."""
 
 
 def load(path: Path, benchmark: str) -> dict:
@@ -42,7 +42,7 @@ def load(path: Path, benchmark: str) -> dict:
 
 
 def save(path: Path, content: dict, benchmark: str) -> None:
-    """All or nothing: a full disk or a signal leaves the file as it was. Raises OSError."""
+    """Writes the file atomically: a full disk or a signal leaves it as it was. Raises OSError."""
     text = HEADER.format(benchmark=benchmark) + yaml.dump(
         content, Dumper=Compact, sort_keys=False, width=140, allow_unicode=True
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate: every metric of a run has a reference, and every reference is one of the run's."""
+"""The gate: every metric of a run has a reference, and every reference was used by the run."""
 
 import re
 from functools import partial
@@ -15,17 +15,18 @@ def with_distinct_places(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def without_reference(table: pd.DataFrame) -> list[str]:
-    """What of the history table was compared with nothing: ReFrame itself said so in the session, a dry run's too."""
+    """The rows of the history table that were compared with nothing, as ReFrame recorded in the session (of a dry run
+    as well)."""
     bare = table[table["lower"].isna() & table["upper"].isna()]
     return [f"{worded(row)}: {row.benchmark} has no reference" for row in with_distinct_places(bare).itertuples()]
 
 
 def orphans(contents: dict[str, dict], table: pd.DataFrame) -> list[str]:
-    """References that no row of the table can have been compared with. `contents`: benchmark to the content of its
+    """References that no row of the table was compared with. `contents` maps a benchmark to the content of its
     reference file."""
     distinct = with_distinct_places(table)
     return [
-        f"{', '.join(map(str, key))}: the reference of {benchmark} belongs to nothing that was run"
+        f"{', '.join(map(str, key))}: the reference of {benchmark} was not used by any run"
         for benchmark, content in contents.items()
         for key in flat(content, benchmark)
         if not used(distinct[distinct["benchmark"] == benchmark], content[benchmark]["$index"], key)

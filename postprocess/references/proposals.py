@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""References from stored sessions: a value with bounds that state their coverage, and where each is from.
+"""References from stored sessions: a value, bounds with their coverage, and the origin of each.
 
-Pure functions from the history table and today's file to tomorrow's. A value is the median of the sessions; the bounds
-are the quantiles between which the next session falls with a stated probability if nothing changes (Weibull's positions
-k / (n + 1): exact for exchangeable sessions), but never nearer to the value than a floor.
+Pure functions from the history table and the current file to the new one. A value is the median of the sessions; the
+bounds are the quantiles between which the next session falls with a stated probability if nothing changes (Weibull's
+positions k / (n + 1): exact for exchangeable sessions), but never closer to the value than a floor.
 """
 
 import re
@@ -20,14 +20,14 @@ COLUMNS = {
     "$partition": "where",
     "file_system": "file_system",
     "num_processes": "processes",
-}  # what a file's $index names, in the table
-SIGNIFICANT = 4  # digits kept
+}  # the entries of a file's $index, and their columns in the table
+SIGNIFICANT = 4  # significant digits
 
 
 @dataclass(frozen=True)
 class Terms:
-    """How references are made. `floor` is a fraction of the value, `scaling` metric to exponent of the number of
-    processes."""
+    """How references are derived. `floor` is a fraction of the value, `scaling` maps a metric to an exponent of the
+    number of processes."""
 
     coverage: float = 0.95
     floor: float = 0.05
@@ -43,16 +43,16 @@ def with_places(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def index_of(table: pd.DataFrame) -> list[str]:
-    """The $index of references to what is in a table of one benchmark: by file system where one is tested, the size at
+    """The $index for the references of one benchmark's table: with the file system if one is tested, and the size at
     the end."""
     return [name for name in COLUMNS if name != "file_system" or table["file_system"].ne("").any()]
 
 
 def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
     """One row per place, size and metric from a table of change_points.session_values: `value` (the median), `low` and
-    `high` (absolute), `lower` and `upper` (fractions of the value, as ReFrame wants them), `covered` (the coverage that
-    so many sessions can state) and the robust `spread` (1.4826 MAD over the median). Metrics whose median is 0 have no
-    fractions and are left out."""
+    `high` (absolute), `lower` and `upper` (fractions of the value, as ReFrame expects them), `covered` (the coverage
+    that this number of sessions supports) and the robust `spread` (1.4826 MAD over the median). Metrics with a median
+    of 0 have no fractions and are left out."""
     grouped = with_places(values).groupby([*COLUMNS.values(), "metric"], sort=True, observed=True)
     made = grouped.agg(
         unit=("unit", "last"),
@@ -76,10 +76,11 @@ def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
 
 
 def proposal(today: dict, benchmark: str, made: pd.DataFrame, values: pd.DataFrame, terms: Terms) -> dict:
-    """Tomorrow's content of a reference file: today's with the rows of `entries` in their places, each with its
-    provenance in `_meta`.
+    """The new content of a reference file: the current one with the rows of `entries` inserted or replaced, each with
+    its origin in `_meta`.
 
-    What a place and size had until now is kept under `_meta` as an epoch that ended. Marks of expected failures stay.
+    The previous value of a place and size is kept under `_meta` as an epoch that has ended. Marks of expected failures
+    stay.
     """
     new = deepcopy(today)
     index = index_of(values)
@@ -106,15 +107,15 @@ def proposal(today: dict, benchmark: str, made: pd.DataFrame, values: pd.DataFra
 
 
 def inside(tree: dict, keys: list) -> dict:
-    """The mapping that the keys lead to, made where it is missing."""
+    """The mapping that the keys lead to; created if it is missing."""
     for key in keys:
         tree = tree.setdefault(key, {})
     return tree
 
 
 def entry(row, before, ticket: str | None) -> list:
-    """ReFrame's form: [value, lower, upper, unit], in ['$xfail', ticket, ...] where a failure is expected. An empty
-    ticket ends it."""
+    """ReFrame's form: [value, lower, upper, unit], in ['$xfail', ticket, ...] if a failure is expected. An empty ticket
+    removes the mark."""
     found = [rounded(row.value), round(float(row.lower), 4), round(float(row.upper), 4), row.unit]
     if ticket is None and isinstance(before, list) and before and before[0] == "$xfail":
         ticket = before[1]
@@ -126,7 +127,7 @@ def rounded(value: float) -> float:
 
 
 def provenance(rows: pd.DataFrame, values: pd.DataFrame, terms: Terms) -> dict:
-    """Where the values of one place and size are from."""
+    """The origin of the values of one place and size."""
     used = with_places(values).merge(rows[[*COLUMNS.values(), "metric"]])
     return {
         "valid_from": terms.valid_from,
@@ -147,8 +148,8 @@ def worded(row) -> str:
 
 
 def hidden(today: dict, benchmark: str, made: pd.DataFrame) -> str | None:
-    """Which pattern of today's file would keep ReFrame, which takes the first that fits, from a proposed place; None
-    where none does."""
+    """The pattern of the current file that ReFrame, which takes the first match, would use instead of a proposed place;
+    None if there is none."""
     patterns = [pattern for pattern in today.get(benchmark, {}) if pattern != "$index"]
     first = {
         where: next((pattern for pattern in patterns if re.fullmatch(pattern, where)), where)
@@ -165,7 +166,7 @@ def hidden(today: dict, benchmark: str, made: pd.DataFrame) -> str | None:
 
 
 def differences(today: dict, new: dict, benchmark: str) -> list[tuple[tuple, object, object]]:
-    """(place, was, now) for every entry that is not the same in both; None where there is none."""
+    """(place, was, now) for every entry that differs; None stands for a missing entry."""
     was, now = flat(today, benchmark), flat(new, benchmark)
     return [(key, was.get(key), now.get(key)) for key in sorted({*was, *now}, key=str) if was.get(key) != now.get(key)]
 
@@ -180,7 +181,7 @@ def flat(content: dict, benchmark: str) -> dict[tuple, list]:
 
 
 def outside(values: pd.DataFrame, made: pd.DataFrame) -> pd.DataFrame:
-    """The sessions that the bounds of `made` would have failed: rows of session_values with `least` and `most`."""
+    """The sessions that would have failed with the bounds of `made`: rows of session_values with `least` and `most`."""
     bounds = made.assign(
         least=made["value"] + made["value"].abs() * made["lower"],
         most=made["value"] + made["value"].abs() * made["upper"],

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an acceptance leaves: a page to sign, a result for machines, and a summary for the terminal. All three hold the
-same."""
+"""The results of an acceptance: a page to sign, JSON for programs, and a summary for the terminal. All three contain
+the same."""
 
 import hashlib
 import io
@@ -26,8 +26,7 @@ from postprocess.show.words import counted, exact, printable, unit_word
 
 @dataclass(frozen=True)
 class Acceptance:
-    """A contract with its verdicts, the sessions that they rest on, and the command and the time by which they were
-    reached."""
+    """A contract with its verdicts, the sessions that they are based on, and the command and time of the evaluation."""
 
     contract: Contract
     verdicts: list[Verdict]
@@ -41,8 +40,8 @@ class Acceptance:
 
 
 def write(acceptance: Acceptance, page: Path, pdf: bool) -> list[Path]:
-    """Writes the page, the result for machines beside it (JSON), and if wanted the PDF; returns their paths. Raises
-    OSError where a file cannot be written, PdfError where the page cannot be printed."""
+    """Writes the page, the result as JSON beside it, and the PDF if requested; returns their paths. Raises OSError if a
+    file cannot be written, PdfError if the page cannot be printed."""
     result = json_text(acceptance)
     files = [page, page.with_suffix(".json")]
     page.parent.mkdir(parents=True, exist_ok=True)
@@ -141,7 +140,7 @@ def json_text(acceptance: Acceptance) -> str:
 
 
 def html(acceptance: Acceptance, json_name: str, json_sha256: str) -> str:
-    """The page to sign. It names the result for machines by its hash, so that a signature holds for both."""
+    """The page to sign. It contains the hash of the JSON result, so that a signature covers both."""
     return (
         environment(jinja2.PackageLoader("postprocess.reports"))
         .get_template("acceptance.html.j2")
@@ -177,7 +176,7 @@ def demand(clause: Clause) -> str:
 
 
 def terminal_text(acceptance: Acceptance) -> str:
-    """A table of the clauses, and under it why runs were refused; 80 columns."""
+    """A table of the clauses, followed by the reasons why runs were refused; 80 columns."""
     text = io.StringIO()
     console = Console(file=text, force_terminal=Console().is_terminal, width=max(80, Console().width))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -14,7 +14,7 @@ def place(series: dict) -> str:
 
 
 def sentence(finding) -> str:
-    """One change: what, how much, since when, and what else changed then."""
+    """One change: what, how much, since when, and what else changed at that time."""
     change, unit = finding.change, unit_word(finding.unit)
     verdict = ("recovered since" if finding.recovered else "REGRESSION") if finding.regression else "changed"
     causes = printable("; ".join(finding.causes)) or "nothing recorded"

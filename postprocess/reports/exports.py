@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sessions for other programs: JUnit with the values of the metrics, for CI systems; OpenMetrics text, for
-monitoring."""
+"""Sessions in formats of other programs: JUnit XML with the metrics for CI systems, OpenMetrics text for monitoring."""
 
 from typing import cast
 from xml.etree import ElementTree
@@ -49,7 +48,7 @@ def junit(cases: pd.DataFrame, history: pd.DataFrame) -> str:
 
 
 def told(metric) -> list[tuple[str, str]]:
-    """Properties of one metric; what is not there is left out."""
+    """Properties of one metric; missing values are left out."""
     numbers = {"": metric.value, ".reference": metric.reference, ".lower": metric.lower, ".upper": metric.upper}
     words = {".unit": metric.unit, ".outcome": metric.outcome}
     return [
@@ -60,19 +59,19 @@ def told(metric) -> list[tuple[str, str]]:
 
 def openmetrics(standing: pd.DataFrame) -> str:
     """OpenMetrics text of the last session of every series, from a table of standing.standing: the value, its reference
-    and bounds, and 1 where it fails or is worse than it was."""
+    and bounds, and 1 if it fails or is worse than before."""
     families = {
-        "coffeecup_result": ("Value of the last session, in the unit that the label says.", standing["last"]),
+        "coffeecup_result": ("Value of the last session, in the unit of the label.", standing["last"]),
         "coffeecup_level": ("Median of the sessions since the last change.", standing["median"]),
         "coffeecup_reference": ("ReFrame's reference.", standing["reference"]),
         "coffeecup_lower_bound": ("Least value that passes.", standing["lower"]),
         "coffeecup_upper_bound": ("Largest value that passes.", standing["upper"]),
         "coffeecup_failed": (
-            "1 where the last session is outside the bounds.",
+            "1 if the last session is outside the bounds.",
             standing["verdict"].map({"pass": 0.0, "unexpected pass": 0.0, "fail": 1.0, "expected failure": 1.0}),
         ),
         "coffeecup_regression": (
-            "1 where the level got worse and has not recovered.",
+            "1 if the level got worse and has not recovered.",
             standing["trend"].str.startswith("worse").astype(float),
         ),
         "coffeecup_session_seconds": (

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report: one HTML file that opens offline and can be printed, filed and handed on.
 
-This module reads the logs and tells what every benchmark has in common: what ran where, and what it was compared with.
-A benchmark's own part comes from its presentation module and its template. All text of a log is escaped by the
-templates; nothing of it is ever taken for markup, and the page forbids itself scripts and every request.
+This module reads the logs and shows what all benchmarks have in common: what ran where, and what it was compared with.
+A benchmark's own part comes from its section module and its template. The templates escape all text of a log, so that
+none of it becomes markup, and the page's security policy forbids scripts and requests.
 """
 
 import shlex
@@ -28,7 +28,7 @@ from postprocess.show.words import counted, printable, ranges, seconds, size
 
 @dataclass(frozen=True)
 class Item:
-    """A log of the page: its score, or why it has none. Without a log where it could not even be read."""
+    """A log of the page: its score, or why it has none. `log` is None if the file could not be read."""
 
     path: Path
     result: Score | LogError
@@ -87,7 +87,7 @@ def comparisons(scores: list[Score]) -> list[tuple[str, Figure]]:
 
 
 def named_figures(found: list[Item]) -> list[tuple[str, Figure]]:
-    """Every figure with what its files' names begin with; where two logs have the same name, numbered."""
+    """Every figure with the beginning of its files' names; logs of the same name are numbered."""
     stems = [item.path.stem for item in found]
     own = [
         (stem if stems.count(stem) == 1 else f"{stem}-{stems[:place].count(stem) + 1}", figure)
@@ -98,7 +98,7 @@ def named_figures(found: list[Item]) -> list[tuple[str, Figure]]:
 
 
 def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
-    """What the page tells of any log: how it was obtained, and the session's verdict."""
+    """What the page shows of any log: how it was obtained, and the session's verdict."""
     shown = {"title": printable(item.path.name), "scored": isinstance(item.result, Score)}
     if item.log is not None:
         shown |= {"obtained": obtained(item.log), "hosts": hosts(item.log), "commands": commands(item.log, item.path)}
@@ -184,7 +184,7 @@ def hosts(log: Log) -> list[dict]:
 
 
 def commands(log: Log, path: Path) -> list[tuple[str, str]]:
-    """What to type to repeat the run and its evaluation."""
+    """The commands that repeat the run and its evaluation."""
     return [
         (
             "The run (mpiexec stands for the site's launcher)",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of a site's page: scaling over sizes, and two sides beside each other."""
+"""Figures of a site's page: scaling over sizes, and comparisons."""
 
 import matplotlib
 import pandas as pd
@@ -15,12 +15,12 @@ LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v
 
 
 def label(row) -> str:
-    """What tells series of one benchmark apart."""
+    """The label that distinguishes series of one benchmark."""
     return " ".join(filter(None, [place(row), row.settings]))
 
 
 def place(row) -> str:
-    """Where a row was measured, as far as it is not what a comparison is over."""
+    """Where a row was measured, without the property that is being compared."""
     shown = (f"{row.system}:{row.partition}" if hasattr(row, "system") else "") + (
         f"+{row.environ}" if hasattr(row, "environ") else ""
     )
@@ -28,7 +28,7 @@ def place(row) -> str:
 
 
 def scaling(table: pd.DataFrame) -> Figure:
-    """Of one benchmark: bandwidth and efficiency over the number of processes, a line per place and options. `table` is
+    """Bandwidth and efficiency of one benchmark over the number of processes, a line per place and options. `table` is
     a standing.scaling."""
     first = table.iloc[0]
     alike = [name for name in SERIES if name != "processes"]

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A site's page: how all benchmarks stand, over the sessions that ReFrame stored. One HTML file that opens offline,
-prints and is filed.
-
-An overview of the headlines, a part for each benchmark with every metric, its trend and its scaling, and two sides
-beside each other where asked for. Every figure and table can be written as files too.
+"""A site's page: the state of all benchmarks over the sessions that ReFrame stored, as one HTML file that opens offline
+and can be printed and filed. An overview of the headlines, a part for each benchmark with every metric, its trend and
+its scaling, and comparisons on request. Every figure and table can be written to files as well.
 """
 
 from dataclasses import dataclass, replace
@@ -24,7 +22,7 @@ from postprocess.show.plots import Figure
 
 @dataclass(frozen=True)
 class Part:
-    """Of a benchmark: its rows of the standing, and its figures."""
+    """The part of a benchmark: its rows of the standing, and its figures."""
 
     benchmark: str
     table: pd.DataFrame

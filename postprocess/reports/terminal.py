@@ -68,7 +68,7 @@ def csv_text(results: list[Score | LogError]) -> str:
 
 
 def terminal_text(results: list[Score | LogError]) -> str:
-    """Each score in full where they are few, a row per log where they are many."""
+    """Prints a few scores in full, many as a row per log."""
     scores = [result for result in results if isinstance(result, Score)]
     text = io.StringIO()
     console = Console(file=text, force_terminal=Console().is_terminal, width=max(80, Console().width))
@@ -80,7 +80,7 @@ def terminal_text(results: list[Score | LogError]) -> str:
 
 
 def together(scores: list[Score]) -> list[str]:
-    """What the scores of a benchmark say as a whole."""
+    """Sentences about all scores of a benchmark together."""
     by_benchmark = {
         score.benchmark: [other for other in scores if other.benchmark == score.benchmark] for score in scores
     }
@@ -115,7 +115,8 @@ def in_full(score: Score) -> Group:
 
 
 def overview(scores: list[Score]) -> list[Group]:
-    """A table per benchmark that fits into 80 columns; under it, what qualifies which of its rows."""
+    """A table per benchmark that fits into 80 columns, followed by the qualifications and the rows that they apply
+    to."""
     return [
         table_of([score for score in scores if score.benchmark == benchmark])
         for benchmark in dict.fromkeys(score.benchmark for score in scores)
@@ -154,7 +155,8 @@ def table_of(alike: list[Score]) -> Group:
 
 
 def told_apart(paths: list[Path]) -> tuple[str, list[str]]:
-    """The folder that all paths share, and what tells them apart: without a file name that all share."""
+    """The folder that all paths have in common, and the part in which they differ, without a file name that all have in
+    common."""
     if len(paths) < 2 or len({path.is_absolute() for path in paths}) > 1:
         return "", list(map(str, paths))
     folder = os.path.commonpath([path.parent for path in paths])
@@ -165,7 +167,7 @@ def told_apart(paths: list[Path]) -> tuple[str, list[str]]:
 
 
 def qualified(scores: list[Score]) -> list[Text]:
-    """A line per qualification: its key, and the numbers of the rows that it holds for."""
+    """A line per qualification: its key, and the numbers of the rows that it applies to."""
     rows = defaultdict(list)
     for number, score in enumerate(scores, 1):
         for key in dict.fromkeys(q.key for q in score.qualifications):

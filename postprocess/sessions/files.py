@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reading what ReFrame stored: session reports (JSON) and the results database (SQLite), as one list of sessions.
 
-Nothing is ever changed: a database is opened read-only, and what cannot be read is refused with one line that says what
-to do.
+Nothing is ever changed: a database is opened read-only. A file that cannot be read is refused with one line that states
+the remedy.
 """
 
 import sqlite3
@@ -20,11 +20,11 @@ from postprocess.logs.reader import LogError
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 DATABASE_VERSION = "1.0"  # of ReFrame 4.7 to 4.10
-LOCK_SECONDS = 5.0  # what another process may take to store its session
+LOCK_SECONDS = 5.0  # another process may need this long to store its session
 TEXT = {"type": ["string", "null"]}
 NUMBER = {"type": ["number", "null"]}
 
-# What is read of a session report; ReFrame's own schema demands less than this.
+# The parts of a session report that are read; ReFrame's own schema requires less.
 TESTCASE = {
     "type": "object",
     "required": ["name", "system", "partition", "environ", "result", "perfvalues"],
@@ -150,7 +150,7 @@ def is_database(path: Path) -> bool:
 
 
 def load_report(path) -> dict:
-    """The content of one session report, held against what is read of it."""
+    """The content of one session report, validated as far as it is read."""
     path = Path(path)
     try:
         content = orjson.loads(path.read_bytes())

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The verdicts of a ReFrame session report (JSON, data version 4), and which log each belongs to.
 
-ReFrame writes a missing reference as 0 without bounds and calls it passed. Here that is "no reference": nothing was
-compared.
+ReFrame writes a missing reference as 0 without bounds and marks it as passed. Here the verdict is "no reference",
+because nothing was compared.
 """
 
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ OUTCOMES = {"pass": "pass", "fail": "fail", "xfail": "expected failure", "xpass"
 
 @dataclass(frozen=True)
 class Verdict:
-    """A metric against its reference. `lower` and `upper` are the allowed values in the metric's unit, None where
+    """A metric against its reference. `lower` and `upper` are the allowed values in the metric's unit, None if
     unbounded."""
 
     metric: str
@@ -53,7 +53,8 @@ class Case:
 
 
 def read_session(path) -> list[Case]:
-    """All test cases of a ReFrame session report, of all its runs. Raises LogError where the file is none."""
+    """All test cases of a ReFrame session report, of all its runs. Raises LogError if the file is not a session
+    report."""
     report = load_report(path)
     return [case_of_json(testcase) for run in report["runs"] for testcase in run["testcases"]]
 
@@ -96,12 +97,13 @@ def bound(reference: float, fraction: float | None) -> float | None:
 
 
 def case_of(score: Score, cases: list[Case]) -> Case | None:
-    """The test case that made this very log, by the log's hash; of several (reruns) the last."""
+    """The test case that wrote exactly this log, by the log's hash; the last one if there are several (reruns)."""
     return next((case for case in reversed(cases) if case.log_sha256 == score.log.sha256), None)
 
 
 def differing(score: Score, values: Mapping[str, float | None]) -> list[str]:
-    """Metrics whose value in a session is not the score's: one of them was made by another version, or altered."""
+    """Metrics whose value in a session differs from the score: one of the two was computed by another version, or
+    altered."""
     return [
         name
         for name, metric in score.metrics.items()
@@ -110,7 +112,7 @@ def differing(score: Score, values: Mapping[str, float | None]) -> list[str]:
 
 
 def statement(case: Case) -> str:
-    """The session's verdict as a sentence that never lets a missing reference pass for an agreement."""
+    """The session's verdict as a sentence, which states clearly if references are missing."""
     total, where = len(case.verdicts), f"{printable(case.name)} on {printable(case.where)}"
     compared = (
         f"{case.compared} of {total} metrics were compared with a reference"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How results look: figures, words and numbers, PDF."""
+"""How results are shown: figures, text and numbers, HTML, PDF."""

@@ -8,8 +8,8 @@ from postprocess.show.words import NARROW_SPACE, counted, digits, exact, printab
 
 
 def environment(*templates: jinja2.BaseLoader) -> jinja2.Environment:
-    """These templates and those beside this file, with everything escaped, and an error for every name that is
-    missing."""
+    """An environment of these templates and those beside this file. Everything is escaped, and a missing name is an
+    error."""
     made = jinja2.Environment(
         loader=jinja2.ChoiceLoader([jinja2.PackageLoader("postprocess.show"), *templates]),
         autoescape=True,

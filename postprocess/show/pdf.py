@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page as PDF, by the print path of a browser without a window."""
+"""A page as PDF, printed by a headless browser."""
 
 import os
 import shutil
@@ -20,15 +20,14 @@ def browser() -> str:
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if not found:
         raise PdfError(
-            f"a PDF takes a browser of the Chromium family, and none of {', '.join(BROWSERS)} is on PATH: install one, "
-            "or "
-            "print the HTML page by hand"
+            f"a PDF requires a browser of the Chromium family, and none of {', '.join(BROWSERS)} is on PATH: "
+            "install one, or print the HTML page by hand"
         )
     return found
 
 
 def print_page(page: Path, pdf: Path) -> None:
-    """Prints an HTML file. Raises PdfError, and leaves no half a PDF, where the browser fails."""
+    """Prints an HTML file. If the browser fails, raises PdfError and leaves no incomplete PDF."""
     command = [
         browser(),
         "--headless",

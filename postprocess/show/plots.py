@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all figures share: their look, and how they become files or a part of a page.
+"""What all figures have in common: their style, and how they are written to files or into a page.
 
 Colours are those of Okabe and Ito, which colour-blind people can tell apart; lines differ in marker or dash as well.
 """
@@ -48,7 +48,7 @@ LOOK: dict[Any, Any] = {
     "legend.fontsize": 9,
     "lines.linewidth": 1.8,
     "lines.markersize": 5,
-    "svg.fonttype": "none",  # text stays text: it can be read aloud, searched and copied
+    "svg.fonttype": "none",  # keep text as text, which can be searched, copied and read by screen readers
     "svg.hashsalt": "coffeecup",  # the same log gives the same file
     "text.parse_math": False,
 }
@@ -56,8 +56,7 @@ LOOK: dict[Any, Any] = {
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure with the numbers it shows. `title` says what is seen, `description` tells it to those who cannot see
-    it."""
+    """A figure with the numbers that it shows. `title` names it, `description` is for those who cannot see it."""
 
     name: str
     title: str
@@ -87,7 +86,8 @@ class Figure:
 
 
 def canvas(width: float, height: float, columns: int = 1, **options) -> tuple[Canvas, list[Axes]]:
-    """An empty figure of `columns` panels side by side, in inches. It belongs to no window and no global state."""
+    """An empty figure of `columns` panels side by side; width and height in inches. It has no window and no global
+    state."""
     with matplotlib.rc_context(LOOK):
         drawn = Canvas(figsize=(width, height), layout="constrained")
         axes = drawn.subplots(1, columns, squeeze=False, **options)[0]
@@ -95,7 +95,7 @@ def canvas(width: float, height: float, columns: int = 1, **options) -> tuple[Ca
 
 
 def process_axis(axes: Axes, processes: pd.Series) -> None:
-    """Numbers of processes as they were run, by powers of two."""
+    """A logarithmic axis to base 2 with the numbers of processes that were run."""
     sizes = sorted(set(processes))
     axes.set_xscale("log", base=2)
     axes.set_xticks(sizes, [str(count) for count in sizes], rotation=0 if len(sizes) < 6 else 60)
@@ -104,8 +104,7 @@ def process_axis(axes: Axes, processes: pd.Series) -> None:
 
 
 def from_zero(*panels: Axes) -> None:
-    """The upright axis, one where there are several panels: from zero to a little above what is drawn, with plain
-    numbers."""
+    """The vertical axis, common to several panels: from zero to a little above the data, with plain numbers."""
     top = max(axes.dataLim.y1 for axes in panels)
     panels[0].set_ylim(0, 1.05 * top if 0 < top < inf else 1)
     plain_numbers(panels[0].yaxis)
@@ -121,11 +120,11 @@ def plain_numbers(axis) -> None:
 
 
 def has_room(axis, value: float) -> bool:
-    """Whether a number between powers of ten is written at a logarithmic axis: of several decades only 2 and 5."""
+    """Whether a number between powers of ten is labelled on a logarithmic axis: with several decades, only 2 and 5."""
     least, most = axis.get_view_interval()
     return most < 10 * least or f"{value:e}"[0] in "25"
 
 
 def power_of_ten(value: float, _: int) -> str:
-    """10⁶ in plain characters: labels are text that can be searched, not formulae."""
+    """10⁶ in plain characters, because labels are text that can be searched."""
     return "10" + f"{round(log10(value))}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))

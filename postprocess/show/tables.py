@@ -8,5 +8,5 @@ import pandas as pd
 
 
 def each_row(table: pd.DataFrame) -> Iterable[Any]:
-    """Named tuples with a field per column. `Any`, because no type checker knows what a column holds."""
+    """Named tuples with a field per column. `Any`, because type checkers do not know the types of columns."""
     return table.itertuples()

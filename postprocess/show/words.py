@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How numbers are written for people, everywhere alike."""
+"""Numbers as text for people, in the same way everywhere."""
 
 NARROW_SPACE = "\u202f"
 
@@ -14,7 +14,7 @@ def digits(value: float, thousands: str = "") -> str:
 
 
 def exact(value: float) -> str:
-    """Ten significant digits, for numbers that something is decided by."""
+    """Ten significant digits, for numbers on which a decision is based."""
     return f"{value:.10g}"
 
 
@@ -27,7 +27,7 @@ def size(count: int) -> str:
 
 
 def seconds(value: float) -> str:
-    """A time in the unit that people would use."""
+    """A time in a suitable unit."""
     if value < 120:
         return f"{digits(value)} s"
     minutes, rest = divmod(round(value), 60)
@@ -40,12 +40,12 @@ def counted(count: int, noun: str) -> str:
 
 
 def printable(text: str) -> str:
-    """One line that is safe on any terminal: what is not printable is shown as an escape."""
+    """One line that is safe on any terminal: characters that are not printable are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
 
 
 def unit_word(unit: str) -> str:
-    """A unit as it follows a number: nothing for a pure number, whose unit is 1."""
+    """A unit as written after a number: empty for a pure number, whose unit is 1."""
     return "" if unit == "1" else unit
 
 

@@ -4,7 +4,7 @@
     export COFFEECUP_ACCOUNT=<budget code>
     reframe -C site_configs/archer2/settings.py --system=archer2 -c reframe_checks -r --mode=smoke
 
-How the facts were found, in the repository ARCHER2-HPC/archer2-docs (https://docs.archer2.ac.uk):
+Sources of the facts, in the repository ARCHER2-HPC/archer2-docs (https://docs.archer2.ac.uk):
 
     [hardware]   docs/user-guide/hardware.md: 5860 nodes of 128 cores; 256 GB, of 584 nodes 512 GB
     [scheduler]  docs/user-guide/scheduler.md: partitions, QoS with their limits, nodes always exclusive with all of
@@ -12,7 +12,7 @@ How the facts were found, in the repository ARCHER2-HPC/archer2-docs (https://do
                  with --distribution=block:block --hint=nomultithread, and its first example of a job script
     [compute]    docs/user-guide/hardware.md: compute nodes see the work file systems, not the home file systems
 
-Uncertain, to be looked at before the first run: whether the default PrgEnv is the one that you want to measure; the
+Uncertain, check before the first run: whether the default PrgEnv is the one that you want to measure; the
 names below /work.
 """
 
@@ -38,7 +38,7 @@ def _partition(name, descr, partition, qos, **extras):
         "extras": {
             "cores_per_node": 128,  # [hardware]
             "launcher_options": _BLOCK,
-            "placements": {"block": [], "round_robin": ["--distribution=cyclic:block"]},  # the last one counts
+            "placements": {"block": [], "round_robin": ["--distribution=cyclic:block"]},  # the last one applies
             "file_systems": [
                 {"name": "work", "directory": of_account("/work/{0}/{0}/$USER")}
             ],  # [compute]; the project's code

@@ -5,7 +5,7 @@ documentation alone.
     export COFFEECUP_ACCOUNT=<project>
     reframe -C site_configs/crux/settings.py --system=crux -c reframe_checks -r --mode=smoke
 
-How the facts were found, in the repository argonne-lcf/user-guides (https://docs.alcf.anl.gov):
+Sources of the facts, in the repository argonne-lcf/user-guides (https://docs.alcf.anl.gov):
 
     [machine]    docs/crux/hardware-overview/machine-overview.md: two EPYC 7742, 128 cores, 256 GB
     [queues]     docs/crux/queueing-and-running-jobs/running-jobs.md: debug 1 to 4 nodes and 2 hours, workq-route 1 to
@@ -17,7 +17,7 @@ How the facts were found, in the repository argonne-lcf/user-guides (https://doc
     [compiling]  docs/crux/compiling-and-linking/compiling-and-linking-overview.md: cc of PrgEnv-cray; builds on compute
     nodes are preferred
 
-Uncertain, to be looked at before the first run: /eagle/<project>/<user>; names of login nodes.
+Uncertain, check before the first run: /eagle/<project>/<user>; names of login nodes.
 """
 
 from pathlib import Path

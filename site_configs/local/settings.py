@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ReFrame on the machine at hand: its own processors, mpirun, no scheduler. Everything it writes is under output/.
+"""ReFrame on the local machine: its processors, mpirun, no scheduler. Everything it writes is under output/.
 
-How the facts were found: nothing here is specific to one machine. Cores come from ReFrame's own detection
+Sources of the facts: nothing here is specific to one machine. Cores come from ReFrame's own detection
 (`reframe -C site_configs/local/settings.py --detect-host-topology` shows it), the compiler and mpirun from PATH.
 """
 
 from ..common.frame import configuration
 
-# More processes than cores, and mpirun by root in a container: Open MPI wants to be told both; MPICH allows both.
+# More processes than cores, and mpirun by root in a container: Open MPI must be told to allow both; MPICH allows them.
 _OPEN_MPI = [
     ["OMPI_ALLOW_RUN_AS_ROOT", "1"],
     ["OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"],

@@ -2,15 +2,15 @@
 """Any machine under OpenPBS or PBS Professional, to copy and fill in; `coffeecup site new` writes such a file from what
 it finds.
 
-How the facts were found: they are made up, a plain cluster of 16 nodes. Where yours differ:
+Sources of the facts: none, they describe a made-up cluster of 16 nodes. Commands that print yours:
 
     queues and their limits      qstat -Qf
     nodes, cores, memory         pbsnodes -av                            (resources_available.ncpus may count hardware
     threads)
     file systems                 df --type=lustre --type=gpfs --type=beegfs --type=nfs4
 
-ReFrame asks PBS for whole nodes by `ncpus` and `mpiprocs`; it knows no word for exclusive nodes there, so `place` says
-it.
+ReFrame requests whole nodes from PBS by `ncpus` and `mpiprocs`. It has no option for exclusive nodes there, so `place`
+requests them.
 """
 
 from ..common.frame import charged_to, configuration

@@ -5,7 +5,7 @@ alone.
     export COFFEECUP_ACCOUNT=<project>
     reframe -C site_configs/roihu/settings.py --system=roihu -c reframe_checks -r --mode=smoke
 
-How the facts were found, in the repository CSCfi/csc-user-guide (https://docs.csc.fi):
+Sources of the facts, in the repository CSCfi/csc-user-guide (https://docs.csc.fi):
 
     [system]      docs/computing/systems-roihu.md: 414 nodes M of 2 x 192 cores and 768 GiB; two Lustre file systems,
     Scratch and Home
@@ -18,7 +18,7 @@ How the facts were found, in the repository CSCfi/csc-user-guide (https://docs.c
     [compiling]   docs/computing/compiling-roihu.md: Open MPI and GNU compilers are loaded by default; build on the CPU
     login nodes
 
-Uncertain, to be looked at before the first run: /scratch/<project> is the form of CSC's other systems; names of login
+Uncertain, check before the first run: /scratch/<project> is the form of CSC's other systems; names of login
 nodes.
 """
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ReFrame on machines that are not here: SimGrid's SMPI runs the kernel of b_eff on a described machine, in simulated
-time.
+"""ReFrame on simulated machines: SimGrid's SMPI runs the kernel of b_eff on a described machine, in simulated time.
 
     reframe -C site_configs/simulated/settings.py --system=simulated:t3e -c reframe_checks -r
 
-How the facts were found: each platform in platforms/ tells for every number where it is from; docs/simulated.md shows
-what comes out. A partition is a machine and a placement of processes on it. The runs are short (see OPTIONS), because
-simulated time has no noise, and their results say of themselves that they are simulated and not official.
+Sources of the facts: each platform file in platforms/ states the source of every number; docs/simulated.md shows the
+results. A partition is a machine and a placement of processes on it. The runs are short (see OPTIONS), because
+simulated time has no noise, and their results are marked as simulated and unofficial.
 """
 
 from pathlib import Path
@@ -76,7 +75,7 @@ site_configuration = configuration(
         {
             "name": "simulated",
             "descr": "described machines, simulated by SimGrid",
-            "hostnames": ["^$"],  # only where it is asked for by name
+            "hostnames": ["^$"],  # only if requested by name
             "max_local_jobs": 1,
             "partitions": [
                 _partition("crossbar", "ideal crossbar", "crossbar", _POWERS),

@@ -2,7 +2,7 @@
 """Any machine under Slurm, to copy and fill in; `coffeecup site new` writes such a file from what it finds on the
 machine.
 
-How the facts were found: they are made up, a plain cluster of 16 nodes. Where yours differ:
+Sources of the facts: none, they describe a made-up cluster of 16 nodes. Commands that print yours:
 
     nodes, cores, time limit     sinfo --format='%P %D %c %X %Y %l'      (%X sockets of %Y cores; %c counts hardware
     threads)

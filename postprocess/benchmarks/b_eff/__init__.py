@@ -35,13 +35,13 @@ BENCHMARK = Benchmark(
         MetricKind("b_eff_at_l_max_per_process", "MByte/s", Better.HIGHER),
         MetricKind("b_eff_at_l_max_rings_per_process", "MByte/s", Better.HIGHER),
         MetricKind("ping_pong_bandwidth", "MByte/s", Better.HIGHER),
-        # A single pair of processes: where they are placed is most of it.
+        # A single pair of processes: its value depends mostly on where they are placed.
         MetricKind("ping_pong_latency", "us", Better.LOWER, smallest_change=0.2),
         MetricKind("ring_latency", "us", Better.LOWER, smallest_change=0.2),
         MetricKind("ring_latency_per_message", "us", Better.LOWER, smallest_change=0.2),
         MetricKind(
             "b_eff_release_3_6", "MByte/s", Better.HIGHER, optional=True
-        ),  # schema version 1 lacks the times that it takes
+        ),  # requires times that schema version 1 lacks
         MetricKind("time_to_communicate_total_memory", "s", Better.LOWER),
         MetricKind("l_max", "MiB", Better.NEITHER),
     ),

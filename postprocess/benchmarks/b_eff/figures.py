@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of b_eff: the paper's own form first, with message lengths equidistant on the abscissa."""
+"""The figures of b_eff. The first has the form of the paper: message lengths are equidistant on the abscissa."""
 
 import itertools
 
@@ -43,8 +43,8 @@ LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))
 
 
 def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
-    """All figures for which `table`, the log's rows of a measurement_table, holds planned measurements with finite
-    results; of logs without a score too."""
+    """All figures for which `table`, the log's rows of a measurement_table, contains planned measurements with finite
+    results. Logs without a score have figures as well."""
     table = table[table["message_bytes"].isin(log.plan["message_bytes"]) & np.isfinite(table["bandwidth"])]
     averaged = best_by_pattern(table.query("averaged"))
     drawn = []
@@ -129,7 +129,7 @@ def length_axis(axes: Axes, lengths: list[int]) -> None:
 
 
 def placement(best: pd.DataFrame, log: Log) -> Figure:
-    """The mean over the lengths of every pattern: a line per ring pattern, one for all random patterns."""
+    """The mean over the lengths of every pattern: a line per ring pattern, one line for all random patterns."""
     data = best.groupby(["group", "pattern"], observed=True)["mbyte_per_second"].mean().reset_index()
     rings = {
         pattern["name"]: rings_text(pattern["rings"]) for pattern in log.plan["patterns"] if pattern["group"] == "ring"
@@ -171,7 +171,7 @@ def placement(best: pd.DataFrame, log: Log) -> Figure:
 
 
 def rings_text(rings: list[dict] | None) -> str:
-    """Rings in rank order, in words: 2 rings of 4 and 1 of 5."""
+    """Rings in rank order as text: 2 rings of 4 and 1 of 5."""
     if not rings:
         return ""
     first, *others = rings
@@ -225,8 +225,8 @@ def methods(table: pd.DataFrame, log: Log) -> Figure:
 
 
 def reported(table: pd.DataFrame, log: Log) -> Figure:
-    """The patterns that the paper reports beside b_eff, per process that takes part; the ping-pong, where one message
-    moves at a time, undivided."""
+    """The patterns that the paper reports beside b_eff. Their bandwidth is divided by the number of participating
+    processes, except for the ping-pong, in which only one message is on its way at a time."""
     shared_by = {
         pattern["name"]: 1 if pattern["group"] == "ping_pong" else pattern["processes"]
         for pattern in log.plan["patterns"]
@@ -277,7 +277,7 @@ def draw_measured(axes: Axes, data: pd.DataFrame, column: str) -> None:
 
 
 def draw_simulated(axes: Axes, data: pd.DataFrame, column: str) -> None:
-    """A line per machine, told apart by colour and mark, and dotted: nobody takes them for measurements."""
+    """A line per machine with its own colour and mark. Lines are dotted, so that nobody takes them for measurements."""
     looks = itertools.cycle(((GREEN, "^"), (PURPLE, "v"), (ORANGE, "s"), (SKY, "P"), (GREY, "X"), (BLACK, "*")))
     for (machine, runs), (colour, marker) in zip(data.groupby("simulated_machine"), looks):
         axes.plot(
@@ -320,7 +320,7 @@ def over_sizes(scores: list[Score]) -> Figure:
             plots.process_axis(axes, data["processes"])
             axes.set_ylabel(label)
             if column != "elapsed_seconds" and data["simulated_machine"].nunique() > 1:
-                axes.set_yscale("log")  # machines of different decades
+                axes.set_yscale("log")  # machines may be decades apart
                 plots.plain_numbers(axes.yaxis)
             else:
                 plots.from_zero(axes)
@@ -330,8 +330,8 @@ def over_sizes(scores: list[Score]) -> Figure:
         "b_eff over the number of processes",
         "The accumulated bandwidth, the share of each process, both in MByte/s, and how long each run took beside the "
         "time that it "
-        "was allowed; simulated runs take simulated time. A level line in the middle is a network that grows with the "
-        "machine.",
+        "was allowed; simulated runs take simulated time. A level line in the middle means a network that grows with "
+        "the machine.",
         data,
         drawn,
     )

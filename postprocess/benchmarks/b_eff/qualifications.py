@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a b_eff run official, and what else flatters or limits its result: sentences that stand beside the number
-wherever it is shown."""
+"""Qualifications of a b_eff result: which of the paper's rules the run did not keep, and what else improves or limits
+the result. They are shown beside the number everywhere."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ from postprocess.show.words import counted, digits, size
 
 REPETITIONS = 3
 FIRST_LOOP_LENGTH = 300
-LONGEST_LOOP_LENGTH = 100000  # no limit: a loop of 5 ms has fewer exchanges
+LONGEST_LOOP_LENGTH = 100000  # no limit in practice: a loop of 5 ms has fewer exchanges
 SHORT_LOOP_SECONDS = 1e-3
 COARSE_CLOCK = 0.01  # of a loop's time
 REPETITIONS_AGREE = 1.1  # the best repetition's bandwidth over the worst one's
@@ -33,7 +33,7 @@ CORES_AGREE = 2.0  # the longest round trip of a cache line over the shortest on
 
 def breaches(log: Log) -> list[Qualification]:
     """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and message lengths
-    are not here: a log that breaks them yields no score at all."""
+    are in rules.py, because a log that breaks them yields no score."""
     return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
 
 
@@ -129,7 +129,7 @@ def repetitions_of_averaged(log: Log) -> dict[tuple[str, int], set[int]]:
 
 
 def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
-    """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
+    """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
     return [
         Qualification(key, f"{text}.")
         for key, text in [
@@ -144,7 +144,7 @@ def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
 
 
 def of_cores(log: Log) -> Iterator[tuple[str, str]]:
-    """What the probes of a cache line's round trip say of the cores on which the processes ran."""
+    """Qualification by the probes, which measure the round trip of a cache line between the cores of the processes."""
     told = [
         (host["name"], probe)
         for record in log.records.get("probe", [])
@@ -219,9 +219,10 @@ def of_time(log: Log) -> Iterator[tuple[str, str]]:
 
 
 def of_loops(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """The first loop, whose length the paper fixes, may be short; all others are adapted to 2.5 ms or more."""
+    """Loops that are too short. The first loop, whose length the paper fixes, may be short; all others are adapted to
+    2.5 ms or more."""
     if log.run["simulated"]:
-        return  # its clock has no noise
+        return  # simulated time has no noise
     averaged = table[table["averaged"]]
     adapted = averaged.query("message_bytes > 1")["elapsed_seconds"]
     shortest = averaged["elapsed_seconds"].min()
@@ -246,8 +247,8 @@ def of_loops(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def of_repetitions(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """The bandwidth of a repetition alone, where it measured everything: the geometric mean over the averaged patterns
-    of the mean over the lengths, best of the methods."""
+    """The bandwidth of a single repetition that measured everything: the geometric mean over the averaged patterns of
+    the mean over the lengths, best of the methods."""
     best = (
         table[table["averaged"]]
         .groupby(["pattern", "message_bytes", "repetition"], observed=True)["bandwidth"]
@@ -260,7 +261,7 @@ def of_repetitions(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
         yield (
             "repetitions_disagree",
             (
-                "The repetitions disagree: alone they give "
+                "The repetitions disagree: each by itself gives "
                 + ", ".join(digits(value) for value in alone)
                 + " MByte/s. The machine changed its state during the run; b_eff takes the best of each measurement"
             ),

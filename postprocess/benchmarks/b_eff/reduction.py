@@ -45,10 +45,10 @@ COLUMNS = pa.DataFrameSchema(
 def measurement_table(logs: list[Log]) -> pd.DataFrame:
     """All repetitions of all measurements, a row each.
 
-    `log` is the place in `logs`; `averaged` tells the rows that enter b_eff: both pattern and method do. `bandwidth` is
-    the paper's b(pattern, L, method, rep) in MByte/s (10^6 byte/s): L * messages of all processes * loop length /
-    longest loop time of all processes. Measurements that the log's plan does not know are left out: `refusals` tells of
-    them.
+    `log` is the index in `logs`; `averaged` marks the rows that enter b_eff, because both pattern and method do.
+    `bandwidth` is the paper's b(pattern, L, method, rep) in MByte/s (10^6 byte/s): L * messages of all processes * loop
+    length / longest loop time of all processes. Measurements that the log's plan does not contain are left out:
+    `refusals` reports them.
     """
     records = pd.concat([records_of(number, log) for number, log in enumerate(logs)], ignore_index=True).astype(
         {"group": "category", "pattern": "category", "method": "category"}
@@ -121,8 +121,8 @@ def as_list(value: float | list[float]) -> list[float]:
 
 
 def logavg(values: pd.Series, by) -> pd.Series:
-    """The paper's logarithmic average, which is the geometric mean, of positive values within each group of index
-    levels `by`."""
+    """The paper's logarithmic average, the geometric mean, of positive values within each group of the index levels
+    `by`."""
     logarithms = cast(pd.Series, np.log(values))
     return cast(pd.Series, np.exp(logarithms.groupby(level=by, observed=True).mean()))
 
@@ -131,7 +131,7 @@ def best_bandwidth(table: pd.DataFrame) -> pd.Series:
     """max over methods and repetitions of b, in MByte/s, by log, group, pattern and message length; averaged rows only.
 
     Raises ValueError where a log lacks one of the 6 ring and 30 random patterns (or as many as its plan takes, column
-    `random_patterns`), or a pattern one of its 21 lengths: a mean over fewer is no b_eff.
+    `random_patterns`), or a pattern one of its 21 lengths: a mean over fewer is not b_eff.
     """
     best = (
         table.query("averaged").groupby(["log", "group", "pattern", "message_bytes"], observed=True)["bandwidth"].max()
@@ -145,7 +145,7 @@ def best_bandwidth(table: pd.DataFrame) -> pd.Series:
 
 
 def patterns_wanted(table: pd.DataFrame) -> pd.Series:
-    """How many averaged patterns each log has to hold, by log and group."""
+    """The number of averaged patterns that each log must contain, by log and group."""
     logs = table["log"].drop_duplicates()
     random = table["random_patterns"].loc[logs.index] if "random_patterns" in table else PATTERNS_AVERAGED["random"]
     return cast(

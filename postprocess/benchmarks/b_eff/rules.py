@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of b_eff (the paper's section 4): what a log must hold to yield a score, sizes of rings and messages.
-Nothing is reduced here."""
+"""The rules of b_eff (the paper's section 4): what a log must contain to yield a score, and the sizes of rings and
+messages. Nothing is reduced here."""
 
 import itertools
 from collections import Counter, defaultdict
@@ -49,12 +49,12 @@ def messages_per_exchange(sizes: list[int]) -> int:
 
 
 def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
-    """Which logs yield no b_eff, by their place in `logs`, and why."""
+    """Which logs yield no b_eff and why, by their index in `logs`."""
     return first_problems("b_eff", problems, logs, table)
 
 
 def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
-    """Sentences on what forbids a b_eff, the gravest first; later checks rely on the earlier ones."""
+    """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
     yield from problems_of_plan(log)
     yield from problems_of_measurements(log)
@@ -107,7 +107,7 @@ def pattern_names(group: str) -> list[str]:
 
 
 def follows_length_rule(lengths: list[int]) -> bool:
-    """Off by one byte is allowed: another power function may round another way."""
+    """A difference of one byte is allowed, because power functions may round differently."""
     if len(lengths) != LENGTHS or any(longer <= shorter for shorter, longer in itertools.pairwise(lengths)):
         return False
     return bool(
@@ -136,7 +136,7 @@ def problems_of_pattern(pattern: dict, ranks: int, methods: dict[str, bool]) -> 
 
 
 def merged(rings: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """(size, count) in rank order, neighbours of the same size as one entry."""
+    """(size, count) in rank order; neighbouring rings of the same size are one entry."""
     kept = []
     for size, count in rings:
         if kept and kept[-1][0] == size:
@@ -179,7 +179,7 @@ def problems_of_measurements(log: Log) -> Iterator[str]:
 
 
 def problems_of_times(log: Log, rows: pd.DataFrame) -> Iterator[str]:
-    """`rows` are the log's in a measurement_table; the negated comparison also finds a missing fastest time."""
+    """`rows` are the log's rows of a measurement_table; the negated comparison also detects a missing fastest time."""
     if (impossible := rows[~(rows["fastest_seconds"] <= rows["elapsed_seconds"])]).size:
         worst = named(tuple(impossible[["pattern", "message_bytes", "method"]].iloc[0]))
         yield f"{worst}: the slowest process was faster than the fastest, or has no time; {RUN_AGAIN}"
@@ -216,7 +216,7 @@ def named(combination: tuple[str, int, str]) -> str:
 
 
 def repetitions_of(measurement: dict) -> list[int]:
-    """The repetitions that a measurement record holds: one, and all of them in schema version 1."""
+    """The repetitions that a measurement record contains: one, in schema version 1 all of them."""
     return (
         [measurement["repetition"]]
         if "repetition" in measurement
@@ -225,8 +225,8 @@ def repetitions_of(measurement: dict) -> list[int]:
 
 
 def planned_repetitions(log: Log) -> dict[tuple[str, int, str], set[int]]:
-    """Repetitions of every (pattern, message length, method) that the plan, the budget records and the stop record ask
-    for."""
+    """Repetitions of every (pattern, message length, method) that the plan, the budget records and the stop record
+    require."""
     plan, planned = log.plan, defaultdict(set)
     reduced = {
         (repetition, record["pattern"], record["message_bytes"]): record
@@ -244,7 +244,7 @@ def planned_repetitions(log: Log) -> dict[tuple[str, int, str], set[int]]:
 
 
 def order_of_measuring(log: Log) -> Iterator[tuple[int, dict, int]]:
-    """Repetition, pattern and message length of every measurement, up to where the run was stopped."""
+    """Repetition, pattern and message length of every planned measurement, up to where the run was stopped."""
     stops = {(stop["repetition"], stop["pattern"], stop["message_bytes"]) for stop in log.records.get("stop", [])}
     for repetition in range(1, log.plan["repetitions"] + 1):
         for pattern in log.plan["patterns"]:
@@ -255,7 +255,7 @@ def order_of_measuring(log: Log) -> Iterator[tuple[int, dict, int]]:
 
 
 def budget_of_bandwidth(log: Log) -> list[dict]:
-    """Budget records of the loops that enter b_eff; those of latency loops excuse no measurement."""
+    """Budget records of the loops that enter b_eff; those of latency loops do not explain a missing measurement."""
     return [record for record in log.records.get("budget", []) if record.get("loops") != "latency"]
 
 

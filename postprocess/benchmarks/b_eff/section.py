@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""b_eff's part of the report: its number in plain sentences, its parts, and the paper's Table 1 around it."""
+"""b_eff's part of the report: the number in plain sentences, its parts, and the paper's Table 1 to compare with."""
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ TABLE_1 = (
 
 
 def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
-    """What section.html.j2 shows; without a score only what holds for any log."""
+    """The values of section.html.j2; without a score only those that every log has."""
     shown = {
         "heading": f"b_eff on {counted(log.run['ranks'], 'process')}, {counted(len(log.run['hosts']), 'host')}",
         "plan": plan(log),
@@ -82,7 +82,7 @@ def sentences(log: Log, values: dict[str, float]) -> list[str]:
 
 
 def odd_processes(processes: int, values: dict[str, float]) -> list[str]:
-    """How the paper's formula and that of the original program differ, where they do."""
+    """The difference between the paper's formula and that of the original program, if there is one."""
     if processes % 2 == 0 or "b_eff_release_3_6" not in values:
         return []
     return [
@@ -95,8 +95,8 @@ def odd_processes(processes: int, values: dict[str, float]) -> list[str]:
 
 
 def groups(table: pd.DataFrame) -> dict[str, dict]:
-    """Ring and random patterns: averages in MByte/s over the lengths and at L_max, and what random order leaves of the
-    rings'."""
+    """Ring and random patterns: averages in MByte/s over the lengths and at L_max, and the ratio of random order to
+    rings."""
     mean, at_l_max = (
         frame.droplevel("log").to_dict()
         for frame in (reduction.group_bandwidth(table), reduction.group_bandwidth_at_l_max(table))

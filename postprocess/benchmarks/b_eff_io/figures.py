@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The figures of b_eff_io: the paper's figure 3, bandwidth over chunk size, and its figures 2 and 4, the value over the
-partition."""
+size of the partition."""
 
 from typing import cast
 
@@ -48,8 +48,8 @@ def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
 
 
 def over_chunks(rows: pd.DataFrame, log: Log, partition: int) -> Figure:
-    """Bandwidth over chunk size: a panel per access method, a line per pattern type. Chunk sizes are equidistant, each
-    with its counterpart of 8 bytes more beside it: the paper's pseudo-logarithmic scale."""
+    """Bandwidth over chunk size: a panel per access method, a line per pattern type. Chunk sizes are equidistant, and
+    each is followed by the same size plus 8 bytes: the paper's pseudo-logarithmic scale."""
     sums = rows.groupby(["method", "type", "chunk_bytes"])[["bytes", "elapsed_seconds"]].sum()
     data = (sums["bytes"] / sums["elapsed_seconds"] / MBYTE).rename("mbyte_per_second").reset_index()
     chunks = sorted(data["chunk_bytes"].unique())
@@ -154,7 +154,7 @@ def over_sizes(scores: list[Score]) -> Figure:
 
 
 def values_of(number: int, score: Score) -> pd.DataFrame:
-    """The partition values of a score, from the times of its pattern types."""
+    """The partition values of a score, computed from the times of its pattern types."""
     records = pd.DataFrame(score.log.records["pattern_type"]).assign(log=0)
     records = records[records["type"].isin(TYPES)]
     types = (

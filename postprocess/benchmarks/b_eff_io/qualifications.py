@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes a b_eff_io run official, and what else flatters or limits its result: sentences that stand beside the
-number wherever it is shown."""
+"""Qualifications of a b_eff_io result: which of the paper's rules the run did not keep, and what else improves or
+limits the result. They are shown beside the number everywhere."""
 
 from collections.abc import Iterator
 from typing import cast
@@ -26,8 +26,8 @@ CACHED_SHARE = 0.01
 
 
 def breaches(log: Log) -> list[Qualification]:
-    """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and types are not
-    here: a log that breaks them yields no score at all."""
+    """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and types are in
+    rules.py, because a log that breaks them yields no score."""
     return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
 
 
@@ -92,7 +92,7 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
 
 
 def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
-    """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
+    """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
     return [
         Qualification(key, f"{text}.")
         for key, text in [
@@ -118,13 +118,17 @@ def of_variant(log: Log) -> Iterator[tuple[str, str]]:
             ),
         )
     if plan["termination"] == "per-access":
-        yield "per_access", "The processes agreed after every access, as the original did: small chunks suffer from it"
+        yield (
+            "per_access",
+            "The processes agreed after every access, as in the original program: this slows down small chunks",
+        )
     if hints:
         yield "hints", f"Hints were given to MPI-I/O, by {hints}"
 
 
 def of_cache(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """The paper's section 5.4: 95 % of the data went to disk only if 20 times the cache was accessed."""
+    """Qualification by the paper's section 5.4: 95 % of the data went to disk only if 20 times the size of the cache
+    was accessed."""
     accessed = table.query("averaged").groupby(["partition", "method"])["bytes"].sum()
     need = {partition: CACHE_FACTOR * cache_bytes(log, partition) for partition in log.plan["partitions"]}
     small = {
@@ -149,7 +153,8 @@ def of_cache(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def of_eviction(log: Log) -> Iterator[tuple[str, str]]:
-    """Logs of version 1 say only that eviction was attempted; later ones how much of the files stayed in a cache."""
+    """Logs of version 1 state only that eviction was attempted; later ones state how much of the files remained in a
+    cache."""
     if log.plan.get("evicted"):
         yield (
             "evicted",
@@ -185,7 +190,7 @@ def of_eviction(log: Log) -> Iterator[tuple[str, str]]:
 
 
 def cache_bytes(log: Log, partition: int) -> int:
-    """The cache as an option said, else the memory of the nodes that the partition's processes are on."""
+    """The size of the cache that an option states, otherwise the memory of the nodes of the partition's processes."""
     nodes = [host for host in log.run["hosts"] if min(host["ranks"]) < partition]
     return log.plan["cache_bytes"] or sum(host["memory_bytes"] for host in nodes)
 
@@ -204,23 +209,22 @@ def of_time(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
         text = ", ".join(
             f"{counted(cast(int, partition), 'process')} {digits(seconds)} s" for partition, seconds in late.items()
         )
-        yield "time_overrun", f"More than the {digits(scheduled)} s were taken that a partition has: {text}"
+        yield "time_overrun", f"A partition took longer than the {digits(scheduled)} s that it is allowed: {text}"
     sums = table.query("averaged")[["agreement_fastest_seconds", "elapsed_seconds"]].sum()
     share = sums["agreement_fastest_seconds"] / sums["elapsed_seconds"]
     if share > AGREEMENT_SHARE:
         yield (
             "agreement",
-            f"{share:.1%} of the time went into agreements of the processes on when to stop, and into waiting for each "
-            "other there",
+            f"{share:.1%} of the time was spent in agreements of the processes on when to stop, waiting for each other "
+            "included",
         )
     stopped = table.query("averaged and method != 'write' and ended_by == 'time'")
     if len(stopped):
         yield (
             "not_all_accessed",
             (
-                f"{counted(len(stopped), 'pattern')} of rewrite and read ended by time, before all that was written "
-                "had "
-                "been accessed again"
+                f"{counted(len(stopped), 'pattern')} of rewrite and read reached the time limit before all data that "
+                "was written had been accessed again"
             ),
         )
 
@@ -231,13 +235,12 @@ def of_data(log: Log) -> Iterator[tuple[str, str]]:
         yield (
             "partly_checked",
             (
-                f"{check['checked_bytes'] / check['read_bytes']:.1%} of the bytes read were checked, what every "
-                "pattern "
-                "read last; --check-all checks all"
+                f"{check['checked_bytes'] / check['read_bytes']:.1%} of the bytes read were checked: those that "
+                "every pattern read last; --check-all checks all"
             ),
         )
     elif log.plan["check"] == "all":
         yield (
             "check_pauses",
-            "Every byte was checked: the clock stood still meanwhile, and the file system may have read ahead",
+            "Every byte was checked: the clock was stopped meanwhile, and the file system may have read ahead",
         )

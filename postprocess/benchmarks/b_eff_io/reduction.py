@@ -48,10 +48,10 @@ COLUMNS = pa.DataFrameSchema(
 def measurement_table(logs: list[Log]) -> pd.DataFrame:
     """A row per access method, partition and pattern, in the order of measuring.
 
-    `log` is the place in `logs`; `averaged` tells the rows that enter b_eff_io. `type_seconds` is the time of the row's
+    `log` is the index in `logs`; `averaged` marks the rows that enter b_eff_io. `type_seconds` is the time of the row's
     pattern type from opening to closing its files, the same in all its rows. `bandwidth` is bytes of all processes /
-    elapsed time in MByte/s (10^6 byte/s). Measurements that the log's plan does not know are left out: `refusals` tells
-    of them.
+    elapsed time in MByte/s (10^6 byte/s). Measurements that the log's plan does not contain are left out: `refusals`
+    reports them.
     """
     return pd.concat([records_of(number, log) for number, log in enumerate(logs)], ignore_index=True).pipe(
         COLUMNS.validate
@@ -134,7 +134,8 @@ def partition_2_1(types: pd.DataFrame) -> pd.Series:
 
 
 def partition_0_5(table: pd.DataFrame) -> pd.Series:
-    """Partition values of release 0.5 in MByte/s: all bytes / all time, weighted by U because patterns miss their time.
+    """Partition values of release 0.5 in MByte/s: all bytes / all time, weighted by U because patterns do not take
+    exactly their share of the time.
 
     Sum over access methods and patterns of U * bandwidth / sum of U: where every pattern takes exactly its share of the
     time, this is all bytes / all time. NaN unless all three access methods measured every weighted pattern.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of b_eff_io (the paper's section 5.1 and table 2): what a log must hold to yield a score. Nothing is
+"""The rules of b_eff_io (the paper's section 5.1 and table 2): what a log must contain to yield a score. Nothing is
 reduced here."""
 
 from collections import Counter
@@ -51,12 +51,12 @@ def patterns_rule(m_part: int) -> list[tuple[str, int | None, int | None, int]]:
 
 
 def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
-    """Which logs yield no b_eff_io, by their place in `logs`, and why."""
+    """Which logs yield no b_eff_io and why, by their index in `logs`."""
     return first_problems("b_eff_io", problems, logs, table)
 
 
 def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
-    """Sentences on what forbids a b_eff_io, the gravest first; later checks rely on the earlier ones."""
+    """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
     yield from problems_of_plan(log)
     yield from problems_of_measurements(log)
@@ -135,7 +135,8 @@ def problems_of_measurements(log: Log) -> Iterator[str]:
 
 
 def calls(record: dict) -> tuple[int, int, int]:
-    """The fewest and the most calls of a process, and those of all; in logs of version 1 all processes made `calls`."""
+    """The calls of the process with the fewest, of the one with the most, and of all processes; in logs of version 1
+    each process made `calls`."""
     if "calls" in record:
         return record["calls"], record["calls"], record["calls"] * record["partition"]
     return record["calls_min"], record["calls_max"], record["calls_sum"]
@@ -179,8 +180,8 @@ def problems_of_types(log: Log) -> Iterator[str]:
 
 
 def file_bytes(record: dict, written_bytes: int) -> int:
-    """Segments are full unless calls were left out in the write pass: then the last one ends with the last process's
-    data."""
+    """The size that the file must have. Segments are full unless calls were left out in the write pass: then the last
+    one ends with the data of the last process."""
     if record["segment_bytes"] is None:
         return written_bytes
     return (record["partition"] - 1) * record["segment_bytes"] + written_bytes // record["partition"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""b_eff_io's part of the report: its number in plain sentences, its parts, where the time went, and the papers' systems
-around it."""
+"""b_eff_io's part of the report: the number in plain sentences, its parts, where the time went, and the systems of the
+papers to compare with."""
 
 import pandas as pd
 
@@ -26,7 +26,7 @@ LABELS = {
     "separate": "type 2, separate files",
     "segmented": "type 3, segmented file",
     "segmented_collective": "type 4, segmented file, collective",
-    "best_partition": "the partition that these are of",
+    "best_partition": "partition of these values",
     "memory_write_time": "coffee-cup rule: time to write the nodes' memory",
     "memory_read_time": "… to read it",
     "written_share_of_memory": "amount written, as a share of the nodes' memory",
@@ -34,7 +34,7 @@ LABELS = {
 
 
 def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
-    """What section.html.j2 shows; without a score only what holds for any log."""
+    """The values of section.html.j2; without a score only those that every log has."""
     sizes = ", ".join(map(str, log.plan["partitions"]))
     shown = {
         "heading": f"b_eff_io by {sizes} process{'es' * (sizes != '1')}, "
@@ -63,7 +63,7 @@ def sentences(log: Log, score: Score, values: dict[str, float]) -> list[str]:
     slower = max(values["memory_write_time"], values["memory_read_time"])
     kept = slower <= COFFEE_CUP_MINUTES
     return [
-        f"Programs that write and read as programs do get {digits(score.headline[1].value, NARROW_SPACE)} million "
+        f"Applications with typical access patterns get {digits(score.headline[1].value, NARROW_SPACE)} million "
         "bytes per second from this "
         f"file system, {counted(processes, 'process')} together, averaged over initial write, rewrite and read, five "
         "ways of "

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The value of a system that was measured by several jobs: the paper's section 5.1, "the b_eff_io of a system is the
-maximum over any b_eff_io of a partition", where partitions of one job and the jobs of several sizes are all the same to
-it."""
+"""The value of a system that was measured by several jobs. By the paper's section 5.1, "the b_eff_io of a system is the
+maximum over any b_eff_io of a partition", whether the partitions belong to one job or to several."""
 
 import pandas as pd
 
@@ -12,13 +11,12 @@ VALUES = ["b_eff_io", "b_eff_io_2_1", "b_eff_io_0_5"]
 
 
 def system_values(scores: list[Score]) -> pd.DataFrame:
-    """A row per file system and standing ("official", "not official", "simulated"): values of one kind are never mixed
-    with the other.
+    """A row per file system and standing ("official", "not official", "simulated"), because these are never mixed.
 
-    `jobs` is how many of `scores`, all of b_eff_io, it is made of. Each of the three reductions is the largest of these
-    jobs', in MByte/s, NaN where none defines it; `processes` and `log` are the partition and the log of the largest
-    value by the paper's reduction or, where no job has that, by release 2.1. File systems are told apart by type and
-    size: a log knows no more of them.
+    `jobs` is the number of `scores`, all of b_eff_io, that enter the row. Each of the three reductions is the largest
+    value of these jobs in MByte/s, NaN if no job defines it; `processes` and `log` are the partition and the log of the
+    largest value by the paper's reduction or, where no job has that, by release 2.1. File systems are distinguished by
+    type and size, because a log contains no more about them.
     """
     table = pd.DataFrame(
         [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of FTIO: where the time of a run went, and the paper's figures 2 and 3 over the size of the matrix."""
+"""The figures of FTIO: where the time of a run went, and the paper's figures 2 and 3, over the size of the matrix."""
 
 from math import ceil, floor, log10
 from typing import Any, cast
@@ -146,8 +146,8 @@ def over_sizes(scores: list[Score]) -> Figure:
 
 
 def representative(data: pd.DataFrame) -> str:
-    """The input parameter to run at, for every number of processes of which several were tried (the paper's section
-    5.3)."""
+    """The recommended input parameter for every number of processes that was run with several of them (the paper's
+    section 5.3)."""
     chosen = []
     for processes, tried in data.groupby("processes"):
         fractions = tried.groupby("input_parameter")["io_fraction"].mean()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What makes an FTIO run official, and what else flatters or limits its result: sentences that stand beside the number
-wherever it is shown."""
+"""Qualifications of an FTIO result: which rules the run did not keep, and what else improves or limits the result. They
+are shown beside the number everywhere."""
 
 from collections.abc import Iterator
 
@@ -16,9 +16,9 @@ MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs", "devtmpfs")
 
 
 def breaches(log: Log) -> list[Qualification]:
-    """The rules that the run did not keep; a run without any is official. The paper has a process for each processor;
-    that the matrix comes from the disk, and that a repetition lasts long enough to be reproduced, is ours. A log that
-    breaks the paper's rules on sizes yields no score at all."""
+    """The rules that the run did not keep; a run without any is official. The paper runs one process on each processor.
+    Two rules are coffeecup's own: the matrix comes from the disk, and a repetition is long enough to be reproducible. A
+    log that breaks the paper's rules on sizes yields no score."""
     return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
 
 
@@ -27,7 +27,7 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
     if run["simulated"]:
         yield "simulated", "the machine was simulated, nothing was measured on it"
     if run["ranks"] < 2:
-        yield "one_process", "the paper asks for more than one process; this one exchanged nothing"
+        yield "one_process", "the paper requires more than one process; this run exchanged nothing"
     if crowded := [host for host in run["hosts"] if len(host["ranks"]) > host["cores"]]:
         yield (
             "overcommitted",
@@ -68,7 +68,7 @@ def hosts_that_hold_their_part(log: Log) -> list[dict]:
 
 
 def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
-    """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
+    """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
     return [
         Qualification(key, f"{text}.")
         for key, text in [*of_files(log), *of_machine(log), *of_repetitions(log), *of_counters(log)]
@@ -89,7 +89,8 @@ def of_files(log: Log) -> Iterator[tuple[str, str]]:
 
 
 def of_machine(log: Log) -> Iterator[tuple[str, str]]:
-    """Overcommitted hosts are a breach here, and one host says less than in a benchmark of communication."""
+    """Qualifications by the hosts. Overcommitted hosts break a rule here, and a single host matters less than in a
+    benchmark of communication."""
     for key, text in of_hosts(log):
         if key == "one_host":
             yield key, "All processes ran on one host: nothing was exchanged over a network"
@@ -111,9 +112,8 @@ def of_counters(log: Log) -> Iterator[tuple[str, str]]:
         yield (
             "cycles_by_time",
             (
-                f"Cycles are those of the time stamp counter, which counts waiting as well: the processor's own were "
-                "not "
-                f"to be had ({counters['cycles_reason']})"
+                f"Cycles are those of the time stamp counter, which counts waiting as well: the processor's own "
+                f"counter is not available ({counters['cycles_reason']})"
             ),
         )
     if counters["flops"] is None:

@@ -16,7 +16,7 @@ from postprocess.show.units import MBYTE, MIB
 
 CONFIDENCE = 0.95
 RESAMPLES = 10_000
-SIGNIFICANT = 0.05  # a difference of I/O Fractions that the paper's choice of an input parameter would see
+SIGNIFICANT = 0.05  # smallest difference of I/O Fractions that matters when the input parameter is chosen
 
 COLUMNS = pa.DataFrameSchema(
     {
@@ -37,7 +37,7 @@ COLUMNS = pa.DataFrameSchema(
 
 def measurement_table(logs: list[Log]) -> pd.DataFrame:
     """All measurements, a row per log, repetition, stage and activity; times in s over the processes, `bytes` and
-    `calls` of all of them. `log` is the place in `logs`."""
+    `calls` of all processes. `log` is the index in `logs`."""
     columns = [
         "repetition",
         "stage",
@@ -81,8 +81,8 @@ def repetition_table(logs: list[Log]) -> pd.DataFrame:
     """A row per log and repetition: times in s of all processes reduced to the slowest and the fastest, and what was
     counted.
 
-    io_fraction = I/O time of the process that has most of it / elapsed time of the slowest process: whoever waits for
-    the file system longest holds up the others, since every row's transform needs all of them.
+    io_fraction = I/O time of the process with the most of it / elapsed time of the slowest process: the process that
+    waits longest for the file system delays the others, because each row's transform requires all of them.
     """
     return pd.DataFrame(
         [
@@ -106,16 +106,16 @@ def repetition_table(logs: list[Log]) -> pd.DataFrame:
 
 
 def cycles_per_flop(record: dict) -> float:
-    """Cycles of all processes per floating-point operation: both as the processors counted them where they did; else
-    cycles of the time stamp counter, which go by whether a core works or waits, and nominal operations. NaN where there
-    is no clock of cycles."""
+    """Cycles of all processes per floating-point operation. Both are counted by the processors if possible; otherwise
+    cycles are those of the time stamp counter, which also runs while a core waits, and operations are nominal. NaN
+    where no counter of cycles exists."""
     counters = record["counters"]
     cycles = counters["cycles"] or counters["time_stamp_cycles"]
     return cycles / (counters["flops"] or record["nominal_flops"]) if cycles else np.nan
 
 
 def bootstrap_interval(values: np.ndarray) -> tuple[float, float]:
-    """The percentile bootstrap interval of the mean at 95 %, NaN for a single value. The same values give the same
+    """The 95 % percentile bootstrap interval of the mean, NaN for a single value. The same values give the same
     interval."""
     if len(values) < 2:
         return np.nan, np.nan
@@ -138,9 +138,9 @@ def bandwidth(table: pd.DataFrame, stages: list[str], activities: list[str]) -> 
 def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log did not measure one.
 
-    Fractions and rates of several repetitions are arithmetic means, as the paper's tables; bandwidths are bytes by time
-    over all of them. mflops = nominal operations (5 N log2 N a transform) / elapsed time of the slowest process (the
-    paper's Table 1).
+    Fractions and rates of several repetitions are arithmetic means, as in the paper's tables; bandwidths are the bytes
+    of all repetitions by their time. mflops = nominal operations (5 N log2 N a transform) / elapsed time of the slowest
+    process (the paper's Table 1).
     """
     kept = table["log"].unique()
     runs = repetition_table([logs[number] for number in kept]).assign(log=lambda t: kept[t["log"]])
@@ -171,10 +171,9 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
 
 
 def representative_input(fractions: pd.Series, significant: float = SIGNIFICANT) -> int:
-    """The input parameter to run at (the paper's section 5.3): `fractions` are I/O Fractions of one number of processes
-    by input parameter. Larger matrices are believed more where fractions differ, smaller ones take less time where they
-    do not: the lowest input parameter from which on no fraction differs from that of the largest one by more than
-    `significant`."""
+    """The recommended input parameter (the paper's section 5.3). `fractions` are the I/O Fractions of one number of
+    processes by input parameter. Larger matrices are more reliable, smaller ones take less time. So it is the lowest
+    input parameter from which on no fraction differs from that of the largest one by more than `significant`."""
     ordered = fractions.sort_index()
     differs = (ordered - ordered.iloc[-1]).abs() > significant
     return int(ordered.index[differs.to_numpy().nonzero()[0].max() + 1 if differs.any() else 0])

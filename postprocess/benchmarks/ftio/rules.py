@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of FTIO (the paper's section 3): what a complete run has read and written, when its result is right.
+"""The rules of FTIO (the paper's section 3): what a complete run has read and written, and when its result is correct.
 Nothing is reduced here."""
 
 from collections import Counter
@@ -24,7 +24,7 @@ ACTIVITIES = {
     "exchange": False,
     "wait": False,
 }  # whether it is I/O
-ACCOUNTED = 0.98  # of the whole time, by the phases
+ACCOUNTED = 0.98  # share of the time that the phases must account for
 WRITTEN_ONLY, READ_ONLY = "initialise", "verify"
 
 
@@ -35,8 +35,8 @@ def tolerated_difference(width: int) -> float:
 
 
 def expected_bytes(width: int, processes: int) -> dict[tuple[str, str], int]:
-    """What all processes together read and write in one repetition, by stage and activity: the matrix once in every
-    stage; in the exchange without the c Squares that stay."""
+    """Bytes that all processes together read and write in one repetition, by stage and activity: the matrix once in
+    every stage, in the exchange without the c Squares that stay where they are."""
     whole = ELEMENT_BYTES * width**2
     moved = whole // processes * (processes - 1)
     return {
@@ -52,12 +52,12 @@ def expected_bytes(width: int, processes: int) -> dict[tuple[str, str], int]:
 
 
 def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
-    """Which logs yield no I/O Fraction, by their place in `logs`, and why."""
+    """Which logs yield no I/O Fraction and why, by their index in `logs`."""
     return first_problems("I/O Fraction", problems, logs, table)
 
 
 def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
-    """Sentences on what forbids a score, the gravest first; later checks rely on the earlier ones."""
+    """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
     yield from problems_of_plan(log)
     yield from problems_of_repetitions(log)
@@ -88,7 +88,7 @@ def problems_of_plan(log: Log) -> Iterator[str]:
         yield f"the stages are not {', '.join(STAGES)}; upgrade or fix the kernel"
     if [(activity["name"], activity["io"]) for activity in plan["activities"]] != list(ACTIVITIES.items()):
         yield (
-            "the activities, or which of them are I/O, are not those of this coffeecup; upgrade coffeecup or mend the "
+            "the activities, or which of them are I/O, are not those of this coffeecup; upgrade coffeecup or fix the "
             "kernel"
         )
 
@@ -147,7 +147,7 @@ def problems_of_measurements(log: Log, rows: pd.DataFrame) -> Iterator[str]:
 
 
 def problems_of_times(log: Log, rows: pd.DataFrame) -> Iterator[str]:
-    """`rows` are the log's in a measurement_table."""
+    """`rows` are the log's rows of a measurement_table."""
     if len(
         rows[
             ~(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""FTIO's part of the report: its number in plain sentences, its phases, and the paper's tables 1 and 2 around it."""
+"""FTIO's part of the report: the number in plain sentences, its phases, and the paper's tables 1 and 2 to compare
+with."""
 
 from typing import cast
 
@@ -39,7 +40,7 @@ LABELS = {
 
 
 def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
-    """What section.html.j2 shows; without a score only what holds for any log."""
+    """The values of section.html.j2; without a score only those that every log has."""
     shown = {
         "heading": f"FTIO on {counted(log.run['ranks'], 'process')}, i = {log.plan['input_parameter']}",
         "plan": plan(log),
@@ -84,8 +85,8 @@ def paper_table(number: int) -> list[dict]:
 
 
 def phases(table: pd.DataFrame) -> list[dict]:
-    """A row per stage and activity: s of the slowest and the fastest process, mean over the runs, and what was
-    moved."""
+    """A row per stage and activity: time in s of the slowest and the fastest process, mean over the repetitions, and
+    bytes moved."""
     by_phase = table.groupby(["stage", "activity"], observed=True)[
         ["elapsed_seconds", "fastest_seconds", "bytes", "calls"]
     ].mean()

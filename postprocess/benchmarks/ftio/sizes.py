@@ -42,8 +42,8 @@ def input_for_bytes(wanted: int, processes: int) -> int:
 
 
 def bytes_of_parameter(text: str, processes: int) -> int:
-    """Bytes of the matrix that the kernel's option --input chooses: a number is i itself, SIZE (16MiB, 4G) is at least
-    reached, `auto` and what the kernel refuses count as the smallest valid matrix."""
+    """Bytes of the matrix that the kernel's option --input selects: a number is i itself, SIZE (16MiB, 4G) is a lower
+    bound, `auto` and values that the kernel refuses count as the smallest valid matrix."""
     number, unit = text.rstrip("KMGTiB"), text.lstrip("0123456789")
     if not number.isdigit():
         return matrix_bytes(lowest_input(processes), processes)

@@ -35,6 +35,6 @@ BENCHMARK = Benchmark(
         planned=lambda plan: plan["repetitions"] * len(plan["cases"]),
         done={"measurement": lambda plan, measurement: 1},
     ),
-    # Not `cached_writes`: that is about latencies, and bandwidths include the time until the data was written out.
+    # Not `cached_writes`: it concerns latencies, and bandwidths include the time until the data was written out.
     cache_affected=frozenset({"cache_affected"}),
 )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of PRIOMark in the paper's forms: bandwidth of each access, over the block size (figure 6), the spread of
-latencies, and over processes for each file system and workload (figures 3 to 5)."""
+"""The figures of PRIOMark, as in the paper: bandwidth of each access method, bandwidth over the block size (figure 6),
+the distribution of latencies, and bandwidth over processes for each file system and workload (figures 3 to 5)."""
 
 from pathlib import Path
 from typing import cast
@@ -18,7 +18,7 @@ from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
 
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"), (GREY, "X"))
 DASHES = ("-", "--", ":", "-.")
-PARALLEL = ("common_file", "strided", "async")  # what the paper's figure 3 averages
+PARALLEL = ("common_file", "strided", "async")  # averaged in the paper's figure 3
 MOST_BARS = 40
 
 
@@ -132,7 +132,7 @@ def over_blocks(name: str, rows: pd.DataFrame) -> Figure:
 
 
 def spread(log: Log) -> list[Figure]:
-    """How long requests took: the share that took longer than a time, a line per sub-benchmark and operation."""
+    """Latencies: the share of requests that took longer than a given time, a line per sub-benchmark and operation."""
     found = [
         (record["benchmark"], latencies) for record in log.records["measurement"] for latencies in record["latencies"]
     ]
@@ -140,7 +140,7 @@ def spread(log: Log) -> list[Figure]:
         kind: exceeding([entry for name, entry in found if (name, entry["operation"]) == kind])
         for kind in dict.fromkeys((name, latencies["operation"]) for name, latencies in found)
     }
-    kinds = [kind for kind, line in lines.items() if not line.empty]  # where all took as long there is nothing to see
+    kinds = [kind for kind, line in lines.items() if not line.empty]  # empty if all took equally long
     if not kinds:
         return []
     data = pd.concat([lines[kind].assign(benchmark=kind[0], operation=kind[1]) for kind in kinds], ignore_index=True)
@@ -177,7 +177,7 @@ def spread(log: Log) -> list[Figure]:
 
 
 def exceeding(latencies: list[dict]) -> pd.DataFrame:
-    """Over the ends of the bins, the share of the calls that took at least as long."""
+    """The share of the calls that took at least as long, over the ends of the bins."""
     bins = (
         pd.DataFrame(
             [(to, calls) for found in latencies for to, calls in zip(found["to_seconds"], found["bin_calls"])],
@@ -223,7 +223,7 @@ def over_sizes(scores: list[Score]) -> Figure:
     return Figure(
         "sizes",
         "Bandwidth over the number of processes, by file system and workload",
-        f"The paper's figures 3 to 5; several runs of the same are averaged. {compared(data)}".strip(),
+        f"The paper's figures 3 to 5; repeated runs are averaged. {compared(data)}".strip(),
         data,
         drawn,
     )
@@ -246,8 +246,7 @@ def values_of(score: Score) -> pd.DataFrame:
 
 
 def compared(data: pd.DataFrame) -> str:
-    """The file systems beside each other where several ran the same workload on the same processes, and the workloads
-    likewise."""
+    """Compares file systems that ran the same workload on the same number of processes, and workloads likewise."""
     sentences = []
     for varied, fixed in (("filesystem", "workload"), ("workload", "filesystem")):
         for (part, same, processes), rows in data.groupby(["part", fixed, "processes"], sort=False):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What flatters or limits a PRIOMark result: sentences that stand beside the number wherever it is shown."""
+"""Qualifications of a PRIOMark result: what improves or limits it. They are shown beside the number everywhere."""
 
 from collections.abc import Iterator
 
@@ -16,8 +16,8 @@ PAPERS_WORKLOAD = "default"
 
 
 def breaches(log: Log) -> list[Qualification]:
-    """The paper leaves everything to the workload. So that one official number is comparable with another one, official
-    is its own choice alone: the workload `default`, with all sub-benchmarks."""
+    """The rules that the run did not keep. The paper leaves everything to the workload; to keep official numbers
+    comparable, only the paper's own choice is official: the workload `default` with all sub-benchmarks."""
     found = []
     if log.run["simulated"]:
         found.append(Qualification("simulated", "Not official: the machine was simulated, nothing was measured on it."))
@@ -34,7 +34,7 @@ def breaches(log: Log) -> list[Qualification]:
 
 
 def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
-    """What a reader must know beside the number. `table` holds this log's rows of a measurement_table."""
+    """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
     return [
         Qualification(key, f"{text}.")
         for key, text in [
@@ -49,7 +49,7 @@ def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
 
 
 def of_parts(log: Log) -> Iterator[tuple[str, str]]:
-    """What the total is made of."""
+    """What enters the total."""
     plan = log.plan
     ran = [entry["name"] for entry in plan["benchmarks"]]
     missing = left_out(log)
@@ -61,7 +61,7 @@ def of_parts(log: Log) -> Iterator[tuple[str, str]]:
         ),
     )
     if outside := [entry["name"] for entry in plan["benchmarks"] if entry["plugin"]]:
-        yield "external", f"{listed(outside)} came from outside the tree"
+        yield "external", f"Loaded as plug-ins, not part of coffeecup: {listed(outside)}"
     if plan["build"] != "full":
         yield (
             "build",
@@ -79,7 +79,7 @@ def left_out(log: Log) -> list[str]:
 
 
 def of_cache(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Reads that the page cache could have served: files that memory holds, neither direct nor evicted."""
+    """Reads that may have come from the page cache: of files that fit into memory, neither direct nor evicted."""
     memory = log.plan["cache_bytes"] or sum(host["memory_bytes"] for host in log.run["hosts"])
     cached = table[
         (table["target"] != "device") & ~table["direct"] & (table["process_bytes"] * log.run["ranks"] <= memory)
@@ -109,11 +109,11 @@ def of_cache(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 def of_targets(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     if (table["target"] == "file").any():
-        yield "raw_on_file", "raw measured a file, not a device: the file system is in it"
+        yield "raw_on_file", "raw measured a file, not a device: its result includes the file system"
     if (table["pattern"] == "replay-think").any():
         yield (
             "think_time",
-            "trace replayed the think times too: its bandwidth is that of the recorded program, not of the file system",
+            "trace replayed think times as well: its bandwidth is that of the recorded program, not of the file system",
         )
 
 

@@ -70,7 +70,7 @@ COPIED = (
 def measurement_table(logs: list[Log]) -> pd.DataFrame:
     """A row per log, case and repetition, in the order of measuring.
 
-    `log` is the place in `logs`. `bandwidth` is bytes of all processes / elapsed time of the slowest in MByte/s (10^6
+    `log` is the index in `logs`. `bandwidth` is bytes of all processes / elapsed time of the slowest in MByte/s (10^6
     byte/s); `bytes` and calls are those of all processes, times are in s. `acl` and `abl` are those of `losses`, NaN
     where nothing was overlapped; `covered` is the share of the processes whose calculation lasted as long as the
     transfer.
@@ -94,14 +94,14 @@ def measurement_table(logs: list[Log]) -> pd.DataFrame:
 
 
 def losses(record: dict) -> dict[str, float]:
-    """What calculation and transfer lose when they run at the same time (the paper's section 4.1), each time that of
-    the slowest process:
+    """The loss of calculation and transfer when they run at the same time (the paper's section 4.1), where each time is
+    that of the slowest process:
 
         ACL = 1 - t(calculation alone) / t(calculation while I/O runs)
         ABL = 1 - bandwidth(overlapped) / bandwidth(alone) = 1 - t(I/O alone) / t(I/O overlapped)
 
-    Near 0 where they share nothing, 0.5 where each takes twice as long; below 0 where something was faster beside the
-    other.
+    Near 0 if they share no resource, 0.5 if each takes twice as long, below 0 if one was faster with the other than
+    alone.
     """
     values = record["values"]
     if not all(max(values.get(name, [0])) > 0 for name in OVERLAP[:4]):
@@ -154,8 +154,8 @@ def total(values: pd.Series, geometric: bool = False) -> pd.Series:
 def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log did not measure one.
 
-    `external` is the mean over the sub-benchmarks from outside the tree; each of them enters the totals like one of the
-    tree. Latencies are those of all requests of the log, over all its cases and processes.
+    `external` is the mean over the sub-benchmarks that were loaded as plug-ins; each of them enters the totals like a
+    built-in one. Latencies are those of all requests of the log, over all its cases and processes.
     """
     cases = case_table(table)
     values = benchmark_values(cases)
@@ -200,7 +200,7 @@ def latency_metrics(log: Log) -> dict[str, float]:
 def percentile(latencies: list[dict], share: float) -> float:
     """The latency in s that a share of the calls does not exceed (nearest rank), over one or many `latencies` of a log.
 
-    It is the middle of the bin that holds the call, but neither shorter than the shortest call nor longer than the
+    It is the middle of the bin that contains the call, but neither shorter than the shortest call nor longer than the
     longest: the relative error is at most the plan's `latency_relative_error`. NaN without calls.
     """
     if not latencies:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a log of PRIOMark must hold to yield a score. The paper is M. Krietemeyer, D. Versick and D. Tavangarian, "The
-PRIOMark Parallel I/O-Benchmark". Nothing is reduced here."""
+"""What a log of PRIOMark must contain to yield a score. The paper is M. Krietemeyer, D. Versick and D. Tavangarian,
+"The PRIOMark Parallel I/O-Benchmark". Nothing is reduced here."""
 
 import itertools
 from collections import Counter
@@ -25,12 +25,12 @@ CLOCK_TOLERANCE = 1e-6
 
 
 def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
-    """Which logs yield no score, by their place in `logs`, and why."""
+    """Which logs yield no score and why, by their index in `logs`."""
     return first_problems("PRIOMark value", problems, logs, table)
 
 
 def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
-    """Sentences on what forbids a score, the gravest first; later checks rely on the earlier ones."""
+    """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
     yield from problems_of_plan(log)
     yield from problems_of_measurements(log)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PRIOMark's part of the report: its number in plain sentences, what went into it, and every case with its
-latencies."""
+"""PRIOMark's part of the report: the number in plain sentences, what enters it, and every case with its latencies."""
 
 import pandas as pd
 
@@ -21,7 +20,7 @@ LABELS = {
     "single_file": "single_file: a file for each process",
     "raw": "raw: a device without the page cache",
     "trace": "trace: recorded requests",
-    "external": "sub-benchmarks from outside the tree",
+    "external": "sub-benchmarks loaded as plug-ins",
     "acl": "asynchronous calculation loss (ACL)",
     "abl": "asynchronous bandwidth loss (ABL)",
     **{
@@ -34,7 +33,7 @@ SHARES = (0.5, 0.95, 0.99, 0.999)
 
 
 def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
-    """What section.html.j2 shows; without a score only what holds for any log."""
+    """The values of section.html.j2; without a score only those that every log has."""
     system = log.run["filesystem"]["type"] if log.run["filesystem"] else ""
     shown = {
         "heading": f"PRIOMark by {counted(log.run['ranks'], 'process')}, {log.plan['workload']}, {system}".rstrip(", "),
@@ -72,7 +71,7 @@ def sentences(log: Log, score: Score, cases: pd.DataFrame) -> list[str]:
 
 
 def benchmarks(log: Log, cases: pd.DataFrame) -> list[dict]:
-    """A row per sub-benchmark: its value and its geometric mean in MByte/s, ACL and ABL where it has some."""
+    """A row per sub-benchmark: its value and its geometric mean in MByte/s, ACL and ABL if it has them."""
     values, geometric = (reduction.benchmark_values(cases, geometric=kind).droplevel("log") for kind in (False, True))
     grouped = cases.groupby("benchmark")
     losses = grouped[["acl", "abl"]].mean()
@@ -106,7 +105,7 @@ def accesses(cases: pd.DataFrame) -> dict:
 
 
 def case_rows(log: Log, cases: pd.DataFrame) -> list[dict]:
-    """A row per case and operation that took place: what it is, MByte/s, and latencies in ms at SHARES and the
+    """A row per case and operation that took place: its description, MByte/s, and latencies in ms at SHARES and the
     longest."""
     found = {}
     for record in log.records["measurement"]:
