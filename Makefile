@@ -9,7 +9,7 @@ help:           ## show the targets
 
 run: setup      ## measure this machine, print the scores and write output/report.html
 	@status=0; \
-	.venv/bin/coffeecup watch $(SESSION)/stage -- $(REFRAME) -r -S b_eff_io.form=quick $(REFRAME_OPTIONS) \
+	.venv/bin/coffeecup watch $(SESSION)/stage -- $(REFRAME) -r --mode=scaling $(REFRAME_OPTIONS) \
 	    --prefix=$(SESSION) --report-file=$(SESSION)/session.json || status=$$?; \
 	.venv/bin/coffeecup score $(SESSION)/output || status=$$?; \
 	.venv/bin/coffeecup report $(SESSION)/output --session $(SESSION)/session.json -o output/report.html || status=$$?; \

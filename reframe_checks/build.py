@@ -102,13 +102,12 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
     def _spack_commands(self):
         environment = self.current_partition.extras.get(Extra.SPACK_ENVIRONMENT, SPACK_ENVIRONMENT)
         name = f"{self.current_partition.fullname}-{self.current_environ.name}".replace(":", "-")
-        directory = spack.environment_directory(SPACK_OUTPUT, name, environment)
-        directory.parent.mkdir(parents=True, exist_ok=True)
+        directory = spack.make_environment(SPACK_OUTPUT, name, environment)
         self.env_vars[spack.ROOT_VARIABLE] = str(ROOT)
         self.keep_files = [spack.FOUND, "spack.lock"]
         package = self.benchmark.replace("_", "-")
         mpi = self.current_partition.extras.get(Extra.SPACK_MPI, "mpi")
-        return spack.install_commands(self._spack, environment, directory, package, mpi)
+        return spack.install_commands(self._spack, directory, package, mpi)
 
     @run_after("compile")
     def locate_what_spack_installed(self):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spack as the checks use it: where it is, whether it is recent enough, and the commands that install one package."""
+"""Spack as the checks use it: where it is, whether it is recent enough, the environment of all kernels, and the
+commands that install one of them."""
 
 import hashlib
 import os
@@ -8,7 +9,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .paths import SPACK_ENVIRONMENT
+import yaml
+
+from .paths import KERNELS, SPACK_ENVIRONMENT, SPACK_RECIPES
 
 OLDEST = (1, 0, 2)  # the first release that understands `api: v2.2` of spack-repo
 ROOT_VARIABLE = "COFFEECUP_ROOT"  # what the environment files in site_configs/ call the root of this tree
@@ -38,20 +41,38 @@ def find_spack():
     return str(command)
 
 
-def environment_directory(parent, name, environment_file):
-    """Where the concrete environment lives: one whose file or a file that it may include was changed gets a new one,
-    others are kept."""
+def packages():
+    """The kernels' Spack packages: one for each recipe of this tree."""
+    return sorted(recipe.parent.name.replace("_", "-") for recipe in SPACK_RECIPES.glob("*/package.py"))
+
+
+def environment_text(environment_file):
+    """The environment of a site, which states what differs there, with all kernels added, built from the sources of
+    this tree. A file with `specs` of its own gets no others."""
+    content = yaml.safe_load(Path(environment_file).read_text(encoding="utf-8"))
+    content["spack"].setdefault("specs", packages())
+    content["spack"]["develop"] = {name: {"spec": f"{name}@=main", "path": str(KERNELS)} for name in packages()}
+    return yaml.safe_dump(content, sort_keys=False)
+
+
+def make_environment(parent, name, environment_file):
+    """Writes the environment's spack.yaml into a directory below `parent` and returns the directory. A change of the
+    site's file, of a file that it may include or of the list of kernels leads to a new directory."""
+    text = environment_text(environment_file)
     included = {*Path(environment_file).parent.glob("*.yaml"), *SPACK_ENVIRONMENT.parent.glob("*.yaml")}
-    texts = [path.read_bytes() for path in (Path(environment_file), *sorted(included))]
+    texts = [text.encode(), *(path.read_bytes() for path in sorted(included))]
     digest = hashlib.sha256(b"\0".join(texts)).hexdigest()[:8]
-    return Path(parent) / f"{name}-{digest}"
+    directory = Path(parent) / f"{name}-{digest}"
+    directory.mkdir(parents=True, exist_ok=True)
+    if not (directory / "spack.yaml").exists():
+        (directory / "spack.yaml").write_text(text, encoding="utf-8")
+    return directory
 
 
-def install_commands(spack, environment_file, directory, package, mpi):
-    """Create the environment where it is new, concretise it once, install the package, note what it is and where."""
+def install_commands(spack, directory, package, mpi):
+    """Concretise the environment if it is new, install the package, and record its spec and prefix."""
     in_environment = f"{spack} -e {directory}"
     return [
-        f"test -f {directory}/spack.yaml || {spack} env create -d {directory} {environment_file}",
         f"test -f {directory}/spack.lock || {in_environment} concretize",
         f"{in_environment} install --only-concrete {package}",
         f"{in_environment} find --format '{_FORMAT}' {package} > {FOUND}",

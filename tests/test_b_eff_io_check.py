@@ -51,5 +51,17 @@ def test_unknown_form_ends_the_session_and_names_the_valid_ones(reframe):
     assert session.returncode != 0 and "valid are official, quick" in session.output
 
 
-def test_make_run_takes_the_quick_form():
-    assert "-S b_eff_io.form=quick" in (ROOT / "Makefile").read_text()
+@pytest.mark.parametrize(
+    ("options", "quick"),
+    [
+        (["--mode=scaling"], True),
+        (["--mode=scaling", "-S", "b_eff_io.form=official"], False),
+        (["--mode=scaling", "--mode=acceptance"], False),
+    ],
+)
+def test_the_mode_of_make_run_is_quick_unless_a_later_option_says_otherwise(reframe, options, quick):
+    assert "-r --mode=scaling $(REFRAME_OPTIONS)" in (ROOT / "Makefile").read_text()
+    session = reframe("--dry-run", *TWO, *options)
+    assert session.returncode == 0, session.output
+    [script] = (reframe.folder / "stage").glob("local/default/mpi/b_eff_io_*/rfm_job.sh")
+    assert ("--quick" in script.read_text()) is quick

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A fifth benchmark, the one of docs/add-a-benchmark.md: a folder per layer, and no existing file is changed for it to
-be built, run, scored, watched, plotted, tracked and judged. test_docs.py runs the commands of the page; here is what
-the page does not show."""
+"""A fifth benchmark, the one of docs/add-a-benchmark.md: a folder per layer, and no existing file is changed for `make
+run` to build it, by CMake or Spack, to run it in its quick form, to watch and to score it, and for it to be plotted,
+tracked and judged. test_docs.py runs the commands of the page; here is what the page does not show."""
 
 import hashlib
 import json
@@ -15,7 +15,8 @@ from types import SimpleNamespace
 import documented
 import pandas as pd
 import pytest
-from conftest import COFFEECUP, PATIENCE, ROOT
+import yaml
+from conftest import COFFEECUP, PATIENCE, REFRAME, ROOT
 
 REFERENCES = """
 _meta: {benchmark: barrier, schema: 1, provenance: made up}
@@ -70,52 +71,48 @@ def tree(tmp_path_factory):
             assert not (folder / step.path).exists()
             step.follow(folder, {})
     (folder / "reference_values" / "barrier.yaml").write_text(REFERENCES)
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("RFM_", "SPACK_"))}
+    recipes = folder / "spack-repo" / "spack_repo" / "coffeecup" / "packages"
+    (recipes / "barrier").mkdir()
+    recipe = (recipes / "b_eff" / "package.py").read_text()
+    (recipes / "barrier" / "package.py").write_text(recipe.replace("b_eff", "barrier").replace("BEff", "Barrier"))
+    (folder / ".venv").symlink_to(sys.prefix)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("RFM_", "SPACK_", "MAKE"))}
     clean["PATH"] = os.pathsep.join(
         part for part in clean["PATH"].split(os.pathsep) if not Path(part, "spack").exists()
     )
     clean |= {"PYTHONPATH": str(folder), "RFM_SQLITE_DB_FILE": str(folder.parent / "results.db")}
 
-    def coffeecup(*arguments):
+    def run(*command, cwd=folder.parent, **more):
         return subprocess.run(
-            [COFFEECUP, *map(str, arguments)],
-            cwd=folder.parent,
-            env=clean,
+            list(map(str, command)),
+            cwd=cwd,
+            env=clean | more,
             capture_output=True,
             text=True,
             check=False,
             timeout=PATIENCE,
         )
 
-    reframe = [Path(sys.executable).with_name("reframe")]
-    sessions = []
-    for number in (1, 2):
-        report = folder.parent / f"session-{number}.json"
-        sessions.append(report)
-        done = coffeecup(
-            "watch",
-            folder.parent / f"run-{number}",
-            "--",
-            *reframe,
-            "--nocolor",
-            "-C",
-            folder / "site_configs/local/settings.py",
-            "-c",
-            folder / "reframe_checks",
-            "-r",
-            "-n",
-            "barrier%num_processes=2$",
-            "--mode=smoke",
-            "-S",
-            "builder=cmake",
-            f"--prefix={folder.parent}/run-{number}",
-            f"--report-file={report}",
-            f"--perflogdir={folder.parent}/perflogs",
+    for _ in (1, 2):
+        done = run(
+            "make",
+            "--old-file=setup",
+            "run",
+            "REFRAME_OPTIONS=-n ^barrier%num_processes=2 -S builder=cmake",
+            cwd=folder,
         )
         assert done.returncode == 0, done.stdout + done.stderr
-    [log] = (folder.parent / "run-2" / "output").rglob("barrier.jsonl")
+    sessions = sorted(folder.glob("output/*/session.json"))
+    assert len(sessions) == 2
+    [log] = (sessions[1].parent / "output").rglob("barrier.jsonl")
     return SimpleNamespace(
-        folder=folder, before=before, coffeecup=coffeecup, watched=done.stdout, sessions=sessions, log=log
+        folder=folder,
+        before=before,
+        run=run,
+        coffeecup=lambda *arguments: run(COFFEECUP, *arguments),
+        printed=done.stdout,
+        sessions=sessions,
+        log=log,
     )
 
 
@@ -127,11 +124,32 @@ def test_no_file_that_was_there_had_to_change(tree):
         "postprocess",
         "reframe_checks",
         "reference_values",
+        "spack-repo",
     }
 
 
-def test_it_is_watched(tree):
-    assert "barrier on 2 processes: 5 of 5 measurements, complete" in tree.watched
+def test_make_run_takes_its_quick_form_watches_it_and_reports_it(tree):
+    assert "barrier on 2 processes: 3 of 3 measurements, complete" in tree.printed
+    assert "Not official: 3 repetitions, the rule is 5." in tree.printed
+    assert "A barrier over all processes takes" in (tree.folder / "output" / "report.html").read_text()
+
+
+def test_it_is_a_package_of_the_spack_environment(tree):
+    """A dry run writes the environment and calls Spack for its version only, for which a script stands in."""
+    spack = tree.folder.parent / "bin" / "spack"
+    spack.parent.mkdir()
+    spack.write_text("#!/bin/sh\necho 1.1.0\n")
+    spack.chmod(0o755)
+    words = ["-C", "site_configs/local/settings.py", "-c", "reframe_checks", "-n", "^barrier%num_processes=2"]
+    path = os.pathsep.join([str(spack.parent), os.environ["PATH"]])
+    done = tree.run(*REFRAME, *words, "--dry-run", "-S", "builder=spack", cwd=tree.folder, PATH=path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    [environment] = (tree.folder / "output" / "spack").glob("*/spack.yaml")
+    content = yaml.safe_load(environment.read_text())["spack"]
+    assert content["specs"] == ["b-eff", "b-eff-io", "barrier", "ftio", "priomark"]
+    assert content["develop"]["barrier"] == {"spec": "barrier@=main", "path": str(tree.folder / "kernels")}
+    [script] = (tree.folder / "output" / "stage").glob("local/default/mpi/barrier_build*/rfm_build.sh")
+    assert f"{spack} -e {environment.parent} install --only-concrete barrier" in script.read_text()
 
 
 def test_it_is_scored_and_plotted(tree, tmp_path):
@@ -140,20 +158,20 @@ def test_it_is_scored_and_plotted(tree, tmp_path):
     measured = [
         record["elapsed_seconds"] for record in map(json.loads, tree.log.open()) if record["record"] == "measurement"
     ]
-    assert score["metrics"]["barrier_time"]["value"] == pytest.approx(sorted(measured)[2] / 1000 * 1e6)
+    assert score["metrics"]["barrier_time"]["value"] == pytest.approx(sorted(measured)[1] / 1000 * 1e6)
     done = tree.coffeecup(
         "report", tree.log, "--session", tree.sessions[1], "-o", tmp_path / "r.html", "--figures", tmp_path / "figures"
     )
     assert done.returncode == 0, done.stderr
     page = (tmp_path / "r.html").read_text()
     assert "… slowest repetition" in page and "Message Passing Interface Forum" in page and "Rabenseifner" not in page
-    assert len(pd.read_csv(next((tmp_path / "figures").glob("*-repetitions.csv")))) == 5
+    assert len(pd.read_csv(next((tmp_path / "figures").glob("*-repetitions.csv")))) == 3
 
 
 def test_a_log_that_breaks_its_rules_or_its_schema_is_refused(tree, tmp_path):
     text = tree.log.read_text()
     for old, new, words in (
-        ('"repetition":2,', '"repetition":3,', "5 repetitions in order"),
+        ('"repetition":2,', '"repetition":3,', "3 repetitions in order"),
         ('"record":"plan",', '"record":"plan","more":1,', "plan record"),
     ):
         assert text.count(old) == 1
@@ -161,7 +179,7 @@ def test_a_log_that_breaks_its_rules_or_its_schema_is_refused(tree, tmp_path):
         done = tree.coffeecup("score", tmp_path / "b.jsonl")
         assert done.returncode == 1 and words in done.stderr
     (tmp_path / "cut.jsonl").write_text("".join(text.splitlines(keepends=True)[:5]))
-    assert "2 of the 5 planned measurements were done" in tree.coffeecup("score", tmp_path / "cut.jsonl").stderr
+    assert "2 of the 3 planned measurements were done" in tree.coffeecup("score", tmp_path / "cut.jsonl").stderr
 
 
 def test_it_is_judged_by_its_reference_and_by_a_contract(tree, tmp_path):

@@ -14,7 +14,7 @@ import pytest
 import yaml
 from conftest import OPEN_MPI, ROOT
 
-from reframe_checks.spack import environment_directory
+from reframe_checks.spack import environment_text, make_environment, packages
 
 PACKAGES = ROOT / "spack-repo" / "spack_repo" / "coffeecup" / "packages"
 RECIPES = sorted(PACKAGES.glob("*/package.py"))
@@ -53,20 +53,26 @@ def in_tree(path):
 
 
 def test_every_package_is_built_from_its_sources_only():
+    environment = yaml.safe_load(environment_text(COMMON / "spack.yaml"))["spack"]
+    assert environment["specs"] == ["b-eff", "b-eff-io", "ftio", "priomark"] == packages()
+    assert environment["develop"] == {
+        name: {"spec": f"{name}@=main", "path": str(ROOT / "kernels")} for name in environment["specs"]
+    }
     shared = yaml.safe_load((COMMON / "coffeecup.yaml").read_text())
-    assert set(shared["develop"]) == {recipe.parent.name.replace("_", "-") for recipe in RECIPES}
-    assert all(in_tree(develop["path"]) == ROOT / "kernels" for develop in shared["develop"].values())
     assert in_tree(shared["repos"]["coffeecup"]) == PACKAGES.parent
+
+
+def test_an_environment_with_specs_of_its_own_gets_no_others():
+    simulated = ROOT / "site_configs" / "simulated" / "spack.yaml"
+    assert yaml.safe_load(environment_text(simulated))["spack"]["specs"] == ["b-eff+simgrid"]
 
 
 @pytest.mark.parametrize("path", ENVIRONMENTS, ids=lambda path: path.parent.name)
 def test_environment_stands_on_the_shared_part(path):
     """A site's own requires a target: that of the host that concretises may be newer than compute nodes."""
-    environment = yaml.safe_load(path.read_text())["spack"]
+    environment = yaml.safe_load(environment_text(path))["spack"]
     included = [in_tree(entry["path"]) for entry in environment["include"]]
     assert included[0] == COMMON / "coffeecup.yaml" and all(entry.is_file() for entry in included)
-    packages = {recipe.parent.name.replace("_", "-") for recipe in RECIPES}
-    assert {re.split(r"[+~]", spec)[0] for spec in environment["specs"]} in (packages, {"b-eff"})
     assert environment["view"] is False
     if path.parent.name not in ("common", "simulated"):
         assert environment["packages"]["all"]["require"][0].startswith("target=")
@@ -75,10 +81,11 @@ def test_environment_stands_on_the_shared_part(path):
 def test_environment_is_concretised_anew_where_a_part_of_it_has_changed(tmp_path):
     own, part = tmp_path / "spack.yaml", tmp_path / "externals.yaml"
     found = []
-    for texts in (("a", "b"), ("a", "b"), ("a", "c"), ("c", "b")):
-        own.write_text(texts[0])
-        part.write_text(texts[1])
-        found.append(environment_directory(tmp_path, "made", own))
+    for own_text, part_text in (("a", "b"), ("a", "b"), ("a", "c"), ("c", "b")):
+        own.write_text(f"spack: {{specs: [{own_text}]}}")
+        part.write_text(part_text)
+        found.append(make_environment(tmp_path / "made", "site", own))
+        assert yaml.safe_load((found[-1] / "spack.yaml").read_text())["spack"]["specs"] == [own_text]
     assert found[0] == found[1]
     assert len(set(found)) == 3
 
@@ -136,7 +143,7 @@ def test_auto_takes_spack_where_it_is(reframe, spack_environment):
 @needs_spack
 def test_audit_and_stand_alone_tests_of_all_packages_pass(tmp_path):
     environment = os.environ | OPEN_MPI | {"COFFEECUP_ROOT": str(ROOT)}
-    folder = tmp_path / "environment"
+    folder = make_environment(tmp_path, "all", COMMON / "spack.yaml")
 
     def spack(*arguments):
         done = subprocess.run(
@@ -145,11 +152,10 @@ def test_audit_and_stand_alone_tests_of_all_packages_pass(tmp_path):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    spack("env", "create", "-d", str(folder), str(COMMON / "spack.yaml"))
-    packages = [recipe.parent.name.replace("_", "-") for recipe in RECIPES]
-    spack("-e", str(folder), "audit", "packages", *packages)
+    names = packages()
+    spack("-e", str(folder), "audit", "packages", *names)
     spack("-e", str(folder), "install")
-    assert f"{len(packages)} passed of {len(packages)} specs" in spack("-e", str(folder), "test", "run", *packages)
+    assert f"{len(names)} passed of {len(names)} specs" in spack("-e", str(folder), "test", "run", *names)
 
 
 @needs_spack
@@ -160,18 +166,14 @@ def test_new_site_has_an_environment_that_spack_makes_concrete(tree, tmp_path, s
     )
     assert made.code == 0, made.text
     environment = os.environ | {"COFFEECUP_ROOT": str(tree.folder)}
-    folder = tmp_path / "environment"
-    for arguments in (
-        ["env", "create", "-d", folder, tree.folder / "site_configs" / "here" / "spack.yaml"],
-        ["-e", folder, "concretize"],
-    ):
-        done = subprocess.run(
-            [spack_command(), *map(str, arguments)], env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
+    folder = make_environment(tmp_path, "here", tree.folder / "site_configs" / "here" / "spack.yaml")
+    done = subprocess.run(
+        [spack_command(), "-e", folder, "concretize"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
     specs = json.loads((folder / "spack.lock").read_text())["concrete_specs"].values()
     built = {spec["name"] for spec in specs if "external" not in spec}
-    assert built - {"compiler-wrapper", "gcc-runtime"} == {recipe.parent.name.replace("_", "-") for recipe in RECIPES}
+    assert built - {"compiler-wrapper", "gcc-runtime"} == set(packages())
     assert {spec["arch"]["target"] for spec in specs if spec["name"] == "ftio"} == {
         "x86_64_v3"
     } or os.uname().machine != "x86_64"

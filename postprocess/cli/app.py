@@ -11,7 +11,6 @@ from postprocess.cli import accept, check_history, export, history, references, 
 app = typer.Typer(
     help="Compute scores, draw figures and write reports from the logs of HPC benchmarks.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

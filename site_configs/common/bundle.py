@@ -13,7 +13,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from reframe_checks.spack import ROOT_VARIABLE, SpackUnusableError, find_spack
+from reframe_checks.spack import ROOT_VARIABLE, SpackUnusableError, find_spack, make_environment
 
 from .tree import SiteError, find_tree, settings_of
 
@@ -127,8 +127,7 @@ def spack(tree, folder, environment_file):
         )
     with tempfile.TemporaryDirectory(prefix="coffeecup-") as scratch:
         variables = os.environ | {ROOT_VARIABLE: str(tree)}
-        at = ["-e", scratch + "/environment"]
-        run("the Spack environment is invalid", command, "env", "create", "-d", at[1], environment_file, env=variables)
+        at = ["-e", make_environment(scratch, "bundle", environment_file)]
         run("the Spack environment cannot be concretised", command, *at, "concretize", env=variables)
         run(
             "a source is missing",
