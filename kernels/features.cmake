@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the MPI library has beyond the core that every kernel needs. What needs one of these is left out without it.
+# Optional features of the MPI library. Without one of them, the parts that require it are left out.
 include(CheckSymbolExists)
 set(CMAKE_REQUIRED_LIBRARIES MPI::MPI_C)
 if(COFFEECUP_MPI)

@@ -23,9 +23,12 @@ def content(source, position, count, period=4099 * 4096):
 
 
 def source(place, number, rank, rewritten):
-    x = ((place * 49 + number) * 2 + rewritten) * 0x100000001B3 + rank
-    x = (x ^ x >> 31) * 0x9E3779B97F4A7C15 % 2**64
-    return x >> 32
+    """Number `rank` of splitmix64's sequence from the pass as seed, its low 32 bits."""
+    mask = 2**64 - 1
+    x = ((((place * 49 + number) * 2 + rewritten) << 32) + (rank + 1) * 0x9E3779B97F4A7C15) & mask
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9 & mask
+    x = (x ^ x >> 27) * 0x94D049BB133111EB & mask
+    return (x ^ x >> 31) & (2**32 - 1)
 
 
 def files_by_definition(log, place, folder):

@@ -400,9 +400,9 @@ def test_hints_reach_the_library_and_the_log(tmp_path, mpich):
     [
         ("hints = (", "syntax error"),
         ("x = 1;", "no list 'hints'"),
-        ('hints = ( { method = "reed"; set = { a = "b"; }; } );', "'method' is not understood"),
-        ('hints = ( { chunk = "big"; set = { a = "b"; }; } );', "'chunk' is not understood"),
-        ("hints = ( { set = { a = 1; }; } );", "the hint 'a' is a text in quotes"),
+        ('hints = ( { method = "reed"; set = { a = "b"; }; } );', "invalid 'method'"),
+        ('hints = ( { chunk = "big"; set = { a = "b"; }; } );', "invalid 'chunk'"),
+        ("hints = ( { set = { a = 1; }; } );", "the hint 'a' must be a non-empty text in quotes"),
         ('hints = ( { method = "read"; } );', "with set ="),
     ],
 )
@@ -418,10 +418,10 @@ def test_hints_that_cannot_be_understood_are_refused(plain_mpi, tmp_path, text, 
         (["--partitions", "2,1"], "ascending"),
         (["--partitions", "3"], "from 1 to 2"),
         (["--partitions", "two"], "list of numbers"),
-        (["--methods", "read"], "write has to be among them"),
-        (["--types", "segmented"], "take their counts from it"),
-        (["--quick", "--top-clusters"], "choose one"),
-        (["--space-limit", "4MiB"], "every pattern once takes"),
+        (["--methods", "read"], "write is required"),
+        (["--types", "segmented"], "it determines the counts of the others"),
+        (["--quick", "--top-clusters"], "exclude each other"),
+        (["--space-limit", "4MiB"], "running every pattern once requires"),
         (["--largest-chunk", "2097156"], "multiple of 8"),
         (["--directory", "/no/such/place"], "No such file"),
     ],
@@ -434,7 +434,7 @@ def test_impossible_request_is_refused(plain_mpi, tmp_path, options, says):
 
 def test_dry_run_tells_time_and_space_and_makes_nothing(plain_mpi, tmp_path):
     done = run(plain_mpi, tmp_path, 2, *SMALL, "--dry-run")
-    assert done.returncode == 0 and "1800 s together" in done.stdout and "GByte are free" in done.stdout
+    assert done.returncode == 0 and "1800 s in total" in done.stdout and "GByte are free" in done.stdout
     assert not list(tmp_path.iterdir())
 
 

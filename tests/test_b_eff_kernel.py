@@ -450,12 +450,12 @@ def test_a_run_that_cannot_keep_its_budget_is_stopped_and_says_where(openmpi_ker
         (2, ["--memory-per-process", "10"], "'10' is not a size from 1MiB"),
         (2, ["--memory-per-process", "1PiB"], "'1PiB' is not a size"),
         (2, ["--memory-per-process", "abc"], "'abc' is not a size"),
-        (2, ["--memory-per-process", "1000TiB"], "more than a node can give.*choose less"),
+        (2, ["--memory-per-process", "1000TiB"], "more than a node has for each of its processes.*choose less"),
         (2, ["--patterns", "ring,circle"], "'circle'; valid are ring,random"),
         (2, ["--methods", "telepathy"], "'telepathy'; valid are sendrecv"),
         (2, ["--patterns", "ping_pong", "--methods", "sendrecv"], "nothing to measure.*blocking"),
         (2, ["--fast"], "unknown option '--fast'; valid are --log"),
-        (2, ["--time-budget"], "'--time-budget' needs a value"),
+        (2, ["--time-budget"], "'--time-budget' requires a value"),
         (2, ["--time-budget", "0"], "seconds from 1 to 86400"),
         (2, ["--seed", "-1"], "whole number from 0"),
         (2, ["ring"], "'ring' is not an option"),
@@ -494,7 +494,7 @@ def test_a_log_that_is_a_device_or_a_directory_is_refused(kernel, tmp_path):
 
 def test_a_log_on_a_read_only_file_system_is_refused(kernel, tmp_path):
     with memory(tmp_path / "mounted", "ro,size=64k") as folder:
-        refused_log(kernel, folder / "log.jsonl", "Read-only file system; choose a place")
+        refused_log(kernel, folder / "log.jsonl", "Read-only file system; choose a writable directory")
 
 
 def test_a_log_in_a_directory_without_permission_is_refused(kernel, libraries):
@@ -509,7 +509,7 @@ def test_a_log_in_a_directory_without_permission_is_refused(kernel, libraries):
                 pytest.skip("root may write anywhere, and there is no setpriv to run as somebody else")
             how["before"] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=/tmp"]
         other = Kernel(type(kernel.mpi)(kernel.mpi.name, kernel.mpi.mpirun, folder), libraries, folder)
-        refused_log(other, other.log, "Permission denied; choose a place", **how)
+        refused_log(other, other.log, "Permission denied; choose a writable directory", **how)
 
 
 @pytest.mark.parametrize("room", ["4k", "16k"], ids=lambda room: f"{room} of room")

@@ -138,7 +138,7 @@ def test_stored_file_is_the_transpose_of_numpys_transform(mpi, tmp_path, ranks, 
 
 def test_direct_io_gives_the_same_result(mpi, tmp_path):
     done = run(mpi, tmp_path, 2, "--input", 32, "--keep", "--direct")
-    if "takes no direct I/O" in done.stderr or "may take no direct" in done.stderr:
+    if "may not support direct I/O" in done.stderr:
         pytest.skip("the file system of the temporary directory takes no direct I/O")
     assert done.returncode == 0, done.stderr
     assert_right(tmp_path / "ftio.jsonl")
@@ -193,7 +193,7 @@ def test_counters_are_those_of_perf_events(openmpi, faults, tmp_path):
             if m["repetition"] == r["repetition"] and m["activity"] == "compute"
         )
         assert r["counters"]["cycles"] > 0.1e9 * seconds_at_work
-        assert r["counters"]["flops"] is None and "where a known loop has" in r["counters"]["flops_reason"]
+        assert r["counters"]["flops"] is None and "for a loop with" in r["counters"]["flops_reason"]
 
 
 def test_processors_counters_count_cycles_and_operations(openmpi, tmp_path):
@@ -244,13 +244,13 @@ def test_invalid_input_is_refused_before_any_file_is_made_and_the_next_valid_one
         (["--input", "big"], "not an input parameter"),
         (["--input", "0"], "not an input parameter"),
         (["--input", "-4"], "not an input parameter"),
-        (["--input", "1000000"], "can be counted"),
+        (["--input", "1000000"], "is too large for 2 processes"),
         (["--input", "20TiB"], "free"),
         (["--directory", "nowhere"], "No such file"),
         (["--directory", "/dev/null"], "Not a directory"),
         (["--storage", "tape"], "valid are posix, mpiio"),
         (["--input", "8", "--direct"], "the next valid one is 32"),
-        (["--input", "32", "--direct", "--storage", "mpiio"], "posix only"),
+        (["--input", "32", "--direct", "--storage", "mpiio"], "requires --storage posix"),
         (["--repeat", "0"], "from 1 to"),
     ],
 )
@@ -315,7 +315,7 @@ def test_fault_in_any_one_phase_is_found_by_verification(openmpi, faults, tmp_pa
     env = {"LD_PRELOAD": faults, "FAULT_KIND": kind, "FAULT_NUMBER": number, "FAULT_RANK": 2}
     done = run(openmpi, tmp_path, 4, "--input", 4, env=env)
     assert done.returncode == 1
-    assert "verification: the transform is wrong" in error(done)
+    assert "verification failed: the largest relative difference" in error(done)
     [end] = of_kind(tmp_path / "ftio.jsonl", "end")
     assert end["status"] == "failed"
     assert "largest relative difference" in end["reason"]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The structure of the Python side: imports point downwards, also those inside functions and those by name, and nothing
-is cyclic."""
+"""The structure of the sources. Python: imports point downwards, including those inside functions and those by name,
+and nothing is cyclic. C: no cyclic includes between modules, and common/ includes no benchmark."""
 
 import ast
 import re
@@ -106,6 +106,43 @@ def test_no_import_is_cyclic(arrows):
         pytest.fail(" -> ".join(error.args[1]))
 
 
+def kernel_sources():
+    kernels = ROOT / "kernels"
+    return [path for path in kernels.rglob("*.[ch]") if path.relative_to(kernels).parts[0] not in ("tests", "serial")]
+
+
+def kernel_modules():
+    """Folder and name of each C module (a .c file and its header) to the modules that it includes."""
+    kernels = ROOT / "kernels"
+    sources = [
+        path for path in kernels.rglob("*.[ch]") if path.relative_to(kernels).parts[0] not in ("tests", "serial")
+    ]
+    headers = {path.name: path for path in sources if path.parent == kernels / "common"}
+    includes = {}
+    for path in sources:
+        top = kernels / path.relative_to(kernels).parts[0]
+        found = headers | {other.name: other for other in sources if top in other.parents}
+        for name in re.findall(r'^#include "(?:.*/)?([^"/]+)"', path.read_text(encoding="utf-8"), re.MULTILINE):
+            if name in found and found[name].with_suffix("") != path.with_suffix(""):
+                includes.setdefault(path.with_suffix(""), set()).add(found[name].with_suffix(""))
+    return includes
+
+
+def test_no_include_is_cyclic():
+    includes = kernel_modules()
+    assert len(includes) > 70
+    try:
+        TopologicalSorter(includes).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(path.name for path in error.args[1]))
+
+
+def test_common_modules_include_no_benchmark():
+    common = ROOT / "kernels" / "common"
+    for module, included in kernel_modules().items():
+        assert module.parent != common or {path.parent for path in included} <= {common}, module
+
+
 @pytest.mark.parametrize(
     ("module", "line"),
     [
@@ -153,7 +190,8 @@ def test_a_benchmark_has_the_files_and_functions_of_every_role(name):
 
 def test_no_source_file_is_longer_than_400_lines(arrows):
     del arrows
-    long = [path for path in modules(ROOT).values() if len(path.read_text(encoding="utf-8").splitlines()) > 400]
+    sources = [*modules(ROOT).values(), *kernel_sources()]
+    long = [path for path in sources if len(path.read_text(encoding="utf-8").splitlines()) > 400]
     assert long == []
 
 

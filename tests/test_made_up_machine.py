@@ -221,9 +221,7 @@ def test_limit_of_an_ancestor_holds(priomark, ancestor):
 @pytest.mark.parametrize("pages", [0, -1, -(2**63), 2**63 - 1])
 def test_node_that_does_not_tell_its_memory_is_refused(priomark, pages):
     error, log = priomark({"pages": str(pages), "proc/self/cgroup": None})
-    assert (
-        log is None and "a node has no memory for its processes: the system says that it has 0 bytes for each" in error
-    )
+    assert log is None and "a node has no memory for its processes: the system reports 0 bytes for each" in error
 
 
 @pytest.mark.parametrize(
@@ -288,6 +286,14 @@ def test_machine_may_have_more_processors_than_a_cpu_set(priomark, cores, told):
     [host] = log.run["hosts"]
     assert (host["cores"], host["core_sets"]) == (cores, [told])
     assert log.run["mpi"]["binding_cores_max"] == cores
+
+
+def test_cores_with_gaps_on_the_largest_machine_fit_into_a_log(priomark):
+    """Pairs of cores with gaps between them are the longest text that a set of cores can be."""
+    _, log = priomark({"cores": "8192", "every": "3"})
+    [host] = log.run["hosts"]
+    assert host["core_sets"] == [",".join(f"{core}-{core + 1}" for core in range(0, 8192, 3))]
+    assert host["cores"] == 2 * 2731
 
 
 @pytest.mark.parametrize("text", ["", "\n", "garbage\n", "-1\n", "0-\n", "0-99999999\n"])
@@ -362,6 +368,4 @@ def test_every_kernel_runs_on_a_strange_node(kernel):
 
 def test_every_kernel_refuses_a_node_without_memory(kernel):
     error, log = kernel(IN_V2 | {LIMIT_V2: "1\n"})
-    assert (
-        log is None and "a node has no memory for its processes: the system says that it has 0 bytes for each" in error
-    )
+    assert log is None and "a node has no memory for its processes: the system reports 0 bytes for each" in error

@@ -257,12 +257,12 @@ def test_serial_build_runs_without_mpi_and_offers_what_needs_none(serial, tmp_pa
     done = run(serial, tmp_path, EVERYTHING, 1, "--only", "common_file")
     assert (
         done.returncode == 2
-        and "'common_file' needs a build with MPI" in error(done)
+        and "'common_file' requires a build with MPI" in error(done)
         and "workload.cfg:2:" in error(done)
     )
     done = run(serial, tmp_path, "check = true;" + EVERYTHING)
     assert done.returncode == 0, done.stderr
-    assert "workload.cfg:2: 'common_file' needs a build with MPI and is left out" in done.stderr
+    assert "workload.cfg:2: 'common_file' requires a build with MPI and is left out" in done.stderr
     log = read_log(tmp_path / "log.jsonl")
     assert log.plan["build"] == "serial" and log.run["ranks"] == 1 and "without MPI" in log.run["mpi"]["library"]
     assert {m["benchmark"] for m in log.records["measurement"]} == {"async", "single_file", "raw"}
@@ -298,7 +298,7 @@ def test_build_without_mpi_io_measures_with_posix_calls(openmpi, tmp_path):
     assert (
         done.returncode == 2
         and "no sub-benchmark" in error(done)
-        and "'strided' needs a build with MPI-IO" in done.stderr
+        and "'strided' requires a build with MPI-IO" in done.stderr
     )
     done = run(
         mine,

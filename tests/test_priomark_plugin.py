@@ -133,7 +133,7 @@ def test_plugin_from_outside_is_loaded_by_name_and_reaches_the_report(openmpi, b
     "workload, line, said",
     [
         ("\nbeside = { seconds = 1; };", 2, "beside has no key 'seconds'; valid are milliseconds, blocked_percent"),
-        ("\n\nbeside = { milliseconds = 0; };", 3, "milliseconds is a whole number from 1 to 10000"),
+        ("\n\nbeside = { milliseconds = 0; };", 3, "milliseconds must be a whole number from 1 to 10000"),
         ("other = { };", 1, "no such file"),
         ("besides-this = { };", 1, "neither a key"),
     ],
@@ -147,10 +147,10 @@ def test_workload_of_a_plugin_is_checked_like_others(openmpi, beside, tmp_path, 
 @pytest.mark.parametrize(
     "interface, name, said",
     [
-        ("2", '"small"', "built for interface 2 of priomark.h, this program has 1; build it again"),
-        ("1", '"big"', "it calls itself otherwise"),
+        ("2", '"small"', "built for interface 2 of priomark.h, this program has 1; rebuild it"),
+        ("1", '"big"', "its table has another name"),
         ("1", "0", "its table lacks a name"),
-        ("1", '"small"', "it has no case to measure"),
+        ("1", '"small"', "no case to measure"),
     ],
 )
 def test_plugin_that_does_not_fit_is_refused(openmpi, tmp_path, interface, name, said):

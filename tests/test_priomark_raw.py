@@ -92,7 +92,7 @@ def test_device_that_is_only_read_is_not_changed(openmpi, image, device, tmp_pat
 
 def test_on_a_file_it_says_that_it_measured_a_file(openmpi, tmp_path):
     done = run((openmpi, {}), tmp_path, 'raw = { process_size = "64KiB"; block_size = "4KiB"; };', 2)
-    if "may take no direct I/O" in done.stderr:
+    if "may not support direct I/O" in done.stderr:
         pytest.skip("the file system of the temporary directory takes no direct I/O")
     assert done.returncode == 0, done.stderr
     assert {(m["target"], m["direct"]) for m in of_kind(tmp_path, "measurement")} == {("file", True)}
@@ -119,7 +119,7 @@ def assert_left_alone(openmpi, image, tmp_path, text, said):
 @pytest.mark.parametrize("confirm", ["", 'confirm = "16MB";', f'confirm = "{DISK_BYTES - 1}";', 'confirm = "yes";'])
 def test_device_that_is_not_confirmed_is_refused(openmpi, image, device, tmp_path, confirm):
     assert_left_alone(
-        openmpi, image, tmp_path, workload(device, confirm), f'not confirmed: write confirm = "{DISK_BYTES}"'
+        openmpi, image, tmp_path, workload(device, confirm), f'not confirmed: set confirm = "{DISK_BYTES}"'
     )
 
 
@@ -150,7 +150,7 @@ def test_mounted_device_is_refused(openmpi, image, device, tmp_path):
     (tmp_path / "mount").mkdir()
     root("a mount", "mount", "-o", "ro,noload", device, tmp_path / "mount")
     try:
-        assert_left_alone(openmpi, image, tmp_path, workload(device), "it is mounted, or something else holds it")
+        assert_left_alone(openmpi, image, tmp_path, workload(device), "it is mounted or in use")
     finally:
         subprocess.run(["umount", tmp_path / "mount"], check=True)
 
@@ -178,7 +178,7 @@ def test_device_that_something_holds_is_refused(openmpi, image, device, tmp_path
     )
     holder.stdout.readline()
     try:
-        assert_left_alone(openmpi, image, tmp_path, workload(device), "it is mounted, or something else holds it")
+        assert_left_alone(openmpi, image, tmp_path, workload(device), "it is mounted or in use")
     finally:
         holder.communicate()
 
@@ -209,14 +209,14 @@ def test_nothing_can_be_mounted_from_a_device_that_is_measured(openmpi, device, 
 def test_symbolic_link_to_a_device_is_refused(openmpi, image, device, tmp_path):
     (tmp_path / "link").symlink_to(device)
     assert_left_alone(
-        openmpi, image, tmp_path, workload(tmp_path / "link"), "it is a symbolic link; name the device itself"
+        openmpi, image, tmp_path, workload(tmp_path / "link"), "it is a symbolic link; give the device itself"
     )
 
 
 @pytest.mark.parametrize(
     "place, said",
     [
-        ("image", "it is a file; leave the key out"),
+        ("image", "it is a file; omit the key"),
         ("disk", "it is a directory"),
         ("/dev/null", "it is no block device"),
         ("/dev/nothing", "No such file"),
@@ -231,7 +231,7 @@ def test_what_is_no_block_device_is_refused(openmpi, image, tmp_path, place, sai
     "sizes, said",
     [
         ('process_size = "16MiB"; block_size = "4KiB";', "2 processes with 16777216 bytes each do not fit"),
-        ('process_size = "1000KiB"; block_size = "1000B";', "no multiple of the device's blocks of 512 bytes"),
+        ('process_size = "1000KiB"; block_size = "1000B";', "not a multiple of the device's blocks of 512 bytes"),
     ],
 )
 def test_sizes_that_do_not_fit_the_device_are_refused(openmpi, image, device, tmp_path, sizes, said):

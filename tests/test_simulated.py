@@ -235,7 +235,7 @@ def test_platform_without_memory_is_refused(simulated_kernel, tmp_path):
         check=False,
     )
     assert done.returncode != 0
-    assert "the platform does not tell the memory of a node" in done.stderr
+    assert "the platform does not state the memory of a node" in done.stderr
 
 
 def test_more_processes_than_hosts_are_refused(tmp_path):

@@ -6,8 +6,8 @@
 
 enum { LATENCY_LOOP = 10000 };
 
-/* A run that is slower than planned, on a busy machine, is stopped before it has taken twice its budget. One that was
- * given seconds may take a minute, so that it comes to a score. */
+/* A run that is slower than planned, on a busy machine, is stopped before it has taken twice its budget. A budget of
+ * seconds may be exceeded up to a minute, so that the run yields a score. */
 static const double longest_run = 1.75, least_stop_seconds = 60;
 
 static bool any_averaged(const struct course courses[METHODS])
@@ -18,7 +18,7 @@ static bool any_averaged(const struct course courses[METHODS])
     return false;
 }
 
-/* Of the methods that enter b_eff; of all where a pattern has no such method. */
+/* The best of the methods that enter b_eff; of all methods if the pattern has no such method. */
 static int best_method(const struct course courses[METHODS])
 {
     const bool averaged_only = any_averaged(courses);
@@ -30,7 +30,7 @@ static int best_method(const struct course courses[METHODS])
     return best;
 }
 
-/* Reported methods are left out first, but a pattern that has no other method keeps them. */
+/* Methods that are only reported are left out first, but a pattern without other methods keeps them. */
 static bool runs_under(enum reduction reduction, const struct course courses[METHODS], int method)
 {
     if (!courses[method].runs || reduction == RUN_NOTHING)
@@ -56,12 +56,12 @@ static int64_t loop_length_of(const struct request *request, const struct course
                                      : choose_loop_length(exchange_seconds, most);
 }
 
-/* Seconds of an exchange at a length further on: the shortest that any method had there in any pattern. Only the first
- * pattern has nothing but its own trend to go by. */
+/* Seconds of an exchange at a longer length: the shortest of any method in any pattern at that length. The first
+ * pattern has only its own trend. */
 static double exchange_seconds_later(const struct request *request, const struct course courses[METHODS],
                                      const struct known *known, int length, int later)
 {
-    /* short lengths say little about long ones: take it that loops adapt and so take as long as now */
+    /* short lengths tell little about long ones: assume that loops adapt and take as long as now */
     const double bytes = (double)request->length[length < FIXED_LENGTHS ? length : later];
     double least = INFINITY;
     for (int m = 0; m < METHODS; m++)
@@ -71,8 +71,8 @@ static double exchange_seconds_later(const struct request *request, const struct
     return least;
 }
 
-/* Seconds that `later` (`length` or one further on) will take: the loops and their untimed exchanges, times what came
- * on top of them so far. */
+/* Seconds that the length `later` (`length` or a longer one) will take: the loops and their untimed exchanges, times
+ * the overhead so far. */
 static double cost_seconds(const struct request *request, const struct course courses[METHODS],
                            const struct known *known, const struct allowance *allowance, enum reduction reduction,
                            int length, int later)
@@ -97,7 +97,7 @@ static double cost_of_longer_seconds(const struct request *request, const struct
     return seconds;
 }
 
-/* If all patterns that are left took as long as this one. */
+/* Assumes that all remaining patterns take as long as this one. */
 static double whole_run_seconds(const struct allowance *allowance, double rest_of_pattern_seconds)
 {
     return allowance->run_seconds + (allowance->used_seconds + rest_of_pattern_seconds) * allowance->patterns_left;
@@ -115,7 +115,7 @@ struct decision decide(const struct request *request, const struct course course
                                 .reduction =
                                     choose_reduction(cost, reserve, allowance->share_seconds - allowance->used_seconds,
                                                      allowance->may_leave_out ? RUN_NOTHING : RUN_BEST_METHOD)};
-    if (length == 0) /* no method is the best one yet */
+    if (length == 0) /* the best method is not known yet */
         decision.reduction = RUN_ALL_METHODS;
     double least = decision.reduction == RUN_NOTHING ? 0 : INFINITY;
     for (int m = 0; m < METHODS; m++) {
@@ -139,7 +139,7 @@ struct decision decide_latency(const struct request *request, const struct cours
         for (int m = 0; m < METHODS; m++)
             if (runs_under((enum reduction)r, courses, m))
                 cost[r] += (double)(loop_length + 1) * courses[m].trend.seconds[1];
-    cost[RUN_ALL_METHODS] = cost[RUN_AVERAGED_METHODS]; /* other methods have no part in a latency */
+    cost[RUN_ALL_METHODS] = cost[RUN_AVERAGED_METHODS]; /* other methods do not enter a latency */
     const double rest = cost_of_longer_seconds(request, courses, known, allowance, RUN_AVERAGED_METHODS, 0);
     struct decision decision = {
         .estimate_seconds = whole_run_seconds(allowance, cost[RUN_ALL_METHODS] + rest),

@@ -4,9 +4,11 @@
 
 #include <math.h>
 
+#include "units.h"
+
 int64_t longest_message(int64_t memory_per_process_bytes)
 {
-    const int64_t most = INT64_C(128) << 20, share = memory_per_process_bytes / 128;
+    const int64_t most = 128 * MIB, share = memory_per_process_bytes / 128;
     return share < most ? share : most;
 }
 

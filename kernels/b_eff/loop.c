@@ -5,7 +5,7 @@
 #include <math.h>
 #include <stddef.h>
 
-/* the middle of 2.5 and 5 ms on a logarithmic scale, so that a wrong guess in either direction stays inside */
+/* the middle of 2.5 and 5 ms on a logarithmic scale, so that estimates may be wrong in both directions */
 static const double loop_seconds = 3.5355e-3;
 
 /* between neighbouring lengths: 4096 a^8 = 128 MiB has a = 3.7 */
@@ -41,7 +41,7 @@ int64_t choose_loop_length(double exchange_seconds, int64_t most)
     const double wanted = loop_seconds / exchange_seconds;
     if (wanted > (double)most)
         return most;
-    /* the n that is next to `wanted` on that scale: n (n - 1) < wanted^2 <= n (n + 1); cut off, 1.9 would become 1 */
+    /* the n nearest to `wanted` on that scale: n (n - 1) < wanted^2 <= n (n + 1); truncation would turn 1.9 into 1 */
     const double nearest = ceil(sqrt(wanted * wanted + 0.25) - 0.5);
     return nearest<1 ? 1 : nearest>(double) most ? most : (int64_t)nearest;
 }

@@ -10,9 +10,10 @@
 #include "measure.h"
 #include "memory.h"
 #include "methods.h"
+#include "units.h"
 
 enum { FEWEST_RANKS = 2 };
-static const int64_t smallest_memory = INT64_C(1) << 20; /* gives L_max = 8 KiB: above the fixed lengths */
+static const int64_t smallest_memory = MIB; /* gives L_max = 8 KiB: above the fixed lengths */
 
 struct choices {
     const char *log;
@@ -22,33 +23,31 @@ struct choices {
 };
 
 static const char *const summary_text =
-    "b_eff measures the effective communication bandwidth of an MPI system: all processes send to their neighbours in\n"
-    "rings and in random orders at the same time, with messages of 21 lengths up to 1/128 of a process's memory.";
+    "b_eff measures the effective communication bandwidth of an MPI system: all processes send messages to their\n"
+    "neighbours in rings and in random orders at the same time. Messages have 21 lengths, up to 1/128 of the memory\n"
+    "per process.";
 
 static const char *const usage_text =
     "Usage:    mpirun -n PROCESSES b_eff [OPTION]...\n"
     "Example:  mpirun -n 16 b_eff --log b_eff.jsonl && coffeecup score b_eff.jsonl\n\n"
-    "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a "
-    "number\n"
-    "of bytes or one with KiB, MiB, GiB. A run takes 1 to 4 minutes.";
+    "A run takes 1 to 4 minutes.";
 
-/* What can be known to be impossible before anything is made. */
+/* Refuses impossible requests before anything is created. */
 static void check_request(const struct run *run, const struct choices *choices)
 {
     const int64_t buffers = 2 * walk_buffer_bytes(longest_message(run->memory_per_process_bytes));
     if (run->ranks < FEWEST_RANKS)
-        refuse("b_eff needs at least two processes, this run has %d; start it as 'mpirun -n 2 b_eff'", run->ranks);
+        refuse("b_eff requires at least two processes, this run has %d; start it with 'mpirun -n 2 b_eff'", run->ranks);
     if (run->memory_per_process_bytes < smallest_memory)
         refuse("%" PRId64
-               " bytes of memory per process are too few; run fewer processes on a node, at least 1 MiB each",
+               " bytes of memory per process are too few, at least 1 MiB is required; run fewer processes on a node",
                run->memory_per_process_bytes);
     int too_much = choices->memory_per_process > run->machine.node_memory_bytes ||
                    buffers > run->machine.node_memory_bytes / run->machine.ranks_on_node / 2;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &too_much, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (too_much)
-        refuse("--memory-per-process %" PRId64
-               " is more than a node can give to each of its processes (rank 0: %" PRId64
-               " bytes for %d processes); choose less or leave the option out",
+        refuse("--memory-per-process %" PRId64 " is more than a node has for each of its processes (rank 0: %" PRId64
+               " bytes for %d processes); choose less or omit the option",
                choices->memory_per_process, run->machine.node_memory_bytes, run->machine.ranks_on_node);
 }
 
@@ -87,7 +86,7 @@ static json_t *plan_json(const struct request *request, int ranks)
                      (json_int_t)request->seed, "methods", method_list, "patterns", patterns);
 }
 
-/* Patterns without a method that was asked for are not measured: drop them, and random patterns beyond those wanted. */
+/* Removes patterns for which no method was requested, and random patterns beyond the requested number. */
 static int keep_runnable(const struct request *request, struct pattern *list, int count)
 {
     int kept = 0;
@@ -109,9 +108,9 @@ static void print_table(const struct request *request, const struct summary *sum
         printf("%-18s %10" PRId64 " %18.2f %20.0f\n", request->pattern[p].name,
                request->pattern[p].messages_per_exchange, 1e6 * summaries[p].shortest_exchange_seconds,
                1e-6 * summaries[p].largest_bandwidth);
-    printf("Time of one exchange at 1 byte and accumulated bandwidth at L_max = %" PRId64 " byte, best method each.\n"
-           "These are measurements; the score comes from: coffeecup score %s\n",
-           request->length[LENGTHS - 1], choices->log);
+    printf("Time of one exchange of 1 byte and accumulated bandwidth at L_max = %" PRId64 " byte, best method each.\n",
+           request->length[LENGTHS - 1]);
+    run_print_score_command(choices->log);
 }
 
 static int run_b_eff(const struct program *program, const struct choices *choices, int argc, char **argv)
@@ -132,8 +131,9 @@ static int run_b_eff(const struct program *program, const struct choices *choice
     request.patterns = keep_runnable(&request, patterns, known);
     request.pattern = patterns;
     if (request.patterns == 0)
-        refuse("nothing to measure: none of the chosen --methods runs any of the chosen --patterns (ping_pong is "
-               "measured by blocking, all others by the other methods)");
+        refuse("nothing to measure: none of the --methods applies to any of the --patterns (blocking applies to "
+               "ping_pong, "
+               "the other methods to all other patterns)");
     run_open_log(&run, choices->log, argv, NULL, run.rank == 0 ? plan_json(&request, run.ranks) : NULL);
 
     struct summary *summaries = allocate((size_t)request.patterns, sizeof *summaries);
@@ -159,28 +159,29 @@ int main(int argc, char **argv)
                               .patterns = (1u << (GROUP_PING_PONG + 1)) - 1,
                               .methods = (1u << METHODS) - 1};
     const struct option_row rows[] = {
-        {"log", OPTION_TEXT, &choices.log, "FILE", "where the measurements go; an existing file is never overwritten",
-         0, 0, NULL},
+        OPTION_LOG(&choices.log),
         {"memory-per-process", OPTION_SIZE, &choices.memory_per_process, "SIZE",
-         "memory that counts for one process (L_max is 1/128 of it, at most 128 MiB); the default is the\n"
-         "        node's memory or control group limit, divided by the processes on the node",
+         "memory per process, of which L_max is 1/128, at most 128 MiB; default: the node's memory or control\n"
+         "        group limit, divided by the number of processes on the node",
          smallest_memory, INT64_C(1) << 50, NULL},
         {"time-budget", OPTION_SECONDS, &choices.time_budget, "SECONDS",
-         "keep the whole run within this time: for the longest messages, methods that were slower before are\n"
-         "        left out where needed; the log says where",
+         "time for the whole run; if necessary, slower methods are left out for long messages. The log states\n"
+         "        where",
          1, 86400, NULL},
-        {"patterns", OPTION_LIST, &choices.patterns, "LIST", "groups of patterns to run; b_eff needs ring and random",
-         0, 0, pattern_group_names},
+        {"patterns", OPTION_LIST, &choices.patterns, "LIST",
+         "groups of patterns to run; b_eff requires ring and random", 0, 0, pattern_group_names},
         {"methods", OPTION_LIST, &choices.methods, "LIST",
-         "methods to run; b_eff takes the best of the first three, blocking is for the ping-pong", 0, 0, method_names},
-        {"seed", OPTION_COUNT, &choices.seed, "N", "of the orders of the random patterns", 0, INT64_MAX, NULL},
+         "methods to run; the best of the first three enters b_eff, blocking is for the ping-pong", 0, 0, method_names},
+        {"seed", OPTION_COUNT, &choices.seed, "N", "seed of the random patterns", 0, INT64_MAX, NULL},
         {"first-loop-length", OPTION_COUNT, &choices.first_loop_length, "N",
-         "exchanges in the first timed loop of a pattern; later ones are adapted to take 2.5 to 5 ms", 1, 100000, NULL},
+         "exchanges in the first timed loop of a pattern; later loops are adapted to take 2.5 to 5 ms", 1, 100000,
+         NULL},
         {"longest-loop", OPTION_COUNT, &choices.longest_loop, "N",
-         "exchanges in the longest timed loop; in a simulation, where time has no noise, one says as much as many", 1,
+         "maximum number of exchanges in a timed loop; one is enough in a simulation, where time has no noise", 1,
          LONGEST_LOOP, NULL},
-        {"repetitions", OPTION_COUNT, &choices.repetitions, "N", "of each measurement", 1, REPETITIONS, NULL},
-        {"random-patterns", OPTION_COUNT, &choices.random_patterns, "N", "how many of the random patterns to run", 1,
+        {"repetitions", OPTION_COUNT, &choices.repetitions, "N", "repetitions of each measurement", 1, REPETITIONS,
+         NULL},
+        {"random-patterns", OPTION_COUNT, &choices.random_patterns, "N", "number of random patterns to run", 1,
          RANDOM_PATTERNS, NULL},
         {0}};
     const struct program program = {"b_eff", summary_text, usage_text, rows};

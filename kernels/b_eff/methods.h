@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The methods by which a pattern's messages are exchanged (paper, section 4; spec: "Methods"). One row of a table per
- * method; what a method needs is made once per pattern or before a loop, so that only its MPI calls are timed. */
+/* The methods by which a pattern's messages are exchanged (paper, section 4). One row of a table per method. Everything
+ * that a method requires is prepared once per pattern or before a loop, so that only its MPI calls are timed. */
 #ifndef B_EFF_METHODS_H
 #define B_EFF_METHODS_H
 
@@ -10,7 +10,7 @@
 
 #include "patterns.h"
 
-/* Where the messages of a loop lie: exchange i uses place i mod places, transfer j of it the slot j of that place. */
+/* Where the messages of a loop are: exchange i uses place i mod places, its transfer j the slot j of that place. */
 struct walk {
     char *send, *receive; /* the first place */
     int bytes;            /* of a message */
@@ -19,7 +19,7 @@ struct walk {
     long places;
 };
 
-/* A pattern made ready on this rank, and what the methods prepared for it. On a rank without a part `comm` is
+/* A pattern on this rank, and the data that the methods prepared for it. On a rank that does not take part, `comm` is
  * MPI_COMM_NULL and there are no transfers. */
 struct exchange {
     const struct pattern *pattern;
@@ -27,11 +27,11 @@ struct exchange {
     int position, size; /* in `comm` */
     bool takes_turns;   /* see struct layout */
     int transfers;      /* messages that this rank sends, and receives, in one exchange */
-    int slots;          /* of a place: the transfers of the rank that has most */
+    int slots;          /* per place: the transfers of the rank with the most */
     struct transfer transfer[MOST_TRANSFERS];
-    int source[MOST_TRANSFERS]; /* world rank that a transfer receives from */
+    int source[MOST_TRANSFERS]; /* world rank of the sender of each transfer */
     int *counts;    /* alltoallv: send counts, send offsets, receive counts, receive offsets, `size` of each */
-    MPI_Comm graph; /* neighbor: made at first use */
+    MPI_Comm graph; /* neighbor: created at first use */
     int graph_counts[MOST_TRANSFERS], graph_offsets[MOST_TRANSFERS];
     MPI_Request *started; /* persistent: the requests of all places, one place after the other */
     int requests;         /* persistent: per place */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See patterns.h. At the end of the file stands one table with a row per group: which patterns it has and how a rank's
- * part is laid out. */
+/* See patterns.h. The table at the end of the file has a row per group: its patterns and the layout of a rank's part.
+ */
 #include "patterns.h"
 
 #include <mpi.h>
 #include <stdio.h>
 
 #include "memory.h"
+#include "random.h"
 
 const char *const pattern_group_names[] = {"ring",         "random",       "worst_cycle", "bisection",
                                            "cartesian_2d", "cartesian_3d", "ping_pong",   NULL};
@@ -78,34 +79,25 @@ static void describe_ring(struct pattern *pattern, int ranks)
 
 /* --- one ring of all processes in another order ------------------------------------------------------------------ */
 
-/* splitmix64: small, of full period, and the same on every machine. */
-static uint64_t next_random(uint64_t *state)
-{
-    uint64_t z = (*state += 0x9E3779B97F4A7C15u);
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-    return z ^ (z >> 31);
-}
-
-/* Unbiased: values beyond the last full multiple of `bound` are drawn again. */
-static uint64_t random_below(uint64_t *state, uint64_t bound)
+/* Unbiased: values beyond the last full multiple of `bound` are drawn again. `drawn` counts the numbers of `seed`. */
+static uint64_t random_below(uint64_t seed, uint64_t *drawn, uint64_t bound)
 {
     const uint64_t rejected = -bound % bound;
     uint64_t value;
     do
-        value = next_random(state);
+        value = random_number(seed, (*drawn)++);
     while (value < rejected);
     return value % bound;
 }
 
 static struct layout random_ring(const struct pattern *pattern, int ranks, int rank, uint64_t seed, int *order)
 {
-    uint64_t state = seed;
-    state = next_random(&state) + (uint64_t)pattern->index; /* neighbouring seeds and indices must not share orders */
+    const uint64_t own_seed = random_number(seed, 0) + (uint64_t)pattern->index; /* no order is shared with seed + 1 */
+    uint64_t drawn = 0;
     for (int i = 0; i < ranks; i++)
         order[i] = i;
     for (int i = ranks - 1; i > 0; i--) {
-        const int j = (int)random_below(&state, (uint64_t)i + 1), swapped = order[i];
+        const int j = (int)random_below(own_seed, &drawn, (uint64_t)i + 1), swapped = order[i];
         order[i] = order[j];
         order[j] = swapped;
     }
@@ -122,7 +114,7 @@ static void describe_random(struct pattern *pattern, int ranks)
     pattern->messages_per_exchange = ring_messages(ranks);
 }
 
-/* The order 0, n-1, 1, n-2, ...: neighbours are as far apart as can be. */
+/* The order 0, n-1, 1, n-2, ...: neighbours are as far apart as possible. */
 static struct layout worst_cycle(const struct pattern *pattern, int ranks, int rank, uint64_t seed, int *order)
 {
     (void)pattern, (void)seed, (void)order;
@@ -188,25 +180,25 @@ struct grid {
     int dimensions, processes, extent[3], stride[3];
 };
 
-/* The largest number of processes, at most `ranks`, that makes a grid of `dimensions` extents above 1. Among fewer than
- * eight processes even numbers and those below four are taken as they are: 6 makes 3 x 2 x 1. */
+/* The largest number of processes, at most `ranks`, that gives a grid with all extents above 1. Below eight processes,
+ * even numbers and numbers below four are accepted as they are: 6 gives 3 x 2 x 1. */
 static struct grid cartesian_grid(enum pattern_group group, int ranks)
 {
     struct grid grid = {.dimensions = group == GROUP_CARTESIAN_2D ? 2 : 3, .processes = ranks + 1};
-    bool taken;
+    bool accepted;
     do {
         const int n = --grid.processes;
         for (int d = 0; d < grid.dimensions; d++)
             grid.extent[d] = 0;
         MPI_Dims_create(n, grid.dimensions, grid.extent);
-        taken = grid.extent[grid.dimensions - 1] > 1 || (n < 8 && n % 2 == 0) || n < 4;
-    } while (!taken);
+        accepted = grid.extent[grid.dimensions - 1] > 1 || (n < 8 && n % 2 == 0) || n < 4;
+    } while (!accepted);
     for (int d = 0, stride = grid.processes; d < grid.dimensions; d++)
         grid.stride[d] = stride /= grid.extent[d];
     return grid;
 }
 
-/* Index `dimensions` stands for all directions together; the others for one direction each. */
+/* Index `dimensions` is the pattern with all directions together; the others have one direction each. */
 static struct layout cartesian(const struct pattern *pattern, int ranks, int rank, uint64_t seed, int *order)
 {
     (void)seed, (void)order;
@@ -226,7 +218,7 @@ static struct layout cartesian(const struct pattern *pattern, int ranks, int ran
     return all;
 }
 
-/* A direction of one process only has no messages and is left out (see list_patterns). */
+/* A direction with a single process has no messages and is left out (see list_patterns). */
 static void describe_cartesian(struct pattern *pattern, int ranks)
 {
     static const char *const directions[] = {"x", "y", "z"};

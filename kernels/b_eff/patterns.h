@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The communication patterns of b_eff (paper, section 4; spec: "Patterns"). A pattern is a pure rule: from the number
- * of processes and a rank it says with whom that rank exchanges messages. No MPI communication happens here. */
+/* The communication patterns of b_eff (paper, section 4). A pattern is a pure function: from the number of processes
+ * and a rank to the ranks with which that rank exchanges messages. No MPI communication here. */
 #ifndef B_EFF_PATTERNS_H
 #define B_EFF_PATTERNS_H
 
@@ -24,13 +24,13 @@ extern const char *const pattern_group_names[]; /* NULL-terminated, indexed by e
 struct pattern {
     char name[PATTERN_NAME_LENGTH];
     enum pattern_group group;
-    int index; /* which of its group, from 0 */
+    int index; /* in its group, from 0 */
     bool averaged;
     int64_t messages_per_exchange; /* of all processes */
     int processes;                 /* that send or receive */
 };
 
-/* One message to send and one to receive, at the same place of the buffers. */
+/* One message to send and one to receive, at the same place in both buffers. */
 struct transfer {
     int to, from;
 };
@@ -38,7 +38,7 @@ struct transfer {
 /* One rank's part. Ranks with the same `color` communicate with each other and are numbered by `position`; `to` and
  * `from` are positions. */
 struct layout {
-    int color; /* -1: this rank has no part */
+    int color; /* -1: this rank does not take part */
     int position;
     bool takes_turns; /* of two processes: by sendrecv and blocking, position 0 sends first, then position 1 */
     int transfers;
@@ -51,14 +51,14 @@ struct rings {
 };
 struct rings ring_sizes(int ranks, int index);
 
-/* All patterns that `ranks` processes can run, of the chosen groups (a bit per group), in the order of measuring.
- * The caller frees the list. */
+/* All patterns of the chosen groups (a bit per group) that `ranks` processes can run, in the order of measuring.
+ * Returns their number; the caller frees the list. */
 int list_patterns(int ranks, uint64_t chosen, struct pattern **list);
 
-/* The part of `rank`. `order` has room for `ranks` numbers; it is used by random patterns only. */
+/* The part of `rank`. `order` has room for `ranks` numbers; only random patterns use it. */
 struct layout pattern_layout(const struct pattern *pattern, int ranks, int rank, uint64_t seed, int *order);
 
-/* The log's description of the rings, null for patterns that have none. */
+/* The log's description of the rings, null for patterns without rings. */
 json_t *rings_json(const struct pattern *pattern, int ranks);
 
 #endif

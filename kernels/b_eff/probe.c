@@ -7,22 +7,15 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "fail.h"
 #include "memory.h"
 
 enum { BATCHES = 20, ROUND_TRIPS = 100, SPINS = 2000, CACHE_LINE = 64, OVER = -1 };
 static const double most_seconds = 5e-3;
 
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
-/* Processes that share a core would otherwise wait for the end of the other's time slice. */
+/* Yields, because processes that share a core would wait for the end of the other's time slice. */
 static int wait_for_other_than(atomic_int *line, int unwanted)
 {
     for (int spins = 0;; spins++) {
@@ -34,7 +27,7 @@ static int wait_for_other_than(atomic_int *line, int unwanted)
     }
 }
 
-/* Writes odd numbers, waits for even ones. The best of some batches: one may be interrupted. */
+/* Writes odd numbers and waits for even ones. Returns the best of several batches, because some may be interrupted. */
 static double lead_round_trips(atomic_int *line)
 {
     const double start = now_seconds();
@@ -62,7 +55,7 @@ static void answer_round_trips(atomic_int *line)
     }
 }
 
-/* Processes 0 and 1, 2 and 3, ... of a node, all pairs at the same time; INFINITY where there is nothing to tell. */
+/* Processes 0 and 1, 2 and 3, ... of a node, all pairs at the same time; INFINITY for processes without a result. */
 static double round_trip_seconds(MPI_Comm node)
 {
     int rank, size, bytes;
@@ -106,9 +99,9 @@ json_t *probe_cores(int leader)
     double mine[] = {isinf(seconds) ? -INFINITY : seconds, -seconds}, of_node[2];
     MPI_CHECK(MPI_Allreduce(mine, of_node, 2, MPI_DOUBLE, MPI_MAX, node));
     MPI_CHECK(MPI_Comm_free(&node));
-    double told[] = {leader == rank, -of_node[1], of_node[0]};
+    double of_process[] = {leader == rank, -of_node[1], of_node[0]};
     double (*all)[3] = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
-    MPI_CHECK(MPI_Gather(told, 3, MPI_DOUBLE, all, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Gather(of_process, 3, MPI_DOUBLE, all, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     if (rank != 0)
         return NULL;
     json_t *hosts = json_array();

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The timed region: loops of exchanges through buffers that no cache holds whole, and the check of every byte that they
- * left. */
+/* The timed region: loops of exchanges through buffers that are larger than caches, and the check of every byte
+ * received. */
 #ifndef B_EFF_TIMED_H
 #define B_EFF_TIMED_H
 
@@ -10,7 +10,7 @@
 #include "methods.h"
 #include "run.h"
 
-/* Where messages walk, and what has been through. */
+/* The buffers through which messages walk, and counts. */
 struct loops {
     const struct run *run;
     size_t bytes;      /* of a buffer, through which places walk */
@@ -21,20 +21,20 @@ struct loops {
     int64_t received_bytes, checked_bytes; /* of this rank */
 };
 
-/* Of a loop. */
+/* The times of a loop. */
 struct result {
     double elapsed_seconds, fastest_seconds; /* on the slowest and on the fastest process */
-    double slowest_message_seconds;          /* the longest time of a process / messages that it sends in an exchange */
+    double slowest_message_seconds;          /* maximum of: time of a process / messages that it sends in an exchange */
 };
 
-/* Buffers through which the messages walk, for L_max = `l_max` bytes (each of send and receive). */
+/* Size of the send buffer and of the receive buffer for L_max = `l_max` bytes. */
 int64_t walk_buffer_bytes(int64_t l_max);
 
 struct loops loops_begin(const struct run *run, int64_t l_max);
 void loops_end(struct loops *loops);
 
-/* Times a loop of `loop_length` exchanges of messages of `bytes`, after one that is not timed, and checks what arrived;
- * a wrong byte ends the run. Collective. */
+/* Times a loop of `loop_length` exchanges of messages of `bytes`, after one untimed exchange, and checks the received
+ * data; a wrong byte ends the run. Collective. */
 struct result time_loop(struct loops *loops, struct exchange *exchange, const struct method *method, int64_t bytes,
                         int64_t loop_length);
 

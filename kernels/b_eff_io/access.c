@@ -8,7 +8,7 @@
 #include "fail.h"
 #include "interrupt.h"
 
-/* What a process has measured of a pattern so far. */
+/* The times of a process in a pattern so far. */
 struct clock {
     double start, paused, position, access, sync, agreement, done;
 };
@@ -23,7 +23,7 @@ static bool reads(const struct access *access)
     return access->method == METHOD_READ;
 }
 
-/* Nothing but the calls. After an error a process goes on only where others wait for it in a collective call. */
+/* Only the calls. After an error, a process continues only if others wait for it in a collective call. */
 static int make_calls(const struct access *access, int64_t first, int64_t count)
 {
     struct stream *stream = access->stream;
@@ -46,7 +46,7 @@ static int make_calls(const struct access *access, int64_t first, int64_t count)
     return code;
 }
 
-/* The calls whose data is still in the buffer. */
+/* Checks the calls whose data is still in the buffer. */
 static void check_calls(const struct access *access, int64_t calls, struct result *result, struct problem *problem)
 {
     const struct stream *stream = access->stream;
@@ -64,7 +64,7 @@ static void check_calls(const struct access *access, int64_t calls, struct resul
     }
 }
 
-/* A complete check stops the clock of this process and, where others wait for it in a collective call, theirs too. */
+/* A complete check stops the clock of this process and, if others wait for it in a collective call, theirs as well. */
 static void check_so_far(const struct access *access, int64_t calls, struct result *result, struct clock *clock,
                          struct problem *problem)
 {
@@ -77,8 +77,7 @@ static void check_so_far(const struct access *access, int64_t calls, struct resu
     clock->paused += MPI_Wtime() - start;
 }
 
-/* By the process's own clock or count. After an error a process takes part in collective calls to the end, and in no
- * others. */
+/* Ends by the process's own clock or count. After an error, a process takes part only in collective calls. */
 static void run_alone(const struct access *access, struct result *result, struct clock *clock, struct problem *problem)
 {
     struct course course = {0};
@@ -98,14 +97,15 @@ static void run_alone(const struct access *access, struct result *result, struct
     result->calls = course.calls;
 }
 
-/* Returns -1 if a process has a problem; its text is fetched later, so that an agreement costs no more than a barrier
- * and a broadcast. */
+/* Returns -1 if a process has a problem. The text follows later, so that an agreement costs only a barrier and a
+ * broadcast. */
 static int64_t agree_on_batch(const struct access *access, const struct course *course, const struct problem *problem,
                               enum ending *ending)
 {
     int wrong = problem->text[0] != '\0';
     int64_t batch = 0;
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, access->stream->comm)); /* also the barrier */
+    MPI_CHECK(
+        MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, access->stream->comm)); /* this is also the barrier */
     if (wrong)
         return -1;
     if (access->stream->rank == 0)
@@ -114,7 +114,7 @@ static int64_t agree_on_batch(const struct access *access, const struct course *
     return batch;
 }
 
-/* All processes end after the same call: by rank 0's clock, which they agree on between batches. False if a process has
+/* All processes end after the same call, by rank 0's clock, on which they agree between batches. False if a process has
  * a problem. */
 static bool run_together(const struct access *access, struct result *result, struct clock *clock,
                          struct problem *problem)
@@ -142,7 +142,7 @@ static bool run_together(const struct access *access, struct result *result, str
     }
 }
 
-/* One reduction gives both ends: the largest negative is the smallest. */
+/* The maximum of the negative is the minimum: one reduction gives both. */
 static void agree_on_result(MPI_Comm comm, const struct clock *clock, double elapsed, struct result *result)
 {
     double mine[] = {elapsed,          clock->position,   clock->access, -clock->access, clock->sync,
@@ -184,13 +184,13 @@ struct result access_pattern(const struct access *access, int64_t start, const s
         sound = run_together(access, &result, &clock, problem);
     else
         run_alone(access, &result, &clock, problem);
-    if (!reads(access) && sound) { /* not after an error that all know of; who alone knows of one takes part */
+    if (!reads(access) && sound) { /* not after an error that all processes know of */
         const double before = MPI_Wtime();
         note_problem(problem, MPI_File_sync(stream->file), "sync");
         clock.sync = MPI_Wtime() - before;
     }
     const double elapsed = elapsed_seconds(&clock);
-    interrupt_deadline(0, NULL); /* a process that waits for others has no deadline of its own */
+    interrupt_deadline(0, NULL); /* a process that only waits for others has no deadline */
     const double checked_from = MPI_Wtime();
     if (reads(access) && !problem->text[0])
         check_calls(access, result.calls, &result, problem);

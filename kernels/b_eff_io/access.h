@@ -9,7 +9,7 @@
 #include "problem.h"
 #include "walk.h"
 
-/* What the accesses of a pattern are given. */
+/* How a pattern is accessed. */
 struct access {
     struct stream *stream;
     const struct pattern_type *type;
@@ -23,7 +23,7 @@ struct access {
     void *context;
 };
 
-/* Times in seconds: of the slowest process, and of the fastest where the difference shows a straggler. */
+/* Times in seconds of the slowest process, some of them also of the fastest. */
 struct result {
     int64_t calls;                           /* of this process */
     int64_t calls_min, calls_max, calls_sum; /* of all processes */
@@ -31,10 +31,11 @@ struct result {
     enum ending ending;
     double elapsed, position, access, access_fastest, sync, agreement, agreement_fastest, first_done, last_done;
     int64_t checked_bytes; /* of this process, and */
-    double check_seconds;  /* the time that this took, which is in none of the others */
+    double check_seconds;  /* the time of the checks, not included in any other time */
 };
 
-/* Collective over the partition. After an error `problem` is this process's own; the result is then void. */
+/* Collective over the partition. After an error, `problem` describes that of this process, and the result is invalid.
+ */
 struct result access_pattern(const struct access *access, int64_t start, const struct pattern *pattern,
                              int64_t repetitions, struct problem *problem);
 

@@ -5,17 +5,17 @@
 
 #include "state.h"
 
-/* What is known of a type's files. */
+/* Times and sizes of a type's files. */
 struct files {
     double open_seconds, close_seconds; /* of the slowest process */
     int64_t bytes;                      /* of all files together */
-    int64_t cached_bytes; /* after eviction, the most that a process found in its node's cache; -1: no eviction */
+    int64_t cached_bytes; /* still in a node's cache after eviction, maximum over the processes; -1: no eviction */
 };
 
 /* All are collective over the partition and end the run if a process fails. */
 void open_files(struct now *now, MPI_Info hints, struct files *files);
 
-/* `expected_bytes` were written to the file: not every library reports every full disk. */
+/* Compares the size of the file with `expected_bytes`, because not every library reports a full disk. */
 void check_file_size(struct now *now, int64_t expected_bytes, struct files *files);
 
 void close_files(struct now *now, struct files *files);

@@ -20,19 +20,19 @@ struct hints {
     config_setting_t *groups;
 };
 
-/* The whole file; an empty text and a reason if it cannot be had. Rank 0. */
+/* The content of the file; empty text and a reason if it cannot be read. Rank 0. */
 static char *read_text(const char *path, char reason[TEXT_LENGTH])
 {
     char *text = allocate(MOST_BYTES, 1);
     FILE *file = fopen(path, "r");
     if (!file) {
-        snprintf(reason, TEXT_LENGTH, "cannot read the hints '%s': %s", path, strerror(errno));
+        snprintf(reason, TEXT_LENGTH, "cannot read the hints file '%s': %s", path, strerror(errno));
         return text;
     }
     if (fread(text, 1, MOST_BYTES, file) == MOST_BYTES)
-        snprintf(reason, TEXT_LENGTH, "the hints '%s' are larger than 1 MiB", path);
+        snprintf(reason, TEXT_LENGTH, "the hints file '%s' is larger than 1 MiB", path);
     else if (ferror(file))
-        snprintf(reason, TEXT_LENGTH, "cannot read the hints '%s': %s", path, strerror(errno));
+        snprintf(reason, TEXT_LENGTH, "cannot read the hints file '%s': %s", path, strerror(errno));
     fclose(file);
     return text;
 }
@@ -45,7 +45,7 @@ static bool is_listed(const char *name, const char *const *names)
     return false;
 }
 
-/* A value that is left out holds everywhere. */
+/* NULL if the group has no such value: then it applies everywhere. */
 static const char *text_of(const config_setting_t *group, const char *name)
 {
     const char *text = NULL;
@@ -58,7 +58,7 @@ static void check_group(const char *path, config_setting_t *group)
     const int line = (int)config_setting_source_line(group);
     config_setting_t *set = config_setting_is_group(group) ? config_setting_get_member(group, "set") : NULL;
     if (!set || !config_setting_is_group(set))
-        refuse("%s:%d: each entry of 'hints' is a group with set = { name = \"value\"; }", path, line);
+        refuse("%s:%d: each entry of 'hints' must be a group with set = { name = \"value\"; }", path, line);
     for (int i = 0; i < config_setting_length(group); i++) {
         const config_setting_t *member = config_setting_get_elem(group, (unsigned)i);
         const char *name = config_setting_name(member), *text = config_setting_get_string(member);
@@ -67,11 +67,10 @@ static void check_group(const char *path, config_setting_t *group)
                            (text && strcmp(name, "type") == 0 && is_listed(text, type_names)) ||
                            (text && strcmp(name, "chunk") == 0 && parse_size(text) > 0);
         if (!known)
-            refuse("%s:%d: '%s' is not understood; an entry has set, method (write, rewrite, read), type (scatter, "
-                   "shared, "
-                   "separate, segmented, segmented-collective, random, random-collective) and chunk (\"32KiB\"), all "
-                   "but set "
-                   "optional and in quotes",
+            refuse("%s:%d: invalid '%s'; an entry has set and, optionally and in quotes, method (write, rewrite, "
+                   "read), type "
+                   "(scatter, shared, separate, segmented, segmented-collective, random, random-collective) and chunk "
+                   "(\"32KiB\")",
                    path, config_setting_source_line(member), name);
     }
     for (int i = 0; i < config_setting_length(set); i++) {
@@ -79,7 +78,7 @@ static void check_group(const char *path, config_setting_t *group)
         const char *value = config_setting_get_string(hint);
         if (!value || !*value || strlen(value) > MPI_MAX_INFO_VAL ||
             strlen(config_setting_name(hint)) > MPI_MAX_INFO_KEY)
-            refuse("%s:%d: the value of the hint '%s' is a text in quotes that is not empty", path,
+            refuse("%s:%d: the value of the hint '%s' must be a non-empty text in quotes", path,
                    config_setting_source_line(hint), config_setting_name(hint));
     }
 }
@@ -103,7 +102,7 @@ struct hints *hints_read(const char *path)
     free(text);
     hints->groups = config_lookup(&hints->config, "hints");
     if (!hints->groups || !config_setting_is_list(hints->groups))
-        refuse("%s: it has no list 'hints'; write hints = ( { set = { cb_nodes = \"2\"; }; } );", path);
+        refuse("%s: no list 'hints'; write hints = ( { set = { cb_nodes = \"2\"; }; } );", path);
     for (int i = 0; i < config_setting_length(hints->groups); i++)
         check_group(path, config_setting_get_elem(hints->groups, (unsigned)i));
     return hints;
@@ -116,7 +115,7 @@ void hints_free(struct hints *hints)
     free(hints);
 }
 
-static bool holds(const config_setting_t *group, const char *method, const char *type, int64_t chunk_bytes)
+static bool applies(const config_setting_t *group, const char *method, const char *type, int64_t chunk_bytes)
 {
     const char *of_method = text_of(group, "method"), *of_type = text_of(group, "type");
     const char *of_chunk = text_of(group, "chunk");
@@ -128,7 +127,7 @@ bool hints_name_chunk(const struct hints *hints, const char *method, const char 
 {
     for (int i = 0; hints && i < config_setting_length(hints->groups); i++) {
         const config_setting_t *group = config_setting_get_elem(hints->groups, (unsigned)i);
-        if (text_of(group, "chunk") && holds(group, method, type, chunk_bytes))
+        if (text_of(group, "chunk") && applies(group, method, type, chunk_bytes))
             return true;
     }
     return false;
@@ -139,7 +138,7 @@ MPI_Info hints_for(const struct hints *hints, const char *method, const char *ty
     MPI_Info info = MPI_INFO_NULL;
     for (int i = 0; hints && i < config_setting_length(hints->groups); i++) {
         config_setting_t *group = config_setting_get_elem(hints->groups, (unsigned)i);
-        if (!holds(group, method, type, chunk_bytes))
+        if (!applies(group, method, type, chunk_bytes))
             continue;
         const config_setting_t *set = config_setting_get_member(group, "set");
         if (info == MPI_INFO_NULL)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* MPI_Info hints from a file in libconfig's form: a list `hints` of groups, each with `set = { name = "value"; ... }`
- * and optionally `method`, `type` and `chunk`, which say where it holds. Later groups win over earlier ones. */
+/* MPI_Info hints from a file in libconfig's syntax: a list `hints` of groups, each with `set = { name = "value"; ... }`
+ * and optionally `method`, `type` and `chunk`, to which it is limited. Later groups override earlier ones. */
 #ifndef B_EFF_IO_HINTS_H
 #define B_EFF_IO_HINTS_H
 
@@ -10,15 +10,15 @@
 
 struct hints;
 
-/* Rank 0 reads the file and all learn it. NULL without a path. Refuses a file that cannot be read or understood. */
+/* Rank 0 reads the file and sends it to all. NULL without a path. Refuses a file that cannot be read or parsed. */
 struct hints *hints_read(const char *path);
 void hints_free(struct hints *hints);
 
-/* The hints for an access method and pattern type, chunk_bytes 0 for those of its file as a whole; MPI_INFO_NULL where
- * none are given. The caller frees the object. */
+/* The hints for an access method and pattern type; chunk_bytes 0: those for the whole file. MPI_INFO_NULL if there are
+ * none. The caller frees the object. */
 MPI_Info hints_for(const struct hints *hints, const char *method, const char *type, int64_t chunk_bytes);
 
-/* Whether some hints hold for this chunk only. */
+/* Whether some hints are limited to this chunk. */
 bool hints_name_chunk(const struct hints *hints, const char *method, const char *type, int64_t chunk_bytes);
 
 #endif

@@ -11,7 +11,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* At least 1, and safe for quotients that no integer holds. */
+/* At least 1, and safe for quotients beyond the range of integers. */
 static int64_t whole_calls(double calls)
 {
     return calls < 1 ? 1 : calls > 1e15 ? INT64_C(1000000000000000) : (int64_t)calls;

@@ -26,15 +26,14 @@ struct choices {
 };
 
 static const char *const summary_text =
-    "b_eff_io measures the effective bandwidth of MPI-I/O: initial write, rewrite and read of files by five types of\n"
-    "access patterns with chunks from 1 KiB to 1/128 of a node's memory, for the time that is scheduled.";
+    "b_eff_io measures the effective bandwidth of MPI-I/O: initial write, rewrite and read of files with five types "
+    "of\n"
+    "access patterns and chunks from 1 KiB to 1/128 of a node's memory, for a scheduled time.";
 
 static const char *const usage_text =
     "Usage:    mpirun -n PROCESSES b_eff_io --directory DIR [OPTION]...\n"
     "Example:  mpirun -n 16 b_eff_io --directory /scratch/me && coffeecup score b_eff_io.jsonl\n\n"
-    "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a "
-    "number\n"
-    "of bytes or one with KiB, MiB, GiB. A run takes about 15 minutes for each partition; --dry-run tells.";
+    "A run takes about 15 minutes for each partition; --dry-run prints the time and space.";
 
 /* "1,4,16": ascending, each within the run. */
 static void parse_partitions(const char *text, int ranks, struct request *request)
@@ -69,8 +68,7 @@ static void check_memory(const struct run *run, const struct request *request)
     int too_much = needed > usable_share * (double)run->machine.node_memory_bytes;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &too_much, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (too_much)
-        refuse("buffers of %" PRId64
-               " bytes for each process do not fit into a node's memory; run fewer processes on a "
+        refuse("buffers of %" PRId64 " bytes per process do not fit into a node's memory; run fewer processes on a "
                "node or choose a smaller --largest-chunk",
                PERIOD_BYTES + request->largest_call_bytes);
 }
@@ -79,13 +77,14 @@ static void check_choices(const struct choices *c)
 {
     const uint64_t time_driven = 1u << TYPE_SCATTER | 1u << TYPE_SHARED | 1u << TYPE_SEPARATE;
     if (c->quick && c->top_clusters)
-        refuse("--quick and --top-clusters: choose one; a short run of the Top Clusters form is one with "
+        refuse("--quick and --top-clusters exclude each other; for a short run of the Top Clusters form use "
                "--scheduled-time");
     if (!(c->methods & 1u << METHOD_WRITE))
-        refuse("--methods: write has to be among them, the others access what it wrote");
+        refuse("--methods: write is required, because the others access the data that it wrote");
     if (!(c->types & time_driven))
-        refuse("--types: at least one of scatter, shared and separate has to be among them, the others take their "
-               "counts from it");
+        refuse("--types: at least one of scatter, shared and separate is required, because it determines the counts of "
+               "the "
+               "others");
     if (c->largest_chunk % 8)
         refuse("--largest-chunk: not a multiple of 8");
 }
@@ -113,7 +112,7 @@ static struct request make_request(const struct run *run, const struct choices *
                                                       : official_seconds;
     list_patterns(c->largest_chunk ? c->largest_chunk : m_part_rule(node_memory(run, c->memory_per_process)),
                   request.pattern);
-    request.largest_call_bytes = c->alignment; /* the most that fills up a segment */
+    request.largest_call_bytes = c->alignment; /* maximum size of the call that fills up a segment */
     for (int p = 0; p < PATTERNS; p++)
         if (request.pattern[p].call_bytes > request.largest_call_bytes)
             request.largest_call_bytes = request.pattern[p].call_bytes;
@@ -122,7 +121,8 @@ static struct request make_request(const struct run *run, const struct choices *
         c->space_limit ? c->space_limit : (int64_t)(usable_share * (double)filesystem->free_bytes);
     const int64_t least = least_space_bytes(&request);
     if (least > request.space_limit_bytes)
-        refuse("every pattern once takes %" PRId64 " bytes, more than the limit of %" PRId64 " on '%s' (%" PRId64
+        refuse("running every pattern once requires %" PRId64 " bytes, more than the limit of %" PRId64
+               " on '%s' (%" PRId64
                " are free); free some space, or choose fewer --partitions or a smaller --largest-chunk",
                least, request.space_limit_bytes, filesystem->directory, filesystem->free_bytes);
     if (request.space_limit_bytes > filesystem->free_bytes)
@@ -187,15 +187,14 @@ static void print_dry_run(const struct request *request, const struct filesystem
     printf("partitions:");
     for (int i = 0; i < request->partitions; i++)
         printf(" %d", request->partition[i]);
-    printf(" processes\ntime:       about %.0f s for each partition, %.0f s together; checks of the data come on top\n",
+    printf(" processes\ntime:       about %.0f s for each partition, %.0f s in total, plus checks of the data\n",
            request->scheduled_seconds, seconds);
-    printf("space:      from %.3g GByte up to the limit of %.3g GByte; %.3g GByte are free on '%s' (%s).\n"
-           "            Each 1000 MByte/s of written data take %.0f GByte within the time; a pattern that reaches its "
-           "share\n"
-           "            of the limit ends early, and the run is not official\n",
+    printf("space:      from %.3g GByte to the limit of %.3g GByte; %.3g GByte are free on '%s' (%s).\n"
+           "            Each 1000 MByte/s of write bandwidth require %.0f GByte; a pattern that reaches its share of\n"
+           "            the limit ends early, and the run is not official\n",
            1e-9 * (double)least_space_bytes(request), 1e-9 * (double)request->space_limit_bytes,
            1e-9 * (double)filesystem->free_bytes, filesystem->directory, filesystem->type, seconds / METHODS);
-    printf("memory:     %" PRId64 " byte for each process; M_PART is %" PRId64 " byte\n",
+    printf("memory:     %" PRId64 " byte per process; M_PART is %" PRId64 " byte\n",
            PERIOD_BYTES + request->largest_call_bytes, request->pattern[1].chunk_bytes);
 }
 
@@ -218,14 +217,12 @@ static void print_table(const struct request *request, const struct summary *sum
             printf("\n");
         }
     if (summary->overruns)
-        printf("%d measurements of types that are driven by size left out calls: the run would have taken more than "
-               "twice its\n"
-               "scheduled time. It is not official; run it on a machine that does nothing else, or with a longer "
-               "--scheduled-time\n",
+        printf("%d measurements of size-driven types left out calls, because the run would have taken more than twice "
+               "its\n"
+               "scheduled time. It is not official; rerun it on an idle machine, or with a longer --scheduled-time\n",
                summary->overruns);
-    printf(
-        "MByte/s from opening to closing the file. These are measurements; the score comes from: coffeecup score %s\n",
-        choices->log);
+    printf("MByte/s from opening to closing the file.\n");
+    run_print_score_command(choices->log);
 }
 
 static int run_b_eff_io(const struct program *program, const struct choices *choices, int argc, char **argv)
@@ -241,7 +238,7 @@ static int run_b_eff_io(const struct program *program, const struct choices *cho
     struct hints *hints = hints_read(choices->hints);
     request.hints = hints;
     const int64_t node_memory_bytes = node_memory(&run, choices->memory_per_process);
-    run_open_log(&run, choices->log, argv, filesystem_json(&filesystem),
+    run_open_log(&run, choices->log, argv, &filesystem,
                  run.rank == 0 ? plan_json(&request, choices, node_memory_bytes) : NULL);
     scratch_create(choices->directory, program->name, choices->keep);
 
@@ -266,60 +263,57 @@ static struct choices choices = {.log = "b_eff_io.jsonl",
 
 /* The options that enter the published definition keep their defaults in an official run. */
 static const struct option_row rows[] = {
-    {"directory", OPTION_TEXT, &choices.directory, "DIR",
-     "on the file system under test; the files are made in a new directory in it, which is removed at the end", 0, 0,
-     NULL},
-    {"log", OPTION_TEXT, &choices.log, "FILE", "where the measurements go; an existing file is never overwritten", 0, 0,
-     NULL},
+    OPTION_DIRECTORY(&choices.directory),
+    OPTION_LOG(&choices.log),
     {"scheduled-time", OPTION_SECONDS, &choices.scheduled_time, "SECONDS",
-     "T, the time for one partition; 0 means 900, or what --quick or --top-clusters say", 0, 864000, NULL},
+     "T, the time for one partition; 0 means 900, or the time of --quick or --top-clusters", 0, 864000, NULL},
     {"partitions", OPTION_TEXT, &choices.partitions, "LIST",
-     "numbers of processes, separated by commas; without it 2^round(0.35 log2 n), 2^round(0.70 log2 n) and n", 0, 0,
+     "numbers of processes, separated by commas; default: 2^round(0.35 log2 n), 2^round(0.70 log2 n) and n", 0, 0,
      NULL},
-    {"quick", OPTION_FLAG, &choices.quick, NULL, "about a minute for all partitions together; not valid for comparison",
-     0, 0, NULL},
+    {"quick", OPTION_FLAG, &choices.quick, NULL,
+     "about a minute for all partitions together; the result is not valid for comparison", 0, 0, NULL},
     {"top-clusters", OPTION_FLAG, &choices.top_clusters, NULL,
      "30 minutes for all partitions together; only type scatter is rewritten", 0, 0, NULL},
-    {"dry-run", OPTION_FLAG, &choices.dry_run, NULL, "say what the run would take in time and space, and end", 0, 0,
+    {"dry-run", OPTION_FLAG, &choices.dry_run, NULL, "print the time and space that the run would take, and exit", 0, 0,
      NULL},
     {"types", OPTION_LIST, &choices.types, "LIST",
-     "pattern types to run; b_eff_io needs the first five, random ones are only reported", 0, 0, type_names},
-    {"methods", OPTION_LIST, &choices.methods, "LIST", "access methods to run; write always belongs to them", 0, 0,
-     method_names},
+     "pattern types to run; b_eff_io requires the first five, random types are only reported", 0, 0, type_names},
+    {"methods", OPTION_LIST, &choices.methods, "LIST", "access methods to run; write is required", 0, 0, method_names},
     {"memory-per-process", OPTION_SIZE, &choices.memory_per_process, "SIZE",
-     "memory that counts for one process; the default is the node's memory or control group limit, divided by\n"
-     "        the processes on the node. M_PART is 1/128 of a node's memory, at least 2 MiB, at most 1 GiB",
+     "memory per process; default: the node's memory or control group limit, divided by the number of\n"
+     "        processes on the node. M_PART is 1/128 of a node's memory, at least 2 MiB, at most 1 GiB",
      MIB, INT64_C(1) << 50, NULL},
-    {"largest-chunk", OPTION_SIZE, &choices.largest_chunk, "SIZE", "M_PART itself, against the rule", MIB, 64 * GIB,
-     NULL},
+    {"largest-chunk", OPTION_SIZE, &choices.largest_chunk, "SIZE",
+     "M_PART, instead of the rule; the result is not official", MIB, 64 * GIB, NULL},
     {"alignment", OPTION_SIZE, &choices.alignment, "SIZE",
-     "segments of types 3 and 4 begin at multiples of this; a multiple of the stripe is best", 8, 16 * GIB, NULL},
+     "segments of types 3 and 4 begin at multiples of this; best a multiple of the stripe size", 8, 16 * GIB, NULL},
     {"cache-size", OPTION_SIZE, &choices.cache_size, "SIZE",
-     "cache of the file system, for the rule that 20 times as much be accessed; the default is the nodes' memory", 0,
+     "size of the file system's cache, of which 20 times must be accessed; default: the nodes' memory", 0,
      INT64_C(1) << 60, NULL},
     {"space-limit", OPTION_SIZE, &choices.space_limit, "SIZE",
-     "what all files together may take; a pattern that has used its share ends early. The default is 90 % of\n"
-     "        the free space",
+     "maximum space for all files; a pattern that has used its share ends early. Default: 90 % of the free\n"
+     "        space",
      MIB, INT64_C(1) << 60, NULL},
     {"hints", OPTION_TEXT, &choices.hints, "FILE",
      "MPI_Info hints: hints = ( { method = \"read\"; type = \"scatter\"; chunk = \"32KiB\"; set = { cb_nodes = "
      "\"2\"; }; } );\n"
-     "        method, type and chunk may be left out",
+     "        method, type and chunk are optional",
      0, 0, NULL},
     {"individual-pointers", OPTION_FLAG, &choices.individual_pointers, NULL,
-     "type shared without shared file pointers: individual ones and a strided view; marked in the result", 0, 0, NULL},
+     "type shared with individual file pointers and a strided view; the result is marked", 0, 0, NULL},
     {"agree-per-access", OPTION_FLAG, &choices.agree_per_access, NULL,
-     "types scatter and shared: processes agree after every access, as in the original, not after batches that "
-     "grow",
+     "types scatter and shared: processes agree after every access, as in the original program, instead of\n"
+     "        after growing batches",
      0, 0, NULL},
     {"check-all", OPTION_FLAG, &choices.check_all, NULL,
-     "check every byte that is read, not only what a pattern read last; the clock stops meanwhile", 0, 0, NULL},
+     "check every byte that is read, not only the last data of each pattern; the clock is stopped meanwhile", 0, 0,
+     NULL},
     {"evict", OPTION_FLAG, &choices.evict, NULL,
-     "evict files from the nodes' caches before they are read; the log says what remained there", 0, 0, NULL},
-    {"keep", OPTION_FLAG, &choices.keep, NULL, "do not remove the files", 0, 0, NULL},
+     "evict files from the nodes' caches before they are read; the log states how much remained", 0, 0, NULL},
+    OPTION_KEEP(&choices.keep),
     {"watchdog", OPTION_COUNT, &choices.watchdog, "SECONDS", "a run without progress for this time fails", 1, 1000000,
      NULL},
-    {"seed", OPTION_COUNT, &choices.seed, "N", "of the random types' order", 0, INT64_MAX, NULL},
+    {"seed", OPTION_COUNT, &choices.seed, "N", "seed of the random types", 0, INT64_MAX, NULL},
     {0}};
 
 int main(int argc, char **argv)

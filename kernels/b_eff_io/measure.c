@@ -17,7 +17,7 @@
 /* --- one pattern type ------------------------------------------------------------------------------------------------
  */
 
-/* The counts of a size-driven type are known before its first access: they say where the segments lie. */
+/* The counts of a size-driven type are known before its first access and determine the size of the segments. */
 static void plan_segments(struct now *now)
 {
     const struct request *request = now->state->request;
@@ -31,7 +31,7 @@ static void plan_segments(struct now *now)
     now->past->fill_up_bytes[now->type] = now->past->segment_bytes[now->type] - used;
 }
 
-/* Returns where the last pattern ends: in the file or, for types with segments, in the segment. */
+/* Returns the end of the last pattern: in the file or, for types with segments, in the segment. */
 static int64_t measure_patterns(struct now *now)
 {
     const struct request *request = now->state->request;
@@ -104,7 +104,7 @@ static void measure_type(struct now *now)
 /* --- the run ---------------------------------------------------------------------------------------------------------
  */
 
-/* Processes outside the partition wait here without taking the processor from the others. */
+/* Processes outside the partition wait here without using the processor. */
 static void wait_for_all(void)
 {
     int done = 0;
@@ -128,7 +128,7 @@ static void measure_partition(struct state *state, const MPI_Comm comms[], enum 
                       .comm = comms[partition],
                       .start_seconds = MPI_Wtime()};
     const bool takes_part = now.comm != MPI_COMM_NULL;
-    interrupt_deadline(0, NULL); /* who waits for others has no deadline of his own */
+    interrupt_deadline(0, NULL); /* a process that only waits has no deadline */
     for (int type = 0; takes_part && type < TYPES; type++) {
         now.type = (enum type_number)type;
         if (is_measured(state->request, method, now.type))
@@ -137,16 +137,6 @@ static void measure_partition(struct state *state, const MPI_Comm comms[], enum 
     now.past->spent_seconds += MPI_Wtime() - now.start_seconds - now.check_seconds;
     interrupt_deadline(0, NULL);
     wait_for_all();
-}
-
-static void log_data_check(struct state *state)
-{
-    int64_t mine[2] = {state->read_bytes, state->checked_bytes}, all[2];
-    MPI_CHECK(MPI_Reduce(mine, all, 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD));
-    if (state->run->log)
-        log_write(state->run->log, "data_check",
-                  json_pack("{s:I, s:I, s:i}", "read_bytes", (json_int_t)all[0], "checked_bytes", (json_int_t)all[1],
-                            "wrong_bytes", 0));
 }
 
 void measure(struct run *run, const struct request *request, struct summary *summary)
@@ -171,7 +161,7 @@ void measure(struct run *run, const struct request *request, struct summary *sum
             measure_partition(&state, comms, (enum method_number)method, i);
     if (run->rank == 0)
         progress_end(&state.progress);
-    log_data_check(&state);
+    run_log_data_check(run, "read_bytes", state.read_bytes, state.checked_bytes);
     for (int i = 0; i < partitions; i++)
         if (comms[i] != MPI_COMM_NULL)
             MPI_CHECK(MPI_Comm_free(&comms[i]));

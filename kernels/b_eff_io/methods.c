@@ -7,6 +7,7 @@
 
 #include "fail.h"
 #include "random.h"
+#include "units.h"
 
 const struct method methods[METHODS] = {
     {"write", MPI_MODE_CREATE | MPI_MODE_WRONLY},
@@ -44,27 +45,26 @@ static int64_t offset_random(const struct stream *stream, int64_t call, int64_t 
 /* --- positioning
  * ------------------------------------------------------------------------------------------------------ */
 
-/* Exactly so many bytes in a row. What no int counts is described by blocks of 1 MiB and what is left over. */
+/* A type of this many contiguous bytes. Sizes beyond the range of int consist of blocks of 1 MiB and a remainder. */
 static MPI_Datatype type_of_bytes(int64_t bytes)
 {
-    const int64_t block = INT64_C(1) << 20;
-    MPI_Datatype made, mebibyte, blocks;
+    MPI_Datatype type, mebibyte, blocks;
     if (bytes <= INT_MAX) {
-        MPI_CHECK(MPI_Type_contiguous((int)bytes, MPI_BYTE, &made));
-        return made;
+        MPI_CHECK(MPI_Type_contiguous((int)bytes, MPI_BYTE, &type));
+        return type;
     }
-    MPI_CHECK(MPI_Type_contiguous((int)block, MPI_BYTE, &mebibyte));
-    MPI_CHECK(MPI_Type_contiguous((int)(bytes / block), mebibyte, &blocks));
-    const int lengths[] = {1, (int)(bytes % block)};
-    const MPI_Aint places[] = {0, (MPI_Aint)(bytes / block * block)};
+    MPI_CHECK(MPI_Type_contiguous((int)MIB, MPI_BYTE, &mebibyte));
+    MPI_CHECK(MPI_Type_contiguous((int)(bytes / MIB), mebibyte, &blocks));
+    const int lengths[] = {1, (int)(bytes % MIB)};
+    const MPI_Aint places[] = {0, (MPI_Aint)(bytes / MIB * MIB)};
     const MPI_Datatype types[] = {blocks, MPI_BYTE};
-    MPI_CHECK(MPI_Type_create_struct(lengths[1] ? 2 : 1, lengths, places, types, &made));
+    MPI_CHECK(MPI_Type_create_struct(lengths[1] ? 2 : 1, lengths, places, types, &type));
     MPI_CHECK(MPI_Type_free(&blocks));
     MPI_CHECK(MPI_Type_free(&mebibyte));
-    return made;
+    return type;
 }
 
-/* Every process sees its own chunks only: l bytes, then the chunks of the others. */
+/* Each process sees only its own chunks: l bytes, then a gap for the chunks of the others. */
 static int position_strided(struct stream *stream)
 {
     const int64_t l = stream->pattern->chunk_bytes;
@@ -76,7 +76,7 @@ static int position_strided(struct stream *stream)
                              stream->hints);
 }
 
-/* After a pass that ended before the write pass did, the pointer is not where the next pattern begins. */
+/* After a pass with fewer calls than the write pass, the pointer is not where the next pattern begins. */
 static int position_shared(struct stream *stream)
 {
     if (stream->shared_position == stream->start)
@@ -176,7 +176,7 @@ const char *const type_names[] = {
 const struct pattern_type individual_pointers = {"shared",         true,      true,    false, false, offset_strided,
                                                  position_strided, write_all, read_all};
 
-/* --- making ready
+/* --- preparation
  * ----------------------------------------------------------------------------------------------------- */
 
 static void describe_memory(struct stream *stream, int64_t bytes)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How data is accessed: a row of a table per access method (initial write, rewrite, read) and a row per pattern type
- * (paper, section 5.1 and figure 1). What an access needs is made in stream_position(), so that only its MPI call is
- * timed. */
+ * (paper, section 5.1 and figure 1). stream_position() prepares everything that an access requires, so that only its
+ * MPI call is timed. */
 #ifndef B_EFF_IO_METHODS_H
 #define B_EFF_IO_METHODS_H
 
@@ -24,13 +24,13 @@ struct stream {
     MPI_Comm comm; /* the partition's processes */
     int rank, ranks;
     MPI_Info hints;
-    int64_t segment_bytes; /* distance of the processes' segments, for types that have some */
+    int64_t segment_bytes; /* distance of the processes' segments, for types with segments */
     uint64_t seed;         /* of random order */
 
     const struct pattern *pattern; /* NULL between patterns */
-    int64_t start;           /* what lies before the pattern: in the file or, for types with segments, in the segment */
-    int64_t repetitions;     /* of the write pass */
-    int64_t shared_position; /* of the shared file pointer */
+    int64_t start;                 /* offset of the pattern: in the file or, for types with segments, in the segment */
+    int64_t repetitions;           /* of the write pass */
+    int64_t shared_position;       /* of the shared file pointer */
     MPI_Datatype memory, view;
     int count; /* of `memory` in a call */
 };
@@ -52,16 +52,16 @@ extern const char *const type_names[]; /* NULL-terminated, in the order of `patt
 /* The variant of type 1 with individual file pointers and a strided view. */
 extern const struct pattern_type individual_pointers;
 
-/* Where the next pattern starts: bytes of the types whose file belongs to all processes together are counted over all,
- * others for each process. */
+/* Where the next pattern starts: in files that all processes share, bytes of all processes are counted, otherwise those
+ * of one process. */
 int64_t start_of_next(const struct stream *stream, const struct pattern_type *type, const struct pattern *pattern,
                       int64_t repetitions);
 
-/* Makes the stream ready for a pattern's first call. Collective over stream->comm; returns an MPI error code. */
+/* Prepares the stream for a pattern's first call. Collective over stream->comm; returns an MPI error code. */
 int stream_position(struct stream *stream, const struct pattern_type *type, const struct pattern *pattern,
                     int64_t start, int64_t repetitions);
 
-/* Ends what stream_position() began. */
+/* Frees what stream_position() created. */
 void stream_release(struct stream *stream);
 
 #endif

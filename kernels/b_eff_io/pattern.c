@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See pattern.h. The calls are timed in access.c; here their number is found before, and noted afterwards. */
+/* See pattern.h. The calls are timed in access.c; here their number is computed before and recorded after. */
 #include "pattern.h"
 
 #include "fail.h"
 #include "mpi_io.h"
+#include "random.h"
 #include "records.h"
+#include "units.h"
 
-static const double slice_share = 0.05;       /* of a pattern's time: the longest batch between two agreements */
-static const double known_slice_share = 0.5;  /* of the time left, where a count limits what can be missed */
-static const int64_t most_round_calls = 1000; /* between two signs of life of a process that decides alone */
-static const int64_t telling_bytes = INT64_C(8) << 20; /* a sync of less says little about the next one */
-static const double overrun_factor = 2;                /* a partition may take so many times its scheduled time */
+static const double slice_share = 0.05;       /* of a pattern's time: the longest batch between agreements */
+static const double known_slice_share = 0.5;  /* of the remaining time, if a count limits the error */
+static const int64_t most_round_calls = 1000; /* between two updates of the watchdog, of a process that decides alone */
+static const int64_t telling_bytes = 8 * MIB; /* a sync of less data does not predict the next one */
+static const double overrun_factor = 2;       /* maximum time of a partition over its scheduled time */
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -23,13 +25,11 @@ static int64_t least(int64_t a, int64_t b)
 /* Every partition, pattern, pass and process has content of its own. */
 static uint32_t source_of(const struct now *now, bool rewritten)
 {
-    uint64_t x = (((uint64_t)now->partition * PATTERNS + (uint64_t)now->number) * 2 + rewritten) * 0x100000001B3u +
-                 (uint64_t)now->stream.rank;
-    x = (x ^ (x >> 31)) * UINT64_C(0x9E3779B97F4A7C15);
-    return (uint32_t)(x >> 32);
+    const int pass = (now->partition * PATTERNS + now->number) * 2 + rewritten;
+    return (uint32_t)random_number((uint64_t)pass << 32, (uint64_t)now->stream.rank);
 }
 
-/* A rewrite that ran out of time left the rest of the first pass. */
+/* A rewrite that reached its time limit left the rest of the first pass unchanged. */
 static uint32_t source_of_call(void *context, int64_t call)
 {
     const struct now *now = context;
@@ -49,7 +49,7 @@ static double scheduled_seconds(const struct now *now, const struct pattern *pat
     return now->state->request->scheduled_seconds / METHODS * pattern->units / SUM_UNITS;
 }
 
-/* Of the time that the partition may take up to the end of this access method, by rank 0's clock. Collective. */
+/* Remaining time of the partition until the end of this access method, by rank 0's clock. Collective. */
 static double seconds_to_overrun(const struct now *now)
 {
     const double limit = overrun_factor * now->state->request->scheduled_seconds * (now->method + 1) / METHODS;
@@ -58,8 +58,8 @@ static double seconds_to_overrun(const struct now *now)
     return left;
 }
 
-/* What is left of a size-driven pattern's calls if the partition would take too long with all of them: at least one. In
- * the write pass nothing tells how long a call takes. */
+/* Reduces the calls of a size-driven pattern, to at least one, if the partition would take too long with all of them.
+ * In the write pass the duration of a call is not known. */
 static int64_t calls_in_time(const struct now *now, int64_t calls)
 {
     const double left = seconds_to_overrun(now);
@@ -70,7 +70,7 @@ static int64_t calls_in_time(const struct now *now, int64_t calls)
     return fitting >= (double)calls ? calls : fitting < 1 ? 1 : (int64_t)fitting;
 }
 
-/* The count that the definition gives: of this process. */
+/* The number of calls of this process by the definition. */
 static int64_t defined_calls(const struct now *now, const struct pattern *pattern)
 {
     if (now->method != METHOD_WRITE)

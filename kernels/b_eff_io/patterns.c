@@ -80,7 +80,7 @@ void list_patterns(int64_t m_part_bytes, struct pattern list[PATTERNS])
 
 int64_t m_part_rule(int64_t node_memory_bytes)
 {
-    const int64_t share = node_memory_bytes / 128 / MIB * MIB; /* no machine reports a round number */
+    const int64_t share = node_memory_bytes / 128 / MIB * MIB; /* machines do not report round numbers */
     return share < smallest_m_part ? smallest_m_part : share > largest_m_part ? largest_m_part : share;
 }
 

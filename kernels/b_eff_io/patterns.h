@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The patterns of b_eff_io (paper, table 2) as one table, and the arithmetic that belongs to them: partitions, M_PART,
- * the size-driven counts and the segment. Pure rules; nothing here touches a file. */
+/* The patterns of b_eff_io (paper, table 2) as one table, and their arithmetic: partitions, M_PART, the size-driven
+ * counts and the segment. Pure functions; no file is accessed here. */
 #ifndef B_EFF_IO_PATTERNS_H
 #define B_EFF_IO_PATTERNS_H
 
@@ -13,7 +13,7 @@ enum type_number {
     TYPE_SEPARATE,
     TYPE_SEGMENTED,
     TYPE_SEGMENTED_COLLECTIVE,
-    TYPE_RANDOM, /* beyond the paper's five: reported, never averaged */
+    TYPE_RANDOM, /* in addition to the paper's five: reported, never averaged */
     TYPE_RANDOM_COLLECTIVE,
     TYPES
 };
@@ -27,26 +27,27 @@ struct pattern {
     int units;           /* U: its share of the time is U / SUM_UNITS */
 };
 
-/* All patterns in the order of measuring; a pattern's place is its number. */
+/* All patterns in the order of measuring; a pattern's index is its number. */
 void list_patterns(int64_t m_part_bytes, struct pattern list[PATTERNS]);
 
-/* max(2 MiB, memory of one node / 128), at most 1 GiB; in whole MiB, so that the chunk is wellformed. */
+/* max(2 MiB, memory of one node / 128), at most 1 GiB; in whole MiB, so that the chunk size is well-formed. */
 int64_t m_part_rule(int64_t node_memory_bytes);
 
 /* Default partitions of `ranks` processes, ascending: 2^round(0.35 log2 n), 2^round(0.70 log2 n), n. Returns how many.
  */
 int default_partitions(int ranks, int list[MOST_PARTITIONS]);
 
-/* Whether the pattern's count comes from the clock; otherwise from the data that types 0 to 2 wrote. */
+/* Whether the number of calls is limited by time; otherwise it follows from the data that types 0 to 2 wrote. */
 bool is_time_driven(const struct pattern *pattern);
 
-/* How often a size-driven pattern is repeated: the smallest of what types 0 to 2 reached for this chunk, counted in
- * chunks, where type 1 counts ten times and pattern 2 (l = 1 MB, L = 2 MB) does not count, as in release 2.1; the first
- * pattern of a type once. `repetitions` has a count per pattern, the smallest of all processes, 0 for one that did not
- * run. 0 if none of the three types ran. */
+/* Repetitions of a size-driven pattern, as in release 2.1: the minimum over types 0 to 2 of their number of chunks of
+ * this size, where type 1 counts ten times and pattern 2 (l = 1 MB, L = 2 MB) does not count. The first pattern of a
+ * type runs once. `repetitions` is the count of each pattern, the minimum over processes, 0 if it did not run. Returns
+ * 0 if none of the three types ran. */
 int64_t size_driven_count(const struct pattern list[PATTERNS], int number, const int64_t repetitions[PATTERNS]);
 
-/* Sum of a size-driven type's chunk * count, rounded up to the alignment. `used_bytes` becomes the sum itself. */
+/* Sum of chunk * count over the patterns of a size-driven type, rounded up to the alignment. `used_bytes` becomes the
+ * sum without rounding. */
 int64_t segment_bytes(const struct pattern list[PATTERNS], enum type_number type, const int64_t repetitions[PATTERNS],
                       int64_t alignment_bytes, int64_t *used_bytes);
 

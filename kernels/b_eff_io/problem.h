@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong on one process. */
+/* A problem on one process, until all processes know of it. */
 #ifndef B_EFF_IO_PROBLEM_H
 #define B_EFF_IO_PROBLEM_H
 
@@ -11,7 +11,7 @@ struct problem {
     char text[PROBLEM_LENGTH]; /* "" if there is no problem */
 };
 
-/* Notes an MPI error, with a remedy if one is known; an earlier problem is kept. `what` failed. */
+/* Notes an MPI error of the operation `what` with a remedy; an earlier problem is kept. */
 void note_problem(struct problem *problem, int code, const char *what);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The records of the log, from what was measured (docs/log.md). */
+/* The records of the log (docs/log.md). */
 #ifndef B_EFF_IO_RECORDS_H
 #define B_EFF_IO_RECORDS_H
 
@@ -7,7 +7,7 @@
 
 #include "files.h"
 
-/* What a record is about. */
+/* Partition, access method and type of a record. */
 struct subject {
     int processes; /* of the partition */
     enum method_number method;
@@ -23,7 +23,7 @@ struct type_result {
 
 double type_seconds(const struct type_result *result);
 
-/* Both take over `hints`. */
+/* Both take ownership of `hints`. */
 json_t *measurement_json(const struct subject *subject, int number, const struct pattern *pattern,
                          const struct result *result, double scheduled_seconds, json_t *hints);
 json_t *pattern_type_json(const struct subject *subject, const struct type_result *result, json_t *hints);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is to be measured: the options, checked and worked out, and what follows from them without any measurement. */
+/* What is to be measured: the checked options, and what follows from them without a measurement. */
 #ifndef B_EFF_IO_REQUEST_H
 #define B_EFF_IO_REQUEST_H
 
@@ -24,16 +24,16 @@ struct request {
 /* Whether a pattern type is accessed by a method. */
 bool is_measured(const struct request *request, enum method_number method, enum type_number type);
 
-/* The row that a type is measured with: for type 1 the variant, if it was asked for. */
+/* The row of the table for a type: for type 1 the variant, if requested. */
 const struct pattern_type *type_of(const struct request *request, enum type_number type);
 
-/* U of all patterns of the chosen types: what shares the space. */
+/* Sum of U over all patterns of the chosen types, for shares of the space. */
 int units_measured(const struct request *request);
 
-/* U of all patterns in all access methods and partitions: what progress counts. */
+/* Sum of U over all patterns, access methods and partitions, for the progress. */
 int units_planned(const struct request *request);
 
-/* Bytes that the smallest run writes: every pattern once, in every partition. */
+/* Bytes of the smallest possible run: every pattern once, in every partition. */
 int64_t least_space_bytes(const struct request *request);
 
 #endif

@@ -17,7 +17,7 @@ static const double alive_interval_seconds = 1; /* between two pushes of the dea
 
 static void set_deadline(struct state *state, double seconds)
 {
-    const int64_t grace = state->run->rank == 0 ? 0 : GRACE_SECONDS; /* rank 0 goes first, for it has the log */
+    const int64_t grace = state->run->rank == 0 ? 0 : GRACE_SECONDS; /* rank 0 is first, because it has the log */
     state->alive_seconds = seconds;
     interrupt_deadline((unsigned)(state->request->watchdog_seconds + grace), state->deadline_reason);
 }
@@ -30,7 +30,7 @@ void watch(struct now *now, const char *doing, int number)
     snprintf(state->deadline_reason, sizeof state->deadline_reason,
              "no progress for %" PRId64 " s in %s, type %s, %s%s; --watchdog sets this time",
              state->request->watchdog_seconds, methods[now->method].name, now->row->name, now->doing,
-             suspicious ? ": shared file pointers may hang here, --individual-pointers does without them" : "");
+             suspicious ? ": shared file pointers may hang here, --individual-pointers avoids them" : "");
     set_deadline(state, MPI_Wtime());
 }
 
@@ -40,8 +40,8 @@ void still_alive(struct now *now, double seconds)
         set_deadline(now->state, seconds);
 }
 
-/* Rank 0, which is in every partition and has the log, speaks for all and aborts: after failed I/O, closing files or
- * MPI_Finalize may hang. A process has the same rank in its partition and in the run. */
+/* Rank 0, which is in every partition and has the log, reports the problem and aborts, because closing files or
+ * MPI_Finalize may hang after failed I/O. A process has the same rank in its partition and in the run. */
 void stop_on_problem(const struct now *now, struct problem *problem)
 {
     char host[MPI_MAX_PROCESSOR_NAME];

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the parts of the measurement share: what lasts as long as the run, and what is being measured now. */
+/* The state of the measurement: for the whole run, and of what is being measured now. */
 #ifndef B_EFF_IO_STATE_H
 #define B_EFF_IO_STATE_H
 
 #include "access.h"
-#include "measure.h"
 #include "progress.h"
+#include "request.h"
+#include "run.h"
+#include "summary.h"
 
 enum { DOING_LENGTH = 64 };
 
-/* What a partition's passes have done so far. */
+/* The results of a partition's earlier passes. */
 struct past {
     int64_t written[PATTERNS], rewritten[PATTERNS]; /* calls of this process */
-    int64_t written_least[PATTERNS];                /* calls of the process that made the fewest */
+    int64_t written_least[PATTERNS];                /* calls of the process with the fewest */
     double written_seconds[PATTERNS];
-    int64_t segment_bytes[TYPES], fill_up_bytes[TYPES]; /* as the write pass laid them out */
+    int64_t segment_bytes[TYPES], fill_up_bytes[TYPES]; /* as the write pass determined them */
     double spent_seconds;                               /* by rank 0's clock, without checks of data */
 };
 
@@ -26,7 +28,7 @@ struct state {
     struct progress progress;
     struct past *past;                 /* per partition */
     int64_t read_bytes, checked_bytes; /* of this process */
-    double sync_seconds_per_byte;      /* of the last pattern that was synced */
+    double sync_seconds_per_byte;      /* of the last sync */
     int units_done, units_planned;
     bool component_logged;
     double alive_seconds;
@@ -49,10 +51,10 @@ struct now {
     double start_seconds, check_seconds; /* of the partition in this access method */
 };
 
-/* From now on nothing may take longer than the watchdog allows. `number` is that of a pattern, if one is `doing`. */
+/* Starts the watchdog for the next step, which `doing` describes. `number`: of the pattern, or -1. */
 void watch(struct now *now, const char *doing, int number);
 
-/* Shows the watchdog that there is progress; at any rate, it costs little more than a comparison. */
+/* Tells the watchdog that there is progress; may be called often, because it usually costs only a comparison. */
 void still_alive(struct now *now, double seconds);
 
 /* Ends the run if any process of the partition has a problem. Collective over the partition. */

@@ -56,11 +56,11 @@ size_t walk_count_wrong(const struct walk *walk, int64_t call, int64_t call_byte
         const int64_t position = (start + done) % PERIOD_BYTES;
         const int64_t piece = least(call_bytes - done, PERIOD_BYTES - position);
         size_t first;
-        const size_t found =
+        const size_t differing =
             data_count_wrong(walk->buffer + start + done, (size_t)piece, source, (uint64_t)position, &first);
-        if (found && !wrong)
+        if (differing && !wrong)
             *first_wrong = done + (int64_t)first;
-        wrong += found;
+        wrong += differing;
         done += piece;
     }
     return wrong;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The memory that accesses come from and go to, and what is in it. Call after call walks through a buffer, so that it
- * is not a cache that is measured; what a process writes in one pattern repeats after a period that no power of two, no
- * stripe and no 32-bit overflow is a multiple of, so that data at the wrong place shows. */
+/* The memory buffer of accesses, and its content. Calls walk through the buffer, so that data does not come from a
+ * processor cache. The data of a pattern repeats after a period of which no power of two, no stripe and no 32-bit
+ * overflow is a multiple, so that data at the wrong place is detected. */
 #ifndef B_EFF_IO_WALK_H
 #define B_EFF_IO_WALK_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PERIOD_BYTES = 4099 * 4096 }; /* a prime number of pages: places keep their alignment in memory */
+enum { PERIOD_BYTES = 4099 * 4096 }; /* a prime number of pages: calls keep their alignment in memory */
 
 struct walk {
     char *buffer;
@@ -19,7 +19,7 @@ struct walk {
 struct walk walk_allocate(int64_t largest_call_bytes);
 void walk_free(struct walk *walk);
 
-/* Where the data of a call begins in the buffer. */
+/* Offset of a call's data in the buffer. */
 static inline int64_t walk_place(int64_t call, int64_t call_bytes)
 {
     return (call % PERIOD_BYTES) * (call_bytes % PERIOD_BYTES) % PERIOD_BYTES; /* of factors below 2^25 */
@@ -31,11 +31,11 @@ int64_t walk_calls(int64_t call_bytes);
 /* Fills the buffer with what `source` writes in at most `calls` calls. */
 void walk_fill(struct walk *walk, int64_t calls, int64_t call_bytes, uint32_t source);
 
-/* Wipes what at most `calls` calls will read into, so that a read that brings nothing shows. */
+/* Clears the part of the buffer that at most `calls` calls will read into, so that missing data is detected. */
 void walk_wipe(struct walk *walk, int64_t calls, int64_t call_bytes);
 
-/* How many bytes of the call's data are not what `source` wrote; `first_wrong` becomes the place of the first in the
- * call. */
+/* Number of bytes of the call's data that differ from what `source` wrote; `first_wrong` becomes the offset of the
+ * first one in the call. */
 size_t walk_count_wrong(const struct walk *walk, int64_t call, int64_t call_bytes, uint32_t source,
                         int64_t *first_wrong);
 

@@ -12,7 +12,7 @@
 #include "fail.h"
 #include "memory.h"
 
-enum { OTHERS, STOLEN, KNOWN, LEADER, FIELDS }; /* what a node tells */
+enum { OTHERS, STOLEN, KNOWN, LEADER, FIELDS }; /* of a node */
 enum { SLACK_SECONDS = 1 };
 
 struct processor_time processor_time_now(void)
@@ -35,14 +35,14 @@ struct processor_time processor_time_now(void)
     return now;
 }
 
-/* The clock of /proc/stat has a coarse tick: a difference may be a little below zero. */
+/* Because of the coarse tick of /proc/stat, a difference may be slightly below zero. */
 static double not_negative(double seconds)
 {
     return seconds > 0 ? seconds : 0;
 }
 
-/* The counters jump where a virtual machine is moved to another host, for example: no more than all processors have is
- * true. */
+/* The counters jump when, for example, a virtual machine is moved to another host: more than all processors can deliver
+ * is not plausible. */
 static bool is_possible(double processor_seconds, double elapsed_seconds)
 {
     return processor_seconds <= SLACK_SECONDS + elapsed_seconds * count_online_cores();

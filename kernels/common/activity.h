@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What else used the processors of the run's nodes: other programs, and other virtual machines (steal time). Every
- * result that was taken beside others says so, and one that only started after a busy minute does not. */
+/* Other use of the processors of the run's nodes: by other programs, and by other virtual machines (steal time). It is
+ * measured from the opening of the log to its end, so that activity before the run does not count. */
 #ifndef COFFEECUP_ACTIVITY_H
 #define COFFEECUP_ACTIVITY_H
 
 #include <jansson.h>
 #include <stdbool.h>
 
-/* Processor seconds since boot, of this rank's node. User time only: what the system does for the run's own I/O in
- * threads of the kernel cannot be told from what it does for others. */
+/* Processor seconds since boot, of this rank's node. User time only: threads of the operating system work for the run's
+ * own I/O and for others, which cannot be separated. */
 struct processor_time {
     bool known; /* false where there is no /proc/stat */
     double user_seconds, stolen_seconds;
@@ -17,9 +17,9 @@ struct processor_time {
 
 struct processor_time processor_time_now(void);
 
-/* The record `activity` of what happened since `start` on the nodes of `leaders`: one object a node, in the order of
- * `hosts`. `leader` is the first rank on this rank's node. Collective over MPI_COMM_WORLD; NULL on all ranks but 0, and
- * on all where a node could not tell. */
+/* The record `activity` of the time since `start`: one object per node, in the order of `hosts`. `leader` is the first
+ * rank on this rank's node. Collective over MPI_COMM_WORLD; NULL on all ranks except 0, and on all ranks if a node
+ * could not measure it. */
 json_t *activity_json(const struct processor_time *start, int leader, double elapsed_seconds);
 
 #endif

@@ -10,7 +10,7 @@ enum { OVERHEAD_LOOP = 200 };
 
 struct spread agree_on_times(MPI_Comm comm, double elapsed_seconds)
 {
-    /* the largest negative is the smallest: one reduction gives both ends */
+    /* the maximum of the negative is the minimum: one reduction gives both */
     double mine[2] = {elapsed_seconds, -elapsed_seconds}, all[2];
     MPI_CHECK(MPI_Allreduce(mine, all, 2, MPI_DOUBLE, MPI_MAX, comm));
     return (struct spread){.slowest = all[0], .fastest = -all[1]};

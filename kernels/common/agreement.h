@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all processes must agree on, and what agreeing costs. Used between timed regions, never inside. */
+/* Agreements of all processes, and their cost. Used between timed regions, never inside. */
 #ifndef COFFEECUP_AGREEMENT_H
 #define COFFEECUP_AGREEMENT_H
 
@@ -15,11 +15,11 @@ struct spread {
 /* The longest and the shortest of the processes' times. */
 struct spread agree_on_times(MPI_Comm comm, double elapsed_seconds);
 
-/* Whether any process has a reason not to go on (""): all get that of the lowest rank that has one, and its rank; else
- * NO_RANK. Collective. */
+/* Whether any process has a reason not to continue (not ""). All processes get the reason of the lowest such rank;
+ * returns this rank, otherwise NO_RANK. Collective. */
 int agree_on_reason(MPI_Comm comm, char *reason, size_t bytes);
 
-/* The fields of the log's `overhead` record: what a clock reading, a barrier and an agreement cost. Collective. */
+/* The fields of the log's `overhead` record: the cost of a clock reading, a barrier and an agreement. Collective. */
 json_t *measure_overhead(MPI_Comm comm);
 
 #endif

@@ -11,7 +11,7 @@
 #include "fail.h"
 #include "memory.h"
 
-/* Empty where the process is gone. */
+/* Empty if the process has ended. */
 static struct core_set cores_of(pid_t process)
 {
     struct core_set cores = {0};
@@ -23,7 +23,7 @@ struct core_set allowed_cores(void)
 {
     const struct core_set cores = cores_of(0);
     if (core_count(&cores) == 0)
-        fail("the system does not say on which of its processors this process may run; the kernels know %d at most",
+        fail("the system does not report on which processors this process may run; at most %d processors are supported",
              MOST_CORES);
     return cores;
 }
@@ -56,7 +56,7 @@ int count_offered_cores(MPI_Comm node)
 
 int count_online_cores(void)
 {
-    const int online = get_nprocs(); /* what a file says */
+    const int online = get_nprocs(); /* read from a file, so any number is possible */
     return online < MOST_CORES ? online : MOST_CORES;
 }
 
@@ -75,7 +75,7 @@ static bool has(const struct core_set *cores, int core)
 
 json_t *cores_json(const struct core_set *cores)
 {
-    enum { LONGEST = sizeof "-8191,8191" };
+    enum { LONGEST = sizeof "-8191,8191" }; /* the longest text has 26 568 characters: pairs of cores with gaps */
     char text[MOST_CORES * LONGEST / 2];
     int length = 0, last = 0;
     text[0] = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processors of a node, by Linux's numbers: which a process may use, which its job may, how many there are. */
+/* The processors of a node, by Linux's numbers: those that a process may use, those of its job, and all of them. */
 #ifndef COFFEECUP_CORES_H
 #define COFFEECUP_CORES_H
 
@@ -8,32 +8,32 @@
 
 #include <jansson.h>
 
-/* As many as Linux can have: a single cpu_set_t ends at 1024, and where there may be more the system refuses it. */
+/* The maximum of Linux. A single cpu_set_t ends at 1024; a system with more possible processors rejects it. */
 enum { MOST_CORES = 8192 };
 
 struct core_set {
     cpu_set_t parts[MOST_CORES / CPU_SETSIZE];
 };
 
-/* Those on which this process may run. */
+/* The processors on which this process may run. */
 struct core_set allowed_cores(void);
 
 int core_count(const struct core_set *cores);
 
-/* What the ranks of a communicator, all on one node, may use together. */
+/* Number of processors that the ranks of a communicator, all on one node, may use together. */
 int count_cores(MPI_Comm node);
 
-/* What their job may use: that and what those may use who started them, which are not bound. */
+/* Number of processors of their job: those, and the ones that the processes which started the ranks may use, because
+ * these are not bound. */
 int count_offered_cores(MPI_Comm node);
 
-/* All that the node has. */
+/* Number of all processors of the node. */
 int count_online_cores(void);
 
-/* Collective over MPI_COMM_WORLD. Rank 0: each rank's processors as `allowed_cores` tells them, to be freed; else NULL.
- */
+/* The allowed_cores() of each rank, to be freed, on rank 0; NULL on other ranks. Collective over MPI_COMM_WORLD. */
 struct core_set *gather_cores(int rank, int ranks);
 
-/* The set as text of the log, like "0-3,8". */
+/* The set as text for the log, such as "0-3,8". */
 json_t *cores_json(const struct core_set *cores);
 
 #endif

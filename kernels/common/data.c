@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See data.h. The content is a sequence of 32-bit words, word k = mix(seed(source) + k * odd constant): a few simple
- * operations per word, which compilers turn into vector code: checking every byte must not take longer than measuring.
+ * operations per word, which compilers vectorise: checking every byte must not take longer than measuring.
  */
 #include "data.h"
 
@@ -30,22 +30,22 @@ static void fill_words(uint32_t *words, size_t count, uint32_t state)
         words[k] = mix(state + (uint32_t)k * stride);
 }
 
-/* j * stride: constants, because plain SSE2 has no 32-bit multiplication of vectors. */
+/* j * stride as constants, because SSE2 has no 32-bit multiplication of vectors. */
 #define OFFSET(j) ((j) * 0x9E3779B1u)
 static const uint32_t lane_offset[LANES] = {OFFSET(0),  OFFSET(1),  OFFSET(2),  OFFSET(3), OFFSET(4),  OFFSET(5),
                                             OFFSET(6),  OFFSET(7),  OFFSET(8),  OFFSET(9), OFFSET(10), OFFSET(11),
                                             OFFSET(12), OFFSET(13), OFFSET(14), OFFSET(15)};
 
-/* Whether data holds exactly these words: the quick answer, nearly always yes. Written so that compilers make vector
- * code of it (20 GByte/s a core); whole blocks only, the caller looks at the rest. */
+/* Whether data contains exactly these words: a fast check, which nearly always succeeds. Written so that compilers
+ * vectorise it (20 GByte/s per core); whole blocks only, the caller checks the rest. */
 static bool holds_blocks(const char *data, size_t blocks, uint32_t state)
 {
     uint32_t difference[LANES] = {0}, any = 0;
     for (size_t b = 0; b < blocks; b++) {
         for (int j = 0; j < LANES; j++) {
-            uint32_t found;
-            memcpy(&found, data + j * WORD, WORD);
-            difference[j] |= found ^ mix(state + lane_offset[j]);
+            uint32_t word;
+            memcpy(&word, data + j * WORD, WORD);
+            difference[j] |= word ^ mix(state + lane_offset[j]);
         }
         data += LANES * WORD;
         state += OFFSET(LANES);

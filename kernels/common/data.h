@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes that can be checked: each is a function of its source (a rank, a file) and of its position, so that data from
- * the wrong sender, from the wrong place or left over from before does not pass. */
+/* Data that can be checked: each byte is a function of its source (a rank, a file) and its position. Data from the
+ * wrong sender or the wrong place, and leftovers from earlier, are therefore detected. */
 #ifndef COFFEECUP_DATA_H
 #define COFFEECUP_DATA_H
 

@@ -22,6 +22,17 @@ char *put_number(char *at, long number)
     return at;
 }
 
+/* With six decimals. */
+static char *put_seconds(char *at, double seconds)
+{
+    const long microseconds = (long)(seconds * 1e6 + 0.5);
+    at = put_number(at, microseconds / 1000000);
+    *at++ = '.';
+    for (long unit = 100000; unit > 0; unit /= 10)
+        *at++ = (char)('0' + microseconds / unit % 10);
+    return at;
+}
+
 size_t end_record(char line[END_RECORD_BYTES], const struct end *end)
 {
     char *at = put_text(line, "{\"record\":\"end\",\"sequence\":");
@@ -31,10 +42,10 @@ size_t end_record(char line[END_RECORD_BYTES], const struct end *end)
     at = put_text(at, "\",\"records\":");
     at = put_number(at, end->sequence + 1);
     at = put_text(at, ",\"elapsed_seconds\":");
-    at = put_number(at, (long)end->elapsed_seconds);
-    at = put_text(at, ".0,");
+    at = put_seconds(at, end->elapsed_seconds);
+    *at++ = ',';
     if (end->note) {
-        at = put_text(at, end->note + 1); /* an object of its own: without its opening brace */
+        at = put_text(at, end->note + 1); /* a JSON object: without its opening brace */
     } else {
         at = put_text(at, "\"reason\":\"");
         at = put_text(at, end->reason);

@@ -9,11 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A turn is longer than what a rank needs to speak and to abort all others. */
+/* A turn is longer than a rank needs to print its message and to abort all others. */
 enum { MESSAGE_LENGTH = 1024, ABORT_SECONDS = 10, READ_MS = 100, TURN_MS = 250, MAX_TURNS = 8, MOST_ACTIONS = 4 };
 
-/* The one place besides the signal handler that needs to know the run without being handed it: fail() is called
- * from the depth of everything. */
+/* Global, because fail() is called from everywhere and no argument gives it the run. */
 static const char *program_name = "coffeecup";
 static void (*actions[MOST_ACTIONS])(const struct failure *);
 static int count_of_actions;
@@ -30,7 +29,7 @@ void fail_do(void (*action)(const struct failure *))
     actions[count_of_actions++] = action;
 }
 
-/* Each once: an action that fails itself must not come back here. */
+/* Each action runs once, because one that fails must not be called again. */
 static void do_actions(const struct failure *failure)
 {
     while (count_of_actions > 0)
@@ -92,20 +91,20 @@ static void pause_ms(long ms)
     nanosleep(&pause, NULL);
 }
 
-/* What strikes one process often strikes all at once, a full disk for example: the lower ranks speak first, and their
- * abort spares the person the same line from all others. */
-static void let_lower_ranks_speak(int rank)
+/* Errors such as a full disk often occur in all processes at once. The lower ranks print first, and their abort
+ * prevents the same line from all others. */
+static void let_lower_ranks_print(int rank)
 {
     pause_ms(rank < MAX_TURNS ? rank * TURN_MS : MAX_TURNS * TURN_MS);
 }
 
-/* MPICH's launcher drops the lines of an aborting process that it has not read yet. */
+/* MPICH's launcher discards output of an aborting process that it has not read yet. */
 static void let_launcher_read(void)
 {
     pause_ms(READ_MS);
 }
 
-/* After failed I/O MPI_Abort may hang too. The alarm then kills this process, and the launcher ends the others. */
+/* After failed I/O, MPI_Abort may hang. The alarm then kills this process, and the launcher ends the others. */
 static void abort_all(void)
 {
     sigset_t alarms;
@@ -121,7 +120,7 @@ static _Noreturn void stop_alone(int rank, const char *host, const char *format,
 {
     char message[MESSAGE_LENGTH];
     vsnprintf(message, sizeof message, format, arguments);
-    let_lower_ranks_speak(world_rank());
+    let_lower_ranks_print(world_rank());
     fprintf(stderr, "%s: error: rank %d: %s\n", program_name, rank, message);
     do_actions(&(struct failure){.message = message, .rank = rank, .host = host});
     if (mpi_is_up()) {
@@ -145,10 +144,19 @@ void fail_for(int rank, const char *host, const char *format, ...)
     stop_alone(rank, host, format, arguments);
 }
 
+void mpi_error_text(int code, char text[MPI_MAX_ERROR_STRING])
+{
+    int length = 0;
+    snprintf(text, MPI_MAX_ERROR_STRING, "unknown error");
+    MPI_Error_string(code, text, &length);
+    for (char *at = text; *at; at++)
+        if (*at == '\n')
+            *at = ' ';
+}
+
 void report_mpi_error(int code, const char *call, const char *file, int line)
 {
-    char text[MPI_MAX_ERROR_STRING] = "unknown error";
-    int length = 0;
-    MPI_Error_string(code, text, &length);
+    char text[MPI_MAX_ERROR_STRING];
+    mpi_error_text(code, text);
     fail("%s (%s:%d): %s", call, file, line, text);
 }

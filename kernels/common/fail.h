@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How a kernel gives up. A run error may strike a single rank (fail); a refusal is seen by all ranks alike (refuse).
- * Every MPI call's result goes through MPI_CHECK, so that a failing library is one clear line and a closed log. */
+/* How a kernel stops on errors. A run may fail on a single rank (fail); a request is refused by all ranks together
+ * (refuse). The result of every MPI call goes through MPI_CHECK, so that an error of the library gives one clear line
+ * and a closed log. */
 #ifndef COFFEECUP_FAIL_H
 #define COFFEECUP_FAIL_H
 
@@ -11,8 +12,8 @@ enum exit_status { EXIT_COMPLETE = 0, EXIT_FAILED = 1, EXIT_REFUSED = 2 };
 
 struct failure {
     const char *message;
-    int rank;         /* the process that failed; NO_RANK: all of them alike */
-    const char *host; /* its node; NULL: this process's, or to be asked of it where all are together */
+    int rank;         /* the process that failed; NO_RANK: all of them */
+    const char *host; /* its node; NULL: that of this process or, if all are together, of `rank` */
     bool together;    /* all processes are here and can still communicate */
 };
 
@@ -21,23 +22,26 @@ enum { NO_RANK = -1 };
 /* Names the program in messages. */
 void fail_setup(const char *program);
 
-/* Adds what is to be done before the process ends by one of the functions below; what was added last is done first. */
+/* Adds an action that runs before the process ends by one of the functions below; the last one added runs first. */
 void fail_do(void (*action)(const struct failure *failure));
 
-/* Any rank: prints "PROGRAM: error: ...", does what was added, aborts the MPI job with EXIT_FAILED. */
+/* Any rank: prints "PROGRAM: error: ...", runs the actions, aborts the MPI job with EXIT_FAILED. */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* As fail(), because of process `rank` on node `host`: by a process that learned of it. */
+/* As fail(), for process `rank` on node `host`: called by another process that knows of the failure. */
 _Noreturn void fail_for(int rank, const char *host, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* All ranks together: rank 0 prints "PROGRAM: error: ...", MPI is finalized, exit EXIT_FAILED. */
 _Noreturn void fail_together(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* All ranks together, because of one of them, after they agreed on its reason (see agreement.h). */
+/* All ranks together, after they agreed on the reason of process `rank` (see agreement.h). */
 _Noreturn void fail_together_for(int rank, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* All ranks together, before anything is measured: as fail_together(), with the exit status of a wrong request. */
+/* All ranks together, before anything is measured: as fail_together(), with the exit status of an invalid request. */
 _Noreturn void refuse(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* The library's text for an error code, in one line. */
+void mpi_error_text(int code, char text[MPI_MAX_ERROR_STRING]);
 
 #define MPI_CHECK(call) check_mpi((call), #call, __FILE__, __LINE__)
 void report_mpi_error(int code, const char *call, const char *file, int line);

@@ -21,7 +21,7 @@ static bool is_below(const char *path, const char *mount)
     return strcmp(mount, "/") == 0 || (strncmp(path, mount, length) == 0 && (path[length] == '/' || !path[length]));
 }
 
-/* Of the mount with the longest path; of several at one place the last, which hides the others. */
+/* The type of the mount with the longest path; of several at one place, of the last one, which hides the others. */
 static void find_type(const char *path, char *type, size_t type_bytes)
 {
     FILE *mounts = setmntent("/proc/self/mounts", "r");
@@ -38,9 +38,9 @@ static void find_type(const char *path, char *type, size_t type_bytes)
     endmntent(mounts);
 }
 
-/* A file system that states an absurd size, as some FUSE ones do, has all the space that can be counted; one without a
- * block size has none. Blocks are counted in fragments, which on FUSE can be smaller than what f_bsize recommends for
- * I/O. */
+/* If a file system states an absurd size, as some FUSE file systems do, the largest representable size is used; without
+ * a block size it is 0. Blocks are counted in fragments, which can be smaller on FUSE than the f_bsize that is
+ * recommended for I/O. */
 static int64_t bytes_of(uint64_t blocks, const struct statfs *system)
 {
     int64_t bytes;
@@ -50,7 +50,7 @@ static int64_t bytes_of(uint64_t blocks, const struct statfs *system)
     return __builtin_mul_overflow(blocks, block_bytes, &bytes) ? INT64_MAX : bytes;
 }
 
-/* Not negative, so that a maximum over the processes can be taken of its negative, too. */
+/* Not negative, so that the maximum of its negative over the processes is valid, too. */
 static int64_t identity_of(const struct statfs *system)
 {
     uint32_t parts[2];
@@ -58,8 +58,8 @@ static int64_t identity_of(const struct statfs *system)
     return (int64_t)((system->f_blocks ^ (uint64_t)parts[0] << 31 ^ parts[1]) & INT64_MAX);
 }
 
-/* Returns 0 or the error's number. `identity` tells file systems apart. */
-static int look(const char *directory, struct filesystem *found, int64_t *identity)
+/* Returns 0 or an errno. `identity` distinguishes file systems. */
+static int examine(const char *directory, struct filesystem *filesystem, int64_t *identity)
 {
     struct stat status;
     struct statfs system;
@@ -67,13 +67,13 @@ static int look(const char *directory, struct filesystem *found, int64_t *identi
         return errno;
     if (!S_ISDIR(status.st_mode))
         return ENOTDIR;
-    if (!realpath(directory, found->directory) || statfs(directory, &system) != 0)
+    if (!realpath(directory, filesystem->directory) || statfs(directory, &system) != 0)
         return errno;
     *identity = identity_of(&system);
-    found->total_bytes = bytes_of(system.f_blocks, &system);
-    /* more than all is a negative number: only root may still write */
-    found->free_bytes = system.f_bavail <= system.f_blocks ? bytes_of(system.f_bavail, &system) : 0;
-    find_type(found->directory, found->type, sizeof found->type);
+    filesystem->total_bytes = bytes_of(system.f_blocks, &system);
+    /* more than all blocks means a negative number: only root may still write */
+    filesystem->free_bytes = system.f_bavail <= system.f_blocks ? bytes_of(system.f_bavail, &system) : 0;
+    find_type(filesystem->directory, filesystem->type, sizeof filesystem->type);
     return 0;
 }
 
@@ -81,10 +81,10 @@ struct filesystem filesystem_describe(const char *directory)
 {
     struct filesystem filesystem = {.shared = true};
     int64_t identity = 0;
-    int error = look(directory, &filesystem, &identity);
+    int error = examine(directory, &filesystem, &identity);
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (error)
-        refuse("the directory '%s': %s; name one that exists on every node with --directory", directory,
+        refuse("cannot use the directory '%s': %s; choose one that exists on every node with --directory", directory,
                strerror(error));
     int64_t mine[3] = {identity, -identity, -filesystem.free_bytes}, all[3];
     MPI_CHECK(MPI_Allreduce(mine, all, 3, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD));
@@ -104,7 +104,7 @@ json_t *filesystem_json(const struct filesystem *filesystem)
 void filesystem_check_space(const struct filesystem *filesystem, int ranks_on_node, int ranks, int64_t bytes,
                             const char *remedy)
 {
-    /* a disk that only one node sees has to hold the share of its own processes */
+    /* a node's local disk must have space for the share of the node's processes */
     int most = ranks_on_node;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     const int64_t needed = filesystem->shared ? bytes : bytes / ranks * most;

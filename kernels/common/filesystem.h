@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file system under test: what it is, and what is free on it. */
+/* The file system under test: its type, size and free space. */
 #ifndef COFFEECUP_FILESYSTEM_H
 #define COFFEECUP_FILESYSTEM_H
 
@@ -12,17 +12,18 @@ struct filesystem {
     char directory[PATH_MAX]; /* absolute, without symbolic links */
     char type[64];            /* as mounted: "ext4", "lustre", "fuse.glusterfs" */
     int64_t total_bytes;
-    int64_t free_bytes; /* for this user; on the node that has least */
-    bool shared;        /* all processes seem to see the same one */
+    int64_t free_bytes; /* for this user; on the node with the least */
+    bool shared;        /* all processes appear to use the same one */
 };
 
-/* Rank 0's view, and what the others say against it. Refuses a `directory` that is none on some rank. Collective. */
+/* As rank 0 sees it, except for `free_bytes` and `shared`. Refuses a `directory` that does not exist on some rank.
+ * Collective. */
 struct filesystem filesystem_describe(const char *directory);
 
 /* The log's `filesystem`. */
 json_t *filesystem_json(const struct filesystem *filesystem);
 
-/* Refuses, with the sentence `remedy`, if not all processes together can write `bytes` here. Collective. */
+/* Refuses the run, with the sentence `remedy`, if all processes together cannot write `bytes` here. Collective. */
 void filesystem_check_space(const struct filesystem *filesystem, int ranks_on_node, int ranks, int64_t bytes,
                             const char *remedy);
 

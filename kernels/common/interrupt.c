@@ -10,14 +10,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "end_record.h"
 #include "note.h"
 
 static const int signals[] = {SIGTERM, SIGINT, SIGALRM}; /* the last one is the deadline */
 enum { SIGNALS = sizeof signals / sizeof signals[0], REASON_LENGTH = 512 };
 
-/* A handler can be handed nothing, so this is global. It is written only before the handlers are installed or while
- * the signals are held back. */
+/* Global, because a handler has no arguments for it. It is written only before the handlers are installed or while the
+ * signals are blocked. */
 static struct {
     int file;
     long records;
@@ -36,22 +37,20 @@ static sigset_t signal_set(void)
     return set;
 }
 
-/* A launcher ends rank 0 where another process failed: the note of that process then tells why. */
+/* A launcher ends rank 0 if another process failed: the note of that process then states the reason. */
 static void write_end(int number)
 {
     char line[END_RECORD_BYTES], note[NOTE_BYTES];
     const bool noted = number != SIGALRM && note_take(note);
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
     const struct end end = {.status = noted || number == SIGALRM ? "failed" : "interrupted",
                             .reason = number == SIGTERM  ? "SIGTERM"
                                       : number == SIGINT ? "SIGINT"
                                                          : watched.deadline_reason,
                             .note = noted ? note : NULL,
                             .sequence = watched.records,
-                            .elapsed_seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec - watched.start_seconds};
+                            .elapsed_seconds = now_seconds() - watched.start_seconds};
     const ssize_t written = write(watched.file, line, end_record(line, &end));
-    (void)written; /* no way left to say so */
+    (void)written; /* an error cannot be reported any more */
 }
 
 static void print_deadline_reason(void)
@@ -62,7 +61,7 @@ static void print_deadline_reason(void)
     (void)written;
 }
 
-/* Open MPI's launcher sends SIGKILL to all as soon as the first process has died of its SIGTERM. */
+/* Open MPI's launcher sends SIGKILL to all processes as soon as the first one has died of its SIGTERM. */
 static void let_rank_0_die_first(void)
 {
     const struct timespec moment = {.tv_nsec = 500 * 1000 * 1000};
@@ -71,7 +70,7 @@ static void let_rank_0_die_first(void)
 
 static void end_now(int number)
 {
-    if (!pthread_equal(pthread_self(), watched.thread)) { /* an MPI library's own, which holds nothing back */
+    if (!pthread_equal(pthread_self(), watched.thread)) { /* a thread of the MPI library, which blocks no signals */
         pthread_kill(watched.thread, number);
         return;
     }

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* SIGTERM and SIGINT (a person, a scheduler, ReFrame's time limit) close the log as `interrupted`. The handler itself
- * writes the end record with calls that are safe in a handler, because between the signal and the launcher's SIGKILL
- * there may be less time than one exchange of large messages takes. */
+/* SIGTERM and SIGINT (from a user, a scheduler, or ReFrame's time limit) close the log as `interrupted`. The handler
+ * itself writes the end record with calls that are safe in a handler, because the launcher's SIGKILL may follow sooner
+ * than one exchange of large messages is complete. */
 #ifndef COFFEECUP_INTERRUPT_H
 #define COFFEECUP_INTERRUPT_H
 
-/* From now on an interruption appends the end record to `file` (start_seconds on CLOCK_MONOTONIC). */
+/* From now on, an interruption appends the end record to `file` (start_seconds of CLOCK_MONOTONIC). */
 void interrupt_watch(int file, double start_seconds);
 
-/* On ranks without a log: an interruption ends the process a moment later than rank 0, which has a log to close. */
+/* On ranks without a log: an interruption ends the process shortly after rank 0, which must close the log. */
 void interrupt_follow(void);
 
-/* Holds signals back while a record is written; release says how many records the file has now. */
+/* Block signals while a record is written; `records` is the number of records in the file after that. */
 void interrupt_hold(void);
 void interrupt_release(long records);
 
-/* All ranks: an interruption also calls `clean`, which must be safe in a handler. */
+/* All ranks: an interruption also calls `clean`, which must be safe in a signal handler. */
 void interrupt_clean_with(void (*clean)(void));
 
-/* All ranks: if this is not called again within so many seconds the run hangs. Rank by rank the process then prints
- * `reason` (plain text without quotes), closes the log as failed and ends. 0 seconds: nothing is waited for. */
+/* All ranks: unless this is called again within this time, the run is considered hanging. The process then prints
+ * `reason` (plain text without quotes), closes the log as failed and ends. 0 seconds: no deadline. */
 void interrupt_deadline(unsigned seconds, const char *reason);
 
-/* The log is closed: an interruption has nothing to write any more. Ends a hold. */
+/* The log is closed: an interruption writes nothing any more. Unblocks signals. */
 void interrupt_forget(void);
 
 #endif

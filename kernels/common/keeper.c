@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See keeper.h. The keeper is the same program in a session of its own. What it has to do it learns from a socket
- * alone, never from its command line. The socket closes when its rank is gone, however that came about. The keeper
- * inherits that, the log and standard error and nothing else, so that no launcher waits for it or counts it as a
- * process. It ignores the signals that end a run: they reach the rank as well, and with it the socket closes. */
+/* See keeper.h. The keeper is the same program in a session of its own. It takes orders only from a socket, never from
+ * its command line. The socket closes when its rank ends, in whatever way. The keeper inherits only the socket, the log
+ * and standard error, so that no launcher waits for it or counts it as a process. It ignores the signals that end a
+ * run: they also reach the rank, whose end closes the socket. */
 #include "keeper.h"
 
 #include <errno.h>
@@ -18,6 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "end_record.h"
 #include "note.h"
 
@@ -26,7 +27,7 @@ extern char **environ;
 enum { LOG = STDERR_FILENO + 1, ATTEMPTS = 300, ATTEMPT_MS = 100 };
 static const char keeper_option[] = "--keep-watch", run_mark[] = "{\"record\":\"run\"",
                   end_mark[] = "{\"record\":\"end\"";
-static const char killed[] = "rank 0 was killed or crashed; the output of the job may say why";
+static const char killed[] = "rank 0 was killed or crashed; see the output of the job for the reason";
 
 struct order {
     enum { LOOK_FOR_NOTE, REMOVE } kind;
@@ -36,12 +37,12 @@ struct order {
 
 /* --- in the rank -------------------------------------------------------------------------------------------------- */
 
-static int to_keeper = -1; /* stays open as long as this process lives */
+static int to_keeper = -1; /* open as long as this process exists */
 
-static void give(const struct order *order)
+static void send_order(const struct order *order)
 {
     if (to_keeper >= 0)
-        send(to_keeper, order, sizeof *order, MSG_NOSIGNAL); /* a keeper that is gone does not end the run */
+        send(to_keeper, order, sizeof *order, MSG_NOSIGNAL); /* a run continues if its keeper has ended */
 }
 
 void keeper_start(int log)
@@ -74,18 +75,18 @@ void keeper_note(const char *path)
 {
     struct order order = {.kind = LOOK_FOR_NOTE};
     snprintf(order.note, sizeof order.note, "%s", path);
-    give(&order);
+    send_order(&order);
 }
 
 void keeper_remove(const struct own_directory *own)
 {
     const struct order order = {.kind = REMOVE, .own = *own};
-    give(&order);
+    send_order(&order);
 }
 
 /* --- in the keeper ------------------------------------------------------------------------------------------------ */
 
-/* What the rank inherited from its launcher, such as the connection by which the launcher notices its end. */
+/* Files that the rank inherited from its launcher, such as the connection by which the launcher notices its end. */
 static void close_all_others(void)
 {
     const long most = sysconf(_SC_OPEN_MAX);
@@ -93,20 +94,13 @@ static void close_all_others(void)
         close(file);
 }
 
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 static bool begins_with(const char *line, const char *mark)
 {
     return strncmp(line, mark, strlen(mark)) == 0;
 }
 
-/* How many lines the log has; -1 if it has an end already, is no log or cannot be read. `whole_bytes` becomes the
- * length up to the last whole line. */
+/* Number of lines of the log; -1 if it already has an end, is not a log, or cannot be read. `whole_bytes` becomes the
+ * length up to the last complete line. */
 static long count_lines(FILE *log, long *whole_bytes)
 {
     char *line = NULL;
@@ -122,7 +116,7 @@ static long count_lines(FILE *log, long *whole_bytes)
     return ferror(log) ? -1 : lines;
 }
 
-/* True if the log had no end. A log without a whole line stays as it is. */
+/* True if the log had no end record and has one now. A log without a complete line is left unchanged. */
 static bool close_log(double elapsed_seconds, const char *note)
 {
     long whole_bytes;
@@ -138,7 +132,7 @@ static bool close_log(double elapsed_seconds, const char *note)
     return fwrite(line, end_record(line, &end), 1, log) == 1 && fclose(log) == 0;
 }
 
-/* Processes of the run that are still alive can hold on to what they use for a while. */
+/* Processes of the run that are still alive may keep files open for a while. */
 static void remove_directory(const struct own_directory *own)
 {
     const struct timespec pause = {.tv_nsec = ATTEMPT_MS * 1000000L};
@@ -146,7 +140,7 @@ static void remove_directory(const struct own_directory *own)
         nanosleep(&pause, NULL);
 }
 
-/* False where no directory has to go. */
+/* Returns when the rank has ended; false if there is no directory to remove. */
 static bool wait_for_end(struct own_directory *own)
 {
     struct order order;
@@ -188,7 +182,7 @@ void keeper_main(int argc, char **argv)
     const bool closed = close_log(now_seconds() - start_seconds, noted ? note : NULL);
     if (removes)
         remove_directory(&own);
-    if (closed && !noted) /* a process that left a note has printed its message itself */
+    if (closed && !noted) /* a process that left a note has printed its message */
         fprintf(stderr, "error: %s\n", killed);
     exit(EXIT_SUCCESS);
 }

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is killed outright (SIGKILL from a launcher that lost another process or that was killed itself, out of memory,
- * a crash) can close no log and remove no file. A keeper is a small process beside the first rank of each node that
- * does both once that rank is gone. */
+/* A process that is killed (SIGKILL from a launcher that lost another process or was killed itself, out of memory, a
+ * crash) cannot close its log or remove its files. A keeper is a small process beside the first rank of each node that
+ * does both after the end of that rank. */
 #ifndef COFFEECUP_KEEPER_H
 #define COFFEECUP_KEEPER_H
 
 #include "removal.h"
 
-/* Starts the keeper of this process. `log` is its open log, negative on a rank without one. Where no process can be
- * started, the run goes on without a keeper. */
+/* Starts the keeper of this process. `log` is its open log, negative on a rank without one. If no process can be
+ * started, the run continues without a keeper. */
 void keeper_start(int log);
 
-/* Where a process that fails may leave a note (see note.h), and the directory that has to go: for the keeper, if this
- * process has one. */
+/* Tell the keeper, if this process has one, where a failing process may leave a note (see note.h), and which directory
+ * to remove. The last directory counts. */
 void keeper_note(const char *path);
 void keeper_remove(const struct own_directory *own);
 
-/* To be called first in main(): does the keeper's work and ends the process if this is a keeper, else returns. */
+/* Must be called first in main(): if this process is a keeper, does its work and ends it; otherwise returns. */
 void keeper_main(int argc, char **argv);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See log.h. A record goes out in one write() with the run's signals held back, so that neither a crash nor an
- * interruption ever leaves half a record in front of the `end` that the signal handler appends. */
+/* See log.h. A record is written by one write() with signals blocked, so that neither a crash nor an interruption
+ * leaves half a record before the `end` that the signal handler appends. */
 #include "log.h"
 
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "fail.h"
 #include "interrupt.h"
 #include "memory.h"
@@ -23,13 +23,6 @@ struct log {
     char path[];
 };
 
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 struct log *log_open(const char *path, char *reason, size_t reason_bytes)
 {
     const size_t path_bytes = strlen(path) + 1;
@@ -38,9 +31,10 @@ struct log *log_open(const char *path, char *reason, size_t reason_bytes)
     memcpy(log->path, path, path_bytes);
     log->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (log->file < 0) {
-        const char *remedy = errno == EEXIST ? "choose another name with --log or remove it; a log is never overwritten"
+        const char *remedy = errno == EEXIST
+                                 ? "choose another name with --log, or remove the file; a log is never overwritten"
                              : errno == ENOENT ? "create the directory first"
-                                               : "choose a place that can be written with --log";
+                                               : "choose a writable directory with --log";
         snprintf(reason, reason_bytes, "cannot create the log '%s': %s; %s", path, strerror(errno), remedy);
         free(log);
         return NULL;
@@ -49,7 +43,7 @@ struct log *log_open(const char *path, char *reason, size_t reason_bytes)
     return log;
 }
 
-/* All or nothing: what a full disk left of a line is cut off again. */
+/* Writes all or nothing: an incomplete line on a full disk is removed again. */
 static bool append(struct log *log, const char *line, size_t length)
 {
     size_t done = 0;
@@ -60,7 +54,7 @@ static bool append(struct log *log, const char *line, size_t length)
         if (count <= 0) {
             int cause = count < 0 ? errno : ENOSPC;
             if (ftruncate(log->file, log->bytes) != 0) {
-                /* nothing better can be done; the reader sees a broken last line */
+                /* nothing else can be done; the reader detects an incomplete last line */
             }
             errno = cause;
             return false;
@@ -84,7 +78,7 @@ static bool write_record(struct log *log, const char *kind, json_t *fields)
         return false;
     }
     size_t length = strlen(text);
-    text[length] = '\n'; /* takes the place of the terminator: the line is written by its length */
+    text[length] = '\n'; /* replaces the terminator: the line is written by its length */
     bool written = append(log, text, length + 1);
     free(text);
     return written;
@@ -95,13 +89,13 @@ void log_write(struct log *log, const char *kind, json_t *fields)
     if (!log)
         return;
     if (!fields)
-        fail("record '%s' could not be formed (out of memory?)", kind);
+        fail("cannot form the record '%s': out of memory; use fewer processes on the node", kind);
     interrupt_hold();
     const bool written = write_record(log, kind, fields);
     const int cause = errno;
     interrupt_release(log->records);
     if (!written)
-        fail("cannot write the log '%s': %s; free some space or choose another place with --log", log->path,
+        fail("cannot write the log '%s': %s; free some space or choose another directory with --log", log->path,
              strerror(cause));
 }
 
@@ -118,13 +112,13 @@ bool log_close(struct log *log, const char *status, json_t *cause)
                                (json_int_t)log->records + 1, "elapsed_seconds", now_seconds() - log->start_seconds);
     if (cause)
         json_object_update(fields, cause);
-    interrupt_hold(); /* a signal that comes with the end record must not append a second one */
+    interrupt_hold(); /* a signal meanwhile must not append a second end record */
     bool written = write_record(log, "end", fields);
     interrupt_forget();
     written = close(log->file) == 0 && written;
-    if (!written && !cause) /* where there is a cause it has been printed */
+    if (!written && !cause) /* a cause has been printed already */
         fprintf(stderr,
-                "coffeecup: error: cannot finish the log '%s': %s; free some space or choose another place with "
+                "coffeecup: error: cannot finish the log '%s': %s; free some space or choose another directory with "
                 "--log\n",
                 log->path, strerror(errno));
     json_decref(cause);

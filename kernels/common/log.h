@@ -11,19 +11,17 @@ enum { LOG_SCHEMA_VERSION = 2 };
 
 struct log;
 
-/* Creates the file; never overwrites one. Returns NULL with a sentence in `reason` if it cannot. Rank 0 only. */
+/* Creates the file; never overwrites one. Returns NULL with a sentence in `reason` if that fails. Rank 0 only. */
 struct log *log_open(const char *path, char *reason, size_t reason_bytes);
 
-/* Appends `{"record": kind, "sequence": n, ...fields}`. Takes over the reference to `fields`. A full disk ends the run.
- */
+/* Appends `{"record": kind, "sequence": n, ...fields}`. Takes ownership of `fields`. A full disk ends the run. */
 void log_write(struct log *log, const char *kind, json_t *fields);
 
 /* The open file, for the keeper. */
 int log_file(const struct log *log);
 
-/* Writes the `end` record and closes the file. `cause` has its fields `reason` and, where a single process failed,
- * `rank` and `host`; NULL: there is no reason. Takes over the reference to `cause`. False if the end could not be
- * written. */
+/* Writes the `end` record and closes the file. `cause` contains its field `reason` and, if a single process failed,
+ * `rank` and `host`; NULL: no reason. Takes ownership of `cause`. False if the record could not be written. */
 bool log_close(struct log *log, const char *status, json_t *cause);
 
 #endif

@@ -44,7 +44,7 @@ void host_name(char name[MPI_MAX_PROCESSOR_NAME])
         MPI_CHECK(MPI_Get_processor_name(name, &length));
 }
 
-/* Ranks that share memory and the node's name. */
+/* The ranks that share memory and the name of the node. */
 static MPI_Comm node_communicator(const char *name)
 {
     MPI_Comm shared, node;
@@ -70,7 +70,7 @@ static json_t *host_json(const struct host *host)
                      (json_int_t)host->available_bytes);
 }
 
-/* The hosts in the order of their leaders, which are their lowest ranks. */
+/* The hosts in the order of their leaders, the lowest ranks on them. */
 static json_t *collect_hosts(const struct host *host, const int *leaders, const struct core_set *cores, int ranks)
 {
     json_t *hosts = json_array(), **host_of_leader = allocate((size_t)ranks, sizeof *host_of_leader);
@@ -90,7 +90,7 @@ static json_t *collect_hosts(const struct host *host, const int *leaders, const 
     return hosts;
 }
 
-/* Rank 0 learns each rank's node leader and each leader's host; the others send and forget. */
+/* Rank 0 receives each rank's leader and each leader's host. */
 static json_t *gather_hosts(const struct host *host, int leader, int rank, int ranks)
 {
     int *leaders = rank == 0 ? allocate((size_t)ranks, sizeof *leaders) : NULL;
@@ -115,7 +115,7 @@ static bool starts_with_any(const char *text, const char *const *prefixes)
 }
 
 #if HAVE_MPI_TOOLS
-/* The name of an MPI_T enumeration's value, "" if there is none: items are numbered apart from their values. */
+/* The name of a value of an MPI_T enumeration, "" if there is none: the index of an item is not its value. */
 static void enum_name(MPI_T_enum choices, int value, char *name, int name_bytes)
 {
     int items = 0, item_value, length;
@@ -132,8 +132,8 @@ static void enum_name(MPI_T_enum choices, int value, char *name, int name_bytes)
     name[0] = '\0';
 }
 
-/* Kernel-assisted copies double or halve bandwidths inside a node. Open MPI tells through a control variable; where a
- * library does not, `name` becomes "". */
+/* Kernel-assisted copies can double or halve bandwidths inside a node. Open MPI states them in a control variable; with
+ * other libraries `name` becomes "". */
 static void single_copy_mechanism(char *name, int name_bytes)
 {
     static const char *const variables[] = {"btl_vader_single_copy_mechanism", "btl_sm_single_copy_mechanism", NULL};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What ran where: the nodes of the run, their memory and cores, the MPI library and how it was steered. */
+/* What ran where: the nodes of the run, their memory and cores, the MPI library and its settings. */
 #ifndef COFFEECUP_MACHINE_H
 #define COFFEECUP_MACHINE_H
 
@@ -17,17 +17,17 @@ struct machine {
     json_t *mpi;               /* rank 0: the log's `mpi`, else NULL */
 };
 
-/* This process's node. Several Slurm daemons on one machine give the same processor name; the node's name in the job
- * tells them apart. */
+/* The name of this process's node. Several Slurm daemons on one machine have the same processor name, so the node's
+ * name in the job is used if there is one. */
 void host_name(char name[MPI_MAX_PROCESSOR_NAME]);
 
-/* Collective over MPI_COMM_WORLD. Memory grows with the number of ranks on rank 0 only. */
+/* Collective over MPI_COMM_WORLD. Requires memory in proportion to the number of ranks on rank 0 only. */
 struct machine machine_describe(void);
 
-/* The environment variables that steer an MPI library, name to value. */
+/* The environment variables that affect MPI libraries, name to value. */
 json_t *steering_environment(void);
 
-/* A string for the log; what is not UTF-8 is replaced by '?'. */
+/* A string for the log; invalid UTF-8 is replaced by '?'. */
 json_t *text_json(const char *text);
 
 #endif

@@ -12,7 +12,7 @@
 
 enum { PATH_LENGTH = 4096, TEXT_LENGTH = 64, LINE_LENGTH = 256 };
 
-/* "max", and whatever else is no positive number, is no limit. */
+/* "max", and anything else that is not a positive number, means no limit. */
 static int64_t read_limit(const char *path)
 {
     char text[TEXT_LENGTH] = "", *end;
@@ -25,8 +25,8 @@ static int64_t read_limit(const char *path)
     return is_read && (*end == '\n' || !*end) && limit > 0 ? limit : INT64_MAX;
 }
 
-/* A limit may sit on any ancestor of the group, and inside a container the group's own path may not be visible: look
- * at every level that exists, down to the mount point. */
+/* Any ancestor of the group may have the limit, and inside a container the group's own path may not be visible: all
+ * existing levels up to the mount point are read. */
 static int64_t lowest_limit(const char *mount, const char *group, const char *file)
 {
     char directory[PATH_LENGTH], path[PATH_LENGTH + 64];

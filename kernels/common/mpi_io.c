@@ -1,20 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See mpi_io.h. ROMIO gives itself away by its hints. Under Open MPI neither of its two components says anything, but
- * the first file that ompio opens makes it load parts of its own. */
+/* See mpi_io.h. ROMIO is recognised by its hints. Open MPI's components do not report their names, but ompio loads
+ * further libraries when the first file is opened. */
 #include "mpi_io.h"
 
+#include <errno.h>
 #include <link.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "fail.h"
+#include "io_error.h"
 #include "machine.h"
+
+static int errno_of(int code)
+{
+    int class = MPI_SUCCESS;
+    MPI_Error_class(code, &class);
+    return class == MPI_ERR_NO_SPACE       ? ENOSPC
+           : class == MPI_ERR_QUOTA        ? EDQUOT
+           : class == MPI_ERR_NO_SUCH_FILE ? ENOENT
+                                           : EIO;
+}
+
+const char *mpi_io_error(int code, const char *less_data)
+{
+    static char message[1024];
+    char text[MPI_MAX_ERROR_STRING];
+    mpi_error_text(code, text);
+    snprintf(message, sizeof message, "%.700s; %s", text, io_remedy(errno_of(code), false, less_data));
+    return message;
+}
 
 struct loaded {
     bool ompio, romio;
 };
 
-static int look(struct dl_phdr_info *object, size_t bytes, void *data)
+static int note_library(struct dl_phdr_info *object, size_t bytes, void *data)
 {
     struct loaded *loaded = data;
     (void)bytes;
@@ -30,7 +52,7 @@ json_t *mpi_io_component(const json_t *hints)
     struct loaded loaded = {false, false};
     json_object_foreach((json_t *)hints, name,
                         value) if (strncmp(name, "romio_", strlen("romio_")) == 0) return json_string("romio");
-    dl_iterate_phdr(look, &loaded);
+    dl_iterate_phdr(note_library, &loaded);
     return loaded.ompio ? json_string("ompio") : loaded.romio ? json_string("romio") : json_null();
 }
 
@@ -44,10 +66,10 @@ json_t *hints_in_effect(MPI_File file)
     MPI_CHECK(MPI_Info_get_nkeys(info, &keys));
     for (int i = 0; i < keys; i++) {
         char name[MPI_MAX_INFO_KEY + 1] = "", value[MPI_MAX_INFO_VAL + 1] = "";
-        int found = 0;
+        int present = 0;
         MPI_CHECK(MPI_Info_get_nthkey(info, i, name));
-        MPI_CHECK(MPI_Info_get(info, name, MPI_MAX_INFO_VAL, value, &found));
-        if (found)
+        MPI_CHECK(MPI_Info_get(info, name, MPI_MAX_INFO_VAL, value, &present));
+        if (present)
             json_object_set_new(effective, name, text_json(value));
     }
     MPI_CHECK(MPI_Info_free(&info));

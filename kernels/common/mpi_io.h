@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which implementation of MPI-I/O is at work, as far as that can be seen: it changes results several times over. Only
- * in builds with MPI-IO. */
+/* Errors of MPI-IO, and which implementation is in use, as far as that can be detected: results can differ by a factor
+ * of several. Only in builds with MPI-IO. */
 #ifndef COFFEECUP_MPI_IO_H
 #define COFFEECUP_MPI_IO_H
 
 #include <jansson.h>
 #include <mpi.h>
 
-/* What the library says is in effect for an open file, name to value. */
+/* The library's text for a failed call and a remedy (see io_error.h), in static storage. */
+const char *mpi_io_error(int code, const char *less_data);
+
+/* The hints that the library reports as in effect for an open file, name to value. */
 json_t *hints_in_effect(MPI_File file);
 
 /* The log's `component`, given the hints in effect for a file that is open: "romio", "ompio" or null. */

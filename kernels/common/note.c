@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See note.h. The note's name has a random part that only this run knows, so that no other file is ever taken for it.
- */
+/* See note.h. The note's name has a random part that only this run knows, so that no other file is mistaken for it. */
 #include "note.h"
 
 #include <fcntl.h>
@@ -18,14 +17,14 @@
 
 enum { HOST_LENGTH = 256, REASON_LENGTH = 1024 };
 
-/* A handler can be handed nothing, so this is global. */
+/* Global, because a handler has no arguments for it. */
 static struct {
     char path[PATH_MAX], host[HOST_LENGTH];
     int rank;
     bool leaves, takes;
 } note;
 
-/* Rank 0: the place of the note, and what tells the others that they see the same log. */
+/* Rank 0: sets the path of the note, and returns the identity by which other processes recognise the same log. */
 static int64_t choose_path(const char *log)
 {
     struct stat status;
@@ -65,7 +64,7 @@ void note_setup(const char *log, const char *host)
     note.leaves = note.rank != 0 && sees_log(identity);
 }
 
-/* A text as part of a JSON string. What is neither printable nor ASCII becomes a question mark. */
+/* Appends a text as part of a JSON string. Characters that are not printable ASCII become question marks. */
 static char *put_escaped(char *at, const char *text)
 {
     for (int i = 0; text[i] && i < REASON_LENGTH; i++) {
@@ -83,7 +82,7 @@ void note_leave(const char *reason)
         return;
     const int file = open(note.path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
-        return; /* another process was first, or nothing can be written: the message is in the run's output */
+        return; /* another process was first, or the directory is not writable: the message is in the run's output */
     char *at = put_text(text, "{\"reason\":\"");
     at = put_escaped(at, reason);
     at = put_text(at, "\",\"rank\":");
@@ -92,7 +91,7 @@ void note_leave(const char *reason)
     at = put_escaped(at, note.host);
     at = put_text(at, "\"}\n");
     const ssize_t written = write(file, text, (size_t)(at - text));
-    (void)written; /* a note that is not whole is not used */
+    (void)written; /* an incomplete note is not used */
     close(file);
 }
 

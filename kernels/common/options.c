@@ -102,7 +102,7 @@ static const char *set_value(const struct option_row *row, const char *argument)
         return NULL;
     case OPTION_TEXT:
         if (!*argument)
-            return COMPLAIN("--%s: empty; it takes a %s", row->name, row->placeholder);
+            return COMPLAIN("--%s: the value is empty; it must be a %s", row->name, row->placeholder);
         *(const char **)row->value = argument;
         return NULL;
     case OPTION_LIST:
@@ -171,7 +171,10 @@ static void print_default(const struct option_row *row)
 
 static void print_help(const struct program *program)
 {
-    printf("%s\n\n%s\n\nOptions:\n", program->summary, program->usage);
+    printf("%s\n\n%s\n\n"
+           "The log contains raw measurements; 'coffeecup score' and 'coffeecup report' compute the results from it.\n"
+           "SIZE is a number of bytes, or a number with B, KiB, MiB, GiB or TiB.\n\nOptions:\n",
+           program->summary, program->usage);
     for (const struct option_row *row = program->rows; row->name; row++) {
         printf("  --%s%s%s\n        %s\n", row->name, row->placeholder ? " " : "",
                row->placeholder ? row->placeholder : "", row->help);
@@ -183,7 +186,7 @@ static void print_help(const struct program *program)
         print_default(row);
     }
     printf("  --help\n        print this text\n  --version\n        print the version\n");
-    printf("\nExit status: 0 the log is complete, 1 the run failed, 2 the request was refused.\n");
+    printf("\nExit status: 0 the log is complete, 1 the run failed, 2 the request is invalid.\n");
 }
 
 static const char *name_valid_options(const struct program *program, const char *wrong)
@@ -194,7 +197,7 @@ static const char *name_valid_options(const struct program *program, const char 
     return message;
 }
 
-/* The table that getopt_long() takes, to be freed. */
+/* The table for getopt_long(), to be freed. */
 static struct option *long_options(const struct program *program, int count)
 {
     struct option *table = allocate((size_t)count + OWN_OPTIONS + 1, sizeof *table);
@@ -211,12 +214,12 @@ static const char *parse_words(const struct program *program, const struct optio
 {
     opterr = 0;
     optind = 1;
-    /* "+": words stay in their order, so that the one at `next` is the one that getopt_long() complains about */
-    for (int next = optind, row, found; (found = getopt_long(argc, argv, "+:", table, &row)) != -1; next = optind) {
+    /* "+": words keep their order, so that getopt_long()'s errors refer to the one at `next` */
+    for (int next = optind, row, result; (result = getopt_long(argc, argv, "+:", table, &row)) != -1; next = optind) {
         const char *word = argv[next];
-        if (found == MISSING_VALUE)
-            return COMPLAIN("option '%.80s' needs a value", word);
-        if (found == UNKNOWN_OPTION)
+        if (result == MISSING_VALUE)
+            return COMPLAIN("option '%.80s' requires a value", word);
+        if (result == UNKNOWN_OPTION)
             return name_valid_options(program, word);
         if (row == count) {
             print_help(program);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Command line options as a table: one row per option says its name, its kind, where its value goes and the sentence
- * that `--help` prints. The same table writes the `options` of the log, so that nothing in effect goes unrecorded. */
+/* Command line options as a table: one row per option with its name, kind, variable and the sentence that `--help`
+ * prints. The same table gives the `options` of the log, so that every option in effect is recorded. */
 #ifndef COFFEECUP_OPTIONS_H
 #define COFFEECUP_OPTIONS_H
 
@@ -26,15 +26,30 @@ struct option_row {
     const char *const *names; /* OPTION_LIST: NULL-terminated */
 };
 
+/* Options of several kernels. */
+#define OPTION_LOG(path) \
+    {"log", OPTION_TEXT, path, "FILE", "log of the measurements; an existing file is never overwritten", 0, 0, NULL}
+#define OPTION_DIRECTORY(path)                                                                                      \
+    {"directory",                                                                                                   \
+     OPTION_TEXT,                                                                                                   \
+     path,                                                                                                          \
+     "DIR",                                                                                                         \
+     "directory on the file system under test; the run creates its own directory in it, and removes it at the end", \
+     0,                                                                                                             \
+     0,                                                                                                             \
+     NULL}
+#define OPTION_KEEP(flag) {"keep", OPTION_FLAG, flag, NULL, "do not remove the files of the run", 0, 0, NULL}
+
 struct program {
     const char *name;
-    const char *summary;           /* what it measures: the first paragraph of --help */
-    const char *usage;             /* an example line and what to do with the log */
+    const char *summary;           /* what it measures: first paragraph of --help */
+    const char *usage;             /* usage, an example, and what is specific to the program */
     const struct option_row *rows; /* ended by a row without a name */
 };
 
-/* Parses before MPI is up, so that --help and --version (which end the program) need no launcher. Returns NULL, or a
- * sentence in static storage that says what is wrong and what is valid: refuse() with it once MPI is up. */
+/* Parses before MPI is initialised, so that --help and --version (which end the program) require no launcher. Returns
+ * NULL, or a sentence in static storage that states the problem and valid values; pass it to refuse() after MPI_Init.
+ */
 const char *options_parse(const struct program *program, int argc, char **argv);
 
 /* The options in effect, for the log: sizes in bytes, times in seconds, lists as arrays, unset as null. */

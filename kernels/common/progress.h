@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line for the person at the terminal: rewritten in place where standard error is a terminal, and otherwise
- * printed now and then, so that a job's file stays short. Rank 0 only. */
+/* A progress line: rewritten in place if standard error is a terminal, otherwise printed every ten seconds at most, so
+ * that a job's output stays short. Rank 0 only. */
 #ifndef COFFEECUP_PROGRESS_H
 #define COFFEECUP_PROGRESS_H
 
@@ -14,7 +14,7 @@ struct progress {
 
 struct progress progress_begin(const char *program);
 
-/* `share` of the work is done (0 to 1) after `elapsed_seconds`; `what` is being measured. */
+/* `share` (0 to 1) of the work is done after `elapsed_seconds`; `what` is being measured. */
 void progress_show(struct progress *progress, double share, double elapsed_seconds, const char *what);
 
 void progress_end(struct progress *progress);

@@ -9,7 +9,7 @@ static uint32_t mix(uint32_t x, uint64_t key)
     return (uint32_t)((h * UINT64_C(0xBF58476D1CE4E5B9)) >> 32);
 }
 
-/* A Feistel network permutes the numbers below 4^half; what falls outside 0 ... count - 1 goes through it again. */
+/* A Feistel network permutes the numbers below 4^half; results outside 0 ... count - 1 are permuted again. */
 int64_t random_place(int64_t i, int64_t count, uint64_t seed)
 {
     int half = 1;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See removal.h. From descriptor to descriptor and through no symbolic link. The directory is emptied with system calls
- * only, because that may happen in a signal handler, where opendir() is not allowed; whatever files lie in it go, also
- * what an MPI library put beside the run's. */
+/* See removal.h. Paths are followed from descriptor to descriptor and through no symbolic link. The directory is
+ * emptied by system calls only, because opendir() is not allowed in a signal handler. All files in it are removed,
+ * including those that an MPI library created beside the run's own. */
 #include "removal.h"
 
 #include <dirent.h>
@@ -12,9 +12,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { ENTRIES_BYTES = 8192, ATTEMPTS = 3, RANDOM_LETTERS = 6 };
+enum { ENTRIES_BYTES = 8192, ATTEMPTS = 3 };
 
-/* Opens an absolute path; -1 where a part of it is not a directory itself. */
+/* Opens an absolute path; -1 if a component of it is not a directory (a symbolic link, for example). */
 static int open_without_links(const char *path)
 {
     int directory = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -46,12 +46,17 @@ static bool is_name_of_run(const struct own_directory *own)
            !strchr(own->marker, '/');
 }
 
+static bool has_owner(int directory, const struct own_directory *own)
+{
+    struct stat status;
+    return fstat(directory, &status) == 0 && status.st_uid == own->owner;
+}
+
 bool is_own_directory(int directory, const struct own_directory *own)
 {
-    struct stat status, marker;
-    return fstat(directory, &status) == 0 && status.st_uid == own->owner &&
-           fstatat(directory, own->marker, &marker, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(marker.st_mode) &&
-           marker.st_uid == own->owner;
+    struct stat marker;
+    return has_owner(directory, own) && fstatat(directory, own->marker, &marker, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISREG(marker.st_mode) && marker.st_uid == own->owner;
 }
 
 static void remove_entries(int directory, const char *marker)
@@ -61,7 +66,7 @@ static void remove_entries(int directory, const char *marker)
         for (long at = 0; at < bytes;) {
             const struct dirent64 *entry = (const struct dirent64 *)(entries + at);
             if (strcmp(entry->d_name, marker) != 0)
-                unlinkat(directory, entry->d_name, 0); /* refuses "." and "..", which is as well */
+                unlinkat(directory, entry->d_name, 0); /* fails for "." and ".." */
             at += entry->d_reclen;
         }
     }
@@ -73,7 +78,8 @@ bool mark_own_directory(int directory, const struct own_directory *own)
     return file >= 0 && close(file) == 0;
 }
 
-/* The marker goes last. Where another process made a file in the meantime it comes back, for the next attempt. */
+/* The marker is removed last. If another process has created a file meanwhile, it is created again for the next
+ * attempt. */
 static bool remove_once(int parent, const struct own_directory *own)
 {
     const int directory = openat(parent, own->name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -86,6 +92,8 @@ static bool remove_once(int parent, const struct own_directory *own)
         done = unlinkat(parent, own->name, AT_REMOVEDIR) == 0 || errno == ENOENT;
         if (!done)
             mark_own_directory(directory, own);
+    } else if (!own->marked && has_owner(directory, own)) {
+        unlinkat(parent, own->name, AT_REMOVEDIR); /* fails unless it is empty */
     }
     close(directory);
     return done;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Removing a run's own directory, and nothing else: whatever is removed must prove at that moment that this run made
- * it. */
+/* Removes a run's own directory and nothing else: immediately before the removal it is proved that this run created the
+ * directory. */
 #ifndef COFFEECUP_REMOVAL_H
 #define COFFEECUP_REMOVAL_H
 
@@ -8,22 +8,26 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* PARENT/NAME without any symbolic link, where NAME is PROGRAM-XXXXXX; its owner, and in it an empty file MARKER, of
- * the same owner, whose name only this run knows. */
+enum { RANDOM_LETTERS = 6 };
+
+/* PARENT/NAME without any symbolic link, where NAME is PROGRAM-XXXXXX with random letters. It contains an empty file
+ * MARKER with a random name, which has the same owner. Until the run has created the marker (`marked`), the directory
+ * is empty. */
 struct own_directory {
     char parent[PATH_MAX], name[64], program[32], marker[64];
     uid_t owner;
+    bool marked;
 };
 
-/* Creates the marker in a directory that is open. */
+/* Creates the marker in an open directory. */
 bool mark_own_directory(int directory, const struct own_directory *own);
 
-/* Whether a directory that is open has the owner and the marker. */
+/* Whether an open directory has the owner and the marker. */
 bool is_own_directory(int directory, const struct own_directory *own);
 
-/* Removes the directory with all files in it if all of the above holds. True where nothing is left to do (removed,
- * gone, or not the run's), false where something in it cannot be removed yet. Safe in a signal handler, as the two
- * above. */
+/* Removes the directory with all files in it if all of this is true; if it is not marked yet, only an empty directory
+ * of that name and owner. Returns true if nothing is left to do (removed, gone, or not the run's), false if something
+ * in it cannot be removed yet. Like the two functions above, safe in a signal handler. */
 bool remove_own_directory(const struct own_directory *own);
 
 #endif

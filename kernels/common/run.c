@@ -19,7 +19,7 @@
 
 enum { REASON_LENGTH = 512 };
 
-/* What fail() has to close: it is called from the depth of everything. NULL on all ranks but 0. */
+/* Closed by fail(), which is called from everywhere. NULL on all ranks except 0. */
 static struct log *open_log;
 
 struct run run_begin(const struct program *program, int *argc, char ***argv, const int64_t *memory_option)
@@ -38,16 +38,16 @@ struct run run_begin(const struct program *program, int *argc, char ***argv, con
     run.machine = machine_describe();
 
     const int64_t share = run.machine.node_memory_bytes / run.machine.ranks_on_node;
-    const int64_t wanted = memory_option ? *memory_option : 0;
-    int64_t mine[2] = {share, wanted ? wanted : share}, least[2];
+    const int64_t requested = memory_option ? *memory_option : 0;
+    int64_t mine[2] = {share, requested ? requested : share}, least[2];
     MPI_CHECK(MPI_Allreduce(mine, least, 2, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD));
     if (least[0] < 1)
-        refuse("a node has no memory for its processes: the system says that it has %" PRId64
-               " bytes for each (on rank 0's node: "
-               "%" PRId64 " for %d processes); see /proc/meminfo and the limits of the control group",
+        refuse("a node has no memory for its processes: the system reports %" PRId64
+               " bytes for each (on rank 0's node: %" PRId64
+               " for %d processes); check /proc/meminfo and the limits of the control group",
                least[0], run.machine.node_memory_bytes, run.machine.ranks_on_node);
     run.memory_per_process_bytes = least[1];
-    run.memory_source = wanted ? "option" : run.machine.memory_source;
+    run.memory_source = requested ? "option" : run.machine.memory_source;
     return run;
 }
 
@@ -73,7 +73,7 @@ static json_t *command_json(char **command)
     return words;
 }
 
-static json_t *run_json(struct run *run, char **command, json_t *filesystem)
+static json_t *run_json(struct run *run, char **command, const struct filesystem *filesystem)
 {
     char start[32];
     time_t now = time(NULL);
@@ -88,11 +88,11 @@ static json_t *run_json(struct run *run, char **command, json_t *filesystem)
                      "start_time", start, "command", command_json(command), "options", options_json(run->program->rows),
                      "mpi", run->machine.mpi, "ranks", run->ranks, "hosts", run->machine.hosts,
                      "memory_per_process_bytes", (json_int_t)run->memory_per_process_bytes, "memory_source",
-                     run->memory_source, "filesystem", filesystem ? filesystem : json_null(), "environment",
-                     steering_environment(), "build", build_json(), "simulated", simulated);
+                     run->memory_source, "filesystem", filesystem ? filesystem_json(filesystem) : json_null(),
+                     "environment", steering_environment(), "build", build_json(), "simulated", simulated);
 }
 
-/* The cause of a failure as rank 0 has it: of its own process, of one that all agreed on, or in a note of another. */
+/* The cause of a failure: that of rank 0 itself, one that all agreed on, or one in the note of another process. */
 static json_t *cause_json(const struct failure *failure, const char *host)
 {
     char note[NOTE_BYTES];
@@ -121,7 +121,7 @@ static void report_failure(const struct failure *failure)
         log_close(log, "failed", cause_json(failure, host));
 }
 
-/* Every node's first rank has a keeper; rank 0 starts its own as soon as there is a log to close. */
+/* The first rank of every node has a keeper; rank 0 starts its own as soon as the log is open. */
 static void create_log(struct run *run, const char *path)
 {
     char reason[REASON_LENGTH] = "", host[MPI_MAX_PROCESSOR_NAME];
@@ -145,7 +145,7 @@ static void create_log(struct run *run, const char *path)
     interrupt_follow();
 }
 
-void run_open_log(struct run *run, const char *path, char **command, json_t *filesystem, json_t *plan)
+void run_open_log(struct run *run, const char *path, char **command, const struct filesystem *filesystem, json_t *plan)
 {
     json_t *overhead = measure_overhead(MPI_COMM_WORLD);
     create_log(run, path);
@@ -158,6 +158,21 @@ void run_open_log(struct run *run, const char *path, char **command, json_t *fil
     log_write(run->log, "run", run_json(run, command, filesystem));
     log_write(run->log, "plan", plan);
     log_write(run->log, "overhead", overhead);
+}
+
+void run_log_data_check(const struct run *run, const char *name, int64_t bytes, int64_t checked_bytes)
+{
+    int64_t mine[2] = {bytes, checked_bytes}, all[2];
+    MPI_CHECK(MPI_Reduce(mine, all, 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD));
+    if (run->rank == 0)
+        log_write(run->log, "data_check",
+                  json_pack("{s:I, s:I, s:i}", name, (json_int_t)all[0], "checked_bytes", (json_int_t)all[1],
+                            "wrong_bytes", 0));
+}
+
+void run_print_score_command(const char *log)
+{
+    printf("These are measurements. Compute the score with: coffeecup score %s\n", log);
 }
 
 double run_elapsed_seconds(const struct run *run)

@@ -19,9 +19,9 @@
 #include "keeper.h"
 #include "removal.h"
 
-enum { REASON_LENGTH = 512 };
+enum { REASON_LENGTH = 512, ATTEMPTS = 100 };
 
-/* A handler can be handed nothing, so this is global. `armed` is set last and cleared first. */
+/* Global, because a handler has no arguments for it. `armed` is set last and cleared first. */
 static struct {
     char path[PATH_MAX];
     struct own_directory own;
@@ -41,7 +41,7 @@ static void discard_at_failure(const struct failure *failure)
     discard();
 }
 
-/* A directory that stays is the user's: nobody removes it. */
+/* A directory that is kept belongs to the user: without a marker, nothing removes it. */
 static void unmark(void)
 {
     char path[PATH_MAX];
@@ -51,17 +51,31 @@ static void unmark(void)
 
 /* --- creation ----------------------------------------------------------------------------------------------------- */
 
-/* Who created the directory marks it, who finds it there looks for the mark. Returns 0 or the error's number. */
-static int take_possession(const char *parent, bool created)
+/* The keeper learns of the directory before it exists: a kill right after mkdir() then leaves nothing behind. Returns 0
+ * or an errno. */
+static int make_directory(const char *parent)
+{
+    struct own_directory *own = &scratch.own;
+    if (!realpath(parent, own->parent))
+        return errno;
+    own->owner = geteuid();
+    own->marked = false;
+    if (!scratch.kept)
+        keeper_remove(own);
+    return mkdir(scratch.path, 0700) == 0 ? 0 : errno;
+}
+
+/* The process that created the directory marks it, others check the mark. Returns 0 or an errno. */
+static int take_possession(bool created)
 {
     struct own_directory *own = &scratch.own;
     struct stat status = {0};
     int error = 0;
     const int directory = open(scratch.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (directory < 0 || fstat(directory, &status) != 0 || !realpath(parent, own->parent) ||
-        (created && !mark_own_directory(directory, own)))
+    if (directory < 0 || fstat(directory, &status) != 0 || (created && !mark_own_directory(directory, own)))
         error = errno;
     own->owner = status.st_uid;
+    own->marked = true;
     if (!error && !created && !is_own_directory(directory, own))
         error = EEXIST;
     if (directory >= 0)
@@ -74,23 +88,36 @@ static int take_possession(const char *parent, bool created)
     return error;
 }
 
+/* The names of the directory and its marker. Returns 0 or an errno. */
+static int draw_names(const char *parent, const char *program)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz0123456789";
+    struct own_directory *own = &scratch.own;
+    unsigned char random[RANDOM_LETTERS];
+    char suffix[RANDOM_LETTERS + 1] = "";
+    uint64_t secret;
+    if (getrandom(random, sizeof random, 0) != sizeof random || getrandom(&secret, sizeof secret, 0) != sizeof secret)
+        return errno;
+    for (int i = 0; i < RANDOM_LETTERS; i++)
+        suffix[i] = letters[random[i] % (sizeof letters - 1)];
+    snprintf(own->program, sizeof own->program, "%s", program);
+    snprintf(own->name, sizeof own->name, "%s-%s", program, suffix);
+    snprintf(own->marker, sizeof own->marker, ".coffeecup-%016" PRIx64, secret);
+    return snprintf(scratch.path, sizeof scratch.path, "%s/%s", parent, own->name) < (int)sizeof scratch.path
+               ? 0
+               : ENAMETOOLONG;
+}
+
 static void choose_directory(const char *parent, const char *program, char reason[REASON_LENGTH])
 {
-    struct own_directory *own = &scratch.own;
-    uint64_t random = 0;
-    int error = 0;
-    if (snprintf(scratch.path, sizeof scratch.path, "%s/%s-XXXXXX", parent, program) >= (int)sizeof scratch.path) {
-        snprintf(reason, REASON_LENGTH, "the path '%.80s...' is too long", parent);
-        return;
+    int error = EEXIST;
+    for (int attempt = 0; error == EEXIST && attempt < ATTEMPTS; attempt++) {
+        error = draw_names(parent, program);
+        if (!error)
+            error = make_directory(parent);
     }
-    if (getrandom(&random, sizeof random, 0) != sizeof random || !mkdtemp(scratch.path)) {
-        error = errno;
-    } else {
-        snprintf(own->name, sizeof own->name, "%s", strrchr(scratch.path, '/') + 1);
-        snprintf(own->program, sizeof own->program, "%s", program);
-        snprintf(own->marker, sizeof own->marker, ".coffeecup-%016" PRIx64, random);
-        error = take_possession(parent, true);
-    }
+    if (!error)
+        error = take_possession(true);
     if (error)
         snprintf(reason, REASON_LENGTH,
                  "cannot create a directory in '%.300s': %s; choose another one with --directory", parent,
@@ -105,17 +132,18 @@ static void agree_on_error(int error)
                       strerror(error));
 }
 
-/* On a disk that only its own node sees, the node's first process creates the directory again. */
+/* On a node's local disk, the first process of the node to arrive creates the directory there as well. */
 static void create_everywhere(const char *parent, int rank)
 {
     bool created = rank == 0;
     int error = 0;
     if (rank != 0) {
-        created = mkdir(scratch.path, 0700) == 0;
-        error = created ? take_possession(parent, true) : errno == EEXIST ? 0 : errno;
+        error = make_directory(parent);
+        created = !error;
+        error = created ? take_possession(true) : error == EEXIST ? 0 : error;
     }
     agree_on_error(error);
-    agree_on_error(created ? 0 : take_possession(parent, false));
+    agree_on_error(created ? 0 : take_possession(false));
 }
 
 const char *scratch_create(const char *parent, const char *program, bool keep)
@@ -149,10 +177,10 @@ void scratch_remove(void)
 {
     int rank;
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD)); /* nobody uses a file any more */
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD)); /* now no process uses a file any more */
     if (rank == 0)
         discard();
-    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD)); /* where the file system is shared, nothing is left for the others */
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD)); /* on a shared file system, nothing is left for the others */
     if (rank != 0)
         discard();
     scratch.armed = false;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linked into simulated builds only, and only by name: the linker puts these functions in the place of others (--wrap,
- * see CMakeLists.txt), so that no kernel knows of them. They correct what SimGrid's SMPI does otherwise than a machine,
- * and tell of the simulated node what memory.c and machine.c would find out about the machine that simulates. */
+/* Linked into simulated builds only: the linker replaces other functions by these (--wrap, see CMakeLists.txt), so that
+ * no kernel depends on them. They correct SimGrid's SMPI where it differs from a machine, and describe the simulated
+ * node where memory.c and machine.c would describe the simulating one. */
 #include <math.h>
 #include <mpi.h>
 #include <sched.h>
@@ -18,17 +18,18 @@
 
 static const char *const memory_property = "memory_bytes"; /* of the platform file's hosts */
 
-static int find_requests(int size, const int *counts, int *ranks)
+/* The ranks with a message; returns their number. */
+static int list_partners(int size, const int *counts, int *ranks)
 {
-    int found = 0;
+    int partners = 0;
     for (int rank = 0; rank < size; rank++)
         if (counts[rank] > 0)
-            ranks[found++] = rank;
-    return found;
+            ranks[partners++] = rank;
+    return partners;
 }
 
-/* SMPI sends empty messages as well, n * n of them in each call: simulating more than a hundred processes would be
- * hopeless. MPI libraries send none that carry nothing. */
+/* SMPI sends empty messages as well, n * n of them in each call, which makes simulations of more than a hundred
+ * processes too slow. MPI libraries send no empty messages. */
 int __wrap_MPI_Alltoallv(const void *send, const int *send_counts, const int *send_offsets, MPI_Datatype send_type,
                          void *receive, const int *receive_counts, const int *receive_offsets,
                          MPI_Datatype receive_type, MPI_Comm comm)
@@ -40,8 +41,8 @@ int __wrap_MPI_Alltoallv(const void *send, const int *send_counts, const int *se
     MPI_Type_get_extent(send_type, &lower, &send_extent);
     MPI_Type_get_extent(receive_type, &lower, &receive_extent);
     int *sources = allocate(2 * (size_t)size, sizeof *sources), *targets = sources + size;
-    const int receives = find_requests(size, receive_counts, sources),
-              sends = find_requests(size, send_counts, targets);
+    const int receives = list_partners(size, receive_counts, sources),
+              sends = list_partners(size, send_counts, targets);
     MPI_Request *requests = allocate((size_t)receives + (size_t)sends, sizeof *requests);
     for (int i = 0; i < receives && error == MPI_SUCCESS; i++)
         error = MPI_Irecv((char *)receive + receive_offsets[sources[i]] * receive_extent, receive_counts[sources[i]],
@@ -64,7 +65,7 @@ int __real_MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, 
                       MPI_Datatype receive_type, int root, MPI_Comm comm);
 int __real_MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
 
-/* Where all processes meet: one for a simulation, made by rank 0. */
+/* Where all processes meet: one per simulation, created by rank 0. */
 struct meeting {
     sg_bar_t barrier;
     const void **shown; /* by each rank */
@@ -94,8 +95,8 @@ static size_t bytes_of(int count, MPI_Datatype type)
     return (size_t)count * (size_t)size;
 }
 
-/* Processes leave the barrier before a timed loop at the same simulated instant. After a barrier made of messages they
- * would leave it up to some latencies apart, which is as much as a short loop takes. */
+/* Processes leave the barrier before a timed loop at the same simulated instant. After a barrier that consists of
+ * messages, they would be apart by some latencies, as long as a short loop. */
 int __wrap_MPI_Barrier(MPI_Comm comm)
 {
     int rank, size;
@@ -116,11 +117,11 @@ int __wrap_MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_C
     sg_barrier_wait(meeting->barrier);
     if (rank != root)
         memcpy(buffer, meeting->shown[root], bytes_of(count, type));
-    sg_barrier_wait(meeting->barrier); /* now the root may change its buffer */
+    sg_barrier_wait(meeting->barrier); /* from now on the root may change its buffer */
     return MPI_SUCCESS;
 }
 
-/* In SMPI's own, rank 0 looks for each message in a list of those of all processes: n * n steps. */
+/* In SMPI's own implementation, rank 0 searches for each message in the list of all messages: n * n steps. */
 int __wrap_MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
                       MPI_Datatype receive_type, int root, MPI_Comm comm)
 {
@@ -162,14 +163,14 @@ int __wrap_MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatyp
 
 /* --- the end of a run, the clock, and the simulated node --------------------------------------------------------- */
 
-/* SMPI ends the calling process only, and smpirun with success. All processes of a simulation are in this one. */
+/* SMPI would end only the calling process, and smpirun would succeed. All processes of a simulation are in this one. */
 int __wrap_MPI_Abort(MPI_Comm comm, int status)
 {
     (void)comm;
     _exit(status);
 }
 
-/* SMPI tells the precision of its solver of equations. Simulated time itself is exact to what smpirun asks for. */
+/* SMPI returns the precision of its solver of equations. Simulated time is more precise. */
 double __wrap_MPI_Wtick(void)
 {
     return 1e-9;
@@ -205,7 +206,7 @@ static int64_t memory_of_host(void)
 {
     const char *text = sg_host_get_property_value(sg_host_self(), memory_property);
     if (!text || atoll(text) <= 0)
-        fail("the platform does not tell the memory of a node: give its hosts <prop id=\"%s\" value=\"...\"/>",
+        fail("the platform does not state the memory of a node: add <prop id=\"%s\" value=\"...\"/> to its hosts",
              memory_property);
     return atoll(text);
 }
@@ -222,7 +223,7 @@ int64_t __wrap_available_memory_bytes(void)
     return memory_of_host();
 }
 
-/* The processors of the simulating machine have nothing to do with the simulated one. */
+/* The processors of the simulating machine are irrelevant for the simulated one. */
 struct processor_time __wrap_processor_time_now(void)
 {
     return (struct processor_time){.known = false};

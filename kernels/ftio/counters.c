@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See counters.h. Which events count floating-point operations differs from processor to processor and no interface
- * names them alike; the table below holds what the vendors' manuals say, and a loop of known length is counted before
- * any of them is believed. */
+/* See counters.h. The events of floating-point operations differ between processors, and there is no portable
+ * interface. The tables below follow the vendors' manuals, and each counter must first count a loop of known length
+ * correctly. */
 #include "counters.h"
 
 #include <errno.h>
@@ -28,7 +28,7 @@ enum { MOST_EVENTS = 4, REASON_LENGTH = 160, KNOWN_ADDITIONS = 1000000 };
 struct event {
     uint32_t type;
     uint64_t code;
-    int operations; /* that one event stands for */
+    int operations; /* per event */
 };
 
 struct set {
@@ -67,10 +67,10 @@ static struct set flop_events(void)
     if (memcmp(vendor, "AuthenticAMD", sizeof vendor) == 0)
         return amd_flops;
 #endif
-    return (struct set){.reason = "no event for floating-point operations is known for this processor"};
+    return (struct set){.reason = "no event for floating-point operations is known on this processor"};
 }
 
-/* The time stamp counter runs at a fixed rate whatever the core does: cycles that passed, not cycles that were used. */
+/* The time stamp counter runs at a fixed rate, also while the core waits. */
 static uint64_t time_stamp(void)
 {
 #if defined(__x86_64__)
@@ -121,8 +121,7 @@ static void start_set(const struct set *set)
     }
 }
 
-/* Where the processor has fewer counters than were asked for, the system lets them take turns: scale to all of the
- * time. */
+/* If the processor has fewer counters than requested, the system multiplexes them: scale to the whole time. */
 static void stop_set(struct set *set)
 {
     set->counted = 0;
@@ -138,12 +137,12 @@ static void stop_set(struct set *set)
 
 static void add_known_number_of_times(void)
 {
-    volatile double sum = 0; /* volatile: no two additions become one */
+    volatile double sum = 0; /* volatile: additions are not combined */
     for (int i = 0; i < KNOWN_ADDITIONS; i++)
         sum = sum + 1.0;
 }
 
-static void distrust(struct set *set, int64_t least, int64_t most)
+static void check_plausibility(struct set *set, int64_t least, int64_t most)
 {
     if (set->reason[0])
         return;
@@ -151,11 +150,11 @@ static void distrust(struct set *set, int64_t least, int64_t most)
     add_known_number_of_times();
     stop_set(set);
     if (set->counted < least || set->counted > most)
-        snprintf(set->reason, sizeof set->reason, "the counter saw %lld where a known loop has %lld to %lld",
+        snprintf(set->reason, sizeof set->reason, "the counter reports %lld for a loop with %lld to %lld",
                  (long long)set->counted, (long long)least, (long long)most);
 }
 
-/* A sum needs the counter of every process; the lowest rank without one says why. */
+/* The sum requires the counter on every process; the reason is that of the lowest rank without it. */
 static void agree_on_set(struct set *set)
 {
     set->usable = agree_on_reason(MPI_COMM_WORLD, set->reason, sizeof set->reason) == NO_RANK;
@@ -170,9 +169,9 @@ struct counters *counters_open(void)
     counters->set[COUNTER_FLOPS] = flop_events();
     for (int c = 0; c < COUNTERS; c++)
         open_set(&counters->set[c]);
-    distrust(&counters->set[COUNTER_CYCLES], KNOWN_ADDITIONS / 8, INT64_C(100) * KNOWN_ADDITIONS);
-    distrust(&counters->set[COUNTER_FLOPS], KNOWN_ADDITIONS - KNOWN_ADDITIONS / 50,
-             KNOWN_ADDITIONS + KNOWN_ADDITIONS / 50);
+    check_plausibility(&counters->set[COUNTER_CYCLES], KNOWN_ADDITIONS / 8, INT64_C(100) * KNOWN_ADDITIONS);
+    check_plausibility(&counters->set[COUNTER_FLOPS], KNOWN_ADDITIONS - KNOWN_ADDITIONS / 50,
+                       KNOWN_ADDITIONS + KNOWN_ADDITIONS / 50);
     for (int c = 0; c < COUNTERS; c++)
         agree_on_set(&counters->set[c]);
     return counters;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ftio: how much of a computation is I/O (Fagerstrom and Kuszmaul). An out-of-core two-dimensional Fourier transform
- * is computed and every part of it is timed. This kernel measures and writes a log; fractions and rates are computed
- * by postprocess. */
+/* ftio: how much of a computation is I/O (Fagerstrom and Kuszmaul). Computes an out-of-core two-dimensional Fourier
+ * transform and times every part of it. This kernel measures and writes a log; postprocess computes fractions and
+ * rates. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,14 +20,13 @@ struct choices {
 };
 
 static const char *const summary_text =
-    "ftio measures how much of a computation is I/O: it transforms a matrix that stays on disk (a two-dimensional\n"
-    "discrete Fourier transform of N = i^2 c rows and columns on c processes) and times every part of the work.";
+    "ftio measures how much of a computation is I/O: it computes the two-dimensional Fourier transform of a matrix on\n"
+    "disk, with N = i^2 c rows and columns on c processes, and times every part of the work.";
 
 static const char *const usage_text =
     "Usage:    mpirun -n PROCESSES ftio [OPTION]...\n"
     "Example:  mpirun -n 4 ftio --input 24 --directory /scratch --log ftio.jsonl && coffeecup score ftio.jsonl\n\n"
-    "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a\n"
-    "number with B, KiB, MiB, GiB or TiB. The matrix takes 16 i^4 c^2 bytes of the directory under test.";
+    "The matrix requires 16 i^4 c^2 bytes in the directory under test.";
 
 static const struct storage_method *find_storage(const char *name)
 {
@@ -37,35 +36,33 @@ static const struct storage_method *find_storage(const char *name)
     refuse("--storage: unknown name '%.80s'; valid are posix, mpiio", name);
 }
 
-static int64_t found_or_refuse(int64_t input, const char *text, int processes)
+static int64_t valid_or_refuse(int64_t input, const char *text, int processes)
 {
     if (input == 0)
-        refuse("--input: no valid input parameter from '%.80s' on gives a matrix of a size that can be counted on %d "
-               "processes; choose a smaller one",
-               text, processes);
+        refuse("--input: '%.80s' is too large for %d processes; choose a smaller one", text, processes);
     return input;
 }
 
-/* All that is known to be impossible is refused here, before any file is made. */
+/* Refuses impossible sizes before any file is created. */
 static int64_t choose_input(const char *text, int processes, bool direct)
 {
     const int64_t multiple = direct ? DIRECT_ALIGNMENT / ELEMENT_BYTES : 1;
     char *end;
     if (strcmp(text, "auto") == 0)
-        return found_or_refuse(automatic_input(processes, multiple), text, processes);
+        return valid_or_refuse(automatic_input(processes, multiple), text, processes);
     const int64_t size = parse_size(text);
     if (size <= 0)
         refuse("--input: '%.80s' is not an input parameter (24), 'auto' or a size (64MiB)", text);
     const int64_t number = strtoll(text, &end, 10);
     if (*end)
-        return found_or_refuse(input_for_bytes(size, processes, multiple), text, processes);
-    const int64_t valid = found_or_refuse(next_input(number, processes, multiple), text, processes);
+        return valid_or_refuse(input_for_bytes(size, processes, multiple), text, processes);
+    const int64_t valid = valid_or_refuse(next_input(number, processes, multiple), text, processes);
     if (valid != number)
-        refuse("--input %" PRId64 " is not valid on %d processes: %d has to divide its square%s; the next valid one is "
+        refuse("--input %" PRId64 " is not valid on %d processes: %d must divide its square%s; the next valid one is "
                "%" PRId64,
                number, processes, processes,
-               number < SMALLEST_INPUT ? ", and it is at least 2"
-               : direct                ? ", and --direct takes multiples of 32 only"
+               number < SMALLEST_INPUT ? ", and it must be at least 2"
+               : direct                ? ", and --direct requires a multiple of 32"
                                        : "",
                valid);
     return valid;
@@ -93,10 +90,10 @@ static void print_table(const struct request *request, const struct summary *sum
     for (int s = 0; s < STAGES; s++)
         printf("%-12s %14.3f\n", stage_names[s], summary->stage_seconds[s]);
     printf("i = %" PRId64 ", N = %" PRId64 ": %.3f of %.3f s were I/O (slowest process); largest relative difference "
-           "to the\nexact result %.2g. These are measurements of the last run; the score comes from: coffeecup score "
-           "%s\n",
+           "to the\nexact result %.2g. Values of the last repetition.\n",
            request->sizes.input, request->sizes.width, summary->io_seconds, summary->elapsed_seconds,
-           summary->largest_relative_difference, choices->log);
+           summary->largest_relative_difference);
+    run_print_score_command(choices->log);
 }
 
 static int run_ftio(const struct program *program, const struct choices *choices, int argc, char **argv)
@@ -110,13 +107,12 @@ static int run_ftio(const struct program *program, const struct choices *choices
                               .repetitions = choices->repeat,
                               .exchange_bytes = choices->exchange_buffer};
     if (request.direct && !request.method->can_be_direct)
-        refuse("--direct works with --storage posix only: MPI-IO has no word for it");
+        refuse("--direct requires --storage posix, because MPI-IO has no direct I/O");
     request.sizes = sizes_of(choose_input(choices->input, run.ranks, request.direct), run.ranks);
     const struct filesystem filesystem = filesystem_describe(choices->directory);
     filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, request.sizes.bytes,
                            "choose a smaller --input or another --directory");
-    run_open_log(&run, choices->log, argv, run.rank == 0 ? filesystem_json(&filesystem) : NULL,
-                 run.rank == 0 ? plan_json(&request) : NULL);
+    run_open_log(&run, choices->log, argv, &filesystem, run.rank == 0 ? plan_json(&request) : NULL);
 
     struct summary summary = {0};
     measure(&run, &request, &summary);
@@ -135,23 +131,21 @@ int main(int argc, char **argv)
                               .repeat = 1,
                               .exchange_buffer = INT64_C(4) << 20};
     const struct option_row rows[] = {
-        {"log", OPTION_TEXT, &choices.log, "FILE", "where the measurements go; an existing file is never overwritten",
-         0, 0, NULL},
+        OPTION_LOG(&choices.log),
         {"input", OPTION_TEXT, &choices.input, "N|auto|SIZE",
-         "the input parameter i, whose square the number of processes divides; auto: the lowest that is at\n"
-         "        least the root of the processes + 1 (the paper's eq. (5)); SIZE: the lowest whose matrix is as large",
+         "the input parameter i, whose square the number of processes must divide; auto: the lowest one that is\n"
+         "        at least sqrt(processes) + 1 (the paper's eq. (5)); SIZE: the lowest one whose matrix is that large",
          0, 0, NULL},
-        {"directory", OPTION_TEXT, &choices.directory, "DIRECTORY",
-         "the directory under test; the run makes one of its own in it and removes it", 0, 0, NULL},
+        OPTION_DIRECTORY(&choices.directory),
         {"storage", OPTION_TEXT, &choices.storage, "NAME",
-         "posix: a file per process (the paper's way), mpiio: one shared file through MPI-IO", 0, 0, NULL},
+         "posix: a file per process, as in the paper; mpiio: one shared file through MPI-IO", 0, 0, NULL},
         {"direct", OPTION_FLAG, &choices.direct, NULL,
-         "past the page cache (O_DIRECT, posix only); the input parameter has to be a multiple of 32", 0, 0, NULL},
-        {"repeat", OPTION_COUNT, &choices.repeat, "N", "runs of the whole computation, for a mean and an interval", 1,
-         100000, NULL},
+         "direct I/O (O_DIRECT, posix only); the input parameter must be a multiple of 32", 0, 0, NULL},
+        {"repeat", OPTION_COUNT, &choices.repeat, "N",
+         "number of repetitions of the computation, for a mean and an interval", 1, 100000, NULL},
         {"exchange-buffer", OPTION_SIZE, &choices.exchange_buffer, "SIZE",
-         "memory of a process for parts of Squares on their way to another process", 1024, INT64_C(1) << 30, NULL},
-        {"keep", OPTION_FLAG, &choices.keep, NULL, "leave the result in its directory", 0, 0, NULL},
+         "memory per process for the exchange of parts of Squares", 1024, INT64_C(1) << 30, NULL},
+        OPTION_KEEP(&choices.keep),
         {0}};
     const struct program program = {"ftio", summary_text, usage_text, rows};
     return run_ftio(&program, &choices, argc, argv);

@@ -5,7 +5,8 @@
 #include <float.h>
 #include <math.h>
 
-static const double largest_number = 1e300; /* stands for infinity and for no number: the log holds finite ones only */
+static const double largest_number =
+    1e300; /* used for infinity and NaN, because the log contains finite numbers only */
 
 static double complex unit_root(int64_t k, int64_t width)
 {
@@ -51,12 +52,12 @@ static double bounded(double value)
     return isfinite(value) ? fmin(value, largest_number) : largest_number;
 }
 
-void compare_row(const double complex *found, const double complex *expected, int64_t count,
+void compare_row(const double complex *computed, const double complex *expected, int64_t count,
                  struct difference *difference)
 {
     double total = 0, largest = difference->largest, relative = difference->largest_relative;
     for (int64_t k = 0; k < count; k++) {
-        const double off = bounded(cabs(found[k] - expected[k])), ratio = off / cabs(expected[k]);
+        const double off = bounded(cabs(computed[k] - expected[k])), ratio = off / cabs(expected[k]);
         total += off;
         largest = off > largest ? off : largest;
         relative = ratio > relative ? ratio : relative;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See measure.h. The timed region is run_stages(); all else prepares it or reports what it measured. */
+/* See measure.h. The timed region is run_stages(); everything else prepares it or reports its measurements. */
 #include "measure.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@
 
 enum { SERIES = 2 };
 
-/* Rank 0's view of how far the run has come. */
+/* The progress of the run, on rank 0. */
 struct course {
     struct run *run;
     struct progress progress;
@@ -48,7 +48,7 @@ static void run_stages(struct transform *transform, struct course *course)
     transform->phases.end_seconds = MPI_Wtime();
 }
 
-/* --- what it measured --------------------------------------------------------------------------------------------- */
+/* --- results ------------------------------------------------------------------------------------------------------ */
 
 static int64_t most_resident_bytes(void)
 {
@@ -118,15 +118,15 @@ static void log_repetition(struct run *run, const struct transform *transform, s
     struct phase_sums *all = run->rank == 0 ? allocate((size_t)run->ranks, sizeof *all) : NULL;
     MPI_CHECK(MPI_Gather(&mine, values, MPI_DOUBLE, all, values, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     phases_log(&transform->phases, run->log, repetition);
-    json_t *counted = counters_json(counters);
+    json_t *counts = counters_json(counters);
     const int64_t resident = most_resident_bytes();
     if (run->rank != 0) {
-        json_decref(counted);
+        json_decref(counts);
         return;
     }
     json_t *record =
         json_pack("{s:I, s:f, s:o, s:o, s:I}", "repetition", (json_int_t)repetition, "nominal_flops",
-                  SERIES * n * 5 * n * log2(n), "counters", counted, "verification",
+                  SERIES * n * 5 * n * log2(n), "counters", counts, "verification",
                   difference_json(difference, transform->sizes.width), "peak_resident_bytes", (json_int_t)resident);
     add_sums(record, all, run->ranks);
     log_write(run->log, "repetition", record);
@@ -149,9 +149,10 @@ static void measure_repetition(struct run *run, const struct request *request, s
     const struct difference difference = agree_on_difference(&transform->difference);
     log_repetition(run, transform, counters, course->repetition + 1, &difference, summary);
     if (!(difference.largest_relative <= tolerated_difference(request->sizes.width)))
-        fail_together("verification: the transform is wrong: the largest relative difference is %.3g, rounding leaves "
-                      "at most %.3g; the file system, the MPI library, FFTW or the memory corrupts data",
-                      difference.largest_relative, tolerated_difference(request->sizes.width));
+        fail_together(
+            "verification failed: the largest relative difference is %.3g, rounding explains at most %.3g; the file "
+            "system, the MPI library, FFTW or the memory corrupts data",
+            difference.largest_relative, tolerated_difference(request->sizes.width));
 }
 
 static void log_start(struct run *run, const struct request *request, const char *directory)

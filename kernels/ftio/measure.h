@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Runs the transform as often as asked for and writes what was measured to the log. */
+/* Runs the requested number of transforms and writes the measurements to the log. */
 #ifndef FTIO_MEASURE_H
 #define FTIO_MEASURE_H
 
@@ -13,20 +13,20 @@
 
 struct request {
     struct sizes sizes;
-    const char *directory; /* under test: where the run makes a directory of its own */
+    const char *directory; /* under test: the run creates its own directory in it */
     const struct storage_method *method;
     bool direct, keep;
     int64_t repetitions, exchange_bytes;
 };
 
-/* For the table at the terminal, on rank 0: of the last repetition. */
+/* For the table at the terminal: values of the last repetition, on rank 0. */
 struct summary {
     double elapsed_seconds, io_seconds; /* of the process that took longest in I/O */
     double stage_seconds[STAGES];       /* of rank 0 */
     double largest_relative_difference;
 };
 
-/* Fails, after the measurements were logged, where the result of the transform is wrong. Collective. */
+/* Fails if the result of a transform is wrong, after its measurements were logged. Collective. */
 void measure(struct run *run, const struct request *request, struct summary *summary);
 
 #endif

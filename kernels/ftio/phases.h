@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where the time goes: every second of a process between the start and the end of a repetition belongs to one activity
- * of one stage. The clock is read once where an activity ends, and the next one begins there. */
+ * of one stage. The clock is read once at the end of each activity, where the next one begins. */
 #ifndef FTIO_PHASES_H
 #define FTIO_PHASES_H
 
@@ -20,7 +20,7 @@ enum activity {
     ACTIVITY_FLUSH,
     ACTIVITY_PLAN,
     ACTIVITY_FFT,
-    ACTIVITY_COMPUTE,  /* make elements, transpose in memory, compare */
+    ACTIVITY_COMPUTE,  /* compute elements, transpose in memory, compare */
     ACTIVITY_EXCHANGE, /* MPI_Sendrecv_replace */
     ACTIVITY_WAIT,     /* for the slowest process at the end of a stage */
     ACTIVITIES
@@ -37,16 +37,16 @@ struct phase {
 };
 
 struct phases {
-    double begin_seconds, end_seconds; /* of the repetition, read beside the activities: what they leave out shows */
+    double begin_seconds, end_seconds; /* of the repetition, measured independently of the activities */
     double last_seconds;               /* when the last activity ended */
     enum stage stage;
     struct phase phase[STAGES][ACTIVITIES];
 };
 
-/* The sums that give fractions, of one process. */
+/* Sums of one process, for fractions. */
 struct phase_sums {
     double elapsed_seconds, io_seconds;                     /* of the whole repetition */
-    double transform_elapsed_seconds, transform_io_seconds; /* without making the matrix and checking the result */
+    double transform_elapsed_seconds, transform_io_seconds; /* without initialisation and verification */
 };
 
 static inline void activity_ends(struct phases *phases, enum activity activity, int64_t bytes, int64_t calls)
@@ -64,7 +64,7 @@ struct phases phases_begin(void);
 
 struct phase_sums phases_sum(const struct phases *phases);
 
-/* Writes a `measurement` record for each stage and activity that took place on any process. Collective. */
+/* Writes a `measurement` record for each stage and activity that occurred on any process. Collective. */
 void phases_log(const struct phases *phases, struct log *log, int64_t repetition);
 
 #endif

@@ -13,7 +13,7 @@ struct sizes sizes_of(int64_t input, int64_t processes)
     return sizes;
 }
 
-static bool can_be_counted(int64_t input, int64_t processes)
+static bool is_representable(int64_t input, int64_t processes)
 {
     const double width = (double)input * (double)input * (double)processes;
     return input <= LARGEST_INPUT && width * width * ELEMENT_BYTES < (double)INT64_MAX;
@@ -23,7 +23,7 @@ int64_t next_input(int64_t lowest, int64_t processes, int64_t multiple)
 {
     if (lowest < SMALLEST_INPUT)
         lowest = SMALLEST_INPUT;
-    for (int64_t input = lowest; can_be_counted(input, processes); input++)
+    for (int64_t input = lowest; is_representable(input, processes); input++)
         if (input * input % processes == 0 && input % multiple == 0)
             return input;
     return 0;

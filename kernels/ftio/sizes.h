@@ -20,13 +20,13 @@ struct sizes {
 struct sizes sizes_of(int64_t input, int64_t processes);
 
 /* The lowest valid input parameter from `lowest` on: c divides i^2 (and so i^2 >= c), i is a multiple of `multiple`,
- * the matrix has a size that can be counted. 0 where there is none. */
+ * and the size of the matrix is representable. 0 if there is none. */
 int64_t next_input(int64_t lowest, int64_t processes, int64_t multiple);
 
 /* Eq. (5): the lowest valid input parameter that is at least sqrt(c) + 1. */
 int64_t automatic_input(int64_t processes, int64_t multiple);
 
-/* The lowest valid input parameter whose matrix has at least so many bytes. */
+/* The lowest valid input parameter whose matrix has at least this many bytes. */
 int64_t input_for_bytes(int64_t bytes, int64_t processes, int64_t multiple);
 
 #endif

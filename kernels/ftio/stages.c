@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See stages.h. One function a stage; the table of them stands at the end of the file. */
+/* See stages.h. One function per stage; their table is at the end. */
 #include "stages.h"
 
 #include "fail.h"
 #include "memory.h"
 
-/* --- what stages do with the storage, each call timed on its own -------------------------------------------------- */
+/* --- access to the storage, each call timed separately ------------------------------------------------------------ */
 
 static void read_block(struct transform *t, struct block block, double complex *elements)
 {
@@ -19,7 +19,7 @@ static void write_block(struct transform *t, struct block block, const double co
     activity_ends(&t->phases, ACTIVITY_WRITE, block.rows * block.columns * ELEMENT_BYTES, calls);
 }
 
-/* What a stage wrote is on the disk before the stage ends, and its time counts as I/O. */
+/* The data of a stage is on disk before the stage ends; the time of this counts as I/O. */
 static void flush(struct transform *t)
 {
     t->storage.method->flush(&t->storage);
@@ -51,7 +51,7 @@ static void initialise(struct transform *t)
     activity_ends(&t->phases, ACTIVITY_OPEN, 0, 1);
     t->plan = fftw_mpi_plan_dft_1d(width, t->row, t->row, MPI_COMM_WORLD, FFTW_FORWARD, FFTW_ESTIMATE);
     if (!t->plan)
-        fail("FFTW has no plan for a transform of %td elements", (ptrdiff_t)width);
+        fail("FFTW cannot plan a transform of %td elements; choose another --input", (ptrdiff_t)width);
     activity_ends(&t->phases, ACTIVITY_PLAN, 0, 1);
     unit_roots(first, square, width, t->other);
     for (int64_t p = 0; p < width; p++) {
@@ -90,7 +90,7 @@ static void transpose_in_memory(double complex *mini, int64_t width)
     }
 }
 
-/* Mini-Squares a, b and b, a of a Square change places, each transposed; one on the Main Diagonal stays. */
+/* Swaps the Mini-Squares a, b and b, a of a Square and transposes each; one on the Main Diagonal stays in place. */
 static void transpose_pair(struct transform *t, int64_t square, int64_t a, int64_t b)
 {
     const int64_t i = t->sizes.input, top = square * t->sizes.square;
@@ -120,7 +120,7 @@ static void transpose_squares(struct transform *t)
     flush(t);
 }
 
-/* On a diagonal a process exchanges the Square whose number is that of its partner. */
+/* On a diagonal, a process exchanges the Square with the number of its partner. */
 static void exchange_square(struct transform *t, int partner)
 {
     const int64_t square = t->sizes.square;
@@ -168,7 +168,7 @@ void (*const stage_functions[STAGES])(struct transform *) = {
 
 /* --- buffers ------------------------------------------------------------------------------------------------------ */
 
-/* FFTW's transform needs a part of the row on each process that is one Square wide, in order, in and out. */
+/* FFTW must use, for input and output, a part of the row on each process that is one Square wide, in rank order. */
 static int64_t local_elements(const struct sizes *sizes, int rank)
 {
     ptrdiff_t elements_in, first_in, elements_out, first_out;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See storage.h. The table of methods stands at the end of the file. */
+/* See storage.h. The table of methods is at the end. */
 #include "storage.h"
 
 #include <errno.h>
@@ -11,7 +11,11 @@
 #include <unistd.h>
 
 #include "fail.h"
+#include "io_error.h"
+#include "mpi_io.h"
 #include "scratch.h"
+
+static const char less_data[] = "choose a smaller --input";
 
 struct storage storage_prepare(const struct storage_method *method, const struct sizes *sizes, int rank, bool direct)
 {
@@ -35,12 +39,7 @@ static void name_file(struct storage *storage)
 
 static _Noreturn void stop(const struct storage *storage, const char *what, int error)
 {
-    const char *remedy = error == ENOSPC || error == EDQUOT ? "free some space or choose a smaller --input"
-                         : error == ENOENT                  ? "was the directory removed during the run?"
-                         : error == EINVAL && storage->direct
-                             ? "this file system may take no direct I/O, or only where --input is a multiple of 256"
-                             : "choose another --directory or have the file system examined";
-    fail("cannot %s '%s': %s; %s", what, storage->path, strerror(error), remedy);
+    fail("cannot %s '%s': %s; %s", what, storage->path, strerror(error), io_remedy(error, storage->direct, less_data));
 }
 
 static void posix_open(struct storage *storage)
@@ -61,7 +60,8 @@ static int64_t read_range(struct storage *storage, char *data, int64_t bytes, in
         if (count < 0)
             stop(storage, "read", errno);
         if (count == 0)
-            fail("'%s' ends at byte %" PRId64 " before what was written to it; did something else change the file?",
+            fail("'%s' ends at byte %" PRId64
+                 ", before the data that was written to it; did another program change it?",
                  storage->path, offset);
         data += count, offset += count, bytes -= count, calls++;
     }
@@ -82,7 +82,7 @@ static int64_t write_range(struct storage *storage, const char *data, int64_t by
     return calls;
 }
 
-/* The strip is stored row by row, so that rows of its full width follow each other without a gap. */
+/* The strip is stored row by row, so rows of its full width are contiguous. */
 static struct block joined(const struct storage *storage, struct block block)
 {
     if (block.columns == storage->strip_width)
@@ -121,7 +121,7 @@ static void posix_flush(struct storage *storage)
         stop(storage, "flush", errno);
 }
 
-/* The result must still be where it was written: a file that lost its name would be measured to the end. */
+/* The file must still exist: a deleted file that is open would otherwise be measured to the end. */
 static void posix_close(struct storage *storage, bool keep)
 {
     struct stat opened, named;
@@ -130,7 +130,7 @@ static void posix_close(struct storage *storage, bool keep)
     if (stat(storage->path, &named) != 0)
         stop(storage, "find", errno);
     if (opened.st_ino != named.st_ino || opened.st_dev != named.st_dev)
-        fail("'%s' is not the file of this run any more; did something else replace it?", storage->path);
+        fail("'%s' is not the file of this run any more; did another program replace it?", storage->path);
     if (close(storage->file) != 0)
         stop(storage, "close", errno);
     storage->file = -1;
@@ -140,7 +140,7 @@ static void posix_close(struct storage *storage, bool keep)
 
 /* --- one shared file through MPI-IO ------------------------------------------------------------------------------- */
 
-/* The file holds the matrix row by row; a process's part of a row lies between those of its neighbours. */
+/* The file contains the matrix row by row; a process's part of a row is between those of its neighbours. */
 static MPI_Offset shared_offset(const struct storage *storage, struct block block, int64_t row)
 {
     return ((block.row + row) * storage->matrix_width + storage->rank * storage->strip_width + block.column) *
@@ -149,25 +149,17 @@ static MPI_Offset shared_offset(const struct storage *storage, struct block bloc
 
 static void check_file(const struct storage *storage, int code, const char *what)
 {
-    char text[MPI_MAX_ERROR_STRING] = "unknown error";
-    int length = 0, kind = MPI_SUCCESS;
-    if (code == MPI_SUCCESS)
-        return;
-    MPI_Error_string(code, text, &length);
-    MPI_Error_class(code, &kind);
-    text[strcspn(text, "\n")] = '\0';
-    fail("cannot %s '%s' through MPI-IO: %s; %s", what, storage->path, text,
-         kind == MPI_ERR_NO_SPACE || kind == MPI_ERR_QUOTA ? "free some space or choose a smaller --input"
-                                                           : "choose another --directory or --storage posix");
+    if (code != MPI_SUCCESS)
+        fail("cannot %s '%s' through MPI-IO: %s", what, storage->path, mpi_io_error(code, less_data));
 }
 
-/* A full disk may show as a short count only. */
+/* Some libraries report a full disk only by a short count. */
 static void check_count(const struct storage *storage, MPI_Status *status, int64_t elements, const char *what)
 {
     int count = 0;
     MPI_CHECK(MPI_Get_count(status, MPI_C_DOUBLE_COMPLEX, &count));
     if (count != elements)
-        fail("MPI-IO %s %d of %" PRId64 " elements of '%s'; is the file system full?", what, count, elements,
+        fail("MPI-IO %s only %d of %" PRId64 " elements of '%s'; is the file system full?", what, count, elements,
              storage->path);
 }
 

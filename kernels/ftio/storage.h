@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the matrix is kept while it is transformed. Every process owns one column of Squares: a strip of N rows and
- * i^2 columns. A method of storage is a row of a table. */
+/* Where the matrix is stored. Every process owns one column of Squares: a strip of N rows and i^2 columns. A storage
+ * method is a row of a table. */
 #ifndef FTIO_STORAGE_H
 #define FTIO_STORAGE_H
 
@@ -22,13 +22,13 @@ struct storage {
     MPI_File shared; /* mpiio */
 };
 
-/* A rectangle of the own strip. */
+/* A rectangle of this process's strip. */
 struct block {
     int64_t row, column, rows, columns;
 };
 
-/* All methods create a fresh file on open and remove it on close, unless `keep` is set. Read and write return how many
- * calls it took. Open, flush and close are collective. */
+/* All methods create a new file on open and remove it on close, unless `keep` is set. Read and write return the number
+ * of calls. Open, flush and close are collective. */
 struct storage_method {
     const char *name, *file_name; /* a file name with %d is one per process */
     bool can_be_direct;
@@ -41,10 +41,10 @@ struct storage_method {
 
 extern const struct storage_method storage_methods[]; /* ended by a row without a name */
 
-/* The smallest sector of a disk: nothing smaller can be read or written past the page cache. */
+/* The smallest sector of a disk and so of direct I/O. */
 enum { DIRECT_ALIGNMENT = 512 };
 
-/* Nothing is made before open. */
+/* No file is created before open. */
 struct storage storage_prepare(const struct storage_method *method, const struct sizes *sizes, int rank, bool direct);
 
 #endif

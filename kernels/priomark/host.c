@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See host.h and priomark.h, whose functions are here. */
+/* See host.h and priomark.h, whose functions are defined here. */
 #include "host.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "data.h"
 #include "fail.h"
 #include "memory.h"
+#include "page_cache.h"
 #include "random.h"
 #include "scratch.h"
 
@@ -29,14 +27,15 @@ static const struct values *values_of(const struct priomark *run, const char *ke
     for (int k = 0; keys[k].name; k++)
         if (strcmp(keys[k].name, key) == 0)
             return &run->group->values[k];
-    fail("%s asks for the key '%s', which it has not", run->group->plugin->name, key);
+    fail("%s reads the key '%s', which its table of keys lacks; fix the sub-benchmark", run->group->plugin->name, key);
 }
 
 static const struct values *value_of(const struct priomark *run, const char *key, int i)
 {
     const struct values *values = values_of(run, key);
     if (i < 0 || i >= values->count)
-        fail("%s asks for value %d of '%s', which has %d", run->group->plugin->name, i, key, values->count);
+        fail("%s reads value %d of '%s', which has %d values; fix the sub-benchmark", run->group->plugin->name, i, key,
+             values->count);
     return values;
 }
 
@@ -87,7 +86,7 @@ void priomark_add(struct priomark *run, const struct priomark_case *added)
     if (run->cases == MOST_CASES)
         priomark_refuse(run, NULL, "more than %d cases; shorten the lists and ranges", MOST_CASES);
     if (!is_name(added->pattern) || !is_name(added->method) || added->process_bytes < 1 || added->block_bytes < 0)
-        fail("%s adds a case without a proper pattern, method or size", run->group->plugin->name);
+        fail("%s adds a case with an invalid pattern, method or size; fix the sub-benchmark", run->group->plugin->name);
     run->planned[run->cases++] = (struct planned){*added, run->group};
 }
 
@@ -158,9 +157,9 @@ void priomark_value(struct priomark *run, const char *name, double value)
 {
     struct notes *notes = &run->notes;
     if (!is_name(name))
-        fail("%s notes a value without a proper name", run->group->plugin->name);
+        fail("%s notes a value with an invalid name; fix the sub-benchmark", run->group->plugin->name);
     if (notes->values == MOST_NOTED_VALUES)
-        fail("%s notes more than %d values", run->group->plugin->name, MOST_NOTED_VALUES);
+        fail("%s notes more than %d values; fix the sub-benchmark", run->group->plugin->name, MOST_NOTED_VALUES);
     snprintf(notes->value[notes->values].name, NAME_LENGTH, "%s", name);
     notes->value[notes->values++].value = value;
 }
@@ -180,16 +179,14 @@ void priomark_path(const struct priomark *run, char *path, size_t path_bytes, co
     scratch_path(path, path_bytes, name);
 }
 
-/* Only what is on the disk can leave the cache. */
 void priomark_evict(struct priomark *run, const char *path)
 {
     if (!run->workload->evict)
         return;
-    const int file = open(path, O_RDONLY | O_CLOEXEC);
-    if (file < 0 || fsync(file) != 0)
-        priomark_fail(run, "cannot synchronise '%s': %s", path, strerror(errno));
-    posix_fadvise(file, 0, 0, POSIX_FADV_DONTNEED);
-    close(file);
+    const int error = page_cache_evict(path);
+    if (error)
+        priomark_fail(run, "cannot evict '%s' from the page cache: %s; set evict = false in the workload", path,
+                      strerror(error));
     run->notes.evicted = true;
 }
 
@@ -209,8 +206,10 @@ void priomark_verify(struct priomark *run, const char *data, size_t bytes, uint3
     size_t first;
     const size_t wrong = data_count_wrong(data, bytes, source, position, &first);
     if (wrong)
-        priomark_fail(run, "%zu of %zu bytes of '%s' were read wrong, the first at offset %" PRIu64, wrong, bytes, path,
-                      position + first);
+        priomark_fail(run,
+                      "%zu of %zu bytes of '%s' were read wrong, the first at offset %" PRIu64
+                      "; have the file system examined",
+                      wrong, bytes, path, position + first);
 }
 
 char *priomark_allocate(size_t bytes)

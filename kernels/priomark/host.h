@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What stands behind priomark.h: the run as sub-benchmarks are given it, the cases that they add, and what they note.
- */
+/* The implementation of priomark.h: the run that sub-benchmarks get, the cases that they add, and the values that they
+ * note. */
 #ifndef PRIOMARK_HOST_H
 #define PRIOMARK_HOST_H
 
@@ -15,7 +15,7 @@ struct planned {
     const struct group *group;
 };
 
-/* What this process noted in the case that is being measured. */
+/* The values that this process noted in the current case. */
 struct notes {
     double begun, ended, paused; /* seconds; ended 0: not yet */
     int64_t calls[PRIOMARK_OPERATIONS], bytes[PRIOMARK_OPERATIONS];
@@ -32,22 +32,22 @@ struct notes {
 struct priomark {
     struct run *run;
     const struct workload *workload;
-    const struct group *group; /* whose turn it is */
-    bool keep;                 /* files stay in their directory */
+    const struct group *group; /* of the current sub-benchmark */
+    bool keep;                 /* do not remove files */
 
     int cases, room;
     struct planned *planned;
 
-    int number, repetition; /* of the case that is being measured; they count from 1 */
+    int number, repetition; /* of the current case, from 1 */
     struct notes notes;
     int64_t read_bytes, checked_bytes; /* of this process, all cases */
-    bool component_told;               /* the log has its record `mpi_io` */
+    bool component_logged;             /* the log has its record `mpi_io` */
 };
 
 /* The name of an operation in the log. */
 extern const char *const operation_names[PRIOMARK_OPERATIONS];
 
-/* Time between these two is not the case's: data is filled in or checked. Between begin and end. */
+/* The time between these two, in which data is prepared or checked, does not count. Called between begin and end. */
 void host_pause(struct priomark *run);
 void host_resume(struct priomark *run);
 

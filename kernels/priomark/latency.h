@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How long requests took, counted in bins: 32 to each power of two of nanoseconds, single nanoseconds below 64. From 32
- * ns on half a bin is at most a 64th of its middle. */
+/* Histogram of latencies: 32 bins for each power of two of nanoseconds, single nanoseconds below 64. From 32 ns on,
+ * half the width of a bin is at most 1/64 of its middle. */
 #ifndef PRIOMARK_LATENCY_H
 #define PRIOMARK_LATENCY_H
 
@@ -19,11 +19,11 @@ struct latency {
 void latency_clear(struct latency *latency);
 void latency_add(struct latency *latency, double seconds);
 
-/* The bin of a time, and where a bin begins: it ends where the next one begins. In nanoseconds. */
+/* The bin of a time, and the start of a bin, which is the end of the previous one. In nanoseconds. */
 int latency_bin(uint64_t nanoseconds);
 uint64_t latency_bin_start(int bin);
 
-/* What all processes counted together, on rank 0. Collective. */
+/* Sums up the histograms of all processes. Collective. */
 void latency_gather(struct latency *latency, MPI_Comm comm);
 
 /* The log's entry of `latencies`. */

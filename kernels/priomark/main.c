@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* priomark: what a machine makes of a given use of its storage (Krietemeyer, Versick and Tavangarian). A workload says
- * which sub-benchmarks run, and how. This kernel measures and writes a log; averages, ACL and ABL are computed by
- * postprocess. */
+/* priomark: the I/O performance of a workload (Krietemeyer, Versick and Tavangarian). The workload states which
+ * sub-benchmarks run, and how. This kernel measures and writes a log; postprocess computes averages, ACL and ABL. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "measure.h"
 #include "memory.h"
 #include "scratch.h"
+#include "units.h"
 
 struct choices {
     const char *log, *workload, *directory, *only, *plugins;
@@ -19,16 +19,12 @@ struct choices {
 };
 
 static const char *const summary_text =
-    "priomark measures what a machine makes of a given use of its storage: a workload, one file, says what is "
-    "accessed,\n"
-    "how and in which sizes; sub-benchmarks do it with all processes at the same time.";
+    "priomark measures the I/O performance of a workload: a file that states what is accessed, how, and in which\n"
+    "sizes. Sub-benchmarks access files or devices with all processes at the same time.";
 
 static const char *const usage_text =
     "Usage:    mpirun -n PROCESSES priomark [OPTION]...\n"
-    "Example:  mpirun -n 4 priomark --workload oltp --directory /scratch --log priomark.jsonl && coffeecup score "
-    "priomark.jsonl\n\n"
-    "The log holds raw measurements; 'coffeecup score' and 'coffeecup report' make the numbers from it. SIZE is a\n"
-    "number with B, KiB, MiB, GiB or TiB.";
+    "Example:  mpirun -n 4 priomark --workload oltp --directory /scratch && coffeecup score priomark.jsonl";
 
 static json_t *benchmarks_json(const struct workload *workload)
 {
@@ -67,7 +63,7 @@ static void print_case(const struct planned *planned)
 {
     const struct priomark_case *what = &planned->what;
     printf("%-12s %-18s %-22s %10.4g MiB %10.4g KiB", planned->group->plugin->name, what->pattern, what->method,
-           (double)what->process_bytes / (1 << 20), (double)what->block_bytes / (1 << 10));
+           (double)what->process_bytes / MIB, (double)what->block_bytes / KIB);
     if (what->read_share >= 0)
         printf(" %5.1f %%", 100 * what->read_share);
     else
@@ -80,10 +76,10 @@ static void print_dry_run(const struct priomark *host, int64_t space_bytes, cons
         print_case(&host->planned[i]);
         printf("\n");
     }
-    printf("%d cases, each %" PRId64
-           " times, in '%s': data and blocks of a process, share of reads. Up to %.3g GByte at a time; "
-           "%.3g GByte\nare free in '%s' (%s).\n",
-           host->cases, host->workload->repetitions, host->workload->path, 1e-9 * (double)space_bytes,
+    printf("%d cases in '%s', each measured %" PRId64
+           " times. Columns: data and block size of a process, share of reads.\nUp to %.3g GByte of space at a "
+           "time; %.3g GByte are free in '%s' (%s).\n",
+           host->cases, host->workload->path, host->workload->repetitions, 1e-9 * (double)space_bytes,
            1e-9 * (double)filesystem->free_bytes, filesystem->directory, filesystem->type);
 }
 
@@ -94,10 +90,8 @@ static void print_table(const struct priomark *host, const struct result *result
         printf(" %10.1f MByte/s %10.0f requests/s\n", 1e-6 * results[i].bytes / results[i].seconds,
                results[i].calls / results[i].seconds);
     }
-    printf("Data and blocks of a process, share of reads; all processes together. These are measurements; the score "
-           "comes from:\n"
-           "coffeecup score %s\n",
-           log);
+    printf("Columns: data and block size of a process, share of reads; bandwidth and rate of all processes.\n");
+    run_print_score_command(log);
 }
 
 static int run_priomark(const struct program *program, const struct choices *choices, int argc, char **argv)
@@ -118,8 +112,8 @@ static int run_priomark(const struct program *program, const struct choices *cho
         return run_end(&run);
     }
     filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, space_bytes,
-                           "make process_size smaller or choose another --directory");
-    run_open_log(&run, choices->log, argv, run.rank == 0 ? filesystem_json(&filesystem) : NULL,
+                           "choose a smaller process_size or another --directory");
+    run_open_log(&run, choices->log, argv, &filesystem,
                  run.rank == 0 ? plan_json(host, node_memory_bytes, choices->cache_size) : NULL);
     scratch_create(choices->directory, program->name, choices->keep);
 
@@ -140,23 +134,19 @@ int main(int argc, char **argv)
 {
     struct choices choices = {.log = "priomark.jsonl", .workload = "default", .directory = "."};
     const struct option_row rows[] = {
-        {"log", OPTION_TEXT, &choices.log, "FILE", "where the measurements go; an existing file is never overwritten",
-         0, 0, NULL},
+        OPTION_LOG(&choices.log),
         {"workload", OPTION_TEXT, &choices.workload, "NAME|FILE",
-         "what is measured: a file, or a workload that comes with priomark (default, figure_3, figure_5, figure_6, "
-         "oltp,\n"
+         "a workload file, or the name of an included workload (default, figure_3, figure_5, figure_6, oltp,\n"
          "        webserver, checkpoint, analysis)",
          0, 0, NULL},
-        {"directory", OPTION_TEXT, &choices.directory, "DIRECTORY",
-         "the directory under test; the run makes one of its own in it and removes it", 0, 0, NULL},
-        {"only", OPTION_TEXT, &choices.only, "NAME,...", "of the workload's sub-benchmarks only these", 0, 0, NULL},
+        OPTION_DIRECTORY(&choices.directory),
+        {"only", OPTION_TEXT, &choices.only, "NAME,...", "run only these sub-benchmarks of the workload", 0, 0, NULL},
         {"plugins", OPTION_TEXT, &choices.plugins, "DIRECTORY",
-         "where priomark_NAME.so of a sub-benchmark NAME from outside lies", 0, 0, NULL},
+         "directory with priomark_NAME.so for each external sub-benchmark NAME", 0, 0, NULL},
         {"cache-size", OPTION_SIZE, &choices.cache_size, "SIZE",
-         "size of the file system's cache where the nodes' memory does not tell it", 1, INT64_MAX, NULL},
-        {"dry-run", OPTION_FLAG, &choices.dry_run, NULL, "tell what would be measured, and make nothing", 0, 0, NULL},
-        {"keep", OPTION_FLAG, &choices.keep, NULL, "leave the files in their directory, as the last cases left them", 0,
-         0, NULL},
+         "size of the file system's cache; default: the nodes' memory", 1, INT64_MAX, NULL},
+        {"dry-run", OPTION_FLAG, &choices.dry_run, NULL, "print what would be measured, and exit", 0, 0, NULL},
+        OPTION_KEEP(&choices.keep),
         {0}};
     const struct program program = {"priomark", summary_text, usage_text, rows};
     return run_priomark(&program, &choices, argc, argv);

@@ -25,7 +25,7 @@ void plan_cases(struct priomark *host)
         host->group = &host->workload->group[i];
         host->group->plugin->plan(host);
         if (host->cases == before)
-            priomark_refuse(host, NULL, "it has no case to measure");
+            priomark_refuse(host, NULL, "no case to measure; give each key at least one value");
     }
 }
 
@@ -33,10 +33,11 @@ int64_t plan_space_bytes(const struct priomark *host)
 {
     int64_t most = 0;
     for (int i = 0; i < host->cases; i++) {
-        double bytes = (double)host->planned[i].what.space_bytes; /* the sum may be beyond what an integer counts */
+        double bytes = (double)host->planned[i].what.space_bytes; /* the sum may exceed the range of integers */
         MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD));
         if (bytes > 9e18)
-            refuse("%s: case %d takes %.3g bytes of the directory", host->workload->path, i + 1, bytes);
+            refuse("%s: case %d requires %.3g bytes of space; choose a smaller process_size", host->workload->path,
+                   i + 1, bytes);
         if ((int64_t)bytes > most)
             most = (int64_t)bytes;
     }
@@ -62,7 +63,7 @@ json_t *plan_cases_json(const struct priomark *host)
     return cases;
 }
 
-/* --- after: what all processes noted ------------------------------------------------------------------------------ */
+/* --- after: the values of all processes --------------------------------------------------------------------------- */
 
 static json_t *latencies_json(struct notes *notes)
 {
@@ -82,7 +83,8 @@ static json_t *values_json(const struct run *run, const struct notes *notes)
     int most = notes->values;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     if (most != notes->values)
-        fail("the sub-benchmark noted %d values here and %d elsewhere", notes->values, most);
+        fail("the sub-benchmark noted %d values on this process and %d on another one; fix the sub-benchmark",
+             notes->values, most);
     for (int i = 0; i < notes->values; i++) {
         MPI_CHECK(MPI_Gather(&notes->value[i].value, 1, MPI_DOUBLE, all, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD));
         json_t *list = json_array();
@@ -140,23 +142,14 @@ static void measure_case(struct priomark *host, struct result *result)
     clear(&host->notes);
     planned->group->plugin->measure(host, &planned->what);
     if (!(host->notes.begun > 0 && host->notes.ended > host->notes.begun))
-        fail("%s did not begin and end its case", planned->group->plugin->name);
+        fail("%s did not call priomark_begin() and priomark_end() in its case; fix the sub-benchmark",
+             planned->group->plugin->name);
     host->read_bytes += host->notes.bytes[PRIOMARK_READ];
     json_t *record = measured_json(host, result);
     if (host->run->log)
         log_write(host->run->log, "measurement", record);
     else
         json_decref(record);
-}
-
-static void log_data_check(const struct priomark *host)
-{
-    int64_t mine[2] = {host->read_bytes, host->checked_bytes}, all[2];
-    MPI_CHECK(MPI_Reduce(mine, all, 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD));
-    if (host->run->log)
-        log_write(host->run->log, "data_check",
-                  json_pack("{s:I, s:I, s:i}", "read_bytes", (json_int_t)all[0], "checked_bytes", (json_int_t)all[1],
-                            "wrong_bytes", 0));
 }
 
 void measure(struct priomark *host, struct result *results)
@@ -177,5 +170,5 @@ void measure(struct priomark *host, struct result *results)
         }
     if (host->run->rank == 0)
         progress_end(&progress);
-    log_data_check(host);
+    run_log_data_check(host->run, "read_bytes", host->read_bytes, host->checked_bytes);
 }

@@ -24,13 +24,13 @@ enum { PRIOMARK_INTERFACE = 1 };
 
 struct priomark; /* the run, as a sub-benchmark sees it */
 
-/* --- what the sub-benchmark's group in a workload may say --------------------------------------------------------- */
+/* --- the keys of the sub-benchmark's group in a workload ---------------------------------------------------------- */
 
 enum priomark_kind {
     PRIOMARK_SIZES,  /* "16KiB", a list of such, or a range { from = "4KiB"; to = "1MiB"; factor = 2; } (or step =
                         "4KiB") */
     PRIOMARK_RATIOS, /* reads to writes, "1:2", or a list of such */
-    PRIOMARK_NAMES,  /* one of `names`, or a list of some */
+    PRIOMARK_NAMES,  /* one of `names`, or a list of them */
     PRIOMARK_COUNTS, /* a whole number, or a list of such */
     PRIOMARK_TEXT,   /* any text, "/dev/sdx" */
     PRIOMARK_FLAG    /* true or false */
@@ -39,33 +39,32 @@ enum priomark_kind {
 struct priomark_key {
     const char *name;
     enum priomark_kind kind;
-    const char
-        *standard;    /* what holds where the workload is silent, as it would be written there; NULL: it has to say */
-    const char *help; /* one sentence */
+    const char *standard;     /* default, as it would be written in a workload; NULL: the key is required */
+    const char *help;         /* one sentence */
     int64_t lowest, highest;  /* of each size or count */
     const char *const *names; /* NULL-terminated */
 };
 
-/* How many values a key has, and each of them: bytes, counts and flags (0 or 1); a ratio as the share of reads; a name
- * or text. */
+/* The number of values of a key, and each of them: bytes, counts and flags (0 or 1); a ratio as the share of reads; a
+ * name or text. */
 int priomark_count(const struct priomark *run, const char *key);
 int64_t priomark_number(const struct priomark *run, const char *key, int i);
 double priomark_share(const struct priomark *run, const char *key, int i);
 const char *priomark_text(const struct priomark *run, const char *key, int i);
 
-/* --- a case: what is measured in one go --------------------------------------------------------------------------- */
+/* --- a case: one measurement -------------------------------------------------------------------------------------- */
 
 enum priomark_target { PRIOMARK_IN_DIRECTORY, PRIOMARK_ON_FILE, PRIOMARK_ON_DEVICE };
 
 struct priomark_case {
     const char *pattern, *method; /* names of lower case letters, digits, _ and - */
-    int64_t process_bytes;        /* what a process's part of the data has */
-    int64_t block_bytes;          /* of a request; 0 where requests differ in size */
-    double read_share;            /* of the requests, 0 to 1; negative where it means nothing */
-    bool direct;                  /* past the page cache */
+    int64_t process_bytes;        /* data of each process */
+    int64_t block_bytes;          /* of a request; 0 if requests differ in size */
+    double read_share;            /* of the requests, 0 to 1; negative if meaningless */
+    bool direct;                  /* direct I/O */
     enum priomark_target target;
-    int64_t space_bytes; /* what this process takes of the directory under test */
-    const void *own;     /* the plug-in's own, as is `number` */
+    int64_t space_bytes; /* of this process in the directory under test */
+    const void *own;     /* for the plug-in, as is `number` */
     int64_t number;
 };
 
@@ -78,14 +77,14 @@ struct priomark_plugin {
     int interface; /* PRIOMARK_INTERFACE */
     const char *name, *summary;
     const struct priomark_key *keys; /* ended by a row without a name */
-    /* Adds the cases of the workload, on all processes alike, and refuses what the table of keys cannot exclude.
-     * Nothing may be created or changed here. */
+    /* Adds the cases of the workload, the same on all processes, and refuses values that the table of keys cannot
+     * exclude. Must not create or change anything. */
     void (*plan)(struct priomark *run);
     /* Measures one case: prepares, priomark_begin(), the requests, priomark_end(), and tidies up. Collective. */
     void (*measure)(struct priomark *run, const struct priomark_case *now);
 };
 
-/* What a plug-in defines. */
+/* Defined by a plug-in. */
 extern const struct priomark_plugin priomark_plugin;
 
 /* For plan(): adds a case (copied), and refuses the workload with the file and line of a key (NULL: of the group). */
@@ -99,7 +98,7 @@ int priomark_rank(const struct priomark *run);
 int priomark_ranks(const struct priomark *run);
 void priomark_barrier(struct priomark *run); /* collective */
 
-/* Seconds of a clock that only goes forward. */
+/* Seconds of a monotonic clock. */
 static inline double priomark_now(void)
 {
     struct timespec now;
@@ -107,59 +106,59 @@ static inline double priomark_now(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Starts and stops the time of the case: from a barrier on, until this process has synchronised what it wrote. Both
+/* Start and stop the time of the case: from a barrier until this process has synchronised its written data. Both
  * exactly once in a case; begin is collective. */
 void priomark_begin(struct priomark *run);
 void priomark_end(struct priomark *run);
 
-/* Notes a request of this process between begin and end: its bytes and how long its call took. */
+/* Notes a request of this process between begin and end: its bytes and its duration. */
 void priomark_request(struct priomark *run, enum priomark_operation operation, int64_t bytes, double seconds);
 
-/* Adds to a phase of this process. Opening and closing lie outside begin and end. */
+/* Adds to the time of a phase of this process. Opening and closing are outside begin and end. */
 void priomark_phase(struct priomark *run, enum priomark_phase phase, double seconds);
 
-/* Notes a value of this process; its name tells the unit ("io_alone_seconds"). The log has it for each process. */
+/* Notes a value of this process; its name includes the unit ("io_alone_seconds"). The log has it for each process. */
 void priomark_value(struct priomark *run, const char *name, double value);
 
-/* A random number generator's seed: of the workload's seed, the case, the repetition and `stream` (a rank, say). */
+/* A seed for random numbers, from the workload's seed, the case, the repetition and `stream` (for example, a rank). */
 uint64_t priomark_seed(const struct priomark *run, uint64_t stream);
 
-/* The name of a file in the run's own directory, which goes away with the run. Refuses a path that is too long. */
+/* The path of a file in the run's own directory, which is removed at the end of the run. Fails if it is too long. */
 void priomark_path(const struct priomark *run, char *path, size_t path_bytes, const char *name);
 
-/* Takes a file out of this node's page cache where the workload says so (`evict`): call it before priomark_begin(). */
+/* Evicts a file from this node's page cache if the workload requires it (`evict`). Call it before priomark_begin(). */
 void priomark_evict(struct priomark *run, const char *path);
 
-/* Whether data that is read has to be checked; what `source` has at a position; and the check, outside the timed
- * region: a wrong byte ends the run with a line that names `path` and the place. */
+/* Whether data that is read must be checked; the data of `source` at a position; and the check, outside the timed
+ * region: a wrong byte ends the run with a line that states `path` and offset. */
 bool priomark_checks(const struct priomark *run);
 void priomark_fill(char *data, size_t bytes, uint32_t source, uint64_t position);
 void priomark_verify(struct priomark *run, const char *data, size_t bytes, uint32_t source, uint64_t position,
                      const char *path);
 
-/* A buffer that is page-aligned and was touched. */
+/* A page-aligned buffer whose pages exist. */
 char *priomark_allocate(size_t bytes);
 void priomark_release(char *buffer, size_t bytes);
 
-/* Ends the run: one line, the log is closed as failed. On any process. */
+/* Ends the run with one line; the log is closed as failed. On any process. */
 void priomark_fail(struct priomark *run, const char *format, ...) __attribute__((noreturn, format(printf, 2, 3)));
 
-/* --- input and output beside a calculation ------------------------------------------------------------------------ */
+/* --- I/O at the same time as a calculation ------------------------------------------------------------------------ */
 
-/* One request that is started, asked after and finished. `start` may block, where an interface cannot do better. */
+/* One request that is started, polled and finished. `start` may block. */
 struct priomark_transfer {
     enum priomark_operation operation;
     int64_t bytes;
     void (*start)(void *context);
-    bool (*done)(void *context); /* true once, at the latest after finish() has nothing to wait for */
+    bool (*done)(void *context); /* true when the request is complete */
     void (*finish)(void *context);
     void *context;
 };
 
 /* Measures the transfer alone, a calculation alone, and both at the same time, and notes the values io_alone_seconds,
- * io_overlapped_seconds, calculation_alone_seconds, calculation_overlapped_seconds and covered (1 where the calculation
- * was at least as long as the transfer). In place of begin, end and request: the case's time is that of the transfer
- * beside the calculation. `prepare` (may be NULL) comes before each of the transfers. Collective. */
+ * io_overlapped_seconds, calculation_alone_seconds, calculation_overlapped_seconds and covered (1 if the calculation
+ * was at least as long as the transfer). Called instead of begin, end and request: the time of the case is that of the
+ * transfer at the same time as the calculation. `prepare` (may be NULL) is called before each transfer. Collective. */
 void priomark_overlap(struct priomark *run, const struct priomark_transfer *transfer, void (*prepare)(void *context));
 
 #ifdef __cplusplus

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See mpi.h. One process is all there is: reductions copy, and nobody can be sent to. */
+/* See mpi.h. There is one process: reductions copy, and no message can be sent. */
 #include "mpi.h"
 
 #include <stdio.h>
@@ -109,17 +109,17 @@ int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler)
     return MPI_SUCCESS;
 }
 
-int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made)
+int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *created)
 {
     (void)color, (void)key;
-    *made = comm;
+    *created = comm;
     return MPI_SUCCESS;
 }
 
-int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made)
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *created)
 {
     (void)info;
-    return MPI_Comm_split(comm, type, key, made);
+    return MPI_Comm_split(comm, type, key, created);
 }
 
 int MPI_Comm_free(MPI_Comm *comm)
@@ -182,20 +182,20 @@ int MPI_Allgather(const void *mine, int count, MPI_Datatype type, void *all, int
     return copy(mine, all, count, type);
 }
 
-static _Noreturn void nobody_there(void)
+static _Noreturn void fail_without_partner(void)
 {
-    fprintf(stderr, "error: a message in a run of one process\n");
+    fprintf(stderr, "error: a message in a run of one process; please report this as a bug\n");
     abort();
 }
 
 int MPI_Send(const void *data, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
 {
     (void)data, (void)count, (void)type, (void)to, (void)tag, (void)comm;
-    nobody_there();
+    fail_without_partner();
 }
 
 int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
 {
     (void)data, (void)count, (void)type, (void)from, (void)tag, (void)comm, (void)status;
-    nobody_there();
+    fail_without_partner();
 }

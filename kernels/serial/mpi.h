@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of MPI that a run of one process needs, for builds on machines without MPI. What kernels/common calls is
- * here and nothing else: a call that makes no sense for one process does not compile. */
+/* The part of MPI that a run of one process requires, for builds on machines without MPI. It contains only what
+ * kernels/common calls; a call that makes no sense for one process does not compile. */
 #ifndef COFFEECUP_SERIAL_MPI_H
 #define COFFEECUP_SERIAL_MPI_H
 
@@ -37,8 +37,8 @@ int MPI_Get_processor_name(char *name, int *length);
 int MPI_Comm_rank(MPI_Comm comm, int *rank);
 int MPI_Comm_size(MPI_Comm comm, int *size);
 int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler);
-int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *made);
-int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *made);
+int MPI_Comm_split(MPI_Comm comm, int color, int key, MPI_Comm *created);
+int MPI_Comm_split_type(MPI_Comm comm, int type, int key, MPI_Info info, MPI_Comm *created);
 int MPI_Comm_free(MPI_Comm *comm);
 
 int MPI_Barrier(MPI_Comm comm);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The exchanges of b_eff between two processes as plain loops of MPI calls: what bench_b_eff.py sets beside the kernel.
- * The messages walk through buffers of the same size in the same way, and what was received is read between the loops,
- * as b_eff does to check it, so that both find the caches in the same state.
+/* The exchanges of b_eff between two processes as plain loops of MPI calls, with which bench_b_eff.py compares the
+ * kernel. The messages walk through buffers of the same size in the same way, and received data is read between the
+ * loops, as by b_eff's check, so that the caches are in the same state.
  *
  * mpirun -n 2 bench_b_eff BUFFER_BYTES PLAN
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The patterns of b_eff_io as plain loops of MPI-I/O calls, without agreements, data or checks: what bench_b_eff_io.py
- * sets beside the kernel. Arguments: a directory, then "type:l:L:calls" in the order of the patterns. Prints "seconds"
- * of the slowest process for write, rewrite and read of each as one JSON list. */
+/* The patterns of b_eff_io as plain loops of MPI-I/O calls, without agreements, data or checks, with which
+ * bench_b_eff_io.py compares the kernel. Arguments: a directory, then "type:l:L:calls" in the order of the patterns.
+ * Prints "seconds" of the slowest process for write, rewrite and read of each as one JSON list. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,7 +70,7 @@ static long read_plan(char **words, int count, struct plain *list)
         used += p->call * p->calls * (p->type <= SHARED ? ranks : 1);
         largest = p->call > largest ? p->call : largest;
     }
-    for (int i = 0; i < count; i++) { /* segments lie behind each other */
+    for (int i = 0; i < count; i++) { /* segments follow each other */
         long segment = 0;
         for (int k = 0; k < count; k++)
             segment += list[k].type == list[i].type ? list[k].call * list[k].calls : 0;

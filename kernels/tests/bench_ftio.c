@@ -120,7 +120,7 @@ static double timed(struct bare *bare, void (*stage)(struct bare *), bool flushe
     return mean(MPI_Wtime() - start - (bare->fft_seconds - fft_before));
 }
 
-/* The plan of ftio: a row that lies in the buffer, in place. */
+/* The plan of ftio: a row in the buffer, in place. */
 static fftw_plan plan_row(const struct sizes *sizes, char *buffer)
 {
     fftw_complex *row = (fftw_complex *)(void *)buffer;

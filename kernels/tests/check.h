@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The little that a test program needs: conditions that are counted, and a status for CTest. */
+/* Everything that a test program requires: counted conditions, and a status for CTest. */
 #ifndef COFFEECUP_TESTS_CHECK_H
 #define COFFEECUP_TESTS_CHECK_H
 
@@ -9,7 +9,8 @@
 
 static long checks_done, checks_failed;
 
-/* Says where and with what a condition did not hold; the first hundred times, so that a broken loop stays readable. */
+/* Prints the place and values of a failed condition; only the first hundred, so that the output of a loop stays
+ * readable. */
 static void check_that(bool holds, const char *condition, const char *file, int line, const char *format, ...)
 {
     va_list arguments;
@@ -23,7 +24,7 @@ static void check_that(bool holds, const char *condition, const char *file, int 
     printf("\n");
 }
 
-/* CHECK(condition, format, ...): the format tells the values at hand. */
+/* CHECK(condition, format, ...): the format prints the values. */
 #define CHECK(condition, ...) check_that((condition), #condition, __FILE__, __LINE__, __VA_ARGS__)
 
 static int checks_status(void)

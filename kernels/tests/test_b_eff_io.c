@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of b_eff_io that need no file: its table of patterns, counts and segments, random order, and the batches of
- * the time-driven loop on file systems that are formulas. */
+/* The parts of b_eff_io that require no file: its table of patterns, counts and segments, random order, and the batches
+ * of the time-driven loop on file systems given by formulas. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -99,7 +99,8 @@ static void random_order_is_a_permutation(void)
         }
 }
 
-/* Runs the loop on a file system where a call takes so long and the sync so much per call; returns the agreements. */
+/* Runs the loop on a file system with these times per call and of the sync per call; returns the number of agreements.
+ */
 static int run_loop(struct limits limits, double call_seconds, double agreement_seconds, struct course *course,
                     enum ending *ending)
 {
@@ -160,7 +161,7 @@ static void a_call_longer_than_the_time_is_made_once(void)
     CHECK(course.calls == 1 && ending == ENDED_BY_TIME, "%" PRId64 " calls", course.calls);
 }
 
-/* The same for a process that decides alone; returns how often it looks at its clock. */
+/* The same for a process that decides alone; returns how often it reads its clock. */
 static int run_alone(struct limits limits, double call_seconds, struct course *course, enum ending *ending)
 {
     int looks = 0;
@@ -209,7 +210,7 @@ static void counts_and_space_end_a_pattern(void)
           "no look at the clock");
 }
 
-/* A read that is faster than the write was: its count ends it, after few agreements. */
+/* A read that is faster than the write ends by its count, after few agreements. */
 static void known_counts_take_few_agreements(void)
 {
     struct limits limits = timed(4.7);

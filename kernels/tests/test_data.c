@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The check of received bytes: whatever is wrong with them is found, wherever it is and however the message lies. */
+/* The check of received bytes: every kind of error is detected, at every place and alignment of the message. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,7 +25,7 @@ static void right_data_pass_and_lie_anywhere(void)
             }
 }
 
-/* The content is a function of the position: it does not matter in which pieces it was made. */
+/* The content is a function of the position, whatever pieces it is filled in. */
 static void content_does_not_depend_on_the_pieces(void)
 {
     data_fill(expected, LARGE, 5, 1000);
@@ -109,7 +109,7 @@ static void memory_that_was_never_received_is_found(void)
     }
 }
 
-/* Each value of a byte occurs about as often as any other: short messages are as unlike as they can be. */
+/* All values of a byte are about equally frequent, so that short messages differ as much as possible. */
 static void bytes_are_evenly_distributed(void)
 {
     enum { BYTES = 1 << 20 };

@@ -75,7 +75,7 @@ static void expected_result_is_the_transpose_of_the_transform_by_definition(void
     }
 }
 
-/* Processes make and check their columns alone. */
+/* Each process generates and checks its own columns. */
 static void parts_of_a_row_are_those_of_the_whole(void)
 {
     enum { N = 36, PART = 9 };

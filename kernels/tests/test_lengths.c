@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The message lengths against the specification's example and against powers made of square roots. */
+/* The message lengths against the specification's example and against powers computed by square roots. */
 #include <inttypes.h>
 #include <math.h>
 

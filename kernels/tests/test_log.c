@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The log as it lies on disk after a good end, a signal at the worst moments, and a full disk. A child process writes
- * it; write() is this file's own, so that the moments are exact. */
+/* The log on disk after a normal end, after a signal at critical moments, and on a full disk. A child process writes
+ * it; write() is replaced here, so that the moments are exact. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -9,10 +9,11 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "check.h"
+#include "clock.h"
+#include "end_record.h"
 #include "interrupt.h"
 #include "log.h"
 
@@ -21,7 +22,7 @@ enum { MOST_BYTES = 4096, MOST_LINES = 16 };
 static const char *path;
 static const char *signal_at;  /* raise a signal while a line with these words is being written */
 static bool signal_at_process; /* instead of at the writing thread */
-static long room_bytes = -1;   /* of the disk; -1: without end */
+static long room_bytes = -1;   /* of the disk; -1: unlimited */
 
 ssize_t write(int file, const void *data, size_t bytes)
 {
@@ -29,7 +30,7 @@ ssize_t write(int file, const void *data, size_t bytes)
         signal_at = NULL;
         if (signal_at_process) {
             kill(getpid(), SIGTERM);
-            usleep(100 * 1000); /* for the other thread to do what it should not */
+            usleep(100 * 1000); /* time for the other thread to write, which it must not do */
         } else {
             raise(SIGTERM);
         }
@@ -62,7 +63,7 @@ static void write_log(void)
     _exit(log_close(log, "complete", NULL) ? 0 : 1);
 }
 
-/* How the child ended, as a shell tells it; its messages are dropped. */
+/* The exit status of the child, as in a shell; its messages are discarded. */
 static int status_of(void (*work)(void))
 {
     int status;
@@ -81,7 +82,7 @@ static int status_of(void (*work)(void))
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/* The records of the log; a line that is none counts as a failed condition. */
+/* The records of the log; an invalid line counts as a failed condition. */
 static int read_records(json_t *records[MOST_LINES])
 {
     static char text[MOST_BYTES];
@@ -149,7 +150,7 @@ static void *sleep_on(void *nothing)
     return nothing;
 }
 
-/* As MPI libraries do. While a record is written only the other thread takes signals. */
+/* With a second thread, as MPI libraries have: while a record is written, only this thread receives signals. */
 static void write_log_beside_a_thread(void)
 {
     pthread_t other;
@@ -164,13 +165,6 @@ static void a_signal_taken_by_another_thread_waits_for_the_record_too(void)
     signal_at = "\"second\"";
     CHECK(status_of(write_log_beside_a_thread) == 128 + SIGTERM, "status");
     log_has(3, "interrupted");
-}
-
-static double now_seconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
 static void follow_and_be_interrupted(void)
@@ -223,6 +217,20 @@ static void an_existing_file_is_never_overwritten(void)
     close(file);
 }
 
+static void an_end_record_of_a_handler_has_microseconds(void)
+{
+    static const struct {
+        double seconds;
+        const char *text;
+    } cases[] = {{0, ":0.000000,"}, {0.0000014, ":0.000001,"}, {3.05, ":3.050000,"}, {86399.9999996, ":86400.000000,"}};
+    char line[END_RECORD_BYTES];
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const struct end end = {.status = "failed", .reason = "none", .elapsed_seconds = cases[i].seconds};
+        line[end_record(line, &end)] = '\0';
+        CHECK(strstr(line, cases[i].text), "%g s: %s", cases[i].seconds, line);
+    }
+}
+
 static void other_ranks_have_no_log_and_do_nothing(void)
 {
     log_write(NULL, "first", NULL);
@@ -244,6 +252,7 @@ int main(void)
     a_rank_without_a_log_outlives_rank_0_by_a_moment();
     a_full_disk_fails_and_leaves_whole_lines();
     an_existing_file_is_never_overwritten();
+    an_end_record_of_a_handler_has_microseconds();
     other_ranks_have_no_log_and_do_nothing();
     unlink(path);
     rmdir(template);

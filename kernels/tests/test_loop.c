@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Loop lengths and what a budget leaves out, on networks that are formulas: an exchange of L bytes takes a latency plus
- * L over a bandwidth. */
+/* Loop lengths, and reductions by the time budget, on networks given by a formula: an exchange of L bytes takes latency
+ * + L / bandwidth. */
 #include <inttypes.h>
 #include <math.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ static double exchange_seconds(const struct network *network, double bytes)
     return network->latency + bytes / network->bandwidth;
 }
 
-/* The interval of the specification, with what rounding takes for exchanges of some microseconds. */
+/* The interval of the specification, with rounding for exchanges of some microseconds. */
 static void loops_after_the_first_take_2_5_to_5_ms(void)
 {
     int64_t lengths[LENGTHS];
@@ -32,7 +32,7 @@ static void loops_after_the_first_take_2_5_to_5_ms(void)
         struct trend trend = {0};
         for (int k = 0; k < LENGTHS; k++) {
             const double bytes = (double)lengths[k], seconds = exchange_seconds(&networks[n], bytes);
-            /* one point says nothing of the slope; in a slow network its straight line comes a length late */
+            /* one point does not determine the slope; in a slow network the straight line is one length late */
             const int64_t loop = k < 3 ? 1 : choose_loop_length(trend_predict(&trend, bytes), MOST);
             if (k >= 3)
                 CHECK((double)loop * seconds <= 5.001e-3 || loop == 1, "network %d, %.0f byte: %" PRId64 " of %g s", n,
@@ -115,8 +115,8 @@ static struct known known_network(void)
     return known;
 }
 
-/* One loop at 10 KiB that took a thousand times as long. What the longer lengths take is known from other patterns: 8
- * lengths of at most 3.4 ms an exchange, in 141 patterns, are some seconds. */
+/* One loop at 10 KiB took a thousand times as long. The times of longer lengths are known from other patterns: 8
+ * lengths of at most 3.4 ms per exchange, in 141 patterns, take some seconds. */
 static void a_disturbed_loop_is_not_extrapolated_to_lengths_that_other_patterns_have_measured(void)
 {
     const struct known known = known_network(), nothing = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options: what is accepted, and that what is refused says what is valid. */
+/* Options: what is accepted, and that refusals state the valid values. */
 #include <string.h>
 
 #include "check.h"
@@ -120,8 +120,8 @@ static void refusals_name_the_fault_and_what_is_valid(void)
         {"--colour=red", "'--colour=red'", "--quick --count"},
         {"--count 7 -xy", "'-xy'", "--quick --count"},
         {"--quick=yes", "'--quick=yes'", "--quick --count"},
-        {"--count", "'--count'", "needs a value"},
-        {"--quick --text", "'--text'", "needs a value"},
+        {"--count", "'--count'", "requires a value"},
+        {"--quick --text", "'--text'", "requires a value"},
         {"word", "'word'", "--help"},
         {"--count 7 word --quick", "'word'", "--help"},
         {"word --nope", "'word' is not an option", "--help"},

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The patterns against rings, pairs and grids that are laid out here in another way: as lists of ranks, from which the
- * messages of all processes are counted. */
+/* The patterns, compared with rings, pairs and grids that are computed here in another way: as lists of ranks, from
+ * which the messages of all processes are counted. */
 #include <mpi.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ enum { MOST_RANKS = 2048, ALL_GROUPS = (1 << (GROUP_PING_PONG + 1)) - 1 };
 
 /* --- ring sizes ------------------------------------------------------------------------------------------------- */
 
-/* Sizes of the rings in rank order; returns how many there are. */
+/* Sizes of the rings in rank order; returns their number. */
 static int expand(struct rings rings, int sizes[MOST_RANKS])
 {
     int count = 0;
@@ -114,7 +114,7 @@ static void ring_sizes_follow_the_rule(void)
 
 /* --- messages --------------------------------------------------------------------------------------------------- */
 
-/* messages[a * ranks + b]: how many a sends to b. */
+/* messages[a * ranks + b]: number of messages from a to b. */
 struct messages {
     int ranks;
     int *count;
@@ -225,7 +225,7 @@ static void expect(struct messages *messages, const struct pattern *pattern)
         send(messages, 0, 1);
         send(messages, 1, 0);
         break;
-    case GROUP_RANDOM: /* nobody knows beforehand */
+    case GROUP_RANDOM: /* not known in advance */
         break;
     }
 }
@@ -312,7 +312,7 @@ static void pattern_has_the_messages_that_it_should_have(const struct pattern *p
     positions_are_numbers_from_zero(layouts, ranks, pattern);
     each_message_is_sent_and_received_in_the_same_slot(layouts, ranks, pattern, &sent);
     pairs_take_turns(layouts, ranks, pattern);
-    CHECK(total(&sent) == pattern->messages_per_exchange, "%s, %d ranks: %ld sent, %ld told", pattern->name, ranks,
+    CHECK(total(&sent) == pattern->messages_per_exchange, "%s, %d ranks: %ld sent, %ld stated", pattern->name, ranks,
           (long)total(&sent), (long)pattern->messages_per_exchange);
     if (pattern->group == GROUP_RANDOM) {
         for (int position = 0; position < ranks; position++)
@@ -354,7 +354,7 @@ static void patterns_are_listed_by_group_and_without_empty_ones(void)
     CHECK(list_patterns(3, 1u << GROUP_CARTESIAN_2D | 1u << GROUP_CARTESIAN_3D, &list) == 4, "3 ranks");
     CHECK(strcmp(list[1].name, "cartesian-2d-all") == 0, "%s", list[1].name);
     free(list);
-    /* 17 processes: 4 x 4 and 4 x 2 x 2, one process has no part */
+    /* 17 processes: 4 x 4 and 4 x 2 x 2, one process does not take part */
     CHECK(list_patterns(17, 1u << GROUP_CARTESIAN_2D | 1u << GROUP_CARTESIAN_3D, &list) == 7, "17 ranks");
     CHECK(list[0].processes == 16 && list[3].processes == 16, "%d and %d processes", list[0].processes,
           list[3].processes);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rules of priomark that need no file: the bins of latencies, the order of requests, and values of a workload. */
+/* The parts of priomark that require no file: the bins of latencies, the order of requests, and values of a workload.
+ */
 #include <inttypes.h>
 #include <libconfig.h>
 #include <math.h>
@@ -47,7 +48,7 @@ static struct priomark host_of(struct run *run, struct workload *workload)
     return (struct priomark){.run = run, .workload = workload, .number = 1, .repetition = 1};
 }
 
-/* Counts what an order gives, and says whether each block came once. */
+/* Counts the requests of an order, and returns whether each block occurs once. */
 static bool goes_through(struct priomark *host, const struct priomark_case *now, int64_t *reads, bool *ascending)
 {
     const int64_t blocks = now->process_bytes / now->block_bytes;

@@ -6,7 +6,8 @@
  * missing MADE_UP/statfs                      "bsize frsize blocks bavail fsid0 fsid1" of every file system
  * MADE_UP/proc/stat.1, .2             for /proc/stat when it is read for the first and for the second time
  * MADE_UP/pages                       pages of physical memory
- * MADE_UP/cores                       so many processors, on all of which each process may run */
+ * MADE_UP/cores                       number of processors; each process may run on all of them
+ * MADE_UP/every                       except every k-th of them */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -110,8 +111,10 @@ int sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *cores)
         errno = EINVAL;
         return -1;
     }
+    const size_t every = (size_t)made_up_number("every", (long)number + 1);
     CPU_ZERO_S(bytes, cores);
     for (size_t core = 0; core < number; core++)
-        CPU_SET_S(core, bytes, cores);
+        if (core % every != every - 1)
+            CPU_SET_S(core, bytes, cores);
     return 0;
 }

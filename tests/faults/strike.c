@@ -12,6 +12,7 @@
 #include <mpi.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int rank(void)
@@ -78,6 +79,14 @@ ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset)
     ssize_t (*next)(int, const void *, size_t, off_t) =
         (ssize_t (*)(int, const void *, size_t, off_t))dlsym(RTLD_NEXT, "pwrite");
     return strikes("pwrite") ? error() : next(file, data, bytes, offset);
+}
+
+/* Of the run's own directory alone, which is below "disk"; strikes after the call. */
+int mkdir(const char *path, mode_t mode)
+{
+    int (*next)(const char *, mode_t) = (int (*)(const char *, mode_t))dlsym(RTLD_NEXT, "mkdir");
+    const int code = next(path, mode);
+    return strncmp(path, "disk/", 5) == 0 && strikes("mkdir") ? error() : code;
 }
 
 int fsync(int file)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See access.h. The timed region is timed_requests(), and the sync after it. */
+/* See access.h. The timed region is timed_requests() and the sync after it. */
 #include "access.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 enum { FILL_BYTES = 1 << 20 };
 
-/* Who wrote what: every case, process and pass has content of its own. */
+/* Every case, process and pass has its own data. */
 static uint32_t source_of(const struct file *file, int pass)
 {
     return (uint32_t)priomark_seed(file->run,
@@ -34,8 +34,7 @@ void file_verify_block(const struct file *file, const char *data, int64_t block,
 
 /* --- the requests ------------------------------------------------------------------------------------------------- */
 
-/* Nothing but the calls and the clock. A block's number at its beginning keeps storage from finding that all are alike.
- */
+/* Only the calls and the clock. The number of a block at its beginning prevents deduplication by the storage. */
 static void timed_requests(struct file *file, struct order *order, char *data)
 {
     int64_t block;
@@ -54,7 +53,7 @@ static void timed_requests(struct file *file, struct order *order, char *data)
     }
 }
 
-/* The same, with the clock stopped while data is made or looked at. */
+/* The same, with the clock stopped while data is generated or checked. */
 static void checked_requests(struct file *file, struct order *order, char *data)
 {
     int64_t block;
@@ -79,7 +78,7 @@ static void checked_requests(struct file *file, struct order *order, char *data)
     }
 }
 
-/* Goes through the order again: what was written must be there now, and what was only read must still be. */
+/* Repeats the order: checks the data that was written, and that other data is unchanged. */
 static void verify_all(struct file *file, const struct priomark_case *now, char *data)
 {
     struct order order = order_start(file->run, now);
@@ -108,7 +107,7 @@ static bool is_full(const struct file *file)
     return stat(file->path, &status) == 0 && status.st_size == full_bytes(file);
 }
 
-/* As much at a time as lies together; buffered and in large pieces, whatever is measured afterwards. */
+/* Fills contiguous blocks in large pieces through the page cache, whatever is measured afterwards. */
 void file_fill(struct file *file)
 {
     char *data = priomark_allocate(FILL_BYTES + (size_t)file->block_bytes);
@@ -138,7 +137,7 @@ void file_remove(const struct file *file)
         posix_stop(file, "remove", errno);
 }
 
-/* A file that an earlier case left serves again, unless what is in it matters. */
+/* A file of an earlier case is used again, unless its content matters. */
 static void prepare(struct file *file, const struct pattern *pattern)
 {
     if (pattern->creates)
@@ -150,7 +149,7 @@ static void prepare(struct file *file, const struct pattern *pattern)
         priomark_evict(file->run, file->path);
 }
 
-/* A file that lost its name would be measured to the end, and not every library reports every full disk. */
+/* A deleted file that is open would be measured to the end, and not every library reports a full disk. */
 void file_check(const struct file *file)
 {
     struct stat status;
@@ -158,12 +157,13 @@ void file_check(const struct file *file)
         posix_stop(file, "find", errno);
     if (status.st_size != full_bytes(file))
         priomark_fail(file->run,
-                      "'%s' has %" PRId64 " bytes where %" PRId64 " were written; is the disk full, or did something "
-                      "else change the file?",
+                      "'%s' has %" PRId64 " bytes, but %" PRId64
+                      " were written; is the disk full, or did another program "
+                      "change the file?",
                       file->path, (int64_t)status.st_size, full_bytes(file));
 }
 
-/* A device has no size to grow to: what is on it before matters only where it is going to be compared. */
+/* A device has a fixed size; its content before the measurement matters only if data is checked. */
 static void fill_device(struct file *file, char *data)
 {
     for (int64_t block = 0; block < file->blocks; block++) {
@@ -184,7 +184,7 @@ static void measure_requests(struct file *file, const struct priomark_case *now,
     const double accessed = priomark_now();
     if (file->run->notes.calls[PRIOMARK_WRITE])
         file->method->sync(file);
-    const double synced = priomark_now(); /* before the end: no part may be longer than the whole */
+    const double synced = priomark_now(); /* before priomark_end(): no part may be longer than the whole */
     priomark_end(file->run);
     priomark_phase(file->run, PRIOMARK_ACCESS, accessed - start - file->run->notes.paused);
     priomark_phase(file->run, PRIOMARK_SYNC, synced - accessed);

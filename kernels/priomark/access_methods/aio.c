@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See transfers.h: POSIX's aio. In glibc threads do the work. */
+/* See transfers.h: POSIX aio. In glibc, threads do the work. */
 #include <aio.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,7 @@ static bool done(struct transfer *transfer)
         posix_stop(&transfer->file, what, error);
     const ssize_t count = aio_return(request);
     if (count != transfer->file.block_bytes)
-        priomark_fail(transfer->file.run, "could %s %zd of %" PRId64 " bytes of '%s' only; is the disk full?", what,
+        priomark_fail(transfer->file.run, "could %s only %zd of %" PRId64 " bytes of '%s'; is the disk full?", what,
                       count, transfer->file.block_bytes, transfer->file.path);
     return true;
 }

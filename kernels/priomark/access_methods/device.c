@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See device.h. The first process of a node holds the device with O_EXCL from here to the end of the run, so that
- * nothing can be mounted from it meanwhile; Linux refuses that as long as anything else holds it. */
+/* See device.h. The first process of a node keeps the device open with O_EXCL until the end of the run, so that it
+ * cannot be mounted meanwhile. Linux refuses O_EXCL if the device is in use. */
 #include "device.h"
 
 #include <errno.h>
@@ -27,13 +27,13 @@ enum { SERIAL_LENGTH = 128, PATH_LENGTH = 256 };
 
 static const char *what_it_is(mode_t mode)
 {
-    return S_ISLNK(mode)   ? "a symbolic link; name the device itself"
-           : S_ISREG(mode) ? "a file; leave the key out to measure a file of the run's own"
+    return S_ISLNK(mode)   ? "a symbolic link; give the device itself"
+           : S_ISREG(mode) ? "a file; omit the key to measure a file of the run"
            : S_ISDIR(mode) ? "a directory"
-                           : "no block device";
+                           : "not a block device";
 }
 
-/* What the disk calls itself; "" where it has no number. A partition has that of its disk. */
+/* The serial number of the disk, also for its partitions; "" if it has none. */
 static void read_serial(dev_t number, char serial[SERIAL_LENGTH])
 {
     static const char *const places[] = {"serial", "device/serial", "../serial", "../device/serial", NULL};
@@ -58,9 +58,9 @@ static bool is_confirmed(const struct device *device, dev_t number, const char *
     read_serial(number, serial);
     if (confirmation && (parse_size(confirmation) == device->bytes || (serial[0] && strcmp(confirmation, serial) == 0)))
         return true;
-    snprintf(reason, bytes, "it is not confirmed: write confirm = \"%" PRId64 "\", its size in bytes%s%s%s",
+    snprintf(reason, bytes, "it is not confirmed: set confirm = \"%" PRId64 "\", its size in bytes%s%s%s",
              device->bytes, serial[0] ? ", or confirm = \"" : "", serial,
-             serial[0] ? "\", its serial number, if it really is the one" : ", if it really is the one");
+             serial[0] ? "\", its serial number, if it is the right device" : ", if it is the right device");
     return false;
 }
 
@@ -77,15 +77,15 @@ static void find_signature(int file, char *reason, size_t bytes)
     blkid_probe_enable_superblocks(probe, 1);
     blkid_probe_set_superblocks_flags(probe, BLKID_SUBLKS_TYPE | BLKID_SUBLKS_BADCSUM);
     blkid_probe_enable_partitions(probe, 1);
-    const int found = blkid_do_safeprobe(probe);
-    if (found == 0 && blkid_probe_lookup_value(probe, "TYPE", &kind, NULL) != 0 &&
+    const int result = blkid_do_safeprobe(probe);
+    if (result == 0 && blkid_probe_lookup_value(probe, "TYPE", &kind, NULL) != 0 &&
         blkid_probe_lookup_value(probe, "PTTYPE", &kind, NULL) != 0)
         kind = NULL;
-    if (found != 1) /* 1: nothing there */
+    if (result != 1) /* 1: no signature */
         snprintf(reason, bytes,
-                 "it carries a partition table or signature (%.60s), so somebody may need what is on it; "
-                 "if nobody does, remove that with wipefs",
-                 found == 0 && kind ? kind : "not clear of what");
+                 "it has a partition table or signature (%.60s), so somebody may need its data; "
+                 "if nobody does, remove the signature with wipefs",
+                 result == 0 && kind ? kind : "of unknown kind");
     blkid_free_probe(probe);
 }
 #else
@@ -93,22 +93,22 @@ static void find_signature(int file, char *reason, size_t bytes)
 {
     (void)file;
     snprintf(reason, bytes,
-             "this build cannot look for signatures on devices, and therefore takes none: build priomark with "
+             "this build cannot search devices for signatures and therefore refuses all of them: build priomark with "
              "libblkid");
 }
 #endif
 
-/* For reading and writing, while the first process of the node holds the device. */
+/* For reading and writing, while the first process of the node has the device open. */
 static int reopen(const char *path, bool writable, dev_t number, char *reason, size_t bytes)
 {
     struct stat opened;
     const int file = open(path, (writable ? O_RDWR : O_RDONLY) | O_DIRECT | O_NOFOLLOW | O_CLOEXEC);
     if (file < 0 || fstat(file, &opened) != 0 || opened.st_rdev != number)
-        snprintf(reason, bytes, "%s", file < 0 ? strerror(errno) : "it changed while it was examined");
+        snprintf(reason, bytes, "%s", file < 0 ? strerror(errno) : "it was replaced during the examination");
     return file;
 }
 
-/* What is opened exclusively here is never closed, so that it holds the device to the end of the process. */
+/* The exclusive descriptor is never closed, so that the device is reserved until the end of the process. */
 static void examine(const char *path, const char *confirmation, bool writable, struct device *device, dev_t *number,
                     char *reason, size_t bytes)
 {
@@ -125,16 +125,16 @@ static void examine(const char *path, const char *confirmation, bool writable, s
     }
     const int holder = open(path, O_RDONLY | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
     if (holder < 0) {
-        snprintf(reason, bytes, "%s", errno == EBUSY ? "it is mounted, or something else holds it" : strerror(errno));
+        snprintf(reason, bytes, "%s", errno == EBUSY ? "it is mounted or in use" : strerror(errno));
         return;
     }
     if (fstat(holder, &opened) != 0 || opened.st_rdev != named.st_rdev || ioctl(holder, BLKGETSIZE64, &size) != 0 ||
         ioctl(holder, BLKSSZGET, &device->sector_bytes) != 0) {
-        snprintf(reason, bytes, "it does not tell its size: %s", strerror(errno));
+        snprintf(reason, bytes, "its size cannot be read: %s", strerror(errno));
         return;
     }
     if (writable && (ioctl(holder, BLKROGET, &read_only) != 0 || read_only)) {
-        snprintf(reason, bytes, "it is read-only; choose another device, or only read by read_write = \"1:0\"");
+        snprintf(reason, bytes, "it is read-only; choose another device, or set read_write = \"1:0\"");
         return;
     }
     device->bytes = (int64_t)size;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See storage.h: the methods that are MPI-IO calls. */
+/* See storage.h: the methods with MPI-IO calls. */
 #include <inttypes.h>
-#include <string.h>
 
 #include "fail.h"
 #include "host.h"
@@ -10,35 +9,27 @@
 
 void mpi_io_check(const struct file *file, int code, const char *what)
 {
-    char text[MPI_MAX_ERROR_STRING] = "unknown error";
-    int length = 0, kind = MPI_SUCCESS;
-    if (code == MPI_SUCCESS)
-        return;
-    MPI_Error_string(code, text, &length);
-    MPI_Error_class(code, &kind);
-    text[strcspn(text, "\n")] = '\0';
-    priomark_fail(file->run, "cannot %s '%s' through MPI-IO: %s; %s", what, file->path, text,
-                  kind == MPI_ERR_NO_SPACE || kind == MPI_ERR_QUOTA ? "free some space or make process_size smaller"
-                  : kind == MPI_ERR_NO_SUCH_FILE                    ? "was the directory removed during the run?"
-                                                                    : "choose another --directory or other methods");
+    if (code != MPI_SUCCESS)
+        priomark_fail(file->run, "cannot %s '%s' through MPI-IO: %s", what, file->path,
+                      mpi_io_error(code, SMALLER_PROCESS_SIZE));
 }
 
-/* A full disk may show as a short count only. */
+/* Some libraries report a full disk only by a short count. */
 void mpi_io_check_bytes(const struct file *file, MPI_Status *status, int64_t bytes, const char *what)
 {
     int count = 0;
     MPI_CHECK(MPI_Get_count(status, MPI_BYTE, &count));
     if (count != bytes)
-        priomark_fail(file->run, "MPI-IO %s %d of %" PRId64 " bytes of '%s'; is the file system full?", what, count,
-                      bytes, file->path);
+        priomark_fail(file->run, "MPI-IO %s only %d of %" PRId64 " bytes of '%s'; is the file system full?", what,
+                      count, bytes, file->path);
 }
 
-static void tell_component(struct file *file)
+static void log_component(struct file *file)
 {
     struct priomark *run = file->run;
-    if (run->component_told)
+    if (run->component_logged)
         return;
-    run->component_told = true;
+    run->component_logged = true;
     json_t *hints = hints_in_effect(file->mpi);
     if (run->run->log)
         log_write(run->run->log, "mpi_io", json_pack("{s:o}", "component", mpi_io_component(hints)));
@@ -51,7 +42,7 @@ void mpi_io_open(struct file *file, bool create)
     mpi_io_check(file, MPI_File_open(MPI_COMM_WORLD, file->path, mode, MPI_INFO_NULL, &file->mpi),
                  create ? "create" : "open");
     file->pointer = 0;
-    tell_component(file);
+    log_component(file);
 }
 
 void mpi_io_sync(struct file *file)
@@ -76,8 +67,8 @@ static void finish_write(const struct file *file, int code, MPI_Status *status)
     mpi_io_check_bytes(file, status, file->block_bytes, "wrote");
 }
 
-/* --- individual file pointers: a call moves the pointer on, so that it is set only where blocks do not follow each
- * other */
+/* --- individual file pointers: a call advances the pointer, so it is set only if blocks are not contiguous ---------
+ */
 
 static void point_at(struct file *file, int64_t offset)
 {
@@ -150,7 +141,7 @@ static void explicit_write_all(struct file *file, const char *data, int64_t bloc
         &status);
 }
 
-/* --- a view in which the blocks of a process follow each other ---------------------------------------------------- */
+/* --- a view in which the blocks of a process are contiguous ------------------------------------------------------- */
 
 static void open_with_view(struct file *file, bool create)
 {
@@ -163,7 +154,7 @@ static void open_with_view(struct file *file, bool create)
                  "set the view of");
     MPI_CHECK(MPI_Type_free(&view));
     MPI_CHECK(MPI_Type_free(&blocks));
-    file->start = 0; /* offsets are those in the view now */
+    file->start = 0; /* now offsets are relative to the view */
     file->run_blocks = file->blocks;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See transfers.h: MPI-IO's requests, with the individual file pointer and with an explicit offset. Whether they run
- * beside anything is the library's affair: some do all the work in the call that starts them. */
+/* See transfers.h: non-blocking MPI-IO with the individual file pointer and with an explicit offset. Whether it
+ * overlaps with anything depends on the library: some do all the work in the call that starts the request. */
 #include <stdlib.h>
 
 #include "fail.h"

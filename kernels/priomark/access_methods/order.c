@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See order.h. The table of patterns stands at the end of the file. */
+/* See order.h. The table of patterns is at the end. */
 #include "order.h"
 
 #include <math.h>
@@ -7,11 +7,11 @@
 
 #include "random.h"
 
-/* Streams of a case's random numbers; those of the ranks come after them. */
+/* Streams of a case's random numbers: one common stream, then one per rank. */
 enum { STREAM_OPERATIONS, STREAM_OF_RANK_0 };
 
-/* Reads are drawn from what is left, so that their number is exact: the product's upper half decides, without the bias
- * of a remainder. */
+/* Reads are drawn from the remaining requests, so that their number is exact. The upper half of the product decides,
+ * without the bias of a remainder. */
 static bool draws_read(uint64_t random, int64_t reads_left, int64_t left)
 {
     return (int64_t)((unsigned __int128)random * (uint64_t)left >> 64) < reads_left;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of requests: which block comes next, and whether it is read or written. It is drawn from seeds, and can be
- * gone through again to know what was done. */
+/* The order of requests: which block is next, and whether it is read or written. It follows from seeds, and can be
+ * repeated to check the data. */
 #ifndef PRIOMARK_ORDER_H
 #define PRIOMARK_ORDER_H
 
@@ -9,8 +9,8 @@
 /* An access pattern of the paper (figure 2). */
 struct pattern {
     const char *name;
-    bool creates; /* the file; others find it filled */
-    bool mixed;   /* the read share of the workload holds; otherwise share_read */
+    bool creates; /* the file; other patterns require a filled file */
+    bool mixed;   /* the workload's read share applies; otherwise share_read */
     double share_read;
     int64_t (*block)(int64_t i, int64_t blocks, uint64_t seed);
 };
@@ -25,11 +25,11 @@ struct order {
     uint64_t operations_seed, blocks_seed;
 };
 
-/* Each of the process's blocks comes exactly once; round(blocks * read_share) requests read. All processes draw the
- * same sequence of operations, because in collective calls they have to agree, and each its own sequence of blocks. */
+/* Each block of the process is accessed exactly once; round(blocks * read_share) requests read. All processes use the
+ * same sequence of operations, because collective calls require it, and each its own sequence of blocks. */
 struct order order_start(const struct priomark *run, const struct priomark_case *now);
 
-/* False when all blocks have come. */
+/* False after the last block. */
 bool order_next(struct order *order, int64_t *block, enum priomark_operation *operation);
 
 #endif

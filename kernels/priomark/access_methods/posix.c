@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See storage.h: the methods that are POSIX calls. */
+/* See storage.h: the methods with POSIX calls. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "io_error.h"
 #include "storage.h"
 
 int64_t block_offset(const struct file *file, int64_t block)
@@ -25,12 +26,8 @@ const struct method *find_method(const struct method *methods, const char *name)
 
 void posix_stop(const struct file *file, const char *what, int error)
 {
-    const char *remedy = error == ENOSPC || error == EDQUOT ? "free some space or make process_size smaller"
-                         : error == ENOENT                  ? "was the directory removed during the run?"
-                         : error == EINVAL && file->method->direct
-                             ? "this file system may take no direct I/O, or only with larger blocks"
-                             : "choose another --directory or have the file system examined";
-    priomark_fail(file->run, "cannot %s '%s': %s; %s", what, file->path, strerror(error), remedy);
+    priomark_fail(file->run, "cannot %s '%s': %s; %s", what, file->path, strerror(error),
+                  io_remedy(error, file->method->direct, SMALLER_PROCESS_SIZE));
 }
 
 void posix_read_range(struct file *file, char *data, int64_t bytes, int64_t offset)
@@ -43,8 +40,8 @@ void posix_read_range(struct file *file, char *data, int64_t bytes, int64_t offs
             posix_stop(file, "read", errno);
         if (count == 0)
             priomark_fail(file->run,
-                          "'%s' ends at byte %" PRId64 ", before what was written to it; did something else change "
-                          "the file?",
+                          "'%s' ends at byte %" PRId64 ", before the data that was written to it; did another program "
+                          "change it?",
                           file->path, offset);
         data += count, offset += count, bytes -= count;
     }
@@ -103,6 +100,6 @@ const struct method posix_methods[] = {
     {"posix-direct", true, posix_open, posix_read, posix_write, posix_sync, posix_close},
     {0}};
 
-/* The device itself, or in its place a file without the page cache. */
+/* The device itself, or a file in its place, without the page cache. */
 const struct method device_methods[] = {{"device", true, posix_open, posix_read, posix_write, posix_sync, posix_close},
                                         {0}};

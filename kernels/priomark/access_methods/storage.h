@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How blocks are read and written: a row of a table per method. All functions end the run where a call fails. */
+/* How blocks are read and written: a row of a table per method. All functions end the run if a call fails. */
 #ifndef PRIOMARK_STORAGE_H
 #define PRIOMARK_STORAGE_H
 
@@ -8,7 +8,7 @@
 
 #include "priomark.h"
 
-/* An open file, or device, as one process sees it: its part of the data is a number of blocks. */
+/* An open file or device of one process, whose part of the data is a number of blocks. */
 struct file {
     struct priomark *run;
     const struct method *method;
@@ -16,17 +16,17 @@ struct file {
     bool shared; /* one file of all processes */
     int64_t block_bytes, blocks;
     int64_t start;        /* of the process's first block, in the file */
-    int64_t run_blocks;   /* so many blocks lie next to each other, */
-    int64_t stride_bytes; /* and the next ones so far from the first of them */
+    int64_t run_blocks;   /* number of contiguous blocks */
+    int64_t stride_bytes; /* from the first of them to the first of the next ones */
     int posix;
-    int held; /* a device that has been open since the plan; 0: none */
+    int held; /* a device that is open since the plan; 0: none */
 #if HAVE_MPI_IO
     MPI_File mpi;
-    int64_t pointer; /* where the individual file pointer stands */
+    int64_t pointer; /* the individual file pointer */
 #endif
 };
 
-/* Open, sync and close are collective where the file is shared; read and write where the method is. */
+/* Open, sync and close are collective if the file is shared; read and write if the method is collective. */
 struct method {
     const char *name;
     bool direct;
@@ -45,20 +45,22 @@ extern const struct method mpi_io_methods[];
 extern const struct method strided_methods[];
 #endif
 
+#define SMALLER_PROCESS_SIZE "choose a smaller process_size" /* how this kernel writes less */
+
 const struct method *find_method(const struct method *methods, const char *name);
 
-/* Where a block lies in the file. */
+/* The offset of a block in the file. */
 int64_t block_offset(const struct file *file, int64_t block);
 
-/* Reads or writes a range with POSIX calls, however many they take; ends the run where one fails. */
+/* Read or write a range with as many POSIX calls as necessary; end the run if one fails. */
 void posix_read_range(struct file *file, char *data, int64_t bytes, int64_t offset);
 void posix_write_range(struct file *file, const char *data, int64_t bytes, int64_t offset);
 
-/* Ends the run: what could not be done, and why (an errno). */
+/* Ends the run: the operation that failed, and its errno. */
 _Noreturn void posix_stop(const struct file *file, const char *what, int error);
 
 #if HAVE_MPI_IO
-/* Ends the run if an MPI-IO call failed, and, for `mpi_io_check_bytes`, if it moved less than `bytes`. */
+/* End the run if an MPI-IO call failed, or if it moved fewer than `bytes`. */
 void mpi_io_check(const struct file *file, int code, const char *what);
 void mpi_io_check_bytes(const struct file *file, MPI_Status *status, int64_t bytes, const char *what);
 

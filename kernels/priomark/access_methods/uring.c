@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See transfers.h: Linux's io_uring, where the system has it and lets this user have it. */
+/* See transfers.h: Linux's io_uring, if the system has it and permits it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -18,7 +18,8 @@ static const char *why_not(void)
     struct io_uring ring;
     const int code = io_uring_queue_init(1, &ring, 0);
     if (code < 0) {
-        snprintf(reason, sizeof reason, "io_uring is not available here: %s", strerror(-code));
+        snprintf(reason, sizeof reason, "io_uring is not available on this machine: %s; choose other methods",
+                 strerror(-code));
         return reason;
     }
     io_uring_queue_exit(&ring);
@@ -31,20 +32,20 @@ static void open_file(struct transfer *transfer)
     struct io_uring *ring = transfer->own = allocate(1, sizeof *ring);
     const int code = io_uring_queue_init(1, ring, 0);
     if (code < 0)
-        priomark_fail(file->run, "io_uring is not available: %s", strerror(-code));
+        priomark_fail(file->run, "io_uring is not available: %s; choose other methods", strerror(-code));
     file->posix = open(file->path, O_RDWR | O_CLOEXEC);
     if (file->posix < 0)
         posix_stop(file, "open", errno);
 }
 
-/* Marked as one that blocks, so that the kernel's own threads do it: otherwise a request that the page cache serves is
- * done before the call returns, on the calling core. */
+/* IOSQE_ASYNC lets the kernel's threads do the work. Otherwise a request that hits the page cache is completed on the
+ * calling core before the call returns. */
 static void start(struct transfer *transfer)
 {
     const struct file *file = &transfer->file;
     struct io_uring_sqe *request = io_uring_get_sqe(transfer->own);
     if (!request)
-        priomark_fail(transfer->file.run, "io_uring has no room for a request");
+        priomark_fail(transfer->file.run, "io_uring has no room for a request; choose other methods");
     if (transfer->operation == PRIOMARK_READ)
         io_uring_prep_read(request, file->posix, transfer->data, (unsigned)file->block_bytes, (uint64_t)file->start);
     else
@@ -55,7 +56,7 @@ static void start(struct transfer *transfer)
         posix_stop(file, "start an asynchronous request on", code < 0 ? -code : EIO);
 }
 
-static void take(struct transfer *transfer, struct io_uring_cqe *completion)
+static void complete(struct transfer *transfer, struct io_uring_cqe *completion)
 {
     const int result = completion->res;
     const char *what = transfer->operation == PRIOMARK_READ ? "read" : "write";
@@ -63,7 +64,7 @@ static void take(struct transfer *transfer, struct io_uring_cqe *completion)
     if (result < 0)
         posix_stop(&transfer->file, what, -result);
     if (result != transfer->file.block_bytes)
-        priomark_fail(transfer->file.run, "could %s %d of %" PRId64 " bytes of '%s' only; is the disk full?", what,
+        priomark_fail(transfer->file.run, "could %s only %d of %" PRId64 " bytes of '%s'; is the disk full?", what,
                       result, transfer->file.block_bytes, transfer->file.path);
 }
 
@@ -72,7 +73,7 @@ static bool done(struct transfer *transfer)
     struct io_uring_cqe *completion;
     if (io_uring_peek_cqe(transfer->own, &completion) != 0)
         return false;
-    take(transfer, completion);
+    complete(transfer, completion);
     return true;
 }
 
@@ -84,7 +85,7 @@ static void finish(struct transfer *transfer)
         ;
     if (code < 0)
         posix_stop(&transfer->file, "wait for", -code);
-    take(transfer, completion);
+    complete(transfer, completion);
 }
 
 static void sync_file(struct transfer *transfer)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is noted of a call: when it began, how long it took, what it moved. See recorder.h. */
+/* The line of a call: when it began, how long it took, what it moved. See recorder.h. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -60,8 +60,8 @@ static void put_transfer(struct line *line, const struct call *call, off_t offse
     line_number(line, offset);
 }
 
-/* Where the call was: the file pointer has moved on by what was transferred. Asked of the kernel, because other
- * processes may share the pointer and O_APPEND moves it. */
+/* The offset of the call: the file pointer minus the bytes transferred. The pointer is read from the kernel, because
+ * other processes may share it and O_APPEND moves it. */
 static off_t offset_before(int descriptor, ssize_t result)
 {
     return syscall(SYS_lseek, descriptor, 0L, SEEK_CUR) - result;
@@ -149,7 +149,7 @@ void call_done_flags(const struct call *call, int flags)
     }
 }
 
-/* From one file to another: an offset in memory has moved on by what was copied, as the file pointer has. */
+/* From one file to another: offsets in memory have been advanced by the copied bytes, like file pointers. */
 void call_done_copy(const struct call *from, const struct call *to, const char *operation, const int descriptor[2],
                     const off_t *const offset[2], size_t bytes, ssize_t result)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which descriptors are recorded, and under which number. See recorder.h. */
+/* The handles of recorded descriptors. See recorder.h. */
 #include "recorder.h"
 
 #include <errno.h>
@@ -21,21 +21,21 @@ static bool is_in_table(int descriptor)
     return descriptor >= 0 && descriptor < DESCRIPTORS;
 }
 
-/* Descriptions of the kernel's state look like regular files and are none. */
+/* Files of the kernel's state look like regular files, but are not recorded. */
 static bool is_of_kernel(int descriptor)
 {
     static const unsigned long magic[] = {PROC_SUPER_MAGIC, SYSFS_MAGIC,   CGROUP_SUPER_MAGIC, CGROUP2_SUPER_MAGIC,
                                           DEBUGFS_MAGIC,    TRACEFS_MAGIC, SECURITYFS_MAGIC};
-    struct statfs found;
-    if (fstatfs(descriptor, &found) != 0)
+    struct statfs status;
+    if (fstatfs(descriptor, &status) != 0)
         return false;
     for (size_t i = 0; i < sizeof magic / sizeof magic[0]; i++)
-        if ((unsigned long)found.f_type == magic[i])
+        if ((unsigned long)status.f_type == magic[i])
             return true;
     return false;
 }
 
-/* The file's path without symbolic links, so that processes mean the same file by the same name. */
+/* The file's path without symbolic links, so that all processes use the same name for the same file. */
 static bool find_path(int descriptor, char path[PATH_MAX])
 {
     struct line name;
@@ -56,10 +56,10 @@ static bool is_below(const char *path, const char *directory)
     return strncmp(path, directory, length) == 0 && (path[length] == '/' || length == 1);
 }
 
-/* Whether the file is one to record; where that is so `path` is its path. */
-static bool is_wanted(int descriptor, struct stat *found, char path[PATH_MAX])
+/* Whether the file is to be recorded; if so, `path` is its path. */
+static bool is_recorded(int descriptor, struct stat *status, char path[PATH_MAX])
 {
-    return fstat(descriptor, found) == 0 && S_ISREG(found->st_mode) && descriptor != trace_descriptor() &&
+    return fstat(descriptor, status) == 0 && S_ISREG(status->st_mode) && descriptor != trace_descriptor() &&
            !is_of_kernel(descriptor) && find_path(descriptor, path) &&
            (!trace_below() || is_below(path, trace_below()));
 }
@@ -81,22 +81,22 @@ int handle_of(int descriptor)
     if (known != UNKNOWN)
         return known > 0 ? known : NO_HANDLE;
 
-    struct stat found;
+    struct stat status;
     char path[PATH_MAX];
-    if (!is_wanted(descriptor, &found, path)) {
-        if (fstat(descriptor, &found) == 0)
+    if (!is_recorded(descriptor, &status, path)) {
+        if (fstat(descriptor, &status) == 0)
             remember(descriptor, NOT_RECORDED);
         return NO_HANDLE;
     }
-    /* The line comes before the handle is known to other threads; one that does the same at this moment loses, and its
-     * line is one of a handle that nobody uses. */
+    /* The line is written before other threads know the handle. If another thread does the same at this moment, the
+     * later one loses, and its line belongs to a handle that is never used. */
     const int mine = atomic_fetch_add(&newest, 1) + 1;
     struct call now = call_begin_open();
     struct line line;
     call_line(&line, &now, "inherit", LONGEST_PATH);
     line_number(&line, mine);
     line_flags(&line, (int)syscall(SYS_fcntl, descriptor, F_GETFL));
-    line_number(&line, found.st_size);
+    line_number(&line, status.st_size);
     line_number(&line, syscall(SYS_lseek, descriptor, 0L, SEEK_CUR));
     line_escaped(&line, path);
     line_end(&line);
@@ -116,16 +116,16 @@ int handle_known(int descriptor)
 void handle_open(const struct call *call, int descriptor, int flags)
 {
     const int error = errno;
-    struct stat found;
+    struct stat status;
     char path[PATH_MAX];
     if (descriptor >= 0 && is_in_table(descriptor) && recording()) {
-        if (is_wanted(descriptor, &found, path)) {
+        if (is_recorded(descriptor, &status, path)) {
             const int mine = atomic_fetch_add(&newest, 1) + 1;
             struct line line;
             call_line(&line, call, "open", LONGEST_PATH);
             line_number(&line, mine);
             line_flags(&line, flags);
-            line_number(&line, found.st_size);
+            line_number(&line, status.st_size);
             line_escaped(&line, path);
             line_end(&line);
             remember(descriptor, mine);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of the trace, put together with nothing that takes a lock. See recorder.h. */
+/* Lines of the trace, formed without functions that take a lock. See recorder.h. */
 #include "recorder.h"
 
 #include <stdatomic.h>
@@ -17,7 +17,7 @@ void line_begin(struct line *line, size_t more_bytes)
     line->mapped_bytes = more_bytes + sizeof line->room;
     void *memory = mmap(NULL, line->mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
-        return; /* the line is cut short, and the reader refuses it: better than a program that stops */
+        return; /* the line is cut off and the reader refuses it, which is better than stopping the program */
     line->mapped = line->at = memory;
     line->end = line->at + line->mapped_bytes;
 }

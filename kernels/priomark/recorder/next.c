@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The functions that a call is passed on to. See recorder.h. */
+/* The libc functions to which calls are passed on. See recorder.h. */
 #include "recorder.h"
 
 #include <dlfcn.h>
 #include <stdatomic.h>
 
 static struct next_calls calls;
-static atomic_bool found;
+static atomic_bool resolved;
 
 /* ISO C has no conversion of an object's address to a function's, POSIX guarantees that it works. */
 static void find(void *function, const char *name)
@@ -18,11 +18,11 @@ static void find(void *function, const char *name)
  */
 const struct next_calls *next_calls(void)
 {
-    if (!atomic_load_explicit(&found, memory_order_acquire)) {
+    if (!atomic_load_explicit(&resolved, memory_order_acquire)) {
 #define FIND(name) find(&calls.name, #name);
         NEXT_CALLS(FIND)
 #undef FIND
-        atomic_store_explicit(&found, true, memory_order_release);
+        atomic_store_explicit(&resolved, true, memory_order_release);
     }
     return &calls;
 }

@@ -69,13 +69,13 @@ int creat64(const char *path, mode_t mode) RECORDER_ALIAS(creat);
 int __open64_2(const char *path, int flags) RECORDER_ALIAS(__open_2);
 int __openat64_2(int directory, const char *path, int flags) RECORDER_ALIAS(__openat_2);
 
-/* fopen() opens within libc, out of sight; what its stream does with the descriptor is seen by streams.c. */
+/* fopen() opens inside libc, where preloaded functions are not called; streams.c records the calls of its stream. */
 static void note_stream(const struct call *call, FILE *stream, const char *mode)
 {
     const int error = errno, descriptor = stream ? fileno(stream) : -1;
     if (descriptor >= 0) {
-        const int made = *mode == 'w' ? O_CREAT | O_TRUNC : *mode == 'a' ? O_CREAT : 0;
-        handle_open(call, descriptor, (next_calls()->fcntl(descriptor, F_GETFL) & ~O_CREAT) | made);
+        const int created = *mode == 'w' ? O_CREAT | O_TRUNC : *mode == 'a' ? O_CREAT : 0;
+        handle_open(call, descriptor, (next_calls()->fcntl(descriptor, F_GETFL) & ~O_CREAT) | created);
     }
     streams_opened(descriptor);
     errno = error;
@@ -185,7 +185,7 @@ RECORDER_EXPORT int dup(int descriptor)
     return copy;
 }
 
-/* What lies at the new number is closed by the call; where that is our own it goes elsewhere first. */
+/* The call closes the file at the new number; the trace's own descriptor is moved first. */
 static struct call replaced(int descriptor, int onto)
 {
     if (is_own(onto))

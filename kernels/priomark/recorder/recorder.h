@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The recorder: a library that is preloaded into a program and writes down its requests to files (docs/priomark.md).
- *
- * The program must not notice. Each call of a file that reaches libc from the outside (opens.c, transfers.c, streams.c)
- * is passed on unchanged; what is noted around it keeps errno, takes no lock, allocates no memory of the heap and calls
- * only what is safe in a signal handler, so that calls of handlers, of threads that are being cancelled and between
- * fork and exec may be recorded too. */
+/* The recorder: a library that is preloaded into a program and records its requests to files (docs/priomark.md).
+ * The program must not be affected. Each file operation that the program calls in libc (opens.c, transfers.c,
+ * streams.c) is passed on unchanged. Recording keeps errno, takes no lock, allocates no heap memory and calls only
+ * functions that are safe in a signal handler, so that calls in handlers, in threads that are being cancelled and
+ * between fork and exec are recorded as well. */
 #ifndef RECORDER_H
 #define RECORDER_H
 
@@ -26,21 +25,21 @@
 #define RECORDER_ALIAS(name) __attribute__((visibility("default"), alias(#name)))
 #endif
 
-_Static_assert(sizeof(off_t) == 8, "the recorder wants a system where all offsets have 64 bits");
+_Static_assert(sizeof(off_t) == 8, "the recorder requires 64-bit offsets");
 
 /* --- the trace (trace_file.c) ------------------------------------------------------------------------------------- */
 
 /* Whether this process writes a trace. False in a child that shares its parent's memory (vfork, posix_spawn). */
 bool recording(void);
 
-/* The trace's own descriptor, -1 where there is none; and moving it out of the way of a dup2() onto it. */
+/* The trace's own descriptor, -1 if there is none; and moving it if the program calls dup2() onto it. */
 int trace_descriptor(void);
 void trace_move_descriptor(void);
 
 /* Only files below this directory are recorded; NULL: all. */
 const char *trace_below(void);
 
-/* A line that is put together: short ones on the stack, those with a path or with many sizes in memory of their own. */
+/* A line of the trace: short ones are on the stack, lines with a path or with many sizes in mapped memory. */
 struct line {
     char *at, *end, *mapped;
     size_t mapped_bytes;
@@ -48,17 +47,18 @@ struct line {
 };
 void line_begin(struct line *line, size_t more_bytes);
 void line_text(struct line *line, const char *text);
-void line_number(struct line *line, int64_t number);    /* with a space before it */
-void line_flags(struct line *line, int flags);          /* with a space before them */
-void line_escaped(struct line *line, const char *text); /* with a space before it; what is not printable as %XX */
-void line_end(struct line *line);                       /* writes it */
+void line_number(struct line *line, int64_t number); /* with a space before it */
+void line_flags(struct line *line, int flags);       /* with a space before them */
+void line_escaped(struct line *line,
+                  const char *text); /* with a space before it; other than printable characters as %XX */
+void line_end(struct line *line);    /* writes it */
 
 /* --- which descriptors are recorded (handles.c) ------------------------------------------------------------------- */
 
-enum { NO_HANDLE = 0 }; /* handles count from 1 and are never used again: a descriptor's number would be */
+enum { NO_HANDLE = 0 }; /* handles count from 1 and are never reused, unlike descriptors */
 
-/* The handle of a descriptor, NO_HANDLE unless it is of a regular file. One that was opened out of sight (by the
- * parent, before an exec, by mkstemp) gets its handle, and a line `inherit`, when it is first used. */
+/* The handle of a descriptor, NO_HANDLE unless it is a regular file. A descriptor whose opening was not recorded (by
+ * the parent, before an exec, by mkstemp) gets its handle and a line `inherit` at its first use. */
 int handle_of(int descriptor);
 int handle_known(int descriptor); /* the same without that line */
 
@@ -81,14 +81,14 @@ struct call {
     struct timespec begin;
 };
 
-/* Before the call: of a descriptor, or of none yet. Keeps errno. */
+/* Before the call, with or without a descriptor. Keeps errno. */
 struct call call_begin(int descriptor);
 struct call call_begin_open(void);
 
-/* The line's first fields: times, thread, operation. Then its own fields, then line_end(). */
+/* The first fields of a line: times, thread, operation. Further fields and line_end() follow. */
 void call_line(struct line *line, const struct call *call, const char *operation, size_t more_bytes);
 
-/* Afterwards, keeping errno; each does nothing where the call failed or its handle is NO_HANDLE. */
+/* After the call, keeping errno; each does nothing if the call failed or its handle is NO_HANDLE. */
 void call_done_transfer(const struct call *call, const char *operation, int descriptor, size_t bytes, ssize_t result);
 void call_done_transfer_at(const struct call *call, const char *operation, off_t offset, size_t bytes, ssize_t result);
 void call_done_vector(const struct call *call, const char *operation, int descriptor, off_t offset,
@@ -127,10 +127,10 @@ const struct next_calls *next_calls(void);
 
 /* --- the calls of libc's streams (streams.c) ---------------------------------------------------------------------- */
 
-/* From now on they are seen as well; false where this libc has them elsewhere. */
+/* From now on they are recorded as well; false if this libc implements them differently. */
 bool streams_watch(void);
 
-/* Around a call that opens a stream; the descriptor that it got, -1 where it failed. */
+/* Before and after a call that opens a stream, with its descriptor, -1 if it failed. */
 void streams_opening(void);
 void streams_opened(int descriptor);
 

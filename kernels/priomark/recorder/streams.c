@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls that libc's streams (fread, printf) make: they do not leave libc, so that a preloaded function is not
- * asked. But they go through a table of functions that libc exports for the C++ library's sake, and in glibc its rows
- * for read, write, seek and close are libc's exported functions. Where that is found to be so, these four rows are
- * replaced. See recorder.h. */
+/* Calls inside libc's streams (fread, printf) do not reach preloaded functions. They use a table of functions that libc
+ * exports for the C++ library, and in glibc its rows for read, write, seek and close are libc's exported functions. If
+ * that is the case, these four rows are replaced. See recorder.h. */
 #include "recorder.h"
 
 #include <dlfcn.h>
@@ -15,8 +14,7 @@ static ssize_t (*next_write)(FILE *, const void *, ssize_t);
 static off_t (*next_seek)(FILE *, off_t, int);
 static int (*next_close)(FILE *);
 
-/* While fopen() has not returned nobody knows that there is a file: a seek to its end (mode "a") is noted afterwards.
- */
+/* Before fopen() returns, the file has no handle: a seek to its end (mode "a") is recorded afterwards. */
 static _Thread_local struct {
     bool active, sought;
     struct call call;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The trace of this process: a file of its own, one write() a line, so that a program that is killed loses nothing, and
+/* The trace of this process: its own file, one write() per line, so that nothing is lost if the program is killed, and
  * threads need no lock. See recorder.h. */
 #include "recorder.h"
 
@@ -18,7 +18,7 @@
 
 enum { HIGH = 900, OLDEST_LIMIT = 1024, ATTEMPTS = 1000, COMMAND_BYTES = 4096 };
 
-/* As they were at the start: the program may change its environment and its directory. */
+/* As at the start, because the program may change its environment and its directory. */
 static char directory[PATH_MAX], below[PATH_MAX];
 static bool sees_streams;
 static atomic_int trace = -1;
@@ -27,7 +27,7 @@ static atomic_llong bytes, most_bytes;
 
 bool recording(void)
 {
-    /* Not getpid(): a child of vfork() shares this memory and the answer must be its own. */
+    /* Not getpid(), which may cache: a child of vfork() shares this memory and needs its own number. */
     return atomic_load_explicit(&trace, memory_order_relaxed) >= 0 && syscall(SYS_getpid) == process;
 }
 
@@ -41,7 +41,7 @@ const char *trace_below(void)
     return *below ? below : NULL;
 }
 
-/* To the person, who wants to know that the trace has a gap; the program goes on. */
+/* Prints that a trace is missing or incomplete; the program continues. */
 static void complain(const char *what, const char *name, int error)
 {
     struct line line;
@@ -60,7 +60,7 @@ static void complain(const char *what, const char *name, int error)
         munmap(line.mapped, line.mapped_bytes);
 }
 
-/* A trace that lost a line is worthless, and looks like that of a shorter program: make it say so. */
+/* A trace without a line is worthless, but looks like that of a shorter program: mark it as stopped. */
 static void give_up(int descriptor, int error)
 {
     static const char stopped[] = "stopped\n";
@@ -80,7 +80,7 @@ void line_end(struct line *line)
     const long long length = line->at - begin;
     const int descriptor = trace;
     if (descriptor >= 0) {
-        /* Past the limit of file sizes the program would get a SIGXFSZ that is not its own. */
+        /* Beyond the limit of file sizes, the program would get a SIGXFSZ because of the recorder. */
         const bool fits = atomic_fetch_add(&bytes, length) + length <= most_bytes;
         const long written = fits ? syscall(SYS_write, descriptor, begin, (size_t)length) : -1;
         if (written != length)
@@ -90,7 +90,7 @@ void line_end(struct line *line)
         munmap(line->mapped, line->mapped_bytes);
 }
 
-/* Out of the low numbers, which the program expects to get, and below the limit of 1024 that many systems have. */
+/* Above the low numbers, which the program expects to get, and below the common limit of 1024. */
 static int move_high(int descriptor)
 {
     struct rlimit limit = {.rlim_cur = OLDEST_LIMIT};
@@ -164,7 +164,7 @@ static void write_command(void)
 
 void trace_clock_start(void); /* calls.c */
 
-/* Also in a forked child, where of all threads only this one is left. */
+/* Also in a forked child, which has only this thread. */
 static void begin_trace(void)
 {
     struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
@@ -218,12 +218,12 @@ static void after_fork(void)
 __attribute__((constructor)) static void start(void)
 {
     const int error = errno;
-    const char *wanted = getenv("PRIOMARK_TRACE"), *only = getenv("PRIOMARK_TRACE_BELOW");
+    const char *folder = getenv("PRIOMARK_TRACE"), *only = getenv("PRIOMARK_TRACE_BELOW");
     next_calls();
-    if (!wanted || !*wanted)
+    if (!folder || !*folder)
         complain("set PRIOMARK_TRACE to a directory for the traces", NULL, 0);
-    else if (!realpath(wanted, directory))
-        complain("PRIOMARK_TRACE:", wanted, errno);
+    else if (!realpath(folder, directory))
+        complain("PRIOMARK_TRACE:", folder, errno);
     else if (only && *only && !realpath(only, below))
         complain("PRIOMARK_TRACE_BELOW:", only, errno);
     else {

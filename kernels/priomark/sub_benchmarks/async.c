@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* async: the whole data of a process in one request, beside a calculation (paper, section 4.1). One file of all
- * processes, a consecutive range for each. overlap.c measures. */
+/* async: all data of a process in one request, at the same time as a calculation (paper, section 4.1). One file of all
+ * processes, a contiguous range for each. overlap.c measures. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,9 +40,8 @@ static const char *const names_of_methods[] = {
 #endif
 
 static const struct priomark_key keys[] = {
-    {"process_size", PRIOMARK_SIZES, "\"8MiB\"", "the data of each process, one request", 1, INT64_C(1) << 30, NULL},
-    {"patterns", PRIOMARK_NAMES, "[\"write\", \"read\"]", "what is done with an existing file", 0, 0,
-     names_of_patterns},
+    {"process_size", PRIOMARK_SIZES, "\"8MiB\"", "data of each process, one request", 1, INT64_C(1) << 30, NULL},
+    {"patterns", PRIOMARK_NAMES, "[\"write\", \"read\"]", "access to an existing file", 0, 0, names_of_patterns},
     {"methods", PRIOMARK_NAMES, METHODS_STANDARD, "access methods", 0, 0, names_of_methods},
     {0}};
 
@@ -54,7 +53,7 @@ static const struct transfer_method *find_transfer(const char *name)
     return NULL;
 }
 
-static void refuse_what_is_not_there(struct priomark *run)
+static void refuse_unavailable_methods(struct priomark *run)
 {
     for (int m = 0; m < priomark_count(run, "methods"); m++) {
         char reason[256] = "";
@@ -68,16 +67,16 @@ static void refuse_what_is_not_there(struct priomark *run)
 
 static void plan(struct priomark *run)
 {
-    refuse_what_is_not_there(run);
+    refuse_unavailable_methods(run);
     for (int size = 0; size < priomark_count(run, "process_size"); size++) {
         const int64_t bytes = priomark_number(run, "process_size", size);
-        struct priomark_case made = {
+        struct priomark_case planned = {
             .process_bytes = bytes, .block_bytes = bytes, .space_bytes = bytes, .read_share = -1};
         for (int p = 0; p < priomark_count(run, "patterns"); p++)
             for (int m = 0; m < priomark_count(run, "methods"); m++) {
-                made.pattern = priomark_text(run, "patterns", p);
-                made.method = find_transfer(priomark_text(run, "methods", m))->name;
-                priomark_add(run, &made);
+                planned.pattern = priomark_text(run, "patterns", p);
+                planned.method = find_transfer(priomark_text(run, "methods", m))->name;
+                priomark_add(run, &planned);
             }
     }
 }
@@ -89,7 +88,7 @@ struct beside {
     struct transfer transfer;
 };
 
-/* All transfers meet the same: a file that is on the disk, in the page cache or not as the workload says. */
+/* All transfers start with a file that is on disk, and in the page cache or not as the workload states. */
 static void prepare(void *context)
 {
     struct file *file = &((struct beside *)context)->transfer.file;
@@ -123,20 +122,20 @@ static void finish(void *context)
     beside->transfer.running = false;
 }
 
-/* The bandwidth is that of data that is written out, as everywhere: the time of the transfer and of its sync, without
- * what the calculation took beyond the transfer. */
+/* As everywhere, the bandwidth includes writing to disk: the time of the transfer and its sync, without the part of the
+ * calculation after the transfer. */
 static void synchronise(struct beside *beside)
 {
     struct priomark *run = beside->transfer.file.run;
     const double start = priomark_now();
     if (beside->transfer.operation == PRIOMARK_WRITE)
         beside->method->sync(&beside->transfer);
-    const double taken = priomark_now() - start;
-    priomark_phase(run, PRIOMARK_SYNC, taken);
-    run->notes.ended += taken;
+    const double elapsed = priomark_now() - start;
+    priomark_phase(run, PRIOMARK_SYNC, elapsed);
+    run->notes.ended += elapsed;
 }
 
-/* What was written is read back. */
+/* Written data is read back. */
 static void verify(struct beside *beside)
 {
     struct file *file = &beside->transfer.file;

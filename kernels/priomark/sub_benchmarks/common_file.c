@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* common_file: one file of all processes, a range of consecutive blocks for each (paper, figure 2.a). */
+/* common_file: one file of all processes, a range of contiguous blocks for each (paper, figure 2.a). */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -51,4 +51,4 @@ static void measure(struct priomark *run, const struct priomark_case *now)
 }
 
 const struct priomark_plugin common_file_plugin = {
-    PRIOMARK_INTERFACE, "common_file", "one file of all processes, a consecutive range for each", keys, plan, measure};
+    PRIOMARK_INTERFACE, "common_file", "one file of all processes, a contiguous range for each", keys, plan, measure};

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Input and output beside a calculation (paper, section 4.1, async): see priomark_overlap() in priomark.h. The
- * calculation is a triad of vectors larger than a core's caches, in pieces; between two of them the transfer is asked
- * after. */
+/* I/O at the same time as a calculation (paper, section 4.1, async): see priomark_overlap() in priomark.h. The
+ * calculation is a triad of vectors larger than a core's caches, in pieces; the transfer is polled between pieces. */
 #include <math.h>
 
 #include "fail.h"
@@ -9,7 +8,7 @@
 
 enum { PIECE = 4096, PIECES = 64, ATTEMPTS = 4, WARM_UP_PIECES = 4 * PIECES };
 
-static const double longer = 1.25; /* the calculation than the transfer alone, at first */
+static const double longer = 1.25; /* duration of the calculation over that of the transfer, at first */
 
 struct calculation {
     double *a, *b, *c;
@@ -41,7 +40,7 @@ static void calculate_piece(struct calculation *calculation)
     const double *restrict b = calculation->b + first, *restrict c = calculation->c + first;
     for (int i = 0; i < PIECE; i++)
         a[i] = b[i] + 0.5 * c[i];
-    __asm__ volatile("" : : "r"(a) : "memory"); /* the result is looked at, as far as the compiler knows */
+    __asm__ volatile("" : : "r"(a) : "memory"); /* the compiler must assume that the result is used */
 }
 
 static double calculate(struct calculation *calculation, int64_t pieces)
@@ -66,7 +65,7 @@ struct both {
     bool covered;
 };
 
-/* Nothing but the transfer and the calculation. Where the start blocks, its time is lost to the calculation. */
+/* Only the transfer and the calculation. If the start blocks, its time is missing for the calculation. */
 static struct both transfer_and_calculate(struct priomark *run, const struct priomark_transfer *transfer,
                                           struct calculation *calculation, int64_t pieces)
 {
@@ -113,8 +112,8 @@ static void note(struct priomark *run, const struct priomark_transfer *transfer,
     priomark_value(run, "covered", both->covered);
 }
 
-/* A first transfer warms up and tells how long the calculation has to be; where that does not cover the transfer after
- * all, because they slow each other down, it is made longer. */
+/* A first transfer warms up and determines the length of the calculation. If the calculation does not cover the
+ * transfer, because they slow each other down, it is lengthened. */
 void priomark_overlap(struct priomark *run, const struct priomark_transfer *transfer, void (*prepare)(void *context))
 {
     struct calculation calculation = calculation_begin();

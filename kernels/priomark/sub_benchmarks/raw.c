@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* raw: a device without the page cache (paper, section 4.1). Without the key `device` a file of each process stands in
- * for it, and the log says so. */
+/* raw: a device without the page cache (paper, section 4.1). Without the key `device`, a file of each process is
+ * measured instead, as the log states. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +17,13 @@ static const char *const names_of_patterns[] = {"read-write", "random-read-write
 static const char *const names_of_methods[] = {"device", NULL};
 
 static const struct priomark_key keys[] = {
-    {"device", PRIOMARK_TEXT, NULL, "the block device; without it a file of each process is measured", 0, 0, NULL},
-    {"confirm", PRIOMARK_TEXT, NULL, "the device's size in bytes, or its serial number", 0, 0, NULL},
+    {"device", PRIOMARK_TEXT, NULL, "block device; without it, a file of each process is measured", 0, 0, NULL},
+    {"confirm", PRIOMARK_TEXT, NULL, "size of the device in bytes, or its serial number", 0, 0, NULL},
     PROCESS_SIZE_KEY,
     BLOCK_SIZE_KEY,
     READ_WRITE_KEY,
     {"patterns", PRIOMARK_NAMES, "[\"read-write\", \"random-read-write\"]", "access patterns", 0, 0, names_of_patterns},
-    {"methods", PRIOMARK_NAMES, "\"device\"", "the only one", 0, 0, names_of_methods},
+    {"methods", PRIOMARK_NAMES, "\"device\"", "access methods", 0, 0, names_of_methods},
     {0}};
 
 static bool writes(const struct priomark *run)
@@ -43,11 +43,12 @@ static void refuse_impossible_sizes(const struct priomark *run, const struct dev
                             device->processes, priomark_number(run, "process_size", i), device->bytes);
     for (int i = 0; i < priomark_count(run, "block_size"); i++)
         if (priomark_number(run, "block_size", i) % device->sector_bytes != 0)
-            priomark_refuse(run, "block_size", "%" PRId64 " bytes are no multiple of the device's blocks of %d bytes",
+            priomark_refuse(run, "block_size",
+                            "%" PRId64 " bytes are not a multiple of the device's blocks of %d bytes",
                             priomark_number(run, "block_size", i), device->sector_bytes);
 }
 
-/* The device stays open and held from here to the end of the process. */
+/* The device stays open and reserved until the end of the process. */
 static void plan(struct priomark *run)
 {
     if (priomark_count(run, "device") == 0) {
@@ -59,11 +60,11 @@ static void plan(struct priomark *run)
     struct device *device = allocate(1, sizeof *device);
     if (priomark_checks(run) && !writes(run))
         priomark_refuse(run, "read_write",
-                        "a device that is only read cannot be checked: leave out check, or measure a file");
+                        "a device that is only read cannot be checked: omit check, or measure a file");
     *device = device_open(path, priomark_count(run, "confirm") ? priomark_text(run, "confirm", 0) : NULL, writes(run),
                           reason, sizeof reason);
     if (reason[0])
-        priomark_refuse(run, "device", "'%s' is left alone: %s", path, reason);
+        priomark_refuse(run, "device", "'%s' is not measured: %s", path, reason);
     refuse_impossible_sizes(run, device);
     add_cases(run, &(struct priomark_case){.target = PRIOMARK_ON_DEVICE, .own = device}, tables, 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* single_file: a file for each process, meant for the local disks of the nodes (paper, figure 2.c). */
+/* single_file: a file for each process, for local disks of the nodes (paper, figure 2.c). */
 #include <stdio.h>
 
 #include "access.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* strided: one file, in which every process has several separate groups of blocks, reached through a file view and the
- * individual file pointer (paper, figure 2.b). */
+/* strided: one file with several separate groups of blocks for each process, accessed by a file view and the individual
+ * file pointer (paper, figure 2.b). */
 #include <limits.h>
 
 #include "access.h"
@@ -14,7 +14,7 @@ static const char *const names_of_methods[] = {"individual", "individual-collect
 static const struct priomark_key keys[] = {
     PROCESS_SIZE_KEY,
     BLOCK_SIZE_KEY,
-    {"blocks_per_stride", PRIOMARK_COUNTS, "1", "blocks of a process that lie next to each other", 1, 1 << 20, NULL},
+    {"blocks_per_stride", PRIOMARK_COUNTS, "1", "contiguous blocks of a process", 1, 1 << 20, NULL},
     READ_WRITE_KEY,
     {"patterns", PRIOMARK_NAMES, "[\"write\", \"read-write\"]", "access patterns", 0, 0, names_of_patterns},
     {"methods", PRIOMARK_NAMES, "\"individual\"", "access methods", 0, 0, names_of_methods},
@@ -24,11 +24,11 @@ static void plan(struct priomark *run)
 {
     const int64_t blocks_per_stride = priomark_number(run, "blocks_per_stride", 0);
     if (priomark_count(run, "blocks_per_stride") > 1)
-        priomark_refuse(run, "blocks_per_stride", "blocks_per_stride is a single value");
+        priomark_refuse(run, "blocks_per_stride", "blocks_per_stride must be a single value");
     add_cases(run, &(struct priomark_case){.target = PRIOMARK_IN_DIRECTORY}, tables, blocks_per_stride);
     for (int i = 0; i < priomark_count(run, "block_size"); i++)
         if (priomark_number(run, "block_size", i) > INT_MAX / blocks_per_stride)
-            priomark_refuse(run, "block_size", "a stride's blocks are at most %d bytes together", INT_MAX);
+            priomark_refuse(run, "block_size", "the blocks of a stride must not exceed %d bytes in total", INT_MAX);
 }
 
 static void measure(struct priomark *run, const struct priomark_case *now)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace: the requests of a recorded program (paper, section 6). A process replays one trace; where there are more
- * processes than traces, further copies of the program run beside the first one, on files of their own. */
+/* trace: the requests of a recorded program (paper, section 6). A process replays one trace; if there are more
+ * processes than traces, further copies of the program run at the same time, on their own files. */
 #include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -14,37 +14,37 @@
 #include "trace_replay.h"
 
 static const struct priomark_key keys[] = {
-    {"recording", PRIOMARK_TEXT, NULL, "a trace, or a directory with the traces of a recording", 0, 0, NULL},
-    {"think_time", PRIOMARK_FLAG, "false", "wait between requests as the program did", 0, 0, NULL},
-    {"sync", PRIOMARK_FLAG, "true", "synchronise in the end what was written, within the time", 0, 0, NULL},
+    {"recording", PRIOMARK_TEXT, NULL, "trace, or directory with the traces of a recording", 0, 0, NULL},
+    {"think_time", PRIOMARK_FLAG, "false", "wait between requests like the recorded program", 0, 0, NULL},
+    {"sync", PRIOMARK_FLAG, "true", "synchronise written files at the end, within the time", 0, 0, NULL},
     {0}};
 
-/* What this process replays of the group's recording. */
+/* The part of the recording that this process replays. */
 struct share {
     struct trace trace;
     int copy;
     int64_t late;
 };
 
-/* The names of all traces: the file itself, or *.trace of the directory, in the order of their names. */
+/* The traces: the file itself, or *.trace of the directory, sorted by name. */
 static glob_t find_traces(const struct priomark *run)
 {
     const char *place = priomark_text(run, "recording", 0);
     char pattern[PATH_MAX];
-    struct stat found;
+    struct stat status;
     glob_t names = {0};
-    if (stat(place, &found) != 0)
-        priomark_refuse(run, "recording", "there is no '%.200s'", place);
-    snprintf(pattern, sizeof pattern, S_ISDIR(found.st_mode) ? "%s/*.trace" : "%s", place);
-    /* A file is taken by its name, whatever characters it has. */
-    if (glob(pattern, S_ISDIR(found.st_mode) ? 0 : GLOB_NOCHECK | GLOB_NOESCAPE, NULL, &names) != 0)
-        priomark_refuse(run, "recording", "'%.200s' holds no *.trace; record a program into it (docs/priomark.md)",
+    if (stat(place, &status) != 0)
+        priomark_refuse(run, "recording", "'%.200s' does not exist", place);
+    snprintf(pattern, sizeof pattern, S_ISDIR(status.st_mode) ? "%s/*.trace" : "%s", place);
+    /* The name of a file is used literally. */
+    if (glob(pattern, S_ISDIR(status.st_mode) ? 0 : GLOB_NOCHECK | GLOB_NOESCAPE, NULL, &names) != 0)
+        priomark_refuse(run, "recording", "'%.200s' contains no *.trace; record a program into it (docs/priomark.md)",
                         place);
     return names;
 }
 
-/* Reads all traces, on each process: all have to refuse alike. Those without data (a shell that only starts others) are
- * left out. Returns how many are to be replayed. */
+/* Reads all traces on each process, because all processes must refuse in the same way. Traces without data (of a shell
+ * that only starts programs) are left out. Returns the number of the others. */
 static int read_traces(const struct priomark *run, struct trace **traces)
 {
     glob_t names = find_traces(run);
@@ -73,7 +73,7 @@ static void plan(struct priomark *run)
     if (count == 0)
         priomark_refuse(run, "recording", "no process of the recording moved any data");
     if (ranks % count)
-        priomark_refuse(run, "recording", "%d processes were recorded: run %d, or a multiple of it, not %d", count,
+        priomark_refuse(run, "recording", "%d processes were recorded: run %d or a multiple of it, not %d", count,
                         count, ranks);
     for (int i = 0; i < count; i++) {
         first = traces[i].start < first ? traces[i].start : first;

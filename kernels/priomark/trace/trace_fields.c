@@ -20,16 +20,16 @@ bool trace_complain(struct reader *reader, const char *format, ...)
     va_start(arguments, format);
     vsnprintf(reader->text, sizeof reader->text, format, arguments);
     va_end(arguments);
-    for (char *c = reader->text; *c; c++) /* what is quoted may hold anything */
+    for (char *c = reader->text; *c; c++) /* quoted text may contain any byte */
         *c = *c >= ' ' && *c < 0x7f ? *c : '?';
     reader->complaint = reader->text;
     return false;
 }
 
-/* Room for one more, doubling. */
+/* Doubles the list if it is full. */
 void *trace_room(void *list, size_t count, size_t bytes)
 {
-    if (count & (count - 1)) /* full only at powers of two, and at none */
+    if (count & (count - 1)) /* full only at 0 and powers of two */
         return list;
     return reallocate(list, count ? 2 * count : 1, bytes);
 }
@@ -62,7 +62,7 @@ bool trace_known_handle(struct reader *reader, int field, int *handle)
 bool trace_new_handle(struct reader *reader, int field, int *handle)
 {
     int64_t value;
-    /* Each handle has a line of its own; only threads may get their lines in another order than their handles. */
+    /* Each handle has its own line; because of threads, lines may be in another order than handles. */
     if (!trace_number(reader, field, 1, reader->line + UNORDERED_HANDLES, &value))
         return false;
     if (value >= reader->handles) {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The fields of a trace's lines: each function checks one and complains about what it cannot be. */
+/* The fields of a trace's lines: each function checks one field and complains if it is invalid. */
 #ifndef PRIOMARK_TRACE_FIELDS_H
 #define PRIOMARK_TRACE_FIELDS_H
 
-#include "trace_read.h"
+#include "trace.h"
 
 enum { MOST_FIELDS = 1100 };
 
-/* An open handle: its file's place and how it was opened; free: never opened or closed. */
+/* A handle: the index of its file and how it was opened. */
 struct handle {
     int file, flags;
     bool open, append;
@@ -24,10 +24,10 @@ struct reader {
     char text[160];
 };
 
-/* Says what is wrong with the line; returns false. */
+/* Notes the problem of the line; returns false. */
 bool trace_complain(struct reader *reader, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Room for one more of a list, which may move. */
+/* Makes room for one more element of a list, which may move. */
 void *trace_room(void *list, size_t count, size_t bytes);
 
 bool trace_number(struct reader *reader, int field, int64_t lowest, int64_t highest, int64_t *value);

@@ -18,7 +18,7 @@ static const long most_lines = 200000000;
 
 static int file_of(struct trace *trace, const char *path)
 {
-    for (size_t i = trace->files; i-- > 0;) /* the latest are the likeliest */
+    for (size_t i = trace->files; i-- > 0;) /* recent files are the most likely */
         if (strcmp(trace->file[i].path, path) == 0)
             return (int)i;
     return -1;
@@ -129,17 +129,17 @@ static bool may_access(struct reader *reader, int handle, bool writes)
     return trace_complain(reader, "handle %d was not opened for %s", handle, writes ? "writing" : "reading");
 }
 
-/* A replay asks for all bytes of the request, however few of them the recorded program got moved. */
-static bool account(struct reader *reader, int handle, bool writes, int64_t offset, int64_t asked, int64_t result)
+/* A replay requests all bytes, even if the recorded program moved fewer of them. */
+static bool account(struct reader *reader, int handle, bool writes, int64_t offset, int64_t requested, int64_t result)
 {
     struct trace_file *file = &reader->trace->file[reader->handle[handle].file];
     if (!may_access(reader, handle, writes))
         return false;
     if (offset > INT64_MAX - result)
-        return trace_complain(reader, "%" PRId64 " byte from byte %" PRId64 " on lie beyond every file", result,
-                              offset);
+        return trace_complain(reader, "%" PRId64 " byte at offset %" PRId64 " are beyond the maximum size of a file",
+                              result, offset);
     if (writes) {
-        const int64_t bytes = least(asked, TRACE_MOST_TRANSFER), end = sum(offset, bytes);
+        const int64_t bytes = least(requested, TRACE_MOST_TRANSFER), end = sum(offset, bytes);
         if (end > file->space_bytes)
             file->space_bytes = least(end, sum(file->space_bytes, bytes));
         if (end > file->end_bytes)

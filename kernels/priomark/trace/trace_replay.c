@@ -14,16 +14,16 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "io_error.h"
 #include "memory.h"
 
 enum { BLOCK = 1 << 20, MOST_PARTS = 1024 };
 static const double nanosecond = 1e-9;
 
-/* A handle of the trace: its descriptor, -1 where it is not open, and where its file pointer is. Copies share a
- * pointer. */
+/* A handle of the trace: its descriptor, -1 if it is not open, and its file pointer, which copies share. */
 struct handle {
     int descriptor, file;
-    int pointer; /* place in `pointer`: the handle that was opened */
+    int pointer; /* index in `pointer`: the handle that was opened */
 };
 
 struct state {
@@ -38,14 +38,12 @@ struct state {
 
 static _Noreturn void stop(const struct state *state, const struct trace_request *request, const char *what, int error)
 {
-    const char *remedy = error == ENOSPC || error == EDQUOT ? "; free some space"
-                         : error == EINVAL ? "; does this file system take the direct I/O of the recorded one?"
-                                           : "";
-    priomark_fail(state->replay->run, "%s:%d: cannot %s: %s%s", state->replay->trace->path, request ? request->line : 0,
-                  what, strerror(error), remedy);
+    priomark_fail(state->replay->run, "%s:%d: cannot %s: %s; %s", state->replay->trace->path,
+                  request ? request->line : 0, what, strerror(error),
+                  io_remedy(error, true, "replay a shorter recording"));
 }
 
-/* A file of the run's own for a recorded one: the same for all processes of a copy. */
+/* The run's own file for a recorded one: the same for all processes of a copy. */
 static void own_path(const struct state *state, int file, char path[PATH_MAX])
 {
     char name[64];
@@ -58,7 +56,7 @@ static void own_path(const struct state *state, int file, char path[PATH_MAX])
 
 /* --- before and after --------------------------------------------------------------------------------------------- */
 
-/* What was there before the program, at least as long as this process found it. */
+/* Creates a file that existed before the program, at least as long as this process saw it. */
 static void prepare_file(const struct state *state, int file)
 {
     const struct trace_file *wanted = &state->replay->trace->file[file];
@@ -95,7 +93,7 @@ static void open_handle(struct state *state, const struct trace_request *request
     state->pointer[request->handle] = 0;
 }
 
-/* What the recorded process had from its parent is open before the clock runs. */
+/* Files that the recorded process inherited are opened before the clock starts. */
 static void open_inherited(struct state *state)
 {
     const struct trace *trace = state->replay->trace;
@@ -105,7 +103,7 @@ static void open_inherited(struct state *state)
             continue;
         struct trace_request opening = *request;
         opening.flags &= ~O_TRUNC;
-        opening.flags |= O_CREAT; /* another process of the recording may make it only later */
+        opening.flags |= O_CREAT; /* another process of the recording may create it later */
         open_handle(state, &opening);
         state->pointer[request->handle] = lseek(state->handle[request->handle].descriptor, request->offset, SEEK_SET);
     }
@@ -120,7 +118,7 @@ static void get_memory(struct state *state)
     state->pointer = allocate((size_t)trace->handles + 1, sizeof *state->pointer);
     for (int i = 0; i < trace->handles; i++)
         state->handle[i].descriptor = -1;
-    /* Programs ask for more than there is, up to 2 GiB: only what is used takes memory. */
+    /* Programs request up to 2 GiB, more than they get: only used pages take memory. */
     state->data_bytes = (size_t)bytes;
     state->data =
         mmap(NULL, state->data_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -141,7 +139,7 @@ static void tidy_up(struct state *state)
     for (int i = 0; i < trace->handles; i++)
         if (state->handle[i].descriptor >= 0)
             close(state->handle[i].descriptor);
-    priomark_barrier(state->replay->run); /* others of this copy may still be at work */
+    priomark_barrier(state->replay->run); /* other processes of this copy may still use the files */
     for (size_t i = 0; i < trace->files; i++) {
         own_path(state, (int)i, path);
         unlink(path);
@@ -162,7 +160,8 @@ static void sleep_until(double when)
     }
 }
 
-/* Where another process moved the recorded pointer, or a read fell short here, it is set first, as no request. */
+/* Sets the file pointer first, which is not counted as a request, if another process moved the recorded pointer or a
+ * read was shorter here. */
 static void set_pointer(struct state *state, const struct trace_request *request)
 {
     const struct handle *handle = &state->handle[request->handle];
@@ -187,7 +186,7 @@ static int make_vector(const struct state *state, const struct trace_request *re
     return request->parts;
 }
 
-/* Reads and writes: one call each, the one that was recorded. */
+/* Reads and writes: one call each, as recorded. */
 static void transfer(struct state *state, const struct trace_request *request)
 {
     static struct iovec vector[MOST_PARTS];
@@ -236,7 +235,7 @@ static void transfer(struct state *state, const struct trace_request *request)
     priomark_request(state->replay->run, kind, result, end - begin);
 }
 
-/* A copy is a write of as many bytes. */
+/* A copy counts as a write of as many bytes. */
 static void copy(struct state *state, const struct trace_request *request)
 {
     const struct handle *from = &state->handle[request->handle], *to = &state->handle[request->other];
@@ -263,7 +262,7 @@ static void seek(struct state *state, const struct trace_request *request)
 {
     const struct handle *handle = &state->handle[request->handle];
     const off_t result = lseek(handle->descriptor, request->offset, request->whence);
-    if (result >= 0) /* one that failed here: the next request sets the pointer */
+    if (result >= 0) /* if it failed, the next request sets the pointer */
         state->pointer[handle->pointer] = result;
     state->differing += result != request->result;
 }
@@ -277,7 +276,7 @@ static void synchronise(struct state *state, const struct trace_request *request
     priomark_phase(state->replay->run, PRIOMARK_SYNC, priomark_now() - begin);
 }
 
-static void make(struct state *state, const struct trace_request *request)
+static void execute(struct state *state, const struct trace_request *request)
 {
     struct handle *handle = &state->handle[request->handle];
     int result = 0;
@@ -320,7 +319,7 @@ static void make(struct state *state, const struct trace_request *request)
         stop(state, request, trace_operation_name(request->operation), errno);
 }
 
-/* Written files that the program left to the kernel. */
+/* Synchronises written files that the program did not synchronise itself. */
 static void synchronise_all(struct state *state)
 {
     const struct trace *trace = state->replay->trace;
@@ -340,7 +339,7 @@ static void synchronise_all(struct state *state)
 static void replay_requests(struct state *state)
 {
     const struct replay *replay = state->replay;
-    int64_t before = -replay->late; /* when the last request had ended in the recording */
+    int64_t before = -replay->late; /* end of the last request in the recording */
     for (size_t i = 0; i < replay->trace->requests; i++) {
         const struct trace_request *request = &replay->trace->request[i];
         const double think = request->at > before ? nanosecond * (double)(request->at - before) : 0;
@@ -351,7 +350,7 @@ static void replay_requests(struct state *state)
             sleep_until(begin + think);
             state->slept += priomark_now() - begin;
         }
-        make(state, request);
+        execute(state, request);
     }
 }
 

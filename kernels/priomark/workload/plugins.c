@@ -22,9 +22,9 @@ const struct priomark_plugin *const built_in_plugins[] = {
 const char *why_not_offered(const char *name)
 {
     if (!HAVE_MPI && strcmp(name, "common_file") == 0)
-        return "needs a build with MPI";
+        return "requires a build with MPI";
     if (!HAVE_MPI_IO && strcmp(name, "strided") == 0)
-        return "needs a build with MPI-IO";
+        return "requires a build with MPI-IO";
     return NULL;
 }
 
@@ -41,9 +41,8 @@ const char *plugin_fault(const struct priomark_plugin *plugin)
 {
     static char fault[256];
     if (plugin->interface != PRIOMARK_INTERFACE) {
-        snprintf(fault, sizeof fault,
-                 "it was built for interface %d of priomark.h, this program has %d; build it again", plugin->interface,
-                 PRIOMARK_INTERFACE);
+        snprintf(fault, sizeof fault, "it was built for interface %d of priomark.h, this program has %d; rebuild it",
+                 plugin->interface, PRIOMARK_INTERFACE);
         return fault;
     }
     if (!plugin->name || !plugin->summary || !plugin->keys || !plugin->plan || !plugin->measure)
@@ -60,7 +59,7 @@ const struct priomark_plugin *plugin_load(const char *directory, const char *nam
                                           char *reason, size_t reason_bytes)
 {
     snprintf(path, path_bytes, "%s/priomark_%s.so", directory, name);
-    char *absolute = realpath(path, NULL); /* a name without a slash would be looked up elsewhere */
+    char *absolute = realpath(path, NULL); /* dlopen() searches other directories for a name without a slash */
     void *library = absolute ? dlopen(absolute, RTLD_NOW | RTLD_LOCAL) : NULL;
     if (!library) {
         snprintf(reason, reason_bytes, "cannot load '%.300s': %.600s", path, absolute ? dlerror() : "no such file");
@@ -72,9 +71,9 @@ const struct priomark_plugin *plugin_load(const char *directory, const char *nam
     const struct priomark_plugin *plugin = dlsym(library, "priomark_plugin");
     const char *fault = plugin ? plugin_fault(plugin) : "it defines no priomark_plugin";
     if (!fault && strcmp(plugin->name, name) != 0)
-        fault = "it calls itself otherwise";
+        fault = "its table has another name";
     if (!fault)
         return plugin;
-    snprintf(reason, reason_bytes, "'%.300s' is no sub-benchmark '%s': %s", path, name, fault);
+    snprintf(reason, reason_bytes, "'%.300s' is not a valid sub-benchmark '%s': %s", path, name, fault);
     return NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See values.h. One function for each kind of value; a list is read element by element. */
+/* See values.h. One function per kind of value; a list is read element by element. */
 #include "values.h"
 
 #include <inttypes.h>
@@ -27,7 +27,7 @@ static int line_of(const config_setting_t *setting)
     return (int)config_setting_source_line(setting);
 }
 
-static const char *what_a_size_is = "a size is a text with B, KiB, MiB, GiB or TiB, \"16KiB\"";
+static const char *what_a_size_is = "a size is a text with B, KiB, MiB, GiB or TiB, such as \"16KiB\"";
 
 /* --- one value ---------------------------------------------------------------------------------------------------- */
 
@@ -52,12 +52,12 @@ static int64_t read_count(const struct priomark_key *key, const config_setting_t
     const int type = config_setting_type(setting);
     const int64_t count = config_setting_get_int64(setting);
     if ((type != CONFIG_TYPE_INT && type != CONFIG_TYPE_INT64) || count < key->lowest || count > key->highest)
-        complain(complaint, line_of(setting), "%s is a whole number from %" PRId64 " to %" PRId64, key->name,
+        complain(complaint, line_of(setting), "%s must be a whole number from %" PRId64 " to %" PRId64, key->name,
                  key->lowest, key->highest);
     return count;
 }
 
-/* "1:2" is one read to two writes. */
+/* "1:2" means one read to two writes. */
 static double read_ratio(const struct priomark_key *key, const config_setting_t *setting, struct complaint *complaint)
 {
     const char *text = config_setting_get_string(setting);
@@ -66,8 +66,8 @@ static double read_ratio(const struct priomark_key *key, const config_setting_t 
     if (text && strspn(text, "0123456789:") == strlen(text) && strlen(text) < 16)
         sscanf(text, "%9u:%9u%n", &reads, &writes, &used);
     if (used < 0 || text[used] || reads + writes == 0) {
-        complain(complaint, line_of(setting), "%s is a text, reads to writes, \"1:2\"; one of them may be 0",
-                 key->name);
+        complain(complaint, line_of(setting),
+                 "%s must be a text, reads to writes, such as \"1:2\"; one of them may be 0", key->name);
         return 0;
     }
     return (double)reads / ((double)reads + writes);
@@ -97,7 +97,7 @@ static void read_text(const struct priomark_key *key, const config_setting_t *se
 {
     const char *text = config_setting_get_string(setting);
     if (!text || !*text)
-        complain(complaint, line_of(setting), "%s is a text in quotes that is not empty", key->name);
+        complain(complaint, line_of(setting), "%s must be a non-empty text in quotes", key->name);
 }
 
 static void read_one(const struct priomark_key *key, const config_setting_t *setting, struct values *values,
@@ -126,7 +126,7 @@ static void read_one(const struct priomark_key *key, const config_setting_t *set
         break;
     case PRIOMARK_FLAG:
         if (config_setting_type(setting) != CONFIG_TYPE_BOOL)
-            complain(complaint, line_of(setting), "%s is true or false", key->name);
+            complain(complaint, line_of(setting), "%s must be true or false", key->name);
         values->number[i] = config_setting_get_bool(setting) != 0;
         break;
     }
@@ -162,7 +162,7 @@ static void check_members(const struct priomark_key *key, const config_setting_t
         const char *name = config_setting_name(member);
         if (strcmp(name, "from") != 0 && strcmp(name, "to") != 0 && strcmp(name, "factor") != 0 &&
             strcmp(name, "step") != 0)
-            complain(complaint, line_of(member), "%s: a range has from, to, and factor or step, no '%.80s'", key->name,
+            complain(complaint, line_of(member), "%s: a range has from, to, and factor or step, not '%.80s'", key->name,
                      name);
     }
 }
@@ -181,18 +181,18 @@ static void read_range(const struct priomark_key *key, const config_setting_t *r
     const int64_t factor = factor_setting ? read_count(&factor_row, factor_setting, complaint) : 1;
     const int64_t step = step_setting ? read_size(&step_row, step_setting, complaint) : 0;
     if (from > to)
-        complain(complaint, line_of(range), "%s: a range goes upwards, this one from %" PRId64 " to %" PRId64 " bytes",
+        complain(complaint, line_of(range), "%s: from (%" PRId64 " bytes) is larger than to (%" PRId64 " bytes)",
                  key->name, from, to);
     if (complaint->text[0])
         return;
     for (int64_t size = from;;) {
         if (values->count == MOST_VALUES) {
-            complain(complaint, line_of(range), "%s: the range has more than %d sizes; take a larger factor or step",
+            complain(complaint, line_of(range), "%s: the range has more than %d sizes; choose a larger factor or step",
                      key->name, MOST_VALUES);
             return;
         }
         values->number[values->count++] = size;
-        if (size > (to - step) / factor) /* the next one is beyond the end, or beyond what can be counted */
+        if (size > (to - step) / factor) /* the next one is beyond the end, or not representable */
             return;
         size = size * factor + step;
     }
@@ -211,9 +211,9 @@ void values_read(const struct priomark_key *key, const config_setting_t *setting
         return;
     }
     if (config_setting_is_group(setting) || key->kind == PRIOMARK_TEXT || key->kind == PRIOMARK_FLAG)
-        complain(complaint, values->line, "%s is a single value", key->name);
+        complain(complaint, values->line, "%s must be a single value", key->name);
     if (config_setting_length(setting) == 0)
-        complain(complaint, values->line, "%s is an empty list", key->name);
+        complain(complaint, values->line, "%s must not be an empty list", key->name);
     for (int i = 0; i < config_setting_length(setting) && !complaint->text[0]; i++)
         read_one(key, config_setting_get_elem(setting, (unsigned)i), values, complaint);
 }
@@ -229,7 +229,7 @@ void values_standard(const struct priomark_key *key, struct values *values, stru
     if (config_read_string(&config, text))
         values_read(key, config_lookup(&config, "standard"), values, complaint);
     else
-        complain(complaint, 0, "%s: its standard %.80s cannot be read", key->name, key->standard);
+        complain(complaint, 0, "%s: its default %.80s is invalid", key->name, key->standard);
     config_destroy(&config);
     values->line = 0;
 }

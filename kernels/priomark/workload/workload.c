@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See workload.h. All processes parse the same text, so that all refuse it alike. */
+/* See workload.h. All processes parse the same text, so that all of them refuse it in the same way. */
 #include "workload.h"
 
 #include <errno.h>
@@ -16,18 +16,18 @@
 enum { MOST_TEXT_BYTES = 60000, REASON_LENGTH = 1024, MOST_GROUPS = 64 };
 
 static const struct priomark_key run_keys[] = {
-    {"description", PRIOMARK_TEXT, "\"-\"", "for people", 0, 0, NULL},
-    {"seed", PRIOMARK_COUNTS, "1", "of the random orders", 0, INT64_MAX, NULL},
-    {"repetitions", PRIOMARK_COUNTS, "1", "how often each case is measured", 1, 100000, NULL},
-    {"check", PRIOMARK_FLAG, "false", "compares every byte", 0, 0, NULL},
-    {"evict", PRIOMARK_FLAG, "true", "takes files out of the page cache before they are accessed", 0, 0, NULL},
+    {"description", PRIOMARK_TEXT, "\"-\"", "description for people", 0, 0, NULL},
+    {"seed", PRIOMARK_COUNTS, "1", "seed of the random orders", 0, INT64_MAX, NULL},
+    {"repetitions", PRIOMARK_COUNTS, "1", "number of measurements of each case", 1, 100000, NULL},
+    {"check", PRIOMARK_FLAG, "false", "check every byte", 0, 0, NULL},
+    {"evict", PRIOMARK_FLAG, "true", "evict files from the page cache before they are accessed", 0, 0, NULL},
     {0}};
 enum { DESCRIPTION, SEED, REPETITIONS, CHECK, EVICT, RUN_KEYS };
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */
 
-/* A name without a slash and an ending is that of a workload that comes with the program: beside it where it was built,
- * in share/ where it was installed. */
+/* A name without a slash or a dot is that of an included workload: beside the program in a build, in share/ of an
+ * installation. */
 static void find(const char *name, char path[PATH_MAX])
 {
     static const char *const places[] = {"workloads", "../share/priomark/workloads", NULL};
@@ -54,13 +54,13 @@ static void read_text(const char *name, const char *path, char text[MOST_TEXT_BY
     const size_t bytes = file ? fread(text, 1, MOST_TEXT_BYTES + 1, file) : 0;
     if (!file || ferror(file))
         snprintf(reason, REASON_LENGTH,
-                 "cannot read the workload '%.200s': %s; name a file (with a slash or an ending), or a "
-                 "workload that comes with priomark (default, figure_3, oltp, ...)",
+                 "cannot read the workload '%.200s': %s; give a file (with a slash or an extension), or the name of an "
+                 "included workload (default, figure_3, oltp, ...)",
                  name, strerror(errno));
     else if (bytes > MOST_TEXT_BYTES)
         snprintf(reason, REASON_LENGTH, "the workload '%.200s' is larger than %d bytes", name, MOST_TEXT_BYTES);
     else if (memchr(text, '\0', bytes))
-        snprintf(reason, REASON_LENGTH, "the workload '%.200s' is not a text: it holds a zero byte", name);
+        snprintf(reason, REASON_LENGTH, "the workload '%.200s' is not a text: it contains a zero byte", name);
     if (file)
         fclose(file);
 }
@@ -82,13 +82,13 @@ static void fetch(struct workload *workload)
     MPI_CHECK(MPI_Bcast(workload->text, MOST_TEXT_BYTES + 2, MPI_CHAR, 0, MPI_COMM_WORLD));
 }
 
-/* One file says all: what another one adds would not be in the log. */
+/* The log contains the workload's file, so included files would be missing. */
 static void refuse_includes(const struct workload *workload)
 {
     int line = 1;
     for (const char *at = workload->text; at; line++) {
         if (strncmp(at + strspn(at, " \t"), "@include", strlen("@include")) == 0)
-            refuse("%s:%d: a workload is one file, it cannot include another one", workload->path, line);
+            refuse("%s:%d: a workload cannot include other files; insert their text", workload->path, line);
         at = strchr(at, '\n');
         at = at ? at + 1 : NULL;
     }
@@ -114,8 +114,7 @@ static const struct priomark_plugin *find_plugin(const struct workload *workload
                why_not_offered(name));
     if (!directory || strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") != strlen(name))
         refuse("%s:%d: '%.80s' is neither a key (description, seed, repetitions, check, evict) nor a sub-benchmark of "
-               "this build "
-               "(%s); one from outside is priomark_NAME.so in the directory that --plugins names",
+               "this build (%s); external ones are priomark_NAME.so in the directory of --plugins",
                workload->path, line, name, built_in_names());
     const struct priomark_plugin *plugin = plugin_load(directory, name, path, sizeof path, reason, sizeof reason);
     if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason) != NO_RANK)
@@ -165,7 +164,8 @@ static void read_group(const struct workload *workload, struct group *group, con
         if (complaint.line == 0)
             complaint.line = group->line;
         if (group->values[k].count == 0 && !key->standard && key->kind != PRIOMARK_TEXT)
-            complain(&complaint, group->line, "%s needs the key '%s': %s", group->plugin->name, key->name, key->help);
+            complain(&complaint, group->line, "%s requires the key '%s': %s", group->plugin->name, key->name,
+                     key->help);
     }
     if (complaint.text[0])
         refuse_line(workload, complaint.line, complaint.text);
@@ -186,7 +186,7 @@ static void read_run_key(struct workload *workload, const struct priomark_key *k
     struct complaint complaint = {0};
     values_read(key, member, &values[key - run_keys], &complaint);
     if (!complaint.text[0] && values[key - run_keys].count > 1)
-        complain(&complaint, (int)config_setting_source_line(member), "%s is a single value", key->name);
+        complain(&complaint, (int)config_setting_source_line(member), "%s must be a single value", key->name);
     if (complaint.text[0])
         refuse_line(workload, complaint.line, complaint.text);
 }
@@ -205,7 +205,7 @@ static void take_run_values(struct workload *workload, struct values values[RUN_
         values_free(&values[k]);
 }
 
-/* Sub-benchmarks of other builds: a workload runs with those that this one has, and the score says which are missing.
+/* Sub-benchmarks of other builds: the workload runs with those of this build, and the score states which are missing.
  */
 static void leave_out(const struct workload *workload, const char *name, int line)
 {
@@ -246,14 +246,14 @@ static void read_root(struct workload *workload, const config_setting_t *root, c
 
 static void refuse_missing(const struct workload *workload, const char *only)
 {
-    int found = 0, wanted = 1;
+    int selected = 0, names = 1;
     for (const char *at = only; at && *at; at++)
-        wanted += *at == ',';
+        names += *at == ',';
     for (int i = 0; i < workload->groups; i++)
-        found += is_listed(only, workload->group[i].plugin->name);
-    if (found != wanted)
-        refuse("--only %.200s: the workload '%s' does not have each of them; it takes names of its groups, separated "
-               "by commas",
+        selected += is_listed(only, workload->group[i].plugin->name);
+    if (selected != names)
+        refuse("--only %.200s: the workload '%s' does not contain each of them; give names of its groups, separated by "
+               "commas",
                only, workload->path);
 }
 

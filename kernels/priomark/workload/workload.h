@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A workload: one file in libconfig's form that says what is measured. Every key is checked before anything is created;
- * what is wrong is refused with the file and the line. */
+/* A workload: a file in libconfig's syntax that states what is measured. Every key is checked before anything is
+ * created; errors are reported with file and line. */
 #ifndef PRIOMARK_WORKLOAD_H
 #define PRIOMARK_WORKLOAD_H
 
@@ -24,8 +24,8 @@ struct workload {
     struct group *group; /* in the order of the file */
 };
 
-/* Rank 0 finds and reads `name`, a file or the name of a workload that is shipped; all learn it, check it, and load the
- * plug-ins that it names. `only` (NULL: all) picks sub-benchmarks. Collective; refuses with file and line. */
+/* Rank 0 reads `name`, a file or the name of an included workload; all processes get and check its text, and load its
+ * plug-ins. `only` (NULL: all) selects sub-benchmarks. Collective; refuses errors with file and line. */
 struct workload workload_read(const char *name, const char *only, const char *plugin_directory);
 void workload_free(struct workload *workload);
 

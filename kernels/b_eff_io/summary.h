@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What rank 0 keeps for the table at the terminal. */
+#ifndef B_EFF_IO_SUMMARY_H
+#define B_EFF_IO_SUMMARY_H
+
+#include "methods.h"
+
+struct summary {
+    double bytes[MOST_PARTITIONS][METHODS][TYPES], seconds[MOST_PARTITIONS][METHODS][TYPES];
+    int overruns; /* measurements that left out calls so that the run ends in time */
+};
+
+#endif
