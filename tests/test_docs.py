@@ -12,8 +12,10 @@ from pathlib import Path
 import documented
 import pytest
 from conftest import COFFEECUP, OPEN_MPI, PATIENCE, ROOT
+from test_layers import LAYERS
 
 from postprocess import __version__
+from postprocess.benchmarks.registry import benchmarks
 
 DOCS = ROOT / "docs"
 
@@ -83,6 +85,26 @@ def test_links_of_the_pages_outside_the_site_lead_somewhere():
     ]
     assert links
     assert [(page.name, link) for page, link in links if not (page.parent / link.split("#")[0]).exists()] == []
+
+
+def test_architecture_names_files_and_functions_that_exist():
+    text = (DOCS / "architecture.md").read_text()
+    names = [
+        (path.replace("NAME", benchmark), function)
+        for path, function in re.findall(r"`([\w./]+/[\w./]*)`(?:, `(\w+)\(\)`)?", text)
+        for benchmark in (benchmarks() if "NAME" in path else ("",))
+        if (ROOT / path.partition("/")[0]).exists()  # others are relative to a folder that the text names
+    ]
+    assert len(names) > 50 and sum(function != "" for _, function in names) > 20
+    for path, function in names:
+        assert (ROOT / path).exists(), path
+        assert not function or re.search(rf"^\S.*\b{function}\(", (ROOT / path).read_text(), re.MULTILINE), function
+
+
+def test_architecture_has_the_layers_that_are_enforced():
+    table = (DOCS / "architecture.md").read_text().partition("\n## Layers\n")[2].partition("\n## ")[0]
+    rows = [set(re.findall(r"`([\w/]+)/`", row)) for row in re.findall(r"^\| (`[^|]*)\|", table, re.MULTILINE)]
+    assert rows == [{package.replace(".", "/") for package in layer} for layer in LAYERS[:-1]]
 
 
 def environment(**more):
