@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verdicts of clauses on made-up runs: every rule of acceptance/evaluation.py from both sides, with answers that can be
+read off the numbers. test_acceptance.py evaluates contracts against sessions of ReFrame."""
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+import pytest
+
+from postprocess.acceptance.contract import Clause, Contract
+from postprocess.acceptance.evaluation import concerns, judge, judge_clause, overall, within
+from postprocess.acceptance.evidence import Refusal
+from postprocess.benchmarks.score import Qualification
+
+CLAUSE = Clause(
+    name="bandwidth",
+    benchmark="b_eff",
+    metric="b_eff",
+    unit="MByte/s",
+    system="hawk",
+    partition="rome",
+    processes=256,
+    hosts=None,
+    directory=None,
+    filesystem=None,
+    floor=1000.0,
+    ceiling=None,
+    official=False,
+    repetitions=2,
+    statistic="median",
+    excluded_nodes={},
+)
+
+
+def run(value=1000.0, breaches=(), cache_affected=(), **other):
+    """A run that counts for CLAUSE, unless `other` changes it."""
+    made = {
+        "benchmark": "b_eff",
+        "system": "hawk",
+        "partition": "rome",
+        "processes": 256,
+        "hosts": ("n1", "n2"),
+        "filesystem": {"directory": "/scratch/run", "type": "lustre"},
+        "kernel_version": "1.0",
+        "refusals": (),
+        "score": SimpleNamespace(breaches=breaches, cache_affected=cache_affected),
+    } | other
+    return SimpleNamespace(
+        **made, metric=lambda name: SimpleNamespace(value=value) if name == "b_eff" and value is not None else None
+    )
+
+
+def verdict(clause, *runs, kernel_version=None):
+    return judge_clause(clause, list(runs), kernel_version)
+
+
+# --- the statistic and its bounds -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("statistic", "value"), [("median", 1000), ("mean", 1100), ("minimum", 900), ("maximum", 1400)]
+)
+def test_the_statistic_is_that_of_the_clause(statistic, value):
+    found = verdict(replace(CLAUSE, statistic=statistic), run(1400.0), run(900.0), run(1000.0))
+    assert found.value == value
+    assert found.outcome == ("pass" if value >= 1000 else "fail")
+    assert found.sentence.endswith("3 runs counted, from 900 to 1400.")
+
+
+@pytest.mark.parametrize(
+    ("bounds", "value", "reached"),
+    [
+        ({"floor": 1000.0}, 1000.0, True),
+        ({"floor": 1000.0}, 1000.1, True),
+        ({"floor": 1000.0}, 999.9, False),
+        ({"floor": 1000.0}, 1000.0 * (1 - 0.9e-9), True),
+        ({"floor": 1000.0}, 1000.0 * (1 - 1.1e-9), False),
+        ({"floor": None, "ceiling": 10.0}, 10.0, True),
+        ({"floor": None, "ceiling": 10.0}, 9.9, True),
+        ({"floor": None, "ceiling": 10.0}, 10.1, False),
+        ({"floor": None, "ceiling": 10.0}, 10.0 * (1 + 0.9e-9), True),
+        ({"floor": None, "ceiling": 10.0}, 10.0 * (1 + 1.1e-9), False),
+        ({"floor": 5.0, "ceiling": 10.0}, 4.0, False),
+        ({"floor": 5.0, "ceiling": 10.0}, 11.0, False),
+        ({"floor": 5.0, "ceiling": 10.0}, 7.0, True),
+    ],
+)
+def test_a_bound_is_reached_up_to_the_rounding_of_a_computation(bounds, value, reached):
+    assert within(replace(CLAUSE, **bounds), value) is reached
+
+
+@pytest.mark.parametrize(
+    ("bounds", "value", "words"),
+    [
+        ({"floor": 1000.0}, 1000.0, "The median is 1000 MByte/s, just the floor 1000."),
+        ({"floor": 1000.0}, 1250.0, "The median is 1250 MByte/s, 25 % above the floor 1000."),
+        ({"floor": 1000.0}, 900.0, "The median is 900 MByte/s, 10 % below the floor 1000."),
+        ({"floor": 0.0}, 3.0, "The median is 3 MByte/s, above the floor 0."),
+        ({"floor": None, "ceiling": 0.0}, -3.0, "The median is -3 MByte/s, below the ceiling 0."),
+        (
+            {"floor": 800.0, "ceiling": 2000.0},
+            1000.0,
+            "The median is 1000 MByte/s, 25 % above the floor 800 and 50 % below the ceiling 2000.",
+        ),
+        ({"floor": 0.5, "unit": "1"}, 0.5, "The median is 0.5, just the floor 0.5."),
+    ],
+)
+def test_the_sentence_states_the_margin(bounds, value, words):
+    assert verdict(replace(CLAUSE, **bounds), run(value), run(value)).sentence.startswith(words + " 2 runs counted")
+
+
+# --- which runs count -------------------------------------------------------------------------------------------------
+
+
+def test_too_few_runs_prove_nothing_and_the_sentence_counts_them():
+    assert (verdict(CLAUSE).outcome, verdict(CLAUSE).sentence) == ("not proven", "no session contains such a run.")
+    one = verdict(CLAUSE, run())
+    assert (one.outcome, one.value, one.sentence) == ("not proven", None, "1 run of 2 counted.")
+    refused = verdict(CLAUSE, run(), run(refusals=(Refusal("altered", "altered"),)), run(None))
+    assert refused.sentence == "1 run of 2 counted, 2 runs refused."
+    assert [entry.counts for entry in refused.runs] == [True, False, False]
+    assert refused.counting == [refused.runs[0]]
+
+
+def test_a_refused_run_does_not_enter_the_statistic():
+    found = verdict(CLAUSE, run(1100.0), run(1.0, refusals=(Refusal("altered", "altered"),)), run(1300.0))
+    assert (found.outcome, found.value) == ("pass", 1200)
+    assert found.sentence.endswith("2 runs counted, from 1100 to 1300; 1 run refused.")
+
+
+def test_a_run_without_the_metric_is_refused_unless_its_log_is_unreadable_anyway():
+    missing = verdict(CLAUSE, run(None)).runs[0]
+    assert [(refusal.key, refusal.text) for refusal in missing.refusals] == [
+        ("not_measured", "the run did not measure b_eff")
+    ]
+    unreadable = verdict(CLAUSE, run(None, score=None, refusals=(Refusal("unreadable", "cut"),))).runs[0]
+    assert [refusal.key for refusal in unreadable.refusals] == ["unreadable"]
+
+
+@pytest.mark.parametrize(
+    ("other", "concerned"),
+    [
+        ({}, True),
+        ({"benchmark": "b_eff_io"}, False),
+        ({"system": "other"}, False),
+        ({"partition": "other"}, False),
+        ({"processes": 255}, False),
+    ],
+)
+def test_benchmark_place_and_size_are_those_of_the_clause(other, concerned):
+    assert concerns(CLAUSE, run(**other)) is concerned
+    assert concerns(CLAUSE, run(score=None, **other)) is concerned
+
+
+@pytest.mark.parametrize(
+    ("asked", "other", "concerned"),
+    [
+        ({"hosts": 2}, {}, True),
+        ({"hosts": 1}, {}, False),
+        ({"hosts": 3}, {}, False),
+        ({"filesystem": "lustre"}, {}, True),
+        ({"filesystem": "nfs"}, {}, False),
+        ({"filesystem": "lustre"}, {"filesystem": {}}, False),
+        ({"directory": "/scratch"}, {}, True),
+        ({"directory": "/scratch/run"}, {}, True),
+        ({"directory": "/scratch/run/a"}, {}, False),
+        ({"directory": "/scratch"}, {"filesystem": {}}, False),
+        ({"directory": "/scratch", "filesystem": "nfs"}, {}, False),
+        ({"directory": "/home", "filesystem": "lustre"}, {}, False),
+        ({"hosts": 1, "directory": "/scratch"}, {}, False),
+    ],
+)
+def test_hosts_and_file_system_are_compared_where_the_clause_names_them_and_the_log_is_readable(
+    asked, other, concerned
+):
+    clause = replace(CLAUSE, **asked)
+    assert concerns(clause, run(**other)) is concerned
+    assert concerns(clause, run(score=None, **other)) is True
+
+
+def test_an_official_clause_refuses_breaches_and_caches_with_their_reason_and_no_other_clause_does():
+    breach, cache = Qualification("repetitions", "1 repetition."), Qualification("cached", "In the cache.")
+    runs = [run(breaches=(breach,), cache_affected=(cache,)), run(), run()]
+    official = verdict(replace(CLAUSE, official=True), *runs)
+    assert official.runs[0].refusals == (Refusal("repetitions", "1 repetition"), Refusal("cached", "In the cache"))
+    assert (official.outcome, len(official.counting)) == ("pass", 2)
+    assert len(verdict(CLAUSE, *runs).counting) == 3
+
+
+def test_a_run_on_an_excluded_node_is_refused_with_the_reason():
+    found = verdict(
+        replace(CLAUSE, excluded_nodes={"n2": "broken fan", "n9": "new"}), run(), run(hosts=("n3",)), run(hosts=())
+    )
+    assert found.runs[0].refusals == (Refusal("excluded_node", "it ran on n2, which is excluded: broken fan"),)
+    assert [entry.counts for entry in found.runs] == [False, True, True]
+
+
+# --- versions and several clauses -------------------------------------------------------------------------------------
+
+
+def test_versions_are_not_mixed_unless_the_contract_names_one():
+    runs = [run(2000.0, kernel_version="1.1"), run(), run()]
+    mixed = verdict(CLAUSE, *runs)
+    assert (mixed.outcome, mixed.value) == ("not proven", None)
+    assert "kernels 1.0 and 1.1, which must not be mixed" in mixed.sentence
+    named = verdict(CLAUSE, *runs, kernel_version="1.0")
+    assert (named.outcome, named.value) == ("pass", 1000)
+    assert named.runs[0].refusals == (
+        Refusal("kernel_version", "its kernel version is 1.1, the contract requires 1.0"),
+    )
+    assert verdict(CLAUSE, run(), run()).outcome == "pass"
+
+
+def test_a_refused_version_does_not_mix():
+    assert verdict(CLAUSE, run(), run(), run(kernel_version="1.1", refusals=(Refusal("a", "b"),))).outcome == "pass"
+
+
+def test_each_clause_gets_its_verdict_with_the_kernel_version_of_the_contract():
+    clauses = (CLAUSE, replace(CLAUSE, floor=1001.0), replace(CLAUSE, processes=2))
+    contract = Contract(path=None, sha256="", text="", title="", kernel_version="1.0", parties=(), clauses=clauses)
+    verdicts = judge(contract, [run(), run(), run(kernel_version="1.1")])
+    assert [found.outcome for found in verdicts] == ["pass", "fail", "not proven"]
+    assert [found.clause for found in verdicts] == list(clauses)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "result"),
+    [
+        (["pass"], "pass"),
+        (["pass", "not proven"], "not proven"),
+        (["not proven", "fail", "pass"], "fail"),
+        (["fail"], "fail"),
+    ],
+)
+def test_one_failed_clause_fails_the_contract_and_one_unproven_leaves_it_unproven(outcomes, result):
+    assert overall([SimpleNamespace(outcome=outcome) for outcome in outcomes]) == result
