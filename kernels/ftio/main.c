@@ -12,6 +12,7 @@
 #include "measure.h"
 #include "sizes.h"
 #include "storage.h"
+#include "units.h"
 
 struct choices {
     const char *log, *input, *directory, *storage;
@@ -129,7 +130,7 @@ int main(int argc, char **argv)
                               .directory = ".",
                               .storage = "posix",
                               .repeat = 1,
-                              .exchange_buffer = INT64_C(4) << 20};
+                              .exchange_buffer = 4 * MIB};
     const struct option_row rows[] = {
         OPTION_LOG(&choices.log),
         {"input", OPTION_TEXT, &choices.input, "N|auto|SIZE",
@@ -144,7 +145,7 @@ int main(int argc, char **argv)
         {"repeat", OPTION_COUNT, &choices.repeat, "N",
          "number of repetitions of the computation, for a mean and an interval", 1, 100000, NULL},
         {"exchange-buffer", OPTION_SIZE, &choices.exchange_buffer, "SIZE",
-         "memory per process for the exchange of parts of Squares", 1024, INT64_C(1) << 30, NULL},
+         "memory per process for the exchange of parts of Squares", KIB, GIB, NULL},
         OPTION_KEEP(&choices.keep),
         {0}};
     const struct program program = {"ftio", summary_text, usage_text, rows};

@@ -14,11 +14,11 @@ class BEff(CMakePackage):
     several methods. The kernel writes raw measurements to a log (JSON Lines) from which coffeecup
     computes the averages.
 
-    Version `main` is the branch of that name; what a checkout holds is built with
+    Version `main` is the branch of that name. To build the files of a checkout, use
     `spack develop --path CHECKOUT/kernels b-eff@=main`.
     """
 
-    git = Path(__file__).resolve().parents[5].as_uri()  # the checkout that holds this recipe
+    git = Path(__file__).resolve().parents[5].as_uri()  # the checkout that contains this recipe
 
     license("Apache-2.0")
 
@@ -55,7 +55,7 @@ class BEff(CMakePackage):
         log = Path("b_eff.jsonl").resolve()
         options = ["--log", str(log), "--memory-per-process", "4MiB", "--time-budget", "5"]
         mpirun = which("mpirun", path=self.spec["mpi"].prefix.bin, required=True)
-        # Spack removes every variable that ends in _ROOT, and with it Open MPI's leave for root.
+        # Spack removes variables that end in _ROOT, among them Open MPI's permission to run as root.
         leave = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         mpirun("-np", "2", join_path(self.prefix.bin, "b_eff"), *options, extra_env=leave)
         records = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]

@@ -9,17 +9,16 @@ from spack.package import *
 
 
 class Priomark(CMakePackage):
-    """PRIOMark of coffeecup: what a machine makes of a given use of its storage. A workload, one
-    file, says what is accessed, how and in which sizes; sub-benchmarks do it through POSIX calls,
-    through MPI-IO or on a device without the page cache. More of them can be loaded as plug-ins.
-    The kernel writes raw measurements to a log (JSON Lines) from which coffeecup computes the
-    averages.
+    """PRIOMark of coffeecup: the I/O performance of a workload. The workload is a file that states
+    what is accessed, how, and in which sizes. Sub-benchmarks use POSIX calls, MPI-IO, or a device
+    without the page cache; more of them can be loaded as plug-ins. The kernel writes raw
+    measurements to a log (JSON Lines) from which coffeecup computes the averages.
 
-    Version `main` is the branch of that name; what a checkout holds is built with
+    Version `main` is the branch of that name. To build the files of a checkout, use
     `spack develop --path CHECKOUT/kernels priomark@=main`.
     """
 
-    git = Path(__file__).resolve().parents[5].as_uri()  # the checkout that holds this recipe
+    git = Path(__file__).resolve().parents[5].as_uri()  # the checkout that contains this recipe
 
     license("Apache-2.0")
 
@@ -27,7 +26,7 @@ class Priomark(CMakePackage):
 
     variant("mpi", default=True, description="Measure with many processes; without it, one process and no common files")
     variant("mpiio", default=True, when="+mpi", description="Access methods of MPI-IO; without it, POSIX calls only")
-    variant("devices", default=True, description="Measure raw devices, after looking for signatures with libblkid")
+    variant("devices", default=True, description="Measure raw devices; requires libblkid to search them for signatures")
     variant("uring", default=False, description="Asynchronous access by Linux's io_uring")
 
     depends_on("c", type="build")
@@ -65,7 +64,7 @@ class Priomark(CMakePackage):
         options = ["--log", str(log), "--workload", str(workload)]
         if self.spec.satisfies("+mpi"):
             mpirun = which("mpirun", path=self.spec["mpi"].prefix.bin, required=True)
-            # Spack removes every variable that ends in _ROOT, and with it Open MPI's leave for root.
+            # Spack removes variables that end in _ROOT, among them Open MPI's permission to run as root.
             leave = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
             mpirun("-np", "2", program, *options, extra_env=leave)
         else:
