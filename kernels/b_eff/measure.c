@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See measure.h. Loops are timed in timed.c, what fits into the time is decided in budget.c; here is the order of
- * things, and what was measured is written down. */
+/* See measure.h. timed.c times the loops, budget.c decides what fits into the time budget; this file determines the
+ * order and writes the log. */
 #include "measure.h"
 
 #include <math.h>
@@ -16,14 +16,14 @@
 
 enum { TRIAL_LOOPS = 3 };
 
-/* Everything that lives as long as the measurement. */
+/* The state of the whole measurement. */
 struct state {
     struct run *run;
     const struct request *request;
     struct loops loops;
     int *order; /* scratch memory of pattern_layout() */
     struct known known;
-    int64_t (*first_loop_length)[METHODS]; /* of each pattern; 0 until it was tried */
+    int64_t (*first_loop_length)[METHODS]; /* of each pattern; 0 until it is known */
     struct progress progress;
 };
 
@@ -78,7 +78,8 @@ static void log_stop(struct log *log, const struct measured *measured, int64_t b
                             elapsed_seconds));
 }
 
-/* Between repetitions. Simulated processes take turns and cannot wait for each other in memory. */
+/* Between repetitions. Not in simulations: simulated processes run one after the other and cannot wait for each other
+ * in memory. */
 static void log_probe(struct run *run, int repetition)
 {
     if (!buffers_hold_data)
@@ -88,8 +89,9 @@ static void log_probe(struct run *run, int repetition)
         log_write(run->log, "probe", json_pack("{s:i, s:o}", "repetition", repetition, "hosts", hosts));
 }
 
-/* The asked-for length, unless such loops would take more than a length's part of the pattern's time: on thousands of
- * processes an exchange may take milliseconds. Tried with single exchanges, the best of some: one may be disturbed. */
+/* The requested length, unless such loops would take longer than a message length's part of the pattern's time: on
+ * thousands of processes an exchange may take milliseconds. Determined by single exchanges, the best of several,
+ * because some may be disturbed. */
 static int64_t try_first_loop_length(struct state *state, struct measured *measured, int method, double most_seconds)
 {
     const struct request *request = state->request;
@@ -119,7 +121,7 @@ static void begin_courses(struct state *state, struct measured *measured)
     }
 }
 
-/* Adds the result to the method's course and to what is known of all patterns. */
+/* Adds the result to the method's course and to the shortest times of all patterns. */
 static void follow(struct state *state, struct measured *measured, int method, int length, int64_t loop_length,
                    const struct result *result)
 {
@@ -142,7 +144,7 @@ static void summarize(struct summary *summary, const struct course *course, int 
         summary->largest_bandwidth = fmax(summary->largest_bandwidth, course->best_bandwidth);
 }
 
-/* All methods that the decision leaves, at one length. */
+/* Measures all methods of the decision at one length. */
 static void measure_length(struct state *state, struct measured *measured, int length, const struct decision *decision)
 {
     const int64_t bytes = state->request->length[length];
@@ -158,7 +160,7 @@ static void measure_length(struct state *state, struct measured *measured, int l
     }
 }
 
-/* Rank 0 decides for all; what it leaves out is written down. */
+/* Rank 0 decides for all; the log records what is left out. */
 static struct decision agree_on_decision(struct state *state, struct measured *measured, const char *loops, int length,
                                          struct decision decision)
 {
@@ -168,7 +170,7 @@ static struct decision agree_on_decision(struct state *state, struct measured *m
     return decision;
 }
 
-/* A loop of 300 exchanges is short for a latency: rings and the ping-pong have longer ones, which do not enter b_eff.
+/* Loops of 300 exchanges are short for latencies: rings and the ping-pong have longer ones, which do not enter b_eff.
  */
 static void measure_latency(struct state *state, struct measured *measured)
 {
@@ -187,7 +189,7 @@ static void measure_latency(struct state *state, struct measured *measured)
     }
 }
 
-/* What is known of the time: updated before each decision. */
+/* Updates the times before each decision. */
 static void count_time(struct state *state, struct measured *measured)
 {
     const double elapsed = run_elapsed_seconds(state->run);
@@ -207,7 +209,7 @@ static void show_progress(struct state *state, const struct measured *measured, 
                       run_elapsed_seconds(state->run), measured->exchange.pattern->name);
 }
 
-/* False if the run is out of time. */
+/* False if the run has exceeded its time. */
 static bool measure_lengths(struct state *state, struct measured *measured)
 {
     const struct request *request = state->request;
@@ -250,16 +252,6 @@ static bool measure_pattern(struct state *state, int repetition, int number, str
     return in_time;
 }
 
-static void log_data_check(struct state *state)
-{
-    int64_t mine[2] = {state->loops.received_bytes, state->loops.checked_bytes}, all[2];
-    MPI_CHECK(MPI_Reduce(mine, all, 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD));
-    if (state->run->log)
-        log_write(state->run->log, "data_check",
-                  json_pack("{s:I, s:I, s:i}", "received_bytes", (json_int_t)all[0], "checked_bytes",
-                            (json_int_t)all[1], "wrong_bytes", 0));
-}
-
 void measure(struct run *run, const struct request *request, struct summary *summaries)
 {
     struct state state = {.run = run, .request = request, .loops = loops_begin(run, request->length[LENGTHS - 1])};
@@ -274,7 +266,7 @@ void measure(struct run *run, const struct request *request, struct summary *sum
     }
     if (run->rank == 0)
         progress_end(&state.progress);
-    log_data_check(&state);
+    run_log_data_check(run, "received_bytes", state.loops.received_bytes, state.loops.checked_bytes);
     free(state.first_loop_length);
     free(state.order);
     loops_end(&state.loops);

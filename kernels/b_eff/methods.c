@@ -29,8 +29,7 @@ static bool is_ping_pong(const struct pattern *pattern)
     return pattern->group == GROUP_PING_PONG;
 }
 
-/* --- MPI_Sendrecv: one transfer after the other, and one direction after the other where processes take turns -------
- */
+/* --- MPI_Sendrecv: one transfer after the other, and one direction after the other if processes take turns -------- */
 
 static void send_and_receive(struct exchange *exchange, const struct walk *walk, long place, int transfer, int to,
                              int from)
@@ -80,8 +79,7 @@ static void exchange_alltoallv(struct exchange *exchange, const struct walk *wal
                             exchange->comm));
 }
 
-/* --- MPI_Irecv, MPI_Isend, MPI_Waitall: all transfers at once ------------------------------------------------------
- */
+/* --- MPI_Irecv, MPI_Isend, MPI_Waitall: all transfers at once ----------------------------------------------------- */
 
 static void exchange_nonblocking(struct exchange *exchange, const struct walk *walk, long place)
 {
@@ -96,8 +94,7 @@ static void exchange_nonblocking(struct exchange *exchange, const struct walk *w
     MPI_CHECK(MPI_Waitall(count, requests, MPI_STATUSES_IGNORE));
 }
 
-/* --- MPI-3 neighbourhood collective, where the library has it -------------------------------------------------------
- */
+/* --- MPI-3 neighbourhood collective, if the library has it -------------------------------------------------------- */
 
 #if HAVE_MPI_NEIGHBORHOODS
 
@@ -131,8 +128,7 @@ static void exchange_neighbor(struct exchange *exchange, const struct walk *walk
 }
 #endif
 
-/* --- persistent requests: one set per place, so that these messages walk through memory as well --------------------
- */
+/* --- persistent requests: one set per place, so that these messages walk through memory as well ------------------- */
 
 static void prepare_persistent(struct exchange *exchange, const struct walk *walk)
 {
@@ -165,8 +161,7 @@ static void clean_persistent(struct exchange *exchange, const struct walk *walk)
     exchange->started = NULL;
 }
 
-/* --- MPI_Send and MPI_Recv: for the ping-pong ------------------------------------------------------------------------
- */
+/* --- MPI_Send and MPI_Recv: for the ping-pong --------------------------------------------------------------------- */
 
 static void send_message(struct exchange *exchange, const struct walk *walk, long place)
 {
@@ -209,8 +204,7 @@ const char *const method_names[] = {"sendrecv",   "alltoallv", "nonblocking",
 #endif
                                     "persistent", "blocking",  NULL};
 
-/* --- making a pattern ready -----------------------------------------------------------------------------------------
- */
+/* --- preparation of a pattern ------------------------------------------------------------------------------------- */
 
 static void open_part(struct exchange *exchange, const struct layout *layout)
 {
@@ -223,7 +217,7 @@ static void open_part(struct exchange *exchange, const struct layout *layout)
     exchange->counts = allocate(4 * (size_t)exchange->size, sizeof *exchange->counts);
 }
 
-/* Whom a transfer receives from, by world rank: asked of the sender itself, so no rank keeps a table of all. */
+/* The world rank of the sender of each transfer, received from the sender, so that no rank requires a table of all. */
 static void learn_sources(struct exchange *exchange, int rank)
 {
     for (int j = 0; j < exchange->transfers; j++)
@@ -245,7 +239,7 @@ struct exchange exchange_open(const struct pattern *pattern, uint64_t seed, int 
         open_part(&exchange, &layout);
     learn_sources(&exchange, rank);
 
-    /* all ranks place their messages alike, whatever ring they are in */
+    /* all ranks use the same layout of messages, whatever ring they are in */
     MPI_CHECK(MPI_Allreduce(&exchange.transfers, &exchange.slots, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
     return exchange;
 }

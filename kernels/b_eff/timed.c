@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See timed.h. The timed region is timed_loop(); all else in this file prepares it or checks what it received. */
+/* See timed.h. The timed region is timed_loop(); everything else prepares it or checks the received data. */
 #include "timed.h"
 
 #include <math.h>
@@ -11,7 +11,7 @@
 #include "memory.h"
 
 enum {
-    BUFFER_LENGTHS = 8, /* buffers hold this many messages of L_max (three dimensions need six at once) */
+    BUFFER_LENGTHS = 8, /* messages of L_max per buffer (three dimensions require six at once) */
     ALIGNMENT = 64,     /* of messages that are at least a cache line long */
     SHIFTS = 1024,      /* see next_walk() */
     WRONG_TEXT_LENGTH = 256
@@ -39,8 +39,7 @@ void loops_end(struct loops *loops)
     buffer_free(loops->receive, loops->bytes);
 }
 
-/* --- the walk through the buffers ----------------------------------------------------------------------------------
- */
+/* --- the walk through the buffers --------------------------------------------------------------------------------- */
 
 /* Messages keep their natural alignment, up to a cache line. */
 static size_t message_stride(int64_t bytes)
@@ -51,9 +50,9 @@ static size_t message_stride(int64_t bytes)
     return ((size_t)bytes + alignment - 1) / alignment * alignment;
 }
 
-/* The places of the next loop: they go on where the last loop ended, or start over at the beginning if they do not fit
- * behind it. The send position is shifted by another cache line for each loop: what is received at a given place then
- * differs from loop to loop, and a message that never arrived is not mistaken for the one of an earlier loop. */
+/* The places of the next loop: they continue where the last loop ended, or start at the beginning if they do not fit
+ * there. The send position is shifted by another cache line for each loop: the data received at a given place therefore
+ * differs from loop to loop, and a missing message is not mistaken for that of an earlier loop. */
 static struct walk next_walk(struct loops *loops, const struct exchange *exchange, int64_t bytes, int64_t exchanges,
                              long most_places)
 {
@@ -72,8 +71,7 @@ static struct walk next_walk(struct loops *loops, const struct exchange *exchang
     return walk;
 }
 
-/* --- the timed region -----------------------------------------------------------------------------------------------
- */
+/* --- the timed region --------------------------------------------------------------------------------------------- */
 
 static double timed_loop(const struct method *method, struct exchange *exchange, const struct walk *walk,
                          int64_t loop_length)
@@ -89,7 +87,7 @@ static double timed_loop(const struct method *method, struct exchange *exchange,
     return MPI_Wtime() - start;
 }
 
-/* A rank without a part waits for the others. */
+/* A rank that does not take part waits for the others. */
 static double time_part(const struct method *method, struct exchange *exchange, const struct walk *walk,
                         int64_t loop_length)
 {
@@ -103,10 +101,11 @@ static double time_part(const struct method *method, struct exchange *exchange, 
     return elapsed;
 }
 
-/* Over the processes that have a part. A loop below the clock's resolution took at most that. */
+/* Over the processes that take part. A loop shorter than the clock's resolution counts as that long. */
 static struct result agree_on_result(const struct exchange *exchange, double elapsed)
 {
-    double mine[] = {-INFINITY, -INFINITY, -INFINITY}, all[3]; /* the largest negative time is the shortest time */
+    /* the maximum of the negative time is the shortest time */
+    double mine[] = {-INFINITY, -INFINITY, -INFINITY}, all[3];
     if (exchange->transfers > 0) {
         mine[0] = fmax(elapsed, MPI_Wtick());
         mine[1] = -elapsed;
@@ -116,10 +115,9 @@ static struct result agree_on_result(const struct exchange *exchange, double ela
     return (struct result){.elapsed_seconds = all[0], .fastest_seconds = -all[1], .slowest_message_seconds = all[2]};
 }
 
-/* --- checking what was received -------------------------------------------------------------------------------------
- */
+/* --- check of received data --------------------------------------------------------------------------------------- */
 
-/* Counts wrong bytes in what the last walk left in the receive buffer and describes the first of them in `text`. */
+/* Checks the data of the last walk in the receive buffer and describes the first wrong byte in `text`. */
 static void check_received(struct loops *loops, const struct exchange *exchange, const struct walk *walk,
                            char text[WRONG_TEXT_LENGTH])
 {
@@ -138,7 +136,7 @@ static void check_received(struct loops *loops, const struct exchange *exchange,
     }
 }
 
-/* All ranks end the run together if one of them received a wrong byte; the lowest such rank says where. */
+/* All ranks end the run together if one of them received a wrong byte; the message is that of the lowest such rank. */
 static void stop_if_wrong(struct loops *loops, const struct exchange *exchange, const struct method *method,
                           const struct walk *walk)
 {
@@ -153,8 +151,7 @@ static void stop_if_wrong(struct loops *loops, const struct exchange *exchange, 
                       exchange->pattern->name, method->name, walk->bytes, text);
 }
 
-/* --- one pattern, length and method ---------------------------------------------------------------------------------
- */
+/* --- one pattern, length and method ------------------------------------------------------------------------------- */
 
 struct result time_loop(struct loops *loops, struct exchange *exchange, const struct method *method, int64_t bytes,
                         int64_t loop_length)

@@ -14,8 +14,7 @@
 #include "pattern.h"
 #include "records.h"
 
-/* --- one pattern type ------------------------------------------------------------------------------------------------
- */
+/* --- one pattern type --------------------------------------------------------------------------------------------- */
 
 /* The counts of a size-driven type are known before its first access and determine the size of the segments. */
 static void plan_segments(struct now *now)
@@ -101,8 +100,7 @@ static void measure_type(struct now *now)
     note_type(now, &result, effective);
 }
 
-/* --- the run ---------------------------------------------------------------------------------------------------------
- */
+/* --- the run ------------------------------------------------------------------------------------------------------ */
 
 /* Processes outside the partition wait here without using the processor. */
 static void wait_for_all(void)

@@ -17,8 +17,7 @@ const struct method methods[METHODS] = {
 
 const char *const method_names[] = {"write", "rewrite", "read", NULL};
 
-/* --- where a call's bytes lie in the file ----------------------------------------------------------------------------
- */
+/* --- where a call's bytes lie in the file ------------------------------------------------------------------------- */
 
 static int64_t offset_strided(const struct stream *stream, int64_t call, int64_t byte)
 {
@@ -42,8 +41,7 @@ static int64_t offset_random(const struct stream *stream, int64_t call, int64_t 
     return offset_segmented(stream, random_place(call, stream->repetitions, seed), byte);
 }
 
-/* --- positioning
- * ------------------------------------------------------------------------------------------------------ */
+/* --- positioning -------------------------------------------------------------------------------------------------- */
 
 /* A type of this many contiguous bytes. Sizes beyond the range of int consist of blocks of 1 MiB and a remainder. */
 static MPI_Datatype type_of_bytes(int64_t bytes)
@@ -96,8 +94,7 @@ static int position_nowhere(struct stream *stream)
     return MPI_SUCCESS;
 }
 
-/* --- the calls
- * -------------------------------------------------------------------------------------------------------- */
+/* --- the calls ---------------------------------------------------------------------------------------------------- */
 
 static int write_all(struct stream *stream, const char *data, int64_t call)
 {
@@ -176,8 +173,7 @@ const char *const type_names[] = {
 const struct pattern_type individual_pointers = {"shared",         true,      true,    false, false, offset_strided,
                                                  position_strided, write_all, read_all};
 
-/* --- preparation
- * ----------------------------------------------------------------------------------------------------- */
+/* --- preparation -------------------------------------------------------------------------------------------------- */
 
 static void describe_memory(struct stream *stream, int64_t bytes)
 {

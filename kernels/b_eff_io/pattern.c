@@ -19,8 +19,7 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* --- where the data of a call comes from ----------------------------------------------------------------------------
- */
+/* --- where the data of a call comes from -------------------------------------------------------------------------- */
 
 /* Every partition, pattern, pass and process has content of its own. */
 static uint32_t source_of(const struct now *now, bool rewritten)
@@ -41,8 +40,7 @@ static void show_alive(void *context, double seconds)
     still_alive(context, seconds);
 }
 
-/* --- how many calls
- * ---------------------------------------------------------------------------------------------------- */
+/* --- how many calls ----------------------------------------------------------------------------------------------- */
 
 static double scheduled_seconds(const struct now *now, const struct pattern *pattern)
 {
@@ -110,8 +108,7 @@ static struct limits limits_of(const struct now *now, const struct pattern *patt
     return limits;
 }
 
-/* --- what was measured
- * --------------------------------------------------------------------------------------------------- */
+/* --- what was measured -------------------------------------------------------------------------------------------- */
 
 static void note_result(struct now *now, const struct pattern *pattern, const struct result *result)
 {

@@ -67,8 +67,7 @@ static void finish_write(const struct file *file, int code, MPI_Status *status)
     mpi_io_check_bytes(file, status, file->block_bytes, "wrote");
 }
 
-/* --- individual file pointers: a call advances the pointer, so it is set only if blocks are not contiguous ---------
- */
+/* --- individual file pointers: a call advances the pointer, so it is set only if blocks are not contiguous -------- */
 
 static void point_at(struct file *file, int64_t offset)
 {
