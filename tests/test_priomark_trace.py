@@ -184,7 +184,7 @@ def test_think_time_is_kept_where_it_is_wanted(openmpi, tmp_path):
         (HEAD + FILE + "at 20 5 1 write 1 0 10 11\n", 6, "'11' is not a number from 0 to 10"),
         (HEAD + FILE + "at 20 5 1 write 1 -1 10 10\n", 6, "'-1' is not a number"),
         (HEAD + FILE + "at 20 5 1 write 1 0 99999999999999999999 10\n", 6, "is not a number"),
-        (HEAD + FILE + "at 20 5 1 write 1 9223372036854775807 10 10\n", 6, "beyond every file"),
+        (HEAD + FILE + "at 20 5 1 write 1 9223372036854775807 10 10\n", 6, "beyond the maximum size of a file"),
         (HEAD + FILE + "at 20 5 1 write 1 0 10\n", 6, "8 fields where 9 belong"),
         (HEAD + FILE + "at 20 5 1 erase 1 0 10 10\n", 6, "'erase' is not an operation"),
         (HEAD + FILE + "at 20 5 1 open 1 O_RDONLY 0 /g\n", 6, "open already"),
