@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Thresholds of the history from both sides, with literals: intervals, verdicts, trends, changes of level and
+suspicions."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from sessions_made import nights
+from test_history import HIGHER, table_of
+
+from postprocess.benchmarks.benchmark import Better
+from postprocess.history.change_points import (
+    Rule,
+    changes,
+    findings,
+    level,
+    rule_of,
+    session_values,
+    suspicions,
+    without_excursions,
+)
+from postprocess.history.standing import interval, trend, verdict
+
+LOWER = Rule(Better.LOWER, 0.06, 0.0003)
+NEITHER = Rule(Better.NEITHER, 0.06, 0.0003)
+
+
+def alternating(count, middle=1000.0, apart=1.0):
+    """Values that lie above and below `middle` in turn."""
+    return [middle + (apart if place % 2 else -apart) for place in range(count)]
+
+
+# --- where a metric stands --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("count", "low", "high", "confidence"),
+    [
+        (1, 1, 1, 0.0),
+        (2, 1, 2, 1 - 2 / 4),
+        (5, 1, 5, 1 - 2 / 32),
+        (8, 1, 8, 1 - 2 / 256),  # without the outermost values it would be 1 - 2 * 9 / 256 = 0.930
+        (9, 2, 8, 1 - 2 * 10 / 512),
+        (11, 2, 10, 1 - 2 * 12 / 2048),  # the next would be 1 - 2 * 67 / 2048 = 0.935
+        (12, 3, 10, 1 - 2 * 79 / 4096),
+    ],
+)
+def test_the_interval_is_the_narrowest_of_at_least_95_percent(count, low, high, confidence):
+    """Sums of binomial coefficients: 1, 1 + 9 = 10, 1 + 11 = 12, 1 + 12 + 66 = 79."""
+    assert interval(np.arange(count, 0, -1.0)) == (low, high, pytest.approx(confidence))
+
+
+@pytest.mark.parametrize(
+    ("value", "lower", "upper", "outcome", "expected"),
+    [
+        (900.0, 900.0, 1100.0, "pass", "pass"),
+        (899.9, 900.0, 1100.0, "pass", "fail"),
+        (1100.0, 900.0, 1100.0, "pass", "pass"),
+        (1100.1, 900.0, 1100.0, "pass", "fail"),
+        (1e9, 900.0, np.nan, "pass", "pass"),
+        (899.9, 900.0, np.nan, "pass", "fail"),
+        (0.0, np.nan, 1100.0, "pass", "pass"),
+        (1100.1, np.nan, 1100.0, "pass", "fail"),
+        (1000.0, np.nan, np.nan, "pass", "no reference"),
+        (800.0, 900.0, 1100.0, "expected failure", "expected failure"),
+        (1000.0, 900.0, 1100.0, "unexpected pass", "unexpected pass"),
+    ],
+)
+def test_a_value_at_its_bound_passes(value, lower, upper, outcome, expected):
+    assert verdict(pd.Series({"value": value, "lower": lower, "upper": upper, "outcome": outcome})) == expected
+
+
+def test_twelve_sessions_are_enough_for_a_trend():
+    assert [trend(pd.DataFrame(index=range(count)), []) for count in (11, 12)] == ["too few sessions", "steady"]
+
+
+@pytest.mark.parametrize(
+    ("alarms", "recovered", "words"),
+    [
+        (True, False, "worse since 2026-01-31: -12.5%"),
+        (False, False, "changed since 2026-01-31: -12.5%"),
+        (False, True, "changed since 2026-01-31: -12.5%, recovered"),
+    ],
+)
+def test_the_trend_names_the_last_change(alarms, recovered, words):
+    found = SimpleNamespace(
+        alarms=alarms,
+        regression=alarms or recovered,
+        recovered=recovered,
+        time=pd.Timestamp("2026-01-31"),
+        change=SimpleNamespace(relative=-0.125),
+    )
+    assert trend(pd.DataFrame(index=range(20)), [SimpleNamespace(), found]) == words
+
+
+# --- changes of level -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("values", "rule", "expected"),
+    [
+        ([4.0, 1.0, 3.0, 2.0], HIGHER, 3.0),
+        ([4.0, 1.0, 3.0, 2.0], LOWER, 2.0),
+        ([4.0, 1.0, 3.0, 2.0], NEITHER, 2.5),
+        ([3.0, 1.0, 2.0], HIGHER, 2.0),
+        ([3.0, 1.0, 2.0], LOWER, 2.0),
+        ([7.0], LOWER, 7.0),
+    ],
+)
+def test_of_two_middle_values_the_level_is_the_better_one(values, rule, expected):
+    assert level(np.array(values), rule) == expected
+
+
+@pytest.mark.parametrize(("before", "found"), [(7, []), (8, [8])])
+def test_eight_sessions_establish_a_level(before, found):
+    values = np.array([*alternating(before), *alternating(12, 800.0)])
+    assert [change.index for change in changes(values, HIGHER)] == found
+
+
+@pytest.mark.parametrize(("after", "found"), [(3, []), (4, [20])])
+def test_four_sessions_are_a_new_level(after, found):
+    values = np.array([*alternating(20), *alternating(after, 800.0)])
+    assert [change.index for change in changes(values, HIGHER)] == found
+
+
+@pytest.mark.parametrize(
+    ("drop", "smallest", "found"), [(0.057, 0.06, 0), (0.063, 0.06, 1), (0.19, 0.2, 0), (0.21, 0.2, 1)]
+)
+def test_a_change_smaller_than_the_smallest_is_not_reported(drop, smallest, found):
+    values = np.array([*alternating(20), *alternating(20, 1000.0 * (1 - drop))])
+    rule = Rule(Better.HIGHER, smallest, 0.0003)
+    assert len(changes(values, rule)) == found
+    for change in changes(values, rule):
+        assert (change.before, change.after) == (1001, pytest.approx(1000 * (1 - drop) + 1))
+        assert change.relative == pytest.approx(change.after / 1001 - 1) and change.p_value < 0.0003
+
+
+def test_the_smallest_change_is_that_of_the_metric():
+    rule = rule_of("b_eff", "b_eff")
+    assert (rule.better, rule.smallest_change, rule.p_value) == (Better.HIGHER, 0.06, 0.0003)
+    assert rule_of("b_eff", "ping_pong_latency").smallest_change == 0.2
+
+
+@pytest.mark.parametrize(("peak", "replaced"), [(104.1, False), (104.2, True), (97.9, False), (97.8, True)])
+def test_an_excursion_is_more_than_three_spreads_apart(peak, replaced):
+    """Successive values differ by 1: three spreads are 3 * 1.4826 / sqrt(2) = 3.145. The median around 6 is 101."""
+    values = np.tile([100.0, 101.0], 10)
+    values[6] = peak
+    assert without_excursions(values)[6] == (101 if replaced else peak)
+
+
+def test_two_values_have_no_excursion():
+    assert without_excursions(np.array([1.0, 9.0])).tolist() == [1, 9]
+
+
+@pytest.mark.parametrize(("back", "recovered"), [(930.0, False), (950.0, True)])
+def test_a_regression_has_recovered_within_the_smallest_change_of_its_level(tmp_path, back, recovered):
+    numbers = [*alternating(20), *alternating(10, 700.0), *alternating(10, back)]
+    first = findings(session_values(table_of(tmp_path, nights(numbers))))[0]
+    assert first.regression and (first.recovered, first.alarms) == (recovered, not recovered)
+
+
+# --- suspicions -------------------------------------------------------------------------------------------------------
+
+
+def suspected(folder, numbers, metric="b_eff", unit="MByte/s"):
+    values = session_values(table_of(folder, nights(numbers, metric, unit)))
+    return [(row.value, row.level) for row in suspicions(values, []).itertuples()]
+
+
+@pytest.mark.parametrize(
+    ("before", "last", "suspect"),
+    [
+        ([1000.0] * 8, 939.0, True),
+        ([1000.0] * 8, 941.0, False),
+        ([1000.0] * 7, 500.0, False),
+        (alternating(16, apart=50.0), 777.0, True),  # 3 * 1.4826 * 50 = 222.39
+        (alternating(16, apart=50.0), 778.0, False),
+        ([1000.0] * 8, 2000.0, False),
+    ],
+)
+def test_the_last_session_is_suspected_beyond_the_smallest_change_and_the_spread(tmp_path, before, last, suspect):
+    assert suspected(tmp_path, [*before, last]) == ([(last, 1000)] if suspect else [])
+
+
+@pytest.mark.parametrize(("last", "suspect"), [(1190.0, False), (1210.0, True), (500.0, False)])
+def test_a_latency_is_suspected_if_it_grows(tmp_path, last, suspect):
+    found = suspected(tmp_path, [*[1000.0] * 8, last], "ping_pong_latency", "us")
+    assert found == ([(last, 1000)] if suspect else [])
+
+
+def test_a_metric_without_a_direction_is_never_suspected(tmp_path):
+    assert suspected(tmp_path, [*[1000.0] * 8, 1.0], "l_max", "MiB") == []
