@@ -9,7 +9,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-_NEEDED = ("postprocess", "pandas", "pandera", "jsonschema_rs", "orjson")
+_NEEDED = ("postprocess", "pandas", "pandera", "jsonschema_rs", "msgspec", "orjson")
 _missing = [name for name in _NEEDED if find_spec(name) is None]
 if _missing:
     raise SystemExit(

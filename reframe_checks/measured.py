@@ -53,10 +53,10 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         """Checks everything that must be true before metrics are compared."""
         score = self._score()
         run = score.log.run
-        if (run["benchmark"], run["ranks"]) != (self.benchmark, self.num_tasks):
+        if (run.benchmark, run.ranks) != (self.benchmark, self.num_tasks):
             raise SanityError(
                 f"{self.benchmark} on {self.num_tasks} processes was requested, "
-                f"but the log belongs to {run['benchmark']} on {run['ranks']}"
+                f"but the log belongs to {run.benchmark} on {run.ranks}"
             )
         self._check_metrics(score.metrics)
         self._values = {name: metric.value for name, metric in score.metrics.items()}
@@ -120,11 +120,11 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         from postprocess.logs.facts import facts
 
         self.log_sha256 = score.log.sha256
-        self.kernel_version = run["kernel_version"]
-        self.git_revision = run["build"]["git_revision"] or ""
-        self.spack_hash = run["build"]["spack_hash"] or ""
-        self.mpi_library = run["mpi"]["library"]
-        self.num_hosts = len(run["hosts"])
+        self.kernel_version = run.kernel_version
+        self.git_revision = run.build.git_revision or ""
+        self.spack_hash = run.build.spack_hash or ""
+        self.mpi_library = run.mpi.library
+        self.num_hosts = len(run.hosts)
         self.official = score.official
         self.qualifications = ",".join(qualification.key for qualification in score.qualifications)
         self.facts = facts(score.log)

@@ -19,8 +19,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from file_systems import disk
-
-from postprocess.benchmarks.scoring import read_log
+from raw_log import read_log
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent

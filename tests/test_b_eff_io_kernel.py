@@ -19,10 +19,11 @@ import pytest
 from b_eff_io_files import files_by_definition
 from conftest import NOT_COMPLETE, OPEN_MPI, PATIENCE, compiler_and_launcher
 from file_systems import memory, vanish
+from raw_log import read_log
 
 from postprocess.benchmarks.b_eff_io.rules import TYPES, patterns_rule
 from postprocess.benchmarks.registry import log_formats
-from postprocess.benchmarks.scoring import read_log, score_log
+from postprocess.benchmarks.scoring import score_log
 from postprocess.logs.growing import GrowingLog
 from postprocess.logs.reader import LogError
 

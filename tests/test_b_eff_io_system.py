@@ -33,8 +33,15 @@ def jobs(tmp_path):
 
 
 def rows(paths):
-    table = system_values(score_logs(paths))
-    return {(row["type"], row["standing"]): row for _, row in table.iterrows()}
+    return {
+        (system.filesystem.type, system.best.standing): {
+            **system.values,
+            "jobs": system.jobs,
+            "processes": system.processes,
+            "log": str(system.best.log.path),
+        }
+        for system in system_values(score_logs(paths))
+    }
 
 
 def test_largest_of_all_partitions_of_all_jobs_is_the_systems_value(jobs):

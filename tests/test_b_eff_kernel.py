@@ -23,8 +23,9 @@ from pathlib import Path
 import pytest
 from conftest import NOT_COMPLETE, OPEN_MPI, PATIENCE, compiler_and_launcher
 from file_systems import memory
+from raw_log import read_log
 
-from postprocess.benchmarks.scoring import read_log, score_log
+from postprocess.benchmarks.scoring import score_log
 from postprocess.logs.reader import LogError
 
 FAULTS = Path(__file__).parent / "faults"

@@ -5,7 +5,9 @@ import copy
 import csv
 import math
 from importlib import resources
+from pathlib import Path
 from statistics import geometric_mean
+from types import SimpleNamespace
 
 import logs_made
 import numpy as np
@@ -20,7 +22,7 @@ from postprocess.benchmarks.b_eff.section import odd_processes
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import read_log, score_log, score_logs
-from postprocess.logs.reader import LogError
+from postprocess.logs.reader import Log, LogError
 from postprocess.show.words import NARROW_SPACE, digits
 
 MIB, GIB = 2**20, 2**30
@@ -379,12 +381,9 @@ def metric_of_constant_bandwidth(processes, value, memory_per_process):
         ]
     )
 
-    class Log:
-        run = {"ranks": processes, "memory_per_process_bytes": memory_per_process}
-        plan = {"l_max_bytes": l_max_rule(memory_per_process), "patterns": []}
-        records = {}
-
-    return b_eff.metrics([Log], table).loc[0, "time_to_communicate_total_memory"]
+    run = SimpleNamespace(ranks=processes, memory_per_process_bytes=memory_per_process)
+    plan = SimpleNamespace(l_max_bytes=l_max_rule(memory_per_process), patterns=[])
+    return b_eff.metrics([Log(Path("log.jsonl"), "", run, plan, {})], table).loc[0, "time_to_communicate_total_memory"]
 
 
 # --- the specification's rules ----------------------------------------------------------------------------------------

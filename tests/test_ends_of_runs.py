@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 from conftest import OPEN_MPI, PATIENCE, compiler_and_launcher, read_processes
+from raw_log import read_log
 
-from postprocess.benchmarks.scoring import read_log
 from postprocess.logs.reader import LogError
 
 FAULTS = Path(__file__).parent / "faults" / "strike.c"

@@ -11,6 +11,7 @@ from postprocess.acceptance.contract import Clause, Contract
 from postprocess.acceptance.evaluation import concerns, judge, judge_clause, overall, within
 from postprocess.acceptance.evidence import Refusal
 from postprocess.benchmarks.score import Qualification
+from postprocess.logs.records import Filesystem
 
 CLAUSE = Clause(
     name="bandwidth",
@@ -40,7 +41,7 @@ def run(value=1000.0, breaches=(), cache_affected=(), **other):
         "partition": "rome",
         "processes": 256,
         "hosts": ("n1", "n2"),
-        "filesystem": {"directory": "/scratch/run", "type": "lustre"},
+        "filesystem": Filesystem("/scratch/run", "lustre", total_bytes=10**12, free_bytes=10**12),
         "kernel_version": "1.0",
         "refusals": (),
         "score": SimpleNamespace(breaches=breaches, cache_affected=cache_affected),
@@ -160,11 +161,11 @@ def test_benchmark_place_and_size_are_those_of_the_clause(other, concerned):
         ({"hosts": 3}, {}, False),
         ({"filesystem": "lustre"}, {}, True),
         ({"filesystem": "nfs"}, {}, False),
-        ({"filesystem": "lustre"}, {"filesystem": {}}, False),
+        ({"filesystem": "lustre"}, {"filesystem": None}, False),
         ({"directory": "/scratch"}, {}, True),
         ({"directory": "/scratch/run"}, {}, True),
         ({"directory": "/scratch/run/a"}, {}, False),
-        ({"directory": "/scratch"}, {"filesystem": {}}, False),
+        ({"directory": "/scratch"}, {"filesystem": None}, False),
         ({"directory": "/scratch", "filesystem": "nfs"}, {}, False),
         ({"directory": "/home", "filesystem": "lustre"}, {}, False),
         ({"hosts": 1, "directory": "/scratch"}, {}, False),

@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 from conftest import NOT_COMPLETE, OPEN_MPI, PATIENCE
 from file_systems import memory, vanish
+from raw_log import read_log
 
 from postprocess.benchmarks.ftio.rules import expected_bytes, tolerated_difference
 from postprocess.benchmarks.ftio.sizes import automatic_input, input_for_bytes
-from postprocess.benchmarks.scoring import read_log, score_log
+from postprocess.benchmarks.scoring import score_log
 
 FAULTS = Path(__file__).parent / "faults" / "ftio.c"
 MIB = 2**20

@@ -17,10 +17,11 @@ from b_eff_io_files import files_by_definition
 from conftest import OPEN_MPI, PATIENCE
 from file_systems import disk, glusterfs
 from rates import about, assert_rates
+from raw_log import read_log
 
 from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
 from postprocess.benchmarks.priomark import figures as priomark_plots
-from postprocess.benchmarks.scoring import read_log, score_log, score_logs
+from postprocess.benchmarks.scoring import score_log, score_logs
 from postprocess.reports.page import html, items
 
 pytestmark = pytest.mark.alone

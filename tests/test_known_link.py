@@ -18,8 +18,7 @@ from itertools import count
 import pytest
 from conftest import OPEN_MPI, PATIENCE
 from rates import about, assert_rates
-
-from postprocess.benchmarks.scoring import read_log
+from raw_log import read_log
 
 pytestmark = pytest.mark.alone
 RATE = 160e6 / 8  # byte/s on the link, each way: little work for the cores that both hosts share

@@ -175,7 +175,7 @@ def test_a_benchmark_uses_no_other_one(arrows):
 @pytest.mark.parametrize("name", benchmarks())
 def test_a_benchmark_has_the_files_and_functions_of_every_role(name):
     folder = ROOT / "postprocess" / "benchmarks" / name
-    assert {"section.html.j2", "schema.json", *(f"{role}.py" for role in ROLES)} <= {
+    assert {"section.html.j2", "records.py", *(f"{role}.py" for role in ROLES)} <= {
         path.name for path in folder.iterdir()
     }
     for role, functions in ROLES.items():

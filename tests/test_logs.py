@@ -6,8 +6,8 @@ import os
 import re
 from pathlib import Path
 
-import jsonschema_rs
 import logs_made
+import msgspec
 import orjson
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -16,6 +16,7 @@ from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
 
+from postprocess.benchmarks.b_eff.records import Measurement
 from postprocess.benchmarks.registry import log_formats
 from postprocess.benchmarks.scoring import read_log, score_log
 from postprocess.logs.growing import GrowingLog
@@ -47,6 +48,10 @@ def refusal(path, data) -> str:
     return message
 
 
+def as_json(record):
+    return msgspec.to_builtins(record)
+
+
 def course_of(path):
     log = GrowingLog(path, log_formats())
     log.read_on()
@@ -63,50 +68,16 @@ def place_of(kind):
 
 def test_whole_log_is_read_with_its_records_by_kind(scratch):
     log = read_log(logs_made.write(scratch, SMALL))
-    assert log.run == SMALL[0] and log.plan == SMALL[1]
-    assert log.records["measurement"] == [record for record in SMALL if record["record"] == "measurement"]
-    assert log.end == SMALL[-1]
-    assert sum(map(len, log.records.values())) == len(SMALL) - 2
-    assert "measurement" not in log.brief().records and log.brief().end == log.end
+    assert as_json(log.plan) == SMALL[1]
+    assert list(map(as_json, log.all(Measurement))) == [r for r in SMALL if r["record"] == "measurement"]
+    assert as_json(log.end).items() >= SMALL[-1].items() and log.run.options == SMALL[0]["options"]
+    assert sum(map(len, log.by_class.values())) == len(SMALL) - 2
+    assert log.brief().all(Measurement) == [] and log.brief().end == log.end
 
 
 def test_hash_is_that_of_sha256sum(scratch):
     path = logs_made.write(scratch, SMALL)
     assert read_log(path).sha256 == os.popen(f"sha256sum {path}").read().split()[0]
-
-
-def test_every_record_of_a_log_has_exactly_one_form_in_the_schema():
-    one = jsonschema_rs.Draft202012Validator(log_formats()["b_eff"].schema)
-    assert all(one.is_valid(record) for record in SMALL)
-    assert not one.is_valid({**SMALL[0], "extra": 1})
-    assert not one.is_valid({"record": "surprise", "sequence": 0})
-
-
-@pytest.mark.parametrize("log_format", log_formats().values(), ids=log_formats())
-def test_schema_is_itself_valid(log_format):
-    assert jsonschema_rs.meta.is_valid(log_format.schema)
-
-
-def test_schema_has_the_fields_of_the_documentation():
-    """Every field that docs/log.md lists in a table is in the schema, and no other."""
-    page = (Path(__file__).parent.parent / "docs" / "log.md").read_text()
-    common, b_eff = page.split("\n## b_eff\n")
-
-    def fields(text):
-        return {
-            name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
-        }
-
-    tables = b_eff.split("`measurement`, one per")
-    properties = {
-        kind: set(log_formats()["b_eff"].schema["$defs"][kind]["properties"]) - {"record", "sequence"}
-        for kind in ("run", "plan", "loop")
-    }
-    assert properties == {
-        "run": fields(common),
-        "plan": fields(tables[0]),
-        "loop": fields(tables[1].split("`latency`")[0]),
-    }
 
 
 @pytest.mark.parametrize(
@@ -131,7 +102,7 @@ def test_schema_has_the_fields_of_the_documentation():
         (SMALL_TEXT + SMALL_TEXT, f"line {len(SMALL) + 1}: sequence 0 where"),
         (SMALL_TEXT.replace(b"nonblocking", b"non\xffblocking", 3), "not UTF-8"),
         (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": NaN'), "not JSON"),
-        (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": 1e999'), "not JSON"),
+        (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": 1e999'), "wrong_bytes: number out of range"),
         (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": ' + b"9" * 30), "wrong_bytes"),
         (SMALL_TEXT.replace(b'"wrong_bytes": 0', b'"wrong_bytes": 0, "wrong_bytes": 0'), "'wrong_bytes' occurs twice"),
         (
@@ -146,10 +117,12 @@ def test_refusal_says_what_is_wrong(scratch, data, says):
     assert re.search(says, refusal(scratch, data))
 
 
-def test_refusal_names_line_and_field(scratch):
+def test_refusal_names_line_field_and_value(scratch):
     place = place_of("measurement")
     records = changed(SMALL, place, loop_length=0)
-    assert f"line {place + 1}: measurement record, loop_length: " in refusal(scratch, records)
+    assert f"line {place + 1}: measurement record, loop_length: expected int >= 1, found 0; " in refusal(
+        scratch, records
+    )
 
 
 def test_line_that_is_missing_repeated_or_moved_is_named(scratch):
@@ -181,7 +154,7 @@ def test_cut_off_log_tells_how_far_the_run_came(scratch):
         "message_bytes 1, loop_length 300"
     ) in message
     course = course_of(scratch)
-    assert (course.status, course.planned, course.done, course.last) == (
+    assert (course.status, course.planned, course.done, as_json(course.last)) == (
         "running or cut off",
         37 * 21,
         done,
@@ -219,9 +192,9 @@ def test_run_that_failed_before_its_plan_yields_the_kernels_reason(scratch):
 
 def test_what_is_no_readable_file_is_refused(tmp_path):
     for path, says in [
-        (tmp_path, "a directory"),
+        (tmp_path, "^[^ ]*: a directory"),
         (tmp_path / "none.jsonl", "no such file"),
-        (Path("/dev/null"), "not a regular file"),
+        (Path("/dev/null"), "^/dev/null: not a regular file"),
         (tmp_path / "\0", "cannot be read"),
     ]:
         with pytest.raises(LogError, match=says):
@@ -390,6 +363,8 @@ def test_what_the_time_budget_leaves_out_is_not_waited_for(tmp_path):
         "message_bytes": 1,
         "reduced_to": "averaged_methods",
         "methods": [],
+        "elapsed_seconds": 1.0,
+        "estimate_seconds": 2.0,
     }
     course = course_of(logs_made.write(tmp_path / "log.jsonl", logs_made.numbered([*SMALL[:2], budget])))
     assert (course.planned, course.done) == (37 * 21 - len(pattern["methods"]), 0)

@@ -14,8 +14,7 @@ from pathlib import Path
 
 import pytest
 from conftest import OPEN_MPI, PATIENCE
-
-from postprocess.benchmarks.scoring import read_log
+from raw_log import read_log
 
 FAULTS = Path(__file__).parent / "faults"
 MIB = 2**20

@@ -8,8 +8,10 @@ import subprocess
 import logs_made
 import pytest
 from conftest import OPEN_MPI, PATIENCE, compiler_and_launcher
+from raw_log import read_log
 
-from postprocess.benchmarks.scoring import read_log, score_log
+from postprocess.benchmarks import scoring
+from postprocess.benchmarks.scoring import score_log
 from postprocess.logs.placement import of_placement
 from postprocess.logs.reader import LogError
 
@@ -80,8 +82,7 @@ IN_TURN = [list(range(0, 16, 2)), list(range(1, 16, 2))]
     ],
 )
 def test_run_that_is_not_as_requested_is_qualified(tmp_path, groups, asked, of_host, said):
-    log = read_log(made(tmp_path, groups, asked, **of_host))
-    found = dict(of_placement(log))
+    found = dict(of_placement(score_log(made(tmp_path, groups, asked, **of_host)).log))
     assert found.keys() == said.keys()
     for key, text in said.items():
         assert text in found[key]
@@ -139,4 +140,4 @@ def test_kernel_records_the_cores_of_each_rank(openmpi, tmp_path, offered):
         assert done.stderr.count("bound to socket") == 2, done.stderr
     else:
         assert host["core_sets"] == [listed, listed]
-    assert ("not_exclusive" in dict(of_placement(found))) == (len(offered) < host["online_cores"])
+    assert ("not_exclusive" in dict(of_placement(scoring.read_log(log)))) == (len(offered) < host["online_cores"])

@@ -15,9 +15,10 @@ import pytest
 from conftest import NOT_COMPLETE, PATIENCE, install_kernels
 from file_systems import memory, vanish
 from priomark_runs import KIB, MIB, command, environment, error, leftovers, of_kind, records, run
+from raw_log import read_log
 from system_calls import traced
 
-from postprocess.benchmarks.scoring import read_log, score_log
+from postprocess.benchmarks.scoring import score_log
 
 FAULTS = Path(__file__).parent / "faults" / "priomark.c"
 EVERYTHING = """

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from priomark_runs import error, leftovers, run
 from rates import FOR_MEDIAN
+from raw_log import read_log
 
-from postprocess.benchmarks.scoring import read_log
 from postprocess.reports import page as report
 
 SOURCE = Path(__file__).parent / "plugins" / "priomark_beside.c"

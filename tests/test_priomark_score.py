@@ -5,6 +5,7 @@ the report."""
 import copy
 import math
 import re
+from types import SimpleNamespace
 
 import logs_made
 import numpy as np
@@ -156,14 +157,14 @@ def test_sub_benchmark_from_outside_enters_the_total_and_is_named(tmp_path):
 
 
 def bins(edges, calls, shortest=None, longest=None):
-    return {
-        "from_seconds": edges[:-1],
-        "to_seconds": edges[1:],
-        "bin_calls": calls,
-        "calls": sum(calls),
-        "shortest_seconds": edges[0] if shortest is None else shortest,
-        "longest_seconds": edges[-1] if longest is None else longest,
-    }
+    return SimpleNamespace(
+        from_seconds=edges[:-1],
+        to_seconds=edges[1:],
+        bin_calls=calls,
+        calls=sum(calls),
+        shortest_seconds=edges[0] if shortest is None else shortest,
+        longest_seconds=edges[-1] if longest is None else longest,
+    )
 
 
 def test_percentile_is_the_middle_of_the_bin_that_holds_the_call():
@@ -194,13 +195,13 @@ def test_percentile_is_that_of_the_calls_within_half_a_bin(times, share):
     edges = 1e-6 * 2 ** (np.arange(0, 200) / 8)
     place = np.searchsorted(edges, times, side="right") - 1
     used, calls = np.unique(place, return_counts=True)
-    found = {
-        "from_seconds": edges[used].tolist(),
-        "to_seconds": edges[used + 1].tolist(),
-        "bin_calls": calls.tolist(),
-        "shortest_seconds": min(times),
-        "longest_seconds": max(times),
-    }
+    found = SimpleNamespace(
+        from_seconds=edges[used].tolist(),
+        to_seconds=edges[used + 1].tolist(),
+        bin_calls=calls.tolist(),
+        shortest_seconds=min(times),
+        longest_seconds=max(times),
+    )
     exact = sorted(times)[math.ceil(share * len(times)) - 1]
     assert priomark.percentile([found], share) == pytest.approx(exact, rel=2 ** (1 / 8) - 1)
 

@@ -218,8 +218,8 @@ def test_result_says_that_it_is_simulated_and_what_was_not_checked(simulate):
     reasons = {qualification.key for qualification in score.qualifications}
     assert not score.official
     assert {"simulated", "not_checked", "longest_loop_length", "repetitions", "random_patterns"} <= reasons
-    assert score.log.run["simulated"] is True
-    assert score.log.run["environment"]["SMPI_MODEL_OF"] == "crossbar"
+    assert score.log.run.simulated is True
+    assert score.log.run.environment["SMPI_MODEL_OF"] == "crossbar"
 
 
 def test_platform_without_memory_is_refused(simulated_kernel, tmp_path):

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import slurm_made
 from conftest import OPEN_MPI, PATIENCE, ROOT, Reframe, kernel_of
+from raw_log import read_log
 
-from postprocess.benchmarks.scoring import read_log
 from site_configs.common.dry_run import checks
 
 SETTINGS = """

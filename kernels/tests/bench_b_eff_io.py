@@ -22,6 +22,7 @@ from pathlib import Path
 import comparison
 from comparison import Comparison, ComparisonError, cache_bytes, json_output, start_mpi
 
+from postprocess.benchmarks.b_eff_io.records import Measurement
 from postprocess.benchmarks.scoring import read_log
 
 TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
@@ -50,10 +51,10 @@ def bare_loops(options, space_bytes):
         records = run_b_eff_io(options, space_bytes)
         calls = [
             (
-                record["type"],
-                record["chunk_bytes"],
-                record["call_bytes"],
-                record["bytes"] // record["call_bytes"] // options.processes,
+                record.type,
+                record.chunk_bytes,
+                record.call_bytes,
+                record.bytes // record.call_bytes // options.processes,
             )
             for record in records
         ]
@@ -61,7 +62,7 @@ def bare_loops(options, space_bytes):
         if calls != work * len(METHODS) or work != (plan or work):
             raise ComparisonError("b_eff_io did not make the same calls in every pass and every run")
         plan[:] = work
-        return speeds([record["elapsed_seconds"] for record in records], options)
+        return speeds([record.elapsed_seconds for record in records], options)
 
     def speeds(seconds, options):
         total_bytes, total_seconds = defaultdict(int), defaultdict(float)
@@ -111,7 +112,7 @@ def run_b_eff_io(options, space_bytes):
             space_bytes,
             processes=options.processes,
         )
-        return read_log(log).records["measurement"]
+        return read_log(log).all(Measurement)
 
 
 def warm(space_bytes):

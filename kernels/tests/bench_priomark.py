@@ -18,6 +18,7 @@ import comparison
 import numpy as np
 from comparison import Comparison, ComparisonError, program_on_path, start
 
+from postprocess.benchmarks.priomark.records import Measurement
 from postprocess.benchmarks.scoring import read_log
 
 KIB, MIB = 2**10, 2**20
@@ -92,8 +93,8 @@ def priomark(options, folder, name, file_bytes, block_bytes, mode, seed):
         "--log",
         log,
     )
-    [measured] = read_log(log).records["measurement"]
-    return (measured["read_bytes"] + measured["written_bytes"]) / measured["elapsed_seconds"]
+    [measured] = read_log(log).all(Measurement)
+    return (measured.read_bytes + measured.written_bytes) / measured.elapsed_seconds
 
 
 def fio(_, folder, name, file_bytes, block_bytes, mode, seed):

@@ -97,8 +97,8 @@ def concerns(clause: Clause, run: Run) -> bool:
     files = run.filesystem
     return (
         (clause.hosts is None or len(run.hosts) == clause.hosts)
-        and (clause.directory is None or (bool(files) and below(files["directory"], clause.directory)))
-        and (clause.filesystem is None or (bool(files) and files["type"] == clause.filesystem))
+        and (clause.directory is None or (files is not None and below(files.directory, clause.directory)))
+        and (clause.filesystem is None or (files is not None and files.type == clause.filesystem))
     )
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.benchmarks.scoring import score_logs
 from postprocess.logs.reader import LogError
+from postprocess.logs.records import Filesystem
 from postprocess.sessions.verdicts import differing
 from postprocess.show.tables import each_row
 
@@ -51,9 +52,9 @@ class Run:
     refusals: tuple[Refusal, ...]
 
     @property
-    def filesystem(self) -> dict:
-        """`directory` and `type` from the log; empty if it has none."""
-        return (self.score.log.run["filesystem"] or {}) if self.score else {}
+    def filesystem(self) -> Filesystem | None:
+        """From the log; None if it has none."""
+        return self.score.log.run.filesystem if self.score else None
 
     def metric(self, name: str) -> Metric | None:
         return self.score.metrics.get(name) if self.score else None
@@ -83,7 +84,6 @@ def located(log: Path, source: Path) -> Path:
 
 def run_of(row, log: Path, result: Score | LogError, reported: dict[str, float]) -> Run:
     score = result if isinstance(result, Score) else None
-    told = score.log.run if score else {}
     now = score.log.sha256 if score else sha256(log)
     return Run(
         session=row.session,
@@ -94,8 +94,8 @@ def run_of(row, log: Path, result: Score | LogError, reported: dict[str, float])
         system=row.system,
         partition=row.partition,
         processes=row.processes,
-        hosts=tuple(host["name"] for host in told["hosts"]) if told else tuple(filter(None, row.hosts.split(","))),
-        kernel_version=told.get("kernel_version", row.kernel_version),
+        hosts=tuple(host.name for host in score.log.run.hosts) if score else tuple(filter(None, row.hosts.split(","))),
+        kernel_version=score.log.run.kernel_version if score else row.kernel_version,
         git_revision=row.git_revision,
         log=log,
         sha256_recorded=row.log_sha256,
@@ -128,11 +128,11 @@ def refusals(row, result: Score | LogError, now: str | None, reported: dict[str,
             yield Refusal("incomplete", f"the log yields no score: {result.problem}")
         return
     run = result.log.run
-    if (run["benchmark"], run["ranks"]) != (row.benchmark, row.processes):
-        yield Refusal("other_run", f"the log belongs to {run['benchmark']} on {run['ranks']} processes")
+    if (run.benchmark, run.ranks) != (row.benchmark, row.processes):
+        yield Refusal("other_run", f"the log belongs to {run.benchmark} on {run.ranks} processes")
     if others := differing(result, reported):
         yield Refusal("differs", f"the session reports other values than the log yields for {', '.join(others)}")
-    if run["simulated"]:
+    if run.simulated:
         yield Refusal("simulated", "the machine was simulated, nothing was measured on it")
 
 

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a benchmark states about itself. It is stated here once, and everything else reads it from here.
 
-A benchmark is a folder beside this file. Its __init__.py defines BENCHMARK; it imports nothing but this module and
-logs.format, so that it is cheap to load. The other files have the same names in every folder (registry.ROLES).
+A benchmark is a folder beside this file. Its __init__.py defines BENCHMARK; it imports nothing but this module,
+logs.format and the records of its log, so that it is cheap to load. The other files have the same names in every
+folder (registry.ROLES).
 """
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
-from importlib import resources
 
-from postprocess.logs.format import LogFormat, Progress
+from postprocess.logs.format import LogFormat
 
 
 class Better(StrEnum):
@@ -61,7 +59,7 @@ class Benchmark:
     title: str
     citation: str
     metrics: tuple[MetricKind, ...]
-    progress: Progress
+    log_format: LogFormat
     cache_affected: frozenset[str] = frozenset()
     forms: Mapping[Form, Mapping[str, str]] = field(default_factory=dict)
     together: str = ""
@@ -79,8 +77,3 @@ class Benchmark:
     @property
     def optional_metrics(self) -> frozenset[str]:
         return frozenset(metric.name for metric in self.metrics if metric.optional)
-
-    @cached_property
-    def log_format(self) -> LogFormat:
-        own = json.loads(resources.files(self.package).joinpath("schema.json").read_text("utf-8"))
-        return LogFormat(own, self.progress)

@@ -11,7 +11,7 @@ from postprocess import benchmarks as folder
 from postprocess.benchmarks.benchmark import Benchmark
 from postprocess.logs.format import LogFormat
 
-# The modules of a benchmark's folder, and the functions of each. section.html.j2 and schema.json lie beside them.
+# The modules of a benchmark's folder, and the functions of each. section.html.j2 and records.py lie beside them.
 ROLES = {
     # refusals(logs, table) -> dict[int, str]: which logs yield no score, and why
     "rules": ("refusals",),

@@ -46,10 +46,10 @@ class Score:
     def standing(self) -> str:
         """Either "official", "not official" or "simulated". A simulated result belongs to no real machine and is never
         mixed with measured ones."""
-        return "simulated" if self.log.run["simulated"] else "official" if self.official else "not official"
+        return "simulated" if self.log.run.simulated else "official" if self.official else "not official"
 
     @property
     def simulated_machine(self) -> str:
         """The machine that was simulated, as its platform file names it; empty for a measured machine."""
         run = self.log.run
-        return run["environment"].get("SMPI_MODEL_OF", "an unnamed machine") if run["simulated"] else ""
+        return run.environment.get("SMPI_MODEL_OF", "an unnamed machine") if run.simulated else ""

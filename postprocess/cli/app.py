@@ -6,7 +6,19 @@ from typing import Annotated
 import typer
 
 from postprocess import __version__
-from postprocess.cli import accept, check_history, export, history, references, report, score, site, site_report, watch
+from postprocess.cli import (
+    accept,
+    check_history,
+    export,
+    history,
+    references,
+    report,
+    schema,
+    score,
+    site,
+    site_report,
+    watch,
+)
 
 app = typer.Typer(
     help="Compute scores, draw figures and write reports from the logs of HPC benchmarks.",
@@ -22,6 +34,7 @@ app.command("history")(history.history)
 app.command("check-history")(check_history.check_history)
 app.command("export")(export.export)
 app.command("accept")(accept.accept)
+app.command("schema")(schema.schema)
 app.add_typer(references.app, name="references")
 app.add_typer(site.app, name="site")
 site.app.command("report")(site_report.site_report)

@@ -4,6 +4,7 @@ result can be attributed to them."""
 
 from postprocess.logs.placement import ASKED, asked_for
 from postprocess.logs.reader import Log
+from postprocess.logs.records import MpiIo
 from postprocess.show.words import size
 
 
@@ -14,19 +15,19 @@ def facts(log: Log) -> dict[str, str]:
     Values with a column of their own in a session (kernel version, MPI library, Spack hash, source revision) are not
     repeated.
     """
-    run, mpi, build = log.run, log.run["mpi"], log.run["build"]
-    bound = sorted({mpi["binding_cores_min"], mpi["binding_cores_max"]})
+    run, mpi, build = log.run, log.run.mpi, log.run.build
+    bound = sorted({mpi.binding_cores_min, mpi.binding_cores_max})
     told = {
         "placement": asked_for(run).get("placement"),
         "binding": f"{' to '.join(map(str, bound))} cores a process",
-        "single copy": mpi["single_copy"],
-        "MPI-IO": next((record["component"] for record in log.records.get("mpi_io", [])), None),
-        "compiler": build["compiler"],
-        "compiler flags": build["flags"],
-        "file system": run["filesystem"] and run["filesystem"]["type"],
-        "cores of a host": _each(host["cores"] for host in run["hosts"]),
-        "memory of a host": _each(size(host["memory_bytes"]) for host in run["hosts"]),
-        **{f"environment {name}": value for name, value in run["environment"].items() if name != ASKED},
+        "single copy": mpi.single_copy,
+        "MPI-IO": next((record.component for record in log.all(MpiIo)), None),
+        "compiler": build.compiler,
+        "compiler flags": build.flags,
+        "file system": run.filesystem and run.filesystem.type,
+        "cores of a host": _each(host.cores for host in run.hosts),
+        "memory of a host": _each(size(host.memory_bytes) for host in run.hosts),
+        **{f"environment {name}": value for name, value in run.environment.items() if name != ASKED},
     }
     return {name: value for name, value in told.items() if value}
 

@@ -1,70 +1,66 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The format of the logs of one benchmark: the schema of its records, and how they translate into the progress of a
-run.
+"""The format of the logs of one benchmark: its records, and how they translate into the progress of a run.
 
 The caller passes the formats of all benchmarks to a reader, so nothing in this folder knows a benchmark.
 """
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache, cached_property
-from importlib import resources
+from functools import cached_property, reduce
+from operator import or_
+from typing import Any
 
-Steps = Callable[[dict, dict], int]
+import msgspec
+
+from postprocess.logs.records import COMMON, OldRecord, Record, kind_of
+
+SCHEMA_VERSION = 2
+
+# (plan, record) -> steps; Any because each benchmark has a plan and records of its own
+Steps = Callable[[Any, Any], int]
 
 
 @dataclass(frozen=True)
 class Progress:
     """How a plan translates into steps. `planned` is their number according to the plan record. `done` and `left_out`
-    are the numbers of steps that a record of a kind completes or removes from the plan, each a function of the plan and
-    the record."""
+    are the numbers of steps that a record completes or removes from the plan, each a function of the plan and the
+    record."""
 
-    planned: Callable[[dict], int]
-    done: Mapping[str, Steps]
-    left_out: Mapping[str, Steps] = field(default_factory=dict)
+    planned: Callable[[Any], int]
+    done: Mapping[type[Record], Steps]
+    left_out: Mapping[type[Record], Steps] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class LogFormat:
-    """The logs of one benchmark. `own` is the JSON Schema of the records that only this benchmark writes."""
+    """The logs of one benchmark. `own` are its records besides those of every log. `version_1` are the records that
+    logs of schema version 1 have instead of the current record of the same kind."""
 
-    own: dict
+    own: tuple[type[Record], ...]
     progress: Progress
+    version_1: tuple[type[OldRecord], ...] = ()
 
     @cached_property
+    def records(self) -> dict[int, dict[str, type[Record]]]:
+        """By schema version, the class of each kind of record."""
+        every = (*COMMON, *self.own)
+        kinds = {kind_of(record): record for record in every}
+        if len(kinds) != len(every):
+            raise ValueError(f"two records of the same kind among {', '.join(map(kind_of, every))}")
+        return {1: kinds | {kind_of(record): record for record in self.version_1}, SCHEMA_VERSION: kinds}
+
+    @cached_property
+    def decoders(self) -> dict[int, msgspec.json.Decoder]:
+        """By schema version, the decoder that turns a line into a checked record."""
+        return {version: msgspec.json.Decoder(reduce(or_, kinds.values())) for version, kinds in self.records.items()}
+
+    @property
     def schema(self) -> dict:
-        """The contract of one record of these logs."""
-        common = common_schema()
-        if clash := common["$defs"].keys() & self.own["$defs"].keys():
-            raise ValueError(f"{self.own['$id']}: {', '.join(sorted(clash))} is defined in logs/schema.json already")
-        return {
-            "$schema": common["$schema"],
-            "$id": self.own["$id"],
-            "oneOf": common["oneOf"] + self.own["oneOf"],
-            "$defs": common["$defs"] | self.own["$defs"],
-        }
-
-    @cached_property
-    def kinds(self) -> frozenset[str]:
-        """The kinds of records."""
-        return frozenset(entry["$ref"].removeprefix("#/$defs/") for entry in self.schema["oneOf"])
-
-    @cached_property
-    def validators(self) -> dict:
-        """By kind: the jsonschema_rs validator of one record (False) and of a list of records (True)."""
-        # imported here: a Python without it must get as far as reframe_checks, which prints how to install it
-        import jsonschema_rs
-
-        made = {}
-        for kind in self.kinds:
-            record = {"$ref": f"#/$defs/{kind}"}
-            for many, form in ((False, record), (True, {"type": "array", "items": record})):
-                made[kind, many] = jsonschema_rs.Draft202012Validator({"$defs": self.schema["$defs"], **form})
-        return made
+        """JSON Schema of one record of the current version."""
+        records = reduce(or_, self.records[SCHEMA_VERSION].values())
+        return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(records)}
 
 
-@cache
-def common_schema() -> dict:
-    """The records that every log has."""
-    return json.loads(resources.files("postprocess.logs").joinpath("schema.json").read_text("utf-8"))
+def renewed(records: Iterable[Record]) -> list[Record]:
+    """Records of any schema version as records of the current one."""
+    return [new for record in records for new in (record.renewed() if isinstance(record, OldRecord) else (record,))]

@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs that are being written, or that were cut off: the progress of the run."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-import orjson
+import msgspec
 
-from postprocess.logs.format import LogFormat, Progress
+from postprocess.logs.format import LogFormat, Progress, renewed
+from postprocess.logs.lines import UNREADABLE
+from postprocess.logs.records import End, Record, Run, kind_of
 
 
 @dataclass
@@ -15,18 +18,18 @@ class Course:
     """The progress of a run, from the records of its log so far. `last` is the last record that completed a step."""
 
     progress: Progress
-    plan: dict | None = None
+    plan: Record | None = None
     planned: int = 0
     done: int = 0
-    last: dict | None = None
-    end: dict | None = None
+    last: Record | None = None
+    end: End | None = None
 
-    def take(self, record: dict) -> None:
-        kind = record["record"]
-        if kind == "plan":
-            self.plan, self.planned = record, self.progress.planned(record)
-        elif kind == "end":
+    def take(self, record: Record) -> None:
+        kind = type(record)
+        if isinstance(record, End):
             self.end = record
+        elif kind_of(record) == "plan":
+            self.plan, self.planned = record, self.progress.planned(record)
         elif self.plan is not None:
             if kind in self.progress.done:
                 self.done, self.last = self.done + self.progress.done[kind](self.plan, record), record
@@ -39,21 +42,21 @@ class Course:
         return max(self.planned, self.done, 1)
 
     def summary(self) -> str:
-        state = self.end["status"] if self.end else f"{100 * self.done // self.total} %"
+        state = self.end.status if self.end else f"{100 * self.done // self.total} %"
         return f"{self.done} of {self.total} measurements, {state}"
 
     @property
     def status(self) -> str:
         """The status in the end record."""
-        return self.end["status"] if self.end else "running or cut off"
+        return self.end.status if self.end else "running or cut off"
 
     def __str__(self) -> str:
         if self.last is None:
             return f"none of the {self.planned} planned measurements was done"
         where = ", ".join(
             f"{name} {value}"
-            for name, value in self.last.items()
-            if isinstance(value, str | int) and name not in ("record", "sequence")
+            for name, value in msgspec.structs.asdict(self.last).items()
+            if isinstance(value, str | int) and name != "sequence"
         )
         return f"{self.done} of the {self.planned} planned measurements were done, the last one: {where}"
 
@@ -68,6 +71,7 @@ class GrowingLog:
     title: str = ""
     course: Course | None = None
     _offset: int = field(default=0, repr=False)
+    _decode: Callable[[bytes], Any] = field(default=msgspec.json.Decoder(Run).decode, repr=False)
     _partial: bytes = field(default=b"", repr=False)
 
     def read_on(self) -> bool:
@@ -86,11 +90,16 @@ class GrowingLog:
 
     def _take(self, line: bytes) -> None:
         try:
-            record = orjson.loads(line)
+            record = self._decode(line)
             if self.course is None:
-                self.course = Course(self.formats[record["benchmark"]].progress)
-                self.title = f"{record['benchmark']} on {record['ranks']} processes"
+                log_format = self.formats[record.benchmark]
+                self.course, self._decode = (
+                    Course(log_format.progress),
+                    log_format.decoders[record.schema_version].decode,
+                )
+                self.title = f"{record.benchmark} on {record.ranks} processes"
             else:
-                self.course.take(record)
-        except (ValueError, LookupError, TypeError, AttributeError):
+                for new in renewed([record]):
+                    self.course.take(new)
+        except (*UNREADABLE, LookupError):
             pass

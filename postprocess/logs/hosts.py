@@ -6,24 +6,25 @@ from collections.abc import Iterator
 from postprocess.logs.activity import of_activity
 from postprocess.logs.placement import of_placement
 from postprocess.logs.reader import Log
+from postprocess.logs.records import Host
 
 
 def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
-    hosts = log.run["hosts"]
+    hosts = log.run.hosts
     if len(hosts) < 2:
         yield "one_host", "All processes ran on one host: no network was measured, only communication inside a node"
-    if crowded := [host for host in hosts if len(host["ranks"]) > host["cores"]]:
+    if crowded := [host for host in hosts if len(host.ranks) > host.cores]:
         yield (
             "overcommitted",
             (
-                f"Overcommitted: {len(crowded[0]['ranks'])} processes shared {crowded[0]['cores']} "
-                f"core{'s' * (crowded[0]['cores'] > 1)} on {several(crowded)}"
+                f"Overcommitted: {len(crowded[0].ranks)} processes shared {crowded[0].cores} "
+                f"core{'s' * (crowded[0].cores > 1)} on {several(crowded)}"
             ),
         )
     yield from of_placement(log)
     yield from of_activity(log)
 
 
-def several(hosts: list[dict]) -> str:
+def several(hosts: list[Host]) -> str:
     more = f" and {len(hosts) - 1} more host{'s' * (len(hosts) > 2)}" if len(hosts) > 1 else ""
-    return f"{hosts[0]['name']}{more}"
+    return f"{hosts[0].name}{more}"

@@ -7,19 +7,30 @@ line and the remedy. Nothing here depends on a benchmark except the format of it
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Generic, TypeVar, cast
 
-import orjson
+import msgspec
 
-from postprocess.logs.format import LogFormat
+from postprocess.logs.format import SCHEMA_VERSION, LogFormat, renewed
 from postprocess.logs.growing import Course
+from postprocess.logs.lines import (
+    COPY_AGAIN,
+    UNREADABLE,
+    is_end,
+    is_json,
+    kind_of_line,
+    what_is_wrong,
+    why_no_record,
+    why_refused,
+)
+from postprocess.logs.records import Activity, End, Record, Run, kind_of
 from postprocess.show.words import printable
 
-SCHEMA_VERSION = 2
 RUN_AGAIN = "rerun the benchmark"
-COPY_AGAIN = "copy the log again from where the run wrote it, or rerun the benchmark"
 # How a run that did not complete ended, and what to do. The launcher interrupts rank 0 where another process failed.
 ENDS = {
     "failed": ("failed", "fix the cause"),
@@ -42,27 +53,41 @@ class LogError(ValueError):
         return LogError, (self.path, self.problem)
 
 
+Plan = TypeVar("Plan", bound=Record)
+Kind = TypeVar("Kind", bound=Record)
+
+
 @dataclass(frozen=True)
-class Log:
-    """A complete log: its first two records, and all others by kind, each in the order of writing."""
+class Log(Generic[Plan]):
+    """A complete log: its first two records, and all others by class, each in the order of writing."""
 
     path: Path
     sha256: str
-    run: dict
-    plan: dict
-    records: dict[str, list[dict]]
+    run: Run
+    plan: Plan
+    by_class: Mapping[type[Record], Sequence[Record]]
 
     @property
     def benchmark(self) -> str:
-        return self.run["benchmark"]
+        return self.run.benchmark
 
     @property
-    def end(self) -> dict:
-        return self.records["end"][0]
+    def end(self) -> End:
+        return self.only(End)
 
-    def brief(self) -> "Log":
+    def all(self, kind: type[Kind]) -> list[Kind]:
+        """The records of a class, none where the log has none."""
+        return cast(list[Kind], self.by_class.get(kind, []))
+
+    def only(self, kind: type[Kind]) -> Kind:
+        """The record of a class of which a log has one (rules.problems_of_single)."""
+        return self.all(kind)[0]
+
+    def brief(self) -> "Log[Plan]":
         """The same log without its measurements, which are nearly all of its size."""
-        return replace(self, records={kind: found for kind, found in self.records.items() if kind != "measurement"})
+        return replace(
+            self, by_class={kind: found for kind, found in self.by_class.items() if kind_of(kind) != "measurement"}
+        )
 
 
 def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
@@ -73,35 +98,34 @@ def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
     path = Path(path)
     data = read_bytes(path)
     lines, rest = split_lines(data)
-    records = parse(path, lines)
-    check_records(path, records, formats)
-    refuse_incomplete(path, records, formats[records[0]["benchmark"]])
+    written, log_format = read_records(path, lines, formats)
+    records = renewed(written)
+    end = refuse_incomplete(path, records, log_format)
     if rest:
         raise LogError(path, f"line {len(lines) + 1}: data after the end record; {COPY_AGAIN}")
     if not data.endswith(b"\n"):
         raise LogError(path, f"line {len(lines)}: the log was cut off in its last byte, a newline; {COPY_AGAIN}")
-    if records[-1]["records"] != len(records):
+    if end.records != len(lines):
         raise LogError(
             path,
-            f"line {len(records)}: the end record counts {records[-1]['records']} records, "
-            f"the log has {len(records)}; {COPY_AGAIN}",
+            f"line {len(lines)}: the end record counts {end.records} records, the log has {len(lines)}; {COPY_AGAIN}",
         )
-    refuse_duplicate_keys(path, lines, records)
-    check_hosts(path, records)
-    check_activity(path, records)
-    return Log(path, hashlib.sha256(data).hexdigest(), records[0], records[1], by_kind(records[2:]))
+    refuse_duplicate_keys(path, lines, written)
+    run, plan, *others = records
+    log = Log(path, hashlib.sha256(data).hexdigest(), cast(Run, run), plan, grouped(others))
+    check_activity(log)
+    return log
 
 
 def read_bytes(path: Path) -> bytes:
     try:
+        if path.is_dir():
+            raise LogError(path, "a directory, not a log; name the log in it")
         if path.exists() and not path.is_file():
-            raise LogError(
-                path,
-                "not a regular file; name the log itself"
-                if not path.is_dir()
-                else "a directory, not a log; name the log in it",
-            )
+            raise LogError(path, "not a regular file; name the log itself")
         data = path.read_bytes()
+    except LogError:
+        raise
     except FileNotFoundError:
         raise LogError(path, "no such file; check the path, and the job's output for why no log was written") from None
     except PermissionError:
@@ -113,81 +137,81 @@ def read_bytes(path: Path) -> bytes:
     return data
 
 
-def split_lines(data: bytes, growing: bool = False) -> tuple[list[bytes], bytes]:
+def split_lines(data: bytes) -> tuple[list[bytes], bytes]:
     """The log's lines, and what follows the end record's newline.
 
-    A last line without its newline counts as a line only if it is a whole record and the log is not growing:
-    a record that was cut off is no record.
+    A last line without its newline counts as a line only if it is a whole record: a record that was cut off is no
+    record.
     """
     lines = data.split(b"\n")
     last = lines.pop()
     never_a_log = not lines and not last.startswith(b"{")
-    if last and (never_a_log or (not growing and is_json(last))):
+    if last and (never_a_log or is_json(last)):
         lines.append(last)
     elif last and lines and is_end(lines[-1]):
         return lines, last
     return lines, b""
 
 
-def is_json(line: bytes) -> bool:
-    try:
-        orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return False
-    return True
-
-
-def is_end(line: bytes) -> bool:
-    try:
-        record = orjson.loads(line)
-    except orjson.JSONDecodeError:
-        return False
-    return isinstance(record, dict) and record.get("record") == "end"
-
-
-def parse(path: Path, lines: list[bytes]) -> list[dict]:
-    """One JSON object a line, in sequence; orjson refuses NaN, Infinity, and bytes that are not UTF-8."""
-    try:
-        records = [orjson.loads(line) for line in lines]
-    except orjson.JSONDecodeError:
-        number = next(number for number, line in enumerate(lines, 1) if not is_json(line))
-        raise LogError(path, f"line {number}: {why_not_json(lines[number - 1])}; {COPY_AGAIN}") from None
-    for number, record in enumerate(records, 1):
-        if type(record) is not dict or type(record.get("record")) is not str:
-            raise LogError(path, f"line {number}: not a record of a log; is this a log of a coffeecup kernel?")
-        if record.get("sequence") != number - 1:
+def read_records(path: Path, lines: list[bytes], formats: Mapping[str, LogFormat]) -> tuple[list[Record], LogFormat]:
+    """The records of a log that may be incomplete, and its format. Each record conforms to its class, and they are in
+    sequence and in the order of a log."""
+    if not lines:
+        raise LogError(path, f"the log was cut off in its first record: look into the job's output and {RUN_AGAIN}")
+    benchmark, version = origin(path, lines[0], formats)
+    log_format = formats[benchmark]
+    decode, records = log_format.decoders[version].decode, []
+    for number, line in enumerate(lines):
+        try:
+            record = decode(line)
+        except UNREADABLE as error:
+            raise LogError(
+                path, f"line {number + 1}: {why_refused(line, error, benchmark, log_format.records[version])}"
+            ) from None
+        if record.sequence != number:
             raise LogError(
                 path,
-                f"line {number}: sequence {record.get('sequence')!r:.40} where {number - 1} belongs: records are "
-                f"missing, repeated or reordered; {COPY_AGAIN}",
+                f"line {number + 1}: sequence {record.sequence} where {number} belongs: records are missing, repeated "
+                f"or reordered; {COPY_AGAIN}",
             )
-    return records
+        records.append(record)
+    check_order(path, [kind_of(record) for record in records])
+    return records, log_format
 
 
-def why_not_json(line: bytes) -> str:
+def origin(path: Path, line: bytes, formats: Mapping[str, LogFormat]) -> tuple[str, int]:
+    """The benchmark that wrote the log, and the schema version, by the log's first line."""
+    kind = kind_of_line(line)
+    if kind is None:
+        raise LogError(path, f"line 1: {why_no_record(line)}")
+    if kind != "run":
+        raise LogError(path, "line 1: the first record is not 'run'; is this a whole log of a coffeecup kernel?")
     try:
-        orjson.loads(line.decode("utf-8"))
-    except UnicodeDecodeError:
-        return "not UTF-8"
-    except orjson.JSONDecodeError as error:
-        return "an empty line" if not line.strip() else f"not JSON ({error.msg} at column {error.colno})"
-    return "not JSON"
+        origin = msgspec.json.decode(line, type=_Origin)
+    except UNREADABLE as error:
+        raise LogError(path, f"line 1: run record, {what_is_wrong(line, error)}; {COPY_AGAIN}") from None
+    if origin.schema_version > SCHEMA_VERSION:
+        raise LogError(
+            path,
+            f"line 1: schema_version {origin.schema_version} is newer than {SCHEMA_VERSION}, which this coffeecup "
+            "reads; upgrade coffeecup",
+        )
+    if origin.benchmark not in formats:
+        raise LogError(
+            path,
+            f"line 1: unknown benchmark {origin.benchmark!r:.80}; this coffeecup knows {', '.join(sorted(formats))}",
+        )
+    return origin.benchmark, max(origin.schema_version, 1)
 
 
-def check_records(path: Path, records: list[dict], formats: Mapping[str, LogFormat]) -> None:
-    """Each record conforms to its schema, and records are in the order of a log; the log may be incomplete."""
-    if not records:
-        raise LogError(path, f"the log was cut off in its first record: look into the job's output and {RUN_AGAIN}")
-    check_benchmark(path, records[0], formats)
-    kinds = [record["record"] for record in records]
-    check_schema(path, kinds, records, formats[records[0]["benchmark"]])
-    ends = [number for number, kind in enumerate(kinds) if kind == "end"]
-    if ends and ends[0] != len(records) - 1:
-        raise LogError(path, f"line {ends[0] + 2}: data after the end record; {COPY_AGAIN}")
-    check_order(path, kinds)
+class _Origin(msgspec.Struct):
+    """What the first line tells before its class is known."""
+
+    benchmark: str
+    schema_version: int
 
 
-def refuse_incomplete(path: Path, records: list[dict], log_format: LogFormat) -> None:
+def refuse_incomplete(path: Path, records: list[Record], log_format: LogFormat) -> End:
     course = Course(log_format.progress)
     for record in records:
         course.take(record)
@@ -195,96 +219,64 @@ def refuse_incomplete(path: Path, records: list[dict], log_format: LogFormat) ->
         raise LogError(
             path, f"the log was cut off, it has no end record: {course}; wait for the run to end, or {RUN_AGAIN}"
         )
-    if course.status != "complete":
-        ended, remedy = ENDS[course.status]
+    if course.end.status != "complete":
+        ended, remedy = ENDS[course.end.status]
         raise LogError(
             path,
             f"the run {ended}: {reason_of(course.end) or 'the kernel gave no reason'} ({course}); {remedy} and "
             f"{RUN_AGAIN}",
         )
+    if course.plan is None:
+        raise LogError(path, f"line 2: the second record is 'end', not 'plan'; {COPY_AGAIN}")
+    return course.end
 
 
-def reason_of(end: dict) -> str | None:
+def reason_of(end: End) -> str | None:
     """Why the run ended, with the process that failed if the log names one."""
-    if "rank" not in end:
-        return end["reason"]
-    return f"rank {end['rank']} on {end.get('host', 'an unknown host')}: {end['reason']}"
-
-
-def check_benchmark(path: Path, run: dict, formats: Mapping[str, LogFormat]) -> None:
-    if run["record"] != "run":
-        raise LogError(path, "line 1: the first record is not 'run'; is this a whole log of a coffeecup kernel?")
-    version, benchmark = run.get("schema_version"), run.get("benchmark")
-    if isinstance(version, int) and version > SCHEMA_VERSION:
-        raise LogError(
-            path,
-            f"line 1: schema_version {version} is newer than {SCHEMA_VERSION}, which this coffeecup reads; "
-            "upgrade coffeecup",
-        )
-    if type(benchmark) is not str or benchmark not in formats:
-        raise LogError(
-            path, f"line 1: unknown benchmark {benchmark!r:.80}; this coffeecup knows {', '.join(sorted(formats))}"
-        )
-
-
-def check_schema(path: Path, kinds: list[str], records: list[dict], log_format: LogFormat) -> None:
-    """Every record conforms to the schema."""
-    for kind in dict.fromkeys(kinds):
-        found = [record for record in records if record["record"] == kind]
-        if kind not in log_format.kinds:
-            raise LogError(
-                path,
-                f"line {kinds.index(kind) + 1}: {records[0]['benchmark']} has no record {kind!r:.80}; "
-                "is the log of another coffeecup version?",
-            )
-        if not log_format.validators[kind, True].is_valid(found):
-            one = log_format.validators[kind, False]
-            broken = next(record for record in found if not one.is_valid(record))
-            error = next(one.iter_errors(broken))
-            where = ".".join(map(str, error.instance_path)) or "the record"
-            raise LogError(
-                path, f"line {broken['sequence'] + 1}: {kind} record, {where}: {error.message:.300}; {COPY_AGAIN}"
-            )
+    if end.rank is None:
+        return end.reason
+    return f"rank {end.rank} on {end.host or 'an unknown host'}: {end.reason}"
 
 
 def check_order(path: Path, kinds: list[str]) -> None:
-    """First run, second plan, each once; a run that failed early may have no plan."""
+    """First run, second plan, each once; a run that failed early may have no plan. Nothing after the end."""
     if kinds[1:2] not in ([], ["plan"], ["end"]):
         raise LogError(path, f"line 2: the second record is {kinds[1]!r}, not 'plan'; {COPY_AGAIN}")
     for kind in ("run", "plan"):
         if kinds.count(kind) > 1:
             again = [number for number, other in enumerate(kinds, 1) if other == kind][1]
             raise LogError(path, f"line {again}: a second {kind} record; {COPY_AGAIN}")
+    if "end" in kinds[:-1]:
+        raise LogError(path, f"line {kinds.index('end') + 2}: data after the end record; {COPY_AGAIN}")
 
 
-def check_activity(path: Path, records: list[dict]) -> None:
+def check_activity(log: Log) -> None:
     """At most one activity record, with the same number of hosts as the run."""
-    found, hosts = [record for record in records if record["record"] == "activity"], len(records[0]["hosts"])
-    if any(len(record["hosts"]) != hosts for record in found) or len(found) > 1:
+    found, hosts = log.all(Activity), len(log.run.hosts)
+    if any(len(record.hosts) != hosts for record in found) or len(found) > 1:
         raise LogError(
-            path,
-            f"{len(found)} activity records with {len(found[0]['hosts'])} hosts, where one with {hosts} belongs; "
+            log.path,
+            f"{len(found)} activity records with {len(found[0].hosts)} hosts, where one with {hosts} belongs; "
             f"{COPY_AGAIN}",
         )
 
 
-def check_hosts(path: Path, records: list[dict]) -> None:
-    """If the log states cores, it does so for each rank."""
-    if any(len(host.get("core_sets", host["ranks"])) != len(host["ranks"]) for host in records[0]["hosts"]):
-        raise LogError(path, f"line 1: the hosts do not state the cores of each rank; {COPY_AGAIN}")
-
-
-def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[dict]) -> None:
-    """A repeated key would let one line hold two values. A line has at least as many colons as keys. If it has exactly
-    as many as keys were parsed, none was repeated; only the few other lines are parsed again."""
+def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[Record]) -> None:
+    """A repeated key would let one line hold two values. A line has at least as many colons as keys. If all fields are
+    required and it has exactly as many, none was repeated; only the other lines are parsed again."""
+    keys = {kind: 1 + len(kind.__struct_fields__) for kind in set(map(type, records)) if all_required(kind)}
     for number, (line, record) in enumerate(zip(lines, records), 1):
-        if line.count(b":") != len(record):
+        if line.count(b":") != keys.get(type(record)):
             try:
                 json.loads(line, object_pairs_hook=unique_keys)
             except KeyError as error:
                 raise LogError(
                     path, f"line {number}: the key {error.args[0]!r:.80} occurs twice; {COPY_AGAIN}"
                 ) from None
+
+
+def all_required(kind: type[Record]) -> bool:
+    return all(field.required for field in msgspec.structs.fields(kind))
 
 
 def unique_keys(pairs: list[tuple]) -> dict:
@@ -295,6 +287,8 @@ def unique_keys(pairs: list[tuple]) -> dict:
     return kept
 
 
-def by_kind(records: list[dict]) -> dict[str, list[dict]]:
-    kinds = dict.fromkeys(record["record"] for record in records)
-    return {kind: [record for record in records if record["record"] == kind] for kind in kinds}
+def grouped(records: list[Record]) -> dict[type[Record], list[Record]]:
+    found = defaultdict(list)
+    for record in records:
+        found[type(record)].append(record)
+    return dict(found)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 import pandas as pd
 
 from postprocess.logs.reader import RUN_AGAIN, Log
+from postprocess.logs.records import Record, kind_of
 
 
 def first_problems(
@@ -22,19 +23,19 @@ def first_problems(
 
 
 def problems_of_ranks(log: Log) -> Iterator[str]:
-    ranks = log.run["ranks"]
-    placed = [rank for host in log.run["hosts"] for rank in host["ranks"]]
+    ranks = log.run.ranks
+    placed = [rank for host in log.run.hosts for rank in host.ranks]
     if len(placed) != ranks or set(placed) != set(range(ranks)):
         yield f"the hosts' ranks are not 0 to {ranks - 1}, each once; {RUN_AGAIN}"
 
 
 def problems_of_file_system(log: Log) -> Iterator[str]:
-    if log.run["filesystem"] is None:
+    if log.run.filesystem is None:
         yield f"the log does not state the file system under test; {RUN_AGAIN}"
 
 
-def problems_of_single(log: Log, *kinds: str) -> Iterator[str]:
+def problems_of_single(log: Log, *kinds: type[Record]) -> Iterator[str]:
     """Kinds of records that must occur exactly once."""
     for kind in kinds:
-        if (count := len(log.records.get(kind, []))) != 1:
-            yield f"{count} {kind} records where one belongs; {RUN_AGAIN}"
+        if (count := len(log.all(kind))) != 1:
+            yield f"{count} {kind_of(kind)} records where one belongs; {RUN_AGAIN}"

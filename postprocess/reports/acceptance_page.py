@@ -126,7 +126,7 @@ def run_object(judged: Judged) -> dict:
         "case": printable(run.case),
         "time": run.time.strftime("%Y-%m-%dT%H:%M:%SZ"),
         "hosts": [printable(host) for host in run.hosts],
-        "filesystem": {name: run.filesystem[name] for name in ("directory", "type")} if run.filesystem else None,
+        "filesystem": {"directory": run.filesystem.directory, "type": run.filesystem.type} if run.filesystem else None,
         "kernel_version": run.kernel_version,
         "git_revision": run.git_revision,
         "log": printable(str(run.log)),

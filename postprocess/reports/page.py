@@ -18,7 +18,7 @@ from postprocess import __version__
 from postprocess.benchmarks.registry import benchmarks, part
 from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import read_or_error, score_read
-from postprocess.logs.activity import hosts_with_activity
+from postprocess.logs.activity import use_of_hosts
 from postprocess.logs.reader import Log, LogError
 from postprocess.sessions import verdicts
 from postprocess.show.html import environment
@@ -116,8 +116,8 @@ def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
 
 def obtained(log: Log) -> list[tuple[str, str]]:
     """How the result was obtained, as pairs of a label and plain text."""
-    run, build, mpi = log.run, log.run["build"], log.run["mpi"]
-    bound = (mpi["binding_cores_min"], mpi["binding_cores_max"])
+    run, build, mpi = log.run, log.run.build, log.run.mpi
+    bound = (mpi.binding_cores_min, mpi.binding_cores_max)
     sources = {
         "physical": "the machine's physical memory",
         "cgroup": "the limit of the job's cgroup",
@@ -127,18 +127,17 @@ def obtained(log: Log) -> list[tuple[str, str]]:
         ("Log", f"{printable(str(log.path.name))}, SHA-256 {log.sha256}"),
         (
             "Run",
-            f"started {run['start_time']}, took {seconds(log.end['elapsed_seconds'])}, {log.end['records']} records",
+            f"started {run.start_time}, took {seconds(log.end.elapsed_seconds)}, {log.end.records} records",
         ),
         (
             "Kernel",
-            f"{run['benchmark']} {run['kernel_version']}; source revision {build['git_revision'] or 'unknown'}, "
-            f"Spack hash {build['spack_hash'] or 'none'}",
+            f"{run.benchmark} {run.kernel_version}; source revision {build.git_revision or 'unknown'}, "
+            f"Spack hash {build.spack_hash or 'none'}",
         ),
-        ("Compiler", f"{build['compiler'] or 'unknown'}, flags {build['flags'] or 'unknown'}"),
+        ("Compiler", f"{build.compiler or 'unknown'}, flags {build.flags or 'unknown'}"),
         (
             "MPI",
-            f"{mpi['library']}; standard {mpi['standard']}; single copy: "
-            f"{mpi['single_copy'] or 'not reported by the library'}",
+            f"{mpi.library}; standard {mpi.standard}; single copy: {mpi.single_copy or 'not reported by the library'}",
         ),
         (
             "Binding",
@@ -146,26 +145,26 @@ def obtained(log: Log) -> list[tuple[str, str]]:
             if bound[0] == bound[1]
             else f"a process may run on {bound[0]} to {bound[1]} cores",
         ),
-        ("Processes", f"{run['ranks']} on {counted(len(run['hosts']), 'host')}"),
-        ("Memory per process", f"{size(run['memory_per_process_bytes'])}, from {sources[run['memory_source']]}"),
-        ("Options", "; ".join(f"{name} = {option(value)}" for name, value in run["options"].items()) or "none"),
+        ("Processes", f"{run.ranks} on {counted(len(run.hosts), 'host')}"),
+        ("Memory per process", f"{size(run.memory_per_process_bytes)}, from {sources[run.memory_source]}"),
+        ("Options", "; ".join(f"{name} = {option(value)}" for name, value in run.options.items()) or "none"),
         (
             "MPI environment",
-            "; ".join(f"{name}={value}" for name, value in run["environment"].items()) or "nothing set",
+            "; ".join(f"{name}={value}" for name, value in run.environment.items()) or "nothing set",
         ),
         *(
             [
                 (
                     "File system",
-                    f"{run['filesystem']['directory']}, {run['filesystem']['type']}, "
-                    f"{size(run['filesystem']['free_bytes'])} free "
-                    f"of {size(run['filesystem']['total_bytes'])}",
+                    f"{run.filesystem.directory}, {run.filesystem.type}, "
+                    f"{size(run.filesystem.free_bytes)} free "
+                    f"of {size(run.filesystem.total_bytes)}",
                 )
             ]
-            if run["filesystem"]
+            if run.filesystem
             else []
         ),
-        *([("Simulated", "yes: no real machine was measured")] if run["simulated"] else []),
+        *([("Simulated", "yes: no real machine was measured")] if run.simulated else []),
     ]
 
 
@@ -180,7 +179,12 @@ def option(value) -> str:
 
 
 def hosts(log: Log) -> list[dict]:
-    return [{**host, "rank_ranges": ranges(host["ranks"])} for host in hosts_with_activity(log)]
+    """The hosts of the run, with the cores that others used; None where the log does not tell."""
+    uses = use_of_hosts(log)
+    return [
+        {"host": host, "ranks": ranges(host.ranks), "used": uses[number][1:] if uses else (None, None)}
+        for number, host in enumerate(log.run.hosts)
+    ]
 
 
 def commands(log: Log, path: Path) -> list[tuple[str, str]]:
@@ -188,7 +192,7 @@ def commands(log: Log, path: Path) -> list[tuple[str, str]]:
     return [
         (
             "The run (mpiexec stands for the site's launcher)",
-            f"mpiexec -n {log.run['ranks']} {shlex.join(log.run['command'])}",
+            f"mpiexec -n {log.run.ranks} {shlex.join(log.run.command)}",
         ),
         ("Its score", f"coffeecup score {shlex.quote(path.name)}"),
         ("Its hash", f"sha256sum {shlex.quote(path.name)}"),

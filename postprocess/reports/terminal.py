@@ -33,12 +33,12 @@ def as_object(result: Score | LogError) -> dict:
         "log": printable(str(result.log.path)),
         "sha256": result.log.sha256,
         "benchmark": result.benchmark,
-        "kernel_version": result.log.run["kernel_version"],
-        "start_time": result.log.run["start_time"],
-        "ranks": result.log.run["ranks"],
-        "hosts": len(result.log.run["hosts"]),
+        "kernel_version": result.log.run.kernel_version,
+        "start_time": result.log.run.start_time,
+        "ranks": result.log.run.ranks,
+        "hosts": len(result.log.run.hosts),
         "official": result.official,
-        "simulated": result.log.run["simulated"],
+        "simulated": result.log.run.simulated,
         "metrics": {name: {"value": metric.value, "unit": metric.unit} for name, metric in result.metrics.items()},
         "qualifications": [{"key": q.key, "text": q.text} for q in result.qualifications],
     }
@@ -52,8 +52,8 @@ def csv_text(results: list[Score | LogError]) -> str:
                 printable(str(score.log.path)),
                 score.log.sha256,
                 score.benchmark,
-                score.log.run["ranks"],
-                len(score.log.run["hosts"]),
+                score.log.run.ranks,
+                len(score.log.run.hosts),
                 score.official,
                 name,
                 metric.value,
@@ -105,8 +105,8 @@ def in_full(score: Score) -> Group:
         Text(f"{name} = {digits(headline.value)} {unit_word(headline.unit)}".rstrip(), style="bold"),
         Text(
             f"{score.standing}{printable(score.simulated_machine and ' ' + score.simulated_machine)}; "
-            f"{counted(run['ranks'], 'process')} on {counted(len(run['hosts']), 'host')}, "
-            f"{run['start_time']}, {printable(str(score.log.path))}"
+            f"{counted(run.ranks, 'process')} on {counted(len(run.hosts), 'host')}, "
+            f"{run.start_time}, {printable(str(score.log.path))}"
         ),
         table,
         *(Text(f"- {printable(q.text)}") for q in score.qualifications),
@@ -139,8 +139,8 @@ def table_of(alike: list[Score]) -> Group:
         table.add_row(
             str(number),
             Text(printable(log)),
-            str(score.log.run["ranks"]),
-            str(len(score.log.run["hosts"])),
+            str(score.log.run.ranks),
+            str(len(score.log.run.hosts)),
             digits(score.headline[1].value),
             *([digits(share.value) if share else ""] if shared else []),
             {"official": "yes", "not official": "no"}.get(score.standing, score.standing),

@@ -1,26 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff, the effective bandwidth of MPI communication."""
 
+from postprocess.benchmarks.b_eff.records import (
+    Budget,
+    DataCheck,
+    Latency,
+    Measurement,
+    MeasurementOfVersion1,
+    Plan,
+    Probe,
+    Stop,
+    Trial,
+)
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from postprocess.logs.format import Progress
+from postprocess.logs.format import LogFormat, Progress
 
 
-def methods_of(plan: dict, name: str) -> list[str]:
-    return next(pattern["methods"] for pattern in plan["patterns"] if pattern["name"] == name)
-
-
-def left_out(plan: dict, budget: dict) -> int:
+def left_out(plan: Plan, budget: Budget) -> int:
     """The loops that a budget record leaves out: of one repetition, or of all in schema version 1."""
-    kept, planned = len(budget["methods"]), len(methods_of(plan, budget["pattern"]))
-    if "repetition" in budget:
-        return planned - kept if budget["loops"] == "bandwidth" else 0
-    return plan["repetitions"] * planned - kept * (
-        1 if budget["reduced_to"] == "best_method_once" else plan["repetitions"]
-    )
+    kept = len(budget.methods)
+    planned = sum(len(pattern.methods) for pattern in plan.patterns if pattern.name == budget.pattern)
+    if budget.repetition is not None:
+        return planned - kept if budget.loops == "bandwidth" else 0
+    return plan.repetitions * planned - kept * (1 if budget.reduced_to == "best_method_once" else plan.repetitions)
 
 
-def loops(plan: dict, measurement: dict) -> int:
-    return len(measurement["elapsed_seconds"]) if isinstance(measurement["elapsed_seconds"], list) else 1
+def planned_loops(plan: Plan) -> int:
+    return plan.repetitions * len(plan.message_bytes) * sum(len(pattern.methods) for pattern in plan.patterns)
 
 
 BENCHMARK = Benchmark(
@@ -45,14 +51,12 @@ BENCHMARK = Benchmark(
         MetricKind("time_to_communicate_total_memory", "s", Better.LOWER),
         MetricKind("l_max", "MiB", Better.NEITHER),
     ),
-    progress=Progress(
-        planned=lambda plan: (
-            plan["repetitions"]
-            * len(plan["message_bytes"])
-            * sum(len(pattern["methods"]) for pattern in plan["patterns"])
+    log_format=LogFormat(
+        own=(Plan, Measurement, Trial, Latency, Budget, Stop, Probe, DataCheck),
+        version_1=(MeasurementOfVersion1,),
+        progress=Progress(
+            planned=planned_loops, done={Measurement: lambda plan, measurement: 1}, left_out={Budget: left_out}
         ),
-        done={"measurement": loops},
-        left_out={"budget": left_out},
     ),
     forms={Form.SHORT: {"time_budget": "30"}},
     balance_factor="reduction.with_balance_factor",

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from postprocess.benchmarks.b_eff.records import Plan, Rings
 from postprocess.benchmarks.b_eff.reduction import logavg
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
@@ -42,10 +43,10 @@ REPORTED = {
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))
 
 
-def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
+def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
     """All figures for which `table`, the log's rows of a measurement_table, contains planned measurements with finite
     results. Logs without a score have figures as well."""
-    table = table[table["message_bytes"].isin(log.plan["message_bytes"]) & np.isfinite(table["bandwidth"])]
+    table = table[table["message_bytes"].isin(log.plan.message_bytes) & np.isfinite(table["bandwidth"])]
     averaged = best_by_pattern(table.query("averaged"))
     drawn = []
     with matplotlib.rc_context(plots.LOOK):
@@ -70,7 +71,7 @@ def geometric_mean(table: pd.DataFrame, by: list[str]) -> pd.Series:
     return logavg(table.set_index(by)["mbyte_per_second"], by)
 
 
-def over_lengths(best: pd.DataFrame, log: Log) -> Figure:
+def over_lengths(best: pd.DataFrame, log: Log[Plan]) -> Figure:
     """Bandwidth over message length, rings and random patterns: mean and range over the patterns of each group."""
     data = (
         best.groupby(["group", "message_bytes"], observed=True)["mbyte_per_second"]
@@ -79,7 +80,7 @@ def over_lengths(best: pd.DataFrame, log: Log) -> Figure:
         .reset_index()
     )
     drawn, [axes] = plots.canvas(8.6, 3.9)
-    lengths = log.plan["message_bytes"]
+    lengths = log.plan.message_bytes
     for group, (label, colour, marker) in GROUPS.items():
         shown = data[data["group"] == group]
         places = [lengths.index(length) for length in shown["message_bytes"]]
@@ -128,12 +129,10 @@ def length_axis(axes: Axes, lengths: list[int]) -> None:
     axes.set_xlabel("message length")
 
 
-def placement(best: pd.DataFrame, log: Log) -> Figure:
+def placement(best: pd.DataFrame, log: Log[Plan]) -> Figure:
     """The mean over the lengths of every pattern: a line per ring pattern, one line for all random patterns."""
     data = best.groupby(["group", "pattern"], observed=True)["mbyte_per_second"].mean().reset_index()
-    rings = {
-        pattern["name"]: rings_text(pattern["rings"]) for pattern in log.plan["patterns"] if pattern["group"] == "ring"
-    }
+    rings = {pattern.name: rings_text(pattern.rings) for pattern in log.plan.patterns if pattern.group == "ring"}
     labels = [*(f"{name}: {text}" for name, text in rings.items()), "random order: 1 ring"]
     drawn, [axes] = plots.canvas(8.6, 0.32 * len(labels) + 1.1)
     for group, (label, colour, marker) in GROUPS.items():
@@ -170,20 +169,20 @@ def placement(best: pd.DataFrame, log: Log) -> Figure:
     )
 
 
-def rings_text(rings: list[dict] | None) -> str:
+def rings_text(rings: list[Rings] | None) -> str:
     """Rings in rank order as text: 2 rings of 4 and 1 of 5."""
     if not rings:
         return ""
     first, *others = rings
     return " and ".join(
         [
-            f"{counted(first['count'], 'ring')} of {first['size']}",
-            *(f"{ring['count']} of {ring['size']}" for ring in others),
+            f"{counted(first.count, 'ring')} of {first.size}",
+            *(f"{ring.count} of {ring.size}" for ring in others),
         ]
     )
 
 
-def methods(table: pd.DataFrame, log: Log) -> Figure:
+def methods(table: pd.DataFrame, log: Log[Plan]) -> Figure:
     """Bandwidth over message length by method, geometric mean over the patterns of a group."""
     best = (
         table.query("group in ('ring', 'random')")
@@ -194,7 +193,7 @@ def methods(table: pd.DataFrame, log: Log) -> Figure:
     )
     data = geometric_mean(best, ["group", "method", "message_bytes"]).reset_index()
     drawn, panels = plots.canvas(8.6, 3.9, columns=2, sharey=True)
-    lengths = log.plan["message_bytes"]
+    lengths = log.plan.message_bytes
     for axes, (group, (title, _, _)) in zip(panels, GROUPS.items()):
         for method, (label, colour, marker, dash) in METHODS.items():
             shown = data[(data["group"] == group) & (data["method"] == method)]
@@ -224,12 +223,11 @@ def methods(table: pd.DataFrame, log: Log) -> Figure:
     )
 
 
-def reported(table: pd.DataFrame, log: Log) -> Figure:
+def reported(table: pd.DataFrame, log: Log[Plan]) -> Figure:
     """The patterns that the paper reports beside b_eff. Their bandwidth is divided by the number of participating
     processes, except for the ping-pong, in which only one message is on its way at a time."""
     shared_by = {
-        pattern["name"]: 1 if pattern["group"] == "ping_pong" else pattern["processes"]
-        for pattern in log.plan["patterns"]
+        pattern.name: 1 if pattern.group == "ping_pong" else pattern.processes for pattern in log.plan.patterns
     }
     data = best_by_pattern(table.query("group not in ('ring', 'random')")).assign(
         mbyte_per_second_per_process=lambda t: t["mbyte_per_second"] / t["pattern"].astype(str).map(shared_by)
@@ -237,7 +235,7 @@ def reported(table: pd.DataFrame, log: Log) -> Figure:
     measured = {*data["pattern"], *data["group"]}
     shown = {title: entries for title, entries in REPORTED.items() if measured & entries.keys()}
     drawn, panels = plots.canvas(8.6, 3.9, columns=len(shown), sharey=True)
-    lengths = log.plan["message_bytes"]
+    lengths = log.plan.message_bytes
     for axes, (title, entries) in zip(panels, shown.items()):
         for (name, label), (colour, marker) in zip(entries.items(), LINES):
             line = data[(data["pattern"] == name) | (data["group"] == name)]
@@ -295,11 +293,11 @@ def over_sizes(scores: list[Score]) -> Figure:
     runs that are official, and those of one simulated machine."""
     data = pd.DataFrame(
         {
-            "processes": [score.log.run["ranks"] for score in scores],
+            "processes": [score.log.run.ranks for score in scores],
             "b_eff": [score.metrics["b_eff"].value for score in scores],
             "b_eff_per_process": [score.metrics["b_eff_per_process"].value for score in scores],
-            "elapsed_seconds": [score.log.end["elapsed_seconds"] for score in scores],
-            "time_budget_seconds": [score.log.plan["time_budget_seconds"] for score in scores],
+            "elapsed_seconds": [score.log.end.elapsed_seconds for score in scores],
+            "time_budget_seconds": [score.log.plan.time_budget_seconds for score in scores],
             "official": [score.official for score in scores],
             "simulated_machine": [score.simulated_machine for score in scores],
         }

@@ -8,17 +8,18 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from postprocess.benchmarks.b_eff.records import Budget, DataCheck, Measurement, Plan, Probe, Stop
 from postprocess.benchmarks.b_eff.rules import (
     L_MAX_LIMIT,
     METHODS_AVERAGED,
     PATTERNS_AVERAGED,
     budget_of_bandwidth,
     l_max_rule,
-    repetitions_of,
 )
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
 from postprocess.logs.reader import Log
+from postprocess.logs.records import Overhead, Run
 from postprocess.show.units import MIB
 from postprocess.show.words import counted, digits, size
 
@@ -31,104 +32,101 @@ REPETITIONS_AGREE = 1.1  # the best repetition's bandwidth over the worst one's
 CORES_AGREE = 2.0  # the longest round trip of a cache line over the shortest one
 
 
-def breaches(log: Log) -> list[Qualification]:
+def breaches(log: Log[Plan]) -> list[Qualification]:
     """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and message lengths
     are in rules.py, because a log that breaks them yields no score."""
     return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
 
 
-def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
+def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     run, plan = log.run, log.plan
-    if run["simulated"]:
+    if run.simulated:
         yield "simulated", "the machine was simulated, nothing was measured on it"
-    if run["memory_source"] == "option":
+    if run.memory_source == "option":
         yield (
             "memory_by_option",
             (
-                f"the memory per process ({size(run['memory_per_process_bytes'])}) was set by an option, "
+                f"the memory per process ({size(run.memory_per_process_bytes)}) was set by an option, "
                 "not found on the machine"
             ),
         )
-    elif run["memory_per_process_bytes"] != (found := memory_on_hosts(run)):
+    elif run.memory_per_process_bytes != (found := memory_on_hosts(run)):
         yield (
             "memory_differs",
             (
-                f"the memory per process ({size(run['memory_per_process_bytes'])}) is not what the hosts' memory "
+                f"the memory per process ({size(run.memory_per_process_bytes)}) is not what the hosts' memory "
                 f"gives ({size(found)})"
             ),
         )
-    if abs(plan["l_max_bytes"] - (rule := l_max_rule(run["memory_per_process_bytes"]))) > 1:
+    if abs(plan.l_max_bytes - (rule := l_max_rule(run.memory_per_process_bytes))) > 1:
         yield (
             "l_max",
             (
-                f"L_max is {size(plan['l_max_bytes'])} where the rule min({L_MAX_LIMIT // MIB} MiB, memory per process "
+                f"L_max is {size(plan.l_max_bytes)} where the rule min({L_MAX_LIMIT // MIB} MiB, memory per process "
                 "/ 128) "
                 f"gives {size(rule)}"
             ),
         )
-    if plan["repetitions"] != REPETITIONS:
+    if plan.repetitions != REPETITIONS:
         yield (
             "repetitions",
-            f"{counted(plan['repetitions'], 'repetition')} of each measurement instead of {REPETITIONS}",
+            f"{counted(plan.repetitions, 'repetition')} of each measurement instead of {REPETITIONS}",
         )
-    if seldom := sum(len(repetitions) < plan["repetitions"] for repetitions in repetitions_of_averaged(log).values()):
+    if seldom := sum(len(repetitions) < plan.repetitions for repetitions in repetitions_of_averaged(log).values()):
         yield (
             "measured_seldom",
             (
                 f"to keep the time budget, {seldom} combinations of pattern and message length were measured fewer "
                 "than "
-                f"{counted(plan['repetitions'], 'time')}"
+                f"{counted(plan.repetitions, 'time')}"
             ),
         )
-    if plan["first_loop_length"] != FIRST_LOOP_LENGTH:
+    if plan.first_loop_length != FIRST_LOOP_LENGTH:
         yield (
             "first_loop_length",
-            f"the first loop has {plan['first_loop_length']} exchanges instead of {FIRST_LOOP_LENGTH}",
+            f"the first loop has {plan.first_loop_length} exchanges instead of {FIRST_LOOP_LENGTH}",
         )
-    if plan["longest_loop_length"] < LONGEST_LOOP_LENGTH:
+    if plan.longest_loop_length < LONGEST_LOOP_LENGTH:
         yield (
             "longest_loop_length",
             (
-                f"no loop has more than {counted(plan['longest_loop_length'], 'exchange')}, where the rule is 2.5 "
+                f"no loop has more than {counted(plan.longest_loop_length, 'exchange')}, where the rule is 2.5 "
                 "to 5 ms a loop"
             ),
         )
-    if plan["random_patterns"] != PATTERNS_AVERAGED["random"]:
+    if plan.random_patterns != PATTERNS_AVERAGED["random"]:
         yield (
             "random_patterns",
             (
-                f"{counted(plan['random_patterns'], 'random pattern')} entered the average instead of "
+                f"{counted(plan.random_patterns, 'random pattern')} entered the average instead of "
                 f"{PATTERNS_AVERAGED['random']}"
             ),
         )
     if left_out := {
-        method
-        for pattern in plan["patterns"]
-        if pattern["averaged"]
-        for method in METHODS_AVERAGED - set(pattern["methods"])
+        method for pattern in plan.patterns if pattern.averaged for method in METHODS_AVERAGED - set(pattern.methods)
     }:
         yield "methods", f"the run left out the method {' and '.join(sorted(left_out))}"
 
 
-def memory_on_hosts(run: dict) -> int:
+def memory_on_hosts(run: Run) -> int:
     """Memory per process in byte, on the host that has least."""
-    return min(host["memory_bytes"] // len(host["ranks"]) for host in run["hosts"])
+    return min(host.memory_bytes // len(host.ranks) for host in run.hosts)
 
 
-def averaged_patterns(log: Log) -> set[str]:
-    return {pattern["name"] for pattern in log.plan["patterns"] if pattern["averaged"]}
+def averaged_patterns(log: Log[Plan]) -> set[str]:
+    return {pattern.name for pattern in log.plan.patterns if pattern.averaged}
 
 
-def repetitions_of_averaged(log: Log) -> dict[tuple[str, int], set[int]]:
+def repetitions_of_averaged(log: Log[Plan]) -> dict[tuple[str, int], set[int]]:
     """The repetitions that measured an averaged pattern at a message length, by any method."""
     averaged, measured = averaged_patterns(log), defaultdict(set)
-    for record in log.records.get("measurement", []):
-        if record["pattern"] in averaged:
-            measured[record["pattern"], record["message_bytes"]].update(repetitions_of(record))
+    for record in log.all(Measurement):
+        if record.pattern in averaged:
+            measured[record.pattern, record.message_bytes].add(record.repetition)
     return measured
 
 
-def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
+def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
     """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
     return [
         Qualification(key, f"{text}.")
@@ -143,19 +141,16 @@ def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
     ]
 
 
-def of_cores(log: Log) -> Iterator[tuple[str, str]]:
+def of_cores(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     """Qualification by the probes, which measure the round trip of a cache line between the cores of the processes."""
     told = [
-        (host["name"], probe)
-        for record in log.records.get("probe", [])
-        for host, probe in zip(log.run["hosts"], record["hosts"])
-        if probe
+        (host.name, probe) for record in log.all(Probe) for host, probe in zip(log.run.hosts, record.hosts) if probe
     ]
     if not told:
         return
-    shortest = min(told, key=lambda entry: entry[1]["shortest_round_trip_seconds"])
-    longest = max(told, key=lambda entry: entry[1]["longest_round_trip_seconds"])
-    low, high = shortest[1]["shortest_round_trip_seconds"], longest[1]["longest_round_trip_seconds"]
+    shortest = min(told, key=lambda entry: entry[1].shortest_round_trip_seconds)
+    longest = max(told, key=lambda entry: entry[1].longest_round_trip_seconds)
+    low, high = shortest[1].shortest_round_trip_seconds, longest[1].longest_round_trip_seconds
     if high > CORES_AGREE * low:
         yield (
             "cores_disagree",
@@ -176,26 +171,24 @@ REDUCTIONS = {
 }
 
 
-def of_time(log: Log) -> Iterator[tuple[str, str]]:
-    elapsed, stated = log.end["elapsed_seconds"], log.plan["time_budget_seconds"]
+def of_time(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    elapsed, stated = log.end.elapsed_seconds, log.plan.time_budget_seconds
     if budget := budget_of_bandwidth(log):
-        kinds = Counter(record["reduced_to"] for record in budget)
+        kinds = Counter(record.reduced_to for record in budget)
         reductions = "; ".join(f"at {kinds[kind]} {text}" for kind, text in REDUCTIONS.items() if kinds[kind])
-        repeated = "repetition" in budget[0]
-        combinations = (
-            len(log.plan["patterns"]) * len(log.plan["message_bytes"]) * (log.plan["repetitions"] if repeated else 1)
-        )
+        repeated = budget[0].repetition is not None
+        combinations = len(log.plan.patterns) * len(log.plan.message_bytes) * (log.plan.repetitions if repeated else 1)
         averaged = averaged_patterns(log)
         yield (
             "budget",
             (
                 f"To keep the time budget of {digits(stated)} s, {len(budget)} of {combinations} combinations of "
                 f"{'repetition, ' * repeated}pattern and message length were reduced, "
-                f"{sum(record['pattern'] in averaged for record in budget)} of them in patterns that enter b_eff: "
+                f"{sum(record.pattern in averaged for record in budget)} of them in patterns that enter b_eff: "
                 f"{reductions}"
             ),
         )
-    if patterns := {record["pattern"] for record in log.records.get("budget", []) if record.get("loops") == "latency"}:
+    if patterns := {record.pattern for record in log.all(Budget) if record.loops == "latency"}:
         yield (
             "latency_loops",
             (
@@ -204,13 +197,13 @@ def of_time(log: Log) -> Iterator[tuple[str, str]]:
                 "are those of fewer methods or of shorter loops"
             ),
         )
-    for stop in log.records.get("stop", []):
+    for stop in log.all(Stop):
         yield (
             "stopped",
             (
-                f"The run was stopped after {digits(stop['elapsed_seconds'])} s, far beyond its time budget of "
+                f"The run was stopped after {digits(stop.elapsed_seconds)} s, far beyond its time budget of "
                 f"{digits(stated)} s: "
-                f"nothing from {stop['pattern']} at {size(stop['message_bytes'])} in repetition {stop['repetition']} "
+                f"nothing from {stop.pattern} at {size(stop.message_bytes)} in repetition {stop.repetition} "
                 "on was measured"
             ),
         )
@@ -218,15 +211,15 @@ def of_time(log: Log) -> Iterator[tuple[str, str]]:
         yield "over_budget", f"The run took {digits(elapsed)} s, longer than its time budget of {digits(stated)} s"
 
 
-def of_loops(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+def of_loops(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Loops that are too short. The first loop, whose length the paper fixes, may be short; all others are adapted to
     2.5 ms or more."""
-    if log.run["simulated"]:
+    if log.run.simulated:
         return  # simulated time has no noise
     averaged = table[table["averaged"]]
     adapted = averaged.query("message_bytes > 1")["elapsed_seconds"]
     shortest = averaged["elapsed_seconds"].min()
-    resolution = log.records["overhead"][0]["clock_resolution_seconds"]
+    resolution = log.only(Overhead).clock_resolution_seconds
     if short := int((adapted < SHORT_LOOP_SECONDS).sum()):
         yield (
             "short_loops",
@@ -268,19 +261,19 @@ def of_repetitions(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
         )
 
 
-def of_data(log: Log) -> Iterator[tuple[str, str]]:
-    check = log.records["data_check"][0]
-    if check["received_bytes"] and not check["checked_bytes"]:
+def of_data(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    check = log.only(DataCheck)
+    if check.received_bytes and not check.checked_bytes:
         yield (
             "not_checked",
             "None of the received bytes was checked"
-            + (": the simulation does not move the contents of messages" if log.run["simulated"] else ""),
+            + (": the simulation does not move the contents of messages" if log.run.simulated else ""),
         )
-    elif check["checked_bytes"] < check["received_bytes"]:
+    elif check.checked_bytes < check.received_bytes:
         yield (
             "partly_checked",
             (
-                f"{check['checked_bytes'] / check['received_bytes']:.1%} of the received bytes were checked; the rest "
+                f"{check.checked_bytes / check.received_bytes:.1%} of the received bytes were checked; the rest "
                 "was "
                 "overwritten by later messages of the same loop"
             ),

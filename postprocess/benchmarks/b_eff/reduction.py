@@ -6,8 +6,8 @@ A. E. Koniges, "The Parallel Communication and I/O Bandwidth Benchmarks: b_eff a
 at all is decided in rules.py.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import chain
 from typing import cast
 
 import numpy as np
@@ -15,7 +15,8 @@ import pandas as pd
 import pandera.pandas as pa
 
 from postprocess.benchmarks.b_eff import BENCHMARK
-from postprocess.benchmarks.b_eff.rules import LENGTHS, PATTERNS_AVERAGED, repetitions_of
+from postprocess.benchmarks.b_eff.records import Latency, Measurement, Plan
+from postprocess.benchmarks.b_eff.rules import LENGTHS, PATTERNS_AVERAGED
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE, MIB
@@ -42,7 +43,7 @@ COLUMNS = pa.DataFrameSchema(
 )
 
 
-def measurement_table(logs: list[Log]) -> pd.DataFrame:
+def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     """All repetitions of all measurements, a row each.
 
     `log` is the index in `logs`; `averaged` marks the rows that enter b_eff, because both pattern and method do.
@@ -50,16 +51,10 @@ def measurement_table(logs: list[Log]) -> pd.DataFrame:
     length / longest loop time of all processes. Measurements that the log's plan does not contain are left out:
     `refusals` reports them.
     """
-    records = pd.concat([records_of(number, log) for number, log in enumerate(logs)], ignore_index=True).astype(
-        {"group": "category", "pattern": "category", "method": "category"}
-    )
     return (
-        records.drop(columns=["repetitions", "elapsed", "fastest"])
-        .loc[records.index.repeat(records["elapsed"].map(len))]
+        pd.concat([rows_of(number, log) for number, log in enumerate(logs)], ignore_index=True)
+        .astype({"group": "category", "pattern": "category", "method": "category"})
         .assign(
-            repetition=list(chain.from_iterable(records["repetitions"])),
-            elapsed_seconds=list(chain.from_iterable(records["elapsed"])),
-            fastest_seconds=list(chain.from_iterable(records["fastest"])),
             bandwidth=lambda t: (
                 t["message_bytes"].astype(float)
                 * t["messages_per_exchange"]
@@ -68,56 +63,41 @@ def measurement_table(logs: list[Log]) -> pd.DataFrame:
                 / MBYTE
             ),
         )
-        .astype({"repetition": int, "fastest_seconds": float})
-        .reset_index(drop=True)
         .pipe(COLUMNS.validate)
     )
 
 
-def records_of(number: int, log: Log) -> pd.DataFrame:
-    """A row per measurement record of one log, in the order of measuring, with its repetitions' times as lists: of one
-    in logs of schema version 2. Where the fastest process's times do not match, they are NaN."""
-    patterns = {pattern["name"]: pattern for pattern in log.plan["patterns"]}
-    averaged_methods = {method["name"] for method in log.plan["methods"] if method["averaged"]}
-    records = [record for record in log.records.get("measurement", []) if record["pattern"] in patterns]
-    planned = [patterns[record["pattern"]] for record in records]
+def rows_of(number: int, log: Log[Plan]) -> pd.DataFrame:
+    """A row per measurement of one log, in the order of measuring."""
+    patterns = {pattern.name: pattern for pattern in log.plan.patterns}
+    averaged_methods = {method.name for method in log.plan.methods if method.averaged}
+    records = [record for record in log.all(Measurement) if record.pattern in patterns]
+    planned = [patterns[record.pattern] for record in records]
+
+    def column(values: Iterable, kind: type) -> np.ndarray:
+        return np.array(list(values), dtype=kind)
+
     return pd.DataFrame(
         {
             "log": number,
-            "group": np.array([pattern["group"] for pattern in planned], dtype=object),
-            "pattern": np.array([record["pattern"] for record in records], dtype=object),
-            "method": np.array([record["method"] for record in records], dtype=object),
-            "averaged": np.array(
-                [
-                    pattern["averaged"] and record["method"] in averaged_methods
-                    for pattern, record in zip(planned, records)
-                ],
-                dtype=bool,
+            "group": column((pattern.group for pattern in planned), object),
+            "pattern": column((record.pattern for record in records), object),
+            "method": column((record.method for record in records), object),
+            "averaged": column(
+                (pattern.averaged and record.method in averaged_methods for pattern, record in zip(planned, records)),
+                bool,
             ),
-            "message_bytes": np.array([record["message_bytes"] for record in records], dtype=np.int64),
-            "messages_per_exchange": np.array(
-                [pattern["messages_per_exchange"] for pattern in planned], dtype=np.int64
-            ),
-            "random_patterns": log.plan["random_patterns"],
-            "processes": np.array([pattern["processes"] for pattern in planned], dtype=np.int64),
-            "loop_length": np.array([record["loop_length"] for record in records], dtype=np.int64),
-            "slowest_message_seconds": np.array(
-                [record.get("slowest_message_seconds", np.nan) for record in records], dtype=float
-            ),
-            "repetitions": [repetitions_of(record) for record in records],
-            "elapsed": [as_list(record["elapsed_seconds"]) for record in records],
-            "fastest": [
-                fastest
-                if len(fastest := as_list(record["fastest_seconds"])) == len(repetitions_of(record))
-                else [np.nan] * len(repetitions_of(record))
-                for record in records
-            ],
+            "message_bytes": column((record.message_bytes for record in records), np.int64),
+            "messages_per_exchange": column((pattern.messages_per_exchange for pattern in planned), np.int64),
+            "random_patterns": log.plan.random_patterns,
+            "processes": column((pattern.processes for pattern in planned), np.int64),
+            "loop_length": column((record.loop_length for record in records), np.int64),
+            "repetition": column((record.repetition for record in records), np.int64),
+            "elapsed_seconds": column((record.elapsed_seconds for record in records), float),
+            "fastest_seconds": column((record.fastest_seconds for record in records), float),
+            "slowest_message_seconds": column((record.slowest_message_seconds for record in records), float),
         }
     )
-
-
-def as_list(value: float | list[float]) -> list[float]:
-    return value if isinstance(value, list) else [value]
 
 
 def logavg(values: pd.Series, by) -> pd.Series:
@@ -202,7 +182,7 @@ def ping_pong_bandwidth(table: pd.DataFrame) -> pd.Series:
     )
 
 
-def latency_table(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
+def latency_table(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """Time of an exchange of 1 byte in us, of all processes at the same time, a row per loop.
 
     Of a pattern's own latency loops, or of its loops at 1 byte in `table`, a measurement_table, where the log has none.
@@ -214,15 +194,17 @@ def latency_table(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
         [
             {
                 "log": number,
-                "group": pattern["group"],
-                "pattern": pattern["name"],
-                **pick(pattern, "messages_per_exchange", "processes"),
-                **pick(record, "loop_length", "elapsed_seconds"),
+                "group": pattern.group,
+                "pattern": pattern.name,
+                "messages_per_exchange": pattern.messages_per_exchange,
+                "processes": pattern.processes,
+                "loop_length": record.loop_length,
+                "elapsed_seconds": record.elapsed_seconds,
             }
             for number in table["log"].unique()
-            for patterns in [{pattern["name"]: pattern for pattern in logs[number].plan["patterns"]}]
-            for record in logs[number].records.get("latency", [])
-            for pattern in [patterns[record["pattern"]]]
+            for patterns in [{pattern.name: pattern for pattern in logs[number].plan.patterns}]
+            for record in logs[number].all(Latency)
+            for pattern in [patterns[record.pattern]]
         ],
         columns=["log", "group", "pattern", "messages_per_exchange", "processes", "loop_length", "elapsed_seconds"],
     )
@@ -238,10 +220,6 @@ def latency_table(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
             "exchange": (loops["elapsed_seconds"] / loops["loop_length"] * 1e6).astype(float),
         }
     )
-
-
-def pick(record: dict, *names: str) -> dict:
-    return {name: record[name] for name in names}
 
 
 def ping_pong_latency(latencies: pd.DataFrame) -> pd.Series:
@@ -282,7 +260,7 @@ def b_eff_release_3_6(table: pd.DataFrame) -> pd.Series:
     )
 
 
-def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
+def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log has no ping-pong.
 
     The time to communicate the total memory is memory per process * processes / b_eff (the paper's section 2.2), with
@@ -290,9 +268,9 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
     """
     runs = pd.DataFrame(
         {
-            "ranks": [log.run["ranks"] for log in logs],
-            "total_bytes": [float(log.run["ranks"] * log.run["memory_per_process_bytes"]) for log in logs],
-            "l_max_bytes": [log.plan["l_max_bytes"] for log in logs],
+            "ranks": [log.run.ranks for log in logs],
+            "total_bytes": [float(log.run.ranks * log.run.memory_per_process_bytes) for log in logs],
+            "l_max_bytes": [log.plan.l_max_bytes for log in logs],
         }
     ).loc[table["log"].unique()]
     effective, at_l_max, latencies = b_eff(table), b_eff_at_l_max(table), latency_table(logs, table)

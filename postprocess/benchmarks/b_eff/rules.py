@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from postprocess.benchmarks.b_eff.records import Budget, DataCheck, Latency, Measurement, Pattern, Plan, Stop
 from postprocess.logs.reader import RUN_AGAIN, Log
+from postprocess.logs.records import Overhead
 from postprocess.logs.rules import first_problems, problems_of_ranks, problems_of_single
 from postprocess.show.units import MIB
 
@@ -48,12 +50,12 @@ def messages_per_exchange(sizes: list[int]) -> int:
     return sum(size if size == 2 else 2 * size for size in sizes)
 
 
-def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
+def refusals(logs: list[Log[Plan]], table: pd.DataFrame) -> dict[int, str]:
     """Which logs yield no b_eff and why, by their index in `logs`."""
     return first_problems("b_eff", problems, logs, table)
 
 
-def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
+def problems(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
     """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
     yield from problems_of_plan(log)
@@ -62,29 +64,30 @@ def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
     yield from problems_of_latencies(log)
 
 
-def problems_of_run(log: Log) -> Iterator[str]:
-    ranks = log.run["ranks"]
+def problems_of_run(log: Log[Plan]) -> Iterator[str]:
+    ranks = log.run.ranks
     if ranks < 2:
         yield "b_eff needs at least two processes; run it with more"
     yield from problems_of_ranks(log)
-    yield from problems_of_single(log, "overhead", "data_check")
-    if wrong := log.records["data_check"][0]["wrong_bytes"]:
-        yield f"{wrong} bytes were received wrong; have the MPI library and the network examined"
-    if log.records["data_check"][0]["checked_bytes"] > log.records["data_check"][0]["received_bytes"]:
+    yield from problems_of_single(log, Overhead, DataCheck)
+    check = log.only(DataCheck)
+    if check.wrong_bytes:
+        yield f"{check.wrong_bytes} bytes were received wrong; have the MPI library and the network examined"
+    if check.checked_bytes > check.received_bytes:
         yield f"more bytes were checked than received; {RUN_AGAIN}"
 
 
-def problems_of_plan(log: Log) -> Iterator[str]:
-    plan, patterns = log.plan, log.plan["patterns"]
-    methods = {method["name"]: method["averaged"] for method in plan["methods"]}
-    for what, names in (("pattern", [p["name"] for p in patterns]), ("method", [m["name"] for m in plan["methods"]])):
+def problems_of_plan(log: Log[Plan]) -> Iterator[str]:
+    plan, patterns = log.plan, log.plan.patterns
+    methods = {method.name: method.averaged for method in plan.methods}
+    for what, names in (("pattern", [p.name for p in patterns]), ("method", [m.name for m in plan.methods])):
         if twice := [name for name, count in Counter(names).items() if count > 1]:
             yield f"the {what} {twice[0]} is planned twice; {RUN_AGAIN}"
     for name, averaged in methods.items():
         if averaged != (name in METHODS_AVERAGED):
             yield f"the method {name} is planned as {'' if averaged else 'not '}averaged, against the paper's rules"
-    for group, count in (PATTERNS_AVERAGED | {"random": plan["random_patterns"]}).items():
-        planned = [pattern["name"] for pattern in patterns if pattern["group"] == group]
+    for group, count in (PATTERNS_AVERAGED | {"random": plan.random_patterns}).items():
+        planned = [pattern.name for pattern in patterns if pattern.group == group]
         wanted = pattern_names(group)[:count]
         if set(planned) < set(wanted):
             yield (
@@ -94,8 +97,8 @@ def problems_of_plan(log: Log) -> Iterator[str]:
         if set(planned) != set(wanted):
             yield f"the {group} patterns are not {wanted[0]} to {wanted[-1]}; {RUN_AGAIN}"
     for pattern in patterns:
-        yield from problems_of_pattern(pattern, log.run["ranks"], methods)
-    if plan["message_bytes"][-1] != plan["l_max_bytes"] or not follows_length_rule(plan["message_bytes"]):
+        yield from problems_of_pattern(pattern, log.run.ranks, methods)
+    if plan.message_bytes[-1] != plan.l_max_bytes or not follows_length_rule(plan.message_bytes):
         yield (
             "the message lengths are not the paper's 21 (1, 2, 4, ... 4096 byte, then 8 more up to L_max on a "
             "logarithmic scale); run it without an option for the lengths"
@@ -116,21 +119,21 @@ def follows_length_rule(lengths: list[int]) -> bool:
     )
 
 
-def problems_of_pattern(pattern: dict, ranks: int, methods: dict[str, bool]) -> Iterator[str]:
-    name, group = pattern["name"], pattern["group"]
-    if unknown := set(pattern["methods"]) - set(methods):
+def problems_of_pattern(pattern: Pattern, ranks: int, methods: dict[str, bool]) -> Iterator[str]:
+    name, group = pattern.name, pattern.group
+    if unknown := set(pattern.methods) - set(methods):
         yield f"{name} is to run with {min(unknown)}, which the plan does not list as a method; {RUN_AGAIN}"
-    if pattern["averaged"] != (group in PATTERNS_AVERAGED):
-        yield f"{name} is planned as {'' if pattern['averaged'] else 'not '}averaged, against the paper's rules"
+    if pattern.averaged != (group in PATTERNS_AVERAGED):
+        yield f"{name} is planned as {'' if pattern.averaged else 'not '}averaged, against the paper's rules"
     if group not in PATTERNS_AVERAGED:
         return
     sizes = ring_sizes(ranks, int(name.removeprefix("ring-"))) if group == "ring" else [ranks]
-    planned = [] if pattern["rings"] is None else [(ring["size"], ring["count"]) for ring in pattern["rings"]]
-    if pattern["processes"] != ranks or merged(planned) != merged([(size, 1) for size in sizes]):
+    planned = [] if pattern.rings is None else [(ring.size, ring.count) for ring in pattern.rings]
+    if pattern.processes != ranks or merged(planned) != merged([(size, 1) for size in sizes]):
         yield f"the rings of {name} are not those of the paper for {ranks} processes; upgrade or fix the kernel"
-    if pattern["messages_per_exchange"] != messages_per_exchange(sizes):
+    if pattern.messages_per_exchange != messages_per_exchange(sizes):
         yield (
-            f"{name} counts {pattern['messages_per_exchange']} messages per exchange, its rings hold "
+            f"{name} counts {pattern.messages_per_exchange} messages per exchange, its rings hold "
             f"{messages_per_exchange(sizes)}; upgrade or fix the kernel"
         )
 
@@ -146,12 +149,12 @@ def merged(rings: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return kept
 
 
-def problems_of_measurements(log: Log) -> Iterator[str]:
-    records = log.records.get("measurement", [])
+def problems_of_measurements(log: Log[Plan]) -> Iterator[str]:
+    records = log.all(Measurement)
     expected = planned_repetitions(log)
     measured = defaultdict(list)
     for record in records:
-        measured[record["pattern"], record["message_bytes"], record["method"]] += repetitions_of(record)
+        measured[record.pattern, record.message_bytes, record.method].append(record.repetition)
     if again := [key for key, repetitions in measured.items() if len(set(repetitions)) < len(repetitions)]:
         yield f"{named(again[0])} was measured more than once; {RUN_AGAIN}"
     if missing := expected.keys() - measured.keys():
@@ -163,13 +166,11 @@ def problems_of_measurements(log: Log) -> Iterator[str]:
             f"{named(unlike[0])} has {len(measured[unlike[0]])} of {len(expected[unlike[0]])} repetitions; {RUN_AGAIN}"
         )
     averaged = {(pattern, length) for pattern, length, method in measured if method in METHODS_AVERAGED}
-    wanted = {
-        (p["name"], length) for p in log.plan["patterns"] if p["averaged"] for length in log.plan["message_bytes"]
-    }
-    if (bare := wanted - averaged) and "stop" in log.records:
+    wanted = {(p.name, length) for p in log.plan.patterns if p.averaged for length in log.plan.message_bytes}
+    if (bare := wanted - averaged) and log.all(Stop):
         yield (
             f"the run was stopped when it had taken far more than its time budget of "
-            f"{log.plan['time_budget_seconds']:g} s, and {len(bare)} "
+            f"{log.plan.time_budget_seconds:g} s, and {len(bare)} "
             f"of {len(wanted)} combinations of averaged patterns and message lengths were not measured; choose a "
             "larger "
             "--time-budget, or run it when the machine is less busy"
@@ -178,35 +179,28 @@ def problems_of_measurements(log: Log) -> Iterator[str]:
         yield "{} at {} byte was measured with none of the averaged methods; {}".format(*min(bare), RUN_AGAIN)
 
 
-def problems_of_times(log: Log, rows: pd.DataFrame) -> Iterator[str]:
+def problems_of_times(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
     """`rows` are the log's rows of a measurement_table; the negated comparison also detects a missing fastest time."""
     if (impossible := rows[~(rows["fastest_seconds"] <= rows["elapsed_seconds"])]).size:
         worst = named(tuple(impossible[["pattern", "message_bytes", "method"]].iloc[0]))
         yield f"{worst}: the slowest process was faster than the fastest, or has no time; {RUN_AGAIN}"
     if (rows["elapsed_seconds"] < SHORTEST_SECONDS).any():
         yield f"a timed loop took less than a nanosecond: its clock is not to be trusted; {RUN_AGAIN}"
-    in_loops = rows["elapsed_seconds"].sum() + sum(loop["elapsed_seconds"] for loop in log.records.get("latency", []))
-    if in_loops > log.end["elapsed_seconds"] and not log.run["simulated"]:
+    in_loops = rows["elapsed_seconds"].sum() + sum(loop.elapsed_seconds for loop in log.all(Latency))
+    if in_loops > log.end.elapsed_seconds and not log.run.simulated:
         yield (
-            f"the timed loops sum up to {in_loops:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: "
+            f"the timed loops sum up to {in_loops:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: "
             f"its clock is not to be trusted; {RUN_AGAIN}"
         )
 
 
-def problems_of_latencies(log: Log) -> Iterator[str]:
-    methods = {
-        pattern["name"]: pattern["methods"]
-        for pattern in log.plan["patterns"]
-        if pattern["group"] in ("ring", "ping_pong")
-    }
-    for loop in log.records.get("latency", []):
-        combination = loop["pattern"], loop["message_bytes"], loop["method"]
-        if (
-            loop["method"] not in methods.get(loop["pattern"], [])
-            or loop["message_bytes"] != log.plan["message_bytes"][0]
-        ):
+def problems_of_latencies(log: Log[Plan]) -> Iterator[str]:
+    methods = {pattern.name: pattern.methods for pattern in log.plan.patterns if pattern.group in ("ring", "ping_pong")}
+    for loop in log.all(Latency):
+        combination = loop.pattern, loop.message_bytes, loop.method
+        if loop.method not in methods.get(loop.pattern, []) or loop.message_bytes != log.plan.message_bytes[0]:
             yield f"a latency loop of {named(combination)} was measured but not planned; {RUN_AGAIN}"
-        if not loop["elapsed_seconds"] >= SHORTEST_SECONDS or loop["fastest_seconds"] > loop["elapsed_seconds"]:
+        if not loop.elapsed_seconds >= SHORTEST_SECONDS or loop.fastest_seconds > loop.elapsed_seconds:
             yield f"the latency loop of {named(combination)} has an impossible time; {RUN_AGAIN}"
 
 
@@ -215,49 +209,39 @@ def named(combination: tuple[str, int, str]) -> str:
     return f"{pattern} at {length} byte with {method}"
 
 
-def repetitions_of(measurement: dict) -> list[int]:
-    """The repetitions that a measurement record contains: one, in schema version 1 all of them."""
-    return (
-        [measurement["repetition"]]
-        if "repetition" in measurement
-        else list(range(1, len(measurement["elapsed_seconds"]) + 1))
-    )
-
-
-def planned_repetitions(log: Log) -> dict[tuple[str, int, str], set[int]]:
+def planned_repetitions(log: Log[Plan]) -> dict[tuple[str, int, str], set[int]]:
     """Repetitions of every (pattern, message length, method) that the plan, the budget records and the stop record
     require."""
     plan, planned = log.plan, defaultdict(set)
     reduced = {
-        (repetition, record["pattern"], record["message_bytes"]): record
+        (repetition, record.pattern, record.message_bytes): record
         for record in budget_of_bandwidth(log)
         for repetition in repetitions_reduced(record, plan)
     }
-    everything = {"reduced_to": None}
     for repetition, pattern, length in order_of_measuring(log):
-        budget = reduced.get((repetition, pattern["name"], length), everything)
-        if budget["reduced_to"] == "best_method_once" and repetition > 1:
+        budget = reduced.get((repetition, pattern.name, length))
+        if budget and budget.reduced_to == "best_method_once" and repetition > 1:
             continue
-        for method in budget.get("methods", pattern["methods"]):
-            planned[pattern["name"], length, method].add(repetition)
+        for method in budget.methods if budget else pattern.methods:
+            planned[pattern.name, length, method].add(repetition)
     return planned
 
 
-def order_of_measuring(log: Log) -> Iterator[tuple[int, dict, int]]:
+def order_of_measuring(log: Log[Plan]) -> Iterator[tuple[int, Pattern, int]]:
     """Repetition, pattern and message length of every planned measurement, up to where the run was stopped."""
-    stops = {(stop["repetition"], stop["pattern"], stop["message_bytes"]) for stop in log.records.get("stop", [])}
-    for repetition in range(1, log.plan["repetitions"] + 1):
-        for pattern in log.plan["patterns"]:
-            for length in log.plan["message_bytes"]:
-                if (repetition, pattern["name"], length) in stops:
+    stops = {(stop.repetition, stop.pattern, stop.message_bytes) for stop in log.all(Stop)}
+    for repetition in range(1, log.plan.repetitions + 1):
+        for pattern in log.plan.patterns:
+            for length in log.plan.message_bytes:
+                if (repetition, pattern.name, length) in stops:
                     return
                 yield repetition, pattern, length
 
 
-def budget_of_bandwidth(log: Log) -> list[dict]:
+def budget_of_bandwidth(log: Log[Plan]) -> list[Budget]:
     """Budget records of the loops that enter b_eff; those of latency loops do not explain a missing measurement."""
-    return [record for record in log.records.get("budget", []) if record.get("loops") != "latency"]
+    return [record for record in log.all(Budget) if record.loops == "bandwidth"]
 
 
-def repetitions_reduced(budget: dict, plan: dict) -> list[int]:
-    return [budget["repetition"]] if "repetition" in budget else list(range(1, plan["repetitions"] + 1))
+def repetitions_reduced(budget: Budget, plan: Plan) -> list[int]:
+    return list(range(1, plan.repetitions + 1)) if budget.repetition is None else [budget.repetition]

@@ -6,6 +6,7 @@ import pandas as pd
 
 from postprocess.benchmarks.b_eff import reduction
 from postprocess.benchmarks.b_eff.figures import best_by_pattern, rings_text
+from postprocess.benchmarks.b_eff.records import DataCheck, Plan
 from postprocess.benchmarks.published import published_systems
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
@@ -36,10 +37,10 @@ TABLE_1 = (
 )
 
 
-def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
+def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     """The values of section.html.j2; without a score only those that every log has."""
     shown = {
-        "heading": f"b_eff on {counted(log.run['ranks'], 'process')}, {counted(len(log.run['hosts']), 'host')}",
+        "heading": f"b_eff on {counted(log.run.ranks, 'process')}, {counted(len(log.run.hosts), 'host')}",
         "plan": plan(log),
     }
     if score is None:
@@ -53,11 +54,7 @@ def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
         "table_1": TABLE_1,
         "published": published,
         "modelled": next(
-            (
-                row
-                for row in published
-                if (row["system"], row["processes"]) == (score.simulated_machine, log.run["ranks"])
-            ),
+            (row for row in published if (row["system"], row["processes"]) == (score.simulated_machine, log.run.ranks)),
             None,
         ),
         "groups": groups(table),
@@ -65,15 +62,15 @@ def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
     }
 
 
-def sentences(log: Log, values: dict[str, float]) -> list[str]:
-    processes = log.run["ranks"]
-    memory = size(processes * log.run["memory_per_process_bytes"])
+def sentences(log: Log[Plan], values: dict[str, float]) -> list[str]:
+    processes = log.run.ranks
+    memory = size(processes * log.run.memory_per_process_bytes)
     return [
         f"While all {processes} processes communicated at the same time, {digits(values['b_eff'], NARROW_SPACE)} "
         "million bytes per second "
         f"arrived, {digits(values['b_eff_per_process'], NARROW_SPACE)} million for each process. This is the average "
         "over message "
-        f"lengths from 1 byte to {size(log.plan['l_max_bytes'])}, over neighbours in rings and over neighbours at "
+        f"lengths from 1 byte to {size(log.plan.l_max_bytes)}, over neighbours in rings and over neighbours at "
         "random.",
         f"At this rate the total memory of {memory} would be communicated in "
         f"{seconds(values['time_to_communicate_total_memory'])}.",
@@ -107,7 +104,7 @@ def groups(table: pd.DataFrame) -> dict[str, dict]:
     }
 
 
-def patterns(log: Log, table: pd.DataFrame) -> list[dict]:
+def patterns(log: Log[Plan], table: pd.DataFrame) -> list[dict]:
     """A row per pattern: its rings, its mean over the lengths, its bandwidth at L_max, both in MByte/s; in the order of
     measuring."""
     best = best_by_pattern(table[table["averaged"] | table["pattern"].isin(not_averaged(log))])
@@ -115,50 +112,50 @@ def patterns(log: Log, table: pd.DataFrame) -> list[dict]:
     longest = best.sort_values("message_bytes").groupby("pattern", observed=True)["mbyte_per_second"].last()
     return [
         {
-            "name": pattern["name"],
-            "rings": rings_text(pattern["rings"]),
-            "averaged": pattern["averaged"],
-            "processes": pattern["processes"],
-            "mean": mean[pattern["name"]],
-            "at_l_max": longest[pattern["name"]],
+            "name": pattern.name,
+            "rings": rings_text(pattern.rings),
+            "averaged": pattern.averaged,
+            "processes": pattern.processes,
+            "mean": mean[pattern.name],
+            "at_l_max": longest[pattern.name],
         }
-        for pattern in log.plan["patterns"]
-        if pattern["name"] in mean.index
+        for pattern in log.plan.patterns
+        if pattern.name in mean.index
     ]
 
 
-def not_averaged(log: Log) -> list[str]:
-    return [pattern["name"] for pattern in log.plan["patterns"] if not pattern["averaged"]]
+def not_averaged(log: Log[Plan]) -> list[str]:
+    return [pattern.name for pattern in log.plan.patterns if not pattern.averaged]
 
 
-def plan(log: Log) -> list[tuple[str, str]]:
+def plan(log: Log[Plan]) -> list[tuple[str, str]]:
     plan = log.plan
-    averaged = ", ".join(method["name"] for method in plan["methods"] if method["averaged"])
-    others = ", ".join(method["name"] for method in plan["methods"] if not method["averaged"])
+    averaged = ", ".join(method.name for method in plan.methods if method.averaged)
+    others = ", ".join(method.name for method in plan.methods if not method.averaged)
     checks = [
-        f"{check['checked_bytes'] / check['received_bytes']:.1%} of {size(check['received_bytes'])} received were "
+        f"{check.checked_bytes / check.received_bytes:.1%} of {size(check.received_bytes)} received were "
         "checked, "
-        f"{counted(check['wrong_bytes'], 'wrong byte')}"
-        for check in log.records.get("data_check", [])
-        if check["received_bytes"]
+        f"{counted(check.wrong_bytes, 'wrong byte')}"
+        for check in log.all(DataCheck)
+        if check.received_bytes
     ]
     return [
         (
             "Message lengths",
-            f"{len(plan['message_bytes'])}, from {size(plan['message_bytes'][0])} to {size(plan['l_max_bytes'])}",
+            f"{len(plan.message_bytes)}, from {size(plan.message_bytes[0])} to {size(plan.l_max_bytes)}",
         ),
         (
             "Repetitions",
-            f"{plan['repetitions']} of each measurement; first loop of {plan['first_loop_length']} exchanges",
+            f"{plan.repetitions} of each measurement; first loop of {plan.first_loop_length} exchanges",
         ),
         ("Methods", f"averaged: {averaged or 'none'}; reported only: {others or 'none'}"),
         (
             "Patterns",
-            f"{len(plan['patterns'])}, {sum(pattern['averaged'] for pattern in plan['patterns'])} of them averaged; "
+            f"{len(plan.patterns)}, {sum(pattern.averaged for pattern in plan.patterns)} of them averaged; "
             "seed of "
-            f"the random patterns {plan['seed']}",
+            f"the random patterns {plan.seed}",
         ),
-        ("Buffers", f"messages walk through {size(plan['buffer_bytes'])}, so that they do not come from a cache"),
-        ("Time budget", seconds(plan["time_budget_seconds"])),
+        ("Buffers", f"messages walk through {size(plan.buffer_bytes)}, so that they do not come from a cache"),
+        ("Time budget", seconds(plan.time_budget_seconds)),
         ("Data check", "; ".join(checks) or "none"),
     ]

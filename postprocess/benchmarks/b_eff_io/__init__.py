@@ -1,8 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff_io, the effective bandwidth of parallel I/O."""
 
+from postprocess.benchmarks.b_eff_io.records import (
+    Measurement,
+    MeasurementOfVersion1,
+    PatternType,
+    Plan,
+    PlanOfVersion1,
+)
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from postprocess.logs.format import Progress
+from postprocess.logs.format import LogFormat, Progress
+from postprocess.logs.records import DataCheck, MpiIo
+
+
+def planned_patterns(plan: Plan) -> int:
+    return len(plan.partitions) * len(plan.methods) * len(plan.patterns)
+
 
 BENCHMARK = Benchmark(
     package=__name__,
@@ -27,9 +40,10 @@ BENCHMARK = Benchmark(
         MetricKind("memory_read_time", "min", Better.LOWER),
         MetricKind("written_share_of_memory", "1", Better.NEITHER),
     ),
-    progress=Progress(
-        planned=lambda plan: len(plan["partitions"]) * len(plan["methods"]) * len(plan["patterns"]),
-        done={"measurement": lambda plan, measurement: 1},
+    log_format=LogFormat(
+        own=(Plan, MpiIo, Measurement, PatternType, DataCheck),
+        version_1=(PlanOfVersion1, MeasurementOfVersion1),
+        progress=Progress(planned=planned_patterns, done={Measurement: lambda plan, measurement: 1}),
     ),
     cache_affected=frozenset({"cache_affected"}),
     forms={Form.SHORT: {"form": "quick"}, Form.REGULAR: {"form": "quick"}, Form.OFFICIAL: {"form": "official"}},

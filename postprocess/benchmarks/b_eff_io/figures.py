@@ -7,8 +7,10 @@ from typing import cast
 import matplotlib
 import pandas as pd
 from matplotlib.axes import Axes
+from msgspec.structs import asdict
 
 from postprocess.benchmarks.b_eff_io import reduction
+from postprocess.benchmarks.b_eff_io.records import PatternType, Plan
 from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
 from postprocess.benchmarks.b_eff_io.system import together
 from postprocess.benchmarks.score import Score
@@ -35,7 +37,7 @@ REDUCTIONS = {
 }
 
 
-def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
+def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
     """All figures for which `table`, the log's rows of a measurement_table, holds measurements."""
     with matplotlib.rc_context(plots.LOOK):
         drawn = [
@@ -47,7 +49,7 @@ def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
     return drawn
 
 
-def over_chunks(rows: pd.DataFrame, log: Log, partition: int) -> Figure:
+def over_chunks(rows: pd.DataFrame, log: Log[Plan], partition: int) -> Figure:
     """Bandwidth over chunk size: a panel per access method, a line per pattern type. Chunk sizes are equidistant, and
     each is followed by the same size plus 8 bytes: the paper's pseudo-logarithmic scale."""
     sums = rows.groupby(["method", "type", "chunk_bytes"])[["bytes", "elapsed_seconds"]].sum()
@@ -155,7 +157,7 @@ def over_sizes(scores: list[Score]) -> Figure:
 
 def values_of(number: int, score: Score) -> pd.DataFrame:
     """The partition values of a score, computed from the times of its pattern types."""
-    records = pd.DataFrame(score.log.records["pattern_type"]).assign(log=0)
+    records = pd.DataFrame(map(asdict, score.log.all(PatternType))).assign(log=0)
     records = records[records["type"].isin(TYPES)]
     types = (
         (

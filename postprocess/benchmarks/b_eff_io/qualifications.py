@@ -7,6 +7,7 @@ from typing import cast
 
 import pandas as pd
 
+from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
 from postprocess.benchmarks.b_eff_io.rules import (
     CACHE_FACTOR,
     METHODS,
@@ -18,6 +19,7 @@ from postprocess.benchmarks.b_eff_io.rules import (
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
 from postprocess.logs.reader import Log
+from postprocess.logs.records import DataCheck
 from postprocess.show.words import counted, digits, size
 
 TIME_TOLERANCE = 0.05
@@ -25,18 +27,18 @@ AGREEMENT_SHARE = 0.02
 CACHED_SHARE = 0.01
 
 
-def breaches(log: Log) -> list[Qualification]:
+def breaches(log: Log[Plan]) -> list[Qualification]:
     """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and types are in
     rules.py, because a log that breaks them yields no score."""
     return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
 
 
-def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
+def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     run, plan = log.run, log.plan
-    scheduled, partitions = plan["scheduled_seconds"], len(plan["partitions"])
-    if run["simulated"]:
+    scheduled, partitions = plan.scheduled_seconds, len(plan.partitions)
+    if run.simulated:
         yield "simulated", "the machine was simulated, nothing was measured on it"
-    if plan["form"] == "top-clusters":
+    if plan.form == "top-clusters":
         if scheduled * partitions < TOP_CLUSTERS_SECONDS or partitions < 3:
             yield (
                 "scheduled_time",
@@ -55,32 +57,32 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
                 "(15 minutes). The values are not valid for comparison"
             ),
         )
-    if run["memory_source"] == "option":
+    if run.memory_source == "option":
         yield (
             "memory_by_option",
             (
-                f"the memory of a node ({size(plan['node_memory_bytes'])}) was set by an option, not detected on the "
+                f"the memory of a node ({size(plan.node_memory_bytes)}) was set by an option, not detected on the "
                 "machine"
             ),
         )
-    if plan["m_part_bytes"] != (rule := m_part_rule(plan["node_memory_bytes"])):
+    if plan.m_part_bytes != (rule := m_part_rule(plan.node_memory_bytes)):
         yield (
             "m_part",
             (
-                f"M_PART is {size(plan['m_part_bytes'])} where the rule max(2 MiB, memory of a node / 128), at most 1 "
+                f"M_PART is {size(plan.m_part_bytes)} where the rule max(2 MiB, memory of a node / 128), at most 1 "
                 "GiB, gives "
                 f"{size(rule)}"
             ),
         )
-    if short := [r for r in log.records.get("measurement", []) if r["ended_by"] == "space" and r["type"] in TYPES]:
+    if short := [r for r in log.all(Measurement) if r.ended_by == "space" and r.type in TYPES]:
         yield (
             "space_limit",
             (
                 f"{counted(len(short), 'pattern')} ended before their time, because the files may take no more than "
-                f"{size(plan['space_limit_bytes'])}"
+                f"{size(plan.space_limit_bytes)}"
             ),
         )
-    if cut := [r for r in log.records.get("measurement", []) if r["ended_by"] == "overrun" and r["type"] in TYPES]:
+    if cut := [r for r in log.all(Measurement) if r.ended_by == "overrun" and r.type in TYPES]:
         yield (
             "overrun",
             (
@@ -91,7 +93,7 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
         )
 
 
-def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
+def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
     """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
     return [
         Qualification(key, f"{text}.")
@@ -105,11 +107,11 @@ def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
     ]
 
 
-def of_variant(log: Log) -> Iterator[tuple[str, str]]:
-    plan, hints = log.plan, log.run["options"].get("hints")
-    if plan["form"] == "top-clusters":
+def of_variant(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    plan, hints = log.plan, log.run.options.get("hints")
+    if plan.form == "top-clusters":
         yield "top_clusters", "Top Clusters form: only type scatter was rewritten, so the value is that of release 2.1"
-    if plan["file_pointers"] == "individual":
+    if plan.file_pointers == "individual":
         yield (
             "individual_pointers",
             (
@@ -117,7 +119,7 @@ def of_variant(log: Log) -> Iterator[tuple[str, str]]:
                 "a strided view: do not compare it with runs that used them"
             ),
         )
-    if plan["termination"] == "per-access":
+    if plan.termination == "per-access":
         yield (
             "per_access",
             "The processes agreed after every access, as in the original program: this slows down small chunks",
@@ -126,11 +128,11 @@ def of_variant(log: Log) -> Iterator[tuple[str, str]]:
         yield "hints", f"Hints were given to MPI-I/O, by {hints}"
 
 
-def of_cache(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Qualification by the paper's section 5.4: 95 % of the data went to disk only if 20 times the size of the cache
     was accessed."""
     accessed = table.query("averaged").groupby(["partition", "method"])["bytes"].sum()
-    need = {partition: CACHE_FACTOR * cache_bytes(log, partition) for partition in log.plan["partitions"]}
+    need = {partition: CACHE_FACTOR * cache_bytes(log, partition) for partition in log.plan.partitions}
     small = {
         method: [p for p in need if (p, method) in accessed.index and accessed[p, method] < need[p]]
         for method in METHODS
@@ -152,10 +154,12 @@ def of_cache(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     yield from of_eviction(log)
 
 
-def of_eviction(log: Log) -> Iterator[tuple[str, str]]:
+def of_eviction(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     """Logs of version 1 state only that eviction was attempted; later ones state how much of the files remained in a
     cache."""
-    if log.plan.get("evicted"):
+    if not log.plan.evict:
+        return
+    if log.run.schema_version == 1:
         yield (
             "evicted",
             (
@@ -164,20 +168,16 @@ def of_eviction(log: Log) -> Iterator[tuple[str, str]]:
                 "succeeded"
             ),
         )
-    if log.plan.get("evict"):
-        read = [r for r in log.records["pattern_type"] if r["method"] == "read"]
-        stayed = [
-            r
-            for r in read
-            if r["cached_bytes"] is None or r["cached_bytes"] > CACHED_SHARE * r["file_bytes"] / r["files"]
-        ]
+    else:
+        read = [r for r in log.all(PatternType) if r.method == "read"]
+        stayed = [r for r in read if r.cached_bytes is None or r.cached_bytes > CACHED_SHARE * r.file_bytes / r.files]
         if stayed:
             yield (
                 "not_evicted",
                 (
                     f"Eviction was requested, but the files of {len(stayed)} of {len(read)} reads stayed in a node's "
                     "cache, at "
-                    f"least in part ({', '.join(sorted({r['type'] for r in stayed}))}): these reads may come from "
+                    f"least in part ({', '.join(sorted({r.type for r in stayed}))}): these reads may come from "
                     "memory"
                 ),
             )
@@ -189,14 +189,14 @@ def of_eviction(log: Log) -> Iterator[tuple[str, str]]:
             )
 
 
-def cache_bytes(log: Log, partition: int) -> int:
+def cache_bytes(log: Log[Plan], partition: int) -> int:
     """The size of the cache that an option states, otherwise the memory of the nodes of the partition's processes."""
-    nodes = [host for host in log.run["hosts"] if min(host["ranks"]) < partition]
-    return log.plan["cache_bytes"] or sum(host["memory_bytes"] for host in nodes)
+    nodes = [host for host in log.run.hosts if min(host.ranks) < partition]
+    return log.plan.cache_bytes or sum(host.memory_bytes for host in nodes)
 
 
-def of_time(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    scheduled = log.plan["scheduled_seconds"]
+def of_time(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    scheduled = log.plan.scheduled_seconds
     taken = (
         table.query("averaged")
         .drop_duplicates(["partition", "method", "type"])
@@ -229,17 +229,17 @@ def of_time(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
         )
 
 
-def of_data(log: Log) -> Iterator[tuple[str, str]]:
-    check = log.records["data_check"][0]
-    if check["checked_bytes"] < check["read_bytes"]:
+def of_data(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    check = log.only(DataCheck)
+    if check.checked_bytes < check.read_bytes:
         yield (
             "partly_checked",
             (
-                f"{check['checked_bytes'] / check['read_bytes']:.1%} of the bytes read were checked: those that "
+                f"{check.checked_bytes / check.read_bytes:.1%} of the bytes read were checked: those that "
                 "every pattern read last; --check-all checks all"
             ),
         )
-    elif log.plan["check"] == "all":
+    elif log.plan.check == "all":
         yield (
             "check_pauses",
             "Every byte was checked: the clock was stopped meanwhile, and the file system may have read ahead",

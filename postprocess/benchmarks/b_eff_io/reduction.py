@@ -13,6 +13,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from postprocess.benchmarks.b_eff_io import BENCHMARK
+from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
 from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE
@@ -45,7 +46,7 @@ COLUMNS = pa.DataFrameSchema(
 )
 
 
-def measurement_table(logs: list[Log]) -> pd.DataFrame:
+def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     """A row per access method, partition and pattern, in the order of measuring.
 
     `log` is the index in `logs`; `averaged` marks the rows that enter b_eff_io. `type_seconds` is the time of the row's
@@ -58,23 +59,21 @@ def measurement_table(logs: list[Log]) -> pd.DataFrame:
     )
 
 
-def records_of(number: int, log: Log) -> pd.DataFrame:
-    units = {entry["pattern"]: entry["units"] for entry in log.plan["patterns"]}
-    averaged = {entry["name"] for entry in log.plan["types"] if entry["averaged"]}
-    seconds = {
-        (r["partition"], r["method"], r["type"]): r["elapsed_seconds"] for r in log.records.get("pattern_type", [])
-    }
-    records = [record for record in log.records.get("measurement", []) if record["pattern"] in units]
-    column = lambda name, kind: pd.Series([record[name] for record in records], dtype=kind)  # noqa: E731
+def records_of(number: int, log: Log[Plan]) -> pd.DataFrame:
+    units = {entry.pattern: entry.units for entry in log.plan.patterns}
+    averaged = {entry.name for entry in log.plan.types if entry.averaged}
+    seconds = {(r.partition, r.method, r.type): r.elapsed_seconds for r in log.all(PatternType)}
+    records = [record for record in log.all(Measurement) if record.pattern in units]
+    column = lambda name, kind: pd.Series([getattr(record, name) for record in records], dtype=kind)  # noqa: E731
     return pd.DataFrame(
         {
             "log": pd.Series(number, index=range(len(records)), dtype=int),
             "partition": column("partition", int),
             "method": column("method", str),
             "type": column("type", str),
-            "averaged": pd.Series([record["type"] in averaged for record in records], dtype=bool),
+            "averaged": pd.Series([record.type in averaged for record in records], dtype=bool),
             "pattern": column("pattern", int),
-            "units": pd.Series([units[record["pattern"]] for record in records], dtype=int),
+            "units": pd.Series([units[record.pattern] for record in records], dtype=int),
             "chunk_bytes": column("chunk_bytes", int),
             "bytes": column("bytes", int),
             "ended_by": column("ended_by", str),
@@ -84,9 +83,7 @@ def records_of(number: int, log: Log) -> pd.DataFrame:
             "sync_seconds": column("sync_seconds", float),
             "agreement_seconds": column("agreement_seconds", float),
             "agreement_fastest_seconds": column("agreement_fastest_seconds", float),
-            "type_seconds": pd.Series(
-                [seconds.get((r["partition"], r["method"], r["type"])) for r in records], dtype=float
-            ),
+            "type_seconds": pd.Series([seconds.get((r.partition, r.method, r.type)) for r in records], dtype=float),
             "bandwidth": column("bytes", float) / column("elapsed_seconds", float) / MBYTE,
         }
     )
@@ -164,7 +161,7 @@ def best_partitions(values: pd.DataFrame) -> pd.MultiIndex:
     return pd.MultiIndex.from_tuples(ranked, names=["log", "partition"])
 
 
-def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
+def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log's form does not define
     one.
 
@@ -178,7 +175,7 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
     at_best = values.loc[best].droplevel("partition")
     of_types = types.mul(WEIGHTS, axis=1).sum(axis=1, skipna=False).unstack("type").loc[best].droplevel("partition")
     memory = pd.Series(
-        {number: float(sum(host["memory_bytes"] for host in logs[number].run["hosts"])) for number in at_best.index}
+        {number: float(sum(host.memory_bytes for host in logs[number].run.hosts)) for number in at_best.index}
     )
     written = table.query("averaged and method == 'write'").groupby(["log", "partition"])["bytes"].sum()
     return pd.DataFrame(

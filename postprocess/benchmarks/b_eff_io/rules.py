@@ -2,13 +2,15 @@
 """The rules of b_eff_io (the paper's section 5.1 and table 2): what a log must contain to yield a score. Nothing is
 reduced here."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 import pandas as pd
 
+from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
 from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.rules import first_problems, problems_of_ranks, problems_of_single
+from postprocess.logs.records import DataCheck, MpiIo, Overhead
+from postprocess.logs.rules import first_problems, problems_of_file_system, problems_of_ranks, problems_of_single
 from postprocess.show.units import GIB, KIB, MIB
 
 TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
@@ -50,12 +52,12 @@ def patterns_rule(m_part: int) -> list[tuple[str, int | None, int | None, int]]:
     ]
 
 
-def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
+def refusals(logs: list[Log[Plan]], table: pd.DataFrame) -> dict[int, str]:
     """Which logs yield no b_eff_io and why, by their index in `logs`."""
     return first_problems("b_eff_io", problems, logs, table)
 
 
-def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
+def problems(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
     """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
     yield from problems_of_plan(log)
@@ -64,60 +66,59 @@ def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
     yield from problems_of_times(log)
 
 
-def problems_of_run(log: Log) -> Iterator[str]:
+def problems_of_run(log: Log[Plan]) -> Iterator[str]:
     yield from problems_of_ranks(log)
-    yield from problems_of_single(log, "overhead", "data_check", "mpi_io")
-    check = log.records["data_check"][0]
-    if check["wrong_bytes"]:
-        yield f"{check['wrong_bytes']} bytes were read wrong; have the file system and the MPI library examined"
-    if check["checked_bytes"] > check["read_bytes"] or not check["checked_bytes"]:
-        yield f"{check['checked_bytes']} bytes were checked of {check['read_bytes']} that were read; {RUN_AGAIN}"
+    yield from problems_of_file_system(log)
+    yield from problems_of_single(log, Overhead, DataCheck, MpiIo)
+    check = log.only(DataCheck)
+    if check.wrong_bytes:
+        yield f"{check.wrong_bytes} bytes were read wrong; have the file system and the MPI library examined"
+    if check.checked_bytes > check.read_bytes or not check.checked_bytes:
+        yield f"{check.checked_bytes} bytes were checked of {check.read_bytes} that were read; {RUN_AGAIN}"
 
 
-def problems_of_plan(log: Log) -> Iterator[str]:
+def problems_of_plan(log: Log[Plan]) -> Iterator[str]:
     plan = log.plan
-    if missing := [name for name in METHODS if name not in plan["methods"]]:
+    if missing := [name for name in METHODS if name not in plan.methods]:
         yield (
             f"the run left out {' and '.join(missing)}; run it with all access methods (the measurements can be "
             "plotted)"
         )
-    names = [entry["name"] for entry in plan["types"] if entry["averaged"]]
+    names = [entry.name for entry in plan.types if entry.averaged]
     if missing := [name for name in TYPES if name not in names]:
         yield f"the run left out the types {', '.join(missing)}; run it with all five (the measurements can be plotted)"
     planned = {
-        entry["pattern"]: (entry["type"], entry["chunk_bytes"], entry["call_bytes"], entry["units"])
-        for entry in plan["patterns"]
-        if entry["type"] in TYPES
+        entry.pattern: (entry.type, entry.chunk_bytes, entry.call_bytes, entry.units)
+        for entry in plan.patterns
+        if entry.type in TYPES
     }
-    if planned != dict(enumerate(patterns_rule(plan["m_part_bytes"]))):
+    if planned != dict(enumerate(patterns_rule(plan.m_part_bytes))):
         yield "the patterns are not the 43 of the paper's table 2; upgrade or fix the kernel"
-    if max(plan["partitions"]) > log.run["ranks"]:
+    if max(plan.partitions) > log.run.ranks:
         yield f"a partition has more processes than the run; {RUN_AGAIN}"
 
 
-def measured(log: Log, method: str, type_name: str) -> bool:
-    return not (log.plan["form"] == "top-clusters" and method == "rewrite" and type_name != "scatter")
+def measured(log: Log[Plan], method: str, type_name: str) -> bool:
+    return not (log.plan.form == "top-clusters" and method == "rewrite" and type_name != "scatter")
 
 
-def problems_of_measurements(log: Log) -> Iterator[str]:
-    plan, records = log.plan, log.records.get("measurement", [])
-    entries = {entry["pattern"]: entry for entry in plan["patterns"]}
-    found = {(r["partition"], r["method"], r["pattern"]): r for r in records}
+def problems_of_measurements(log: Log[Plan]) -> Iterator[str]:
+    plan, records = log.plan, log.all(Measurement)
+    entries = {entry.pattern: entry for entry in plan.patterns}
+    found = {(r.partition, r.method, r.pattern): r for r in records}
     if len(found) != len(records):
-        twice = Counter((r["partition"], r["method"], r["pattern"]) for r in records).most_common(1)[0][0]
+        twice = Counter((r.partition, r.method, r.pattern) for r in records).most_common(1)[0][0]
         yield f"{named(twice)} was measured more than once; {RUN_AGAIN}"
     expected = {
         (partition, method, number)
-        for partition in plan["partitions"]
-        for method in plan["methods"]
+        for partition in plan.partitions
+        for method in plan.methods
         for number, entry in entries.items()
-        if measured(log, method, entry["type"])
+        if measured(log, method, entry.type)
     }
     if unplanned := found.keys() - expected:
         yield f"{named(min(unplanned))} was measured but not planned; {RUN_AGAIN}"
-    full = {
-        number for number, entry in entries.items() if entry["chunk_bytes"] is None
-    }  # a full segment needs no filling
+    full = {number for number, entry in entries.items() if entry.chunk_bytes is None}  # a full segment needs no filling
     if missing := [key for key in expected - found.keys() if key[2] not in full]:
         yield f"{named(min(missing))} was planned but not measured; {RUN_AGAIN}"
     for key, record in found.items():
@@ -126,88 +127,85 @@ def problems_of_measurements(log: Log) -> Iterator[str]:
             found.get((key[0], "write", key[2]), record),
         )
         if (
-            record["type"] != entry["type"]
-            or entry["chunk_bytes"] not in (None, record["chunk_bytes"])
-            or entry["call_bytes"] not in (None, record["call_bytes"])
+            record.type != entry.type
+            or entry.chunk_bytes not in (None, record.chunk_bytes)
+            or entry.call_bytes not in (None, record.call_bytes)
         ):
             yield f"{named(key)} has another type or size than planned; {RUN_AGAIN}"
         yield from problems_of_calls(key, record, written)
 
 
-def calls(record: dict) -> tuple[int, int, int]:
-    """The calls of the process with the fewest, of the one with the most, and of all processes; in logs of version 1
-    each process made `calls`."""
-    if "calls" in record:
-        return record["calls"], record["calls"], record["calls"] * record["partition"]
-    return record["calls_min"], record["calls_max"], record["calls_sum"]
+def calls(record: Measurement) -> tuple[int, int, int]:
+    """The calls of the process with the fewest, of the one with the most, and of all processes."""
+    return record.calls_min, record.calls_max, record.calls_sum
 
 
-def problems_of_calls(key: tuple[int, str, int], record: dict, written: dict) -> Iterator[str]:
-    partition = record["partition"]
+def problems_of_calls(key: tuple[int, str, int], record: Measurement, written: Measurement) -> Iterator[str]:
+    partition = record.partition
     fewest, most, together = made = calls(record)
     others = max(partition - 2, 0)  # processes between the one with the fewest calls and the one with the most
     ends = fewest + most if partition > 1 else most
     if not ends + others * fewest <= together <= ends + others * most or (
-        (partition == 1 or record["type"] != "separate") and fewest != most
+        (partition == 1 or record.type != "separate") and fewest != most
     ):
         yield (
             f"{named(key)} made {fewest} to {most} calls a process and {together} together, which contradict each "
             f"other; {RUN_AGAIN}"
         )
-    if record["bytes"] != together * record["call_bytes"]:
-        yield f"{named(key)} has {record['bytes']} bytes, its calls transferred another number; {RUN_AGAIN}"
+    if record.bytes != together * record.call_bytes:
+        yield f"{named(key)} has {record.bytes} bytes, its calls transferred another number; {RUN_AGAIN}"
     if any(own > first for own, first in zip(made, calls(written))) or (
-        together < calls(written)[2] and record["ended_by"] not in ("time", "overrun")
+        together < calls(written)[2] and record.ended_by not in ("time", "overrun")
     ):
         yield f"{named(key)} made {together} calls where {calls(written)[2]} had been written; {RUN_AGAIN}"
 
 
-def problems_of_types(log: Log) -> Iterator[str]:
-    keys = [(r["partition"], r["method"], r["type"]) for r in log.records.get("pattern_type", [])]
+def problems_of_types(log: Log[Plan]) -> Iterator[str]:
+    keys = [(r.partition, r.method, r.type) for r in log.all(PatternType)]
     sums = Counter()
-    for r in log.records.get("measurement", []):
-        sums[r["partition"], r["method"], r["type"]] += r["bytes"]
+    for r in log.all(Measurement):
+        sums[r.partition, r.method, r.type] += r.bytes
     if len(set(keys)) != len(keys) or set(keys) != set(sums):
         yield f"the pattern_type records do not match the measurements; {RUN_AGAIN}"
-    for r in log.records.get("pattern_type", []):
-        key = r["partition"], r["method"], r["type"]
-        written = sums[r["partition"], "write", r["type"]]
-        if r["bytes"] != sums[key] or r["file_bytes"] != file_bytes(r, written):
+    for r in log.all(PatternType):
+        key = r.partition, r.method, r.type
+        written = sums[r.partition, "write", r.type]
+        if r.bytes != sums[key] or r.file_bytes != file_bytes(r, written):
             yield (
-                f"{r['method']} of type {r['type']} by {r['partition']} processes counts other bytes than its "
+                f"{r.method} of type {r.type} by {r.partition} processes counts other bytes than its "
                 f"measurements; {RUN_AGAIN}"
             )
 
 
-def file_bytes(record: dict, written_bytes: int) -> int:
+def file_bytes(record: PatternType, written_bytes: int) -> int:
     """The size that the file must have. Segments are full unless calls were left out in the write pass: then the last
     one ends with the data of the last process."""
-    if record["segment_bytes"] is None:
+    if record.segment_bytes is None:
         return written_bytes
-    return (record["partition"] - 1) * record["segment_bytes"] + written_bytes // record["partition"]
+    return (record.partition - 1) * record.segment_bytes + written_bytes // record.partition
 
 
-def problems_of_times(log: Log) -> Iterator[str]:
-    inside = Counter()
-    for r in log.records["measurement"]:
-        inside[r["partition"], r["method"], r["type"]] += r["elapsed_seconds"]
+def problems_of_times(log: Log[Plan]) -> Iterator[str]:
+    inside = defaultdict(float)
+    for r in log.all(Measurement):
+        inside[r.partition, r.method, r.type] += r.elapsed_seconds
         if (
-            max(r["access_seconds"], r["sync_seconds"], r["last_done_seconds"]) > r["elapsed_seconds"] + CLOCK_TOLERANCE
-            or r["access_fastest_seconds"] > r["access_seconds"]
-            or r["first_done_seconds"] > r["last_done_seconds"]
+            max(r.access_seconds, r.sync_seconds, r.last_done_seconds) > r.elapsed_seconds + CLOCK_TOLERANCE
+            or r.access_fastest_seconds > r.access_seconds
+            or r.first_done_seconds > r.last_done_seconds
         ):
-            yield f"{named((r['partition'], r['method'], r['pattern']))} has parts longer than the whole; {RUN_AGAIN}"
-    for r in log.records["pattern_type"]:
-        whole = r["open_seconds"] + inside[r["partition"], r["method"], r["type"]] + r["close_seconds"]
-        if abs(whole - r["elapsed_seconds"]) > CLOCK_TOLERANCE * max(1, whole):
+            yield f"{named((r.partition, r.method, r.pattern))} has parts longer than the whole; {RUN_AGAIN}"
+    for r in log.all(PatternType):
+        whole = r.open_seconds + inside[r.partition, r.method, r.type] + r.close_seconds
+        if abs(whole - r.elapsed_seconds) > CLOCK_TOLERANCE * max(1, whole):
             yield (
-                f"{r['method']} of type {r['type']} by {r['partition']} processes took {r['elapsed_seconds']:.6g} s, "
+                f"{r.method} of type {r.type} by {r.partition} processes took {r.elapsed_seconds:.6g} s, "
                 f"its parts {whole:.6g} s; {RUN_AGAIN}"
             )
-    total = sum(r["elapsed_seconds"] for r in log.records["pattern_type"])
-    if total > log.end["elapsed_seconds"] and not log.run["simulated"]:
+    total = sum(r.elapsed_seconds for r in log.all(PatternType))
+    if total > log.end.elapsed_seconds and not log.run.simulated:
         yield (
-            f"the timed parts sum up to {total:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: its clock is "
+            f"the timed parts sum up to {total:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: its clock is "
             "not "
             f"to be trusted; {RUN_AGAIN}"
         )

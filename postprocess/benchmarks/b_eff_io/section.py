@@ -6,10 +6,12 @@ import pandas as pd
 
 from postprocess.benchmarks.b_eff_io import reduction
 from postprocess.benchmarks.b_eff_io.figures import TITLES
+from postprocess.benchmarks.b_eff_io.records import PatternType, Plan
 from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
 from postprocess.benchmarks.published import published
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
+from postprocess.logs.records import DataCheck, MpiIo
 from postprocess.show.units import MBYTE
 from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
 
@@ -33,12 +35,12 @@ LABELS = {
 }
 
 
-def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
+def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     """The values of section.html.j2; without a score only those that every log has."""
-    sizes = ", ".join(map(str, log.plan["partitions"]))
+    sizes = ", ".join(map(str, log.plan.partitions))
     shown = {
         "heading": f"b_eff_io by {sizes} process{'es' * (sizes != '1')}, "
-        f"{log.run['filesystem']['type'] if log.run['filesystem'] else ''}".rstrip(", "),
+        f"{log.run.filesystem.type if log.run.filesystem else ''}".rstrip(", "),
         "plan": plan(log),
     }
     if score is None:
@@ -57,9 +59,9 @@ def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
     }
 
 
-def sentences(log: Log, score: Score, values: dict[str, float]) -> list[str]:
+def sentences(log: Log[Plan], score: Score, values: dict[str, float]) -> list[str]:
     processes = int(values["best_partition"])
-    memory = size(sum(host["memory_bytes"] for host in log.run["hosts"]))
+    memory = size(sum(host.memory_bytes for host in log.run.hosts))
     slower = max(values["memory_write_time"], values["memory_read_time"])
     kept = slower <= COFFEE_CUP_MINUTES
     return [
@@ -106,9 +108,9 @@ def types(table: pd.DataFrame) -> list[dict]:
     ]
 
 
-def patterns(log: Log, table: pd.DataFrame) -> list[dict]:
+def patterns(log: Log[Plan], table: pd.DataFrame) -> list[dict]:
     """A row per partition and pattern: bandwidths of the access methods in MByte/s."""
-    calls = {entry["pattern"]: entry["call_bytes"] for entry in log.plan["patterns"]}
+    calls = {entry.pattern: entry.call_bytes for entry in log.plan.patterns}
     wide = table.pivot(index=["partition", "pattern"], columns="method", values="bandwidth").reindex(
         columns=list(METHODS)
     )
@@ -129,35 +131,33 @@ def patterns(log: Log, table: pd.DataFrame) -> list[dict]:
     ]
 
 
-def plan(log: Log) -> list[tuple[str, str]]:
+def plan(log: Log[Plan]) -> list[tuple[str, str]]:
     plan = log.plan
     checks = [
-        f"{check['checked_bytes'] / check['read_bytes']:.1%} of {size(check['read_bytes'])} read were checked, "
-        f"{counted(check['wrong_bytes'], 'wrong byte')}"
-        for check in log.records.get("data_check", [])
-        if check["read_bytes"]
+        f"{check.checked_bytes / check.read_bytes:.1%} of {size(check.read_bytes)} read were checked, "
+        f"{counted(check.wrong_bytes, 'wrong byte')}"
+        for check in log.all(DataCheck)
+        if check.read_bytes
     ]
-    components = [record["component"] or "not reported by the library" for record in log.records.get("mpi_io", [])]
-    given = {
-        name: value for record in log.records.get("pattern_type", [])[:1] for name, value in record["hints"].items()
-    }
+    components = [record.component or "not reported by the library" for record in log.all(MpiIo)]
+    given = {name: value for record in log.all(PatternType)[:1] for name, value in record.hints.items()}
     return [
-        ("Form", {"standard": "the paper's", "top-clusters": "Top Clusters", "quick": "quick"}[plan["form"]]),
+        ("Form", {"standard": "the paper's", "top-clusters": "Top Clusters", "quick": "quick"}[plan.form]),
         (
             "Scheduled time",
-            f"{seconds(plan['scheduled_seconds'])} for each of {counted(len(plan['partitions']), 'partition')}",
+            f"{seconds(plan.scheduled_seconds)} for each of {counted(len(plan.partitions), 'partition')}",
         ),
         (
             "Chunks",
-            f"M_PART is {size(plan['m_part_bytes'])}; segments begin at multiples of {size(plan['alignment_bytes'])}",
+            f"M_PART is {size(plan.m_part_bytes)}; segments begin at multiples of {size(plan.alignment_bytes)}",
         ),
         (
             "Patterns",
-            f"{len(plan['patterns'])}, {sum(entry['type'] in TYPES for entry in plan['patterns'])} of them of b_eff_io",
+            f"{len(plan.patterns)}, {sum(entry.type in TYPES for entry in plan.patterns)} of them of b_eff_io",
         ),
         (
             "MPI-I/O",
-            f"{'; '.join(components) or 'not reported'}; type shared with {plan['file_pointers']} file pointers",
+            f"{'; '.join(components) or 'not reported'}; type shared with {plan.file_pointers} file pointers",
         ),
         (
             "Hints in effect",
@@ -166,9 +166,9 @@ def plan(log: Log) -> list[tuple[str, str]]:
         (
             "Termination",
             "agreements after batches of calls that grow"
-            if plan["termination"] == "geometric"
+            if plan.termination == "geometric"
             else "an agreement after every access",
         ),
-        ("Space", f"at most {size(plan['space_limit_bytes'])} for all files"),
+        ("Space", f"at most {size(plan.space_limit_bytes)} for all files"),
         ("Data check", "; ".join(checks) or "none"),
     ]

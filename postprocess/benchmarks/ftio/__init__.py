@@ -2,7 +2,18 @@
 """FTIO, the share of I/O in an out-of-core Fourier transform."""
 
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from postprocess.logs.format import Progress
+from postprocess.benchmarks.ftio.records import Measurement, Plan, Repetition, Start
+from postprocess.logs.format import LogFormat, Progress
+
+
+def planned_stages(plan: Plan) -> int:
+    return plan.repetitions * len(plan.stages)
+
+
+def stages(plan: Plan, repetition: Repetition) -> int:
+    """The measurements of a repetition are written together when it is over."""
+    return len(plan.stages)
+
 
 BENCHMARK = Benchmark(
     package=__name__,
@@ -31,9 +42,9 @@ BENCHMARK = Benchmark(
         MetricKind("matrix_size", "MiB", Better.NEITHER),
         MetricKind("peak_resident", "MiB", Better.NEITHER),
     ),
-    progress=Progress(  # the measurements of a repetition are written together when it is over
-        planned=lambda plan: plan["repetitions"] * len(plan["stages"]),
-        done={"repetition": lambda plan, repetition: len(plan["stages"])},
+    log_format=LogFormat(
+        own=(Plan, Start, Measurement, Repetition),
+        progress=Progress(planned=planned_stages, done={Repetition: stages}),
     ),
     cache_affected=frozenset({"cached", "memory_file_system"}),
     forms={Form.SHORT: {"input_parameter": "16MiB", "repetitions": "1"}},

@@ -8,6 +8,7 @@ import matplotlib
 import pandas as pd
 from matplotlib.ticker import FuncFormatter, LogLocator
 
+from postprocess.benchmarks.ftio.records import Plan
 from postprocess.benchmarks.ftio.reduction import representative_input
 from postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
 from postprocess.benchmarks.score import Score
@@ -39,7 +40,7 @@ ACTIVITY_LOOK = {
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"), (GREY, "X"))
 
 
-def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
+def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
     """All figures of one log, from its rows of a measurement_table."""
     with matplotlib.rc_context(plots.LOOK):
         return [stages(table)] if len(table) else []
@@ -100,9 +101,9 @@ def over_sizes(scores: list[Score]) -> Figure:
     data = pd.DataFrame(
         [
             {
-                "processes": score.log.run["ranks"],
-                "input_parameter": score.log.plan["input_parameter"],
-                "elements": score.log.plan["matrix_width"] ** 2,
+                "processes": score.log.run.ranks,
+                "input_parameter": score.log.plan.input_parameter,
+                "elements": score.log.plan.matrix_width**2,
                 **{
                     name: score.metrics[name].value if name in score.metrics else float("nan")
                     for name in ("io_fraction", "io_fraction_low", "io_fraction_high", "cycles_per_flop")

@@ -6,50 +6,52 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from postprocess.benchmarks.ftio.records import Plan, Repetition
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts, several
 from postprocess.logs.reader import Log
+from postprocess.logs.records import Host
 from postprocess.show.words import seconds, size
 
 OFFICIAL_SECONDS = 10.0
 MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs", "devtmpfs")
 
 
-def breaches(log: Log) -> list[Qualification]:
+def breaches(log: Log[Plan]) -> list[Qualification]:
     """The rules that the run did not keep; a run without any is official. The paper runs one process on each processor.
     Two rules are coffeecup's own: the matrix comes from the disk, and a repetition is long enough to be reproducible. A
     log that breaks the paper's rules on sizes yields no score."""
     return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
 
 
-def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
+def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     run = log.run
-    if run["simulated"]:
+    if run.simulated:
         yield "simulated", "the machine was simulated, nothing was measured on it"
-    if run["ranks"] < 2:
+    if run.ranks < 2:
         yield "one_process", "the paper requires more than one process; this run exchanged nothing"
-    if crowded := [host for host in run["hosts"] if len(host["ranks"]) > host["cores"]]:
+    if crowded := [host for host in run.hosts if len(host.ranks) > host.cores]:
         yield (
             "overcommitted",
             (
-                f"{len(crowded[0]['ranks'])} processes shared {crowded[0]['cores']} "
-                f"core{'s' * (crowded[0]['cores'] > 1)} on {several(crowded)}; the paper asks for as many processors "
+                f"{len(crowded[0].ranks)} processes shared {crowded[0].cores} "
+                f"core{'s' * (crowded[0].cores > 1)} on {several(crowded)}; the paper asks for as many processors "
                 "as "
                 "processes"
             ),
         )
-    if not log.plan["direct"] and (holding := hosts_that_hold_their_part(log)):
+    if not log.plan.direct and (holding := hosts_that_hold_their_part(log)):
         yield (
             "cached",
             (
-                f"the matrix of {size(log.plan['matrix_bytes'])} is not larger than the memory of the hosts that "
+                f"the matrix of {size(log.plan.matrix_bytes)} is not larger than the memory of the hosts that "
                 "worked on it "
                 f"({several(holding)}), and I/O was not direct: reads could come from memory, only writes and their "
                 "flush had to reach "
                 "the file system (choose a larger --input, or --direct)"
             ),
         )
-    shortest = min(max(record["elapsed_seconds"]) for record in log.records["repetition"])
+    shortest = min(max(record.elapsed_seconds) for record in log.all(Repetition))
     if shortest < OFFICIAL_SECONDS:
         yield (
             "short_run",
@@ -61,13 +63,13 @@ def broken_rules(log: Log) -> Iterator[tuple[str, str]]:
         )
 
 
-def hosts_that_hold_their_part(log: Log) -> list[dict]:
+def hosts_that_hold_their_part(log: Log[Plan]) -> list[Host]:
     """The hosts whose memory is at least as large as their processes' part of the matrix."""
-    matrix, ranks = log.plan["matrix_bytes"], log.run["ranks"]
-    return [host for host in log.run["hosts"] if matrix * len(host["ranks"]) <= host["memory_bytes"] * ranks]
+    matrix, ranks = log.plan.matrix_bytes, log.run.ranks
+    return [host for host in log.run.hosts if matrix * len(host.ranks) <= host.memory_bytes * ranks]
 
 
-def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
+def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
     """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
     return [
         Qualification(key, f"{text}.")
@@ -75,20 +77,20 @@ def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
     ]
 
 
-def of_files(log: Log) -> Iterator[tuple[str, str]]:
+def of_files(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     plan = log.plan
-    if log.run["filesystem"]["type"] in MEMORY_FILE_SYSTEMS:
-        yield "memory_file_system", f"The files lay in memory ({log.run['filesystem']['type']}): no disk was measured"
-    if plan["direct"]:
+    if (system := log.run.tested_filesystem.type) in MEMORY_FILE_SYSTEMS:
+        yield "memory_file_system", f"The files lay in memory ({system}): no disk was measured"
+    if plan.direct:
         yield "direct", "Direct I/O: every read and write went past the page cache"
-    if plan["storage"] == "mpiio":
+    if plan.storage == "mpiio":
         yield (
             "shared_file",
             "The matrix lay in one shared file and was accessed through MPI-IO; the paper has a file per process",
         )
 
 
-def of_machine(log: Log) -> Iterator[tuple[str, str]]:
+def of_machine(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     """Qualifications by the hosts. Overcommitted hosts break a rule here, and a single host matters less than in a
     benchmark of communication."""
     for key, text in of_hosts(log):
@@ -98,26 +100,26 @@ def of_machine(log: Log) -> Iterator[tuple[str, str]]:
             yield key, text
 
 
-def of_repetitions(log: Log) -> Iterator[tuple[str, str]]:
-    if len(log.records["repetition"]) == 1:
+def of_repetitions(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    if len(log.all(Repetition)) == 1:
         yield (
             "single_run",
             "The computation ran once: there is no interval, and I/O may vary much from run to run (--repeat)",
         )
 
 
-def of_counters(log: Log) -> Iterator[tuple[str, str]]:
-    counters = log.records["repetition"][0]["counters"]
-    if counters["cycles"] is None and counters["time_stamp_cycles"] is not None:
+def of_counters(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    counters = log.only(Repetition).counters
+    if counters.cycles is None and counters.time_stamp_cycles is not None:
         yield (
             "cycles_by_time",
             (
                 f"Cycles are those of the time stamp counter, which counts waiting as well: the processor's own "
-                f"counter is not available ({counters['cycles_reason']})"
+                f"counter is not available ({counters.cycles_reason})"
             ),
         )
-    if counters["flops"] is None:
+    if counters.flops is None:
         yield (
             "nominal_flops",
-            f"Operations are nominal, 5 N log2 N a transform: they were not counted ({counters['flops_reason']})",
+            f"Operations are nominal, 5 N log2 N a transform: they were not counted ({counters.flops_reason})",
         )

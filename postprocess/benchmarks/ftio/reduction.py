@@ -10,6 +10,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from postprocess.benchmarks.ftio import BENCHMARK
+from postprocess.benchmarks.ftio.records import Measurement, Plan, Repetition
 from postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE, MIB
@@ -35,7 +36,7 @@ COLUMNS = pa.DataFrameSchema(
 )
 
 
-def measurement_table(logs: list[Log]) -> pd.DataFrame:
+def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     """All measurements, a row per log, repetition, stage and activity; times in s over the processes, `bytes` and
     `calls` of all processes. `log` is the index in `logs`."""
     columns = [
@@ -51,12 +52,12 @@ def measurement_table(logs: list[Log]) -> pd.DataFrame:
     numbered = [
         (number, record)
         for number, log in enumerate(logs)
-        for record in log.records.get("measurement", [])
-        if record["stage"] in STAGES and record["activity"] in ACTIVITIES
+        for record in log.all(Measurement)
+        if record.stage in STAGES and record.activity in ACTIVITIES
     ]
     return (
         pd.DataFrame(
-            [(number, *(record[column] for column in columns)) for number, record in numbered],
+            [(number, *(getattr(record, column) for column in columns)) for number, record in numbered],
             columns=["log", *columns],
         )
         .assign(io=lambda t: t["activity"].map(ACTIVITIES).astype(bool))
@@ -77,7 +78,7 @@ def measurement_table(logs: list[Log]) -> pd.DataFrame:
     )
 
 
-def repetition_table(logs: list[Log]) -> pd.DataFrame:
+def repetition_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     """A row per log and repetition: times in s of all processes reduced to the slowest and the fastest, and what was
     counted.
 
@@ -88,30 +89,29 @@ def repetition_table(logs: list[Log]) -> pd.DataFrame:
         [
             {
                 "log": number,
-                "repetition": record["repetition"],
-                "elapsed_seconds": max(record["elapsed_seconds"]),
-                "io_fraction": max(record["io_seconds"]) / max(record["elapsed_seconds"]),
-                "io_fraction_least_process": min(record["io_seconds"]) / max(record["elapsed_seconds"]),
-                "io_fraction_of_transform": max(record["transform_io_seconds"])
-                / max(record["transform_elapsed_seconds"]),
-                "nominal_flops": record["nominal_flops"],
+                "repetition": record.repetition,
+                "elapsed_seconds": max(record.elapsed_seconds),
+                "io_fraction": max(record.io_seconds) / max(record.elapsed_seconds),
+                "io_fraction_least_process": min(record.io_seconds) / max(record.elapsed_seconds),
+                "io_fraction_of_transform": max(record.transform_io_seconds) / max(record.transform_elapsed_seconds),
+                "nominal_flops": record.nominal_flops,
                 "cycles_per_flop": cycles_per_flop(record),
-                "largest_relative_difference": record["verification"]["largest_relative_difference"],
-                "peak_resident_bytes": record["peak_resident_bytes"],
+                "largest_relative_difference": record.verification.largest_relative_difference,
+                "peak_resident_bytes": record.peak_resident_bytes,
             }
             for number, log in enumerate(logs)
-            for record in log.records["repetition"]
+            for record in log.all(Repetition)
         ]
     )
 
 
-def cycles_per_flop(record: dict) -> float:
+def cycles_per_flop(record: Repetition) -> float:
     """Cycles of all processes per floating-point operation. Both are counted by the processors if possible; otherwise
     cycles are those of the time stamp counter, which also runs while a core waits, and operations are nominal. NaN
     where no counter of cycles exists."""
-    counters = record["counters"]
-    cycles = counters["cycles"] or counters["time_stamp_cycles"]
-    return cycles / (counters["flops"] or record["nominal_flops"]) if cycles else np.nan
+    counters = record.counters
+    cycles = counters.cycles or counters.time_stamp_cycles
+    return cycles / (counters.flops or record.nominal_flops) if cycles else np.nan
 
 
 def bootstrap_interval(values: np.ndarray) -> tuple[float, float]:
@@ -135,7 +135,7 @@ def bandwidth(table: pd.DataFrame, stages: list[str], activities: list[str]) -> 
     return sums["bytes"] / sums["elapsed_seconds"] / MBYTE
 
 
-def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
+def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log did not measure one.
 
     Fractions and rates of several repetitions are arithmetic means, as in the paper's tables; bandwidths are the bytes
@@ -165,7 +165,7 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
         verify_read=bandwidth(table, ["verify"], ["read"]),
         exchange_between_processes=bandwidth(table, ["exchange"], ["exchange"]),
         largest_relative_difference=by_log["largest_relative_difference"].max(),
-        matrix_size=pd.Series({number: logs[number].plan["matrix_bytes"] / MIB for number in kept}),
+        matrix_size=pd.Series({number: logs[number].plan.matrix_bytes / MIB for number in kept}),
         peak_resident=by_log["peak_resident_bytes"].max() / MIB,
     )[list(BENCHMARK.units)]
 

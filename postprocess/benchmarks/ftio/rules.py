@@ -7,8 +7,10 @@ from collections.abc import Iterator
 
 import pandas as pd
 
+from postprocess.benchmarks.ftio.records import Measurement, Plan, Repetition, Start
 from postprocess.benchmarks.ftio.sizes import ELEMENT_BYTES, is_valid, matrix_bytes, matrix_width, nominal_flops
 from postprocess.logs.reader import RUN_AGAIN, Log
+from postprocess.logs.records import Overhead
 from postprocess.logs.rules import first_problems, problems_of_file_system, problems_of_ranks, problems_of_single
 
 EPSILON = 2.0**-52
@@ -51,12 +53,12 @@ def expected_bytes(width: int, processes: int) -> dict[tuple[str, str], int]:
     }
 
 
-def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
+def refusals(logs: list[Log[Plan]], table: pd.DataFrame) -> dict[int, str]:
     """Which logs yield no I/O Fraction and why, by their index in `logs`."""
     return first_problems("I/O Fraction", problems, logs, table)
 
 
-def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
+def problems(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
     """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
     yield from problems_of_plan(log)
@@ -65,77 +67,75 @@ def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
     yield from problems_of_times(log, rows)
 
 
-def problems_of_run(log: Log) -> Iterator[str]:
+def problems_of_run(log: Log[Plan]) -> Iterator[str]:
     yield from problems_of_ranks(log)
     yield from problems_of_file_system(log)
-    yield from problems_of_single(log, "overhead", "start")
+    yield from problems_of_single(log, Overhead, Start)
 
 
-def problems_of_plan(log: Log) -> Iterator[str]:
-    plan, ranks = log.plan, log.run["ranks"]
-    i, width = plan["input_parameter"], plan["matrix_width"]
+def problems_of_plan(log: Log[Plan]) -> Iterator[str]:
+    plan, ranks = log.plan, log.run.ranks
+    i, width = plan.input_parameter, plan.matrix_width
     if not is_valid(i, ranks):
         yield (
             f"the input parameter {i} is not valid on {ranks} processes: {ranks} has to divide its square; {RUN_AGAIN}"
         )
-    if (
-        width != matrix_width(i, ranks)
-        or plan["square_width"] != i**2
-        or plan["matrix_bytes"] != matrix_bytes(i, ranks)
-    ):
+    if width != matrix_width(i, ranks) or plan.square_width != i**2 or plan.matrix_bytes != matrix_bytes(i, ranks):
         yield f"the sizes are not those of the paper for i = {i} on {ranks} processes; upgrade or fix the kernel"
-    if tuple(plan["stages"]) != STAGES:
+    if tuple(plan.stages) != STAGES:
         yield f"the stages are not {', '.join(STAGES)}; upgrade or fix the kernel"
-    if [(activity["name"], activity["io"]) for activity in plan["activities"]] != list(ACTIVITIES.items()):
+    if [(activity.name, activity.io) for activity in plan.activities] != list(ACTIVITIES.items()):
         yield (
             "the activities, or which of them are I/O, are not those of this coffeecup; upgrade coffeecup or fix the "
             "kernel"
         )
 
 
-def problems_of_repetitions(log: Log) -> Iterator[str]:
-    repetitions, width, ranks = log.records.get("repetition", []), log.plan["matrix_width"], log.run["ranks"]
-    if [record["repetition"] for record in repetitions] != list(range(1, log.plan["repetitions"] + 1)):
+def problems_of_repetitions(log: Log[Plan]) -> Iterator[str]:
+    repetitions, width, ranks = log.all(Repetition), log.plan.matrix_width, log.run.ranks
+    if [record.repetition for record in repetitions] != list(range(1, log.plan.repetitions + 1)):
         yield (
-            f"{len(repetitions)} repetitions in the log, {log.plan['repetitions']} planned, or not in their order; "
+            f"{len(repetitions)} repetitions in the log, {log.plan.repetitions} planned, or not in their order; "
             f"{RUN_AGAIN}"
         )
     for record in repetitions:
-        largest, tolerated = record["verification"]["largest_relative_difference"], tolerated_difference(width)
+        largest, tolerated = record.verification.largest_relative_difference, tolerated_difference(width)
         if largest > tolerated:
             yield (
                 f"the verification failed, the transform is wrong: its largest relative difference is {largest:.3g}, "
                 "rounding leaves at "
                 f"most {tolerated:.3g}; have the file system, the memory and the MPI library examined"
             )
-        lists = [
-            record[name]
-            for name in ("elapsed_seconds", "io_seconds", "transform_elapsed_seconds", "transform_io_seconds")
-        ]
+        lists = (
+            record.elapsed_seconds,
+            record.io_seconds,
+            record.transform_elapsed_seconds,
+            record.transform_io_seconds,
+        )
         if any(len(values) != ranks for values in lists):
-            yield f"repetition {record['repetition']} does not have a time for each of {ranks} processes; {RUN_AGAIN}"
+            yield f"repetition {record.repetition} does not have a time for each of {ranks} processes; {RUN_AGAIN}"
         for whole, io, transform, transform_io in zip(*lists):
             if not (whole > 0 and io <= whole and 0 < transform <= whole and transform_io <= min(io, transform)):
                 yield (
-                    f"a part of repetition {record['repetition']} took longer than the whole: its clock is not to be "
+                    f"a part of repetition {record.repetition} took longer than the whole: its clock is not to be "
                     f"trusted; {RUN_AGAIN}"
                 )
-        if abs(record["nominal_flops"] / nominal_flops(width) - 1) > 1e-9:
+        if abs(record.nominal_flops / nominal_flops(width) - 1) > 1e-9:
             yield "the nominal operations are not 5 N log2 N for 2 N transforms; upgrade or fix the kernel"
 
 
-def problems_of_measurements(log: Log, rows: pd.DataFrame) -> Iterator[str]:
-    expected = expected_bytes(log.plan["matrix_width"], log.run["ranks"])
-    records = log.records.get("measurement", [])
-    seen = Counter((record["repetition"], record["stage"], record["activity"]) for record in records)
+def problems_of_measurements(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
+    expected = expected_bytes(log.plan.matrix_width, log.run.ranks)
+    records = log.all(Measurement)
+    seen = Counter((record.repetition, record.stage, record.activity) for record in records)
     if unknown := [
         f"{stage}, {activity}" for _, stage, activity in seen if stage not in STAGES or activity not in ACTIVITIES
     ]:
         yield f"{unknown[0]} was measured but not planned; {RUN_AGAIN}"
     if seen and max(seen.values()) > 1:
         yield "repetition {}: {}, {} was measured more than once; {}".format(*seen.most_common(1)[0][0], RUN_AGAIN)
-    moved = {(record["repetition"], record["stage"], record["activity"]): record["bytes"] for record in records}
-    for repetition in range(1, log.plan["repetitions"] + 1):
+    moved = {(record.repetition, record.stage, record.activity): record.bytes for record in records}
+    for repetition in range(1, log.plan.repetitions + 1):
         for (stage, activity), count in expected.items():
             if moved.get((repetition, stage, activity)) != count:
                 yield (
@@ -146,7 +146,7 @@ def problems_of_measurements(log: Log, rows: pd.DataFrame) -> Iterator[str]:
                 yield f"repetition {repetition}: what {stage} wrote was not flushed inside its time; {RUN_AGAIN}"
 
 
-def problems_of_times(log: Log, rows: pd.DataFrame) -> Iterator[str]:
+def problems_of_times(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
     """`rows` are the log's rows of a measurement_table."""
     if len(
         rows[
@@ -160,22 +160,21 @@ def problems_of_times(log: Log, rows: pd.DataFrame) -> Iterator[str]:
             f"the slowest process of a phase was faster than the mean or the fastest: its clock is not to be trusted; "
             f"{RUN_AGAIN}"
         )
-    for record in log.records["repetition"]:
-        mine = rows[rows["repetition"] == record["repetition"]]
+    for record in log.all(Repetition):
+        mine = rows[rows["repetition"] == record.repetition]
         for what, phases, whole in (
-            ("", mine, record["elapsed_seconds"]),
-            ("I/O ", mine[mine["io"]], record["io_seconds"]),
+            ("", mine, record.elapsed_seconds),
+            ("I/O ", mine[mine["io"]], record.io_seconds),
         ):
-            share = phases["mean_seconds"].sum() * log.run["ranks"] / max(sum(whole), 1e-300)
+            share = phases["mean_seconds"].sum() * log.run.ranks / max(sum(whole), 1e-300)
             if not ACCOUNTED <= share <= 2 - ACCOUNTED:
                 yield (
-                    f"repetition {record['repetition']}: the phases account for {share:.1%} of its {what}time; "
-                    f"{RUN_AGAIN}"
+                    f"repetition {record.repetition}: the phases account for {share:.1%} of its {what}time; {RUN_AGAIN}"
                 )
-    in_repetitions = sum(max(record["elapsed_seconds"]) for record in log.records["repetition"])
-    if in_repetitions > log.end["elapsed_seconds"] and not log.run["simulated"]:
+    in_repetitions = sum(max(record.elapsed_seconds) for record in log.all(Repetition))
+    if in_repetitions > log.end.elapsed_seconds and not log.run.simulated:
         yield (
-            f"the repetitions took {in_repetitions:.4g} s, the run {log.end['elapsed_seconds']:.4g} s: its clock is "
+            f"the repetitions took {in_repetitions:.4g} s, the run {log.end.elapsed_seconds:.4g} s: its clock is "
             "not to be "
             f"trusted; {RUN_AGAIN}"
         )

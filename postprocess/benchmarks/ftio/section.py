@@ -7,6 +7,7 @@ from typing import cast
 import pandas as pd
 
 from postprocess.benchmarks.ftio.figures import STAGE_LABELS
+from postprocess.benchmarks.ftio.records import Plan, Repetition, Start
 from postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
 from postprocess.benchmarks.ftio.sizes import automatic_input
 from postprocess.benchmarks.published import published
@@ -39,10 +40,10 @@ LABELS = {
 }
 
 
-def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
+def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     """The values of section.html.j2; without a score only those that every log has."""
     shown = {
-        "heading": f"FTIO on {counted(log.run['ranks'], 'process')}, i = {log.plan['input_parameter']}",
+        "heading": f"FTIO on {counted(log.run.ranks, 'process')}, i = {log.plan.input_parameter}",
         "plan": plan(log),
     }
     if score is None:
@@ -53,13 +54,13 @@ def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
         "flawless": ", had the cores to itself, and worked on more data than fit into memory",
         "labels": LABELS,
         "tables": [paper_table(1), paper_table(2)],
-        "by_eq_5": log.plan["input_parameter"] == automatic_input(log.run["ranks"]),
+        "by_eq_5": log.plan.input_parameter == automatic_input(log.run.ranks),
         "phases": phases(table),
     }
 
 
-def sentences(log: Log, values: dict[str, float]) -> list[str]:
-    runs = log.plan["repetitions"]
+def sentences(log: Log[Plan], values: dict[str, float]) -> list[str]:
+    runs = log.plan.repetitions
     interval = (
         f" (95 % interval {digits(values['io_fraction_low'])} to {digits(values['io_fraction_high'])})"
         if "io_fraction_low" in values
@@ -67,7 +68,7 @@ def sentences(log: Log, values: dict[str, float]) -> list[str]:
     )
     return [
         f"{values['io_fraction']:.0%} of the time of an out-of-core Fourier transform was I/O{interval}: a matrix of "
-        f"{size(log.plan['matrix_bytes'])}, {counted(runs, 'run')}, counted at the process that waited for the file "
+        f"{size(log.plan.matrix_bytes)}, {counted(runs, 'run')}, counted at the process that waited for the file "
         "system longest.",
         "A value well above one half says that the file system holds the computation up; well below, that it keeps "
         "pace with it. "
@@ -108,29 +109,29 @@ def phases(table: pd.DataFrame) -> list[dict]:
     ]
 
 
-def plan(log: Log) -> list[tuple[str, str]]:
+def plan(log: Log[Plan]) -> list[tuple[str, str]]:
     plan = log.plan
-    way = "direct I/O, past the page cache" if plan["direct"] else "buffered, flushed inside the timed phases"
-    made = [f"{start['directory']}{', kept' * start['kept']}" for start in log.records.get("start", [])]
-    times = [seconds(max(record["elapsed_seconds"])) for record in log.records.get("repetition", [])[:10]]
-    counted_by = [record["counters"] for record in log.records.get("repetition", [])[:1]]
+    way = "direct I/O, past the page cache" if plan.direct else "buffered, flushed inside the timed phases"
+    made = [f"{start.directory}{', kept' * start.kept}" for start in log.all(Start)]
+    times = [seconds(max(record.elapsed_seconds)) for record in log.all(Repetition)[:10]]
+    counted_by = [record.counters for record in log.all(Repetition)[:1]]
     return [
         (
             "Matrix",
-            f"N = {plan['matrix_width']} rows and columns of complex numbers, {size(plan['matrix_bytes'])}; i = "
-            f"{plan['input_parameter']}, Squares of {plan['square_width']}, Mini-Squares of {plan['input_parameter']}",
+            f"N = {plan.matrix_width} rows and columns of complex numbers, {size(plan.matrix_bytes)}; i = "
+            f"{plan.input_parameter}, Squares of {plan.square_width}, Mini-Squares of {plan.input_parameter}",
         ),
         (
             "Files",
-            f"{'a file per process' if plan['storage'] == 'posix' else 'one shared file, MPI-IO'}; {way}; in "
+            f"{'a file per process' if plan.storage == 'posix' else 'one shared file, MPI-IO'}; {way}; in "
             f"{'; '.join(made) or 'no directory'}",
         ),
-        ("Runs", f"{plan['repetitions']}, each in fresh files"),
-        ("Exchange buffer", size(plan["exchange_buffer_bytes"])),
+        ("Runs", f"{plan.repetitions}, each in fresh files"),
+        ("Exchange buffer", size(plan.exchange_buffer_bytes)),
         (
             "Hardware counters",
             "; ".join(
-                f"cycles: {counters['cycles_reason'] or 'counted'}; operations: {counters['flops_reason'] or 'counted'}"
+                f"cycles: {counters.cycles_reason or 'counted'}; operations: {counters.flops_reason or 'counted'}"
                 for counters in counted_by
             )
             or "none",

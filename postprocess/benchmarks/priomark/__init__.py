@@ -2,7 +2,9 @@
 """PRIOMark, the I/O bandwidth of a workload."""
 
 from postprocess.benchmarks.benchmark import Benchmark, Better, MetricKind
-from postprocess.logs.format import Progress
+from postprocess.benchmarks.priomark.records import Measurement, Plan
+from postprocess.logs.format import LogFormat, Progress
+from postprocess.logs.records import DataCheck, MpiIo
 
 PAPER = (
     "common_file",
@@ -12,6 +14,11 @@ PAPER = (
     "raw",
 )  # the sub-benchmarks of the paper's section 4.1, in its order
 PERCENTILES = {"median": 0.5, "p99": 0.99}
+
+
+def planned_cases(plan: Plan) -> int:
+    return plan.repetitions * len(plan.cases)
+
 
 BENCHMARK = Benchmark(
     package=__name__,
@@ -31,9 +38,9 @@ BENCHMARK = Benchmark(
             for name in PERCENTILES
         ),
     ),
-    progress=Progress(
-        planned=lambda plan: plan["repetitions"] * len(plan["cases"]),
-        done={"measurement": lambda plan, measurement: 1},
+    log_format=LogFormat(
+        own=(Plan, MpiIo, Measurement, DataCheck),
+        progress=Progress(planned=planned_cases, done={Measurement: lambda plan, measurement: 1}),
     ),
     # Not `cached_writes`: it concerns latencies, and bandwidths include the time until the data was written out.
     cache_affected=frozenset({"cache_affected"}),

@@ -10,6 +10,7 @@ import pandas as pd
 from matplotlib.ticker import FuncFormatter
 
 from postprocess.benchmarks.priomark import reduction
+from postprocess.benchmarks.priomark.records import Latencies, Measurement, Plan
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
 from postprocess.show import plots
@@ -22,7 +23,7 @@ PARALLEL = ("common_file", "strided", "async")  # averaged in the paper's figure
 MOST_BARS = 40
 
 
-def figures(log: Log, table: pd.DataFrame) -> list[Figure]:
+def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
     """All figures for which `table`, the log's rows of a measurement_table, holds measurements."""
     if table.empty:
         return []
@@ -131,14 +132,12 @@ def over_blocks(name: str, rows: pd.DataFrame) -> Figure:
     )
 
 
-def spread(log: Log) -> list[Figure]:
+def spread(log: Log[Plan]) -> list[Figure]:
     """Latencies: the share of requests that took longer than a given time, a line per sub-benchmark and operation."""
-    found = [
-        (record["benchmark"], latencies) for record in log.records["measurement"] for latencies in record["latencies"]
-    ]
+    found = [(record.benchmark, latencies) for record in log.all(Measurement) for latencies in record.latencies]
     lines = {
-        kind: exceeding([entry for name, entry in found if (name, entry["operation"]) == kind])
-        for kind in dict.fromkeys((name, latencies["operation"]) for name, latencies in found)
+        kind: exceeding([entry for name, entry in found if (name, entry.operation) == kind])
+        for kind in dict.fromkeys((name, latencies.operation) for name, latencies in found)
     }
     kinds = [kind for kind, line in lines.items() if not line.empty]  # empty if all took equally long
     if not kinds:
@@ -163,7 +162,7 @@ def spread(log: Log) -> list[Figure]:
     axes.set_xlabel("time of a request, ms")
     axes.set_ylabel("share of requests that took longer")
     drawn.legend(loc="outside right upper")
-    slowest = max((latencies["longest_seconds"], name, latencies["operation"]) for name, latencies in found)
+    slowest = max((latencies.longest_seconds, name, latencies.operation) for name, latencies in found)
     return [
         Figure(
             "latencies",
@@ -176,11 +175,11 @@ def spread(log: Log) -> list[Figure]:
     ]
 
 
-def exceeding(latencies: list[dict]) -> pd.DataFrame:
+def exceeding(latencies: list[Latencies]) -> pd.DataFrame:
     """The share of the calls that took at least as long, over the ends of the bins."""
     bins = (
         pd.DataFrame(
-            [(to, calls) for found in latencies for to, calls in zip(found["to_seconds"], found["bin_calls"])],
+            [(to, calls) for found in latencies for to, calls in zip(found.to_seconds, found.bin_calls)],
             columns=["to_seconds", "calls"],
         )
         .groupby("to_seconds")["calls"]
@@ -238,7 +237,7 @@ def values_of(score: Score) -> pd.DataFrame:
     run = score.log.run
     return pd.DataFrame(
         [
-            (part, run["filesystem"]["type"], score.log.plan["workload"], run["ranks"], mean)
+            (part, run.tested_filesystem.type, score.log.plan.workload, run.ranks, mean)
             for part, mean in (parts or {"total": value["total"]}).items()
         ],
         columns=["part", "filesystem", "workload", "processes", "mbyte_per_second"],

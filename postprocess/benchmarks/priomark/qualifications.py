@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from postprocess.benchmarks.priomark import PAPER
+from postprocess.benchmarks.priomark.records import Plan
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
 from postprocess.logs.reader import Log
@@ -15,17 +16,17 @@ SHORT_SECONDS = 0.01
 PAPERS_WORKLOAD = "default"
 
 
-def breaches(log: Log) -> list[Qualification]:
+def breaches(log: Log[Plan]) -> list[Qualification]:
     """The rules that the run did not keep. The paper leaves everything to the workload; to keep official numbers
     comparable, only the paper's own choice is official: the workload `default` with all sub-benchmarks."""
     found = []
-    if log.run["simulated"]:
+    if log.run.simulated:
         found.append(Qualification("simulated", "Not official: the machine was simulated, nothing was measured on it."))
-    if log.plan["workload"] != PAPERS_WORKLOAD:
+    if log.plan.workload != PAPERS_WORKLOAD:
         found.append(
             Qualification(
                 "workload",
-                f"Not official: the workload is {log.plan['workload']}, not the paper's ({PAPERS_WORKLOAD}).",
+                f"Not official: the workload is {log.plan.workload}, not the paper's ({PAPERS_WORKLOAD}).",
             )
         )
     elif missing := left_out(log):
@@ -33,7 +34,7 @@ def breaches(log: Log) -> list[Qualification]:
     return found
 
 
-def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
+def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
     """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
     return [
         Qualification(key, f"{text}.")
@@ -48,41 +49,41 @@ def qualifications(log: Log, table: pd.DataFrame) -> list[Qualification]:
     ]
 
 
-def of_parts(log: Log) -> Iterator[tuple[str, str]]:
+def of_parts(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     """What enters the total."""
     plan = log.plan
-    ran = [entry["name"] for entry in plan["benchmarks"]]
+    ran = [entry.name for entry in plan.benchmarks]
     missing = left_out(log)
     yield (
         "parts",
         (
-            f"The total is the mean of {listed(ran)} under the workload {plan['workload']}"
+            f"The total is the mean of {listed(ran)} under the workload {plan.workload}"
             f"{f'; without {listed(missing)}' if missing else ''}: compare it with totals of the same workload only"
         ),
     )
-    if outside := [entry["name"] for entry in plan["benchmarks"] if entry["plugin"]]:
+    if outside := [entry.name for entry in plan.benchmarks if entry.plugin]:
         yield "external", f"Loaded as plug-ins, not part of coffeecup: {listed(outside)}"
-    if plan["build"] != "full":
+    if plan.build != "full":
         yield (
             "build",
             (
                 "The kernel was built without "
-                + ("MPI-IO: MPI only synchronised the processes" if plan["build"] == "mpi" else "MPI")
+                + ("MPI-IO: MPI only synchronised the processes" if plan.build == "mpi" else "MPI")
             ),
         )
 
 
-def left_out(log: Log) -> list[str]:
+def left_out(log: Log[Plan]) -> list[str]:
     """The paper's sub-benchmarks that did not run."""
-    ran = {entry["name"] for entry in log.plan["benchmarks"]}
+    ran = {entry.name for entry in log.plan.benchmarks}
     return [name for name in PAPER if name not in ran]
 
 
-def of_cache(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Reads that may have come from the page cache: of files that fit into memory, neither direct nor evicted."""
-    memory = log.plan["cache_bytes"] or sum(host["memory_bytes"] for host in log.run["hosts"])
+    memory = log.plan.cache_bytes or sum(host.memory_bytes for host in log.run.hosts)
     cached = table[
-        (table["target"] != "device") & ~table["direct"] & (table["process_bytes"] * log.run["ranks"] <= memory)
+        (table["target"] != "device") & ~table["direct"] & (table["process_bytes"] * log.run.ranks <= memory)
     ]
     reads = cached[(cached["read_calls"] > 0) & ~cached["evicted"]]
     if len(reads):
@@ -90,8 +91,8 @@ def of_cache(log: Log, table: pd.DataFrame) -> Iterator[tuple[str, str]]:
             "cache_affected",
             (
                 f"Cache-affected: {listed(reads['benchmark'].unique())} read files of at most "
-                f"{size(int(reads['process_bytes'].max()) * log.run['ranks'])} together, which the "
-                f"{'cache' if log.plan['cache_bytes'] else 'memory'} of {size(memory)} holds, and they were not "
+                f"{size(int(reads['process_bytes'].max()) * log.run.ranks)} together, which the "
+                f"{'cache' if log.plan.cache_bytes else 'memory'} of {size(memory)} holds, and they were not "
                 "evicted from it "
                 "before: part of the reads, or all, came from there"
             ),

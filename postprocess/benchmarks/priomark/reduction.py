@@ -12,6 +12,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from postprocess.benchmarks.priomark import BENCHMARK, PAPER, PERCENTILES
+from postprocess.benchmarks.priomark.records import Latencies, Measurement, Plan
 from postprocess.benchmarks.priomark.rules import OVERLAP
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE
@@ -67,7 +68,7 @@ COPIED = (
 )
 
 
-def measurement_table(logs: list[Log]) -> pd.DataFrame:
+def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     """A row per log, case and repetition, in the order of measuring.
 
     `log` is the index in `logs`. `bandwidth` is bytes of all processes / elapsed time of the slowest in MByte/s (10^6
@@ -78,12 +79,12 @@ def measurement_table(logs: list[Log]) -> pd.DataFrame:
     rows = [
         {
             "log": number,
-            **{name: record[name] for name in COPIED},
-            "bytes": record["read_bytes"] + record["written_bytes"],
+            **{name: getattr(record, name) for name in COPIED},
+            "bytes": record.read_bytes + record.written_bytes,
             **losses(record),
         }
         for number, log in enumerate(logs)
-        for record in log.records.get("measurement", [])
+        for record in log.all(Measurement)
     ]
     return (
         pd.DataFrame(rows, columns=["log", *COPIED, "bytes", "acl", "abl", "covered"])
@@ -93,7 +94,7 @@ def measurement_table(logs: list[Log]) -> pd.DataFrame:
     )
 
 
-def losses(record: dict) -> dict[str, float]:
+def losses(record: Measurement) -> dict[str, float]:
     """The loss of calculation and transfer when they run at the same time (the paper's section 4.1), where each time is
     that of the slowest process:
 
@@ -103,7 +104,7 @@ def losses(record: dict) -> dict[str, float]:
     Near 0 if they share no resource, 0.5 if each takes twice as long, below 0 if one was faster with the other than
     alone.
     """
-    values = record["values"]
+    values = record.values
     if not all(max(values.get(name, [0])) > 0 for name in OVERLAP[:4]):
         return {"acl": np.nan, "abl": np.nan, "covered": np.nan}
     io_alone, io, calculation_alone, calculation = (max(values[name]) for name in OVERLAP[:4])
@@ -151,7 +152,7 @@ def total(values: pd.Series, geometric: bool = False) -> pd.Series:
     return cast(pd.Series, np.exp(means) if geometric else means)
 
 
-def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
+def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log did not measure one.
 
     `external` is the mean over the sub-benchmarks that were loaded as plug-ins; each of them enters the totals like a
@@ -162,7 +163,7 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
     wide = values.unstack("benchmark")
     outside = wide.columns.difference([*PAPER, "trace"])
     sums = total(values)
-    ranks: pd.Series = pd.Series({number: logs[number].run["ranks"] for number in sums.index})
+    ranks: pd.Series = pd.Series({number: logs[number].run.ranks for number in sums.index})
     latencies = pd.DataFrame({number: latency_metrics(logs[number]) for number in sums.index}).T
     return (
         wide.reindex(columns=[*PAPER, "trace"])
@@ -179,17 +180,12 @@ def metrics(logs: list[Log], table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def latency_metrics(log: Log) -> dict[str, float]:
+def latency_metrics(log: Log[Plan]) -> dict[str, float]:
     """Percentiles of all requests of a log in ms, NaN for an operation that did not take place."""
     return {
         f"{operation}_latency_{name}": 1e3
         * percentile(
-            [
-                found
-                for record in log.records["measurement"]
-                for found in record["latencies"]
-                if found["operation"] == operation
-            ],
+            [found for record in log.all(Measurement) for found in record.latencies if found.operation == operation],
             share,
         )
         for operation in ("read", "write")
@@ -197,7 +193,7 @@ def latency_metrics(log: Log) -> dict[str, float]:
     }
 
 
-def percentile(latencies: list[dict], share: float) -> float:
+def percentile(latencies: list[Latencies], share: float) -> float:
     """The latency in s that a share of the calls does not exceed (nearest rank), over one or many `latencies` of a log.
 
     It is the middle of the bin that contains the call, but neither shorter than the shortest call nor longer than the
@@ -206,7 +202,8 @@ def percentile(latencies: list[dict], share: float) -> float:
     if not latencies:
         return np.nan
     low, high, calls = (
-        np.concatenate([found[name] for found in latencies]) for name in ("from_seconds", "to_seconds", "bin_calls")
+        np.concatenate([getattr(found, name) for found in latencies])
+        for name in ("from_seconds", "to_seconds", "bin_calls")
     )
     order = np.argsort(low, kind="stable")
     counted = np.cumsum(calls[order].astype(float))
@@ -216,7 +213,7 @@ def percentile(latencies: list[dict], share: float) -> float:
     return float(
         np.clip(
             middle,
-            min(found["shortest_seconds"] for found in latencies),
-            max(found["longest_seconds"] for found in latencies),
+            min(found.shortest_seconds for found in latencies),
+            max(found.longest_seconds for found in latencies),
         )
     )

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 import pandas as pd
 
 from postprocess.benchmarks.priomark import PAPER
+from postprocess.benchmarks.priomark.records import Measurement, Plan
 from postprocess.logs.reader import RUN_AGAIN, Log
+from postprocess.logs.records import DataCheck, Overhead
 from postprocess.logs.rules import first_problems, problems_of_file_system, problems_of_ranks, problems_of_single
 
 NEEDS_MPI = ("common_file", "strided")
@@ -24,133 +26,130 @@ CASE = ("benchmark", "pattern", "method", "process_bytes", "block_bytes", "read_
 CLOCK_TOLERANCE = 1e-6
 
 
-def refusals(logs: list[Log], table: pd.DataFrame) -> dict[int, str]:
+def refusals(logs: list[Log[Plan]], table: pd.DataFrame) -> dict[int, str]:
     """Which logs yield no score and why, by their index in `logs`."""
     return first_problems("PRIOMark value", problems, logs, table)
 
 
-def problems(log: Log, rows: pd.DataFrame) -> Iterator[str]:
+def problems(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
     """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
     yield from problems_of_plan(log)
     yield from problems_of_measurements(log)
-    for record in log.records["measurement"]:
+    for record in log.all(Measurement):
         yield from problems_of_bytes(log, record)
         yield from problems_of_latencies(record)
         yield from problems_of_overlap(log, record)
         yield from problems_of_times(record)
-    total = sum(r["open_seconds"] + r["elapsed_seconds"] + r["close_seconds"] for r in log.records["measurement"])
-    if total > log.end["elapsed_seconds"] + CLOCK_TOLERANCE:
+    total = sum(r.open_seconds + r.elapsed_seconds + r.close_seconds for r in log.all(Measurement))
+    if total > log.end.elapsed_seconds + CLOCK_TOLERANCE:
         yield (
-            f"the timed parts sum up to {total:.4g} s, the run took {log.end['elapsed_seconds']:.4g} s: its clock is "
+            f"the timed parts sum up to {total:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: its clock is "
             "not to be trusted; "
             f"{RUN_AGAIN}"
         )
 
 
-def problems_of_run(log: Log) -> Iterator[str]:
+def problems_of_run(log: Log[Plan]) -> Iterator[str]:
     yield from problems_of_ranks(log)
     yield from problems_of_file_system(log)
-    yield from problems_of_single(log, "overhead", "data_check")
-    check = log.records["data_check"][0]
-    if check["wrong_bytes"]:
-        yield f"{check['wrong_bytes']} bytes were read wrong; have the file system and the MPI library examined"
-    if check["checked_bytes"] > check["read_bytes"]:
-        yield f"{check['checked_bytes']} bytes were checked of {check['read_bytes']} that were read; {RUN_AGAIN}"
+    yield from problems_of_single(log, Overhead, DataCheck)
+    check = log.only(DataCheck)
+    if check.wrong_bytes:
+        yield f"{check.wrong_bytes} bytes were read wrong; have the file system and the MPI library examined"
+    if check.checked_bytes > check.read_bytes:
+        yield f"{check.checked_bytes} bytes were checked of {check.read_bytes} that were read; {RUN_AGAIN}"
 
 
-def problems_of_plan(log: Log) -> Iterator[str]:
+def problems_of_plan(log: Log[Plan]) -> Iterator[str]:
     plan = log.plan
-    names = [entry["name"] for entry in plan["benchmarks"]]
-    if [case["case"] for case in plan["cases"]] != list(range(1, len(plan["cases"]) + 1)):
+    names = [entry.name for entry in plan.benchmarks]
+    if [case.case for case in plan.cases] != list(range(1, len(plan.cases) + 1)):
         yield f"the cases are not counted 1, 2, 3, ...; {RUN_AGAIN}"
-    if len(set(names)) != len(names) or {case["benchmark"] for case in plan["cases"]} != set(names):
+    if len(set(names)) != len(names) or {case.benchmark for case in plan.cases} != set(names):
         yield f"the planned cases are not those of the sub-benchmarks {', '.join(names)}; {RUN_AGAIN}"
-    if plan["build"] == "serial" and (log.run["ranks"] > 1 or set(names) & set(NEEDS_MPI)):
+    if plan.build == "serial" and (log.run.ranks > 1 or set(names) & set(NEEDS_MPI)):
         yield f"the build without MPI has one process and neither of {' and '.join(NEEDS_MPI)}; {RUN_AGAIN}"
 
 
-def problems_of_measurements(log: Log) -> Iterator[str]:
-    planned = {case["case"]: case for case in log.plan["cases"]}
-    expected = {(case, repetition) for case in planned for repetition in range(1, log.plan["repetitions"] + 1)}
-    seen = Counter((record["case"], record["repetition"]) for record in log.records.get("measurement", []))
+def problems_of_measurements(log: Log[Plan]) -> Iterator[str]:
+    planned = {case.case: case for case in log.plan.cases}
+    expected = {(case, repetition) for case in planned for repetition in range(1, log.plan.repetitions + 1)}
+    seen = Counter((record.case, record.repetition) for record in log.all(Measurement))
     if unplanned := seen.keys() - expected:
         yield f"case {min(unplanned)[0]}, repetition {min(unplanned)[1]}, was measured but not planned; {RUN_AGAIN}"
     if missing := expected - seen.keys():
         yield f"case {min(missing)[0]}, repetition {min(missing)[1]}, was planned but not measured; {RUN_AGAIN}"
     if max(seen.values()) > 1:
         yield f"case {seen.most_common(1)[0][0][0]} was measured more than once; {RUN_AGAIN}"
-    for record in log.records["measurement"]:
-        if any(record[name] != planned[record["case"]][name] for name in CASE):
+    for record in log.all(Measurement):
+        if any(getattr(record, name) != getattr(planned[record.case], name) for name in CASE):
             yield f"{named(record)} is not what was planned under its number; {RUN_AGAIN}"
 
 
-def problems_of_bytes(log: Log, record: dict) -> Iterator[str]:
+def problems_of_bytes(log: Log[Plan], record: Measurement) -> Iterator[str]:
     """Bytes and calls agree with each other and, where requests have one size, with the data of each process."""
-    block, ranks = record["block_bytes"], log.run["ranks"]
-    moved, calls = record["read_bytes"] + record["written_bytes"], record["read_calls"] + record["write_calls"]
+    block, ranks = record.block_bytes, log.run.ranks
+    moved, calls = record.read_bytes + record.written_bytes, record.read_calls + record.write_calls
     if not moved:
         yield f"{named(record)} moved no data; {RUN_AGAIN}"
-    if (record["read_bytes"] > 0 and not record["read_calls"]) or (
-        record["written_bytes"] > 0 and not record["write_calls"]
-    ):
+    if (record.read_bytes > 0 and not record.read_calls) or (record.written_bytes > 0 and not record.write_calls):
         yield f"{named(record)} moved data without a call; {RUN_AGAIN}"
-    if record["benchmark"] not in PAPER or block is None:
+    if record.benchmark not in PAPER or block is None:
         return
-    if record["read_bytes"] > record["read_calls"] * block or record["written_bytes"] > record["write_calls"] * block:
+    if record.read_bytes > record.read_calls * block or record.written_bytes > record.write_calls * block:
         yield f"{named(record)} moved more than its calls can, of {block} byte each; {RUN_AGAIN}"
-    if moved != ranks * (record["process_bytes"] // block) * block or calls != ranks * (
-        record["process_bytes"] // block
-    ):
+    if moved != ranks * (record.process_bytes // block) * block or calls != ranks * (record.process_bytes // block):
         yield (
-            f"{named(record)} moved {moved} byte in {calls} calls where {ranks} times {record['process_bytes']} byte "
+            f"{named(record)} moved {moved} byte in {calls} calls where {ranks} times {record.process_bytes} byte "
             f"were planned; {RUN_AGAIN}"
         )
 
 
-def problems_of_latencies(record: dict) -> Iterator[str]:
-    calls = {"read": record["read_calls"], "write": record["write_calls"]}
-    for found in record["latencies"]:
-        edges = list(zip(found["from_seconds"], found["to_seconds"]))
-        counts = found["bin_calls"]
+def problems_of_latencies(record: Measurement) -> Iterator[str]:
+    calls = {"read": record.read_calls, "write": record.write_calls}
+    for found in record.latencies:
+        edges = list(zip(found.from_seconds, found.to_seconds))
+        counts = found.bin_calls
         if (
-            len(found["from_seconds"]) != len(found["to_seconds"])
+            len(found.from_seconds) != len(found.to_seconds)
             or len(edges) != len(counts)
-            or sum(counts) != found["calls"]
-            or found["calls"] != calls[found["operation"]]
+            or sum(counts) != found.calls
+            or found.calls != calls[found.operation]
         ):
-            yield f"{named(record)}: its latencies do not count its {found['operation']} calls; {RUN_AGAIN}"
+            yield f"{named(record)}: its latencies do not count its {found.operation} calls; {RUN_AGAIN}"
         elif any(low >= high for low, high in edges) or any(
             a[1] > b[0] * (1 + 1e-9) for a, b in itertools.pairwise(edges)
         ):
             yield f"{named(record)}: the bins of its latencies overlap; {RUN_AGAIN}"
-        elif not found["shortest_seconds"] <= found["sum_seconds"] / found["calls"] * (1 + 1e-6) or not found[
-            "sum_seconds"
-        ] / found["calls"] <= found["longest_seconds"] * (1 + 1e-6):
+        elif not (
+            found.shortest_seconds <= found.sum_seconds / found.calls * (1 + 1e-6)
+            and found.sum_seconds / found.calls <= found.longest_seconds * (1 + 1e-6)
+        ):
             yield f"{named(record)}: its mean latency is not between the shortest and the longest; {RUN_AGAIN}"
-    if len({found["operation"] for found in record["latencies"]}) != len(record["latencies"]):
+    if len({found.operation for found in record.latencies}) != len(record.latencies):
         yield f"{named(record)} has the latencies of an operation twice; {RUN_AGAIN}"
 
 
-def problems_of_overlap(log: Log, record: dict) -> Iterator[str]:
-    found = [name for name in OVERLAP if name in record["values"]]
-    if (record["benchmark"] == "async" and len(found) < len(OVERLAP)) or 0 < len(found) < len(OVERLAP):
+def problems_of_overlap(log: Log[Plan], record: Measurement) -> Iterator[str]:
+    found = [name for name in OVERLAP if name in record.values]
+    if (record.benchmark == "async" and len(found) < len(OVERLAP)) or 0 < len(found) < len(OVERLAP):
         yield f"{named(record)} does not state all times alone and overlapped; {RUN_AGAIN}"
     for name in found:
-        values = record["values"][name]
+        values = record.values[name]
         if (
-            len(values) != log.run["ranks"]
+            len(values) != log.run.ranks
             or any(value < 0 for value in values)
             or (name != "covered" and not max(values) > 0)
         ):
-            yield f"{named(record)}: {name} is not a time of each of {log.run['ranks']} processes; {RUN_AGAIN}"
+            yield f"{named(record)}: {name} is not a time of each of {log.run.ranks} processes; {RUN_AGAIN}"
 
 
-def problems_of_times(record: dict) -> Iterator[str]:
-    whole = record["elapsed_seconds"] * (1 + CLOCK_TOLERANCE) + CLOCK_TOLERANCE
-    if max(record["access_seconds"], record["sync_seconds"], record["fastest_seconds"]) > whole:
+def problems_of_times(record: Measurement) -> Iterator[str]:
+    whole = record.elapsed_seconds * (1 + CLOCK_TOLERANCE) + CLOCK_TOLERANCE
+    if max(record.access_seconds, record.sync_seconds, record.fastest_seconds) > whole:
         yield f"{named(record)} has parts longer than the whole; {RUN_AGAIN}"
 
 
-def named(record: dict) -> str:
-    return f"case {record['case']} ({record['benchmark']}, {record['pattern']}, {record['method']})"
+def named(record: Measurement) -> str:
+    return f"case {record.case} ({record.benchmark}, {record.pattern}, {record.method})"

@@ -5,8 +5,10 @@ import pandas as pd
 
 from postprocess.benchmarks.priomark import reduction
 from postprocess.benchmarks.priomark.qualifications import listed
+from postprocess.benchmarks.priomark.records import Measurement, Plan
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
+from postprocess.logs.records import DataCheck, MpiIo
 from postprocess.show.tables import each_row
 from postprocess.show.words import NARROW_SPACE, counted, digits, size
 
@@ -32,11 +34,11 @@ LABELS = {
 SHARES = (0.5, 0.95, 0.99, 0.999)
 
 
-def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
+def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     """The values of section.html.j2; without a score only those that every log has."""
-    system = log.run["filesystem"]["type"] if log.run["filesystem"] else ""
+    system = log.run.filesystem.type if log.run.filesystem else ""
     shown = {
-        "heading": f"PRIOMark by {counted(log.run['ranks'], 'process')}, {log.plan['workload']}, {system}".rstrip(", "),
+        "heading": f"PRIOMark by {counted(log.run.ranks, 'process')}, {log.plan.workload}, {system}".rstrip(", "),
         "plan": plan(log),
     }
     if score is None:
@@ -52,12 +54,12 @@ def section(log: Log, table: pd.DataFrame, score: Score | None) -> dict:
     }
 
 
-def sentences(log: Log, score: Score, cases: pd.DataFrame) -> list[str]:
-    ran = [entry["name"] for entry in log.plan["benchmarks"]]
+def sentences(log: Log[Plan], score: Score, cases: pd.DataFrame) -> list[str]:
+    ran = [entry.name for entry in log.plan.benchmarks]
     told = [
         f"This workload gets {digits(score.headline[1].value, NARROW_SPACE)} million bytes per second from this "
         "storage, "
-        f"{counted(log.run['ranks'], 'process')} together: the mean of {listed(ran)}, each the mean of its cases "
+        f"{counted(log.run.ranks, 'process')} together: the mean of {listed(ran)}, each the mean of its cases "
         f"({counted(len(cases), 'case')} in all)."
     ]
     if "acl" in score.metrics:
@@ -70,22 +72,22 @@ def sentences(log: Log, score: Score, cases: pd.DataFrame) -> list[str]:
     return told
 
 
-def benchmarks(log: Log, cases: pd.DataFrame) -> list[dict]:
+def benchmarks(log: Log[Plan], cases: pd.DataFrame) -> list[dict]:
     """A row per sub-benchmark: its value and its geometric mean in MByte/s, ACL and ABL if it has them."""
     values, geometric = (reduction.benchmark_values(cases, geometric=kind).droplevel("log") for kind in (False, True))
     grouped = cases.groupby("benchmark")
-    losses = grouped[["acl", "abl"]].mean()
+    losses = grouped[["acl", "abl"]].mean().to_dict("index")
     return [
         {
-            "name": entry["name"],
-            "summary": entry["summary"],
-            "plugin": entry["plugin"],
-            "cases": int(grouped.size()[entry["name"]]),
-            "value": values[entry["name"]],
-            "geometric": geometric[entry["name"]],
-            "losses": [None if pd.isna(loss) else loss for loss in losses.loc[entry["name"]]],
+            "name": entry.name,
+            "summary": entry.summary,
+            "plugin": entry.plugin,
+            "cases": int(grouped.size()[entry.name]),
+            "value": values[entry.name],
+            "geometric": geometric[entry.name],
+            "losses": [None if pd.isna(loss) else loss for loss in losses[entry.name].values()],
         }
-        for entry in log.plan["benchmarks"]
+        for entry in log.plan.benchmarks
     ]
 
 
@@ -104,13 +106,13 @@ def accesses(cases: pd.DataFrame) -> dict:
     }
 
 
-def case_rows(log: Log, cases: pd.DataFrame) -> list[dict]:
+def case_rows(log: Log[Plan], cases: pd.DataFrame) -> list[dict]:
     """A row per case and operation that took place: its description, MByte/s, and latencies in ms at SHARES and the
     longest."""
     found = {}
-    for record in log.records["measurement"]:
-        for latencies in record["latencies"]:
-            found.setdefault((record["case"], latencies["operation"]), []).append(latencies)
+    for record in log.all(Measurement):
+        for latencies in record.latencies:
+            found.setdefault((record.case, latencies.operation), []).append(latencies)
     return [
         {
             "case": case.case,
@@ -123,7 +125,7 @@ def case_rows(log: Log, cases: pd.DataFrame) -> list[dict]:
             "bandwidth": case.bandwidth,
             "operation": operation,
             "latencies": [1e3 * reduction.percentile(found[case.case, operation], share) for share in SHARES]
-            + [1e3 * max(latencies["longest_seconds"] for latencies in found[case.case, operation])]
+            + [1e3 * max(latencies.longest_seconds for latencies in found[case.case, operation])]
             if operation
             else None,
         }
@@ -132,40 +134,36 @@ def case_rows(log: Log, cases: pd.DataFrame) -> list[dict]:
     ]
 
 
-def plan(log: Log) -> list[tuple[str, str]]:
+def plan(log: Log[Plan]) -> list[tuple[str, str]]:
     plan = log.plan
-    checks = log.records.get("data_check", [])
+    checks = log.all(DataCheck)
     return [
-        ("Workload", plan["workload"]),
+        ("Workload", plan.workload),
         (
             "Sub-benchmarks",
-            "; ".join(
-                entry["name"] + (f" (from {entry['plugin']})" if entry["plugin"] else "")
-                for entry in plan["benchmarks"]
-            ),
+            "; ".join(entry.name + (f" (from {entry.plugin})" if entry.plugin else "") for entry in plan.benchmarks),
         ),
         (
             "Cases",
-            f"{len(plan['cases'])}, each measured {counted(plan['repetitions'], 'time')}, random orders from seed "
-            f"{plan['seed']}",
+            f"{len(plan.cases)}, each measured {counted(plan.repetitions, 'time')}, random orders from seed "
+            f"{plan.seed}",
         ),
-        ("Build", {"full": "with MPI-IO", "mpi": "with MPI, without MPI-IO", "serial": "without MPI"}[plan["build"]]),
+        ("Build", {"full": "with MPI-IO", "mpi": "with MPI, without MPI-IO", "serial": "without MPI"}[plan.build]),
         (
             "MPI-IO",
-            "; ".join(record["component"] or "not reported by the library" for record in log.records.get("mpi_io", []))
-            or "not used",
+            "; ".join(record.component or "not reported by the library" for record in log.all(MpiIo)) or "not used",
         ),
-        ("Page cache", "files were taken out of it before a case began" if plan["evict"] else "as the run found it"),
-        ("Latencies", f"relative error at most {plan['latency_relative_error']:.2%}"),
+        ("Page cache", "files were taken out of it before a case began" if plan.evict else "as the run found it"),
+        ("Latencies", f"relative error at most {plan.latency_relative_error:.2%}"),
         (
             "Data check",
             "; ".join(
-                f"{size(check['checked_bytes'])} of {size(check['read_bytes'])} read were checked, "
-                f"{counted(check['wrong_bytes'], 'wrong byte')}"
+                f"{size(check.checked_bytes)} of {size(check.read_bytes)} read were checked, "
+                f"{counted(check.wrong_bytes, 'wrong byte')}"
                 for check in checks
             )
-            if plan["check"]
+            if plan.check
             else "none",
         ),
-        ("Workload file", plan["workload_text"]),
+        ("Workload file", plan.workload_text),
     ]

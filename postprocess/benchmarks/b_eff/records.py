@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The records of b_eff, besides those of every log. docs/log.md explains the fields."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from postprocess.logs.records import (
+    Bytes,
+    Count,
+    Name,
+    OldRecord,
+    Part,
+    PositiveBytes,
+    PositiveSeconds,
+    Processes,
+    Record,
+    Seconds,
+    distinct,
+)
+
+Repetition = Annotated[int, Meta(ge=1, le=10_000)]
+Group = Literal["ring", "random", "worst_cycle", "bisection", "cartesian_2d", "cartesian_3d", "ping_pong"]
+
+
+class Rings(Part):
+    """Rings of the same size that follow each other in rank order."""
+
+    size: Processes
+    count: Processes
+
+
+class Pattern(Part):
+    name: Name
+    group: Group
+    averaged: bool
+    messages_per_exchange: Count
+    processes: Processes
+    rings: Annotated[list[Rings], Meta(min_length=1)] | None
+    methods: Annotated[list[Name], Meta(min_length=1)]
+
+    def __post_init__(self):
+        distinct("methods", self.methods)
+
+
+class Method(Part):
+    name: Name
+    averaged: bool
+
+
+class Plan(Record):
+    """What b_eff is going to measure."""
+
+    message_bytes: Annotated[list[PositiveBytes], Meta(min_length=1, max_length=1000)]
+    l_max_bytes: PositiveBytes
+    buffer_bytes: PositiveBytes
+    repetitions: Repetition
+    first_loop_length: Count
+    longest_loop_length: Count
+    random_patterns: Annotated[int, Meta(ge=1, le=30)]
+    time_budget_seconds: PositiveSeconds
+    seed: Annotated[int, Meta(ge=0)]
+    methods: Annotated[list[Method], Meta(min_length=1)]
+    patterns: Annotated[list[Pattern], Meta(min_length=1, max_length=10_000)]
+
+    def __post_init__(self):
+        if self.seed >= 2**64:  # msgspec has no bounds beyond 63 bits
+            raise ValueError("seed: does not fit into 64 bits")
+
+
+class Loop(Record):
+    """One timed loop."""
+
+    repetition: Repetition
+    pattern: Name
+    method: Name
+    message_bytes: PositiveBytes
+    loop_length: Count
+    elapsed_seconds: PositiveSeconds
+    fastest_seconds: Seconds
+    slowest_message_seconds: PositiveSeconds
+
+
+class Measurement(Loop):
+    """A loop that enters b_eff. `slowest_message_seconds` is NaN in logs of schema version 1."""
+
+
+class Latency(Loop):
+    """A loop at the shortest message length, for latencies."""
+
+
+class Trial(Loop):
+    """A loop of one exchange before a pattern's first measurement."""
+
+
+class MeasurementOfVersion1(OldRecord, tag="measurement"):
+    """In logs of schema version 1: one pattern, message length and method; one value per repetition."""
+
+    pattern: Name
+    method: Name
+    message_bytes: PositiveBytes
+    loop_length: Count
+    elapsed_seconds: Annotated[list[PositiveSeconds], Meta(min_length=1, max_length=10_000)]
+    fastest_seconds: Annotated[list[Seconds], Meta(min_length=1, max_length=10_000)]
+
+    def __post_init__(self):
+        if len(self.fastest_seconds) != len(self.elapsed_seconds):
+            raise ValueError(
+                f"fastest_seconds: {len(self.fastest_seconds)} values, elapsed_seconds has {len(self.elapsed_seconds)}"
+            )
+
+    def renewed(self) -> list[Measurement]:
+        return [
+            Measurement(
+                self.sequence,
+                repetition,
+                self.pattern,
+                self.method,
+                self.message_bytes,
+                self.loop_length,
+                elapsed,
+                fastest,
+                float("nan"),
+            )
+            for repetition, (elapsed, fastest) in enumerate(zip(self.elapsed_seconds, self.fastest_seconds), 1)
+        ]
+
+
+class Budget(Record, kw_only=True):
+    """What the run leaves out at this pattern and length to keep its time. In logs of schema version 1 it holds for all
+    repetitions, and for the loops of b_eff, which were the only ones."""
+
+    pattern: Name
+    message_bytes: PositiveBytes
+    repetition: Repetition | None = None
+    loops: Literal["bandwidth", "latency"] = "bandwidth"
+    reduced_to: Literal["averaged_methods", "best_method", "best_method_once", "nothing"]
+    methods: list[Name]
+    elapsed_seconds: Seconds
+    estimate_seconds: Annotated[float, Meta(ge=0, le=1e12)]
+
+    def __post_init__(self):
+        distinct("methods", self.methods)
+
+
+class Stop(Record):
+    """The run was out of time: nothing from this repetition, pattern and length on was measured."""
+
+    repetition: Repetition
+    pattern: Name
+    message_bytes: PositiveBytes
+    elapsed_seconds: Seconds
+
+
+class RoundTrips(Part):
+    shortest_round_trip_seconds: PositiveSeconds
+    longest_round_trip_seconds: PositiveSeconds
+
+
+class Probe(Record):
+    """Round trips of a cache line between processes of a node, before a repetition; null for a node with one
+    process."""
+
+    repetition: Repetition
+    hosts: Annotated[list[RoundTrips | None], Meta(min_length=1)]
+
+
+class DataCheck(Record):
+    """Bytes of all timed loops, summed over processes."""
+
+    received_bytes: Bytes
+    checked_bytes: Bytes
+    wrong_bytes: Bytes

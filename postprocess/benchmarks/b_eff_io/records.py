@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The records of b_eff_io, besides those of every log. docs/log.md explains the fields."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+from msgspec.structs import asdict
+
+from postprocess.logs.records import (
+    Bytes,
+    Count,
+    OldRecord,
+    Part,
+    PositiveBytes,
+    PositiveSeconds,
+    Processes,
+    Record,
+    Seconds,
+    Text,
+    distinct,
+)
+
+Type = Literal["scatter", "shared", "separate", "segmented", "segmented-collective", "random", "random-collective"]
+AccessMethod = Literal["write", "rewrite", "read"]
+Number = Annotated[int, Meta(ge=0, le=10_000, description="a pattern's number, as in the paper's table 2")]
+Calls = Annotated[int, Meta(ge=1, le=10**15)]
+Hints = dict[str, Text]
+
+
+class PlannedType(Part):
+    name: Type
+    number: Number
+    averaged: bool
+    collective: bool
+    separate: bool
+
+
+class PlannedPattern(Part):
+    """`chunk_bytes` and `call_bytes` are the paper's l and L, null for the pattern that fills up the segment."""
+
+    pattern: Number
+    type: Type
+    chunk_bytes: PositiveBytes | None
+    call_bytes: PositiveBytes | None
+    units: Annotated[int, Meta(ge=0, le=64)]
+
+
+class _Plan(Record):
+    form: Literal["standard", "top-clusters", "quick"]
+    partitions: Annotated[list[Processes], Meta(min_length=1, max_length=1000)]
+    scheduled_seconds: PositiveSeconds
+    units_sum: Literal[64]
+    methods: Annotated[list[AccessMethod], Meta(min_length=1)]
+    node_memory_bytes: PositiveBytes
+    m_part_bytes: PositiveBytes
+    alignment_bytes: PositiveBytes
+    cache_bytes: PositiveBytes | None
+    space_limit_bytes: PositiveBytes
+    termination: Literal["geometric", "per-access"]
+    file_pointers: Literal["shared", "individual"]
+    check: Literal["sample", "all"]
+    types: Annotated[list[PlannedType], Meta(min_length=1)]
+    patterns: Annotated[list[PlannedPattern], Meta(min_length=1, max_length=10_000)]
+
+    def __post_init__(self):
+        distinct("partitions", self.partitions)
+        distinct("methods", self.methods)
+
+
+class Plan(_Plan):
+    """What b_eff_io is going to measure. `evict`: files were to be evicted from caches before they are read; logs of
+    schema version 1 do not say whether that succeeded."""
+
+    evict: bool
+
+
+class PlanOfVersion1(_Plan, OldRecord, tag="plan"):
+    evicted: bool
+
+    def renewed(self) -> list[Plan]:
+        fields = asdict(self)
+        return [Plan(evict=fields.pop("evicted"), **fields)]
+
+
+class _Measurement(Record):
+    partition: Processes
+    method: AccessMethod
+    type: Type
+    pattern: Number
+    chunk_bytes: PositiveBytes
+    call_bytes: PositiveBytes
+    bytes: PositiveBytes
+    ended_by: Literal["time", "count", "space", "overrun"]
+    scheduled_seconds: Seconds
+    elapsed_seconds: PositiveSeconds
+    position_seconds: Seconds
+    access_seconds: Seconds
+    access_fastest_seconds: Seconds
+    sync_seconds: Seconds
+    agreement_seconds: Seconds
+    agreement_fastest_seconds: Seconds
+    agreements: Annotated[int, Meta(ge=0, le=10**15)]
+    first_done_seconds: Seconds
+    last_done_seconds: Seconds
+    hints: Hints | None
+
+
+class Measurement(_Measurement):
+    """One pattern by one access method in one partition. Calls are those of the process that made fewest, of the one
+    that made most, and of all together."""
+
+    calls_min: Calls
+    calls_max: Calls
+    calls_sum: Calls
+
+
+class MeasurementOfVersion1(_Measurement, OldRecord, tag="measurement"):
+    """In logs of schema version 1 all processes made the same number of calls."""
+
+    calls: Calls
+
+    def renewed(self) -> list[Measurement]:
+        fields = asdict(self)
+        calls = fields.pop("calls")
+        return [Measurement(**fields, calls_min=calls, calls_max=calls, calls_sum=calls * self.partition)]
+
+
+class PatternType(Record, kw_only=True):
+    """One pattern type by one access method in one partition, from opening to closing its files. `cached_bytes` is None
+    without eviction and in logs of schema version 1."""
+
+    partition: Processes
+    method: AccessMethod
+    type: Type
+    files: Count
+    bytes: PositiveBytes
+    file_bytes: PositiveBytes
+    cached_bytes: Bytes | None = None
+    segment_bytes: PositiveBytes | None
+    open_seconds: Seconds
+    close_seconds: Seconds
+    elapsed_seconds: PositiveSeconds
+    hints: Hints

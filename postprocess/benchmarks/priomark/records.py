@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The records of PRIOMark, besides those of every log. docs/log.md explains the fields."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from postprocess.logs.records import (
+    Bytes,
+    Calls,
+    Count,
+    Name,
+    Part,
+    PositiveBytes,
+    PositiveSeconds,
+    Record,
+    Seconds,
+    Text,
+)
+
+Target = Literal["directory", "file", "device"]
+Share = Annotated[float, Meta(ge=0, le=1)]
+BinCalls = Annotated[int, Meta(ge=1, le=10**15)]
+Bins = Meta(min_length=1, max_length=10_000)
+Number = Annotated[float, Meta(ge=-1e300, le=1e300)]
+
+
+class SubBenchmark(Part):
+    """`plugin` is the shared object of an external one."""
+
+    name: Name
+    summary: Text
+    plugin: Text | None
+
+
+class Case(Part):
+    """One pattern of one sub-benchmark, by one method, with one data size, block size and read share."""
+
+    case: Count
+    benchmark: Name
+    pattern: Name
+    method: Name
+    process_bytes: PositiveBytes
+    block_bytes: PositiveBytes | None
+    read_share: Share | None
+    direct: bool
+    target: Target
+
+
+class Plan(Record):
+    """What PRIOMark is going to measure, and the workload that says so."""
+
+    workload: Text
+    workload_text: Text
+    build: Literal["full", "mpi", "serial"]
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    repetitions: Annotated[int, Meta(ge=1, le=100_000)]
+    check: bool
+    evict: bool
+    node_memory_bytes: PositiveBytes
+    cache_bytes: PositiveBytes | None
+    latency_relative_error: Annotated[float, Meta(gt=0, le=1)]
+    benchmarks: Annotated[list[SubBenchmark], Meta(min_length=1)]
+    cases: Annotated[list[Case], Meta(min_length=1, max_length=100_000)]
+
+
+class Latencies(Part):
+    """How long the calls of one operation took, over all processes; bins that are not empty, ascending."""
+
+    operation: Literal["read", "write"]
+    calls: BinCalls
+    sum_seconds: Annotated[float, Meta(ge=0, le=1e12)]
+    shortest_seconds: Seconds
+    longest_seconds: Seconds
+    from_seconds: Annotated[list[Seconds], Bins]
+    to_seconds: Annotated[list[PositiveSeconds], Bins]
+    bin_calls: Annotated[list[BinCalls], Bins]
+
+
+class Measurement(Record):
+    """One case in one repetition; bytes and calls of all processes. `values` are what the sub-benchmark measured
+    besides: name to a list, one value per process in rank order."""
+
+    case: Count
+    repetition: Count
+    benchmark: Name
+    pattern: Name
+    method: Name
+    process_bytes: PositiveBytes
+    block_bytes: PositiveBytes | None
+    read_share: Share | None
+    direct: bool
+    target: Target
+    evicted: bool
+    read_calls: Calls
+    write_calls: Calls
+    read_bytes: Bytes
+    written_bytes: Bytes
+    elapsed_seconds: PositiveSeconds
+    fastest_seconds: Seconds
+    open_seconds: Seconds
+    access_seconds: Seconds
+    sync_seconds: Seconds
+    close_seconds: Seconds
+    latencies: Annotated[list[Latencies], Meta(max_length=2)]
+    values: dict[Name, Annotated[list[Number], Meta(min_length=1)]]

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The records in the logs of all benchmarks, and the base classes and types of the records of a benchmark.
+
+A record is a class. A line of a log is checked against the types and ranges of its fields, and the rest of postprocess
+accesses these fields; docs/log.md explains them. Types are strict: a count is written as 2, not as 2.0 or 2e0.
+__post_init__ checks what a type cannot express; its ValueError is the reason of the refusal.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct
+
+MOST_BYTES = 2**63 - 1
+
+
+def matching(pattern: str) -> Meta:
+    """A whole string: `$` alone would let a line feed follow."""
+    return Meta(pattern=rf"^{pattern}(?!\n)$")
+
+
+Bytes = Annotated[int, Meta(ge=0, le=MOST_BYTES)]
+PositiveBytes = Annotated[int, Meta(ge=1, le=MOST_BYTES)]
+Count = Annotated[int, Meta(ge=1, le=10**9)]
+Calls = Annotated[int, Meta(ge=0, le=10**15)]
+Processes = Annotated[int, Meta(ge=1, le=10**8)]
+Rank = Annotated[int, Meta(ge=0, le=10**8)]
+Cores = Annotated[int, Meta(ge=1, le=10**7)]
+Seconds = Annotated[float, Meta(ge=0, le=1e7)]
+PositiveSeconds = Annotated[float, Meta(gt=0, le=1e7)]
+ProcessorSeconds = Annotated[float, Meta(ge=0, le=1e15)]
+Name = Annotated[str, matching("[a-z0-9][a-z0-9_-]{0,63}")]
+Text = Annotated[str, Meta(max_length=2**16)]
+CoreSet = Annotated[str, Meta(max_length=2**15), matching("([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?")]
+Scalar = Text | Annotated[float, Meta(ge=-1e300, le=1e300)] | int | bool | None
+StandardVersion = Annotated[str, matching(r"[0-9]+\.[0-9]+")]
+Time = Annotated[str, matching("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")]
+
+
+def kind_of_class(name: str) -> str:
+    """A class DataCheck is the record data_check."""
+    return re.sub(r"\B(?=[A-Z])", "_", name).lower()
+
+
+class Part(Struct, forbid_unknown_fields=True, gc=False):
+    """An object inside a record."""
+
+
+class Record(Struct, tag_field="record", tag=kind_of_class, forbid_unknown_fields=True, gc=False):
+    """A line of a log. `sequence` is the line's number minus one."""
+
+    sequence: Annotated[int, Meta(ge=0, le=10**9)]
+
+
+class OldRecord(Record):
+    """A record of schema version 1 that differs from the current record of the same kind."""
+
+    def renewed(self) -> Sequence[Record]:
+        """The same information as current records."""
+        raise NotImplementedError
+
+
+def kind_of(record: Record | type[Record]) -> str:
+    """The value of the field `record` in the line."""
+    return str(record.__struct_config__.tag)
+
+
+class Host(Part, kw_only=True):
+    """A node. `core_sets` has the cores of each rank and is empty if the log does not state them; `offered_cores` and
+    `online_cores` are 0 if it does not state these."""
+
+    name: Annotated[str, Meta(min_length=1, max_length=4096)]
+    ranks: Annotated[list[Rank], Meta(min_length=1)]
+    core_sets: Annotated[list[CoreSet], Meta(min_length=1)] = []
+    cores: Cores
+    offered_cores: Cores = 0
+    online_cores: Cores = 0
+    memory_bytes: PositiveBytes
+    available_bytes: Bytes
+
+    def __post_init__(self):
+        if self.core_sets and len(self.core_sets) != len(self.ranks):
+            raise ValueError("core_sets: they do not state the cores of each rank")
+
+
+class Mpi(Part):
+    library: Text
+    standard: StandardVersion
+    binding_cores_min: Count
+    binding_cores_max: Count
+    single_copy: Text | None
+
+
+class Filesystem(Part):
+    directory: Text
+    type: Text
+    total_bytes: Bytes
+    free_bytes: Bytes
+
+
+class Build(Part):
+    git_revision: Text | None
+    spack_hash: Text | None
+    compiler: Text | None
+    flags: Text | None
+    mpi_standard: Text | None
+
+
+class Run(Record):
+    """What ran where, the same for every benchmark."""
+
+    schema_version: Literal[1, 2]
+    benchmark: Name
+    kernel_version: Annotated[str, Meta(min_length=1, max_length=256)]
+    start_time: Time
+    command: Annotated[list[Text], Meta(min_length=1)]
+    options: dict[str, Scalar | list[Scalar]]
+    mpi: Mpi
+    ranks: Processes
+    hosts: Annotated[list[Host], Meta(min_length=1)]
+    memory_per_process_bytes: PositiveBytes
+    memory_source: Literal["physical", "cgroup", "option"]
+    filesystem: Filesystem | None
+    environment: dict[str, Text]
+    build: Build
+    simulated: bool
+
+    @property
+    def tested_filesystem(self) -> Filesystem:
+        """For benchmarks that refuse logs without one (rules.problems_of_file_system)."""
+        if self.filesystem is None:
+            raise ValueError("the log does not state the file system under test")
+        return self.filesystem
+
+
+class Overhead(Record):
+    """The cost of measuring, the same for every benchmark."""
+
+    clock_resolution_seconds: Seconds
+    clock_read_seconds: Seconds
+    barrier_seconds: Seconds
+    agreement_seconds: Seconds
+
+
+class ActivityOfHost(Part):
+    others_user_seconds: ProcessorSeconds
+    stolen_seconds: ProcessorSeconds
+
+
+class Activity(Record):
+    """What else used the processors of the run's hosts, in the order of the run's `hosts`."""
+
+    elapsed_seconds: PositiveSeconds
+    hosts: Annotated[list[ActivityOfHost], Meta(min_length=1)]
+
+
+class End(Record, kw_only=True):
+    """How the run ended. `rank` and `host` are those of the process that failed, if a single one did."""
+
+    status: Literal["complete", "interrupted", "failed"]
+    reason: Text | None
+    rank: Rank | None = None
+    host: Text | None = None
+    records: Count
+    elapsed_seconds: Seconds
+
+
+COMMON = (Run, Overhead, Activity, End)
+
+# Records of the benchmarks that do I/O.
+
+
+class MpiIo(Record):
+    """The implementation of MPI-IO, null where it cannot be seen."""
+
+    component: Name | None
+
+
+class DataCheck(Record):
+    """Bytes of all reads, summed over processes."""
+
+    read_bytes: Bytes
+    checked_bytes: Bytes
+    wrong_bytes: Bytes
+
+
+def distinct(field: str, values: Sequence) -> None:
+    """Raises ValueError if a value occurs twice, which no type can exclude."""
+    if len(set(values)) != len(values):
+        raise ValueError(f"{field}: {next(value for value in values if values.count(value) > 1)!r} occurs twice")
