@@ -218,7 +218,7 @@ def test_symbolic_link_to_a_device_is_refused(openmpi, image, device, tmp_path):
     [
         ("image", "it is a file; omit the key"),
         ("disk", "it is a directory"),
-        ("/dev/null", "it is no block device"),
+        ("/dev/null", "it is not a block device"),
         ("/dev/nothing", "No such file"),
     ],
 )
