@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from postprocess.acceptance.contract import Clause, Contract
-from postprocess.acceptance.evaluation import concerns, judge, judge_clause, overall, within
+from postprocess.acceptance.evaluation import concerns, evaluate, evaluate_clause, overall, within
 from postprocess.acceptance.evidence import Refusal
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.records import Filesystem
@@ -52,7 +52,7 @@ def run(value=1000.0, breaches=(), cache_affected=(), **other):
 
 
 def verdict(clause, *runs, kernel_version=None):
-    return judge_clause(clause, list(runs), kernel_version)
+    return evaluate_clause(clause, list(runs), kernel_version)
 
 
 # --- the statistic and its bounds -------------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ def test_a_refused_version_does_not_mix():
 def test_each_clause_gets_its_verdict_with_the_kernel_version_of_the_contract():
     clauses = (CLAUSE, replace(CLAUSE, floor=1001.0), replace(CLAUSE, processes=2))
     contract = Contract(path=None, sha256="", text="", title="", kernel_version="1.0", parties=(), clauses=clauses)
-    verdicts = judge(contract, [run(), run(), run(kernel_version="1.1")])
+    verdicts = evaluate(contract, [run(), run(), run(kernel_version="1.1")])
     assert [found.outcome for found in verdicts] == ["pass", "fail", "not proven"]
     assert [found.clause for found in verdicts] == list(clauses)
 

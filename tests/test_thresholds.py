@@ -11,7 +11,7 @@ from logs_made_priomark import priomark_log
 from reframe.utility.sanity import assert_reference, evaluate
 from sessions_made import database, nights
 
-from postprocess.acceptance.evaluation import judge_clause
+from postprocess.acceptance.evaluation import evaluate_clause
 from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import score_logs
 from postprocess.history.change_points import session_values
@@ -211,4 +211,4 @@ def test_three_repetitions_are_three_runs(runs, outcome):
         kernel_version="0.2.0",
         metric=lambda name: SimpleNamespace(value=1001.0),
     )
-    assert judge_clause(clause, [run] * runs, None).outcome == outcome
+    assert evaluate_clause(clause, [run] * runs, None).outcome == outcome

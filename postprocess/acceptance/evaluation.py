@@ -20,7 +20,7 @@ ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class Judged:
+class EvaluatedRun:
     """A run evaluated for a clause: its value of the clause's metric, and why it does not count. Without a reason it
     counts."""
 
@@ -42,16 +42,16 @@ class Verdict:
     outcome: str
     value: float | None
     sentence: str
-    runs: tuple[Judged, ...]
+    runs: tuple[EvaluatedRun, ...]
 
     @property
-    def counting(self) -> list[Judged]:
-        return [judged for judged in self.runs if judged.counts]
+    def counting(self) -> list[EvaluatedRun]:
+        return [evaluated for evaluated in self.runs if evaluated.counts]
 
 
-def judge(contract: Contract, runs: list[Run]) -> list[Verdict]:
+def evaluate(contract: Contract, runs: list[Run]) -> list[Verdict]:
     """A verdict for each clause of the contract."""
-    return [judge_clause(clause, runs, contract.kernel_version) for clause in contract.clauses]
+    return [evaluate_clause(clause, runs, contract.kernel_version) for clause in contract.clauses]
 
 
 def overall(verdicts: list[Verdict]) -> str:
@@ -60,18 +60,18 @@ def overall(verdicts: list[Verdict]) -> str:
     return next((outcome for outcome in (FAIL, NOT_PROVEN) if outcome in outcomes), PASS)
 
 
-def judge_clause(clause: Clause, runs: list[Run], kernel_version: str | None) -> Verdict:
-    judged = tuple(before(clause, run, kernel_version) for run in runs if concerns(clause, run))
-    values = [entry.value for entry in judged if entry.counts and entry.value is not None]
-    versions = sorted({entry.run.kernel_version for entry in judged if entry.counts})
+def evaluate_clause(clause: Clause, runs: list[Run], kernel_version: str | None) -> Verdict:
+    evaluated = tuple(evaluate_run(clause, run, kernel_version) for run in runs if concerns(clause, run))
+    values = [entry.value for entry in evaluated if entry.counts and entry.value is not None]
+    versions = sorted({entry.run.kernel_version for entry in evaluated if entry.counts})
     if len(values) < clause.repetitions:
-        refused = f", {counted(len(judged) - len(values), 'run')} refused" if len(values) < len(judged) else ""
+        refused = f", {counted(len(evaluated) - len(values), 'run')} refused" if len(values) < len(evaluated) else ""
         found = (
             f"{counted(len(values), 'run')} of {clause.repetitions} counted{refused}"
-            if judged
+            if evaluated
             else "no session contains such a run"
         )
-        return Verdict(clause, NOT_PROVEN, None, f"{found}.", judged)
+        return Verdict(clause, NOT_PROVEN, None, f"{found}.", evaluated)
     if len(versions) > 1:
         return Verdict(
             clause,
@@ -79,11 +79,11 @@ def judge_clause(clause: Clause, runs: list[Run], kernel_version: str | None) ->
             None,
             f"The runs are of kernels {' and '.join(versions)}, which must not be mixed: name "
             "kernel_version in the contract.",
-            judged,
+            evaluated,
         )
     value = STATISTICS[clause.statistic](values)
     outcome = PASS if within(clause, value) else FAIL
-    return Verdict(clause, outcome, value, f"{sentence(clause, value)} {spread(values, len(judged))}", judged)
+    return Verdict(clause, outcome, value, f"{sentence(clause, value)} {spread(values, len(evaluated))}", evaluated)
 
 
 def concerns(clause: Clause, run: Run) -> bool:
@@ -102,9 +102,9 @@ def concerns(clause: Clause, run: Run) -> bool:
     )
 
 
-def before(clause: Clause, run: Run, kernel_version: str | None) -> Judged:
+def evaluate_run(clause: Clause, run: Run, kernel_version: str | None) -> EvaluatedRun:
     metric = run.metric(clause.metric)
-    return Judged(run, metric and metric.value, (*run.refusals, *refusals(clause, run, kernel_version)))
+    return EvaluatedRun(run, metric and metric.value, (*run.refusals, *refusals(clause, run, kernel_version)))
 
 
 def refusals(clause: Clause, run: Run, kernel_version: str | None):

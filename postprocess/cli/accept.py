@@ -33,7 +33,7 @@ def accept(
 ) -> None:
     """Evaluate a contract against recorded runs and write a report to sign. Exits with 0 only if all clauses passed."""
     from postprocess.acceptance.contract import ContractError, read_contract
-    from postprocess.acceptance.evaluation import PASS, judge
+    from postprocess.acceptance.evaluation import PASS, evaluate
     from postprocess.acceptance.evidence import gather
     from postprocess.history.table import case_table, history_table
     from postprocess.reports import acceptance_page
@@ -47,7 +47,7 @@ def accept(
             browser()
         agreed, reports = read_contract(contract), read_reports(sessions)
         runs = gather(case_table(reports), history_table(reports))
-        reached = acceptance_page.Acceptance(agreed, judge(agreed, runs), reports, command_line())
+        reached = acceptance_page.Acceptance(agreed, evaluate(agreed, runs), reports, command_line())
         with writing(output):
             files = acceptance_page.write(reached, output, pdf)
     except (ContractError, LogError, PdfError) as error:

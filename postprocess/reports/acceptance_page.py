@@ -17,7 +17,7 @@ from rich.text import Text
 
 from postprocess import __version__
 from postprocess.acceptance.contract import Clause, Contract
-from postprocess.acceptance.evaluation import Judged, Verdict, overall
+from postprocess.acceptance.evaluation import EvaluatedRun, Verdict, overall
 from postprocess.sessions.files import SessionReport
 from postprocess.show.html import environment
 from postprocess.show.pdf import print_page
@@ -112,16 +112,16 @@ def clause_object(verdict: Verdict) -> dict:
             )
         },
         "counted": len(verdict.counting),
-        "runs": [run_object(judged) for judged in verdict.runs],
+        "runs": [run_object(evaluated) for evaluated in verdict.runs],
     }
 
 
-def run_object(judged: Judged) -> dict:
-    run = judged.run
+def run_object(evaluated: EvaluatedRun) -> dict:
+    run = evaluated.run
     return {
-        "counts": judged.counts,
-        "value": judged.value,
-        "refusals": [{"key": refusal.key, "text": printable(refusal.text)} for refusal in judged.refusals],
+        "counts": evaluated.counts,
+        "value": evaluated.value,
+        "refusals": [{"key": refusal.key, "text": printable(refusal.text)} for refusal in evaluated.refusals],
         "session": run.session,
         "case": printable(run.case),
         "time": run.time.strftime("%Y-%m-%dT%H:%M:%SZ"),
@@ -187,13 +187,13 @@ def terminal_text(acceptance: Acceptance) -> str:
         table.add_row(Text(printable(verdict.clause.name)), verdict.outcome, Text(verdict.sentence))
     console.print(Text(printable(f"{acceptance.contract.title}: {acceptance.outcome}"), style="bold"), table)
     for verdict in acceptance.verdicts:
-        for judged in verdict.runs:
-            if not judged.counts:
+        for evaluated in verdict.runs:
+            if not evaluated.counts:
                 console.print(
                     Text(
                         printable(
-                            f"- {verdict.clause.name}, {judged.run.case} of {judged.run.time:%Y-%m-%d %H:%M:%S}: "
-                            + "; ".join(refusal.text for refusal in judged.refusals)
+                            f"- {verdict.clause.name}, {evaluated.run.case} of {evaluated.run.time:%Y-%m-%d %H:%M:%S}: "
+                            + "; ".join(refusal.text for refusal in evaluated.refusals)
                         )
                     )
                 )
