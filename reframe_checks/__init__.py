@@ -16,3 +16,5 @@ if _missing:
         f"coffeecup: the Python that runs ReFrame lacks {', '.join(_missing)}; install it with\n"
         f"    {sys.executable} -m pip install {Path(__file__).resolve().parent.parent}"
     )
+
+from postprocess import reframe_version  # noqa: E402, F401

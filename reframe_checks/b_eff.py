@@ -3,9 +3,11 @@
 partition."""
 
 import reframe as rfm
-from reframe.core.builtins import fixture, parameter, run_after, variable
+from reframe.core.builtins import fixture, run_after, variable
 
-from .base import KernelCheck, sizes_here
+from postprocess import reframe_version  # noqa: F401
+
+from .base import KernelCheck
 from .build import kernel_build
 
 KERNEL_BUDGET_SECONDS = 240  # the kernel's default
@@ -27,7 +29,6 @@ class b_eff(KernelCheck):
 
     descr = "effective bandwidth of MPI communication"
     benchmark = variable(str, value="b_eff")
-    num_processes = parameter(sizes_here(), loggable=True)
     time_budget = variable(type(None), int, value=None, loggable=True)
     memory_per_process = variable(str, value="", loggable=True)
     kernel = fixture(b_eff_build, scope="environment")

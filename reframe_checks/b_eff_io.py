@@ -4,11 +4,13 @@ partition."""
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
-from reframe.core.exceptions import ReframeFatalError
+from reframe.core.builtins import fixture, run_after, run_before, variable
 
-from .base import KernelCheck, sizes_here
+from postprocess import reframe_version  # noqa: F401
+
+from .base import KernelCheck
 from .build import kernel_build
+from .partitions import refuse
 from .tested_directory import TestedDirectory
 
 OFFICIAL, QUICK = "official", "quick"
@@ -33,7 +35,6 @@ class b_eff_io(TestedDirectory, KernelCheck):
 
     descr = "effective bandwidth of parallel I/O"
     benchmark = variable(str, value="b_eff_io")
-    num_processes = parameter(sizes_here(), loggable=True)
     form = variable(str, value=OFFICIAL, loggable=True)
     scheduled_time = variable(type(None), float, value=None, loggable=True)
     memory_per_process = variable(str, value="", loggable=True)
@@ -43,20 +44,25 @@ class b_eff_io(TestedDirectory, KernelCheck):
     tags = {"io"}
 
     @run_after("init")
-    def set_options(self):
+    def refuse_unknown_form(self):
         if self.form not in SECONDS:
-            raise ReframeFatalError(f"b_eff_io.form: unknown form {self.form!r}: valid are {', '.join(SECONDS)}")
-        self.executable_opts = ["--log", self.log_name, "--partitions", str(self.num_processes)]
+            refuse(f"b_eff_io.form: unknown form {self.form!r}: valid are {', '.join(SECONDS)}")
+
+    @run_after("setup")
+    def set_options(self):
+        """After the number of processes, before the options that were added until now."""
+        options = ["--log", self.log_name, "--partitions", str(self.num_processes)]
         if self.form == QUICK:
-            self.executable_opts += ["--quick"]
+            options += ["--quick"]
         if self.scheduled_time is not None:
-            self.executable_opts += ["--scheduled-time", str(self.scheduled_time)]
+            options += ["--scheduled-time", str(self.scheduled_time)]
         if self.memory_per_process:
-            self.executable_opts += ["--memory-per-process", self.memory_per_process]
+            options += ["--memory-per-process", self.memory_per_process]
         if self.hints:
-            self.executable_opts += ["--hints", self.hints]
+            options += ["--hints", self.hints]
         if self.individual_pointers:
-            self.executable_opts += ["--individual-pointers"]
+            options += ["--individual-pointers"]
+        self.executable_opts = [*options, *self.executable_opts]
 
     @run_after("init")
     def set_time_limit(self):

@@ -2,14 +2,14 @@
 """What the checks of all kernels have in common."""
 
 import reframe as rfm
-from reframe.core.exceptions import ConfigError, ReframeFatalError
-from reframe.core.runtime import runtime
 
-from . import sizes
+from postprocess import reframe_version  # noqa: F401
+
 from .build import BuiltKernel
 from .launch import MpiLaunch, OneAtATime, SizedRun
 from .logged import LoggedOnce
 from .measured import MeasuredByLog
+from .partitions import extras_of
 from .references import ExternalReferences
 from .vocabulary import Extra
 
@@ -28,7 +28,6 @@ class KernelCheck(
 
     A derived class gives:
       - `benchmark`: the kernel's name, which is also the name of the log and of its metrics in `postprocess`;
-      - `num_processes`: a parameter over `sizes_here()`;
       - `kernel`: a fixture derived from `kernel_build`, scope environment;
       - `executable_opts` with `--log` and `log_name`;
       - `time_limit`, unless it was given with `-S <check>.time_limit=`;
@@ -47,18 +46,9 @@ class KernelCheck(
 
     @run_after("setup")
     def add_options_of_the_site(self):
-        self.executable_opts += self.current_partition.extras.get(Extra.KERNEL_OPTIONS, {}).get(self.benchmark, [])
+        self.executable_opts += extras_of(self.current_partition).get(Extra.KERNEL_OPTIONS, {}).get(self.benchmark, [])
 
     @run_before("compile")
     def compare_the_placement_of_the_site_only(self):
         if self.placement:
             self.compare_with_nothing()
-
-
-def sizes_here():
-    """The sizes of the configured system. A configuration that does not tell them ends the session: ReFrame would skip
-    the checks with a warning, and exit with zero."""
-    try:
-        return sizes.sizes_of(runtime().system)
-    except ConfigError as error:
-        raise ReframeFatalError(str(error)) from None

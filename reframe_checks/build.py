@@ -13,8 +13,11 @@ from reframe.core.builtins import run_after, run_before, variable
 from reframe.core.exceptions import BuildSystemError, SanityError
 from reframe.core.logging import getlogger
 
+from postprocess import reframe_version  # noqa: F401
+
 from . import spack
 from .logged import LoggedOnce
+from .partitions import extras_of
 from .paths import KERNELS, ROOT, SPACK_ENVIRONMENT, SPACK_OUTPUT
 from .vocabulary import Extra
 
@@ -39,6 +42,7 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
     benchmark = variable(str)
     builder = variable(str, value=Builder.AUTO)
     prebuilt_directory = variable(str, value="")
+    num_nodes = variable(type(None), int, value=None)  # of checks: `-S num_nodes=N` reaches builds, too
     builder_used = variable(str, value="")
     executable_path = variable(str, value="")
     mpi_bin = variable(str, value="")
@@ -82,7 +86,7 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
         chosen = " ".join(
             [
                 *(f"-D{name}={value}" for name, value in options.items() if value),
-                *map(shlex.quote, self.current_partition.extras.get(Extra.CMAKE_OPTIONS, ())),
+                *map(shlex.quote, extras_of(self.current_partition).get(Extra.CMAKE_OPTIONS, ())),
             ]
         )
         self.executable_path = f"{self.stagedir}/install/bin/{self.benchmark}"
@@ -100,13 +104,13 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
         return [f"{shlex.quote(self.executable_path)} --version || {{ echo {complaint} >&2; exit 1; }}"]
 
     def _spack_commands(self):
-        environment = self.current_partition.extras.get(Extra.SPACK_ENVIRONMENT, SPACK_ENVIRONMENT)
+        environment = extras_of(self.current_partition).get(Extra.SPACK_ENVIRONMENT, SPACK_ENVIRONMENT)
         name = f"{self.current_partition.fullname}-{self.current_environ.name}".replace(":", "-")
         directory = spack.make_environment(SPACK_OUTPUT, name, environment)
         self.env_vars[spack.ROOT_VARIABLE] = str(ROOT)
         self.keep_files = [spack.FOUND, "spack.lock"]
         package = self.benchmark.replace("_", "-")
-        mpi = self.current_partition.extras.get(Extra.SPACK_MPI, "mpi")
+        mpi = extras_of(self.current_partition).get(Extra.SPACK_MPI, "mpi")
         return spack.install_commands(self._spack, directory, package, mpi)
 
     @run_after("compile")

@@ -4,12 +4,13 @@ expected to hold."""
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
+from reframe.core.builtins import fixture, run_after, run_before, variable
 
+from postprocess import reframe_version  # noqa: F401
 from postprocess.benchmarks.ftio.sizes import bytes_of_parameter, lowest_input, matrix_bytes
 from postprocess.show.units import GIB
 
-from .base import KernelCheck, sizes_here
+from .base import KernelCheck
 from .build import kernel_build
 from .tested_directory import TestedDirectory
 
@@ -39,7 +40,6 @@ class ftio(TestedDirectory, KernelCheck):
 
     descr = "share of I/O in an out-of-core Fourier transform"
     benchmark = variable(str, value="ftio")
-    num_processes = parameter(sizes_here(), loggable=True)
     input_parameter = variable(str, value=DEFAULT_INPUT, loggable=True)
     repetitions = variable(int, value=3, loggable=True)
     storage = variable(str, value="posix", loggable=True)

@@ -8,34 +8,67 @@ from pathlib import Path
 
 import reframe as rfm
 from reframe.core.backends import getlauncher
-from reframe.core.builtins import run_after, run_before, variable
+from reframe.core.builtins import parameter, run_after, run_before, variable
 from reframe.core.exceptions import PipelineError
-from reframe.core.runtime import runtime
+
+from postprocess import reframe_version  # noqa: F401
 
 from . import sizes
+from .environments import mpi_environments
+from .partitions import extras_of, refuse, say
 from .vocabulary import Extra
 
 
 class SizedRun(rfm.RegressionTestPlugin):
-    """Runs `num_processes` processes on the partitions that offer this size, nodes filled one after the other. Tags
-    tell which size it is, for modes to choose by: one_node, two_nodes, four_nodes, smallest and largest."""
+    """Runs `num_processes` processes on the partition that offers this size, nodes filled one after the other. Tags
+    state which size it is there, for modes to choose by: one_node, two_nodes, four_nodes, smallest and largest.
+
+    `-P <check>.num_processes=N,N,...` runs these sizes instead, on every partition on which they fit; `-S num_nodes=N`
+    so many full nodes.
+    """
+
+    num_processes = parameter(sizes.sizes_here(), type=sizes.Size, fmt=sizes.label)
+    num_nodes = variable(type(None), int, value=None)
 
     @run_after("init")
     def set_valid_systems(self):
-        self.valid_systems = sizes.partitions_for(runtime().system, self.num_processes, self.benchmark)
-        self.tags |= sizes.tags_of(runtime().system, self.num_processes, self.benchmark)
+        partitions = sizes.partitions_for(self.num_processes, self.benchmark, self.num_nodes)
+        if self.num_nodes or not self.num_processes.partition:
+            partitions = self._with_room(partitions)
+        self.valid_systems = [partition.fullname for partition in partitions]
+        if self.valid_prog_environs == ["*"]:
+            self.valid_prog_environs = [name for partition in partitions for name in mpi_environments(partition)]
+        for partition in partitions:
+            self.tags |= sizes.tags_of(partition, self.num_processes)
+
+    def _with_room(self, partitions):
+        """Those on which a size of the command line fits. Ends the session if it fits nowhere."""
+        misfits = {
+            partition: sizes.misfit(partition, self.num_processes, self.num_nodes)
+            for partition in sizes.partitions_of(self.benchmark)
+        }
+        if all(misfits.values()):
+            refuse(f"{self.benchmark} runs nowhere: {'; '.join(misfits.values())}")
+        for partition in partitions:
+            if misfits[partition]:
+                say(f"skipped: {misfits[partition]}")
+        return [partition for partition in partitions if not misfits[partition]]
 
     @run_after("setup")
     def set_num_tasks(self):
         room = sizes.room(self.current_partition)
-        self.num_tasks = self.num_processes
-        per_node = room.cores_per_node if room.nodes > 1 else self.num_processes
-        self.num_tasks_per_node = min(self.num_processes, per_node)
+        processes = room.processes(self.num_processes, self.num_nodes)
+        if not processes:
+            raise PipelineError(sizes.unknown(self.current_partition))
+        if misfit := room.misfit(processes):
+            raise PipelineError(f"partition {self.current_partition.fullname!r}: {misfit}")
+        self.num_processes = self.num_tasks = processes
+        self.num_tasks_per_node = processes // room.nodes_for(processes)
 
     @run_before("compile")
     def skip_what_the_partition_ends_early(self):
         """After setup, where checks set their time limit."""
-        longest = self.current_partition.extras.get(Extra.MAX_MINUTES)
+        longest = extras_of(self.current_partition).get(Extra.MAX_MINUTES)
         seconds = self.time_limit or 0
         self.skip_if(
             longest and seconds > 60 * longest,
@@ -85,7 +118,7 @@ class MpiLaunch(rfm.RegressionTestPlugin):
 
     @run_before("run")
     def add_options_of_the_launcher(self):
-        options = [*self.current_partition.extras.get(Extra.LAUNCHER_OPTIONS, ()), *self._options_of_placement()]
+        options = [*extras_of(self.current_partition).get(Extra.LAUNCHER_OPTIONS, ()), *self._options_of_placement()]
         self.job.launcher.options += [option.format(num_tasks_per_node=self.num_tasks_per_node) for option in options]
 
     def _options_of_placement(self):
@@ -94,7 +127,7 @@ class MpiLaunch(rfm.RegressionTestPlugin):
         if self.placement not in Placement.ALL:
             raise PipelineError(f"unknown placement {self.placement!r}: valid are {', '.join(Placement.ALL)}")
         launcher = self.job.launcher.registered_name
-        known = PLACEMENTS.get(launcher, {}) | self.current_partition.extras.get(Extra.PLACEMENTS, {})
+        known = PLACEMENTS.get(launcher, {}) | extras_of(self.current_partition).get(Extra.PLACEMENTS, {})
         if self.placement not in known:
             raise PipelineError(
                 f"the options of {launcher} for placement {self.placement} are unknown: add the extra "

@@ -3,6 +3,8 @@
 
 import reframe as rfm
 
+from postprocess import reframe_version  # noqa: F401
+
 
 class LoggedOnce(rfm.RegressionTestPlugin):
     """Every loggable attribute but `variables`, the old name of `env_vars`: each time it is asked for, ReFrame 4.10.4

@@ -15,6 +15,8 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
+from postprocess import reframe_version  # noqa: F401
+
 
 class MeasuredByLog(rfm.RegressionTestPlugin):
     """The log is the result: it must be complete and valid, belong to this run, and yield every metric of its

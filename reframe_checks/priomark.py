@@ -4,9 +4,11 @@
 from pathlib import Path
 
 import reframe as rfm
-from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
+from reframe.core.builtins import fixture, run_after, run_before, variable
 
-from .base import KernelCheck, sizes_here
+from postprocess import reframe_version  # noqa: F401
+
+from .base import KernelCheck
 from .build import kernel_build
 from .tested_directory import TestedDirectory
 
@@ -33,7 +35,6 @@ class priomark(TestedDirectory, KernelCheck):
 
     descr = "bandwidth of a workload of storage"
     benchmark = variable(str, value="priomark")
-    num_processes = parameter(sizes_here(), loggable=True)
     workload = variable(str, value=DEFAULT_WORKLOAD, loggable=True)
     only = variable(str, value="", loggable=True)
     plugins = variable(str, value="", loggable=True)

@@ -13,10 +13,13 @@ from typing import NoReturn
 
 import reframe as rfm
 import yaml
+from reframe.core import exceptions
 from reframe.core.builtins import run_before, variable
-from reframe.core.exceptions import ReferenceParseError, SanityError
 from reframe.core.logging import getlogger
 
+from postprocess import reframe_version  # noqa: F401
+
+from .environments import mpi_environments
 from .paths import REFERENCE_VALUES
 
 
@@ -29,12 +32,14 @@ class ReferenceStatus:
     DERIVED = "reference derived by a scaling law"
 
 
+BY_ENVIRONMENT = "$environ"
 DERIVED_BOUNDS = 2.0  # width relative to the bounds of the measured size
 
 
 class ExternalReferences(rfm.RegressionTestPlugin):
     """Compares the metrics with `reference_file`, by default reference_values/<check>.yaml, by `reference_index`: the
-    `$index` that the file has to have, the number of processes at its end."""
+    `$index` that the file has to have, the number of processes at its end. Where a partition has several environments,
+    `$environ` follows `$partition`."""
 
     reference_index = ["$partition", "num_processes"]
 
@@ -50,6 +55,7 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         self._content = check_reference_file(
             path, name, self.reference_index, {tag: metric.unit for tag, metric in self.perf_variables.items()}
         )
+        index = self._content[name]["$index"]
         self.reference_file = str(path)
         self.reference_sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
         self.reference = {"$ref": str(path)}
@@ -58,6 +64,12 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         except KeyError:
             referenced = set()
         self._referenced = referenced
+        environments = mpi_environments(self.current_partition)
+        if referenced and BY_ENVIRONMENT not in index and len(environments) > 1:
+            raise exceptions.ReferenceParseError(
+                f"reference file {path}: partition {self.current_partition.fullname!r} has several environments "
+                f"({', '.join(environments)}): the $index must contain {BY_ENVIRONMENT}"
+            )
         if referenced:
             complete = referenced >= set(self.perf_variables)
             self.reference_status = ReferenceStatus.COMPLETE if complete else ReferenceStatus.PARTIAL
@@ -93,7 +105,9 @@ class ExternalReferences(rfm.RegressionTestPlugin):
     def say_what_is_not_compared(self):
         """As a message, because ReFrame prints such metrics like all others and counts the test as passed."""
         if lost := self._referenced - set(self.perf_variables):
-            raise SanityError(f"there is a reference for {', '.join(sorted(lost))}, which this run did not measure")
+            raise exceptions.SanityError(
+                f"there is a reference for {', '.join(sorted(lost))}, which this run did not measure"
+            )
         if self.reference_status == ReferenceStatus.DERIVED:
             getlogger().info(
                 f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}: this size was "
@@ -118,7 +132,7 @@ def check_reference_file(path, name, index, units):
     over."""
 
     def refuse(what) -> NoReturn:
-        raise ReferenceParseError(f"reference file {path}: {what}")
+        raise exceptions.ReferenceParseError(f"reference file {path}: {what}")
 
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -128,10 +142,11 @@ def check_reference_file(path, name, index, units):
         refuse("has no _meta that records the origin of its values")
     if not isinstance(content.get(name), dict):
         refuse(f"has no entry {name!r}")
-    if content[name].get("$index") != index:
-        refuse(f"{name}: $index must be {index}")
+    found = content[name].get("$index")
+    if found not in (index, [index[0], BY_ENVIRONMENT, *index[1:]]):
+        refuse(f"{name}: $index must be {index}, with {BY_ENVIRONMENT} in the second place if needed")
     sizes, places = {}, {key: entries for key, entries in content[name].items() if key != "$index"}
-    for _ in index[1:]:
+    for _ in found[1:]:
         places = {
             f"{where}, {key}": (key, entries)
             for where, found in places.items()

@@ -1,23 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which sizes (nodes and processes) a check runs at on a partition, from the site's configuration."""
+"""Which sizes (nodes and processes) a check runs at on a partition."""
 
 import os
 from dataclasses import dataclass
 
-from reframe.core.exceptions import ConfigError
+from reframe.core.exceptions import ReframeError
 
-from .vocabulary import Extra, Feature
+from postprocess import reframe_version  # noqa: F401
+from postprocess.show.words import counted
+
+from .partitions import compute_partitions, extras_of, features_of
+from .vocabulary import GIVEN, Extra, Feature
 
 SMALLEST = 2  # a communication benchmark needs two processes
 OVERCOMMITTED = 4  # largest size of a small machine if more processes than cores are allowed
 OVERSUBSCRIBE_VARIABLE = "OMPI_MCA_rmaps_base_oversubscribe"  # set by the user if the configuration states no features
 
 TAGS_OF_NODES = {1: "one_node", 2: "two_nodes", 4: "four_nodes"}
+EVERY_TAG = {*TAGS_OF_NODES.values(), "smallest", "largest"}
+
+
+class Size(int):
+    """A number of processes on one partition: the same number on two partitions is two sizes, with tags of their own.
+
+    That of 0 processes is for `-S num_nodes=`, and for a partition whose sizes are unknown. One of `-P
+    <check>.num_processes=` belongs to no partition: it is for all on which it fits.
+    """
+
+    partition = ""
+
+    def __new__(cls, processes, partition=""):
+        try:
+            size = super().__new__(cls, processes)
+        except ValueError:
+            raise ReframeError(f"num_processes: {processes!r} is not a number of processes") from None
+        size.partition = partition
+        return size
+
+    def __eq__(self, other):
+        return int(self) == other and self.partition == getattr(other, "partition", self.partition)
+
+    def __ne__(self, other):
+        return not self == other
+
+    __hash__ = int.__hash__
 
 
 @dataclass(frozen=True)
 class Room:
-    """What a partition offers: nodes, cores on each, and whether it takes more processes than cores."""
+    """What a partition offers: nodes, cores on each (0: unknown), and whether it takes more processes than cores."""
 
     nodes: int
     cores_per_node: int
@@ -38,6 +69,36 @@ class Room:
         counts = {*powers_of_two(largest), largest}
         return sorted(size for size in (count * unit for count in counts) if size >= SMALLEST)
 
+    def processes(self, size, num_nodes):
+        """How many a size starts here, where it may be the one of `-S num_nodes=`; 0 if that is unknown."""
+        return (int(size) or (num_nodes or 0) * self.cores_per_node) * bool(self.cores_per_node)
+
+    def nodes_for(self, processes):
+        """How many nodes so many processes need, filled one after the other; an overcommitted node is one."""
+        return 1 if self.nodes == 1 else -(-processes // self.cores_per_node)
+
+    def misfit(self, processes):
+        """Why so many processes cannot run here, empty if they can. More nodes than are known are the user's word."""
+        nodes = self.nodes_for(processes)
+        if processes < SMALLEST:
+            return f"{processes} processes are fewer than {SMALLEST}"
+        if self.nodes and (processes > self.capacity or nodes > self.nodes):
+            return f"{processes} processes do not fit on {counted(self.nodes, 'node')} of {self.cores_per_node} cores"
+        if processes % nodes:
+            return f"{processes} processes cannot be spread evenly over {nodes} nodes of {self.cores_per_node} cores"
+        return ""
+
+    def tags(self, processes):
+        """What the size is here: how many nodes, and whether there is no smaller or larger one."""
+        sizes = self.sizes()
+        tags = {TAGS_OF_NODES.get(self.nodes_for(processes), "")} - {""}
+        return tags | {tag for tag, size in (("smallest", sizes[0]), ("largest", sizes[-1])) if size == processes}
+
+
+def label(processes):
+    """In names of tests and in ReFrame's logs."""
+    return int(processes) or GIVEN
+
 
 def powers_of_two(largest):
     """1, 2, 4, ... up to `largest`."""
@@ -45,64 +106,85 @@ def powers_of_two(largest):
 
 
 def room(partition):
-    """The room of a ReFrame partition; raises ConfigError if its configuration lacks the cores."""
-    extras = partition.extras
-    nodes = int(extras.get(Extra.NUM_NODES, 1))
+    """The room of a ReFrame partition."""
+    extras, features = extras_of(partition), features_of(partition)
+    local = partition.scheduler.is_local
+    nodes = extras.get(Extra.NUM_NODES, 1 if local else 0)
     return Room(
-        nodes=min(nodes, int(extras.get(Extra.MAX_NODES, nodes))),
-        cores_per_node=_cores_per_node(partition),
-        overcommit=Feature.OVERCOMMIT in partition.features
-        or (not partition.features and os.environ.get(OVERSUBSCRIBE_VARIABLE) == "1"),
+        nodes=min(nodes, extras.get(Extra.MAX_NODES, nodes)),
+        cores_per_node=_cores_per_node(partition, local),
+        overcommit=Feature.OVERCOMMIT in features
+        or (local and not features and os.environ.get(OVERSUBSCRIBE_VARIABLE) == "1"),
         listed=tuple(extras.get(Extra.SIZES, ())),
     )
 
 
-def _cores_per_node(partition):
-    if Extra.CORES_PER_NODE in partition.extras:
-        return int(partition.extras[Extra.CORES_PER_NODE])
-    known = partition.processor.num_cores
-    if partition.scheduler.is_local:
-        usable = len(os.sched_getaffinity(0))
-        return min(known, usable) if known else usable
+def _cores_per_node(partition, local):
+    known = extras_of(partition).get(Extra.CORES_PER_NODE)
     if known:
         return known
-    raise ConfigError(
-        f"the configuration of partition {partition.fullname!r} does not state the cores of a node: "
-        f"add extras {{'{Extra.CORES_PER_NODE}': N}}, or processor information"
+    known = partition.processor.num_cores
+    if local:
+        usable = len(os.sched_getaffinity(0))
+        return min(known, usable) if known else usable
+    return known or 0
+
+
+def unknown(partition):
+    """Why the sizes of a partition are unknown, with the remedy; empty if they are known."""
+    offered = room(partition)
+    missing = [
+        (extra, what)
+        for extra, what, known in (
+            (Extra.NUM_NODES, "the number of nodes", offered.nodes),
+            (Extra.CORES_PER_NODE, "the number of cores of a node", offered.cores_per_node),
+        )
+        if not known and not (extra == Extra.NUM_NODES and offered.listed)
+    ]
+    if not missing:
+        return ""
+    return (
+        f"partition {partition.fullname!r}: neither its configuration nor its scheduler states "
+        f"{' and '.join(what for _, what in missing)}; "
+        f"add extras {{{', '.join(f'{str(extra)!r}: N' for extra, _ in missing)}}}, or write an overlay with "
+        "`coffeecup site overlay`"
     )
 
 
-def compute_partitions(system):
-    """The partitions for computing."""
-    return [partition for partition in system.partitions if Feature.LOGIN not in partition.features]
+def sizes_here():
+    """Every size of every partition of the system, and for each the one of `-S num_nodes=`."""
+    return [
+        Size(processes, partition.fullname)
+        for partition in compute_partitions()
+        for processes in (*(() if unknown(partition) else room(partition).sizes()), 0)
+    ]
 
 
-def rooms(system, kernel=None):
-    """Full name to room, for every partition for computing that runs this kernel."""
-    return {
-        partition.fullname: room(partition)
-        for partition in compute_partitions(system)
-        if kernel in (None, *partition.extras.get(Extra.KERNELS, (kernel,)))
-    }
+def partitions_of(kernel):
+    """The partitions that run this kernel."""
+    return [
+        partition for partition in compute_partitions() if kernel in extras_of(partition).get(Extra.KERNELS, (kernel,))
+    ]
 
 
-def sizes_of(system):
-    """Every size that some partition of the system runs at, ascending."""
-    return sorted({size for offered in rooms(system).values() for size in offered.sizes()})
+def partitions_for(size, kernel, num_nodes=None):
+    """The partitions that run this kernel at a size."""
+    return [
+        partition
+        for partition in partitions_of(kernel)
+        if size.partition in ("", partition.fullname)
+        and bool(size) != bool(num_nodes or (size.partition and unknown(partition)))
+    ]
 
 
-def partitions_for(system, size, kernel):
-    """Full names of the partitions that run this kernel at this size."""
-    return [name for name, offered in rooms(system, kernel).items() if size in offered.sizes()]
+def misfit(partition, size, num_nodes=None):
+    """Why the partition has no room for a size, empty if it has, or if that is unknown."""
+    offered = room(partition)
+    processes = offered.processes(size, num_nodes)
+    problem = offered.misfit(processes) if processes else ""
+    return f"partition {partition.fullname!r}: {problem}" if problem else ""
 
 
-def tags_of(system, size, kernel):
-    """What the size is on the partitions that run the kernel at it: how many nodes, and whether there is no smaller or
-    larger one."""
-    running = [offered for offered in rooms(system, kernel).values() if size in offered.sizes()]
-    by_nodes = {min(-(-size // offered.cores_per_node), offered.nodes) for offered in running} & TAGS_OF_NODES.keys()
-    return {
-        *(TAGS_OF_NODES[nodes] for nodes in by_nodes),
-        *("smallest" for offered in running if size == offered.sizes()[0]),
-        *("largest" for offered in running if size == offered.sizes()[-1]),
-    }
+def tags_of(partition, size):
+    """The tags of a size on a partition: all where the user chose the size, which no mode then leaves out."""
+    return room(partition).tags(size) if size and not unknown(partition) else EVERY_TAG

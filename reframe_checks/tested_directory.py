@@ -3,20 +3,21 @@
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
-from reframe.core.runtime import runtime
 
-from .sizes import compute_partitions
+from postprocess import reframe_version  # noqa: F401
+
+from .partitions import compute_partitions, extras_of, refuse
 from .vocabulary import GIVEN, STAGE, Extra
 
 
 def file_systems_of(partition):
     """Name to the entry of the partition's extras; that of the stage directory has no directory."""
-    return {entry["name"]: entry for entry in partition.extras.get(Extra.FILE_SYSTEMS, ())} or {STAGE: {}}
+    return {entry["name"]: entry for entry in extras_of(partition).get(Extra.FILE_SYSTEMS, ())} or {STAGE: {}}
 
 
 def file_systems_here():
     """The names that the configured system's partitions have for their file systems, and GIVEN."""
-    named = {name for partition in compute_partitions(runtime().system) for name in file_systems_of(partition)}
+    named = {name for partition in compute_partitions() for name in file_systems_of(partition)}
     return [*sorted(named), GIVEN]
 
 
@@ -29,7 +30,7 @@ class TestedDirectory(rfm.RegressionTestPlugin):
     ReFrame. References are by file system: `$index` is [$partition, file_system, num_processes].
     """
 
-    file_system = parameter(file_systems_here(), loggable=True)
+    file_system = parameter(file_systems_here(), type=str)
     directory = variable(str, value="", loggable=True)
     least_bytes = variable(
         int, value=0, loggable=True
@@ -39,12 +40,14 @@ class TestedDirectory(rfm.RegressionTestPlugin):
     @run_after("init")
     def keep_partitions_with_this_file_system(self):
         """After the sizes, which choose the partitions."""
+        if self.file_system not in (known := file_systems_here()):
+            refuse(f"no partition has a file system {self.file_system!r}: known are {', '.join(known)}")
         if self.directory:
             here = set(self.valid_systems) if self.file_system == GIVEN else set()
         else:
             here = {
                 partition.fullname
-                for partition in compute_partitions(runtime().system)
+                for partition in compute_partitions()
                 if self.file_system in file_systems_of(partition)
             }
         self.valid_systems = [name for name in self.valid_systems if name in here]

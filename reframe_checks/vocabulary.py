@@ -8,7 +8,8 @@ docs/sites.md repeats this table for readers (a test compares the two).
 from enum import StrEnum
 
 STAGE = "stage"  # the file system of the stage directory, where a partition names none
-GIVEN = "given"  # the one of `-S <check>.directory=DIR`, in place of all others
+GIVEN = "given"  # the one of `-S <check>.directory=DIR` or `-S num_nodes=N`, in place of all others
+MPI = "mpi"  # the feature of an environment, usual in public configurations, that states that it has MPI
 
 COUNT = {"type": "integer", "minimum": 1}
 TEXT = {"type": "string", "minLength": 1}
@@ -44,7 +45,11 @@ class Feature(_Word):
         "overcommit",
         "more processes than cores may be started; checks then run on up to 4 processes on smaller machines",
     )
-    LOGIN = "login", "a login node: kernels are built and jobs submitted here, no check runs here"
+    LOGIN = (
+        "login",
+        "a login node: kernels are built and jobs submitted here, no check runs here; so is every partition without a "
+        "scheduler beside one that has a scheduler",
+    )
 
 
 class Extra(_Word):
@@ -52,11 +57,16 @@ class Extra(_Word):
 
     CORES_PER_NODE = (
         "cores_per_node",
-        "processes that fill a node; default: ReFrame's processor information, on the local machine the cores that "
-        "this process may use",
+        "processes that fill a node; default: ReFrame's processor information, otherwise what Slurm or PBS reports "
+        "(the smallest of unequal nodes), on the local machine the cores that this process may use",
         COUNT,
     )
-    NUM_NODES = "num_nodes", "nodes of the partition; default: 1", COUNT
+    NUM_NODES = (
+        "num_nodes",
+        "nodes of the partition; default: what Slurm or PBS reports, without a scheduler 1; a batch partition whose "
+        "number of nodes is unknown is refused",
+        COUNT,
+    )
     MAX_NODES = "max_nodes", "largest number of nodes that a check may take", COUNT
     MAX_MINUTES = (
         "max_minutes",
@@ -100,6 +110,39 @@ class Extra(_Word):
         TEXT,
     )
     SPACK_MPI = "spack_mpi", "Spack package that provides the MPI launcher; default: `mpi`", TEXT
+
+
+OVERLAY = {
+    "type": "object",
+    "required": ["partitions"],
+    "properties": {
+        "partitions": {
+            "type": "object",
+            "additionalProperties": {
+                "type": "object",
+                "properties": {
+                    "environs": TEXTS,
+                    "extras": {
+                        "type": "object",
+                        "properties": {str(extra): extra.schema for extra in Extra},
+                        "additionalProperties": False,
+                    },
+                    "features": {"type": "array", "items": {"enum": [str(feature) for feature in Feature]}},
+                },
+                "additionalProperties": False,
+            },
+        }
+    },
+    "additionalProperties": False,
+}  # of a system: what is known about its partitions beyond their configuration, under ReFrame's own keys
+
+
+def schema_error(schema, value):
+    """Place and problem of a value, like `[0]: "name" is a required property`; empty if it is valid."""
+    import jsonschema_rs
+
+    error = next(jsonschema_rs.Draft202012Validator(schema).iter_errors(value), None)
+    return "".join(f"[{step!r}]" for step in error.instance_path) + f": {error.message}" if error else ""
 
 
 def markdown():

@@ -180,6 +180,32 @@ def test_every_script_asks_for_all_that_it_needs(all_runs, site):
         assert 5 <= hours * 60 + minutes <= offered["max_minutes"]
 
 
+# Nodes of the sizes of a partition, by hand from the tables of docs/sites.md ("Modes", "Sizes") and the sites' headers.
+POWERS = {64: (1, 2, 4, 8, 16, 32, 64), 16: (1, 2, 4, 8, 16), 4: (1, 2, 4)}
+LARGEST = {
+    "archer2": {"standard": 64, "highmem": 16, "short": 4},
+    "crux": {"debug": 4, "workq": 64},
+}
+OF_MODE = {
+    "smoke": lambda nodes: nodes <= 2,
+    "nightly": lambda nodes: nodes <= 4,
+    "scaling": lambda nodes: True,
+    "acceptance": lambda nodes: True,
+}
+
+
+@pytest.mark.parametrize(("site", "partition"), [(site, name) for site, names in LARGEST.items() for name in names])
+def test_each_mode_runs_its_sizes_on_each_partition(all_runs, site, partition):
+    """Each check once at each size of the mode, skipped or not: I/O checks on the site's one file system."""
+    largest = LARGEST[site][partition]
+    for mode, scripts in all_runs[0][site].items():
+        wanted = OF_MODE.get(mode, lambda nodes: nodes in (1, largest))  # maintenance
+        sizes = [128 * nodes for nodes in POWERS[largest] if wanted(nodes)]
+        for check in CHECKS:
+            found = sorted(job.processes for job in scripts if (job.partition, job.check) == (partition, check))
+            assert found == sizes, (mode, check)
+
+
 @pytest.mark.parametrize("site", BATCH)
 def test_every_check_is_in_every_mode_or_says_why_not(all_runs, site):
     for mode, scripts in all_runs[0][site].items():

@@ -170,6 +170,33 @@ def test_references_of_io_are_by_file_system(tmp_path):
     assert refused.exit_code == 2 and "$index is" in refused.output
 
 
+def test_references_of_a_partition_with_several_environments_are_by_environment(tmp_path):
+    """One environment is three times as fast; a partition with one environment is indexed alike."""
+    made = [
+        case({"b_eff": (number, "MByte/s")}, partition=partition, environ=environ)
+        for partition, environ, number in (("a", "cray", 30.0), ("a", "gnu", 10.0), ("b", "gnu", 20.0))
+    ]
+    stored = database(tmp_path / "results.db", [session(made, night(place)) for place in range(12)])
+    file = tmp_path / "b_eff.yaml"
+    command = ["references", "propose", stored, "--file", file, "--benchmark", "b_eff"]
+    done = run(*command, "--write")
+    assert done.exit_code == 0, done.output
+    told = done.output.replace("MByte", "MB")
+    assert "local:a+cray, 2, b_eff: 30 MB/s" in told and "local:a+gnu, 2, b_eff: 10 MB/s" in told
+    assert "local:b, 2, b_eff: 20 MB/s" in told
+
+    def entry(number):
+        return {2: {"b_eff": [number, -0.05, 0.05, "MByte/s"]}}
+
+    assert yaml.safe_load(file.read_text())["b_eff"] == {
+        "$index": ["$partition", "$environ", "num_processes"],
+        "local:a": {"cray": entry(30.0), "gnu": entry(10.0)},
+        "local:b": {"gnu": entry(20.0)},
+    }
+    one = run(*command, "--environ", "gnu")
+    assert one.exit_code == 0 and "changes to the file: 0 entries" in one.output, one.output
+
+
 def test_a_pattern_that_would_hide_a_proposed_place_is_refused(sessions, tmp_path):
     file = tmp_path / "b_eff.yaml"
     file.write_text(yaml.safe_dump(TODAY | {"b_eff": {"$index": ["$partition", "num_processes"], "local:.*": {2: {}}}}))

@@ -75,8 +75,10 @@ def dry_run(tmp_path):
         session = Reframe(tmp_path)("--dry-run", "-n", "^b_eff%", config=path)
         scripts = {}
         for case in session.cases:
-            [script] = (tmp_path / "stage").glob(f"made/{case['partition']}/mpi/b_eff_{case['hashcode']}/rfm_job.sh")
-            scripts.setdefault(case["partition"], {})[case["num_processes"]] = script.read_text()
+            for script in (tmp_path / "stage").glob(
+                f"made/{case['partition']}/mpi/b_eff_{case['hashcode']}/rfm_job.sh"
+            ):
+                scripts.setdefault(case["partition"], {})[case["num_processes"]] = script.read_text()
         return SimpleNamespace(scripts=scripts, session=session)
 
     return run
@@ -89,7 +91,7 @@ def dry_run(tmp_path):
         ({"cores_per_node": 48, "num_nodes": 8}, [48, 96, 192, 384]),
         ({"cores_per_node": 48, "num_nodes": 600, "max_nodes": 5}, [48, 96, 192, 240]),
         ({"cores_per_node": 1, "num_nodes": 4}, [2, 4]),
-        ({"cores_per_node": 12}, [2, 4, 8, 12]),
+        ({"cores_per_node": 12, "num_nodes": 1}, [2, 4, 8, 12]),
         ({"cores_per_node": 16, "num_nodes": 1}, [2, 4, 8, 16]),
         ({"cores_per_node": 48, "num_nodes": 600, "max_nodes": 1}, [2, 4, 8, 16, 32, 48]),
     ],
@@ -102,7 +104,7 @@ def test_sizes_follow_the_partition(dry_run, extras, sizes):
 
 def test_each_partition_gets_its_own_sizes_and_a_login_partition_none(dry_run):
     made = dry_run(
-        partition("small", extras={"cores_per_node": 6}),
+        partition("small", extras={"cores_per_node": 6, "num_nodes": 1}),
         partition("large", extras={"cores_per_node": 64, "num_nodes": 3}),
         partition("front", scheduler="local", launcher="local", features=["login"]),
     )
@@ -113,8 +115,33 @@ def test_each_partition_gets_its_own_sizes_and_a_login_partition_none(dry_run):
     assert made.session.report["session_info"]["num_skipped"] == 0
 
 
+def test_tags_belong_to_a_size_on_one_partition(dry_run):
+    """8 processes are one node, two nodes and the whole of partitions a, b and c; 4, 8 and 16 are elsewhere other
+    sizes."""
+    made = dry_run(
+        partition("a", extras={"cores_per_node": 8, "num_nodes": 4}),
+        partition("b", extras={"cores_per_node": 4, "num_nodes": 8}),
+        partition("c", extras={"cores_per_node": 8, "num_nodes": 1}),
+    )
+    tags = {
+        (case["partition"], case["num_processes"]): set(case["tags"]) - {"communication"} for case in made.session.cases
+    }
+    assert tags == {
+        ("a", 8): {"one_node", "smallest"},
+        ("a", 16): {"two_nodes"},
+        ("a", 32): {"four_nodes", "largest"},
+        ("b", 4): {"one_node", "smallest"},
+        ("b", 8): {"two_nodes"},
+        ("b", 16): {"four_nodes"},
+        ("b", 32): {"largest"},
+        ("c", 2): {"one_node", "smallest"},
+        ("c", 4): {"one_node"},
+        ("c", 8): {"one_node", "largest"},
+    }
+
+
 def test_overcommit_gives_a_small_machine_several_sizes(dry_run):
-    made = dry_run(partition("p", extras={"cores_per_node": 2}, features=["overcommit"]))
+    made = dry_run(partition("p", extras={"cores_per_node": 2, "num_nodes": 1}, features=["overcommit"]))
     assert sorted(made.scripts["p"]) == [2, 4]
     assert {case["num_processes"]: set(case["tags"]) - {"communication"} for case in made.session.cases} == {
         2: {"smallest", "one_node"},
@@ -131,10 +158,12 @@ def test_job_script_asks_for_whole_nodes_and_fills_them(dry_run):
     assert "flock" not in script
 
 
-def test_partition_that_tells_no_cores_ends_the_session(dry_run):
-    session = dry_run(partition("p", extras={"num_nodes": 4})).session
-    assert session.returncode == 1
-    assert "add extras {'cores_per_node': N}" in session.output
+def test_partition_whose_cores_are_unknown_is_refused_and_costs_no_other_one(dry_run):
+    made = dry_run(
+        partition("p", extras={"num_nodes": 4}), partition("q", extras={"cores_per_node": 48, "num_nodes": 1})
+    )
+    assert made.session.returncode == 1 and made.session.output.count("add extras {'cores_per_node': N}") == 1
+    assert sorted(made.scripts) == ["q"]
 
 
 # The local set-up

@@ -44,7 +44,10 @@ def propose(
     ] = None,
     environ: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Use only this ReFrame environment; needed if the sessions have several."),
+        typer.Option(
+            metavar="NAME",
+            help="Use only this ReFrame environment; otherwise a partition with several gets references for each.",
+        ),
     ] = None,
     valid_from: Annotated[
         datetime | None,
@@ -126,10 +129,9 @@ def today_of(file: Path, benchmark: str, values: pd.DataFrame, made: pd.DataFram
 
     today = loaded(file, benchmark) if file.exists() else {"_meta": {"benchmark": benchmark, "schema": 1}}
     index = today.get(benchmark, {}).get("$index")
-    if index not in (None, proposals.index_of(values)):
-        raise typer.BadParameter(
-            f"{printable(str(file))}: $index is {index}, but the sessions are indexed by {proposals.index_of(values)}"
-        )
+    wanted = proposals.index_of(values, index or ())
+    if index not in (None, wanted):
+        raise typer.BadParameter(f"{printable(str(file))}: $index is {index}, but the sessions are indexed by {wanted}")
     if hidden := proposals.hidden(today, benchmark, made):
         raise typer.BadParameter(f"{printable(str(file))}: {hidden}")
     return today
@@ -180,10 +182,11 @@ def check(
 
 
 def one_kind(table: pd.DataFrame, settings: str | None, environ: str | None) -> pd.DataFrame:
-    """The rows of one form of the benchmark: runs with other options or in another environment are not comparable."""
+    """The rows of one form of the benchmark, because runs with other options are not comparable, and of the chosen
+    environment."""
     for column, chosen, option in (("settings", settings, "--settings"), ("environ", environ, "--environ")):
         found = sorted(table[column].unique())
-        if chosen is None and len(found) > 1:
+        if option == "--settings" and chosen is None and len(found) > 1:
             raise typer.BadParameter(
                 f"the sessions are of several kinds; select one with {option}: " + ", ".join(map(repr, found))
             )

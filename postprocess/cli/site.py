@@ -28,6 +28,26 @@ def new(
     typer.echo(f"next: coffeecup site check {name}")
 
 
+@app.command("overlay")
+def overlay(
+    configuration: Annotated[Path, typer.Argument(metavar="CONFIG", help="A ReFrame configuration.", exists=True)],
+    system: Annotated[str, typer.Option("--system", help="A system in it.")],
+) -> None:
+    """Write SYSTEM.coffeecup.yaml beside a ReFrame configuration: what the checks need and it does not state. The
+    configuration itself is not changed; guesses are marked LOOK."""
+    from site_configs.common.overlay import make_overlay
+    from site_configs.common.tree import SiteError
+
+    try:
+        path, uncertain = make_overlay(configuration, system)
+    except SiteError as error:
+        raise typer.BadParameter(str(error)) from None
+    typer.echo(f"wrote {path}")
+    for line in uncertain:
+        typer.echo(f"look: {line}")
+    typer.echo(f"next: reframe -C {configuration} --system={system} -c reframe_checks -L")
+
+
 @app.command("check")
 def check(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A directory in site_configs/.")],

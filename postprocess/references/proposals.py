@@ -18,6 +18,7 @@ from postprocess.show.tables import each_row
 
 COLUMNS = {
     "$partition": "where",
+    "$environ": "environ",
     "file_system": "file_system",
     "num_processes": "processes",
 }  # the entries of a file's $index, and their columns in the table
@@ -38,14 +39,22 @@ class Terms:
 
 
 def with_places(table: pd.DataFrame) -> pd.DataFrame:
-    """A history table with `where`, ReFrame's $partition."""
-    return table.assign(where=table["system"] + ":" + table["partition"])
+    """A history table with `where`, ReFrame's $partition, and `place`, which also names the environment of a partition
+    with several."""
+    where = table["system"] + ":" + table["partition"]
+    several = table.groupby(where)["environ"].transform("nunique") > 1
+    return table.assign(where=where, place=where.mask(several, where + "+" + table["environ"]))
 
 
-def index_of(table: pd.DataFrame) -> list[str]:
-    """The $index for the references of one benchmark's table: with the file system if one is tested, and the size at
-    the end."""
-    return [name for name in COLUMNS if name != "file_system" or table["file_system"].ne("").any()]
+def index_of(table: pd.DataFrame, current=()) -> list[str]:
+    """The $index for the references of one benchmark's table: with the environment if a partition has several or the
+    current $index has it, with the file system if one is tested, and the size at the end."""
+    placed = with_places(table)
+    used = {
+        "$environ": "$environ" in current or placed["place"].ne(placed["where"]).any(),
+        "file_system": table["file_system"].ne("").any(),
+    }
+    return [name for name in COLUMNS if used.get(name, True)]
 
 
 def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
@@ -56,6 +65,7 @@ def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
     grouped = with_places(values).groupby([*COLUMNS.values(), "metric"], sort=True, observed=True)
     made = grouped.agg(
         unit=("unit", "last"),
+        place=("place", "last"),
         sessions=("value", "size"),
         runs=("runs", "sum"),
         value=("value", "median"),
@@ -83,7 +93,7 @@ def proposal(today: dict, benchmark: str, made: pd.DataFrame, values: pd.DataFra
     stay.
     """
     new = deepcopy(today)
-    index = index_of(values)
+    index = index_of(values, today.get(benchmark, {}).get("$index", ()))
     meta, tree = new.setdefault("_meta", {}), new.setdefault(benchmark, {"$index": index})
     marks = dict(terms.xfail)
     for key, rows in made.groupby([COLUMNS[name] for name in index]):
@@ -144,7 +154,7 @@ def provenance(rows: pd.DataFrame, values: pd.DataFrame, terms: Terms) -> dict:
 
 def worded(row) -> str:
     """Place, size and metric of a row with the columns of with_places."""
-    return ", ".join(str(part) for part in (row.where, row.file_system, row.processes, row.metric) if part != "")
+    return ", ".join(str(part) for part in (row.place, row.file_system, row.processes, row.metric) if part != "")
 
 
 def hidden(today: dict, benchmark: str, made: pd.DataFrame) -> str | None:

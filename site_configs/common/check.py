@@ -11,12 +11,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from postprocess import reframe_version
 from reframe_checks.vocabulary import Feature
 
 from . import dry_run, machine_check, words
 from .tree import SiteError, find_tree, read_configuration, settings_of
 
-OLDEST, BEFORE = (4, 10, 4), (5,)
 OK, NOTE, REFUSED = "ok", "note", "refused"
 
 
@@ -105,11 +105,6 @@ def reframe_here():
             "reframe is not on PATH; install it with `pip install reframe-hpc==4.10.4`, or load the centre's module"
         )
     said = subprocess.run([command, "--version"], capture_output=True, text=True, check=False).stdout.strip()
-    version = tuple(map(int, re.findall(r"\d+", said)[:3]))
-    if not OLDEST <= version < BEFORE:
-        raise SiteError(
-            f"{command} is ReFrame {said or 'of unknown version'}: coffeecup needs at least "
-            f"{'.'.join(map(str, OLDEST))} and less than {BEFORE[0]}; install a supported version, for example with "
-            "`pip install reframe-hpc==4.10.4`"
-        )
+    if refused := reframe_version.refusal(said):
+        raise SiteError(f"{command}: {refused}")
     return command, said

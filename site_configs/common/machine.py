@@ -2,16 +2,16 @@
 """Facts of this machine: scheduler and partitions, cores and memory, MPI, file systems, Spack. Each fact states the
 command it comes from; a missing command yields no fact."""
 
-import json
 import os
 import re
 import shlex
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-SECONDS = 30  # for a command to answer
+from reframe_checks import batch
+from reframe_checks.batch import ask, minutes
+
 PARALLEL = ("lustre", "gpfs", "beegfs", "ceph", "fuse.glusterfs", "panfs", "pvfs2", "orangefs", "daos", "wekafs")
 NETWORK = ("nfs", "nfs4", "cifs")
 LOCAL = ("ext4", "xfs", "btrfs", "zfs", "overlay")
@@ -41,15 +41,6 @@ class FileSystem:
     kind: str
     total_bytes: int
     free_bytes: int
-
-
-def ask(*command, **more):
-    """Standard output of a command; None if it is missing, fails or does not answer."""
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, **{"timeout": SECONDS, **more})
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout.strip() if done.returncode == 0 else None
 
 
 def finds(command, modules=()):
@@ -104,26 +95,19 @@ def slurm_partitions():
 
 
 def pbs_queues():
-    """From qstat and pbsnodes: queues that are started and execute, each with all nodes, unless nodes belong to it
-    alone."""
-    queues = json.loads(ask("qstat", "-Qf", "-F", "json") or '{"Queue": {}}').get("Queue", {})
-    nodes = json.loads(ask("pbsnodes", "-a", "-F", "json") or '{"nodes": {}}').get("nodes", {})
-    found = []
-    for name, queue in queues.items():
-        if queue.get("queue_type") != "Execution" or queue.get("started") != "True" or queue.get("enabled") != "True":
-            continue
-        own = [node for node in nodes.values() if node.get("queue") == name] or [
-            node for node in nodes.values() if "queue" not in node
-        ]
-        kinds = {
-            (node["resources_available"].get("ncpus", 1), kib(node["resources_available"].get("mem", "0kb")) // 1024)
-            for node in own
-        }
-        if kinds:
-            cpus, memory = min(kinds)
-            limit = queue.get("resources_max", {}).get("walltime", "")
-            found.append(Partition(name, len(own), int(cpus), int(cpus), memory, minutes(limit), False, len(kinds) > 1))
-    return found
+    """All queues that run jobs."""
+    return [
+        Partition(
+            name,
+            queue["nodes"],
+            queue["cores"],
+            queue["cores"],
+            queue["memory_mib"],
+            queue["minutes"],
+            several_kinds=queue["several_kinds"],
+        )
+        for name, queue in batch.pbs_queues().items()
+    ]
 
 
 def this_machine():
@@ -138,22 +122,6 @@ def this_machine():
 def number(text):
     """Leading digits: Slurm marks a least value among several by a plus sign."""
     return int(re.match(r"\d+", text)[0])  # pyright: ignore[reportOptionalSubscript]: there always are some
-
-
-def kib(text):
-    """Of PBS' sizes, like 263828272kb or 250gb."""
-    parts = re.fullmatch(r"(\d+)([kmgt]?)b", str(text))
-    value, unit = parts.groups()  # pyright: ignore[reportOptionalMemberAccess]: PBS writes no other form
-    return int(value) * {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}[unit] // 2**10
-
-
-def minutes(limit):
-    """Of a time limit like 1-00:00:00, 24:00:00 or 30:00; 0 for none."""
-    found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", limit)
-    if not found:
-        return 0
-    days, hours, mins, _ = (int(part or 0) for part in found.groups())
-    return (days * 24 + hours) * 60 + mins
 
 
 def mpi_compiler():

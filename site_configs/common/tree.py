@@ -42,11 +42,12 @@ def settings_of(tree, name):
     return path
 
 
-def read_configuration(path):
-    """The valid `site_configuration` of a file. Raises SiteError with the place in it that ReFrame's schema refuses."""
+def load_configuration(path):
+    """ReFrame's valid configuration of a file. Raises SiteError with the place in it that ReFrame's schema refuses."""
     try:
         site = load_config(str(path))
         site.validate()
+        return site
     except ConfigError as error:
         cause = error.__cause__
         if isinstance(cause, ValidationError):
@@ -54,6 +55,11 @@ def read_configuration(path):
         raise SiteError(f"{path}: {error}") from None
     except Exception as error:  # the file is a program and may raise anything
         raise SiteError(f"{path}: {type(error).__name__}: {error}") from None
+
+
+def read_configuration(path):
+    """The systems and environments of a configuration that it does not have from ReFrame. Raises SiteError."""
+    site = load_configuration(path)
     of_reframe = {"generic", "builtin"}  # its own configuration comes first
     return {
         section: [entry for entry in site.get(section) or () if entry["name"] not in of_reframe]

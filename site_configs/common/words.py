@@ -3,10 +3,8 @@
 
 import difflib
 
-import jsonschema_rs
-
 from postprocess.benchmarks.registry import benchmarks
-from reframe_checks.vocabulary import Extra, Feature
+from reframe_checks.vocabulary import Extra, Feature, schema_error
 
 TABLE = "the vocabulary is in docs/sites.md"
 
@@ -31,9 +29,8 @@ def of_partition(site, full_name, partition):
     for name, value in extras.items():
         if name not in set(Extra):
             yield place, f"unknown extra {name!r}", remedy(name, Extra)
-        elif error := next(jsonschema_rs.Draft202012Validator(Extra(name).schema).iter_errors(value), None):
-            at = "".join(f"[{step!r}]" for step in error.instance_path)
-            yield place, f"extra {name!r}{at}: {error.message}", f"the extra is: {Extra(name).meaning}"
+        elif error := schema_error(Extra(name).schema, value):
+            yield place, f"extra {name!r}{error}", f"the extra is: {Extra(name).meaning}"
     for environment in partition.get("environs", ()):
         if environment not in site.environments:
             yield place, f"unknown environment {environment!r}", f"defined are {', '.join(site.environments) or 'none'}"

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the scheduler says about a partition of a configuration that does not state its nodes and cores."""
+
+import functools
+import json
+import re
+import subprocess
+from argparse import ArgumentParser
+from itertools import chain
+from shlex import split
+
+from reframe.core.exceptions import ReframeError
+from reframe.core.schedulers import Job
+
+from postprocess import reframe_version  # noqa: F401
+
+from .vocabulary import Extra
+
+SECONDS = 30  # for a command to answer
+UNLIMITED = "UNLIMITED"
+
+
+def ask(*command, **more):
+    """Standard output of a command; None if it is missing, fails or does not answer."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, **{"timeout": SECONDS, **more})
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def facts(partition):
+    """Extras of a ReFrame partition that its scheduler knows; empty for a scheduler that cannot be asked."""
+    kind = partition.scheduler.registered_name
+    if kind in ("slurm", "squeue"):
+        return of_slurm(partition)
+    if kind in ("pbs", "pbspro"):
+        return of_pbs(partition)
+    return {}
+
+
+def option(partition, *names):
+    """The value of an option in `access`, in any of its forms: `-p NAME`, `-pNAME`, `--partition=NAME` or `--partition
+    NAME`; None if it is not there."""
+    parser = ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument(*names, dest="value")
+    return parser.parse_known_args(list(chain.from_iterable(map(split, partition.access))))[0].value
+
+
+# Slurm
+
+
+def of_slurm(partition):
+    """Nodes that the options in `access` leave, cores of the smallest of them, and the partition's limits."""
+    limits = slurm_partition(option(partition, "-p", "--partition"))
+    try:
+        scheduler = partition.scheduler
+        job = Job.create(scheduler, partition.launcher_type(), name="coffeecup", sched_access=partition.access)
+        nodes = scheduler.filternodes(job, slurm_nodes(scheduler))
+    except ReframeError:
+        return {}
+    if not nodes or limits is None:
+        return {}
+    cores = min(slurm_cores(node.descr) for node in nodes)
+    found = {Extra.NUM_NODES: len(nodes), Extra.CORES_PER_NODE: cores}
+    if limits["MaxNodes"] != UNLIMITED:
+        found[Extra.MAX_NODES] = int(limits["MaxNodes"])
+    if limits["MaxTime"] != UNLIMITED:
+        found[Extra.MAX_MINUTES] = minutes(limits["MaxTime"])
+    return found
+
+
+@functools.cache
+def slurm_nodes(scheduler):
+    """ReFrame's descriptions of all nodes."""
+    return scheduler.allnodes()
+
+
+def slurm_partition(name):
+    """Settings of a partition, of the default one without a name; None if Slurm has no such partition. Of several
+    names, Slurm chooses one: the first stands for them."""
+    for line in (slurm_partitions() or "").splitlines():
+        settings = dict(re.findall(r"(\w+)=(\S*)", line))
+        if settings["PartitionName"] == name.split(",")[0] if name else settings["Default"] == "YES":
+            return settings
+    return None
+
+
+@functools.cache
+def slurm_partitions():
+    return ask("scontrol", "-a", "show", "-o", "partitions")
+
+
+def slurm_cores(description):
+    """Cores of a node that jobs may use, from `scontrol show node`."""
+    value = {key: int(value) for key, value in re.findall(r"(Sockets|CoresPerSocket|CoreSpecCount)=(\d+)", description)}
+    return value["Sockets"] * value["CoresPerSocket"] - value.get("CoreSpecCount", 0)
+
+
+# PBS
+
+
+def of_pbs(partition):
+    """Nodes, cores and time limit of the queue that `access` names."""
+    queue = pbs_queues().get(option(partition, "-q"))
+    if queue is None:
+        return {}
+    found = {Extra.NUM_NODES: queue["nodes"], Extra.CORES_PER_NODE: queue["cores"]}
+    return {**found, Extra.MAX_MINUTES: queue["minutes"]} if queue["minutes"] else found
+
+
+@functools.cache
+def pbs_queues():
+    """Queue name to nodes, cores and MiB of the smallest node, minutes (0: no limit) and whether nodes differ.
+
+    From qstat and pbsnodes: queues that are started and execute, each with all nodes, unless nodes belong to it alone.
+    """
+    queues = json.loads(ask("qstat", "-Qf", "-F", "json") or '{"Queue": {}}').get("Queue", {})
+    nodes = json.loads(ask("pbsnodes", "-a", "-F", "json") or '{"nodes": {}}').get("nodes", {})
+    found = {}
+    for name, queue in queues.items():
+        if queue.get("queue_type") != "Execution" or queue.get("started") != "True" or queue.get("enabled") != "True":
+            continue
+        own = [node for node in nodes.values() if node.get("queue") == name] or [
+            node for node in nodes.values() if "queue" not in node
+        ]
+        resources = [node["resources_available"] for node in own]
+        kinds = {(int(has.get("ncpus", 1)), kib(has.get("mem", "0kb")) // 1024) for has in resources}
+        if kinds:
+            cores, memory = min(kinds)
+            limit = minutes(queue.get("resources_max", {}).get("walltime", ""))
+            found[name] = {
+                "nodes": len(own),
+                "cores": cores,
+                "memory_mib": memory,
+                "minutes": limit,
+                "several_kinds": len(kinds) > 1,
+            }
+    return found
+
+
+# Units
+
+
+def kib(text):
+    """Of PBS' sizes, like 263828272kb or 250gb."""
+    parts = re.fullmatch(r"(\d+)([kmgt]?)b", str(text))
+    value, unit = parts.groups()  # pyright: ignore[reportOptionalMemberAccess]: PBS writes no other form
+    return int(value) * {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}[unit] // 2**10
+
+
+def minutes(limit):
+    """Of a time limit like 1-00:00:00, 24:00:00 or 30:00; 0 for none."""
+    found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", limit)
+    if not found:
+        return 0
+    days, hours, mins, _ = (int(part or 0) for part in found.groups())
+    return (days * 24 + hours) * 60 + mins

@@ -1,0 +1,352 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Configurations that other people wrote for their own tests, with the traits of public ones: partitions without our
+extras, login nodes, environments with and without MPI, launchers of several kinds. Checks run at sizes that reach the
+network, on no login node, or are refused by name.
+
+Slurm is in test_slurm.py, where a real one answers.
+"""
+
+import json
+import os
+import re
+import subprocess
+from importlib import metadata
+from types import SimpleNamespace
+
+import logs_made
+import pytest
+import yaml
+from conftest import COFFEECUP, OPEN_MPI, ROOT
+from test_site_commands import NODES, QUEUES
+
+from postprocess import reframe_version
+
+SCHEDULERS = ("scontrol", "sinfo", "squeue", "qstat", "pbsnodes", "bhosts")
+CASE = re.compile(r"^- (\w+)(?: %file_system=(\w+))? %num_processes=(\w+) /\w+ @\w+:(\w+)\+(\S+)$", re.MULTILINE)
+
+LOGIN = {"name": "login", "scheduler": "local", "launcher": "local", "environs": ["builtin", "gnu"]}
+ENVIRONMENTS = [
+    {"name": "gnu", "cc": "gcc"},  # no MPI
+    {"name": "gnu-mpi", "cc": "mpicc"},
+    {"name": "vendor", "cc": "no-such-compiler", "features": ["mpi", "openmp"]},
+    {"name": "other", "cc": "no-such-compiler", "features": ["mpi"]},
+]
+
+
+def partition(name, scheduler, launcher, environs=("builtin", "gnu", "gnu-mpi"), **more):
+    return {"name": name, "scheduler": scheduler, "launcher": launcher, "environs": list(environs), **more}
+
+
+PBS = partition("batch", "pbspro", "mpiexec", access=["-q workq", "-A project"], max_jobs=100)
+LSF = partition("batch", "lsf", "lrun", access=["-q normal"], features=["cpu", "remote"])
+SLURM = partition("batch", "slurm", "srun", access=["-p cpu"], features=["cpu", "remote"], max_jobs=100)
+KNOWN = partition(
+    "mc",
+    "squeue",
+    "srun",
+    environs=["builtin", "vendor"],
+    processor={"num_cpus": 16, "num_cpus_per_core": 2},
+    features=["mc"],
+)
+
+
+@pytest.fixture
+def foreign(tmp_path, reframe):
+    """Runs ReFrame with a configuration of these partitions; the schedulers of the machine at hand do not answer, but
+    for what `answers` gives."""
+
+    def run(partitions, *options, answers=(), listing=True):
+        file = tmp_path / "settings.py"
+        system = {"name": "centre", "hostnames": [".*"], "partitions": partitions}
+        file.write_text(f"site_configuration = { ({'systems': [system], 'environments': ENVIRONMENTS})!r}\n")
+        stubs = tmp_path / "stubs"
+        stubs.mkdir(exist_ok=True)
+        for command in SCHEDULERS:
+            script = f"cat <<'EOF'\n{dict(answers)[command]}\nEOF" if command in dict(answers) else "exit 1"
+            (stubs / command).write_text(f"#!/bin/sh\n{script}\n")
+            (stubs / command).chmod(0o755)
+        path = {"PATH": f"{stubs}:{reframe.environment()['PATH']}"}
+        session = reframe(*(["-LC"] if listing else []), *options, config=file, env=path)
+        cases = {
+            (check, where, environment, int(size) if size.isdigit() else size)
+            for check, _, size, where, environment in CASE.findall(session.output)
+        }
+        of_b_eff = sorted(case[1:] for case in cases if case[0] == "b_eff")
+        return SimpleNamespace(session=session, cases=cases, b_eff=of_b_eff, file=file, path=path)
+
+    return run
+
+
+OF_PBS = (("qstat", json.dumps(QUEUES)), ("pbsnodes", json.dumps(NODES)))  # 3 nodes of 128
+
+
+def test_pbs_states_nodes_and_cores_and_login_nodes_are_skipped_once(foreign):
+    made = foreign([LOGIN, PBS], answers=OF_PBS)
+    assert made.session.returncode == 0, made.session.output
+    assert made.b_eff == [("batch", "gnu-mpi", 128), ("batch", "gnu-mpi", 256), ("batch", "gnu-mpi", 384)]
+    assert {where for _, where, _, _ in made.cases} == {"batch"}
+    assert made.session.output.count("no check runs on login nodes: skipping centre:login") == 1
+    assert made.session.output.count("environments without MPI are left out: builtin, gnu") == 1
+
+
+def test_pbs_job_script_asks_for_all_nodes(foreign, tmp_path):
+    made = foreign([LOGIN, PBS], "--dry-run", "-n", "^b_eff%num_processes=384", answers=OF_PBS, listing=False)
+    assert made.session.returncode == 0, made.session.output
+    [script] = (tmp_path / "stage").glob("centre/batch/gnu-mpi/b_eff_[0-9a-f]*/rfm_job.sh")
+    text = script.read_text()
+    assert "#PBS -l select=3:mpiprocs=128:ncpus=128" in text and "#PBS -q workq" in text
+    assert re.search(r"^mpiexec -n 384 \S+/b_eff --log", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("batch", [LSF, SLURM], ids=["LSF, which cannot be asked", "Slurm, which does not answer"])
+def test_partition_of_unknown_size_is_refused_by_name(foreign, batch):
+    made = foreign([LOGIN, batch], "-r", "-n", "^b_eff%", "-p", "gnu-mpi", listing=False)
+    assert made.session.returncode == 1
+    [case] = made.session.cases
+    assert (case["result"], case["partition"], case["fail_phase"]) == ("fail", "batch", "setup")
+    assert (
+        "partition 'centre:batch': neither its configuration nor its scheduler states the number of nodes and the "
+        "number of cores of a node; add extras {'num_nodes': N, 'cores_per_node': N}, or write an overlay"
+    ) in case["fail_reason"]
+    assert "Traceback" not in made.session.output
+
+
+def test_no_tag_leaves_out_a_partition_of_unknown_size(foreign):
+    """Where it did, the session would select nothing and succeed. ReFrame selects what has all tags."""
+    tags = [f"--tag={tag}" for tag in ("one_node", "two_nodes", "four_nodes", "smallest", "largest")]
+    assert {case[:2] for case in foreign([LSF], *tags).cases} == {
+        (check, "batch") for check in ("b_eff", "b_eff_io", "ftio", "priomark")
+    }
+
+
+def test_nodes_of_the_command_line_are_used_where_only_cores_are_known(foreign, tmp_path):
+    made = foreign([LOGIN, KNOWN], "--dry-run", "-n", "^b_eff", "-S", "num_nodes=4", listing=False)
+    assert made.session.returncode == 0, made.session.output
+    assert "WARNING" not in made.session.output
+    assert {(case["num_tasks"], case["num_tasks_per_node"]) for case in made.session.cases} == {(32, 8)}
+    assert {case["num_processes"] for case in made.session.cases} == {32}
+    [script] = (tmp_path / "stage").glob("centre/mc/vendor/b_eff_[0-9a-f]*/rfm_job.sh")
+    assert "#SBATCH --ntasks=32\n#SBATCH --ntasks-per-node=8\n" in script.read_text()
+
+
+def test_sizes_of_the_command_line_are_run_where_they_fit(foreign):
+    small = partition("small", "squeue", "srun", ["gnu-mpi"], extras={"cores_per_node": 8, "num_nodes": 2})
+    large = partition("large", "squeue", "srun", ["gnu-mpi"], extras={"cores_per_node": 8, "num_nodes": 64})
+    made = foreign([small, large], "-P", "b_eff.num_processes=16,256")
+    assert made.b_eff == [("large", "gnu-mpi", 16), ("large", "gnu-mpi", 256), ("small", "gnu-mpi", 16)]
+    assert "skipped: partition 'centre:small': 256 processes do not fit on 2 nodes of 8 cores" in made.session.output
+    both = foreign([small, large], "-P", "b_eff.num_processes=16", "--repeat=2")
+    assert len(re.findall(r"^- b_eff .*repeat_no=", both.session.output, re.MULTILINE)) == 4
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (
+            ["-P", "b_eff.num_processes=1024"],
+            "b_eff runs nowhere: partition 'centre:p': 1024 processes do not fit on 2",
+        ),
+        (["-P", "b_eff.num_processes=9"], "9 processes cannot be spread evenly over 2 nodes of 8 cores"),
+        (["-P", "b_eff.num_processes=1"], "1 processes are fewer than 2"),
+        (["-P", "b_eff.num_processes=all"], "num_processes: 'all' is not a number of processes"),
+        (["-S", "num_nodes=3"], "24 processes do not fit on 2 nodes of 8 cores"),
+        (["-P", "b_eff_io.file_system=scrach"], "no partition has a file system 'scrach': known are scratch, given"),
+        (["--system=centre:login"], "no check runs on login nodes (centre:login): choose another partition"),
+    ],
+)
+def test_what_cannot_run_is_refused_in_one_sentence(foreign, options, says):
+    extras = {"cores_per_node": 8, "num_nodes": 2, "file_systems": [{"name": "scratch", "directory": "/scratch"}]}
+    made = foreign([LOGIN, partition("p", "squeue", "srun", ["gnu-mpi"], extras=extras)], *options)
+    assert made.session.returncode == 1
+    assert made.session.output.count(says) == 1
+    assert "Traceback" not in made.session.output and not made.cases
+
+
+def test_file_system_of_the_command_line(foreign):
+    systems = [{"name": name, "directory": f"/{name}"} for name in ("scratch", "home")]
+    extras = {"cores_per_node": 8, "num_nodes": 2, "file_systems": systems}
+    made = foreign(
+        [partition("p", "squeue", "srun", ["gnu-mpi"], extras=extras)],
+        "-P",
+        "b_eff_io.file_system=scratch",
+        "-n",
+        "_io",
+    )
+    assert [(name, size) for _, name, size, _, _ in CASE.findall(made.session.output)] == [
+        ("scratch", "8"),
+        ("scratch", "16"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("environs", "chosen"),
+    [
+        (["builtin", "gnu", "gnu-mpi"], ["gnu-mpi"]),  # by trying
+        (["builtin", "gnu-mpi", "vendor"], ["vendor"]),  # by the feature, which says it for all
+        (["builtin", "vendor"], ["vendor"]),
+        (["gnu"], ["gnu"]),  # no choice: CMake finds MPI, or the build says that it does not
+        (["builtin"], ["builtin"]),
+        (["builtin", "gnu"], ["builtin", "gnu"]),  # the builds say why it is neither
+    ],
+    ids=" ".join,
+)
+def test_environments_with_mpi_are_chosen(foreign, environs, chosen):
+    extras = {"cores_per_node": 8, "num_nodes": 1}
+    made = foreign([partition("p", "squeue", "srun", environs, extras=extras)])
+    assert sorted({environment for _, _, environment, _ in made.cases}) == chosen
+
+
+def test_environment_of_the_command_line_is_used(foreign):
+    extras = {"cores_per_node": 8, "num_nodes": 1}
+    made = foreign([partition("p", "squeue", "srun", extras=extras)], "-p", "gnu$")
+    assert {environment for _, _, environment, _ in made.cases} == {"gnu"}
+
+
+# The overlay
+
+
+@pytest.fixture
+def overlay(foreign):
+    """Writes an overlay of a configuration; `answers` as for `foreign`."""
+
+    def run(partitions, answers=()):
+        made = foreign(partitions, "--system=centre", answers=answers)
+        done = subprocess.run(
+            [COFFEECUP, "site", "overlay", made.file, "--system=centre"],
+            env=os.environ | made.path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        file = made.file.with_name("centre.coffeecup.yaml")
+        return SimpleNamespace(code=done.returncode, text=done.stdout + done.stderr, file=file)
+
+    return run
+
+
+def test_overlay_has_the_facts_of_the_scheduler_and_needs_it_no_more(overlay, foreign):
+    made = overlay([LOGIN, PBS], OF_PBS)
+    assert made.code == 0, made.text
+    entries = yaml.safe_load(made.file.read_text())["partitions"]
+    facts = {"num_nodes": 3, "cores_per_node": 128, "max_minutes": 1440, "max_nodes": 3}
+    assert entries["login"] == {"features": ["login"]}
+    assert entries["batch"]["environs"] == ["gnu-mpi"] and facts.items() <= entries["batch"]["extras"].items()
+    assert "num_nodes: 3  # qstat and pbsnodes" in made.file.read_text()
+    assert "look: partition 'batch': checks use all 3 nodes: lower max_nodes" in made.text
+    assert foreign([LOGIN, PBS]).b_eff == [("batch", "gnu-mpi", size) for size in (128, 256, 384)]
+
+
+def test_overlay_names_what_nobody_knows_and_is_completed_by_hand(overlay, foreign):
+    made = overlay([LOGIN, LSF])
+    assert made.code == 0, made.text
+    assert "states the number of nodes and the number of cores of a node: add it" in made.text
+    text = made.file.read_text()
+    made.file.write_text(
+        text.replace("# LOOK: num_nodes: N", "num_nodes: 4").replace("# LOOK: cores_per_node: N", "cores_per_node: 40")
+    )
+    assert foreign([LOGIN, LSF]).b_eff == [("batch", "gnu-mpi", size) for size in (40, 80, 160)]
+    again = overlay([LOGIN, LSF])
+    assert again.code == 2 and "already exists" in again.text
+    assert "num_nodes: 4" in made.file.read_text()
+
+
+def test_overlay_comes_before_the_configuration(foreign, tmp_path):
+    stated = partition("p", "squeue", "srun", extras={"cores_per_node": 8, "num_nodes": 2})
+    entry = {"environs": ["builtin"], "extras": {"num_nodes": 4, "kernels": ["b_eff"]}}
+    (tmp_path / "centre.coffeecup.yaml").write_text(yaml.safe_dump({"partitions": {"p": entry}}))
+    made = foreign([stated])
+    assert made.b_eff == [("p", "builtin", size) for size in (8, 16, 32)] and len(made.cases) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("partitions: [", "cannot be read"),
+        ("{}", '"partitions" is a required property'),
+        ("- p", "is not of type"),
+        ("partitions: {q: {}}", "system 'centre' has no partition 'q': there are login, p"),
+        ("partitions: {p: {extra: {}}}", "['partitions']['p']: Additional properties are not allowed ('extra'"),
+        ("partitions: {p: }", "['p']: null is not of type"),
+        ("partitions: {p: {extras: {nodes: 4}}}", "Additional properties are not allowed ('nodes' was unexpected)"),
+        ("partitions: {p: {features: [logon]}}", "['features'][0]: \"logon\" is not one of"),
+        (
+            "partitions: {p: {extras: {num_nodes: many}}}",
+            "['num_nodes']: \"many\" is not of type",
+        ),
+        ("partitions: {p: {environs: [intel]}}", "partition 'p' has no environment 'intel'"),
+    ],
+)
+def test_wrong_overlay_is_refused_in_one_sentence(foreign, tmp_path, text, says):
+    (tmp_path / "centre.coffeecup.yaml").write_text(text)
+    made = foreign([LOGIN, partition("p", "squeue", "srun", extras={"cores_per_node": 8, "num_nodes": 2})])
+    assert made.session.returncode == 1
+    assert made.session.output.count(says) == 1, made.session.output
+    assert "Traceback" not in made.session.output
+
+
+def test_overlay_of_an_unknown_system_is_refused(foreign):
+    made = foreign([LSF])
+    done = subprocess.run(
+        [COFFEECUP, "site", "overlay", made.file, "--system=center"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 2 and "requested system: 'center'" in " ".join(done.stderr.replace("│", " ").split())
+
+
+# References
+
+
+def test_references_differ_by_environment(foreign, kernel_that, tmp_path):
+    made = logs_made.write(tmp_path / "made.jsonl", logs_made.b_eff_log(ranks=2, nodes=1))
+    variables = [[name, value] for name, value in OPEN_MPI.items()]
+    here = partition("here", "local", "local", ["vendor", "other"], env_vars=variables, extras={"sizes": [2]})
+    file = tmp_path / "b_eff.yaml"
+
+    def results(index, entries):
+        content = {"_meta": {"provenance": "a test"}, "b_eff": {"$index": index, "centre:here": entries}}
+        file.write_text(yaml.safe_dump(content))
+        options = ["-r", "-n", "^b_eff%", "-S", f"b_eff.reference_file={file}", *kernel_that(f'cp {made} "$log"')]
+        cases = foreign([here], *options, listing=False).session.cases
+        return {case["environ"]: (case["result"], case["fail_reason"] or "") for case in cases}
+
+    least = {number: {2: {"b_eff": [number, -0.1, None, "MByte/s"]}} for number in (1.0, 1e9)}
+    found = results(["$partition", "$environ", "num_processes"], {"vendor": least[1.0], "other": least[1e9]})
+    assert {name: result for name, (result, _) in found.items()} == {"vendor": "pass", "other": "fail"}
+    found = results(["$partition", "num_processes"], least[1.0])
+    says = "partition 'centre:here' has several environments (vendor, other): the $index must contain $environ"
+    assert all(result == "fail" and says in reason for result, reason in found.values()) and len(found) == 2
+
+
+# Versions of ReFrame
+
+
+@pytest.mark.parametrize(
+    ("version", "supported"),
+    [
+        ("4.8.4", False),
+        ("4.9.3", False),
+        ("4.10.3", False),
+        ("4.10.4", True),
+        ("4.11.0-dev.2", True),
+        ("4.99.0", True),
+        ("5.0.0", False),
+        ("", False),
+    ],
+)
+def test_versions_of_reframe(version, supported):
+    assert bool(reframe_version.refusal(version)) is not supported
+
+
+def test_supported_versions_are_those_of_the_package():
+    [required] = [name for name in metadata.requires("coffeecup") if name.startswith("reframe-hpc")]
+    oldest, before = (".".join(map(str, version)) for version in (reframe_version.OLDEST, reframe_version.BEFORE))
+    assert required.replace(" ", "") in (f"reframe-hpc<{before},>={oldest}", f"reframe-hpc>={oldest},<{before}")
+    assert f"ReFrame {oldest}" in (ROOT / "README.md").read_text()
+
+
+def test_every_file_that_reframe_may_load_first_checks_the_version():
+    """Versions before 4.9 load a file without its package: the import comes before the relative ones, which fail."""
+    for path in (ROOT / "reframe_checks").glob("*.py"):
+        text = path.read_text()
+        if re.search(r"^\s*(from|import) reframe\b", text, re.MULTILINE):
+            place = text.find("\nfrom postprocess import reframe_version  # noqa: F401\n")
+            assert 0 < place < (text.find("\nfrom .") if "\nfrom ." in text else len(text)), path.name
