@@ -34,12 +34,14 @@ lint:           ## check layout, types, spelling, licences and common errors of 
 	git ls-files | xargs .venv/bin/codespell
 	! git grep -L 'SPDX-License-Identifier' -- '*.py' '*.c' '*.h' '*.cpp' '*.cmake' 'CMakeLists.txt' Makefile
 
-coverage: lint  ## run the tests and print which lines of Python and C they reach
-	cmake -S kernels -B build/coverage -DCMAKE_C_FLAGS=--coverage -DCMAKE_BUILD_TYPE=Debug
+coverage:       ## run the tests, or TESTS="tests/test_...", and print which lines of Python and C they reach
+	site_configs/local/setup test
+	mkdir -p build/coverage && find build -name '*.gcda' -delete
+	cmake -S kernels -B build/coverage -DCOFFEECUP_COVERAGE=ON -DCMAKE_BUILD_TYPE=Debug
 	cmake --build build/coverage --parallel
-	ctest --test-dir build/coverage
-	.venv/bin/pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered
-	.venv/bin/gcovr --root kernels build
+	ctest --test-dir build/coverage --output-on-failure --no-tests=error
+	COFFEECUP_COVERAGE=1 .venv/bin/pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered $(TESTS)
+	.venv/bin/gcovr --root kernels --merge-mode-functions=separate build
 
 docs:           ## build the documentation as a site that needs no network: build/docs/index.html
 	site_configs/local/setup docs

@@ -101,6 +101,8 @@ def pytest_runtest_protocol(item):
 def install_kernels(name, *options, around=()):
     """The folder where kernels that were built with these options of CMake are installed; `around` comes before each
     command."""
+    if os.environ.get("COFFEECUP_COVERAGE"):  # make coverage
+        name, options = f"{name}-coverage", (*options, "-DCOFFEECUP_COVERAGE=ON")
     folder = ROOT / "build" / name
     configure = [
         "cmake",

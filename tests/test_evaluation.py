@@ -203,7 +203,10 @@ def test_versions_are_not_mixed_unless_the_contract_names_one():
     runs = [run(2000.0, kernel_version="1.1"), run(), run()]
     mixed = verdict(CLAUSE, *runs)
     assert (mixed.outcome, mixed.value) == ("not proven", None)
-    assert "kernels 1.0 and 1.1, which must not be mixed" in mixed.sentence
+    assert mixed.sentence == (
+        "The runs are of kernels 1.0 and 1.1, which must not be mixed: name kernel_version in the contract."
+    )
+    assert mixed.clause == CLAUSE and len(mixed.runs) == 3
     named = verdict(CLAUSE, *runs, kernel_version="1.0")
     assert (named.outcome, named.value) == ("pass", 1000)
     assert named.runs[0].refusals == (

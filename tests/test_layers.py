@@ -195,6 +195,17 @@ def test_no_source_file_is_longer_than_400_lines(arrows):
     assert long == []
 
 
+@pytest.mark.parametrize("place", ["Makefile", "site_configs/common", "site_configs/local"])
+def test_no_target_and_no_part_of_the_sites_names_a_benchmark(place):
+    words = {spelling for name in benchmarks() for spelling in (name, name.replace("_", "-"))}
+    paths = (
+        [ROOT / place] if (ROOT / place).is_file() else [path for path in (ROOT / place).rglob("*") if path.is_file()]
+    )
+    texts = {path: path.read_text(encoding="utf-8") for path in paths if path.suffix not in (".py", ".pyc")}
+    assert texts
+    assert [path for path, text in texts.items() if words & set(re.findall(r"[\w-]+", text))] == []
+
+
 def test_nothing_else_names_a_benchmark():
     """Not even in a text: whoever adds a benchmark has no other file to change."""
     word = re.compile(rf"\b({'|'.join(benchmarks())})\b")
