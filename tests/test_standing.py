@@ -21,7 +21,7 @@ from postprocess.history.change_points import (
     suspicions,
     without_excursions,
 )
-from postprocess.history.standing import interval, trend, verdict
+from postprocess.history.standing import interval, sides, trend, verdict
 
 LOWER = Rule(Better.LOWER, 0.06, 0.0003)
 NEITHER = Rule(Better.NEITHER, 0.06, 0.0003)
@@ -193,3 +193,18 @@ def test_a_latency_is_suspected_if_it_grows(tmp_path, last, suspect):
 
 def test_a_metric_without_a_direction_is_never_suspected(tmp_path):
     assert suspected(tmp_path, [*[1000.0] * 8, 1.0], "l_max", "MiB") == []
+
+
+# --- sides of a comparison --------------------------------------------------------------------------------------------
+
+
+def test_the_first_side_ends_before_its_date_and_the_second_begins_at_its_date():
+    values = pd.DataFrame({"session_time": pd.to_datetime(["2026-01-01", "2026-01-02", "2026-01-03"], utc=True)})
+    first, second = sides(values, "time", ("2026-01-02", "2026-01-02"))
+    assert [list(part.index) for part in (first, second)] == [[0], [1, 2]]
+
+
+def test_an_unknown_kind_of_comparison_names_the_valid_ones():
+    valid = "system, partition, file_system, environ, session, time"
+    with pytest.raises(ValueError, match=f"^unknown kind 'colour': valid are {valid}$"):
+        sides(pd.DataFrame(), "colour", ("red", "blue"))
