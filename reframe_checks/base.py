@@ -2,6 +2,7 @@
 """What the checks of all kernels have in common."""
 
 import reframe as rfm
+from reframe.core.builtins import run_after, run_before
 
 from postprocess import reframe_version  # noqa: F401
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import reframe as rfm
 import reframe.utility.sanity as sn
-import reframe.utility.typecheck as typ
 from reframe.core.builtins import run_after, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
@@ -33,7 +32,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
     num_hosts = variable(int, value=0, loggable=True)
     official = variable(bool, value=False, loggable=True)
     qualifications = variable(str, value="", loggable=True)
-    facts = variable(typ.Dict[str, str], value={}, loggable=True)
+    facts = variable(dict, value={}, loggable=True)
 
     @property
     def log_name(self):
