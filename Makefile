@@ -19,7 +19,7 @@ test: lint      ## check the sources, build everything and run every test
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel
 	ctest --test-dir build/kernels --output-on-failure --no-tests=error
-	.venv/bin/pytest -n 2 --dist loadfile
+	.venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint:           ## check layout, types, spelling, licences and common errors of the sources; nothing is changed
 	site_configs/local/setup test
@@ -40,7 +40,7 @@ coverage:       ## run the tests, or TESTS="tests/test_...", and print which lin
 	cmake -S kernels -B build/coverage -DCOFFEECUP_COVERAGE=ON -DCMAKE_BUILD_TYPE=Debug
 	cmake --build build/coverage --parallel
 	ctest --test-dir build/coverage --output-on-failure --no-tests=error
-	COFFEECUP_COVERAGE=1 .venv/bin/pytest -n 2 --dist loadfile --cov --cov-report=term:skip-covered $(TESTS)
+	COFFEECUP_COVERAGE=1 .venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered $(TESTS)
 	.venv/bin/gcovr --root kernels --merge-mode-functions=separate build
 
 docs:           ## build the documentation as a site that needs no network: build/docs/index.html

@@ -8,30 +8,23 @@ import os
 import shutil
 import subprocess
 import sys
-from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import SimpleNamespace
 
+import logs_made
 import pytest
+from builds import PATIENCE, ROOT, Mpi, build_kernels, compiler_and_launcher, held, install_kernels
 
-ROOT = Path(__file__).resolve().parent.parent
+from postprocess.benchmarks.score import Score
+from postprocess.benchmarks.scoring import score_logs
+
 LOCAL = ROOT / "site_configs" / "local" / "settings.py"
 CHECKS = ROOT / "reframe_checks"
 COFFEECUP = Path(sys.executable).with_name("coffeecup")
 CORES = sorted(os.sched_getaffinity(0))[:2]
 REFRAME = [str(Path(sys.executable).with_name("reframe"))]
-
-# As root, and with more processes than cores: for MPI started without a site's configuration.
-OPEN_MPI = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-}
-
-# Seconds until a test takes a program for hung: nothing else ends one that is only slow on a busy machine.
-PATIENCE = 300
 
 # How a log ends whose run could not go on: where a rank other than 0 alone met the cause, the launcher ends rank 0.
 NOT_COMPLETE = ("failed", "interrupted")
@@ -40,86 +33,39 @@ NOT_COMPLETE = ("failed", "interrupted")
 WHO = {"first": '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || exit 0', "all": ""}
 
 
-@dataclass(frozen=True)
-class Mpi:
-    """An MPI implementation and our kernels built with it."""
-
-    name: str
-    mpirun: str
-    bin: Path
-
-    def run(self, ranks, kernel, *options, **popen):
-        """Run a kernel; a CompletedProcess with text output."""
-        command = [self.mpirun, "-np", str(ranks), str(self.bin / kernel), *map(str, options)]
-        return subprocess.run(
-            command, env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=PATIENCE, check=False, **popen
-        )
-
-
-def compiler_and_launcher(name):
-    """Debian names them mpicc.openmpi and mpirun.openmpi; elsewhere the ones on PATH serve where they are of this
-    implementation."""
-    found = [shutil.which(f"{command}.{name}") for command in ("mpicc", "mpirun")]
-    if all(found):
-        return found
-    mpirun = shutil.which("mpirun")
-    if not mpirun or not shutil.which("mpicc"):
-        return None
-    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout
-    spoken = {"openmpi": ("Open MPI", "OpenRTE", "prterun"), "mpich": ("HYDRA", "MPICH")}[name]
-    return [shutil.which("mpicc"), mpirun] if any(word in version for word in spoken) else None
+# Files that take minutes, the longest first: with --dist loadfile the last files are short ones then.
+LONGEST = [
+    "test_slurm.py",
+    "test_simulated.py",
+    "test_simulated_machines.py",
+    "test_known_file_systems.py",
+    "test_ftio_kernel_result.py",
+    "test_b_eff_io_kernel_ends.py",
+    "test_ends_of_runs.py",
+    "test_b_eff_kernel_measures.py",
+    "test_golden.py",
+    "test_checks.py",
+    "test_acceptance.py",
+    "test_b_eff_kernel_damage.py",
+    "test_b_eff_kernel_budget.py",
+    "test_known_link.py",
+]
 
 
-def build_kernels(name):
-    tools = compiler_and_launcher(name)
-    if not tools:
-        pytest.skip(f"no {name} on this machine")
-    compiler, mpirun = tools
-    return Mpi(name, mpirun, install_kernels(f"tests-{name}", f"-DCMAKE_C_COMPILER={compiler}") / "bin")
-
-
-@contextmanager
-def held(path, kind=fcntl.LOCK_EX):
-    """A lock among pytest's processes."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("w") as file:
-        fcntl.flock(file, kind)
-        yield
+def pytest_collection_modifyitems(items):
+    places = {name: place for place, name in enumerate(LONGEST)}
+    items.sort(key=lambda item: places.get(item.path.name, len(places)))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item):
-    """Tests of one process of pytest run beside those of the other, except where they are marked `alone`, with their
-    fixtures: the gate keeps whoever comes later behind a test that waits for the machine."""
-    kind = fcntl.LOCK_EX if item.get_closest_marker("alone") else fcntl.LOCK_SH
+    """Tests of one process of pytest run beside those of the other, except where they are marked `alone` or `rate`,
+    with their fixtures: the gate keeps whoever comes later behind a test that waits for the machine."""
+    kind = fcntl.LOCK_EX if any(map(item.get_closest_marker, ("alone", "rate"))) else fcntl.LOCK_SH
     with ExitStack() as stack:
         with held(ROOT / "build" / "gate.lock"):
             stack.enter_context(held(ROOT / "build" / "machine.lock", kind))
         return (yield)
-
-
-def install_kernels(name, *options, around=()):
-    """The folder where kernels that were built with these options of CMake are installed; `around` comes before each
-    command."""
-    if os.environ.get("COFFEECUP_COVERAGE"):  # make coverage
-        name, options = f"{name}-coverage", (*options, "-DCOFFEECUP_COVERAGE=ON")
-    folder = ROOT / "build" / name
-    configure = [
-        "cmake",
-        "-S",
-        ROOT / "kernels",
-        "-B",
-        folder,
-        f"-DCMAKE_INSTALL_PREFIX={folder}/install",
-        "-DCOFFEECUP_BENCHMARKS=all",
-        "-DCOFFEECUP_TESTS=OFF",
-        *options,
-    ]
-    with held(folder.with_suffix(".lock")):
-        for command in (configure, ["cmake", "--build", folder, "--parallel"], ["cmake", "--install", folder]):
-            done = subprocess.run([*around, *command], capture_output=True, text=True, check=False)
-            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
-    return folder / "install"
 
 
 @pytest.fixture(scope="session")
@@ -128,8 +74,27 @@ def openmpi():
 
 
 @pytest.fixture(scope="session")
+def openmpi_romio(openmpi):
+    """Open MPI with its other component for MPI-I/O."""
+    return replace(openmpi, settings={"OMPI_MCA_io": "romio321"})
+
+
+@pytest.fixture(scope="session")
 def mpich():
     return build_kernels("mpich")
+
+
+@pytest.fixture(scope="session")
+def serial():
+    """A build without MPI, made where there is none: its compilers, headers and libraries are hidden while it is
+    built."""
+    hide = (
+        "for place in /usr/lib/*/openmpi /usr/lib/*/mpich /usr/include/*/mpi* /usr/include/*/openmpi; do "
+        "[ ! -d $place ] || mount -t tmpfs tmpfs $place; done; "
+        'for tool in $(compgen -c mpi); do [ ! -e /usr/bin/$tool ] || mount --bind /dev/null /usr/bin/$tool; done; "$@"'
+    )
+    around = ("unshare", "--mount", "bash", "-c", hide, "bash") if os.geteuid() == 0 else ()
+    return Mpi("none", None, install_kernels("tests-serial", "-DCOFFEECUP_MPI=OFF", around=around) / "bin")
 
 
 @pytest.fixture(scope="session")
@@ -144,8 +109,9 @@ def sanitized():
 
 @pytest.fixture(scope="session")
 def serial_sanitized():
-    """The same without MPI: priomark alone, a run of which takes milliseconds."""
-    return install_kernels("tests-serial-sanitized", "-DCOFFEECUP_MPI=OFF", "-DCOFFEECUP_SANITIZE=ON")
+    """Without MPI: priomark alone, a run of which takes milliseconds."""
+    built = install_kernels("tests-serial-sanitized", "-DCOFFEECUP_MPI=OFF", "-DCOFFEECUP_SANITIZE=ON")
+    return Mpi("none", None, built / "bin")
 
 
 @pytest.fixture(scope="session")
@@ -282,6 +248,17 @@ class Reframe:
 @pytest.fixture
 def reframe(tmp_path):
     return Reframe(tmp_path)
+
+
+@pytest.fixture
+def scored(tmp_path):
+    """A function that scores records, or returns the message of the refusal."""
+
+    def result(records):
+        [score] = score_logs([logs_made.write(tmp_path / "log.jsonl", records)])
+        return score if isinstance(score, Score) else str(score)
+
+    return result
 
 
 def kernel_of(folder, script, ranks="first"):

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
-from conftest import PATIENCE
+from builds import PATIENCE
 
 ADDRESS = "10.231.8.1"  # of the GlusterFS servers; it exists in a network namespace of their own only
 READ_AHEAD_SECTORS = 64  # of 512 byte: a disk of known bandwidth moves what was asked for and hardly more
@@ -60,15 +60,20 @@ def memory(folder, options):
 
 
 @contextmanager
-def disk(folder, gibibytes, file_system="ext4", bytes_per_second=None):
+def disk(folder, gibibytes, file_system="ext4", bytes_per_second=None, in_memory=False):
     """A loop device with a file system. It moves so many byte/s each way, whoever asks: the limit is that of the root
-    control group, to which the write-back of the page cache belongs too, and of this process's own."""
+    control group, to which the write-back of the page cache belongs too, and of this process's own. In memory it has
+    no other limit, whatever else the machine's own disks are doing."""
     purpose = "a disk of known bandwidth" if bytes_per_second else "a disk"
     needs(purpose, "losetup", f"mkfs.{file_system}")
-    image, mount = Path(folder, "image"), Path(folder, "disk")
+    mount = Path(folder, "disk")
     mount.mkdir()
-    root(purpose, "truncate", "-s", f"{gibibytes}G", image)
     with ExitStack() as undo:
+        if in_memory:
+            folder = undo.enter_context(memory(Path(folder, "memory"), f"size={gibibytes}g"))
+        image = Path(folder, "image")
+        undo.callback(image.unlink)
+        root(purpose, "truncate", "-s", f"{gibibytes}G", image)
         device = root(purpose, "losetup", "--find", "--show", "--direct-io=on", image).strip()
         undo.callback(subprocess.run, ["losetup", "-d", device], check=False)
         root(
@@ -84,7 +89,6 @@ def disk(folder, gibibytes, file_system="ext4", bytes_per_second=None):
             root(purpose, "blockdev", "--setra", READ_AHEAD_SECTORS, device)
             undo.enter_context(throttled(device, bytes_per_second))
         yield mount
-    image.unlink()
 
 
 @contextmanager

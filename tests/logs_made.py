@@ -1,90 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs made for tests, as a kernel would write them: plain loops and the words of docs/log.md, with nothing taken from
-`postprocess`.
-
-The bandwidth of every measurement is a function that the test chooses, so that the test knows the score.
-"""
+`postprocess`. What all benchmarks have in common is here; `logs_made_NAME.py` makes the logs of one benchmark."""
 
 import json
-import math
 from pathlib import Path
 
-MIB = 2**20
-GIB = 2**30
-
-# Rings by hand, from the specification's table: (count, size) in rank order for patterns 1 to 6.
-RINGS = {
-    2: [[(1, 2)]] * 6,
-    3: [[(1, 3)]] * 6,
-    5: [[(1, 2), (1, 3)]] + [[(1, 5)]] * 5,
-    7: [[(2, 2), (1, 3)], [(1, 4), (1, 3)]] + [[(1, 7)]] * 4,
-    10: [[(5, 2)], [(2, 5)]] + [[(1, 10)]] * 4,
-    13: [[(5, 2), (1, 3)], [(2, 4), (1, 5)], [(1, 6), (1, 7)]] + [[(1, 13)]] * 3,
-    16: [[(8, 2)], [(4, 4)], [(2, 8)]] + [[(1, 16)]] * 3,
-    19: [[(8, 2), (1, 3)], [(4, 4), (1, 3)], [(1, 10), (1, 9)]] + [[(1, 19)]] * 3,
-    28: [[(14, 2)], [(7, 4)], [(1, 10), (2, 9)], [(2, 14)], [(1, 28)], [(1, 28)]],
-    32: [[(16, 2)], [(8, 4)], [(4, 8)], [(2, 16)], [(1, 32)], [(1, 32)]],
-    100: [[(50, 2)], [(25, 4)], [(8, 8), (4, 9)], [(4, 25)], [(2, 50)], [(1, 100)]],
-    128: [[(64, 2)], [(32, 4)], [(16, 8)], [(4, 32)], [(2, 64)], [(1, 128)]],
-    512: [[(256, 2)], [(128, 4)], [(64, 8)], [(4, 128)], [(2, 256)], [(1, 512)]],
-}
-AVERAGED = ("sendrecv", "alltoallv", "nonblocking")
-REPORTED = ("neighbor", "persistent")
-
-
-def lengths(l_max_bytes):
-    factor = (l_max_bytes / 4096) ** (1 / 8)
-    return [2**k for k in range(13)] + [round(4096 * factor**k) for k in range(1, 8)] + [l_max_bytes]
-
-
-def messages(rings):
-    return sum(count * (size if size == 2 else 2 * size) for count, size in rings)
-
-
-def pattern(name, group, rings, processes, methods, messages_per_exchange=None):
-    return {
-        "name": name,
-        "group": group,
-        "averaged": group in ("ring", "random"),
-        "messages_per_exchange": messages(rings) if messages_per_exchange is None else messages_per_exchange,
-        "processes": processes,
-        "rings": [{"size": size, "count": count} for count, size in rings] if rings else None,
-        "methods": list(methods),
-    }
-
-
-def patterns(ranks, methods):
-    n, even = ranks, ranks // 2 * 2
-    return [
-        pattern("ping-pong", "ping_pong", None, 2, ["blocking"], 2),
-        *(pattern(f"ring-{k}", "ring", RINGS[n][k - 1], n, methods) for k in range(1, 7)),
-        *(pattern(f"random-{k:02}", "random", [(1, n)], n, methods) for k in range(1, 31)),
-        pattern("worst-cycle", "worst_cycle", [(1, n)], n, methods),
-        *(pattern(f"bisection-{which}", "bisection", None, even, methods, even) for which in ("best", "worst")),
-        *(pattern(f"cartesian-2d-{axis}", "cartesian_2d", None, n, methods, 2 * n) for axis in ("x", "y", "all")),
-        *(pattern(f"cartesian-3d-{axis}", "cartesian_3d", None, n, methods, 2 * n) for axis in ("x", "y", "z", "all")),
-    ]
-
-
-def steady(latency_seconds=2e-6, link=1e9):
-    """Bandwidth in byte/s that a process sees at a message length, with a latency and an asymptotic bandwidth; random
-    placement costs a third, the methods differ by little."""
-    method_factor = {
-        "sendrecv": 1.0,
-        "alltoallv": 0.7,
-        "nonblocking": 1.1,
-        "neighbor": 1.2,
-        "persistent": 1.15,
-        "blocking": 1.0,
-    }
-
-    def bandwidth(name, method, length, repetition, plan_entry):
-        placement = 2 / 3 if name.startswith(("random", "worst", "bisection-worst")) else 1.0
-        wobble = 1 - 0.01 * ((repetition + len(name) + length) % 5)
-        rate = link * placement * method_factor[method] * wobble
-        return plan_entry["messages_per_exchange"] * length / (latency_seconds + length / rate)
-
-    return bandwidth
+KIB, MIB, GIB = 2**10, 2**20, 2**30
 
 
 def hosts(ranks, nodes, memory_per_process_bytes):
@@ -102,114 +23,48 @@ def hosts(ranks, nodes, memory_per_process_bytes):
     ]
 
 
-def activity(nodes):
-    """An hour on quiet nodes."""
+def run_record(benchmark, ranks, nodes, memory_per_process_bytes, options, filesystem=None, schema_version=2):
+    """The first record; `filesystem` is the type of the file system under test."""
     return {
-        "record": "activity",
-        "elapsed_seconds": 3600.0,
-        "hosts": [{"others_user_seconds": 30.0, "stolen_seconds": 2.0} for _ in range(nodes)],
+        "record": "run",
+        "schema_version": schema_version,
+        "benchmark": benchmark,
+        "kernel_version": "0.1.0",
+        "start_time": "2026-11-20T14:00:00Z",
+        "command": [benchmark, "--log", f"{benchmark}.jsonl"],
+        "options": {"log": f"{benchmark}.jsonl", **options},
+        "mpi": {
+            "library": "Open MPI v4.1.4",
+            "standard": "3.1",
+            "binding_cores_min": 1,
+            "binding_cores_max": 1,
+            "single_copy": "cma",
+        },
+        "ranks": ranks,
+        "hosts": hosts(ranks, nodes, memory_per_process_bytes),
+        "memory_per_process_bytes": memory_per_process_bytes,
+        "memory_source": "physical",
+        "filesystem": filesystem
+        and {"directory": "/scratch", "type": filesystem, "total_bytes": 10**15, "free_bytes": 10**14},
+        "environment": {"OMPI_MCA_btl": "self,vader,tcp"},
+        "build": {
+            "git_revision": "0123abc",
+            "spack_hash": None,
+            "compiler": "gcc 12.2.0",
+            "flags": "-O2",
+            "mpi_standard": "3.1",
+        },
+        "simulated": False,
     }
 
 
-def b_eff_log(
-    ranks=16,
-    nodes=2,
-    memory_per_process_bytes=GIB,
-    bandwidth=None,
-    methods=AVERAGED + REPORTED,
-    repetitions=3,
-    only=None,
-    schema_version=2,
-):
-    """All records of a complete, official b_eff run. `bandwidth(pattern, method, length, repetition, plan entry)` in
-    byte/s; `only` picks patterns by name. A log of schema version 1 has a record for all repetitions, no latency loops
-    and no probes."""
-    bandwidth = bandwidth or steady()
-    l_max = min(128 * MIB, memory_per_process_bytes // 128)
-    planned = [entry for entry in patterns(ranks, methods) if only is None or only(entry["name"])]
-    loops = [
-        loop(entry, method, length, repetition, bandwidth)
-        for repetition in range(1, repetitions + 1)
-        for entry in planned
-        for length in lengths(l_max)
-        for method in entry["methods"]
-    ]
-    latencies = [
-        loop(entry, method, 1, repetition, bandwidth, "latency")
-        for repetition in range(1, repetitions + 1)
-        for entry in planned
-        if entry["group"] in ("ring", "ping_pong")
-        for method in entry["methods"]
-        if method in (*AVERAGED, "blocking")
-    ]
-    trials = [
-        loop(entry, method, 1, 1, bandwidth, "trial")
-        for entry in planned
-        for method in entry["methods"]
-        for _ in range(3)
-    ]
-    in_loops = sum(m["elapsed_seconds"] for m in [*loops, *latencies])
-    every = [*loops, *trials, *(latencies if schema_version > 1 else [])]
-    of_pattern = {entry["name"]: entry["messages_per_exchange"] for entry in planned}
-    received = sum(m["message_bytes"] * of_pattern[m["pattern"]] * (m["loop_length"] + 1) for m in every)
-    node_count = len(hosts(ranks, nodes, 0))
-    probes = [
-        {
-            "record": "probe",
-            "repetition": repetition,
-            "hosts": [{"shortest_round_trip_seconds": 1.0e-7, "longest_round_trip_seconds": 1.2e-7}] * node_count,
-        }
-        for repetition in range(1, repetitions + 1)
-    ]
+def complete(run, plan, records, elapsed_seconds, check=None):
+    """All records of a complete run. It took an hour on quiet nodes; `check` is what the data
+    check counted."""
     return numbered(
         [
-            {
-                "record": "run",
-                "schema_version": schema_version,
-                "benchmark": "b_eff",
-                "kernel_version": "0.1.0",
-                "start_time": "2026-11-20T14:00:00Z",
-                "command": ["b_eff", "--log", "b_eff.jsonl"],
-                "options": {"log": "b_eff.jsonl", "seed": 20260101, "memory": None, "patterns": ["ring", "random"]},
-                "mpi": {
-                    "library": "Open MPI v4.1.4",
-                    "standard": "3.1",
-                    "binding_cores_min": 1,
-                    "binding_cores_max": 1,
-                    "single_copy": "cma",
-                },
-                "ranks": ranks,
-                "hosts": hosts(ranks, nodes, memory_per_process_bytes),
-                "memory_per_process_bytes": memory_per_process_bytes,
-                "memory_source": "physical",
-                "filesystem": None,
-                "environment": {"OMPI_MCA_btl": "self,vader,tcp"},
-                "build": {
-                    "git_revision": "0123abc",
-                    "spack_hash": None,
-                    "compiler": "gcc 12.2.0",
-                    "flags": "-O2",
-                    "mpi_standard": "3.1",
-                },
-                "simulated": False,
-            },
-            {
-                "record": "plan",
-                "message_bytes": lengths(l_max),
-                "l_max_bytes": l_max,
-                "buffer_bytes": 4 * l_max,
-                "repetitions": repetitions,
-                "first_loop_length": 300,
-                "longest_loop_length": 100000,
-                "random_patterns": 30,
-                "time_budget_seconds": 300.0,
-                "seed": 20260101,
-                "methods": [
-                    *({"name": method, "averaged": method in AVERAGED} for method in methods),
-                    {"name": "blocking", "averaged": False},
-                ],
-                "patterns": planned,
-            },
+            run,
+            {"record": "plan", **plan},
             {
                 "record": "overhead",
                 "clock_resolution_seconds": 1e-9,
@@ -217,49 +72,16 @@ def b_eff_log(
                 "barrier_seconds": 4e-7,
                 "agreement_seconds": 6e-7,
             },
-            *([*probes, *trials, *loops, *latencies] if schema_version > 1 else as_version_1(loops, repetitions)),
-            activity(node_count),
-            {"record": "data_check", "received_bytes": received, "checked_bytes": received, "wrong_bytes": 0},
-            {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": 1.05 * in_loops + 1},
+            *records,
+            {
+                "record": "activity",
+                "elapsed_seconds": 3600.0,
+                "hosts": [{"others_user_seconds": 30.0, "stolen_seconds": 2.0} for _ in run["hosts"]],
+            },
+            *([{"record": "data_check", **check, "wrong_bytes": 0}] if check else []),
+            {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": elapsed_seconds},
         ]
     )
-
-
-def loop(entry, method, length, repetition, bandwidth, kind="measurement"):
-    """One timed loop; its length is that of the first repetition's."""
-    first, rate = (bandwidth(entry["name"], method, length, number, entry) for number in (0, repetition - 1))
-    moved = length * entry["messages_per_exchange"]
-    loop_length = {"latency": 10000, "trial": 1}.get(kind) or (
-        300 if length == 1 else max(1, math.ceil(0.0025 * first / moved))
-    )
-    elapsed = moved * loop_length / rate
-    return {
-        "record": kind,
-        "repetition": repetition,
-        "pattern": entry["name"],
-        "method": method,
-        "message_bytes": length,
-        "loop_length": loop_length,
-        "elapsed_seconds": elapsed,
-        "fastest_seconds": 0.97 * elapsed,
-        "slowest_message_seconds": elapsed * entry["processes"] / entry["messages_per_exchange"],
-    }
-
-
-def as_version_1(loops, repetitions):
-    """A record for each pattern, length and method, with its repetitions' times as lists."""
-    count = len(loops) // repetitions
-    return [
-        {
-            "record": "measurement",
-            **{name: first[name] for name in ("pattern", "method", "message_bytes", "loop_length")},
-            **{
-                name: [loops[place + k * count][name] for k in range(repetitions)]
-                for name in ("elapsed_seconds", "fastest_seconds")
-            },
-        }
-        for place, first in enumerate(loops[:count])
-    ]
 
 
 def numbered(records):
@@ -268,6 +90,15 @@ def numbered(records):
     if counted[-1]["record"] == "end":
         counted[-1]["records"] = len(counted)
     return counted
+
+
+def of_kind(records, kind):
+    return [record for record in records if record["record"] == kind]
+
+
+def first(records, **fields):
+    """The first record with these fields."""
+    return next(record for record in records if all(record.get(name) == value for name, value in fields.items()))
 
 
 def text(records) -> bytes:

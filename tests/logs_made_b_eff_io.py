@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of b_eff_io made for tests, as the kernel would write them: plain loops over the paper's table 2, with nothing
-taken from `postprocess`. The bandwidth of every pattern type is a function that the test chooses, so that the test
-knows the score."""
+"""Logs of b_eff_io made for tests: plain loops over the paper's table 2. The bandwidth of every pattern type is a
+function that the test chooses, so that the test knows the score."""
 
-from logs_made import activity, numbered
+from logs_made import GIB, KIB, MIB, complete, run_record
 
-KIB, MIB, GIB = 2**10, 2**20, 2**30
 TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
 METHODS = ("write", "rewrite", "read")
 UNITS = {  # by hand, from the paper's table 2
@@ -129,90 +127,42 @@ def b_eff_io_log(
                 )
                 elapsed += seconds_of_type
                 read += bytes_of_type * (method == "read")
-    share = -(-ranks // nodes)
-    groups = [list(range(first, min(first + share, ranks))) for first in range(0, ranks, share)]
-    return numbered(
-        [
+    run = run_record(
+        "b_eff_io", ranks, nodes, node_memory // -(-ranks // nodes), {"directory": "/scratch", "hints": None}, "lustre"
+    )
+    plan = {
+        "form": form,
+        "partitions": list(partitions),
+        "scheduled_seconds": scheduled,
+        "units_sum": 64,
+        "methods": list(METHODS),
+        "node_memory_bytes": node_memory,
+        "m_part_bytes": m_part,
+        "alignment_bytes": MIB,
+        "cache_bytes": cache,
+        "space_limit_bytes": 10**13,
+        "termination": "geometric",
+        "file_pointers": "shared",
+        "check": "sample",
+        "evict": False,
+        "types": [
             {
-                "record": "run",
-                "schema_version": 2,
-                "benchmark": "b_eff_io",
-                "kernel_version": "0.1.0",
-                "start_time": "2026-11-20T14:00:00Z",
-                "command": ["b_eff_io", "--directory", "/scratch"],
-                "options": {"directory": "/scratch", "log": "b_eff_io.jsonl", "hints": None},
-                "mpi": {
-                    "library": "Open MPI v4.1.4",
-                    "standard": "3.1",
-                    "binding_cores_min": 1,
-                    "binding_cores_max": 1,
-                    "single_copy": "cma",
-                },
-                "ranks": ranks,
-                "hosts": [
-                    {
-                        "name": f"node{number}",
-                        "ranks": group,
-                        "cores": 64,
-                        "memory_bytes": node_memory,
-                        "available_bytes": node_memory // 2,
-                    }
-                    for number, group in enumerate(groups)
-                ],
-                "memory_per_process_bytes": node_memory // share,
-                "memory_source": "physical",
-                "filesystem": {"directory": "/scratch", "type": "lustre", "total_bytes": 10**15, "free_bytes": 10**14},
-                "environment": {},
-                "build": {
-                    "git_revision": "0123abc",
-                    "spack_hash": None,
-                    "compiler": "gcc 12.2.0",
-                    "flags": "-O2",
-                    "mpi_standard": "3.1",
-                },
-                "simulated": False,
-            },
-            {
-                "record": "plan",
-                "form": form,
-                "partitions": list(partitions),
-                "scheduled_seconds": scheduled,
-                "units_sum": 64,
-                "methods": list(METHODS),
-                "node_memory_bytes": node_memory,
-                "m_part_bytes": m_part,
-                "alignment_bytes": MIB,
-                "cache_bytes": cache,
-                "space_limit_bytes": 10**13,
-                "termination": "geometric",
-                "file_pointers": "shared",
-                "check": "sample",
-                "evict": False,
-                "types": [
-                    {
-                        "name": name,
-                        "number": number,
-                        "averaged": True,
-                        "collective": name not in ("separate", "segmented"),
-                        "separate": name == "separate",
-                    }
-                    for number, name in enumerate(TYPES)
-                ],
-                "patterns": planned,
-            },
-            {
-                "record": "overhead",
-                "clock_resolution_seconds": 1e-9,
-                "clock_read_seconds": 3e-8,
-                "barrier_seconds": 4e-7,
-                "agreement_seconds": 6e-7,
-            },
-            activity(len(groups)),
-            {"record": "mpi_io", "component": "romio"},
-            *moving,
-            {"record": "data_check", "read_bytes": read, "checked_bytes": read // 2, "wrong_bytes": 0},
-            {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": 1.01 * elapsed + 1},
-        ]
+                "name": name,
+                "number": number,
+                "averaged": True,
+                "collective": name not in ("separate", "segmented"),
+                "separate": name == "separate",
+            }
+            for number, name in enumerate(TYPES)
+        ],
+        "patterns": planned,
+    }
+    return complete(
+        run,
+        plan,
+        [{"record": "mpi_io", "component": "romio"}, *moving],
+        1.01 * elapsed + 1,
+        check={"read_bytes": read, "checked_bytes": read // 2},
     )
 
 

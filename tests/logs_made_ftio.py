@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of ftio made for tests, as its kernel would write them: plain loops and the words of docs/log.md, with nothing
-taken from `postprocess`. Every time is a function that the test chooses, so that the test knows the score."""
+"""Logs of ftio made for tests. Every time is a function that the test chooses, so that the test knows the score."""
 
 import math
 
-import logs_made
+from logs_made import complete, run_record
 
 STAGES = ["initialise", "series_1", "transpose", "exchange", "series_2", "verify"]
 IO = {
@@ -62,44 +61,21 @@ def ftio_log(
         )
     ]
     whole = sum(max(record["elapsed_seconds"]) for record in measured if record["record"] == "repetition")
-    run = logs_made.b_eff_log(ranks=16)[0] | {
-        "benchmark": "ftio",
-        "command": ["ftio", "--input", str(i)],
-        "options": {"log": "ftio.jsonl", "input": str(i)},
-        "ranks": ranks,
-        "hosts": logs_made.hosts(ranks, nodes, memory_per_process_bytes),
-        "memory_per_process_bytes": memory_per_process_bytes,
-        "filesystem": {"directory": "/scratch", "type": filesystem, "total_bytes": 10**12, "free_bytes": 10**11},
+    plan = {
+        "input_parameter": i,
+        "matrix_width": width,
+        "square_width": i * i,
+        "matrix_bytes": matrix,
+        "repetitions": repetitions,
+        "storage": storage,
+        "direct": direct,
+        "exchange_buffer_bytes": 2**22,
+        "stages": STAGES,
+        "activities": [{"name": name, "io": io} for name, io in IO.items()],
     }
-    return logs_made.numbered(
-        [
-            run,
-            {
-                "record": "plan",
-                "input_parameter": i,
-                "matrix_width": width,
-                "square_width": i * i,
-                "matrix_bytes": matrix,
-                "repetitions": repetitions,
-                "storage": storage,
-                "direct": direct,
-                "exchange_buffer_bytes": 2**22,
-                "stages": STAGES,
-                "activities": [{"name": name, "io": io} for name, io in IO.items()],
-            },
-            {
-                "record": "overhead",
-                "clock_resolution_seconds": 1e-9,
-                "clock_read_seconds": 3e-8,
-                "barrier_seconds": 4e-7,
-                "agreement_seconds": 6e-7,
-            },
-            logs_made.activity(len(run["hosts"])),
-            {"record": "start", "directory": "/scratch/ftio-abcdef", "kept": False, "resident_bytes": 15 * 2**20},
-            *measured,
-            {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": 1.01 * whole + 1},
-        ]
-    )
+    start = {"record": "start", "directory": "/scratch/ftio-abcdef", "kept": False, "resident_bytes": 15 * 2**20}
+    run = run_record("ftio", ranks, nodes, memory_per_process_bytes, {"input": str(i)}, filesystem)
+    return complete(run, plan, [start, *measured], 1.01 * whole + 1)
 
 
 def one_repetition(ranks, width, matrix, repetition, seconds, cycles, flops, time_stamp_cycles, relative_difference):

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Logs of PRIOMark made for tests, as its kernel would write them: plain loops and the words of docs/log.md, with
-nothing taken from `postprocess`. The bandwidth of every case is a function that the test chooses, so that the test
+"""Logs of PRIOMark made for tests. The bandwidth of every case is a function that the test chooses, so that the test
 knows the score."""
 
-from logs_made import activity, numbered
+from logs_made import GIB, KIB, MIB, complete, run_record
 
-KIB, MIB, GIB = 2**10, 2**20, 2**30
 SUMMARIES = {
     "common_file": "one file, a consecutive range of blocks for each process",
     "strided": "one file, several separate blocks for each process",
@@ -23,6 +21,7 @@ OFFERED = (
     ("single_file", ("write", "read-write", "random-read-write", "backwards-read"), ("posix",)),
     ("raw", ("read-write", "random-read-write"), ("device",)),
 )
+ALL = tuple(name for name, *_ in OFFERED)
 SHARES = {"write": None, "read": None, "backwards-read": None}
 
 
@@ -141,99 +140,42 @@ def priomark_log(
         for case in planned
         for repetition in range(1, repetitions + 1)
     ]
-    share = -(-ranks // nodes)
-    groups = [list(range(first, min(first + share, ranks))) for first in range(0, ranks, share)]
     named = list(dict.fromkeys(case["benchmark"] for case in planned))
     by_mpi_io = any(case["method"] in MPI_IO for case in planned)
-    return numbered(
-        [
+    run = run_record(
+        "priomark",
+        ranks,
+        nodes,
+        node_memory // -(-ranks // nodes),
+        {"directory": "/scratch", "workload": workload},
+        filesystem,
+        schema_version=1,
+    )
+    plan = {
+        "workload": workload,
+        "workload_text": "# made for a test\n",
+        "build": build,
+        "seed": 1,
+        "repetitions": repetitions,
+        "check": False,
+        "evict": evicted,
+        "node_memory_bytes": node_memory,
+        "cache_bytes": cache,
+        "latency_relative_error": 1 / 64,
+        "benchmarks": [
             {
-                "record": "run",
-                "schema_version": 1,
-                "benchmark": "priomark",
-                "kernel_version": "0.1.0",
-                "start_time": "2026-11-20T14:00:00Z",
-                "command": ["priomark", "--directory", "/scratch"],
-                "options": {"directory": "/scratch", "log": "priomark.jsonl", "workload": workload},
-                "mpi": {
-                    "library": "Open MPI v4.1.4",
-                    "standard": "3.1",
-                    "binding_cores_min": 1,
-                    "binding_cores_max": 1,
-                    "single_copy": "cma",
-                },
-                "ranks": ranks,
-                "hosts": [
-                    {
-                        "name": f"node{number}",
-                        "ranks": group,
-                        "cores": 64,
-                        "memory_bytes": node_memory,
-                        "available_bytes": node_memory // 2,
-                    }
-                    for number, group in enumerate(groups)
-                ],
-                "memory_per_process_bytes": node_memory // share,
-                "memory_source": "physical",
-                "filesystem": {
-                    "directory": "/scratch",
-                    "type": filesystem,
-                    "total_bytes": 10**15,
-                    "free_bytes": 10**14,
-                },
-                "environment": {},
-                "build": {
-                    "git_revision": "0123abc",
-                    "spack_hash": None,
-                    "compiler": "gcc 12.2.0",
-                    "flags": "-O2",
-                    "mpi_standard": "3.1",
-                },
-                "simulated": False,
-            },
-            {
-                "record": "plan",
-                "workload": workload,
-                "workload_text": "# made for a test\n",
-                "build": build,
-                "seed": 1,
-                "repetitions": repetitions,
-                "check": False,
-                "evict": evicted,
-                "node_memory_bytes": node_memory,
-                "cache_bytes": cache,
-                "latency_relative_error": 1 / 64,
-                "benchmarks": [
-                    {
-                        "name": name,
-                        "summary": SUMMARIES.get(name, "from outside the tree"),
-                        "plugin": f"/opt/lib/priomark_{name}.so" if name in external else None,
-                    }
-                    for name in named
-                ],
-                "cases": planned,
-            },
-            {
-                "record": "overhead",
-                "clock_resolution_seconds": 1e-9,
-                "clock_read_seconds": 3e-8,
-                "barrier_seconds": 4e-7,
-                "agreement_seconds": 6e-7,
-            },
-            activity(len(groups)),
-            *([{"record": "mpi_io", "component": "romio"}] if by_mpi_io else []),
-            *measured,
-            {
-                "record": "data_check",
-                "read_bytes": sum(record["read_bytes"] for record in measured),
-                "checked_bytes": 0,
-                "wrong_bytes": 0,
-            },
-            {
-                "record": "end",
-                "status": "complete",
-                "reason": None,
-                "elapsed_seconds": 1.1 * sum(record["elapsed_seconds"] for record in measured) + 1,
-            },
-        ]
+                "name": name,
+                "summary": SUMMARIES.get(name, "from outside the tree"),
+                "plugin": f"/opt/lib/priomark_{name}.so" if name in external else None,
+            }
+            for name in named
+        ],
+        "cases": planned,
+    }
+    return complete(
+        run,
+        plan,
+        [*([{"record": "mpi_io", "component": "romio"}] if by_mpi_io else []), *measured],
+        1.1 * sum(record["elapsed_seconds"] for record in measured) + 1,
+        check={"read_bytes": sum(record["read_bytes"] for record in measured), "checked_bytes": 0},
     )

@@ -2,72 +2,49 @@
 """What the tests of PRIOMark's kernel share: running it on a workload that a test writes, and looking at what it
 left."""
 
-import json
-import os
-import subprocess
-from pathlib import Path
-
-from conftest import OPEN_MPI, PATIENCE
+import kernel_runs
+import pytest
+from builds import shared_library
 
 KIB, MIB = 2**10, 2**20
+EVERYTHING = """
+common_file = { process_size = ["64KiB", "128KiB"]; block_size = ["4KiB", "16KiB"]; read_write = ["1:3", "1:0"];
+    methods = ["individual", "individual-collective", "explicit", "explicit-collective", "posix"]; };
+strided = { process_size = "96KiB"; block_size = "4KiB"; blocks_per_stride = 3; read_write = "1:2";
+    methods = ["individual", "individual-collective"]; };
+async = { process_size = ["64KiB", "1MiB"]; };
+single_file = { process_size = "64KiB"; block_size = { from = "4KiB"; to = "16KiB"; factor = 2; }; read_write = "3:1"; };
+raw = { process_size = "64KiB"; block_size = "4KiB"; };
+"""  # noqa: E501
 
 
-def command(mpi, folder, workload, ranks, *options, env=None):
-    """`mpi` is (an MPI, its settings), or the folder of a build without MPI; `workload` is a text or a name. `env`
-    reaches the kernel and not the launcher."""
+@pytest.fixture(scope="session")
+def faults(tmp_path_factory):
+    """The library of faults/priomark.c."""
+    return shared_library(tmp_path_factory.mktemp("faults"), "priomark")
+
+
+def command(mpi, folder, workload, ranks, *options, env=None, directory=None):
+    """`workload` is a text or a name; it runs in `folder`/disk if no other directory is given."""
     if "=" in workload:
         (folder / "workload.cfg").write_text(workload)
         workload = folder / "workload.cfg"
-    settings = ["env", *(f"{name}={value}" for name, value in env.items())] if env else []
-    launcher, program = (
-        ([], mpi / "bin" / "priomark")
-        if isinstance(mpi, Path)
-        else ([mpi[0].mpirun, "-np", str(ranks)], mpi[0].bin / "priomark")
-    )
     (folder / "disk").mkdir(exist_ok=True)
-    return [
-        *launcher,
-        *settings,
-        str(program),
-        "--workload",
-        str(workload),
-        "--directory",
-        str(folder / "disk"),
-        "--log",
-        str(folder / "log.jsonl"),
-        *map(str, options),
-    ]
+    words = ("--workload", workload, "--directory", directory or folder / "disk", "--log", folder / "log.jsonl")
+    return mpi.command(ranks, "priomark", *words, *options, env=env)
 
 
 def run(mpi, folder, workload, ranks=1, *options, env=None):
-    return subprocess.run(
-        command(mpi, folder, workload, ranks, *options, env=env),
-        env=environment(mpi),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-        check=False,
-    )
-
-
-def environment(mpi):
-    return os.environ | OPEN_MPI | ({} if isinstance(mpi, Path) else mpi[1])
+    return kernel_runs.run(command(mpi, folder, workload, ranks, *options, env=env), env=mpi.environment)
 
 
 def records(folder):
-    return [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    return kernel_runs.records(folder / "log.jsonl")
 
 
 def of_kind(folder, kind):
-    return [record for record in records(folder) if record["record"] == kind]
+    return kernel_runs.of_kind(folder / "log.jsonl", kind)
 
 
 def leftovers(folder):
     return sorted(path.name for path in (folder / "disk").iterdir())
-
-
-def error(done):
-    """The one line with which a kernel gives up."""
-    lines = [line for line in done.stderr.splitlines() if "error:" in line]
-    assert len(lines) == 1, done.stderr
-    return lines[0]

@@ -7,7 +7,11 @@ import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import numpy as np
 import reframe
+
+from postprocess.history.table import history_table
+from postprocess.sessions.files import read_reports
 
 START = datetime(2026, 1, 1, 2, 0, tzinfo=UTC)
 SCHEMA = json.loads(Path(reframe.__file__).with_name("schemas").joinpath("runreport.json").read_text())
@@ -129,3 +133,13 @@ def database(path, sessions):
     connection.commit()
     connection.close()
     return path
+
+
+def steady(count, level=1000.0, spread=0.03, seed=1):
+    """Values of a series without a change."""
+    return (level * (1 + spread * np.random.default_rng(seed).standard_normal(count))).tolist()
+
+
+def table_of(tmp_path, sessions):
+    """The table of their results, by way of a database."""
+    return history_table(read_reports([database(tmp_path / "results.db", sessions)]))

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from conftest import PATIENCE
+from builds import PATIENCE
 
 PROGRAMS = ("slurmctld", "slurmd", "sinfo", "sbatch", "srun")
 WITH_ACCOUNTING = ("slurmdbd", "mariadbd", "mariadb-install-db", "munged")

@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Acceptance: contracts are read strictly, and every clause gets the verdict that the runs at hand prove.
-
-The sessions are ReFrame's own. In one the kernel is b_eff itself, in short runs; in the others a few lines of shell
-leave official logs whose scores the test knows.
-"""
+"""Acceptance: every clause of a contract gets the verdict that the runs at hand prove, and the page says why."""
 
 import hashlib
 import json
@@ -11,142 +7,13 @@ import re
 import shutil
 from pathlib import Path
 
-import logs_made
-import logs_made_b_eff_io
 import pytest
 import yaml
-from conftest import WHO, Reframe
-from test_cli import run
-from test_report import Page, browse, needs_browser
+from commands import run
+from contracts_made import accept, clause, contract, level, sessions
+from pages import Page, browse, needs_browser
 
-from postprocess.acceptance.contract import ContractError, read_contract
-
-MBYTE = 1e6
-
-
-def level(mbyte_per_second, **run):
-    """An official b_eff log on two processes of which every measurement, and so b_eff itself, is this bandwidth."""
-    records = logs_made.b_eff_log(ranks=2, nodes=1, bandwidth=lambda *_: mbyte_per_second * MBYTE)
-    records[0] |= run
-    return logs_made.text(records)
-
-
-def io(mbyte_per_second, **options):
-    return logs_made.text(
-        logs_made_b_eff_io.b_eff_io_log(
-            lambda *_: mbyte_per_second * MBYTE, partitions=(2,), ranks=2, nodes=1, **options
-        )
-    )
-
-
-class Kernels:
-    """Kernels of shell that leave one given log after the other."""
-
-    def __init__(self, folder):
-        self.bin = folder / "bin"
-        self.bin.mkdir()
-
-    def leave(self, benchmark, logs):
-        for number, log in enumerate(logs):
-            (self.bin / f"{benchmark}-{number}.jsonl").write_bytes(log)
-        next_file = self.bin / f"{benchmark}-next"
-        next_file.write_text("0")
-        self.write(
-            benchmark,
-            f'n=$(cat {next_file}); echo $((n + 1)) > {next_file}; cp {self.bin}/{benchmark}-$n.jsonl "$2"',
-            "first",
-        )
-
-    def write(self, benchmark, script, ranks):
-        kernel = self.bin / benchmark
-        kernel.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\n{WHO[ranks]}\n{script}\n')
-        kernel.chmod(0o755)
-
-
-@pytest.fixture(scope="module")
-def sessions(tmp_path_factory, openmpi):
-    """A folder of sessions: `made`, official logs of which one is altered by a byte afterwards, one truncated, one of
-    another kernel version; `disk`, of b_eff_io; `real`, short runs of the kernel b_eff. The folder holds all logs."""
-    folder = tmp_path_factory.mktemp("acceptance")
-    kernels = Kernels(folder)
-    logs = {
-        "made": (
-            "b_eff",
-            [level(1000), level(1010), level(1060), level(2000, kernel_version="0.0.9"), level(3000), level(4000)],
-        ),
-        "disk": ("b_eff_io", [io(100, cache=2**20), io(500)]),
-    }
-    for name, (benchmark, left) in logs.items():
-        kernels.leave(benchmark, left)
-        measure(folder / name, benchmark, len(left), kernels)
-    kernels.write(
-        "b_eff", f'exec {openmpi.bin}/b_eff "$@" --methods sendrecv,blocking --patterns ring,random,ping_pong', "all"
-    )
-    measure(folder / "real", "b_eff", 3, kernels, "-S", "b_eff.time_budget=5", "-S", "b_eff.memory_per_process=1MiB")
-    tamper(folder / "made", left=logs["made"][1])
-    return folder
-
-
-def measure(folder, benchmark, repeat, kernels, *options):
-    folder.mkdir()
-    done = Reframe(folder)(
-        "-r",
-        "-n",
-        f"^{benchmark}%.*num_processes=2",
-        f"--repeat={repeat}",
-        "-S",
-        "builder=prebuilt",
-        "-S",
-        f"prebuilt_directory={kernels.bin}",
-        *options,
-    )
-    assert done.returncode == 0, done.output
-    assert len(done.cases) == repeat
-
-
-def tamper(folder, left):
-    """The log of 3000 MByte/s gets another digit, the one of 4000 loses its end; both as ReFrame kept them."""
-    kept = {path.read_bytes(): path for path in (folder / "output").rglob("b_eff.jsonl")}
-    assert sorted(kept) == sorted(left)
-    altered, truncated = kept[left[4]], kept[left[5]]
-    line = left[4].index(b'"pattern": "ring-1", "method": "sendrecv", "message_bytes": 8388608')
-    place = left[4].index(b'"elapsed_seconds": 0.005592', line) + len(b'"elapsed_seconds": 0.005')
-    altered.write_bytes(left[4][:place] + b"4" + left[4][place + 1 :])  # a shorter time
-    truncated.write_bytes(truncated.read_bytes()[:-200])
-
-
-def clause(**changed):
-    return {
-        "clause": "network",
-        "benchmark": "b_eff",
-        "metric": "b_eff",
-        "unit": "MByte/s",
-        "system": "local",
-        "partition": "default",
-        "size": {"processes": 2},
-        "floor": 1000,
-        "official": True,
-        "repetitions": 3,
-        "statistic": "median",
-    } | changed
-
-
-def contract(*clauses, **changed):
-    return {
-        "contract": "Acceptance of the test system",
-        "version": 1,
-        "kernel_version": "0.1.0",
-        "clauses": list(clauses),
-    } | changed
-
-
-def accept(tmp_path, agreed, *sessions, options=()):
-    """The exit code, and the result for machines."""
-    (tmp_path / "contract.yaml").write_text(yaml.safe_dump(agreed, sort_keys=False))
-    done = run("accept", tmp_path / "contract.yaml", *sessions, "-o", tmp_path / "result" / "acceptance.html", *options)
-    assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    written = tmp_path / "result" / "acceptance.json"
-    return done, json.loads(written.read_text()) if written.exists() else None
+__all__ = ["sessions"]  # a fixture
 
 
 def by_value(clause):
@@ -454,87 +321,6 @@ def test_hostile_text_of_a_contract_stays_text(sessions, tmp_path):
     assert "<script" not in page and "\x1b" not in page + done.stdout and "49" not in Page(page).words.split()
 
 
-# --- contracts that are none ------------------------------------------------------------------------------------------
-
-GOOD = """\
-contract: Acceptance of phase 1
-version: 1
-clauses:
-  - clause: network
-    benchmark: b_eff
-    metric: b_eff
-    unit: MByte/s
-    system: local
-    partition: default
-    size: {processes: 2}
-    floor: 1000
-    official: true
-    repetitions: 3
-    statistic: median
-"""
-
-
-def test_a_contract_is_read_with_its_hash(tmp_path):
-    (tmp_path / "c.yaml").write_text(GOOD + "    excluded_nodes: [{node: 2026-01-01, reason: no date}]\n")
-    agreed = read_contract(tmp_path / "c.yaml")
-    assert agreed.sha256 == hashlib.sha256((tmp_path / "c.yaml").read_bytes()).hexdigest()
-    [read] = agreed.clauses
-    assert (read.floor, read.ceiling, read.processes, read.hosts, read.excluded_nodes) == (
-        1000,
-        None,
-        2,
-        None,
-        {"2026-01-01": "no date"},
-    )
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "told"),
-    [
-        ("version: 1", "version: 2", "line 2, version: 1 was expected"),
-        ("    floor: 1000", "    floor: fast", "line 11, clauses.1.floor: "),
-        ("    floor: 1000\n", "", "line 4, clauses.1: "),
-        ("    floor: 1000", "    flor: 1000", "line 4, clauses.1: "),
-        (
-            "    floor: 1000",
-            "    floor: 1000\n    ceiling: 900",
-            "line 11, clauses.1.floor: the floor is above the ceiling",
-        ),
-        ("    floor: 1000", "    floor: .nan", "line 11, clauses.1.floor: "),
-        ("    floor: 1000", "    floor: 1000\n    floor: 10", "line 12: the key 'floor' occurs twice"),
-        ("median", "best", "line 14, clauses.1.statistic: "),
-        ("repetitions: 3", "repetitions: 0", "line 13, clauses.1.repetitions: "),
-        ("official: true", "official: yep", "line 12, clauses.1.official: "),
-        ("{processes: 2}", "{nodes: 2}", "line 10, clauses.1.size: "),
-        (
-            "metric: b_eff",
-            "metric: b_effi",
-            "line 6, clauses.1.metric: b_eff has no metric 'b_effi'; valid are b_eff, ",
-        ),
-        (
-            "benchmark: b_eff",
-            "benchmark: linpack",
-            "line 5, clauses.1.benchmark: unknown benchmark 'linpack'; valid are b_eff, ",
-        ),
-        ("unit: MByte/s", "unit: GByte/s", "line 7, clauses.1.unit: b_eff is in 'MByte/s', not in 'GByte/s'"),
-        ("clauses:\n", "clauses: [\n", "line "),
-        (GOOD, "", ": the file is empty"),
-        (GOOD, "- a", "line 1"),
-        (GOOD, "? [a]\n: 1", "line 1"),
-        (GOOD, "!!python/object:os.system {}", "line 1"),
-        (GOOD, GOOD + GOOD[GOOD.index("  - clause") :], "line 15, clauses.2.clause: a second clause 'network'"),
-    ],
-)
-def test_what_is_wrong_with_a_contract_is_told_with_file_line_and_place(tmp_path, old, new, told):
-    path = tmp_path / "contract.yaml"
-    path.write_text(GOOD.replace(old, new, 1))
-    with pytest.raises(ContractError) as error:
-        read_contract(path)
-    assert str(error.value).startswith(f"{path}") and told in str(error.value) and "\n" not in str(error.value), (
-        error.value
-    )
-
-
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -549,7 +335,7 @@ def test_what_is_wrong_with_a_contract_is_told_with_file_line_and_place(tmp_path
     ],
 )
 def test_wrong_usage_exits_2_with_one_hint_and_writes_nothing(sessions, tmp_path, arguments):
-    (tmp_path / "good.yaml").write_text(GOOD)
+    (tmp_path / "good.yaml").write_text(yaml.safe_dump(contract(clause())))
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")
     done = run("accept", *(argument.format(folder=tmp_path, made=sessions / "made") for argument in arguments))
     assert done.exit_code == 2 and "Traceback" not in done.output

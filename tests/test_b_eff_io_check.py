@@ -2,7 +2,7 @@
 """The ReFrame check of b_eff_io: its forms, its options, and a real run through it."""
 
 import pytest
-from conftest import ROOT
+from builds import ROOT
 
 TWO = ["-n", "^b_eff_io.*%num_processes=2$"]
 SHORT = ["-S", "b_eff_io.scheduled_time=1", "-S", "b_eff_io.memory_per_process=32MiB"]

@@ -9,11 +9,11 @@ from pathlib import Path
 import logs_made
 import pytest
 from logs_made_b_eff_io import GIB, KIB, METHODS, MIB, TYPES, as_version_1, b_eff_io_log
+from scores import keys, values
 
 from postprocess.benchmarks.b_eff_io.rules import m_part_rule, patterns_rule
 from postprocess.benchmarks.registry import benchmarks, log_formats
 from postprocess.benchmarks.score import Score
-from postprocess.benchmarks.scoring import score_logs
 from postprocess.reports.page import html, items
 
 # Type totals of one public run of release 2.1, in MByte/s, and its value.
@@ -34,25 +34,6 @@ BY_HAND = {
 
 def mbyte(table, factor=lambda partition: 1.0):
     return lambda partition, method, name: 1e6 * factor(partition) * table[method][name]
-
-
-@pytest.fixture
-def scored(tmp_path):
-    """A function that scores records, or returns the refusal's message."""
-
-    def result(records):
-        [score] = score_logs([logs_made.write(tmp_path / "b_eff_io.jsonl", records)])
-        return score if isinstance(score, Score) else str(score)
-
-    return result
-
-
-def values(score):
-    return {name: metric.value for name, metric in score.metrics.items()}
-
-
-def keys(score):
-    return [qualification.key for qualification in score.qualifications]
 
 
 def changed(records, kind, /, place=0, **fields):

@@ -4,8 +4,8 @@ apart."""
 
 import logs_made
 import pytest
+from commands import run
 from logs_made_b_eff_io import b_eff_io_log
-from test_cli import run
 
 from postprocess.benchmarks.b_eff_io.system import system_values, together
 from postprocess.benchmarks.scoring import score_logs

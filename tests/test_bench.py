@@ -15,6 +15,7 @@ import logs_made
 import numpy as np
 import pytest
 from bench_ftio import smallest_input
+from builds import PATIENCE, ROOT
 from comparison import (
     Comparison,
     ComparisonError,
@@ -26,13 +27,13 @@ from comparison import (
     judge,
     verdict,
 )
-from conftest import CORES, PATIENCE, ROOT
+from conftest import CORES
 from logs_made_ftio import ftio_log
 
 STAGES = ("initialise", "series_1", "transpose", "exchange", "series_2", "verify")
 # of the made log: its activities take the same time within a stage, one second together with the opening of the file
 KERNEL_SECONDS = dict.fromkeys((*STAGES, "transforms"), 1.0) | {"initialise": 2 / 3}
-ANY_LOAD = ["--busy-cores", "1e9"]
+ANY_LOAD = ["--busy-cores", "inf"]
 
 # Prints its seconds, each of them multiplied by what the script of a test says.
 PEER = """#!{python}
@@ -293,7 +294,7 @@ def test_pair_starts_only_on_an_idle_machine(options, monkeypatch):
     comparison.wait_for_idle_machine(0.5)
 
 
-@pytest.mark.alone
+@pytest.mark.rate
 def test_load_of_other_processes_is_seen(monkeypatch):
     monkeypatch.setattr(comparison, "PROBE_SECONDS", 1)
     busy = subprocess.Popen([sys.executable, "-c", "while True: pass"])

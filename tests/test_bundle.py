@@ -10,7 +10,8 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import COFFEECUP, OPEN_MPI, PATIENCE, ROOT
+from builds import OPEN_MPI, PATIENCE, ROOT
+from conftest import COFFEECUP
 
 WITHOUT_NETWORK = ["unshare", "--net", "sh", "-ec", 'ip link set lo up; exec "$@"', "sh"]
 

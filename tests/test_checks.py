@@ -12,7 +12,9 @@ from pathlib import Path
 import logs_made
 import pytest
 import yaml
-from conftest import LOCAL, OPEN_MPI, ROOT
+from builds import OPEN_MPI, ROOT
+from conftest import LOCAL
+from logs_made_b_eff import b_eff_log
 
 TWO = ["-n", "b_eff%num_processes=2$"]
 SHORT = ["-S", "b_eff.time_budget=5", "-S", "b_eff.memory_per_process=1MiB"]
@@ -27,7 +29,7 @@ def log_of(tmp_path, records):
 @pytest.fixture
 def good(tmp_path, kernel_that):
     """Options for a run of two processes whose kernel leaves a good log."""
-    return ["-r", *TWO, *kernel_that(log_of(tmp_path, logs_made.b_eff_log(ranks=2, nodes=1)))]
+    return ["-r", *TWO, *kernel_that(log_of(tmp_path, b_eff_log(ranks=2, nodes=1)))]
 
 
 def only_case(session):
@@ -81,17 +83,17 @@ def test_complete_log_passes_with_its_metrics_and_no_reference(reframe, good):
 
 def changed(**fields):
     """A good log whose end record differs."""
-    records = logs_made.b_eff_log(ranks=2, nodes=1)
+    records = b_eff_log(ranks=2, nodes=1)
     return [*records[:-1], {**records[-1], **fields}]
 
 
 @pytest.mark.parametrize(
     ("records", "complaint"),
     [
-        (logs_made.b_eff_log(ranks=2, nodes=1)[:-1], "sanity error"),
+        (b_eff_log(ranks=2, nodes=1)[:-1], "sanity error"),
         (changed(status="interrupted", reason="SIGTERM"), "SIGTERM"),
         (changed(status="failed", reason="a wrong byte"), "a wrong byte"),
-        (logs_made.b_eff_log(ranks=3, nodes=1), "the log belongs to b_eff on 3"),
+        (b_eff_log(ranks=3, nodes=1), "the log belongs to b_eff on 3"),
         ([], "sanity error"),
     ],
     ids=["truncated", "interrupted", "failed", "other number of ranks", "empty"],
@@ -105,7 +107,7 @@ def test_log_that_is_not_of_a_complete_run_fails(reframe, tmp_path, kernel_that,
 
 
 def test_log_with_fewer_metrics_than_expected_fails(reframe, tmp_path, kernel_that):
-    without = logs_made.b_eff_log(ranks=2, nodes=1, only=lambda name: name != "ping-pong")
+    without = b_eff_log(ranks=2, nodes=1, only=lambda name: name != "ping-pong")
     session = reframe("-r", *TWO, *kernel_that(log_of(tmp_path, without)))
     assert session.returncode == 1
     assert only_case(session)["fail_phase"] == "sanity"
@@ -226,7 +228,7 @@ def test_prebuilt_binary_that_is_not_there_fails(reframe, tmp_path):
 
 def test_jobs_on_this_machine_do_not_overlap(reframe, tmp_path, kernel_that):
     times = tmp_path / "times"
-    made = logs_made.write(tmp_path / "made.jsonl", logs_made.b_eff_log(ranks=2, nodes=1))
+    made = logs_made.write(tmp_path / "made.jsonl", b_eff_log(ranks=2, nodes=1))
     script = f'echo begin >> {times}; sleep 1; echo end >> {times}; cp {made} "$log"'
     reframe("-r", *kernel_that(script), config=None, env=OPEN_MPI)
     lines = times.read_text().split()

@@ -10,35 +10,27 @@ import sys
 
 import logs_made
 import pytest
-from conftest import PATIENCE
-from typer.testing import CliRunner
+from builds import PATIENCE
+from commands import run
+from logs_made_b_eff import AVERAGED, averaged_log
 
 from postprocess import __version__
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.benchmarks.scoring import score_log
-from postprocess.cli.app import app
-
-
-def averaged_and_ping_pong(name):
-    return name.startswith(("ring", "random", "ping"))
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """Two logs with a score, one of them deeper, and one without."""
     top = tmp_path_factory.mktemp("runs")
-    logs_made.write(top / "a.jsonl", logs_made.b_eff_log(methods=logs_made.AVERAGED, only=averaged_and_ping_pong))
+    logs_made.write(top / "a.jsonl", averaged_log(methods=AVERAGED, repetitions=3))
     logs_made.write(
         top / "deeper" / "b.jsonl",
-        logs_made.b_eff_log(ranks=7, repetitions=1, methods=("sendrecv",), only=averaged_and_ping_pong),
+        averaged_log(ranks=7),
     )
     logs_made.write(top / "broken.jsonl", b"{}\n")
     (top / "notes.txt").write_text("no log")
     return top
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
 
 
 def test_score_shows_every_metric_with_its_unit(folder):
@@ -216,12 +208,12 @@ def test_a_log_without_a_score_exits_1_with_one_line(folder, tmp_path, command, 
 
 
 def test_a_hostile_file_name_and_reason_cannot_steer_the_terminal(tmp_path):
-    records = logs_made.b_eff_log(methods=("sendrecv",), repetitions=1, only=averaged_and_ping_pong)
+    records = averaged_log()
     records[-1] |= {"status": "failed", "reason": "\x1b]0;owned\x07[bold]x[/bold]"}
     logs_made.write(tmp_path / "a\x1b[2J.jsonl", records)
     logs_made.write(
         tmp_path / os.fsdecode(b"b\xff.jsonl"),
-        logs_made.b_eff_log(methods=("sendrecv",), repetitions=1, only=averaged_and_ping_pong),
+        averaged_log(),
     )
     for done in (
         run("score", tmp_path),

@@ -8,7 +8,8 @@ import subprocess
 import time
 
 import pytest
-from conftest import COFFEECUP, PATIENCE
+from builds import PATIENCE
+from conftest import COFFEECUP
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,8 @@ from pathlib import Path
 
 import documented
 import pytest
-from conftest import COFFEECUP, OPEN_MPI, PATIENCE, ROOT
+from builds import OPEN_MPI, PATIENCE, ROOT
+from conftest import COFFEECUP
 from test_layers import LAYERS
 
 from postprocess import __version__

@@ -7,16 +7,15 @@ import os
 import signal
 import socket
 import subprocess
-import time
-from pathlib import Path
 
 import pytest
-from conftest import OPEN_MPI, PATIENCE, compiler_and_launcher, read_processes
+from builds import OPEN_MPI, PATIENCE, compiler_and_launcher, shared_library
+from conftest import read_processes
+from kernel_runs import wait_until
 from raw_log import read_log
 
 from postprocess.logs.reader import LogError
 
-FAULTS = Path(__file__).parent / "faults" / "strike.c"
 WORKLOAD = """repetitions = 2; single_file = { process_size = "256KiB"; block_size = "4KiB"; };
 common_file = { process_size = "256KiB"; block_size = "4KiB"; methods = "explicit"; };"""
 OPTIONS = {
@@ -70,23 +69,7 @@ def mpi(request):
 
 @pytest.fixture(scope="session")
 def library(mpi, tmp_path_factory):
-    built = tmp_path_factory.mktemp(f"strike-{mpi.name}") / "strike.so"
-    subprocess.run(
-        [
-            compiler_and_launcher(mpi.name)[0],
-            "-shared",
-            "-fPIC",
-            "-Wall",
-            "-Wextra",
-            "-Werror",
-            "-o",
-            built,
-            FAULTS,
-            "-ldl",
-        ],
-        check=True,
-    )
-    return built
+    return shared_library(tmp_path_factory.mktemp(f"strike-{mpi.name}"), "strike", compiler_and_launcher(mpi.name)[0])
 
 
 @pytest.fixture
@@ -99,21 +82,10 @@ def started(mpi, library, tmp_path):
             pytest.skip(f"{kernel} was not built with {mpi.name}")
         (tmp_path / "disk").mkdir()
         (tmp_path / "workload.cfg").write_text(WORKLOAD)
-        settings = [f"STRIKE_{name}={value}" for name, value in strike.items()]
-        words = [
-            mpi.mpirun,
-            "-np",
-            "2",
-            "env",
-            f"LD_PRELOAD={library}",
-            *settings,
-            str(mpi.bin / kernel),
-            *OPTIONS[kernel],
-            "--log",
-            str(tmp_path / "log.jsonl"),
-        ]
+        settings = {"LD_PRELOAD": library} | {f"STRIKE_{name}": value for name, value in strike.items()}
+        words = mpi.command(2, kernel, *OPTIONS[kernel], "--log", tmp_path / "log.jsonl", env=settings)
         process = subprocess.Popen(
-            words, cwd=tmp_path, env=os.environ | OPEN_MPI, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            words, cwd=tmp_path, env=mpi.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )
         processes.append(process)
         return process
@@ -122,13 +94,6 @@ def started(mpi, library, tmp_path):
     for process in processes:
         process.kill()
         process.communicate()
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + PATIENCE
-    while not condition() and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert condition()
 
 
 def descendants(pid):

@@ -16,7 +16,8 @@ import documented
 import pandas as pd
 import pytest
 import yaml
-from conftest import COFFEECUP, PATIENCE, REFRAME, ROOT
+from builds import PATIENCE, ROOT
+from conftest import COFFEECUP, REFRAME
 
 REFERENCES = """
 _meta: {benchmark: barrier, schema: 1, provenance: made up}

@@ -4,6 +4,7 @@ warning of matplotlib's, which pyproject.toml makes an error in all tests that d
 
 import logs_made
 import pytest
+from logs_made_b_eff import b_eff_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
@@ -13,7 +14,7 @@ from postprocess.reports import page as report
 from postprocess.show import plots
 
 LOGS = {
-    "b_eff": lambda ranks: logs_made.b_eff_log(ranks=ranks, methods=("sendrecv",)),
+    "b_eff": lambda ranks: b_eff_log(ranks=ranks, methods=("sendrecv",)),
     "b_eff_io": lambda ranks: b_eff_io_log(ranks=ranks, partitions=(ranks,)),
     "ftio": lambda ranks: ftio_log(ranks=ranks),
     "priomark": lambda ranks: priomark_log(ranks=ranks),

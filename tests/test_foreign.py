@@ -16,7 +16,8 @@ from types import SimpleNamespace
 import logs_made
 import pytest
 import yaml
-from conftest import COFFEECUP, OPEN_MPI, ROOT
+from builds import OPEN_MPI, ROOT
+from conftest import COFFEECUP
 from test_site_commands import NODES, QUEUES
 
 from postprocess import reframe_version

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import logs_made
 import pytest
-from conftest import ROOT
+from builds import ROOT
+from logs_made_b_eff import b_eff_log
 
 from postprocess.cli.watch import watch
 
@@ -109,7 +110,7 @@ GROWING = """
 @pytest.fixture
 def growing(tmp_path):
     """A folder, and a command that writes a log there in three bursts and ends with 7."""
-    made = logs_made.write(tmp_path / "made", logs_made.b_eff_log(ranks=2, nodes=1))
+    made = logs_made.write(tmp_path / "made", b_eff_log(ranks=2, nodes=1))
     folder = tmp_path / "logs"
     script = textwrap.dedent(GROWING.format(made=str(made), folder=str(folder)))
     measurements = sum(json.loads(line)["record"] == "measurement" for line in made.open())
@@ -141,7 +142,7 @@ def test_watching_on_a_terminal_shows_a_bar(growing):
 
 
 def test_watching_ignores_logs_from_before_and_what_is_no_log(tmp_path, capfd):
-    logs_made.write(tmp_path / "old.jsonl", logs_made.b_eff_log(ranks=2, nodes=1))
+    logs_made.write(tmp_path / "old.jsonl", b_eff_log(ranks=2, nodes=1))
     assert watch(tmp_path, ["sh", "-c", f"sleep 1.2; echo '[1]' > {tmp_path}/new.jsonl; exit 3"]) == 3
     assert capfd.readouterr().out == ""
 

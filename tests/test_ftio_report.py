@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from logs_made_b_eff import b_eff_log
 from logs_made_ftio import IO, ftio_log
 
 from postprocess.benchmarks.ftio.figures import over_sizes
@@ -78,7 +79,7 @@ def test_single_size_has_no_representative(tmp_path):
 
 
 def test_logs_of_both_kinds_stand_on_one_page(tmp_path):
-    text = page(tmp_path, ftio_log(), logs_made.b_eff_log(ranks=2, nodes=1), ftio_log(i=8))
+    text = page(tmp_path, ftio_log(), b_eff_log(ranks=2, nodes=1), ftio_log(i=8))
     assert len(re.findall(r'<p class="number">', text)) == 3
 
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from conftest import ROOT, Reframe
+from builds import ROOT
+from conftest import Reframe
 
 from site_configs.common.dry_run import SKIPPED, checks
 from site_configs.common.frame import ACCOUNT, MODES

@@ -8,12 +8,11 @@ import numpy as np
 import otava_test_data
 import pandas as pd
 import pytest
-from sessions_made import case, database, night, nights, session, write
-from typer.testing import CliRunner
+from commands import run
+from sessions_made import case, database, night, nights, session, steady, table_of, write
 
 from postprocess.benchmarks.benchmark import Better, MetricKind
 from postprocess.benchmarks.registry import benchmarks
-from postprocess.cli.app import app
 from postprocess.history import change_points
 from postprocess.history.change_points import Rule, changes, findings, rule_of, session_values, suspicions
 from postprocess.history.figures import trends
@@ -21,18 +20,6 @@ from postprocess.history.table import history_table
 from postprocess.sessions.files import read_reports
 
 HIGHER = Rule(Better.HIGHER, 0.06, 0.0003)
-
-
-def steady(count, level=1000.0, spread=0.03, seed=1):
-    return (level * (1 + spread * np.random.default_rng(seed).standard_normal(count))).tolist()
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, [str(argument) for argument in arguments])
-
-
-def table_of(tmp_path, sessions):
-    return history_table(read_reports([database(tmp_path / "results.db", sessions)]))
 
 
 # --- changes of level -------------------------------------------------------------------------------------------------

@@ -16,11 +16,11 @@ from contextlib import contextmanager
 from itertools import count
 
 import pytest
-from conftest import OPEN_MPI, PATIENCE
+from builds import OPEN_MPI, PATIENCE
 from rates import about, assert_rates
 from raw_log import read_log
 
-pytestmark = pytest.mark.alone
+pytestmark = pytest.mark.rate
 RATE = 160e6 / 8  # byte/s on the link, each way: little work for the cores that both hosts share
 BURST = 64 * 1024  # byte that pass at once after a pause: less than 2 % of a message of L_max
 PAYLOAD = RATE * 1448 / 1514

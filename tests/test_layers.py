@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
-from conftest import ROOT
+from builds import ROOT
 
 from postprocess.benchmarks.registry import ROLES, benchmarks
 

@@ -10,18 +10,13 @@ import jsonschema_rs
 import logs_made
 import pytest
 from conftest import COFFEECUP
+from logs_made_b_eff import averaged_log, b_eff_log
 
 from postprocess.benchmarks.registry import log_formats
 from postprocess.benchmarks.scoring import score_log
 from postprocess.logs.reader import LogError
 
-SMALL = logs_made.b_eff_log(
-    ranks=2,
-    nodes=2,
-    methods=("nonblocking",),
-    repetitions=1,
-    only=lambda name: name.startswith(("ring", "random", "ping")),
-)
+SMALL = averaged_log(ranks=2, nodes=2)
 SMALL_TEXT = logs_made.text(SMALL)
 
 
@@ -94,7 +89,7 @@ def test_a_budget_of_a_pattern_that_was_not_planned_is_no_traceback(tmp_path):
 
 
 def test_a_record_of_schema_version_1_is_none_of_version_2(tmp_path):
-    old = logs_made.b_eff_log(ranks=2, nodes=2, methods=("nonblocking",), schema_version=1)
+    old = b_eff_log(ranks=2, nodes=2, methods=("nonblocking",), schema_version=1)
     assert "measurement record" in refusal(tmp_path, changed(old, 0, schema_version=2))
     assert "measurement record" in refusal(tmp_path, changed(SMALL, 0, schema_version=1))
     place = next(number for number, record in enumerate(old) if record["record"] == "measurement")

@@ -12,6 +12,7 @@ import orjson
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from logs_made_b_eff import averaged_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
@@ -22,13 +23,7 @@ from postprocess.benchmarks.scoring import read_log, score_log
 from postprocess.logs.growing import GrowingLog
 from postprocess.logs.reader import LogError
 
-SMALL = logs_made.b_eff_log(
-    ranks=2,
-    nodes=2,
-    methods=("nonblocking",),
-    repetitions=1,
-    only=lambda name: name.startswith(("ring", "random", "ping")),
-)
+SMALL = averaged_log(ranks=2, nodes=2)
 SMALL_TEXT = logs_made.text(SMALL)
 SMALL_LINES = SMALL_TEXT.splitlines(keepends=True)
 

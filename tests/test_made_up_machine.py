@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from conftest import OPEN_MPI, PATIENCE
+from builds import OPEN_MPI, PATIENCE, shared_library
 from raw_log import read_log
 
-FAULTS = Path(__file__).parent / "faults"
 MIB = 2**20
 MOST = 2**63 - 1
 WORKLOAD = 'single_file = { process_size = "64KiB"; block_size = "4KiB"; patterns = "write"; };'
@@ -28,12 +27,7 @@ LIMIT_V2, LIMIT_V1 = "sys/fs/cgroup/job/memory.max", "sys/fs/cgroup/memory/job/m
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory):
-    built = tmp_path_factory.mktemp("machine") / "machine.so"
-    subprocess.run(
-        ["cc", "-O2", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o", built, FAULTS / "machine.c", "-ldl"],
-        check=True,
-    )
-    return built
+    return shared_library(tmp_path_factory.mktemp("machine"), "machine")
 
 
 @dataclass(frozen=True)
@@ -86,7 +80,7 @@ def priomark(serial_sanitized, library, tmp_path):
     def run(files, wrapper=()):
         made_up.write(files)
         return made_up.run(
-            serial_sanitized / "bin" / "priomark",
+            serial_sanitized.bin / "priomark",
             "--workload",
             tmp_path / "workload.cfg",
             "--directory",

@@ -7,7 +7,8 @@ import subprocess
 
 import logs_made
 import pytest
-from conftest import OPEN_MPI, PATIENCE, compiler_and_launcher
+from builds import OPEN_MPI, PATIENCE, compiler_and_launcher
+from logs_made_b_eff import b_eff_log
 from raw_log import read_log
 
 from postprocess.benchmarks import scoring
@@ -20,7 +21,7 @@ CORES = sorted(os.sched_getaffinity(0))
 
 def made(tmp_path, groups, asked, cores=10, **of_host):
     """A log of these ranks on each host, as many of its cores; what is asked for is in its environment."""
-    records = logs_made.b_eff_log(ranks=sum(map(len, groups)), nodes=len(groups))
+    records = b_eff_log(ranks=sum(map(len, groups)), nodes=len(groups))
     records[0]["hosts"] = [
         {
             **host,

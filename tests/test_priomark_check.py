@@ -5,7 +5,8 @@ it."""
 import logs_made
 import pytest
 import yaml
-from conftest import ROOT, WHO
+from builds import ROOT
+from conftest import WHO
 from logs_made_priomark import priomark_log
 
 TWO = ["-n", "^priomark.*%num_processes=2"]

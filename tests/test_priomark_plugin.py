@@ -8,7 +8,8 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from priomark_runs import error, leftovers, run
+from kernel_runs import error
+from priomark_runs import leftovers, run
 from rates import FOR_MEDIAN
 from raw_log import read_log
 
@@ -86,7 +87,7 @@ const struct priomark_plugin priomark_plugin = {PRIOMARK_INTERFACE, "plus", "in 
         ],
         check=True,
     )
-    done = run((openmpi, {}), tmp_path, "plus = { };", 1, "--plugins", tmp_path)
+    done = run(openmpi, tmp_path, "plus = { };", 1, "--plugins", tmp_path)
     assert done.returncode == 2 and error(done).endswith("plus: nothing to do")
 
 
@@ -106,10 +107,10 @@ def losses(log, repetitions):
     return {percent: tuple(statistics.median(values) for values in zip(*both)) for percent, both in found.items()}
 
 
-@pytest.mark.alone
+@pytest.mark.rate
 def test_plugin_from_outside_is_loaded_by_name_and_reaches_the_report(openmpi, beside, tmp_path):
     workload = f"repetitions = {FOR_MEDIAN}; beside = {{ blocked_percent = [0, 50, 100]; }};"
-    done = run((openmpi, {}), tmp_path, workload, 1, "--plugins", beside)
+    done = run(openmpi, tmp_path, workload, 1, "--plugins", beside)
     assert done.returncode == 0, done.stderr
     log = read_log(tmp_path / "log.jsonl")
     assert log.plan["benchmarks"] == [
@@ -139,7 +140,7 @@ def test_plugin_from_outside_is_loaded_by_name_and_reaches_the_report(openmpi, b
     ],
 )
 def test_workload_of_a_plugin_is_checked_like_others(openmpi, beside, tmp_path, workload, line, said):
-    done = run((openmpi, {}), tmp_path, workload, 2, "--plugins", beside)
+    done = run(openmpi, tmp_path, workload, 2, "--plugins", beside)
     assert done.returncode == 2 and f"workload.cfg:{line}: " in error(done) and said in error(done)
     assert leftovers(tmp_path) == []
 
@@ -155,12 +156,12 @@ def test_workload_of_a_plugin_is_checked_like_others(openmpi, beside, tmp_path, 
 )
 def test_plugin_that_does_not_fit_is_refused(openmpi, tmp_path, interface, name, said):
     build(openmpi, tmp_path / "plugins", "small", SMALLEST, f"-DINTERFACE={interface}", f"-DNAME={name}")
-    done = run((openmpi, {}), tmp_path, "small = { };", 2, "--plugins", tmp_path / "plugins")
+    done = run(openmpi, tmp_path, "small = { };", 2, "--plugins", tmp_path / "plugins")
     assert done.returncode == 2 and said in error(done)
     assert leftovers(tmp_path) == []
 
 
 def test_shared_object_that_is_none_is_refused(openmpi, tmp_path):
     (tmp_path / "priomark_broken.so").write_text("not a shared object")
-    done = run((openmpi, {}), tmp_path, "broken = { };", 1, "--plugins", tmp_path)
+    done = run(openmpi, tmp_path, "broken = { };", 1, "--plugins", tmp_path)
     assert done.returncode == 2 and "cannot load" in error(done)

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from file_systems import needs, root
-from priomark_runs import KIB, MIB, command, environment, error, leftovers, of_kind, run
+from kernel_runs import error
+from priomark_runs import KIB, MIB, command, leftovers, of_kind, run
 from system_calls import whole_lines
 
 DISK_BYTES = 16 * MIB
@@ -50,9 +51,9 @@ def workload(device, confirm=f'confirm = "{DISK_BYTES}";', ratio="1:1", more="")
 @pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_device_is_read_and_written_directly_and_within_the_range_only(openmpi, image, device, tmp_path, ranks):
     before = image.read_bytes()
-    words = command((openmpi, {}), tmp_path, workload(device), ranks)
+    words = command(openmpi, tmp_path, workload(device), ranks)
     trace = ["strace", "-f", "-qq", "-y", "-e", "trace=openat,pread64,pwrite64,fsync", "-o", tmp_path / "calls"]
-    done = subprocess.run([*trace, *words], env=environment((openmpi, {})), capture_output=True, text=True, check=False)
+    done = subprocess.run([*trace, *words], env=openmpi.environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     text = "\n".join(whole_lines((tmp_path / "calls").read_text()))
     transfers = re.findall(rf"(\d+) +p(read|write)64\((\d+)<{device}>.*, (\d+), (\d+)\) += (\d+)", text)
@@ -77,7 +78,7 @@ def test_device_is_read_and_written_directly_and_within_the_range_only(openmpi, 
 
 
 def test_data_on_a_device_is_checked(openmpi, device, tmp_path):
-    done = run((openmpi, {}), tmp_path, workload(device, more="check = true;"), 2)
+    done = run(openmpi, tmp_path, workload(device, more="check = true;"), 2)
     assert done.returncode == 0, done.stderr
     [check] = of_kind(tmp_path, "data_check")
     assert check["read_bytes"] == check["checked_bytes"] == 2 * 2 * MIB
@@ -85,13 +86,13 @@ def test_data_on_a_device_is_checked(openmpi, device, tmp_path):
 
 def test_device_that_is_only_read_is_not_changed(openmpi, image, device, tmp_path):
     before = image.read_bytes()
-    done = run((openmpi, {}), tmp_path, workload(device, ratio="1:0"), 2)
+    done = run(openmpi, tmp_path, workload(device, ratio="1:0"), 2)
     assert done.returncode == 0, done.stderr
     assert image.read_bytes() == before
 
 
 def test_on_a_file_it_says_that_it_measured_a_file(openmpi, tmp_path):
-    done = run((openmpi, {}), tmp_path, 'raw = { process_size = "64KiB"; block_size = "4KiB"; };', 2)
+    done = run(openmpi, tmp_path, 'raw = { process_size = "64KiB"; block_size = "4KiB"; };', 2)
     if "may not support direct I/O" in done.stderr:
         pytest.skip("the file system of the temporary directory takes no direct I/O")
     assert done.returncode == 0, done.stderr
@@ -108,7 +109,7 @@ def checksum(image):
 def assert_left_alone(openmpi, image, tmp_path, text, said):
     subprocess.run(["sync"], check=True)
     before = checksum(image)
-    done = run((openmpi, {}), tmp_path, text, 2)
+    done = run(openmpi, tmp_path, text, 2)
     assert done.returncode == 2 and said in error(done), done.stderr
     assert re.search(r"workload\.cfg:1: raw: ", error(done))
     subprocess.run(["sync"], check=True)
@@ -159,7 +160,7 @@ def test_read_only_device_is_refused_unless_it_is_only_read(openmpi, image, devi
     root("a read-only device", "blockdev", "--setro", device)
     try:
         assert_left_alone(openmpi, image, tmp_path, workload(device), "it is read-only; choose another device")
-        done = run((openmpi, {}), tmp_path, workload(device, ratio="1:0"))
+        done = run(openmpi, tmp_path, workload(device, ratio="1:0"))
         assert done.returncode == 0, done.stderr
     finally:
         subprocess.run(["blockdev", "--setrw", device], check=True)
@@ -186,8 +187,8 @@ def test_device_that_something_holds_is_refused(openmpi, image, device, tmp_path
 def test_nothing_can_be_mounted_from_a_device_that_is_measured(openmpi, device, tmp_path):
     text = workload(device, more="repetitions = 100000;")
     process = subprocess.Popen(
-        command((openmpi, {}), tmp_path, text, 2),
-        env=environment((openmpi, {})),
+        command(openmpi, tmp_path, text, 2),
+        env=openmpi.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
     )

@@ -1,28 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PRIOMark's reductions on logs whose numbers are known by hand, what refuses and what qualifies a log, and its part of
-the report."""
+"""PRIOMark's reductions on logs whose numbers are known by hand, and what refuses and what qualifies a log."""
 
-import copy
 import math
-import re
 from types import SimpleNamespace
 
 import logs_made
 import numpy as np
-import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from logs_made_priomark import GIB, KIB, MIB, cases, priomark_log
+from logs_made import of_kind
+from logs_made_priomark import ALL, GIB, KIB, MIB, cases, priomark_log
+from scores import keys
 
-from postprocess.benchmarks.priomark import figures as priomark_plots
 from postprocess.benchmarks.priomark import reduction as priomark
-from postprocess.benchmarks.score import Score
-from postprocess.benchmarks.scoring import score_log, score_logs
+from postprocess.benchmarks.scoring import score_log
 from postprocess.logs.reader import LogError
 from postprocess.reports.page import html, items
 
-ALL = ("common_file", "strided", "async", "single_file", "raw")
 BY_PATTERN = {"write": 100e6, "read-write": 50e6, "random-read-write": 10e6, "read": 80e6, "backwards-read": 40e6}
 
 
@@ -34,20 +29,12 @@ def value(score, name):
     return score.metrics[name].value
 
 
-def keys(score):
-    return {qualification.key for qualification in score.qualifications}
-
-
 def refused(tmp_path, change, **options):
     records = priomark_log(**options)
     change(records)
     with pytest.raises(LogError) as error:
         score_log(logs_made.write(tmp_path / "log.jsonl", logs_made.numbered(records)))
     return str(error.value)
-
-
-def measurements(records):
-    return [record for record in records if record["record"] == "measurement"]
 
 
 # --- values by hand ---------------------------------------------------------------------------------------------------
@@ -104,7 +91,7 @@ def test_losses_are_those_of_the_definition(tmp_path):
 
 def test_losses_take_the_slowest_process_and_are_in_no_mean(tmp_path):
     records = priomark_log(benchmarks=("async",), ranks=2, nodes=1)
-    for record in measurements(records):
+    for record in of_kind(records, "measurement"):
         record["values"] |= {
             "io_alone_seconds": [1.0, 3.0],
             "io_overlapped_seconds": [4.0, 2.0],
@@ -210,15 +197,15 @@ def test_percentile_is_that_of_the_calls_within_half_a_bin(times, share):
 
 
 def change_measurement(**values):
-    return lambda records: measurements(records)[0].update(values)
+    return lambda records: of_kind(records, "measurement")[0].update(values)
 
 
 def drop_measurement(records):
-    records.remove(measurements(records)[1])
+    records.remove(of_kind(records, "measurement")[1])
 
 
 def double_measurement(records):
-    records.insert(records.index(measurements(records)[0]), dict(measurements(records)[0]))
+    records.insert(records.index(of_kind(records, "measurement")[0]), dict(of_kind(records, "measurement")[0]))
 
 
 @pytest.mark.parametrize(
@@ -231,17 +218,20 @@ def double_measurement(records):
         (change_measurement(written_bytes=0), "moved no data"),
         (change_measurement(written_bytes=10 * GIB), "moved"),
         (change_measurement(access_seconds=1e5), "parts longer than the whole"),
-        (lambda records: measurements(records)[0]["latencies"][0].update(calls=7), "do not count its write calls"),
         (
-            lambda records: measurements(records)[0]["latencies"][0].update(longest_seconds=0),
+            lambda records: of_kind(records, "measurement")[0]["latencies"][0].update(calls=7),
+            "do not count its write calls",
+        ),
+        (
+            lambda records: of_kind(records, "measurement")[0]["latencies"][0].update(longest_seconds=0),
             "mean latency is not between",
         ),
         (
-            lambda records: measurements(records)[-1]["values"].pop("io_alone_seconds"),
+            lambda records: of_kind(records, "measurement")[-1]["values"].pop("io_alone_seconds"),
             "does not state all times alone and overlapped",
         ),
         (
-            lambda records: measurements(records)[-1]["values"].update(io_alone_seconds=[1.0]),
+            lambda records: of_kind(records, "measurement")[-1]["values"].update(io_alone_seconds=[1.0]),
             "not a time of each of 4 processes",
         ),
         (lambda records: records[1]["cases"][0].update(case=9), "are not counted 1, 2, 3"),
@@ -298,118 +288,3 @@ def test_build_without_mpi_io_says_so(tmp_path):
 def test_short_measurements_say_so(tmp_path):
     assert "short" in keys(score(tmp_path, bandwidth=lambda *_: 1e12))
     assert "short" not in keys(score(tmp_path))
-
-
-# --- figures and report -----------------------------------------------------------------------------------------------
-
-
-def test_requests_that_all_took_as_long_are_no_figure(tmp_path):
-    """All in one bin: no share of the calls took longer than that, and a logarithmic axis has no place for none."""
-    records = priomark_log(benchmarks=("async",))
-    for found in (found for record in measurements(records) for found in record["latencies"]):
-        found |= {
-            "from_seconds": [found["shortest_seconds"]],
-            "to_seconds": [found["longest_seconds"]],
-            "bin_calls": [found["calls"]],
-        }
-    [page] = items([logs_made.write(tmp_path / "log.jsonl", records)])
-    assert "latencies" not in [figure.name for figure in page.figures] and "async" in html([page])
-
-
-def test_comparison_sets_file_systems_and_workloads_beside_each_other(tmp_path):
-    runs = {("nfs", "oltp", 2): 10e6, ("pvfs", "oltp", 2): 40e6, ("nfs", "webserver", 2): 5e6, ("nfs", "oltp", 4): 12e6}
-    paths = [
-        logs_made.write(
-            tmp_path / f"{number}.jsonl",
-            priomark_log(lambda *_, rate=rate: rate, ranks=ranks, nodes=1, filesystem=system, workload=workload),
-        )
-        for number, ((system, workload, ranks), rate) in enumerate(runs.items())
-    ]
-    figure = priomark_plots.over_sizes(score_logs(paths))
-    rows = figure.data.set_index(["filesystem", "workload", "processes"])["mbyte_per_second"]
-    assert {key: rate / 1e6 for key, rate in runs.items()} == pytest.approx(rows.to_dict())
-    assert "oltp, 2 processes: pvfs 40, nfs 10 MByte/s, a factor of 4." in figure.description.replace("\u202f", "")
-    assert "nfs, 2 processes: oltp 10, webserver 5 MByte/s, a factor of 2." in figure.description.replace("\u202f", "")
-    assert figure.data["part"].unique().tolist() == ["common_file, strided, async"]
-
-
-def test_raw_over_the_block_size_is_the_papers_figure_6(tmp_path):
-    blocks = (4 * KIB, 64 * KIB, 256 * KIB)
-    path = logs_made.write(
-        tmp_path / "log.jsonl",
-        priomark_log(
-            lambda case, _: case["block_bytes"] / KIB * 1e6,
-            benchmarks=("raw",),
-            process_bytes=(MIB, 4 * MIB),
-            block_bytes=blocks,
-        ),
-    )
-    [found] = items([path])
-    [figure] = [figure for figure in found.figures if figure.name == "blocks-raw"]
-    assert len(figure.canvas.axes) == 2
-    line = figure.data.query("process_bytes == 1048576 and pattern == 'read-write'")
-    assert dict(zip(line["block_bytes"], line["mbyte_per_second"])) == pytest.approx(
-        {4 * KIB: 4, 64 * KIB: 64, 256 * KIB: 256}
-    )
-
-
-def test_report_shows_every_case_and_what_went_into_the_total(tmp_path):
-    records = priomark_log(benchmarks=ALL)
-    records[1]["workload_text"] = "<script>alert(1)</script>"
-    text = html(items([logs_made.write(tmp_path / "log.jsonl", records)]))
-    assert len(re.findall(r'<p class="number">', text)) == 1
-    for words in (
-        "What went into the total",
-        "asynchronous calculation loss",
-        "individual-collective",
-        "backwards-read",
-        "99.9 %",
-    ):
-        assert words in text
-    assert "<script>" not in text and "&lt;script&gt;" in text
-
-
-def test_log_without_score_is_still_shown(tmp_path):
-    records = priomark_log()
-    drop_measurement(records)
-    text = html(items([logs_made.write(tmp_path / "log.jsonl", logs_made.numbered(records))]))
-    assert "No score" in text and "planned but not measured" in text and "Bandwidth by sub-benchmark" in text
-
-
-# --- altered logs -----------------------------------------------------------------------------------------------------
-
-VALUES = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-1, 2**63),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.text(max_size=5),
-    st.lists(st.floats(0, 10), max_size=5),
-)
-
-
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(data=st.data())
-def test_altered_log_gives_a_score_or_one_line_that_says_why_not(tmp_path, data):
-    records = copy.deepcopy(priomark_log(ranks=2, nodes=1, benchmarks=("strided", "async"), repetitions=2))
-    for _ in range(data.draw(st.integers(1, 3))):
-        record = data.draw(st.sampled_from(records[1:]))
-        inner = [value for value in record.values() if isinstance(value, dict)]
-        inner += [
-            entry for value in record.values() if isinstance(value, list) for entry in value if isinstance(entry, dict)
-        ]
-        target = data.draw(st.sampled_from([target for target in (record, *inner) if target]))
-        key = data.draw(st.sampled_from(sorted(target)))
-        others = [value for value in record.values() if not isinstance(value, dict)]
-        target[key] = copy.deepcopy(
-            data.draw(st.one_of(VALUES, st.sampled_from(others)))
-        )  # a list is not to hold itself
-    path = logs_made.write(tmp_path / "altered.jsonl", records)
-    [found] = score_logs([path])
-    assert isinstance(found, (Score, LogError))
-    if isinstance(found, LogError):
-        assert str(found).isprintable()
-    else:
-        assert all(pd.notna(metric.value) for metric in found.metrics.values())
-        assert found.metrics["total"].value > 0
-    items([path])

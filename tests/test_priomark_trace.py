@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 import pytest
-from conftest import OPEN_MPI, PATIENCE, ROOT
+from builds import OPEN_MPI, PATIENCE, ROOT
 from file_systems import memory
 from system_calls import traced
 from test_priomark_recorder import SOURCES, command, folder_with_input, programs, record, recorder, without_closes

@@ -8,7 +8,8 @@ import subprocess
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from priomark_runs import error, leftovers, run
+from kernel_runs import error
+from priomark_runs import leftovers, run
 
 GOOD = """# a workload
 seed = 3;
@@ -199,7 +200,7 @@ def test_damaged_workload_is_either_understood_or_refused_with_a_line(serial_san
     path = tmp_path / "w.cfg"
     path.write_bytes(text.encode("utf-8", "surrogatepass"))
     done = subprocess.run(
-        [serial_sanitized / "bin" / "priomark", "--dry-run", "--workload", path, "--directory", tmp_path],
+        [serial_sanitized.bin / "priomark", "--dry-run", "--workload", path, "--directory", tmp_path],
         cwd=tmp_path,
         env={"ASAN_OPTIONS": "detect_leaks=0"},
         capture_output=True,

@@ -5,10 +5,10 @@ measured."""
 import numpy as np
 import pytest
 import yaml
-from logs_made import b_eff_log
+from commands import run
 from logs_made import write as write_log
-from sessions_made import case, database, night, nights, session
-from test_history import run, steady
+from logs_made_b_eff import b_eff_log
+from sessions_made import case, database, night, nights, session, steady
 
 from postprocess.history.change_points import session_values
 from postprocess.history.table import history_table

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from simulations import SHORT, records, value
+from kernel_runs import of_kind
+from simulations import SHORT, value
 
 ORIGINAL = pd.read_csv(Path(__file__).with_name("release_3_6.csv"), comment="#", index_col="processes")
 # the original repeats the longest message only once or twice after a barrier that processes leave some 10 us apart
@@ -33,10 +34,10 @@ def ours(simulate):
 
 def mean_bandwidth(log, pattern, *methods):
     """Accumulated bandwidth of a pattern in MByte/s: mean over the lengths, of the best of these methods."""
-    [plan] = records(log, "plan")
+    [plan] = of_kind(log, "plan")
     [messages] = [p["messages_per_exchange"] for p in plan["patterns"] if p["name"] == pattern]
     seconds = {}
-    for m in records(log, "measurement"):
+    for m in of_kind(log, "measurement"):
         if m["pattern"] == pattern and m["method"] in methods:
             exchange = m["elapsed_seconds"] / m["loop_length"]
             seconds[m["message_bytes"]] = min(exchange, seconds.get(m["message_bytes"], exchange))

@@ -5,61 +5,30 @@ import copy
 import json
 import os
 import re
-import shutil
-import subprocess
-import sys
-from html.parser import HTMLParser
-from pathlib import Path
 
 import logs_made
 import pytest
-from conftest import PATIENCE
+from logs_made_b_eff import averaged_log, b_eff_log
+from pages import HOSTILE, Page, browse, hostile_log, needs_browser
 
 from postprocess.benchmarks.published import published, published_systems
 from postprocess.benchmarks.scoring import score_log
 from postprocess.logs.reader import LogError
 from postprocess.reports import page as report
-from postprocess.sessions.verdicts import case_of, differing, read_session
 from postprocess.show import words
-
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-needs_browser = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium on this machine: the page is not looked at in a browser"
-)
-HOSTILE = "<script>alert(1)</script><img src=http://evil.example/x.png onerror=alert(2)></svg>{{ 7*7 }}&\"'$x^{"
-
-
-def averaged_and_ping_pong(name):
-    return name.startswith(("ring", "random", "ping"))
-
-
-def hostile_log():
-    records = copy.deepcopy(logs_made.b_eff_log(methods=("sendrecv",), repetitions=1, only=averaged_and_ping_pong))
-    run = records[0]
-    run["hosts"][0] |= {"name": HOSTILE}
-    next(record for record in records if record["record"] == "activity")["hosts"][0]["others_user_seconds"] = 4 * 3600.0
-    run |= {
-        "command": ["b_eff", HOSTILE],
-        "options": {HOSTILE: HOSTILE},
-        "environment": {HOSTILE: HOSTILE},
-        "kernel_version": HOSTILE,
-    }
-    run["mpi"] |= {"library": HOSTILE, "single_copy": HOSTILE}
-    run["build"] = dict.fromkeys(run["build"], HOSTILE)
-    return records
 
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
     """An official full log, a hostile one, one of a few patterns only, and one that was cut off."""
     folder = tmp_path_factory.mktemp("logs")
-    full = logs_made.b_eff_log()
+    full = b_eff_log()
     return {
         "full": logs_made.write(folder / "full.jsonl", full),
         "hostile": logs_made.write(folder / "hostile.jsonl", hostile_log()),
         "few": logs_made.write(
             folder / "few.jsonl",
-            logs_made.b_eff_log(methods=("sendrecv",), only=lambda n: n in ("ping-pong", "ring-1")),
+            b_eff_log(methods=("sendrecv",), only=lambda n: n in ("ping-pong", "ring-1")),
         ),
         "cut": logs_made.write(folder / "cut.jsonl", logs_made.text(full)[:300_000]),
     }
@@ -70,33 +39,6 @@ def pages(logs):
     """The page of each log alone, and of all."""
     alone = {name: report.html(report.items([path])) for name, path in logs.items()}
     return alone | {"all": report.html(report.items(logs.values()))}
-
-
-class Page(HTMLParser):
-    """Tags with their attributes, the text outside of style and figures, and ids."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.tags, self.text, self.skipped = [], "", 0
-        self.feed(page)
-
-    def handle_starttag(self, tag, attributes):
-        self.tags.append((tag, dict(attributes)))
-        self.skipped += tag in ("style", "svg")
-
-    def handle_endtag(self, tag):
-        self.skipped -= tag in ("style", "svg")
-        self.text += " " * (tag in ("td", "th", "dt"))
-
-    def handle_data(self, data):
-        self.text += "" if self.skipped else data
-
-    def named(self, name):
-        return [attributes for tag, attributes in self.tags if tag == name]
-
-    @property
-    def words(self):
-        return " ".join(self.text.split()).replace("\u202f", " ")
 
 
 # --- what it tells ----------------------------------------------------------------------------------------------------
@@ -162,7 +104,7 @@ def test_logs_without_a_score_are_shown_as_such(pages):
     ],
 )
 def test_a_log_that_is_refused_can_still_be_shown(tmp_path, change, figures):
-    records = copy.deepcopy(logs_made.b_eff_log(methods=("sendrecv",), repetitions=1, only=averaged_and_ping_pong))
+    records = copy.deepcopy(averaged_log())
     change(records[1], records)
     [item] = items = report.items([logs_made.write(tmp_path / "log.jsonl", logs_made.numbered(records))])
     page = Page(report.html(items))
@@ -172,12 +114,7 @@ def test_a_log_that_is_refused_can_still_be_shown(tmp_path, change, figures):
 
 
 def test_several_logs_share_one_page_with_a_figure_over_the_sizes(tmp_path):
-    paths = [
-        logs_made.write(
-            tmp_path / f"{n}.jsonl", logs_made.b_eff_log(ranks=n, only=averaged_and_ping_pong, methods=("sendrecv",))
-        )
-        for n in (2, 7, 16)
-    ]
+    paths = [logs_made.write(tmp_path / f"{n}.jsonl", averaged_log(ranks=n, repetitions=3)) for n in (2, 7, 16)]
     items = report.items(paths)
     [(_, figure)] = report.comparisons([item.result for item in items])
     scores = [score_log(path) for path in paths]
@@ -263,40 +200,6 @@ def test_text_has_enough_contrast(pages):
         assert contrast(colours[ink], "#ffffff") >= 4.5 and contrast(colours[ink], colours["soft"]) >= 4.5, ink
 
 
-# --- in a browser -----------------------------------------------------------------------------------------------------
-
-
-def browse(path, folder, *options):
-    """Output and log of a headless browser that opened the page offline."""
-    done = subprocess.run(
-        check=False,
-        args=[
-            CHROMIUM,
-            "--headless",
-            "--no-sandbox",
-            "--disable-gpu",
-            "--disable-background-networking",
-            "--disable-component-update",
-            "--disable-sync",
-            "--no-first-run",
-            f"--user-data-dir={folder / 'profile'}",
-            "--enable-logging=stderr",
-            f"--log-net-log={folder / 'net.json'}",
-            "--host-resolver-rules=MAP * ~NOTFOUND",
-            *options,
-            path.as_uri(),
-        ],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE,
-    )
-    return (
-        done.stdout,
-        [line for line in done.stderr.splitlines() if "CONSOLE" in line],
-        (folder / "net.json").read_text(),
-    )
-
-
 @needs_browser
 @pytest.mark.parametrize("name", ["full", "all"])
 def test_a_browser_shows_all_figures_without_complaint_or_request(pages, tmp_path, name):
@@ -322,120 +225,6 @@ def test_the_page_prints(pages, tmp_path):
     page.write_text(pages["full"])
     browse(page, tmp_path, f"--print-to-pdf={pdf}")
     assert pdf.read_bytes().startswith(b"%PDF") and pdf.stat().st_size > 30_000
-
-
-# --- a ReFrame session ------------------------------------------------------------------------------------------------
-
-CHECK = """
-import reframe as rfm
-import reframe.utility.sanity as sn
-from reframe.core.builtins import sanity_function, variable, xfail
-
-VALUES, UNITS = {values!r}, {units!r}
-
-
-@rfm.simple_test
-class b_eff(rfm.RunOnlyRegressionTest):
-    valid_systems = valid_prog_environs = ["*"]
-    executable = "true"
-    log_sha256 = variable(str, value={sha256!r}, loggable=True)
-    reference = {{"*": {{"b_eff": ({b_eff!r}, -0.05, None, "MByte/s"), "ping_pong_latency": (1e-3, None, 0.1, "us"),
-                       "ring_latency": xfail("known", (1e-3, None, 0.1, "us")), "l_max": (8, None, None, "MiB")}}}}
-    perf_variables = {{name: sn.make_performance_function(sn.defer(value), UNITS[name]) for name, value in VALUES.items()}}
-
-    @sanity_function
-    def ran(self):
-        return True
-"""  # noqa: E501
-
-
-@pytest.fixture(scope="module")
-def session(logs, tmp_path_factory):
-    """A session report that ReFrame itself wrote of a check with the full log's metrics."""
-    folder = tmp_path_factory.mktemp("session")
-    score = score_log(logs["full"])
-    values = {name: metric.value for name, metric in score.metrics.items()}
-    (folder / "check.py").write_text(
-        CHECK.format(
-            values=values,
-            units={name: metric.unit for name, metric in score.metrics.items()},
-            sha256=score.log.sha256,
-            b_eff=values["b_eff"],
-        )
-    )
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("RFM_")}
-    subprocess.run(
-        check=False,
-        args=[Path(sys.executable).with_name("reframe"), "-c", "check.py", "-r", "--report-file=session.json"],
-        cwd=folder,
-        env=clean,
-        capture_output=True,
-        timeout=PATIENCE,
-    )
-    return folder / "session.json"
-
-
-def test_a_sessions_verdicts_are_read_with_their_references(session):
-    [case] = read_session(session)
-    verdicts = {
-        name: (verdict.outcome, verdict.reference, verdict.lower, verdict.upper)
-        for name, verdict in case.verdicts.items()
-    }
-    value = verdicts["b_eff"][1]
-    assert verdicts["b_eff"] == ("pass", value, pytest.approx(0.95 * value), None)
-    assert verdicts["ping_pong_latency"] == ("fail", 1e-3, None, pytest.approx(1.1e-3))
-    assert verdicts["ring_latency"][0] == "expected failure"
-    assert verdicts["l_max"] == ("no bounds", 8, None, None)
-    assert all(
-        verdicts[name] == ("no reference", None, None, None)
-        for name in verdicts.keys() - {"b_eff", "ping_pong_latency", "ring_latency", "l_max"}
-    )
-    assert (case.result, case.compared, len(case.verdicts)) == ("fail", 3, 12)
-
-
-def test_a_metric_without_reference_says_so_and_never_passes(logs, session):
-    words = Page(report.html(report.items([logs["full"]]), read_session(session))).words
-    assert words.count("no reference") == 8 and words.count("✓ pass") == 1 and words.count("✗ fail") == 1
-    assert "ended with 'fail'" in words and "3 of 12 metrics were compared with a reference" in words
-    assert re.search(r"b_eff 12 \d\d\d MByte/s 12 \d\d\d at least 12 \d\d\d ✓ pass", words)
-
-
-def test_a_session_that_compared_nothing_says_so(logs, session, tmp_path):
-    data = json.loads(session.read_text())
-    [testcase] = data["runs"][0]["testcases"]
-    testcase["result"] = "pass"
-    testcase["perfvalues"] = {
-        key: [value[0], 0, None, None, value[4], "pass"] for key, value in testcase["perfvalues"].items()
-    }
-    (tmp_path / "s.json").write_text(json.dumps(data))
-    words = Page(report.html(report.items([logs["full"]]), read_session(tmp_path / "s.json"))).words
-    assert (
-        "no metric was compared with a reference" in words
-        and words.count("no reference") == 12
-        and "✓ pass" not in words
-    )
-
-
-def test_a_session_of_another_log_gives_no_verdict(logs, session):
-    cases = read_session(session)
-    words = Page(report.html(report.items([logs["hostile"]]), cases)).words
-    assert "The session contains no test case for this log" in words
-    assert "Test cases of the session without a log on this page b_eff on generic:default+builtin: fail" in words
-    assert "✓ pass" not in words
-
-
-def test_a_session_with_other_values_is_not_to_be_relied_on(logs, session, tmp_path):
-    (tmp_path / "s.json").write_text(re.sub(r'("generic:default:b_eff": \[\s*)', r"\g<1>2", session.read_text()))
-    cases, score = read_session(tmp_path / "s.json"), score_log(logs["full"])
-    assert differing(score, case_of(score, cases).values) == ["b_eff"]
-    assert "do not rely on its verdict" in Page(report.html(report.items([logs["full"]]), cases)).words
-
-
-@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"runs": 1}', '{"runs": [{"testcases": [{}]}]}', "\0"])
-def test_what_is_no_session_report_is_refused(tmp_path, text):
-    (tmp_path / "s.json").write_text(text)
-    with pytest.raises(LogError, match="session report"):
-        read_session(tmp_path / "s.json")
 
 
 # --- published values -------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import jsonschema
 import logs_made
 import pytest
 import sessions_made
+from logs_made_b_eff import b_eff_log
 from sessions_made import case, database, night, nights, session, write
 
 from postprocess.benchmarks.scoring import score_log
@@ -21,7 +22,7 @@ from postprocess.sessions.files import read_reports
 @pytest.fixture
 def real(reframe, tmp_path, kernel_that):
     """A session that ReFrame ran and stored both ways, and the log that its kernel left."""
-    log = logs_made.write(tmp_path / "made.jsonl", logs_made.b_eff_log(ranks=2, nodes=1))
+    log = logs_made.write(tmp_path / "made.jsonl", b_eff_log(ranks=2, nodes=1))
     done = reframe(
         "-r", "-n", "b_eff%num_processes=2$", "--session-extras", "firmware=1.2", *kernel_that(f'cp {log} "$log"')
     )

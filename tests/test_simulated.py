@@ -1,38 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""b_eff on simulated machines: the kernel against arithmetic, and the paper's physics. Skipped where SimGrid is not.
+"""b_eff on simulated machines against arithmetic, and what a simulation must say of itself. Skipped where SimGrid is
+not.
 
 Simulated time has no noise, so a loop of one exchange says as much as one of 300, and runs here are short.
 """
 
-import json
 import re
 import statistics
 import subprocess
 import sys
 
-import logs_made
 import pytest
-from simulations import SHORT, SITE, records, value
+from kernel_runs import of_kind
+from simulations import HEADER, SHORT, SITE, value
 
-from postprocess.benchmarks.b_eff.figures import over_sizes
 from postprocess.benchmarks.scoring import score_log
-from postprocess.reports import page as report
 
 MIB = 2**20
-BEST = [
-    *SHORT,
-    "--patterns",
-    "ring,random,ping_pong",
-    "--methods",
-    "nonblocking,blocking",
-]  # none is faster: see the theory below
-FEW = [*BEST, "--random-patterns", "3"]
-
 # Theory: links of 350 MByte/s and 5 us, two of them between processors, and 16 byte that SMPI adds to each message
-
 LATENCY = 10e-6
 BANDWIDTH = 350e6
-HEADER = 16
 
 
 def message(length, flows=1):
@@ -50,14 +37,14 @@ def ring_exchange(size, method, length):
 
 def test_rings_on_a_crossbar_take_the_time_of_arithmetic(simulate):
     log = simulate("crossbar", 16, *SHORT)
-    [plan] = records(log, "plan")
+    [plan] = of_kind(log, "plan")
     rings = {
         pattern["name"]: {ring["size"] for ring in pattern["rings"]}
         for pattern in plan["patterns"]
         if pattern["group"] in ("ring", "random", "worst_cycle")
     }
     compared = 0
-    for m in records(log, "measurement"):
+    for m in of_kind(log, "measurement"):
         if m["pattern"] in rings:
             slowest = max(ring_exchange(size, m["method"], m["message_bytes"]) for size in rings[m["pattern"]])
             assert m["elapsed_seconds"] == pytest.approx(m["loop_length"] * slowest, rel=0.01), m
@@ -69,7 +56,7 @@ def test_pairs_on_a_crossbar_take_the_time_of_arithmetic(simulate):
     """By sendrecv and blocking one way, then the other: two messages after each other. By other methods both at the
     same time."""
     log = simulate("crossbar", 16, *SHORT)
-    pairs = [m for m in records(log, "measurement") if m["pattern"].startswith(("bisection", "ping-pong"))]
+    pairs = [m for m in of_kind(log, "measurement") if m["pattern"].startswith(("bisection", "ping-pong"))]
     assert {m["method"] for m in pairs} == {"sendrecv", "alltoallv", "nonblocking", "persistent", "blocking"}
     for m in pairs:
         ways = 2 if m["method"] in ("sendrecv", "blocking") else 1
@@ -88,7 +75,7 @@ def test_single_link_gives_its_latency_and_its_bandwidth(simulate, tmp_path, loo
   <zoneRoute src="a" dst="b" gw_src="ra" gw_dst="rb"><link_ctn id="link" direction="UP"/></zoneRoute>
 </zone></platform>""")  # noqa: E501
     log = simulate(platform, 2, "--longest-loop", str(loop), "--repetitions", "1", "--random-patterns", "1")
-    for m in records(log, "measurement"):
+    for m in of_kind(log, "measurement"):
         one_way = 20e-6 + (m["message_bytes"] + HEADER) / 100e6
         in_turns = m["pattern"].startswith(("bisection", "ping-pong")) and m["method"] in ("sendrecv", "blocking")
         ways = 2 if in_turns else 1
@@ -119,7 +106,7 @@ def test_paths_of_different_length_share_a_link_equally(simulate, tmp_path):
     """Each cable carries two messages each way. If messages on the short path had the larger share, those of the far
     processor would come after them, and then share its cable: three times length / bandwidth instead of two."""
     log = simulate(star(tmp_path), 3, *SHORT, "--patterns", "ring", "--methods", "nonblocking")
-    measurements = records(log, "measurement")
+    measurements = of_kind(log, "measurement")
     assert len(measurements) == 6 * 21
     for m in measurements:
         expected = 2 * (m["message_bytes"] + HEADER) / 100e6
@@ -152,7 +139,7 @@ def test_software_time_counts_at_every_length(simulate, tmp_path):
         "--methods",
         "nonblocking,sendrecv,blocking",
     )
-    measurements = records(log, "measurement")
+    measurements = of_kind(log, "measurement")
     assert max(m["message_bytes"] for m in measurements) == MIB / 2
     for m in measurements:
         ways = 2 if m["pattern"] == "ping-pong" else 1
@@ -163,7 +150,7 @@ def test_software_time_counts_at_every_length(simulate, tmp_path):
 def test_score_on_a_crossbar_is_arithmetic(simulate):
     """All patterns are alike but the rings of two, and placement does not matter."""
     log = simulate("crossbar", 16, *SHORT)
-    [plan] = records(log, "plan")
+    [plan] = of_kind(log, "plan")
     lengths = plan["message_bytes"]
     pair = statistics.mean(length / message(length) for length in lengths)
     ring = statistics.mean(2 * length / message(length, flows=2) for length in lengths)
@@ -171,17 +158,11 @@ def test_score_on_a_crossbar_is_arithmetic(simulate):
     assert value(log, "b_eff_per_process") == pytest.approx((expected * ring) ** 0.5 / 1e6, rel=0.01)
 
 
-def test_same_input_gives_the_same_numbers(simulate):
-    logs = [simulate("t3e", 24, *FEW, again=again) for again in (False, True)]
-    first, second = ([r for r in map(json.loads, log.read_text().splitlines()) if r["record"] != "run"] for log in logs)
-    assert first == second
-
-
 def test_long_loops_say_what_short_ones_say(simulate):
     """No start-up effect hides in the only exchange of a short loop."""
     options = ["--patterns", "ring", "--methods", "nonblocking,sendrecv"]
     short, long = (
-        records(simulate("crossbar", 4, *more, *options), "measurement") for more in (SHORT, ["--repetitions", "1"])
+        of_kind(simulate("crossbar", 4, *more, *options), "measurement") for more in (SHORT, ["--repetitions", "1"])
     )
     assert max(m["loop_length"] for m in long) > 200
     for one, many in zip(short, long, strict=True):
@@ -194,23 +175,9 @@ def test_budget_holds_in_simulated_time(simulate):
     log = simulate(
         "crossbar", 2, "--time-budget", "4", "--patterns", "ring,random", "--methods", "nonblocking,sendrecv"
     )
-    [end] = records(log, "end")
+    [end] = of_kind(log, "end")
     assert end["elapsed_seconds"] < 4.4
-    assert records(log, "budget")
-
-
-def test_cost_of_a_run_is_flat_within_its_budget(simulate):
-    """Loops of full length: four times the processes do not take twice the time, as the figure over the sizes shows."""
-    full = ["--repetitions", "1", "--random-patterns", "1", "--patterns", "ring,random", "--methods", "nonblocking"]
-    figure = over_sizes([score_log(simulate("t3e", processes, *full)) for processes in (2, 4, 8)])
-    assert (figure.data["elapsed_seconds"] < figure.data["time_budget_seconds"]).all()
-    assert figure.data["elapsed_seconds"].max() < 2 * figure.data["elapsed_seconds"].min()
-    labels = {line.get_label(): list(line.get_ydata()) for line in figure.canvas.axes[2].lines}
-    assert labels["time budget"] == [240] * 3
-    assert labels["simulated: Cray T3E/900-512"] == list(figure.data["elapsed_seconds"])
-
-
-# What a simulation must say of itself
+    assert of_kind(log, "budget")
 
 
 def test_result_says_that_it_is_simulated_and_what_was_not_checked(simulate):
@@ -262,80 +229,10 @@ def test_every_number_of_a_platform_has_its_source(platform):
         assert name in comment, name
 
 
-# The paper's physics
-
-
-T3E = {
-    2: (183, 210, 210),
-    24: (1522, 142, 205),
-    64: (3159, 110, 192),
-}  # Table 1: b_eff; for each process at L_max, all and rings
-
-
-@pytest.fixture(scope="session")
-def t3e(simulate):
-    """Scores of the T3E by number of processes."""
-    return {processes: score_log(simulate("t3e", processes, *FEW)).metrics for processes in T3E}
-
-
-def test_t3e_loses_with_size_but_its_rings_hardly_do(t3e):
-    effective = [metrics["b_eff_per_process"].value for metrics in t3e.values()]
-    rings = [metrics["b_eff_at_l_max_rings_per_process"].value for metrics in t3e.values()]
-    assert effective == sorted(effective, reverse=True)
-    assert effective[-1] / effective[0] < 0.65
-    assert min(rings) / max(rings) > 0.9
-
-
-def test_t3e_comes_near_table_1(t3e):
-    """2 processes are what the ports and the latency were chosen for; the others are predictions."""
-    for processes, (b_eff, all_at_l_max, rings_at_l_max) in T3E.items():
-        metrics = {name: metric.value for name, metric in t3e[processes].items()}
-        assert metrics["b_eff"] == pytest.approx(b_eff, rel=0.2)
-        assert metrics["b_eff_at_l_max_per_process"] == pytest.approx(all_at_l_max, rel=0.12)
-        assert metrics["b_eff_at_l_max_rings_per_process"] == pytest.approx(rings_at_l_max, rel=0.05)
-        assert metrics["ping_pong_bandwidth"] == pytest.approx(330, rel=0.01)
-
-
-def test_t3e_rings_share_ports_and_routers(simulate):
-    """Each process has four messages at its port, and k at its router that pass. Consecutive processes are neighbours,
-    and those that close a ring of four or eight as well: there nothing passes."""
-    log = simulate("t3e", 64, *FEW)
-    [plan] = records(log, "plan")
-    latency, length = 26e-6, plan["l_max_bytes"]
-    shares = [latency + (length + HEADER) / min(421.1e6 / 4, 480e6 / (4 + passing)) for passing in range(3)]
-    seconds = {m["pattern"]: m["elapsed_seconds"] for m in records(log, "measurement") if m["message_bytes"] == length}
-    for pattern in ("ring-2", "ring-3"):
-        assert seconds[pattern] == pytest.approx(shares[0], rel=0.002)
-    for pattern in ("ring-4", "ring-5", "ring-6"):
-        assert min(abs(seconds[pattern] / share - 1) for share in shares) < 0.002
-
-
-def test_random_neighbours_lose_against_rings(t3e, simulate):
-    tree = score_log(simulate("fat_tree", 64, *FEW)).metrics
-    for metrics in (t3e[24], t3e[64], tree):
-        assert metrics["b_eff_at_l_max_per_process"].value < 0.9 * metrics["b_eff_at_l_max_rings_per_process"].value
-
-
-def test_sr8000_sequential_beats_round_robin_by_about_two(simulate):
-    """Table 1, 24 processes: 1806 against 915 MByte/s; at L_max in rings 400 against 110 for each process."""
-    sequential, round_robin = (
-        score_log(simulate("sr8000", 24, *BEST, "--random-patterns", "5", placement=placement, per_node=8)).metrics
-        for placement in ("sequential", "round-robin")
-    )
-    assert 1.5 < sequential["b_eff"].value / round_robin["b_eff"].value < 2.5
-    rings = "b_eff_at_l_max_rings_per_process"
-    assert 2.5 < sequential[rings].value / round_robin[rings].value < 4
-    for metrics, published in ((sequential, 5415), (round_robin, 2764)):
-        assert metrics["b_eff_at_l_max"].value == pytest.approx(published, rel=0.15)
-
-
-# Sizes
-
-
 @pytest.mark.parametrize("processes", [2, 5, 64])
 def test_all_patterns_and_methods_run_at_every_size(simulate, processes):
-    log = simulate("crossbar", processes, *SHORT)
-    [plan] = records(log, "plan")
+    log = simulate("crossbar", processes, *SHORT, "--random-patterns", "2")
+    [plan] = of_kind(log, "plan")
     assert {method["name"] for method in plan["methods"]} == {
         "sendrecv",
         "alltoallv",
@@ -343,39 +240,8 @@ def test_all_patterns_and_methods_run_at_every_size(simulate, processes):
         "persistent",
         "blocking",
     }
-    assert len(records(log, "measurement")) == 21 * sum(len(pattern["methods"]) for pattern in plan["patterns"])
+    assert len(of_kind(log, "measurement")) == 21 * sum(len(pattern["methods"]) for pattern in plan["patterns"])
     assert value(log, "b_eff") > 0
-
-
-def test_512_processes_are_few_enough_for_a_test(simulate, t3e):
-    """Table 1: 39 MByte/s for each of 512 processes, less than half of the 91 for each of two; rings at L_max still
-    have 193 of 210."""
-    log = simulate("t3e", 512, *BEST, "--random-patterns", "1")
-    assert value(log, "b_eff_per_process") < 0.6 * t3e[2]["b_eff_per_process"].value
-    assert value(log, "b_eff_at_l_max_rings_per_process") == pytest.approx(193, rel=0.08)
-    assert value(log, "b_eff_at_l_max_per_process") == pytest.approx(98, rel=0.15)
-
-
-# The report
-
-
-def test_report_sets_simulated_beside_published_and_apart_from_measured(simulate, tmp_path):
-    logs = [simulate("t3e", processes, *FEW) for processes in (2, 24)]
-    measured = logs_made.write(tmp_path / "measured.jsonl", logs_made.b_eff_log(ranks=16))
-    page = report.html(report.items([*logs, measured]))
-    assert page.count("Simulated, not measured") == 2
-    assert page.count("Published: Cray T3E/900-512") == page.count("Simulated against published") == 2
-    assert page.count("simulated: Cray T3E/900-512") == 1  # in the figure's legend
-
-
-def test_figure_keeps_simulated_and_measured_runs_apart(simulate, tmp_path):
-    measured = logs_made.write(tmp_path / "measured.jsonl", logs_made.b_eff_log(ranks=16))
-    figure = over_sizes([score_log(log) for log in (measured, simulate("t3e", 2, *FEW))])
-    lines = {line.get_label(): len(line.get_xdata()) for line in figure.canvas.axes[0].lines}
-    assert lines == {"official": 1, "not official": 0, "simulated: Cray T3E/900-512": 1}
-
-
-# The site
 
 
 @pytest.mark.usefixtures("simulated_kernel")  # skips where SimGrid is not
@@ -396,7 +262,7 @@ def test_reframe_runs_the_simulated_site_like_any_other(reframe):
     assert (case["system"], case["partition"], case["num_processes"]) == ("simulated", "sr8000-round-robin", 24)
     assert "simulated" in case["qualifications"].split(",")
     [log] = reframe.folder.glob("output/**/b_eff.jsonl")
-    assert records(log, "run")[0]["environment"]["SMPI_MODEL_OF"] == "Hitachi SR 8000 round-robin"
+    assert of_kind(log, "run")[0]["environment"]["SMPI_MODEL_OF"] == "Hitachi SR 8000 round-robin"
 
 
 def test_site_without_simgrid_names_the_package(tmp_path):

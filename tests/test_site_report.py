@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
-from sessions_made import case, database, night, session
-from test_history import run, steady, table_of
-from test_report import HOSTILE, Page, browse, needs_browser
+from commands import run
+from pages import HOSTILE, Page, browse, needs_browser
+from sessions_made import case, database, night, session, steady, table_of
 
 from postprocess.history.change_points import findings, session_values
 from postprocess.history.standing import compared, headlines, interval, scaling, standing

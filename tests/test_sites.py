@@ -9,7 +9,8 @@ import subprocess
 from types import SimpleNamespace
 
 import pytest
-from conftest import ROOT, Reframe
+from builds import ROOT
+from conftest import Reframe
 
 from reframe_checks import vocabulary
 from site_configs.common.tree import read_configuration

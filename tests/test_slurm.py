@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 import slurm_made
-from conftest import OPEN_MPI, PATIENCE, ROOT, Reframe, kernel_of
+from builds import OPEN_MPI, PATIENCE, ROOT
+from conftest import Reframe, kernel_of
 from raw_log import read_log
 
 from site_configs.common.dry_run import checks

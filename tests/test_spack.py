@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from conftest import OPEN_MPI, ROOT
+from builds import OPEN_MPI, ROOT
 
 from reframe_checks.spack import environment_text, make_environment, packages
 

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from sessions_made import nights
-from test_history import HIGHER, table_of
+from sessions_made import nights, table_of
+from test_history import HIGHER
 
 from postprocess.benchmarks.benchmark import Better
 from postprocess.history.change_points import (

@@ -3,48 +3,21 @@
 
 from types import SimpleNamespace
 
-import logs_made
 import pytest
+from logs_made import of_kind
+from logs_made_b_eff import averaged_log
 from logs_made_b_eff_io import MIB, b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
 from reframe.utility.sanity import assert_reference, evaluate
+from scores import keys
 from sessions_made import database, nights
 
 from postprocess.acceptance.evaluation import evaluate_clause
-from postprocess.benchmarks.score import Score
-from postprocess.benchmarks.scoring import score_logs
 from postprocess.history.change_points import session_values
 from postprocess.history.table import history_table
 from postprocess.references.proposals import Terms, entries
 from postprocess.sessions.files import read_reports
-
-
-@pytest.fixture
-def scored(tmp_path):
-    """A function that scores records, or returns the message of the refusal."""
-
-    def result(records):
-        [score] = score_logs([logs_made.write(tmp_path / "log.jsonl", records)])
-        return score if isinstance(score, Score) else str(score)
-
-    return result
-
-
-def keys(score):
-    assert isinstance(score, Score), score
-    return {qualification.key for qualification in score.qualifications}
-
-
-def records_of(records, kind):
-    return [record for record in records if record["record"] == kind]
-
-
-def b_eff_log(**options):
-    return logs_made.b_eff_log(
-        methods=("nonblocking",), only=lambda name: name.startswith(("ring", "random", "ping")), **options
-    )
-
 
 # --- hosts and placement ----------------------------------------------------------------------------------------------
 
@@ -53,7 +26,7 @@ def b_eff_log(**options):
 @pytest.mark.parametrize(
     "records",
     [
-        b_eff_log(ranks=16, nodes=2),
+        averaged_log(ranks=16, nodes=2),
         b_eff_io_log(ranks=16, nodes=2, partitions=(16,)),
         ftio_log(ranks=16, nodes=2),
         priomark_log(ranks=16, nodes=2),
@@ -70,7 +43,7 @@ def test_eight_processes_overcommit_seven_cores_and_not_eight(scored, records, c
 )
 def test_ten_processes_need_as_many_hosts_as_hold_them(scored, per_node, as_requested):
     """Ten processes, five on each of two hosts: 4 a host would need three, 9 two of them, 10 one."""
-    records = b_eff_log(ranks=10, nodes=2)
+    records = averaged_log(ranks=10, nodes=2)
     records[0]["environment"]["COFFEECUP_ASKED"] = f"processes_per_node={per_node}"
     assert ("not_as_requested" not in keys(scored(records))) is as_requested
 
@@ -80,8 +53,8 @@ def test_ten_processes_need_as_many_hosts_as_hold_them(scored, per_node, as_requ
 
 @pytest.mark.parametrize(("seconds", "short"), [(0.99e-3, True), (1.01e-3, False)])
 def test_a_loop_of_less_than_a_millisecond_is_short(scored, seconds, short):
-    records = b_eff_log()
-    ring = next(r for r in records_of(records, "measurement") if r["pattern"] == "ring-1" and r["message_bytes"] == 64)
+    records = averaged_log()
+    ring = next(r for r in of_kind(records, "measurement") if r["pattern"] == "ring-1" and r["message_bytes"] == 64)
     ring["elapsed_seconds"] = ring["fastest_seconds"] = seconds
     assert ("short_loops" in keys(scored(records))) is short
 
@@ -92,11 +65,11 @@ def test_a_loop_of_less_than_a_millisecond_is_short(scored, seconds, short):
 @pytest.mark.parametrize(("more", "affected"), [(0, False), (1, True)])
 def test_twenty_times_the_cache_is_enough_and_a_cache_larger_by_a_byte_is_not(scored, more, affected):
     def accessed(records):  # each access method moves the same
-        return sum(r["bytes"] for r in records_of(records, "measurement") if r["method"] == "read")
+        return sum(r["bytes"] for r in of_kind(records, "measurement") if r["method"] == "read")
 
     logs = (b_eff_io_log(partitions=(8,), scheduled=float(seconds)) for seconds in range(900, 1000))
     records = next(log for log in logs if accessed(log) % 20 == 0)
-    records_of(records, "plan")[0]["cache_bytes"] = accessed(records) // 20 + more
+    of_kind(records, "plan")[0]["cache_bytes"] = accessed(records) // 20 + more
     assert ("cache_affected" in keys(scored(records))) is affected
 
 
@@ -104,15 +77,15 @@ def test_twenty_times_the_cache_is_enough_and_a_cache_larger_by_a_byte_is_not(sc
 def test_five_percent_more_than_the_scheduled_time_is_allowed(scored, longer, late):
     """Every pattern moves what its share of the time gives: together exactly the scheduled time, here stretched."""
     records = b_eff_io_log(partitions=(8,), scheduled=900.0, overhead_share=0.0)
-    taken = sum(r["elapsed_seconds"] for r in records_of(records, "pattern_type"))
-    records_of(records, "plan")[0]["scheduled_seconds"] = taken / longer
+    taken = sum(r["elapsed_seconds"] for r in of_kind(records, "pattern_type"))
+    of_kind(records, "plan")[0]["scheduled_seconds"] = taken / longer
     assert ("time_overrun" in keys(scored(records))) is late
 
 
 @pytest.mark.parametrize(("share", "said"), [(0.019, False), (0.021, True)])
 def test_two_percent_of_the_time_in_agreements_is_allowed(scored, share, said):
     records = b_eff_io_log()
-    for record in records_of(records, "measurement"):
+    for record in of_kind(records, "measurement"):
         record["agreement_fastest_seconds"] = share * record["elapsed_seconds"]
     assert ("agreement" in keys(scored(records))) is said
 
@@ -120,14 +93,14 @@ def test_two_percent_of_the_time_in_agreements_is_allowed(scored, share, said):
 @pytest.mark.parametrize(("method", "said"), [("write", False), ("rewrite", True), ("read", True)])
 def test_a_pattern_that_accessed_less_than_was_written_is_reported(scored, method, said):
     records = b_eff_io_log()
-    next(r for r in records_of(records, "measurement") if r["method"] == method)["ended_by"] = "time"
+    next(r for r in of_kind(records, "measurement") if r["method"] == method)["ended_by"] = "time"
     assert ("not_all_accessed" in keys(scored(records))) is said
 
 
 @pytest.mark.parametrize(("first", "refused"), [(0.85, False), (0.90, False), (0.9000001, True)])
 def test_the_first_process_is_done_no_later_than_the_last(scored, first, refused):
     records = b_eff_io_log()
-    record = records_of(records, "measurement")[5]
+    record = of_kind(records, "measurement")[5]
     record["first_done_seconds"] = first / 0.9 * record["last_done_seconds"]
     assert isinstance(scored(records), str) is refused
 
@@ -146,7 +119,7 @@ def test_files_that_the_cache_holds_to_the_byte_are_cache_affected(scored, cache
 def test_latencies_are_in_milliseconds(scored):
     """Every call takes 0.25 ms: 100 calls of 16 KiB a process in 25 ms."""
     records = priomark_log(benchmarks=("common_file",), ranks=1, nodes=1)
-    for record in records_of(records, "measurement"):
+    for record in of_kind(records, "measurement"):
         for latencies in record["latencies"]:
             latencies.update(
                 sum_seconds=0.25e-3 * latencies["calls"],

@@ -14,6 +14,7 @@ failed or did not report a usable number for each case.
 
 import argparse
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -170,6 +171,8 @@ def busy_cores():
 
 
 def wait_for_idle_machine(most_cores):
+    if math.isinf(most_cores):
+        return
     deadline = time.monotonic() + PATIENCE_SECONDS
     while (busy := busy_cores()) > most_cores:
         if time.monotonic() > deadline:

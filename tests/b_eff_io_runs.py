@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of b_eff_io's kernel share: running it in a test's own folder, and looking at what it left. Some runs
+go to a file system that is a formula (faults/b_eff_io.c): the values have to be those of the formula."""
+
+import socket
+
+import pytest
+from builds import compiler_and_launcher, shared_library
+from kernel_runs import records
+from raw_log import read_log
+
+from postprocess.benchmarks.b_eff_io.rules import TYPES
+from postprocess.logs.reader import LogError
+
+SMALL = ("--memory-per-process", "64MiB")  # M_PART is 2 MiB
+BRIEF = (*SMALL, "--scheduled-time", "0.4", "--space-limit", "4GiB")
+ALL_TYPES = ",".join([*TYPES, "random", "random-collective"])
+
+
+@pytest.fixture(scope="session", params=["openmpi", "openmpi_romio", "mpich"])
+def mpi(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def faults(tmp_path_factory):
+    """The library of faults/b_eff_io.c, built for an MPI at its first use."""
+    built = {}
+
+    def build(name):
+        if name not in built:
+            folder = tmp_path_factory.mktemp(f"faults-{name}")
+            built[name] = shared_library(folder, "b_eff_io", compiler_and_launcher(name)[0])
+        return built[name]
+
+    return build
+
+
+def model(faults, mpi, **settings):
+    """Settings of a file system that is a formula, or has a fault."""
+    return {"LD_PRELOAD": faults(mpi.name), **settings}
+
+
+def where(folder):
+    """Options for a run in this folder."""
+    return "--directory", folder, "--log", folder / "log.jsonl"
+
+
+def run(mpi, folder, ranks, *options, env=None):
+    return mpi.run(ranks, "b_eff_io", *where(folder), *options, env=env)
+
+
+def end(folder):
+    found = records(folder / "log.jsonl")
+    assert found[-1]["record"] == "end" and found[-1]["records"] == len(found)
+    return found[-1]
+
+
+def leftovers(folder):
+    return [path.name for path in folder.iterdir() if path.name not in ("log.jsonl", "filler")]
+
+
+def assert_failed(done, folder, *words, rank=None, scratch=None):
+    """A clear error, a closed log, no score and no leftovers."""
+    assert done.returncode == 1, done.stderr
+    assert "error: " in done.stderr
+    for word in words:
+        assert word in end(folder)["reason"], end(folder)["reason"]
+    assert end(folder)["status"] == "failed"
+    assert end(folder)["host"] == socket.gethostname()
+    if rank is not None:
+        assert end(folder)["rank"] == rank and f"error: rank {rank}: " in done.stderr
+    with pytest.raises(LogError, match="failed"):
+        read_log(folder / "log.jsonl")
+    assert not leftovers(scratch or folder)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tests of b_eff's kernel share. Most runs go over a network that is a formula (faults/network.c): the times
+in the log then have to be those of the formula, every byte is checked, and a message can be damaged on purpose."""
+
+import os
+import signal
+import subprocess
+from contextlib import contextmanager, suppress
+
+import pytest
+from builds import OPEN_MPI, PATIENCE, compiler_and_launcher, shared_library
+from conftest import read_processes
+from kernel_runs import records, wait_until
+
+MEMORY = 4 * 2**20  # gives messages of up to 32 KiB
+METHODS = ["sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent"]
+AVERAGED = METHODS[:3]
+
+# Open MPI's launcher otherwise lingers for two seconds after a run that failed.
+IMPATIENT = OPEN_MPI | {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
+
+
+@pytest.fixture(params=["openmpi", "mpich"])
+def mpi(request):
+    return request.getfixturevalue(request.param)
+
+
+@pytest.fixture(scope="session")
+def network(tmp_path_factory):
+    """The library of faults/network.c, built for an MPI at its first use."""
+    built = {}
+
+    def build(name):
+        if name not in built:
+            folder = tmp_path_factory.mktemp(f"faults-{name}")
+            built[name] = shared_library(folder, "network", compiler_and_launcher(name)[0])
+        return built[name]
+
+    return build
+
+
+class Kernel:
+    """Starts b_eff with its log in the test's own folder, whose name is also how its processes are found."""
+
+    def __init__(self, mpi, library, folder):
+        self.mpi, self.library, self.folder = mpi, library, folder
+        self.log = folder / "log.jsonl"
+        self.model = {}
+
+    def network(self, **model):
+        """From now on over faults/network.c, with these variables."""
+        self.model = {name: str(value) for name, value in model.items()}
+        return self
+
+    def command(self, ranks, options, log, before=()):
+        environment = self.model | ({"LD_PRELOAD": self.library(self.mpi.name)} if self.model else {})
+        return [*before, *self.mpi.command(ranks, "b_eff", "--log", log, *options, env=environment)]
+
+    @contextmanager
+    def started(self, ranks, *options, log=None, environment=OPEN_MPI, before=()):
+        process = subprocess.Popen(
+            self.command(ranks, options, log or self.log, before),
+            env=os.environ | environment,
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            yield process
+        finally:
+            for pid in self.processes():
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            process.kill()
+            process.communicate()
+
+    def run(self, ranks, *options, **how):
+        with self.started(ranks, *options, environment=IMPATIENT, **how) as process:
+            process.out, process.err = process.communicate(timeout=PATIENCE)
+            self.wait_until_no_process_is_left()
+        return process
+
+    def processes(self):
+        return [process.pid for process in read_processes() if any(str(self.folder) in word for word in process.words)]
+
+    def wait_until_no_process_is_left(self):
+        wait_until(lambda: not self.processes())
+
+    def records(self):
+        """What lies in the log, complete or not."""
+        return records(self.log)
+
+    def errors(self, process):
+        return [line for line in process.err.splitlines() if line.startswith(("b_eff: error", "coffeecup: error"))]
+
+
+@pytest.fixture
+def kernel(mpi, network, tmp_path):
+    return Kernel(mpi, network, tmp_path)
+
+
+@pytest.fixture
+def openmpi_kernel(openmpi, network, tmp_path):
+    return Kernel(openmpi, network, tmp_path)
+
+
+def check_bytes(log):
+    """Received: every loop with an untimed exchange; three trials of one exchange for each pattern and method."""
+    messages = {p["name"]: p["messages_per_exchange"] for p in log.plan["patterns"]}
+    loops = [loop for kind in ("measurement", "latency", "trial") for loop in log.records.get(kind, [])]
+    [check] = log.records["data_check"]
+    assert check["received_bytes"] == sum(
+        messages[m["pattern"]] * m["message_bytes"] * (m["loop_length"] + 1) for m in loops
+    )
+    # latency loops are longer than the buffers of 256 KiB on three ranks or more
+    assert check["checked_bytes"] <= check["received_bytes"]
+    assert check["wrong_bytes"] == 0

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of the kernels as processes, for the tests of all four: to start one and strike it, to find its processes, and
+to read what it left."""
+
+import json
+import subprocess
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from builds import PATIENCE
+
+
+def run(command, **options):
+    """A CompletedProcess with text output."""
+    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, **options)
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        time.sleep(0.02)
+
+
+@contextmanager
+def started(command, until, **popen):
+    """A run in which `until()` holds; whatever comes, it ends here."""
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **popen)
+    try:
+        wait_until(lambda: process.poll() is not None or until())
+        assert process.poll() is None, process.communicate()
+        yield process
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def fill(folder, process):
+    """Others fill the disk as long as the process goes on."""
+    with (folder / "of others").open("wb", buffering=0) as others:
+        while process.poll() is None:
+            try:
+                others.write(bytes(2**18))
+            except OSError:
+                time.sleep(0.01)
+
+
+def rank_processes(kernel, log):
+    """{rank: process number} of the kernel that writes this log."""
+    found = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+            settings = dict(s.split(b"=", 1) for s in (folder / "environ").read_bytes().split(b"\0") if b"=" in s)
+        except OSError:
+            continue
+        if words[0].endswith(b"/" + kernel.encode()) and str(log).encode() in words:
+            rank = settings.get(b"OMPI_COMM_WORLD_RANK") or settings[b"PMI_RANK"]
+            found[int(rank)] = int(folder.name)
+    return found
+
+
+def records(log):
+    """The whole lines of a log, complete or not."""
+    lines = Path(log).read_text().split("\n")[:-1] if Path(log).exists() else []
+    return [json.loads(line) for line in lines]
+
+
+def of_kind(log, kind):
+    return [record for record in records(log) if record["record"] == kind]
+
+
+def error(done):
+    """The one line with which a kernel gives up."""
+    lines = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert len(lines) == 1, done.stderr
+    return lines[0]

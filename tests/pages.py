@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pages as tests look at them: their text and tags, a browser, and hostile text that must not get into one."""
+
+import copy
+import shutil
+import subprocess
+from html.parser import HTMLParser
+
+import pytest
+from builds import PATIENCE
+from logs_made import first
+from logs_made_b_eff import averaged_log
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+needs_browser = pytest.mark.skipif(
+    CHROMIUM is None, reason="no chromium on this machine: the page is not looked at in a browser"
+)
+HOSTILE = "<script>alert(1)</script><img src=http://evil.example/x.png onerror=alert(2)></svg>{{ 7*7 }}&\"'$x^{"
+
+
+def hostile_log():
+    records = copy.deepcopy(averaged_log())
+    run = records[0]
+    run["hosts"][0] |= {"name": HOSTILE}
+    first(records, record="activity")["hosts"][0]["others_user_seconds"] = 4 * 3600.0
+    run |= {
+        "command": ["b_eff", HOSTILE],
+        "options": {HOSTILE: HOSTILE},
+        "environment": {HOSTILE: HOSTILE},
+        "kernel_version": HOSTILE,
+    }
+    run["mpi"] |= {"library": HOSTILE, "single_copy": HOSTILE}
+    run["build"] = dict.fromkeys(run["build"], HOSTILE)
+    return records
+
+
+class Page(HTMLParser):
+    """Tags with their attributes, the text outside of style and figures, and ids."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.tags, self.text, self.skipped = [], "", 0
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append((tag, dict(attributes)))
+        self.skipped += tag in ("style", "svg")
+
+    def handle_endtag(self, tag):
+        self.skipped -= tag in ("style", "svg")
+        self.text += " " * (tag in ("td", "th", "dt"))
+
+    def handle_data(self, data):
+        self.text += "" if self.skipped else data
+
+    def named(self, name):
+        return [attributes for tag, attributes in self.tags if tag == name]
+
+    @property
+    def words(self):
+        return " ".join(self.text.split()).replace("\u202f", " ")
+
+
+# --- in a browser -----------------------------------------------------------------------------------------------------
+
+
+def browse(path, folder, *options):
+    """Output and log of a headless browser that opened the page offline."""
+    done = subprocess.run(
+        check=False,
+        args=[
+            CHROMIUM,
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--no-first-run",
+            f"--user-data-dir={folder / 'profile'}",
+            "--enable-logging=stderr",
+            f"--log-net-log={folder / 'net.json'}",
+            "--host-resolver-rules=MAP * ~NOTFOUND",
+            *options,
+            path.as_uri(),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    return (
+        done.stdout,
+        [line for line in done.stderr.splitlines() if "CONSOLE" in line],
+        (folder / "net.json").read_text(),
+    )

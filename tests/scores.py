@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests of scores look at; the fixture `scored` in conftest.py makes the score."""
+
+from postprocess.benchmarks.score import Score
+
+
+def values(score):
+    """The metrics without their units."""
+    return {name: metric.value for name, metric in score.metrics.items()}
+
+
+def keys(score):
+    """The qualifications in their order, by key."""
+    assert isinstance(score, Score), score
+    return [qualification.key for qualification in score.qualifications]

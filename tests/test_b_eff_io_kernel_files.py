@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What lies where in the files of b_eff_io's kernel, under Open MPI with both of its components for MPI-I/O and under
+MPICH."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from b_eff_io_files import files_by_definition
+from b_eff_io_runs import ALL_TYPES, BRIEF, SMALL, leftovers, mpi, run
+from kernel_runs import records
+from raw_log import read_log
+
+from postprocess.benchmarks.b_eff_io.rules import patterns_rule
+from postprocess.benchmarks.scoring import score_log
+
+__all__ = ["mpi"]  # a fixture
+MIB = 2**20
+
+
+@pytest.mark.parametrize(
+    ("mpi", "ranks"),
+    [*(("openmpi", ranks) for ranks in (1, 2, 3, 5)), ("openmpi_romio", 3), ("mpich", 3)],
+    indirect=["mpi"],
+)
+def test_every_byte_lies_where_the_definition_says(mpi, tmp_path, ranks):
+    done = run(mpi, tmp_path, ranks, *BRIEF, "--keep", "--partitions", ranks, "--alignment", "3MiB")
+    assert done.returncode == 0, done.stderr
+    [scratch] = [path for path in tmp_path.iterdir() if path.is_dir()]
+    expected = dict(files_by_definition(records(tmp_path / "log.jsonl"), 0, scratch))
+    assert {path.name for path in scratch.iterdir() if not path.name.startswith(".")} == set(expected)
+    for name, data in expected.items():
+        found = np.fromfile(scratch / name, dtype=np.uint8)
+        assert found.size == data.size, name
+        assert (found == data).all(), (name, int((found != data).argmax()))
+
+
+@pytest.mark.parametrize(
+    ("mpi", "ranks"), [("openmpi", 1), ("openmpi", 3), ("openmpi_romio", 3), ("mpich", 3)], indirect=["mpi"]
+)
+def test_all_types_pass_the_complete_check(mpi, tmp_path, ranks):
+    done = run(mpi, tmp_path, ranks, *BRIEF, "--check-all", "--types", ALL_TYPES)
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "log.jsonl")
+    [check] = log.records["data_check"]
+    assert check["read_bytes"] == check["checked_bytes"] > 0
+    assert check["read_bytes"] == sum(r["bytes"] for r in log.records["measurement"] if r["method"] == "read")
+    assert not leftovers(tmp_path) and score_log(tmp_path / "log.jsonl").metrics["b_eff_io"].value > 0
+
+
+def test_calls_and_sizes_follow_the_table(mpi, tmp_path):
+    """Patterns end with their share of the space, long before their time."""
+    run(mpi, tmp_path, 2, *SMALL, "--scheduled-time", 600, "--space-limit", "600MiB")
+    log = read_log(tmp_path / "log.jsonl")
+    table = patterns_rule(2 * MIB)
+    for r in log.records["measurement"]:
+        name, chunk, call, _units = table[r["pattern"]]
+        assert r["type"] == name and r["bytes"] == r["calls_sum"] * r["call_bytes"]
+        assert r["calls_min"] == r["calls_max"] == r["calls_sum"] / r["partition"]
+        assert chunk is None or (r["chunk_bytes"], r["call_bytes"]) == (chunk, call)
+    written = {
+        (r["partition"], r["pattern"]): r["calls_min"] for r in log.records["measurement"] if r["method"] == "write"
+    }
+    for partition in log.plan["partitions"]:
+        counts = [written.get((partition, number), 0) for number in range(43)]
+        for first in (25, 34):
+            assert counts[first] == 1
+            # chunks of types 0 (release 2.1 leaves out pattern 2), 1 (tenfold) and 2
+            for place, (scatter, chunks) in enumerate(
+                ((1, 1), (3, 1), (4, 32), (5, 1024), (6, 32), (7, 1024), (8, 1)), 1
+            ):
+                assert counts[first + place] == min(
+                    counts[scatter] * chunks, 10 * counts[9 + place], counts[17 + place]
+                )
+    for r in log.records["pattern_type"]:
+        if r["type"].startswith("segmented"):
+            assert r["segment_bytes"] % MIB == 0 and r["file_bytes"] == r["segment_bytes"] * r["partition"]
+
+
+def test_individual_pointers_lay_out_the_same_file(mpi, tmp_path):
+    done = run(mpi, tmp_path, 3, *BRIEF, "--keep", "--partitions", 3, "--individual-pointers")
+    assert done.returncode == 0, done.stderr
+    [scratch] = [path for path in tmp_path.iterdir() if path.is_dir()]
+    expected = dict(files_by_definition(records(tmp_path / "log.jsonl"), 0, scratch))["n3-type1"]
+    assert (np.fromfile(scratch / "n3-type1", dtype=np.uint8) == expected).all()
+    assert "individual_pointers" in [q.key for q in score_log(tmp_path / "log.jsonl").qualifications]
+
+
+def test_top_clusters_form_rewrites_type_0_only(openmpi, tmp_path):
+    done = run(openmpi, tmp_path, 3, *BRIEF, "--top-clusters", "--partitions", "1,2,3")
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "log.jsonl")
+    assert {r["type"] for r in log.records["measurement"] if r["method"] == "rewrite"} == {"scatter"}
+    order = [(r["method"], r["partition"]) for r in log.records["pattern_type"]]
+    assert list(dict.fromkeys(order)) == [(method, k) for method in ("write", "rewrite", "read") for k in (1, 2, 3)]
+    assert next(iter(score_log(tmp_path / "log.jsonl").metrics)) == "b_eff_io_2_1"
+
+
+def test_chunks_and_segments_beyond_what_an_int_counts(openmpi, tmp_path):
+    """A chunk of 2 GiB + 8 MiB goes in one call, segments are 3 GiB; on a file system in memory, where there is
+    room."""
+    folder = Path("/dev/shm")
+    space = os.statvfs(folder)
+    if (
+        space.f_bavail * space.f_frsize < 14 * 2**30
+        or os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGESIZE") < 20 * 2**30
+    ):
+        pytest.skip("needs 14 GiB of memory for files and 3 GiB for buffers")
+    done = run(
+        openmpi,
+        tmp_path,
+        1,
+        *SMALL,
+        "--scheduled-time",
+        0.05,
+        "--largest-chunk",
+        "2056MiB",
+        "--alignment",
+        "3GiB",
+        "--types",
+        "separate,segmented",
+        "--methods",
+        "write,read",
+        "--directory",
+        folder,
+    )
+    assert done.returncode == 0, done.stderr
+    [segment] = {
+        r["segment_bytes"] for r in read_log(tmp_path / "log.jsonl").records["pattern_type"] if r["type"] == "segmented"
+    }
+    assert segment == 3 * 2**30

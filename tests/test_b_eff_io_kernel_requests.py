@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What b_eff_io's kernel is asked for: hints, impossible requests, dry runs and evictions."""
+
+import pytest
+from b_eff_io_runs import BRIEF, SMALL, assert_failed, faults, leftovers, model, mpi, run
+from file_systems import memory
+from raw_log import read_log
+
+from postprocess.benchmarks.scoring import score_log
+
+__all__ = ["faults", "mpi"]  # fixtures
+
+
+def test_hints_reach_the_library_and_the_log(tmp_path, mpich):
+    hints = tmp_path / "hints.cfg"
+    hints.write_text(
+        'hints = ( { set = { cb_buffer_size = "1048576"; }; },\n'
+        '  { method = "read"; type = "scatter"; chunk = "32KiB"; set = { romio_ds_read = "disable"; }; } );\n'
+    )
+    done = run(mpich, tmp_path, 2, *BRIEF, "--partitions", 2, "--hints", hints)
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "log.jsonl")
+    assert {r["hints"]["cb_buffer_size"] for r in log.records["pattern_type"]} == {"1048576"}
+    with_own = [r for r in log.records["measurement"] if r["hints"] is not None]
+    assert [(r["method"], r["pattern"]) for r in with_own] == [("read", 4)]
+    assert with_own[0]["hints"]["romio_ds_read"] == "disable" and with_own[0]["hints"]["cb_buffer_size"] == "1048576"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("hints = (", "syntax error"),
+        ("x = 1;", "no list 'hints'"),
+        ('hints = ( { method = "reed"; set = { a = "b"; }; } );', "invalid 'method'"),
+        ('hints = ( { chunk = "big"; set = { a = "b"; }; } );', "invalid 'chunk'"),
+        ("hints = ( { set = { a = 1; }; } );", "the hint 'a' must be a non-empty text in quotes"),
+        ('hints = ( { method = "read"; } );', "with set ="),
+    ],
+)
+def test_hints_that_cannot_be_understood_are_refused(openmpi, tmp_path, text, says):
+    (tmp_path / "hints.cfg").write_text(text)
+    done = run(openmpi, tmp_path, 2, *BRIEF, "--hints", tmp_path / "hints.cfg")
+    assert done.returncode == 2 and says in done.stderr and "hints.cfg" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--partitions", "2,1"], "ascending"),
+        (["--partitions", "3"], "from 1 to 2"),
+        (["--partitions", "two"], "list of numbers"),
+        (["--methods", "read"], "write is required"),
+        (["--types", "segmented"], "it determines the counts of the others"),
+        (["--quick", "--top-clusters"], "exclude each other"),
+        (["--space-limit", "4MiB"], "running every pattern once requires"),
+        (["--largest-chunk", "2097156"], "multiple of 8"),
+        (["--directory", "/no/such/place"], "No such file"),
+    ],
+)
+def test_impossible_request_is_refused(openmpi, tmp_path, options, says):
+    done = run(openmpi, tmp_path, 2, *SMALL, *options)
+    assert done.returncode == 2 and says in done.stderr
+    assert not leftovers(tmp_path) and not (tmp_path / "log.jsonl").exists()
+
+
+def test_dry_run_tells_time_and_space_and_makes_nothing(openmpi, tmp_path):
+    done = run(openmpi, tmp_path, 2, *SMALL, "--dry-run")
+    assert done.returncode == 0 and "1800 s in total" in done.stdout and "GByte are free" in done.stdout
+    assert not list(tmp_path.iterdir())
+
+
+def eviction(log):
+    return {q.key for q in score_log(log.path).qualifications} & {"evicted", "not_evicted"}
+
+
+def test_eviction_that_took_place_is_stated(mpi, tmp_path):
+    done = run(mpi, tmp_path, 2, *BRIEF, "--partitions", 2, "--evict")
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "log.jsonl")
+    assert all((r["cached_bytes"] is None) == (r["method"] != "read") for r in log.records["pattern_type"])
+    assert eviction(log) == {"evicted"}
+
+
+def test_eviction_without_effect_is_stated(openmpi, tmp_path):
+    """A file system in memory keeps its pages."""
+    with memory(tmp_path / "small", "size=4g") as small:
+        done = run(
+            openmpi,
+            tmp_path,
+            2,
+            *BRIEF,
+            "--space-limit",
+            "500MiB",
+            "--partitions",
+            2,
+            "--evict",
+            "--directory",
+            small,
+        )
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "log.jsonl")
+    assert all(
+        r["cached_bytes"] >= r["file_bytes"] / r["files"]
+        for r in log.records["pattern_type"]
+        if r["method"] == "read" and r["segment_bytes"] is None
+    )  # a segment has holes where calls were left out
+    assert eviction(log) == {"not_evicted"}
+
+
+def test_eviction_that_fails_ends_the_run(openmpi, tmp_path, faults):
+    done = run(openmpi, tmp_path, 2, *BRIEF, "--partitions", 2, "--evict", env=model(faults, openmpi, FAULT_EVICT=1))
+    assert_failed(done, tmp_path, "cannot evict its file from the cache", "Invalid argument", "--evict")

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What b_eff's kernel refuses, and how a run of it ends that cannot go on."""
+
+import os
+import re
+import shutil
+import signal
+import tempfile
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from b_eff_runs import Kernel, kernel, mpi, network
+from builds import PATIENCE
+from conftest import NOT_COMPLETE
+from file_systems import memory
+from kernel_runs import rank_processes, wait_until
+from raw_log import read_log
+
+from postprocess.logs.reader import LogError
+
+__all__ = ["kernel", "mpi", "network"]  # fixtures
+
+
+@pytest.mark.parametrize(
+    "ranks, options, says",
+    [
+        (1, [], "at least two processes.*mpirun -n 2"),
+        (2, ["--memory-per-process", "0"], "'0' is not a size from 1MiB"),
+        (2, ["--memory-per-process", "10"], "'10' is not a size from 1MiB"),
+        (2, ["--memory-per-process", "1PiB"], "'1PiB' is not a size"),
+        (2, ["--memory-per-process", "abc"], "'abc' is not a size"),
+        (2, ["--memory-per-process", "1000TiB"], "more than a node has for each of its processes.*choose less"),
+        (2, ["--patterns", "ring,circle"], "'circle'; valid are ring,random"),
+        (2, ["--methods", "telepathy"], "'telepathy'; valid are sendrecv"),
+        (2, ["--patterns", "ping_pong", "--methods", "sendrecv"], "nothing to measure.*blocking"),
+        (2, ["--fast"], "unknown option '--fast'; valid are --log"),
+        (2, ["--time-budget"], "'--time-budget' requires a value"),
+        (2, ["--time-budget", "0"], "seconds from 1 to 86400"),
+        (2, ["--seed", "-1"], "whole number from 0"),
+        (2, ["ring"], "'ring' is not an option"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else None,
+)
+def test_a_wrong_request_is_refused_in_one_line_with_the_remedy(kernel, ranks, options, says):
+    done = kernel.run(ranks, *options)
+    [error] = kernel.errors(done)
+    assert re.search(says, error), error
+    assert done.returncode == 2
+    assert not kernel.log.exists()
+
+
+def refused_log(kernel, log, says, **how):
+    done = kernel.run(2, "--patterns", "ping_pong", "--memory-per-process", "1MiB", log=log, **how)
+    [error] = kernel.errors(done)
+    assert re.search(says, error), error
+    assert str(log) in error and done.returncode == 2
+
+
+def test_an_existing_log_is_never_overwritten(kernel):
+    kernel.log.write_text("precious\n")
+    refused_log(kernel, kernel.log, "File exists; choose another name.*never overwritten")
+    assert kernel.log.read_text() == "precious\n"
+
+
+def test_a_log_in_a_directory_that_is_missing_is_refused(kernel, tmp_path):
+    refused_log(kernel, tmp_path / "missing" / "log.jsonl", "No such file or directory; create the directory")
+
+
+def test_a_log_that_is_a_device_or_a_directory_is_refused(kernel, tmp_path):
+    refused_log(kernel, Path("/dev/full"), "File exists")
+    refused_log(kernel, tmp_path, "File exists|Is a directory")
+
+
+def test_a_log_on_a_read_only_file_system_is_refused(kernel, tmp_path):
+    with memory(tmp_path / "mounted", "ro,size=64k") as folder:
+        refused_log(kernel, folder / "log.jsonl", "Read-only file system; choose a writable directory")
+
+
+def test_a_log_in_a_directory_without_permission_is_refused(kernel, network):
+    """Root may write anywhere, so root runs this one as nobody."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        shutil.copy(kernel.mpi.bin / "b_eff", folder)
+        folder.chmod(0o555)
+        how = {}
+        if os.geteuid() == 0:
+            if not shutil.which("setpriv"):
+                pytest.skip("root may write anywhere, and there is no setpriv to run as somebody else")
+            how["before"] = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "env", "HOME=/tmp"]
+        other = Kernel(replace(kernel.mpi, bin=folder), network, folder)
+        refused_log(other, other.log, "Permission denied; choose a writable directory", **how)
+
+
+@pytest.mark.parametrize("room", ["4k", "16k"], ids=lambda room: f"{room} of room")
+def test_a_disk_that_fills_up_ends_the_run_as_failed_without_a_score(kernel, tmp_path, room):
+    with memory(tmp_path / "mounted", f"size={room}") as folder:
+        kernel.log = folder / "log.jsonl"
+        done = kernel.run(2, "--memory-per-process", "1MiB", "--patterns", "ring", "--first-loop-length", "5")
+        [error] = kernel.errors(done)
+        assert re.search(r"cannot write the log '.*': No space left on device; free some space", error), error
+        assert done.returncode == 1
+        records = kernel.records()  # whole lines only
+        assert all(record.get("status") != "complete" for record in records)
+        with pytest.raises(LogError):
+            read_log(kernel.log)
+
+
+@contextmanager
+def in_mid_run(kernel):
+    """A run of minutes, some measurements of which are in the log."""
+    with kernel.started(2, "--memory-per-process", "16MiB", "--time-budget", "600") as process:
+        wait_until(lambda: process.poll() is not None or len(kernel.records()) > 20)
+        assert process.poll() is None, process.communicate()
+        yield process
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
+@pytest.mark.parametrize("target", ["mpirun", "rank 0"])
+def test_an_interrupted_run_closes_its_log_and_yields_no_score(kernel, target, number):
+    with in_mid_run(kernel) as process:
+        os.kill(process.pid if target == "mpirun" else rank_processes("b_eff", kernel.log)[0], number)
+        process.communicate(timeout=PATIENCE)
+        kernel.wait_until_no_process_is_left()
+    # MPICH's launcher ends with 0 now and then when it is told to end
+    if (kernel.mpi.name, target) != ("mpich", "mpirun"):
+        assert process.returncode != 0
+    assert kernel.records()[-1]["status"] == "interrupted"
+    assert kernel.records()[-1]["reason"] in ("SIGTERM", "SIGINT")
+    with pytest.raises(LogError, match="interrupted"):
+        read_log(kernel.log)
+
+
+def test_a_killed_rank_ends_the_run_without_a_score(kernel):
+    with in_mid_run(kernel) as process:
+        os.kill(rank_processes("b_eff", kernel.log)[1], signal.SIGKILL)
+        process.communicate(timeout=PATIENCE)
+        assert process.returncode != 0
+        kernel.wait_until_no_process_is_left()
+    assert kernel.records()[-1]["status"] in NOT_COMPLETE
+    with pytest.raises(LogError, match=r"interrupted|rank 0 was killed or crashed"):
+        read_log(kernel.log)

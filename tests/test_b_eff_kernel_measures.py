@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What b_eff's kernel plans and measures, on any number of ranks, and what it records."""
+
+import math
+import os
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from b_eff_runs import AVERAGED, MEMORY, METHODS, check_bytes, kernel, mpi, network, openmpi_kernel
+from raw_log import read_log
+
+__all__ = ["kernel", "mpi", "network", "openmpi_kernel"]  # fixtures
+
+NOT_RANDOM = "ring,worst_cycle,bisection,cartesian_2d,cartesian_3d,ping_pong"
+# The rings of each pattern (specification), and the grids of the original program: of 5 and 7 processes it drops one.
+RINGS = {
+    2: [[2]] * 6,
+    3: [[3]] * 6,
+    5: [[2, 3], [5], [5], [5], [5], [5]],
+    7: [[2, 2, 3], [4, 3], [7], [7], [7], [7]],
+    8: [[2] * 4, [4, 4], [8], [8], [8], [8]],
+    16: [[2] * 8, [4] * 4, [8, 8], [16], [16], [16]],
+}
+GRIDS = {
+    2: [(2, 1), (2, 1, 1)],
+    3: [(3, 1), (3, 1, 1)],
+    5: [(2, 2), (2, 2, 1)],
+    7: [(3, 2), (3, 2, 1)],
+    8: [(4, 2), (2, 2, 2)],
+    16: [(4, 4), (4, 2, 2)],
+}
+
+
+def in_ring(size):
+    """Messages that a process of a ring sends in one exchange."""
+    return 1 if size == 2 else 2
+
+
+def expected_patterns(ranks, with_random):
+    """(name, group, rings, messages that each rank sends or receives in one exchange, all ranks' messages)."""
+    patterns = [
+        (f"ring-{k}", "ring", rings, [in_ring(s) for s in rings for _ in range(s)])
+        for k, rings in enumerate(RINGS[ranks], 1)
+    ]
+    whole = [in_ring(ranks)] * ranks
+    if with_random:
+        patterns += [(f"random-{k:02}", "random", [ranks], whole) for k in range(1, 31)]
+    patterns.append(("worst-cycle", "worst_cycle", [ranks], whole))
+    pairs = [1] * (ranks // 2 * 2)
+    patterns += [("bisection-best", "bisection", None, pairs), ("bisection-worst", "bisection", None, pairs)]
+    for grid in GRIDS[ranks]:
+        each = [0 if extent == 1 else in_ring(extent) for extent in grid]
+        name = f"cartesian-{len(grid)}d"
+        members = math.prod(grid)
+        patterns += [
+            (f"{name}-{axis}", name.replace("-", "_"), None, [n] * members) for axis, n in zip("xyz", each) if n
+        ]
+        patterns.append((f"{name}-all", name.replace("-", "_"), None, [sum(each)] * members))
+    patterns.append(("ping-pong", "ping_pong", None, [1, 1]))
+    return [(*pattern, sum(pattern[3])) for pattern in patterns]
+
+
+def expected_lengths(l_max):
+    return [2**k for k in range(13)] + [round(4096 * (l_max / 4096) ** (k / 8)) for k in range(1, 9)]
+
+
+def expanded(rings):
+    return None if rings is None else [ring["size"] for ring in rings for _ in range(ring["count"])]
+
+
+LATENCY, BANDWIDTH, SLOWDOWN = 4e-4, 1e8, 0.25
+
+
+@pytest.mark.parametrize("ranks", sorted(RINGS))
+def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kernel, ranks):
+    """Loops of a few exchanges keep the run short, those of latencies too; no loop is longer than the buffer, so every
+    single byte is checked."""
+    with_random = (kernel.mpi.name, ranks) in {("openmpi", 5), ("mpich", 2)}  # the thirty take long
+    groups = [] if with_random else ["--patterns", NOT_RANDOM]
+    kernel.network(MODEL_LATENCY=LATENCY, MODEL_BANDWIDTH=BANDWIDTH, MODEL_SLOWDOWN=SLOWDOWN)
+    short = ["--memory-per-process", "4MiB", "--first-loop-length", "20", "--longest-loop", "100"]
+    done = kernel.run(ranks, *short, "--time-budget", "86400", *groups)
+    assert (done.returncode, kernel.errors(done)) == (0, [])
+    log = read_log(kernel.log)
+    expected = expected_patterns(ranks, with_random)
+
+    assert log.run["ranks"] == ranks
+    assert log.run["memory_per_process_bytes"] == MEMORY
+    assert log.plan["message_bytes"] == expected_lengths(MEMORY // 128)
+    planned = [
+        (p["name"], p["group"], expanded(p["rings"]), p["processes"], p["messages_per_exchange"])
+        for p in log.plan["patterns"]
+    ]
+    assert planned == [(name, group, rings, len(each), messages) for name, group, rings, each, messages in expected]
+    assert {p["name"] for p in log.plan["patterns"] if p["averaged"]} == {
+        n for n, group, *_ in expected if group in ("ring", "random")
+    }
+    assert "budget" not in log.records
+
+    measured = [(m["repetition"], m["pattern"], m["message_bytes"], m["method"]) for m in log.records["measurement"]]
+    assert measured == [
+        (repetition, name, length, method)
+        for repetition in (1, 2, 3)
+        for name, *_ in expected
+        for length in log.plan["message_bytes"]
+        for method in (["blocking"] if name == "ping-pong" else METHODS)
+    ]
+    assert [(m["repetition"], m["pattern"], m["method"], m["loop_length"]) for m in log.records["latency"]] == [
+        (repetition, name, method, 100)
+        for repetition in (1, 2, 3)
+        for name, group, *_ in expected
+        if group in ("ring", "ping_pong")
+        for method in (["blocking"] if name == "ping-pong" else AVERAGED)
+    ]
+    assert [(probe["repetition"], len(probe["hosts"])) for probe in log.records["probe"]] == [(1, 1), (2, 1), (3, 1)]
+    check_times(log, {name: each for name, _, _, each, _ in expected})
+    check_bytes(log)
+    assert len(log.records["trial"]) == 3 * sum(len(p["methods"]) for p in log.plan["patterns"])
+    print(f"{ranks} ranks, {kernel.mpi.name}: {len(measured)} measurements in {log.end['elapsed_seconds']:.1f} s")
+
+
+def check_times(log, each_of):
+    """The timed region holds the exchanges of the loop, all of them and no other; the slowest rank's time counts. The
+    processes of a pair send and receive one after the other by sendrecv and blocking, and at the same time by the other
+    methods."""
+    groups = {p["name"]: p["group"] for p in log.plan["patterns"]}
+    for measurement in [*log.records["measurement"], *log.records["latency"]]:
+        cost = LATENCY + measurement["message_bytes"] / BANDWIDTH
+        in_turns = groups[measurement["pattern"]] in ("bisection", "ping_pong") and measurement["method"] in (
+            "sendrecv",
+            "blocking",
+        )
+        each = each_of[measurement["pattern"]]
+        exchange = [(2 if in_turns else 1) * n * cost * (1 + SLOWDOWN * rank) for rank, n in enumerate(each)]
+        loop = measurement["loop_length"]
+        assert measurement["elapsed_seconds"] == pytest.approx(loop * max(exchange), rel=1e-6), measurement
+        assert measurement["fastest_seconds"] == pytest.approx(loop * min(exchange), rel=1e-6), measurement
+        slowest_message = max(seconds / n for seconds, n in zip(exchange, each))
+        assert measurement["slowest_message_seconds"] == pytest.approx(loop * slowest_message, rel=1e-6), measurement
+        if measurement["record"] == "latency":
+            continue
+        if measurement["message_bytes"] == 1:
+            assert loop == 20
+        else:
+            assert 2.45e-3 < loop * max(exchange) < 5.05e-3 or loop == 1, measurement
+
+
+def test_options_in_effect_are_recorded(openmpi_kernel):
+    options = ["--memory-per-process", "1MiB", "--patterns", "random", "--methods", "sendrecv", "--seed", "77"]
+    openmpi_kernel.network(MODEL_LATENCY=1e-3, MODEL_BANDWIDTH=1e9)
+    assert openmpi_kernel.run(3, *options, "--first-loop-length", "1").returncode == 0
+    log = read_log(openmpi_kernel.log)
+    assert log.plan["seed"] == log.run["options"]["seed"] == 77
+    assert (
+        log.run["options"].items()
+        >= {
+            "log": str(openmpi_kernel.log),
+            "memory-per-process": 2**20,
+            "time-budget": 240,
+            "patterns": ["random"],
+            "methods": ["sendrecv"],
+            "seed": 77,
+            "first-loop-length": 1,
+        }.items()
+    )
+    assert [(p["name"], p["methods"]) for p in log.plan["patterns"]] == [
+        (f"random-{k:02}", ["sendrecv"]) for k in range(1, 31)
+    ]
+
+
+@pytest.mark.rate
+def test_processor_time_of_others_is_told_apart_from_the_run_s_own(openmpi_kernel):
+    """A loop of the shell's beside the run burns a known time; the run's two spinning processes burn more, and are not
+    counted."""
+    with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as burner:
+        try:
+            before, start = processor_seconds(burner.pid), time.monotonic()
+            openmpi_kernel.run(2, "--memory-per-process", str(MEMORY), "--time-budget", "3")
+            burnt, elapsed = processor_seconds(burner.pid) - before, time.monotonic() - start
+        finally:
+            burner.kill()
+    [activity] = [record for record in openmpi_kernel.records() if record["record"] == "activity"]
+    [host] = activity["hosts"]
+    assert host["others_user_seconds"] >= 0.8 * burnt * activity["elapsed_seconds"] / elapsed
+    assert host["stolen_seconds"] >= 0 and 0 < activity["elapsed_seconds"] <= elapsed
+
+
+def processor_seconds(pid):
+    """User time of a process."""
+    return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11]) / os.sysconf("SC_CLK_TCK")

@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When a run of b_eff is official, and what qualifies its result."""
+
+import copy
+
+import logs_made
+import pytest
+from logs_made import GIB, first
+from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, steady
+from scores import keys
+
+
+def test_a_run_by_the_papers_rules_is_official_and_unqualified(scored):
+    score = scored(b_eff_log())
+    assert score.official and score.qualifications == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "options", "change"),
+    [
+        ("repetitions", {"repetitions": 1}, lambda run, plan: None),
+        ("methods", {"methods": ("sendrecv", "nonblocking")}, lambda run, plan: None),
+        ("first_loop_length", {}, lambda run, plan: plan.update(first_loop_length=10)),
+        ("simulated", {}, lambda run, plan: run.update(simulated=True)),
+        ("memory_by_option", {}, lambda run, plan: run.update(memory_source="option")),
+        (
+            "memory_differs",
+            {},
+            lambda run, plan: [host.update(memory_bytes=2 * host["memory_bytes"]) for host in run["hosts"]],
+        ),
+        (
+            "l_max",
+            {},
+            lambda run, plan: (
+                run.update(memory_per_process_bytes=2 * GIB),
+                [host.update(memory_bytes=2 * host["memory_bytes"]) for host in run["hosts"]],
+            ),
+        ),
+    ],
+)
+def test_a_broken_rule_makes_the_run_not_official_and_is_told(scored, key, options, change):
+    records = b_eff_log(**{"methods": AVERAGED, **options}, only=lambda name: name.startswith(("ring", "random")))
+    change(records[0], records[1])
+    score = scored(records)
+    assert not score.official and keys(score) == [key]
+    assert score.qualifications[0].text.startswith("Not official: ")
+
+
+@pytest.mark.parametrize(
+    ("key", "says", "change"),
+    [
+        ("overcommitted", "8 processes shared 4 cores on node01", lambda r: r[0]["hosts"][1].update(cores=4)),
+        # 36 hours of processor time in an hour are 36 cores
+        (
+            "load_of_others",
+            "used 36 of 128 cores of node01 and less of 1 more host",
+            lambda r: [
+                h.update(others_user_seconds=t)
+                for h, t in zip(first(r, record="activity")["hosts"], (36000.0, 129600.0))
+            ],
+        ),
+        (
+            "load_of_others",
+            "used 1.500 of 128 cores of node00,",
+            lambda r: first(r, record="activity")["hosts"][0].update(others_user_seconds=5400.0),
+        ),
+        (
+            "stolen",
+            "used 2 of 128 cores of node01,",
+            lambda r: first(r, record="activity")["hosts"][1].update(stolen_seconds=7200.0),
+        ),
+        ("activity_unknown", "is not known", lambda r: r.remove(first(r, record="activity"))),
+        (
+            "over_budget",
+            "took 400 s, longer than its time budget of 300 s",
+            lambda r: r[-1].update(elapsed_seconds=400.0),
+        ),
+        ("coarse_clock", "0.1 us", lambda r: [r[2].update(clock_resolution_seconds=1e-7), shorten(r, "ring-1", 1)]),
+        ("short_loops", "1 of", lambda r: shorten(r, "ring-2", 64)),
+        ("cores_disagree", "from 100 ns on node00 to 201 ns on node01", lambda r: slow_pair(r, 2.01e-7)),
+        (
+            "partly_checked",
+            "50.0% of the received bytes were checked",
+            lambda r: r[-2].update(checked_bytes=r[-2]["received_bytes"] // 2),
+        ),
+    ],
+)
+def test_what_flatters_or_limits_the_result_is_told(scored, key, says, change):
+    records = copy.deepcopy(
+        b_eff_log(
+            ranks=16,
+            methods=AVERAGED,
+            bandwidth=steady(2e-5),
+            only=lambda name: name.startswith(("ring", "random")),
+        )
+    )
+    records[-2]["received_bytes"] = records[-2]["checked_bytes"] = 10**12
+    change(records)
+    score = scored(logs_made.numbered(records))
+    assert score.official and keys(score) == [key] and says in score.qualifications[0].text
+
+
+def shorten(records, pattern, length):
+    """The first repetition of a loop takes a hundredth of a loop of 1 ms."""
+    first(records, record="measurement", pattern=pattern, message_bytes=length).update(
+        elapsed_seconds=8e-6, fastest_seconds=8e-6
+    )
+
+
+def test_a_run_on_one_host_is_told_to_have_measured_no_network(scored):
+    score = scored(b_eff_log(nodes=1, methods=AVERAGED, only=lambda name: name.startswith(("ring", "random"))))
+    assert score.official and keys(score) == ["one_host"]
+
+
+def slow_pair(records, seconds):
+    """In the second repetition a pair of processes of the second host takes this long for a round trip of a cache
+    line."""
+    first(records, record="probe", repetition=2)["hosts"][1] = {
+        "shortest_round_trip_seconds": 1e-7,
+        "longest_round_trip_seconds": seconds,
+    }
+
+
+def test_probes_that_differ_by_less_than_a_factor_of_two_agree(scored):
+    records = b_eff_log(methods=("sendrecv",))
+    records = copy.deepcopy(records)
+    slow_pair(records, 1.99e-7)
+    assert "cores_disagree" not in keys(scored(records))
+
+
+@pytest.mark.parametrize(("slower", "disagree"), [(1.09, False), (1.11, True)])
+def test_repetitions_that_differ_by_more_than_a_tenth_qualify_the_result(scored, slower, disagree):
+    """All of the second repetition is slower by a factor; b_eff is that of the others."""
+    score = scored(
+        averaged_log(
+            repetitions=3,
+            bandwidth=lambda name, method, length, repetition, entry: 1e9 / (slower if repetition == 1 else 1),
+        )
+    )
+    assert score.metrics["b_eff"].value == pytest.approx(1000, rel=1e-12)
+    assert ("repetitions_disagree" in keys(score)) == disagree
+    if disagree:
+        assert "each by itself gives 1000, 900.9, 1000 MByte/s" in next(
+            q.text for q in score.qualifications if q.key == "repetitions_disagree"
+        )

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sizes that FTIO's kernel chooses, and requests that it refuses."""
+
+import re
+
+import pytest
+from ftio_runs import mpi, run
+from kernel_runs import error, records
+
+from postprocess.benchmarks.ftio.sizes import automatic_input, input_for_bytes
+
+__all__ = ["mpi"]  # a fixture
+
+
+@pytest.mark.parametrize(
+    "ranks, i, valid", [(2, 3, 4), (3, 4, 6), (4, 5, 6), (6, 7, 12), (8, 2, 4), (9, 4, 6), (16, 2, 4), (1, 1, 2)]
+)
+def test_invalid_input_is_refused_before_any_file_is_made_and_the_next_valid_one_named(mpi, tmp_path, ranks, i, valid):
+    done = run(mpi, tmp_path, ranks, "--input", i)
+    assert done.returncode == 2
+    assert error(done).endswith(f"the next valid one is {valid}")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    "options, said",
+    [
+        (["--input", "big"], "not an input parameter"),
+        (["--input", "0"], "not an input parameter"),
+        (["--input", "-4"], "not an input parameter"),
+        (["--input", "1000000"], "is too large for 2 processes"),
+        (["--input", "20TiB"], "free"),
+        (["--directory", "nowhere"], "No such file"),
+        (["--directory", "/dev/null"], "Not a directory"),
+        (["--storage", "tape"], "valid are posix, mpiio"),
+        (["--input", "8", "--direct"], "the next valid one is 32"),
+        (["--input", "32", "--direct", "--storage", "mpiio"], "requires --storage posix"),
+        (["--repeat", "0"], "from 1 to"),
+    ],
+)
+def test_impossible_request_is_refused_before_any_file_is_made(mpi, tmp_path, options, said):
+    done = run(mpi, tmp_path, 2, *options)
+    assert done.returncode == 2
+    assert said in error(done)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4, 8])
+def test_auto_is_equation_5(mpi, tmp_path, ranks):
+    run(mpi, tmp_path, ranks, "--input", "auto")
+    assert records(tmp_path / "ftio.jsonl")[1]["input_parameter"] == automatic_input(ranks)
+
+
+@pytest.mark.parametrize("size, i", [("1B", 2), ("16KiB", 4), ("16385B", 6), ("1MiB", 12)])
+def test_size_gives_the_lowest_input_whose_matrix_is_as_large(mpi, tmp_path, size, i):
+    run(mpi, tmp_path, 2, "--input", size)
+    assert records(tmp_path / "ftio.jsonl")[1]["input_parameter"] == i == input_for_bytes(bytes_of(size), 2)
+
+
+def bytes_of(size):
+    number, unit = re.fullmatch(r"(\d+)(\w+)", size).groups()
+    return int(number) * {"B": 1, "KiB": 2**10, "MiB": 2**20}[unit]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The builds of PRIOMark's kernel, with MPI-IO, with MPI and without, and the workloads that come with it."""
+
+import shutil
+import subprocess
+from dataclasses import replace
+
+import pytest
+from builds import install_kernels
+from kernel_runs import error
+from priomark_runs import EVERYTHING, leftovers, run
+from raw_log import read_log
+
+from postprocess.benchmarks.scoring import score_log
+
+
+def needed(program):
+    return subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+
+
+def test_serial_build_runs_without_mpi_and_offers_what_needs_none(serial, tmp_path):
+    assert "mpi" not in needed(serial.bin / "priomark")
+    done = run(serial, tmp_path, EVERYTHING, 1, "--only", "common_file")
+    assert (
+        done.returncode == 2
+        and "'common_file' requires a build with MPI" in error(done)
+        and "workload.cfg:2:" in error(done)
+    )
+    done = run(serial, tmp_path, "check = true;" + EVERYTHING)
+    assert done.returncode == 0, done.stderr
+    assert "workload.cfg:2: 'common_file' requires a build with MPI and is left out" in done.stderr
+    log = read_log(tmp_path / "log.jsonl")
+    assert log.plan["build"] == "serial" and log.run["ranks"] == 1 and "without MPI" in log.run["mpi"]["library"]
+    assert {m["benchmark"] for m in log.records["measurement"]} == {"async", "single_file", "raw"}
+
+
+def test_serial_build_runs_the_default_workload_and_the_score_says_what_is_missing(serial, tmp_path):
+    done = run(serial, tmp_path, "default")
+    assert done.returncode == 0, done.stderr
+    score = score_log(tmp_path / "log.jsonl")
+    assert not score.official
+    [breach] = score.breaches
+    assert breach.key == "left_out" and "common_file and strided did not run" in breach.text
+
+
+def test_build_without_mpi_io_measures_with_posix_calls(openmpi, tmp_path):
+    compiler = shutil.which("mpicc.openmpi") or "mpicc"
+    folder = install_kernels(
+        "tests-openmpi-without-mpi-io",
+        f"-DCMAKE_C_COMPILER={compiler}",
+        "-DCOFFEECUP_MPI_IO=OFF",
+        "-DCOFFEECUP_BENCHMARKS=priomark",
+    )
+    symbols = subprocess.run(
+        ["nm", "-D", folder / "bin" / "priomark"], capture_output=True, text=True, check=True
+    ).stdout
+    assert "MPI_Allreduce" in symbols and "MPI_File" not in symbols
+    mine = replace(openmpi, bin=folder / "bin")
+    done = run(mine, tmp_path, EVERYTHING, 2)
+    assert done.returncode == 2 and "'individual' is not known; valid in this build are posix, posix-direct" in error(
+        done
+    )
+    done = run(mine, tmp_path, "strided = { };", 2)
+    assert (
+        done.returncode == 2
+        and "no sub-benchmark" in error(done)
+        and "'strided' requires a build with MPI-IO" in done.stderr
+    )
+    done = run(
+        mine,
+        tmp_path,
+        'check = true; common_file = { process_size = "64KiB"; }; async = { }; single_file = { process_size = "64KiB"; '
+        "};",
+        2,
+    )
+    assert done.returncode == 0, done.stderr
+    assert read_log(tmp_path / "log.jsonl").plan["build"] == "mpi"
+
+
+@pytest.mark.parametrize(
+    "name", ["default", "figure_3", "figure_5", "figure_6", "oltp", "webserver", "checkpoint", "analysis"]
+)
+def test_workload_that_comes_with_it_is_found_by_name(openmpi, tmp_path, name):
+    done = run(openmpi, tmp_path, name, 2, "--dry-run")
+    assert done.returncode == 0 and f"/{name}.cfg'" in done.stdout
+    assert not (tmp_path / "log.jsonl").exists() and leftovers(tmp_path) == []
+
+
+def test_paper_s_parameters_are_those_of_its_figures(openmpi, tmp_path):
+    for name, benchmark, line in (
+        ("figure_3", "common_file", ("32 MiB", "16 KiB", "50.0 %")),
+        ("figure_3", "async", ("8 MiB", "8192 KiB")),
+        ("figure_5", "single_file", ("256 MiB", "32 KiB")),
+        ("oltp", "random-read-write", ("8 KiB", "33.3 %")),
+    ):
+        done = run(openmpi, tmp_path, name, 2, "--dry-run")
+        rows = [row for row in done.stdout.splitlines() if benchmark in row]
+        assert any(all(word in row for word in line) for row in rows), done.stdout

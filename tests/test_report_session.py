@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report beside a ReFrame session: the session's verdicts and their references."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import logs_made
+import pytest
+from builds import PATIENCE
+from logs_made_b_eff import b_eff_log
+from pages import Page, hostile_log
+
+from postprocess.benchmarks.scoring import score_log
+from postprocess.logs.reader import LogError
+from postprocess.reports import page as report
+from postprocess.sessions.verdicts import case_of, differing, read_session
+
+CHECK = """
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import sanity_function, variable, xfail
+
+VALUES, UNITS = {values!r}, {units!r}
+
+
+@rfm.simple_test
+class b_eff(rfm.RunOnlyRegressionTest):
+    valid_systems = valid_prog_environs = ["*"]
+    executable = "true"
+    log_sha256 = variable(str, value={sha256!r}, loggable=True)
+    reference = {{"*": {{"b_eff": ({b_eff!r}, -0.05, None, "MByte/s"), "ping_pong_latency": (1e-3, None, 0.1, "us"),
+                       "ring_latency": xfail("known", (1e-3, None, 0.1, "us")), "l_max": (8, None, None, "MiB")}}}}
+    perf_variables = {{name: sn.make_performance_function(sn.defer(value), UNITS[name]) for name, value in VALUES.items()}}
+
+    @sanity_function
+    def ran(self):
+        return True
+"""  # noqa: E501
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory):
+    """An official full log, and a hostile one."""
+    folder = tmp_path_factory.mktemp("logs")
+    made = {"full": b_eff_log(), "hostile": hostile_log()}
+    return {name: logs_made.write(folder / f"{name}.jsonl", records) for name, records in made.items()}
+
+
+@pytest.fixture(scope="module")
+def session(logs, tmp_path_factory):
+    """A session report that ReFrame itself wrote of a check with the full log's metrics."""
+    folder = tmp_path_factory.mktemp("session")
+    score = score_log(logs["full"])
+    values = {name: metric.value for name, metric in score.metrics.items()}
+    (folder / "check.py").write_text(
+        CHECK.format(
+            values=values,
+            units={name: metric.unit for name, metric in score.metrics.items()},
+            sha256=score.log.sha256,
+            b_eff=values["b_eff"],
+        )
+    )
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("RFM_")}
+    subprocess.run(
+        check=False,
+        args=[Path(sys.executable).with_name("reframe"), "-c", "check.py", "-r", "--report-file=session.json"],
+        cwd=folder,
+        env=clean,
+        capture_output=True,
+        timeout=PATIENCE,
+    )
+    return folder / "session.json"
+
+
+def test_a_sessions_verdicts_are_read_with_their_references(session):
+    [case] = read_session(session)
+    verdicts = {
+        name: (verdict.outcome, verdict.reference, verdict.lower, verdict.upper)
+        for name, verdict in case.verdicts.items()
+    }
+    value = verdicts["b_eff"][1]
+    assert verdicts["b_eff"] == ("pass", value, pytest.approx(0.95 * value), None)
+    assert verdicts["ping_pong_latency"] == ("fail", 1e-3, None, pytest.approx(1.1e-3))
+    assert verdicts["ring_latency"][0] == "expected failure"
+    assert verdicts["l_max"] == ("no bounds", 8, None, None)
+    assert all(
+        verdicts[name] == ("no reference", None, None, None)
+        for name in verdicts.keys() - {"b_eff", "ping_pong_latency", "ring_latency", "l_max"}
+    )
+    assert (case.result, case.compared, len(case.verdicts)) == ("fail", 3, 12)
+
+
+def test_a_metric_without_reference_says_so_and_never_passes(logs, session):
+    words = Page(report.html(report.items([logs["full"]]), read_session(session))).words
+    assert words.count("no reference") == 8 and words.count("✓ pass") == 1 and words.count("✗ fail") == 1
+    assert "ended with 'fail'" in words and "3 of 12 metrics were compared with a reference" in words
+    assert re.search(r"b_eff 12 \d\d\d MByte/s 12 \d\d\d at least 12 \d\d\d ✓ pass", words)
+
+
+def test_a_session_that_compared_nothing_says_so(logs, session, tmp_path):
+    data = json.loads(session.read_text())
+    [testcase] = data["runs"][0]["testcases"]
+    testcase["result"] = "pass"
+    testcase["perfvalues"] = {
+        key: [value[0], 0, None, None, value[4], "pass"] for key, value in testcase["perfvalues"].items()
+    }
+    (tmp_path / "s.json").write_text(json.dumps(data))
+    words = Page(report.html(report.items([logs["full"]]), read_session(tmp_path / "s.json"))).words
+    assert (
+        "no metric was compared with a reference" in words
+        and words.count("no reference") == 12
+        and "✓ pass" not in words
+    )
+
+
+def test_a_session_of_another_log_gives_no_verdict(logs, session):
+    cases = read_session(session)
+    words = Page(report.html(report.items([logs["hostile"]]), cases)).words
+    assert "The session contains no test case for this log" in words
+    assert "Test cases of the session without a log on this page b_eff on generic:default+builtin: fail" in words
+    assert "✓ pass" not in words
+
+
+def test_a_session_with_other_values_is_not_to_be_relied_on(logs, session, tmp_path):
+    (tmp_path / "s.json").write_text(re.sub(r'("generic:default:b_eff": \[\s*)', r"\g<1>2", session.read_text()))
+    cases, score = read_session(tmp_path / "s.json"), score_log(logs["full"])
+    assert differing(score, case_of(score, cases).values) == ["b_eff"]
+    assert "do not rely on its verdict" in Page(report.html(report.items([logs["full"]]), cases)).words
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"runs": 1}', '{"runs": [{"testcases": [{}]}]}', "\0"])
+def test_what_is_no_session_report_is_refused(tmp_path, text):
+    (tmp_path / "s.json").write_text(text)
+    with pytest.raises(LogError, match="session report"):
+        read_session(tmp_path / "s.json")
