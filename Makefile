@@ -3,7 +3,7 @@
 SESSION := output/$(shell date +%Y%m%dT%H%M%S)
 REFRAME := .venv/bin/reframe -C site_configs/local/settings.py -c reframe_checks
 
-.PHONY: help run test lint coverage docs bench setup
+.PHONY: help run test lint coverage docs bench prove setup
 help:           ## show the targets
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile | expand -t 12
 
@@ -55,6 +55,10 @@ bench:          ## compare the kernels with bare loops of the same calls, hpcc a
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel
 	.venv/bin/python kernels/tests/bench.py $(BENCH_OPTIONS)
+
+prove:          ## longer evidence: both ends of the version ranges, and mutants of the modules that decide
+	site_configs/local/setup prove
+	.venv/bin/python tests/prove.py $(GOALS)
 
 setup:          ## install what is missing: system packages (root on Debian), the Python environment
 	@site_configs/local/setup

@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Evidence that takes longer than `make test`: a table of goals with the figure reached. Exits with 1 if a goal is
+missed.
+
+    .venv/bin/python tests/prove.py [GOAL...]
+
+The goals `lowest`, `newest`, `history` and `centre` install this project with pip's packages at an end of the version
+ranges of pyproject.toml and run the tests there that build no kernel. `mutants` changes the modules of MUTATED in small
+ways and counts the changes that no test notices. All output is in build/prove.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OUTPUT = ROOT / "build" / "prove"
+TOOLS = Path(sys.executable).parent
+
+# Tests that build no kernel, and what they need besides this project. Otava fixes the version of numpy, so that what
+# needs the extra `history` is run apart.
+TEST_TOOLS = ("pytest", "hypothesis")
+WITHOUT_KERNELS = ("test_*_score*.py", "test_logs*.py", "test_figures*.py")
+OF_HISTORY = ("test_history*.py", "test_site_report*.py")
+# What a centre may have: its own ReFrame and pandas, which the installation must leave alone.
+OF_A_CENTRE = {"reframe-hpc": "4.10.4", "pandas": "2.2.3", "numpy": "1.26.4"}
+
+# Modules that decide, each with the tests that concern it and take seconds.
+MUTATED = {
+    "postprocess/acceptance/evaluation.py": ("test_evaluation.py", "test_thresholds.py"),
+    "postprocess/history/change_points.py": ("test_history.py", "test_thresholds.py"),
+    "postprocess/history/standing.py": ("test_site_report.py", "test_standing.py"),
+    "postprocess/logs/placement.py": ("test_placement.py", "test_thresholds.py"),
+}
+NOTICED = 0.9  # of the changes of a module: the rest is equivalent or concerns the wording of a message
+
+
+class ProofError(Exception):
+    """A goal could not be tried, with the reason."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a goal demands, the figure reached, and whether the goal is reached."""
+
+    goal: str
+    demanded: str
+    figure: str
+    reached: bool
+
+
+def run(*command, log: str, check: bool = True, **more) -> int:
+    """Runs a command with its output in build/prove/<log>. Raises ProofError if it fails and `check` is set."""
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    path = OUTPUT / log
+    with path.open("w", encoding="utf-8") as file:
+        code = subprocess.run(
+            list(map(str, command)), stdout=file, stderr=subprocess.STDOUT, check=False, **more
+        ).returncode
+    if check and code:
+        last = (path.read_text(encoding="utf-8").strip().splitlines() or ["no output"])[-1]
+        raise ProofError(f"`{' '.join(map(str, command[:3]))}` failed: {last} ({path.relative_to(ROOT)})")
+    return code
+
+
+def copy_of_tree(name: str) -> Path:
+    """The tracked files in a folder of their own: setuptools would take stale modules from this tree's build/lib."""
+    folder = OUTPUT / name
+    shutil.rmtree(folder, ignore_errors=True)
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for file in listed.split():
+        if (ROOT / file).is_file():
+            (folder / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / file, folder / file)
+    return folder
+
+
+# --- version ranges ---------------------------------------------------------------------------------------------------
+
+
+def environment(name: str) -> tuple[Path, Callable]:
+    """An empty environment, and a function that installs into it."""
+    folder = OUTPUT / name
+    shutil.rmtree(folder, ignore_errors=True)
+    run(TOOLS / "uv", "venv", "--quiet", "--seed", "--python", sys.executable, folder, log=f"{name}-venv.log")
+
+    def install(*requirements: str) -> None:
+        words = ["pip", "install", "--python", folder / "bin" / "python", *requirements]
+        run(TOOLS / "uv", *words, log=f"{name}-install.log", cwd=copy_of_tree("sources"))
+
+    return folder, install
+
+
+def versions(folder: Path) -> dict[str, str]:
+    listed = subprocess.run(
+        [TOOLS / "uv", "pip", "list", "--python", folder / "bin" / "python", "--format", "json"],
+        capture_output=True,
+        check=True,
+    ).stdout
+    return {package["name"]: package["version"] for package in json.loads(listed)}
+
+
+def tested(name: str, folder: Path, patterns: tuple[str, ...]) -> str:
+    """Runs tests with the installed package, not with the sources of this tree; "N tests pass" or what fails."""
+    files = [path for pattern in patterns for path in sorted((ROOT / "tests").glob(pattern))]
+    if not all(any(path.match(pattern) for path in files) for pattern in patterns):
+        raise ProofError(f"no file in tests/ matches one of {', '.join(patterns)}")
+    report = OUTPUT / f"{name}.xml"
+    report.unlink(missing_ok=True)
+    clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    words = ["-q", "-p", "no:cacheprovider", "-k", "not browser", f"--junitxml={report}"]
+    run(folder / "bin" / "pytest", *words, *files, log=f"{name}-tests.log", check=False, cwd=ROOT, env=clean)
+    if not report.exists():
+        raise ProofError(f"pytest did not run: see {(OUTPUT / f'{name}-tests.log').relative_to(ROOT)}")
+    [suite] = ElementTree.parse(report).getroot()
+    count = {key: int(suite.get(key, 0)) for key in ("tests", "failures", "errors", "skipped")}
+    wrong = count["failures"] + count["errors"]
+    if count["tests"] == count["skipped"]:
+        raise ProofError("no test ran")
+    return f"{wrong} of {count['tests']} fail" if wrong else f"{count['tests'] - count['skipped']} pass"
+
+
+def end_of_ranges(name: str, *requirements: str, patterns: tuple[str, ...] = WITHOUT_KERNELS) -> Result:
+    folder, install = environment(name)
+    install(*requirements)
+    install(*TEST_TOOLS, *(["otava-test-data"] if patterns == OF_HISTORY else []))
+    have = versions(folder)
+    shown = ", ".join(f"{package} {have[package]}" for package in ("numpy", "pandas", "pandera", "matplotlib", "typer"))
+    figure = tested(name, folder, patterns)
+    return Result(name, "all tests without kernels", f"{figure}; {shown}", figure.endswith("pass"))
+
+
+def centre() -> Result:
+    """`pip install .` as a centre would, in an environment with other packages."""
+    folder, install = environment("centre")
+    install(*(f"{package}=={version}" for package, version in OF_A_CENTRE.items()))
+    run(folder / "bin" / "pip", "install", "--quiet", ".", log="centre-pip.log", cwd=copy_of_tree("sources"))
+    have = versions(folder)
+    changed = [f"{name} {version} -> {have[name]}" for name, version in OF_A_CENTRE.items() if have[name] != version]
+    words = ["-C", "site_configs/local/settings.py", "-c", "reframe_checks", "-l", "--prefix", OUTPUT / "centre-output"]
+    run(folder / "bin" / "reframe", *words, log="centre-reframe.log", cwd=ROOT)
+    install(*TEST_TOOLS)
+    figure = tested("centre", folder, WITHOUT_KERNELS)
+    kept = f"changes {', '.join(changed)}" if changed else "keeps " + ", ".join(map(" ".join, OF_A_CENTRE.items()))
+    return Result(
+        "centre", "its versions stay; all tests", f"{figure}; {kept}", figure.endswith("pass") and not changed
+    )
+
+
+# --- mutants ----------------------------------------------------------------------------------------------------------
+
+
+def mutants() -> list[Result]:
+    """A result for each module of MUTATED. The survivors are in build/prove/mutants/survivors.txt."""
+    folder = copy_of_tree("mutants")
+    survivors, results = [], []
+    for module, tests in MUTATED.items():
+        survived, count = mutated(folder, module, [f"tests/{name}" for name in tests])
+        survivors += survived
+        share = 1 - len(survived) / count
+        figure = f"{count - len(survived)} of {count} ({share:.0%})"
+        results.append(Result(f"mutants of {module}", f"{NOTICED:.0%} noticed", figure, share >= NOTICED))
+    (folder / "survivors.txt").write_text("\n".join(survivors), encoding="utf-8")
+    return results
+
+
+def mutated(folder: Path, module: str, tests: list[str]) -> tuple[list[str], int]:
+    """The differences of the mutants that the tests do not notice, and the number of all mutants."""
+    settings = {
+        "source_paths": ["postprocess"],
+        "only_mutate": [module],
+        "also_copy": sorted(
+            path.name for path in folder.iterdir() if path.name not in ("postprocess", "mutants", ".git")
+        ),
+        "pytest_add_cli_args_test_selection": tests,
+        "pytest_add_cli_args": ["-k", "not browser and not openmpi"],
+    }
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
+    lines += ["use_git_change_detection = false", "track_dependencies = false"]
+    (folder / "pyproject.toml").write_text("\n".join([project, "[tool.mutmut]", *lines, ""]), encoding="utf-8")
+    shutil.rmtree(folder / "mutants", ignore_errors=True)
+    log = f"mutants-{Path(module).stem}.log"
+    run(TOOLS / "mutmut", "run", log=log, check=False, cwd=folder)
+    results = folder / "mutants" / f"{module}.meta"
+    state = json.loads(results.read_text(encoding="utf-8"))["exit_code_by_key"] if results.exists() else {}
+    if not state:
+        raise ProofError(f"{module} has no mutants: see build/prove/{log}")
+    left = [name for name, code in state.items() if code in (0, 33, None)]  # survived, no test reaches it, not tried
+    shown = [
+        subprocess.run([TOOLS / "mutmut", "show", name], cwd=folder, capture_output=True, text=True, check=True).stdout
+        for name in left
+    ]
+    return shown, len(state)
+
+
+GOALS: dict[str, Callable] = {
+    "lowest": lambda: [end_of_ranges("lowest", "--resolution=lowest-direct", ".")],
+    "newest": lambda: [end_of_ranges("newest", ".")],
+    "history": lambda: [end_of_ranges("history", ".[history]", patterns=OF_HISTORY)],
+    "centre": lambda: [centre()],
+    "mutants": mutants,
+}
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("goals", metavar="GOAL", nargs="*", help=f"default: all of {', '.join(GOALS)}")
+    wanted = parser.parse_args().goals
+    if unknown := [name for name in wanted if name not in GOALS]:
+        parser.error(f"unknown goal {unknown[0]!r}; valid are {', '.join(GOALS)}")
+    results = []
+    for name in wanted or GOALS:
+        print(f"{name} ...", file=sys.stderr, flush=True)
+        try:
+            results += GOALS[name]()
+        except ProofError as error:
+            results.append(Result(name, "can be tried", str(error), reached=False))
+    print("\n| goal | demanded | reached | |\n|---|---|---|---|")
+    for result in results:
+        print(f"| {result.goal} | {result.demanded} | {result.figure} | {'yes' if result.reached else 'MISSED'} |")
+    return 0 if all(result.reached for result in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
