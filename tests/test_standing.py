@@ -21,7 +21,7 @@ from postprocess.history.change_points import (
     suspicions,
     without_excursions,
 )
-from postprocess.history.standing import interval, sides, trend, verdict
+from postprocess.history.standing import compared, interval, sides, trend, verdict
 
 LOWER = Rule(Better.LOWER, 0.06, 0.0003)
 NEITHER = Rule(Better.NEITHER, 0.06, 0.0003)
@@ -208,3 +208,11 @@ def test_an_unknown_kind_of_comparison_names_the_valid_ones():
     valid = "system, partition, file_system, environ, session, time"
     with pytest.raises(ValueError, match=f"^unknown kind 'colour': valid are {valid}$"):
         sides(pd.DataFrame(), "colour", ("red", "blue"))
+
+
+def test_two_environments_are_compared_on_everything_else_alike(tmp_path):
+    first = session_values(table_of(tmp_path, nights([900.0, 1000.0, 1100.0])))
+    second = first.assign(environ="other", value=2 * first["value"])
+    table = compared(pd.concat([first, second]), "environ", (first["environ"].iloc[0], "other"))
+    [row] = table.itertuples()
+    assert (row.median_first, row.median_second, row.ratio, row.sessions_first) == (1000, 2000, 2, 3)
