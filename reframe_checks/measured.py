@@ -106,8 +106,11 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
     def _check_metrics(self, metrics):
         from postprocess.benchmarks.registry import benchmarks
 
-        for name in benchmarks()[self.benchmark].optional_metrics - metrics.keys():
+        benchmark = benchmarks()[self.benchmark]
+        for name in benchmark.optional_metrics - metrics.keys():
             self.perf_variables.pop(name, None)
+        for name in metrics.keys() - benchmark.units.keys():
+            self.perf_variables[name] = sn.make_performance_function(self._value_of, metrics[name].unit, name)
         units = {name: expression.unit for name, expression in self.perf_variables.items()}
         if metrics.keys() != units.keys():
             raise SanityError(f"the score does not have the expected metrics: {sorted(metrics.keys() ^ units.keys())}")

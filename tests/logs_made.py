@@ -84,9 +84,25 @@ def complete(run, plan, records, elapsed_seconds, check=None):
     )
 
 
+class Derived(int):
+    """A number that follows from the other records: numbered() determines it, unless a test states another."""
+
+    of = staticmethod(lambda records: 0)
+
+
+def derived(of, value=0):
+    number = Derived(value)
+    number.of = of
+    return number
+
+
 def numbered(records):
-    """The records with their sequence, and an end record that counts them."""
+    """The records with their sequence, the numbers that follow from others, and an end record that counts them."""
     counted = [{**record, "sequence": number} for number, record in enumerate(records)]
+    for record in counted:
+        for name, value in record.items():
+            if isinstance(value, Derived):
+                record[name] = derived(value.of, value.of(counted))
     if counted[-1]["record"] == "end":
         counted[-1]["records"] = len(counted)
     return counted

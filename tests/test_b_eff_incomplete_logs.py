@@ -120,6 +120,22 @@ def test_log_that_is_not_complete_yields_no_score(scored, change, says):
     assert says in scored(broken(change))
 
 
+@pytest.mark.parametrize("schema_version", [1, 2])
+def test_log_whose_received_bytes_contradict_its_loops_yields_no_score(scored, schema_version):
+    sound = b_eff_log(ranks=16, methods=AVERAGED, schema_version=schema_version)
+    received = int(first(sound, record="data_check")["received_bytes"])
+    assert scored(sound).metrics["b_eff"].value > 0
+    for wrong in (received - 1, received + 1):
+        records = copy.deepcopy(sound)
+        first(records, record="data_check").update(received_bytes=wrong, checked_bytes=0)
+        assert f"{wrong} bytes were received, but the loops in the log exchanged {received}" in scored(records)
+    first(sound, record="data_check").update(received_bytes=received)
+    for record in sound:
+        if record["record"] == "measurement":  # ten times the bandwidth
+            record["loop_length"] *= 10
+    assert f"{received} bytes were received, but" in scored(sound)
+
+
 def test_a_run_of_some_patterns_is_told_that_it_has_no_b_eff_and_can_be_plotted(scored):
     records = b_eff_log(methods=("sendrecv",), only=lambda name: name == "ping-pong")
     message = scored(records)

@@ -220,3 +220,30 @@ def test_directory_that_is_no_longer_the_runs_stays(started, tmp_path, how):
     assert sorted(path.name for path in kept.iterdir()) == before
     assert own.exists()
     assert "the run failed" in refusal(tmp_path)
+
+
+def calls_of(trace):
+    """(time, system call) of a process in strace's output."""
+    for line in trace.read_text().splitlines():
+        seconds, _, call = line.partition(" ")
+        yield float(seconds), call
+
+
+def test_keeper_does_not_run_while_a_kernel_measures(tmp_path, openmpi):
+    command = [openmpi.mpirun, "-np", "2", "strace", "-qq", "-ff", "-ttt", "-s", "64", "-o", str(tmp_path / "calls")]
+    command += [str(openmpi.bin / "b_eff"), *OPTIONS["b_eff"], "--patterns", "ping_pong", "--repetitions", "1"]
+    command += ["--log", str(tmp_path / "log.jsonl")]
+    subprocess.run(command, env=os.environ | OPEN_MPI, check=True, capture_output=True, timeout=PATIENCE)
+    traces = [list(calls_of(trace)) for trace in tmp_path.glob("calls.*")]
+    [keeper] = [calls for calls in traces if any("--keep-watch" in call for _, call in calls)]
+    written = {
+        mark: time
+        for calls in traces
+        for time, call in calls
+        for mark in ("plan", "data_check")
+        if call.startswith("write(") and f'"{{\\"record\\":\\"{mark}\\"' in call
+    }
+    assert written.keys() == {"plan", "data_check"}
+    waiting = [time for time, call in keeper if call.startswith("recvfrom(")]
+    assert waiting and min(waiting) < written["plan"]
+    assert [call for time, call in keeper if written["plan"] < time < written["data_check"]] == []

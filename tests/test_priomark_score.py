@@ -13,8 +13,10 @@ from logs_made import of_kind
 from logs_made_priomark import ALL, GIB, KIB, MIB, cases, priomark_log
 from scores import keys
 
+from postprocess.benchmarks.benchmark import Better
 from postprocess.benchmarks.priomark import reduction as priomark
 from postprocess.benchmarks.scoring import score_log
+from postprocess.history.change_points import rule_of
 from postprocess.logs.reader import LogError
 from postprocess.reports.page import html, items
 
@@ -117,7 +119,7 @@ def test_metrics_of_what_did_not_run_are_left_out(tmp_path):
     }
 
 
-def test_sub_benchmark_from_outside_enters_the_total_and_is_named(tmp_path):
+def test_sub_benchmark_of_a_plugin_enters_the_total_and_has_a_metric_of_its_name(tmp_path):
     inside = cases(("raw",), (MIB,), (4 * KIB,), 0.5, "device")
     own = {
         **inside[0],
@@ -134,10 +136,18 @@ def test_sub_benchmark_from_outside_enters_the_total_and_is_named(tmp_path):
     )
     path = logs_made.write(tmp_path / "log.jsonl", records)
     found = score_log(path)
-    assert (value(found, "external"), value(found, "total")) == pytest.approx((80, 50))
-    assert "external" in keys(found)
+    assert (value(found, "mine"), value(found, "total")) == pytest.approx((80, 50))
+    assert found.metrics["mine"].unit == "MByte/s" and rule_of("priomark", "mine").better == Better.HIGHER
+    assert "plugins" in keys(found)
     text = html(items([path]))
-    assert "mine" in text and "spiral" in text and "priomark_mine.so" in text
+    assert "mine: sub-benchmark of a plug-in" in text and "spiral" in text and "priomark_mine.so" in text
+
+
+@pytest.mark.parametrize(("name", "refused_as"), [("total", "total has the name"), ("acl", "acl has the name")])
+def test_plugin_with_the_name_of_another_metric_yields_no_score(tmp_path, name, refused_as):
+    inside = cases(("raw",), (MIB,), (4 * KIB,), 0.5, "device")
+    own = {**inside[0], "case": len(inside) + 1, "benchmark": name, "target": "directory"}
+    assert refused_as in refused(tmp_path, lambda records: None, planned=[*inside, own], external=(name,))
 
 
 # --- latencies --------------------------------------------------------------------------------------------------------

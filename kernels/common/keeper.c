@@ -5,8 +5,10 @@
  * run: they also reach the rank, whose end closes the socket. */
 #include "keeper.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -24,7 +26,8 @@
 
 extern char **environ;
 
-enum { LOG = STDERR_FILENO + 1, ATTEMPTS = 300, ATTEMPT_MS = 100 };
+enum { LOG = STDERR_FILENO + 1, ATTEMPTS = 300, ATTEMPT_MS = 100, START_MS = 30000 };
+static const char ready = 1;
 static const char keeper_option[] = "--keep-watch", run_mark[] = "{\"record\":\"run\"",
                   end_mark[] = "{\"record\":\"end\"";
 static const char killed[] = "rank 0 was killed or crashed; see the output of the job for the reason";
@@ -43,6 +46,16 @@ static void send_order(const struct order *order)
 {
     if (to_keeper >= 0)
         send(to_keeper, order, sizeof *order, MSG_NOSIGNAL); /* a run continues if its keeper has ended */
+}
+
+/* The keeper takes the processor for some milliseconds when it starts: nothing is measured before it waits. */
+static bool is_ready(int keeper)
+{
+    struct pollfd answer = {.fd = keeper, .events = POLLIN};
+    char received;
+    while (poll(&answer, 1, START_MS) < 0 && errno == EINTR)
+        ;
+    return recv(keeper, &received, sizeof received, MSG_DONTWAIT) == (ssize_t)sizeof received;
 }
 
 void keeper_start(int log)
@@ -65,7 +78,7 @@ void keeper_start(int log)
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[0]);
-    if (started)
+    if (started && is_ready(ends[1]))
         to_keeper = ends[1];
     else
         close(ends[1]);
@@ -89,9 +102,14 @@ void keeper_remove(const struct own_directory *own)
 /* Files that the rank inherited from its launcher, such as the connection by which the launcher notices its end. */
 static void close_all_others(void)
 {
-    const long most = sysconf(_SC_OPEN_MAX);
-    for (int file = LOG + 1; file < (most > 0 && most < 65536 ? most : 65536); file++)
-        close(file);
+    DIR *open_files = opendir("/proc/self/fd");
+    for (struct dirent *entry; open_files && (entry = readdir(open_files));) {
+        const int file = atoi(entry->d_name);
+        if (file > LOG && file != dirfd(open_files))
+            close(file);
+    }
+    if (open_files)
+        closedir(open_files);
 }
 
 static bool begins_with(const char *line, const char *mark)
@@ -178,6 +196,7 @@ void keeper_main(int argc, char **argv)
         return;
     ignore_signals();
     close_all_others();
+    send(STDIN_FILENO, &ready, sizeof ready, MSG_NOSIGNAL);
     const bool removes = wait_for_end(&own), noted = note_take(note);
     const bool closed = close_log(now_seconds() - start_seconds, noted ? note : NULL);
     if (removes)

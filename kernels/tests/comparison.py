@@ -57,12 +57,14 @@ EXIT_ERROR = 2
 @dataclass(frozen=True)
 class Comparison:
     """A kernel and a peer. Both functions take the number of the pair, 0 for a first one that does not count, in which
-    the kernel runs first; they return the speed of each case."""
+    the kernel runs first; they return the speed of each case. Runs that are much shorter than those of other
+    comparisons are made `rounds` times as often: the shorter a pair, the less the machine changes between its sides."""
 
     peer: str
     run_kernel: Callable[[int], dict[str, float]]
     run_peer: Callable[[int], dict[str, float]]
     part: str = ""  # of the peer's cases, if several comparisons share them
+    rounds: int = 1
 
 
 @dataclass(frozen=True)
@@ -207,24 +209,29 @@ def measure_pair(comparison, number, kernel):
     return {case: speed / measured[comparison.peer][case] for case, speed in measured[kernel].items()}
 
 
+def pair_numbers(turn, rounds):
+    return range((turn - 1) * rounds + 1, turn * rounds + 1) if turn > 0 else (0,)
+
+
 def measure(kernel, comparisons, options):
     """({peer: {case: ratios}}, {peer: error}). The comparisons take turns, so that each one's pairs are spread over the
     whole time. What fails costs its own peer only."""
     ratios = {comparison.peer: {} for comparison in comparisons}
     errors = {}
-    for number in range(options.pairs + 1):
+    for turn in range(options.pairs + 1):
         for comparison in comparisons:
-            if comparison.peer in errors:
-                continue
-            try:
-                wait_for_idle_machine(options.busy_cores)
-                measured = measure_pair(comparison, number, kernel)
-            except ComparisonError as error:
-                errors[comparison.peer] = str(error)
-                continue
-            for case, ratio in measured.items() if number > 0 else ():
-                ratios[comparison.peer].setdefault(case, []).append(ratio)
-        print(f"pair {number} of {options.pairs}", file=sys.stderr, flush=True)
+            for number in pair_numbers(turn, comparison.rounds):
+                if comparison.peer in errors:
+                    break
+                try:
+                    wait_for_idle_machine(options.busy_cores)
+                    measured = measure_pair(comparison, number, kernel)
+                except ComparisonError as error:
+                    errors[comparison.peer] = str(error)
+                    break
+                for case, ratio in measured.items() if number > 0 else ():
+                    ratios[comparison.peer].setdefault(case, []).append(ratio)
+        print(f"pair {turn} of {options.pairs}", file=sys.stderr, flush=True)
     return ratios, errors
 
 

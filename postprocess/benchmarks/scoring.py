@@ -89,7 +89,7 @@ def scored(benchmark: Benchmark, log: Log, table, metrics) -> Score:
     every = (*breaches, *qualifications.qualifications(log, table))
     return Score(
         benchmark=benchmark.name,
-        metrics={name: Metric(float(value), benchmark.units[name]) for name, value in metrics.dropna().items()},
+        metrics={name: Metric(float(value), benchmark.metric(name).unit) for name, value in metrics.dropna().items()},
         qualifications=every,
         breaches=breaches,
         cache_affected=tuple(qualification for qualification in every if qualification.key in benchmark.cache_affected),

@@ -73,8 +73,10 @@ class Finding:
 def rule_of(benchmark: str, metric: str) -> Rule:
     """The definition of a change for a metric, as its benchmark states it. For metrics of benchmarks that are not
     installed here, neither direction is better."""
-    known = benchmarks()[benchmark].metrics if benchmark in benchmarks() else ()
-    kind = next((kind for kind in known if kind.name == metric), MetricKind(metric, "", Better.NEITHER))
+    try:
+        kind = benchmarks()[benchmark].metric(metric)
+    except KeyError:
+        kind = MetricKind(metric, "", Better.NEITHER)
     return Rule(kind.better, kind.smallest_change or SMALLEST_CHANGE, P_VALUE)
 
 

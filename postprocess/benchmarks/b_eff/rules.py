@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.b_eff.records import Budget, DataCheck, Latency, Measurement, Pattern, Plan, Stop
+from postprocess.benchmarks.b_eff.records import Budget, DataCheck, Latency, Measurement, Pattern, Plan, Stop, Trial
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import Overhead
 from postprocess.logs.rules import first_problems, problems_of_ranks, problems_of_single
@@ -62,6 +62,7 @@ def problems(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
     yield from problems_of_measurements(log)
     yield from problems_of_times(log, rows)
     yield from problems_of_latencies(log)
+    yield from problems_of_received_bytes(log)
 
 
 def problems_of_run(log: Log[Plan]) -> Iterator[str]:
@@ -202,6 +203,33 @@ def problems_of_latencies(log: Log[Plan]) -> Iterator[str]:
             yield f"a latency loop of {named(combination)} was measured but not planned; {RUN_AGAIN}"
         if not loop.elapsed_seconds >= SHORTEST_SECONDS or loop.fastest_seconds > loop.elapsed_seconds:
             yield f"the latency loop of {named(combination)} has an impossible time; {RUN_AGAIN}"
+
+
+def problems_of_received_bytes(log: Log[Plan]) -> Iterator[str]:
+    """The loops state how many bytes were sent, the data check how many arrived."""
+    received, exchanged = log.only(DataCheck).received_bytes, bytes_of_loops(log)
+    if received != exchanged:
+        yield (
+            f"{received} bytes were received, but the loops in the log exchanged {exchanged}: the log was edited, or "
+            f"its kernel is faulty; {RUN_AGAIN}"
+        )
+
+
+def bytes_of_loops(log: Log[Plan]) -> int:
+    """Bytes that all loops exchanged, including the untimed exchange before each of them. Kernels that write schema
+    version 1 do not record their trials: three of one exchange for each pattern and method."""
+    plan = log.plan
+    messages = {pattern.name: pattern.messages_per_exchange for pattern in plan.patterns}
+    exchanged = sum(
+        messages[loop.pattern] * loop.message_bytes * (loop.loop_length + 1)
+        for kind in (Measurement, Latency, Trial)
+        for loop in log.all(kind)
+    )
+    if log.run.schema_version > 1 or 1 in (plan.first_loop_length, plan.longest_loop_length):
+        return exchanged
+    return exchanged + sum(
+        6 * pattern.messages_per_exchange * plan.message_bytes[0] * len(pattern.methods) for pattern in plan.patterns
+    )
 
 
 def named(combination: tuple[str, int, str]) -> str:

@@ -13,6 +13,7 @@ PAPER = (
     "single_file",
     "raw",
 )  # the sub-benchmarks of the paper's section 4.1, in its order
+INCLUDED = (*PAPER, "trace")
 PERCENTILES = {"median": 0.5, "p99": 0.99}
 
 
@@ -29,7 +30,7 @@ BENCHMARK = Benchmark(
         MetricKind("total", "MByte/s", Better.HIGHER),
         MetricKind("total_per_process", "MByte/s", Better.HIGHER),
         MetricKind("total_geometric", "MByte/s", Better.HIGHER),
-        *(MetricKind(name, "MByte/s", Better.HIGHER, optional=True) for name in (*PAPER, "trace", "external")),
+        *(MetricKind(name, "MByte/s", Better.HIGHER, optional=True) for name in INCLUDED),
         MetricKind("acl", "1", Better.LOWER, optional=True),
         MetricKind("abl", "1", Better.LOWER, optional=True),
         *(
@@ -38,6 +39,7 @@ BENCHMARK = Benchmark(
             for name in PERCENTILES
         ),
     ),
+    plugin_metric=MetricKind("plug-in", "MByte/s", Better.HIGHER, optional=True),
     log_format=LogFormat(
         own=(Plan, MpiIo, Measurement, DataCheck),
         progress=Progress(planned=planned_cases, done={Measurement: lambda plan, measurement: 1}),

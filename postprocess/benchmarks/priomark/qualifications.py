@@ -62,7 +62,7 @@ def of_parts(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         ),
     )
     if outside := [entry.name for entry in plan.benchmarks if entry.plugin]:
-        yield "external", f"Loaded as plug-ins, not part of coffeecup: {listed(outside)}"
+        yield "plugins", f"Loaded as plug-ins, not part of coffeecup: {listed(outside)}"
     if plan.build != "full":
         yield (
             "build",

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from postprocess.benchmarks.priomark import BENCHMARK, PAPER, PERCENTILES
+from postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PERCENTILES
 from postprocess.benchmarks.priomark.records import Latencies, Measurement, Plan
 from postprocess.benchmarks.priomark.rules import OVERLAP
 from postprocess.logs.reader import Log
@@ -155,28 +155,26 @@ def total(values: pd.Series, geometric: bool = False) -> pd.Series:
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log did not measure one.
 
-    `external` is the mean over the sub-benchmarks that were loaded as plug-ins; each of them enters the totals like a
-    built-in one. Latencies are those of all requests of the log, over all its cases and processes.
+    A sub-benchmark of a plug-in has a column of its name and enters the totals like an included one. Latencies are
+    those of all requests of the log, over all its cases and processes.
     """
     cases = case_table(table)
     values = benchmark_values(cases)
     wide = values.unstack("benchmark")
-    outside = wide.columns.difference([*PAPER, "trace"])
+    plugins = wide.columns.difference([*INCLUDED])
     sums = total(values)
     ranks: pd.Series = pd.Series({number: logs[number].run.ranks for number in sums.index})
     latencies = pd.DataFrame({number: latency_metrics(logs[number]) for number in sums.index}).T
     return (
-        wide.reindex(columns=[*PAPER, "trace"])
-        .assign(
+        wide.assign(
             total=sums,
             total_per_process=sums / ranks,
             total_geometric=total(benchmark_values(cases, geometric=True), geometric=True),
-            external=wide[outside].mean(axis=1),
             acl=cases.groupby("log")["acl"].mean(),
             abl=cases.groupby("log")["abl"].mean(),
         )
         .join(latencies)
-        .reindex(columns=list(BENCHMARK.units))
+        .reindex(columns=[*BENCHMARK.units, *plugins])
     )
 
 

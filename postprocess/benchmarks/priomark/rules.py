@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pandas as pd
 
-from postprocess.benchmarks.priomark import PAPER
+from postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PAPER
 from postprocess.benchmarks.priomark.records import Measurement, Plan
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import DataCheck, Overhead
@@ -68,6 +68,8 @@ def problems_of_plan(log: Log[Plan]) -> Iterator[str]:
         yield f"the cases are not counted 1, 2, 3, ...; {RUN_AGAIN}"
     if len(set(names)) != len(names) or {case.benchmark for case in plan.cases} != set(names):
         yield f"the planned cases are not those of the sub-benchmarks {', '.join(names)}; {RUN_AGAIN}"
+    if taken := [name for name in names if name in BENCHMARK.units and name not in INCLUDED]:
+        yield f"the plug-in {taken[0]} has the name of another metric; rename the plug-in and run it again"
     if plan.build == "serial" and (log.run.ranks > 1 or set(names) & set(NEEDS_MPI)):
         yield f"the build without MPI has one process and neither of {' and '.join(NEEDS_MPI)}; {RUN_AGAIN}"
 

@@ -22,7 +22,6 @@ LABELS = {
     "single_file": "single_file: a file for each process",
     "raw": "raw: a device without the page cache",
     "trace": "trace: recorded requests",
-    "external": "sub-benchmarks loaded as plug-ins",
     "acl": "asynchronous calculation loss (ACL)",
     "abl": "asynchronous bandwidth loss (ABL)",
     **{
@@ -47,7 +46,8 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     return shown | {
         "sentences": sentences(log, score, cases),
         "flawless": "",
-        "labels": LABELS,
+        "labels": LABELS
+        | {entry.name: f"{entry.name}: sub-benchmark of a plug-in" for entry in log.plan.benchmarks if entry.plugin},
         "benchmarks": benchmarks(log, cases),
         "accesses": accesses(cases),
         "cases": case_rows(log, cases),
