@@ -82,7 +82,7 @@ class Room:
         nodes = self.nodes_for(processes)
         if processes < SMALLEST:
             return f"{processes} processes are fewer than {SMALLEST}"
-        if self.nodes and (processes > self.capacity or nodes > self.nodes):
+        if self.nodes and processes not in self.listed and (processes > self.capacity or nodes > self.nodes):
             return f"{processes} processes do not fit on {counted(self.nodes, 'node')} of {self.cores_per_node} cores"
         if processes % nodes:
             return f"{processes} processes cannot be spread evenly over {nodes} nodes of {self.cores_per_node} cores"
