@@ -14,6 +14,7 @@
 #include "interrupt.h"
 #include "keeper.h"
 #include "note.h"
+#include "overlap.h"
 #include "revision.h"
 #include "version.h"
 
@@ -186,6 +187,9 @@ int run_end(struct run *run)
         activity_json(&run->processor_time, run->machine.leader, run_elapsed_seconds(run) - run->opened_seconds);
     if (activity)
         log_write(run->log, "activity", activity);
+    json_t *overlap = overlap_json();
+    if (overlap)
+        log_write(run->log, "overlap", overlap);
     note_forget();
     open_log = NULL;
     int written = log_close(run->log, "complete", NULL);

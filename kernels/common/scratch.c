@@ -17,6 +17,7 @@
 #include "fail.h"
 #include "interrupt.h"
 #include "keeper.h"
+#include "overlap.h"
 #include "removal.h"
 
 enum { REASON_LENGTH = 512, ATTEMPTS = 100 };
@@ -102,7 +103,7 @@ static int draw_names(const char *parent, const char *program)
         suffix[i] = letters[random[i] % (sizeof letters - 1)];
     snprintf(own->program, sizeof own->program, "%s", program);
     snprintf(own->name, sizeof own->name, "%s-%s", program, suffix);
-    snprintf(own->marker, sizeof own->marker, ".coffeecup-%016" PRIx64, secret);
+    snprintf(own->marker, sizeof own->marker, MARKER_PREFIX "%016" PRIx64, secret);
     return snprintf(scratch.path, sizeof scratch.path, "%s/%s", parent, own->name) < (int)sizeof scratch.path
                ? 0
                : ENAMETOOLONG;
@@ -162,6 +163,8 @@ const char *scratch_create(const char *parent, const char *program, bool keep)
     MPI_CHECK(MPI_Bcast(scratch.path, sizeof scratch.path, MPI_CHAR, 0, MPI_COMM_WORLD));
     MPI_CHECK(MPI_Bcast(&scratch.own, sizeof scratch.own, MPI_BYTE, 0, MPI_COMM_WORLD));
     create_everywhere(parent, rank);
+    if (rank == 0)
+        overlap_look(scratch.own.parent, scratch.own.name);
     if (keep)
         unmark();
     return scratch.path;
@@ -176,10 +179,15 @@ void scratch_path(char *path, size_t path_bytes, const char *name)
 void scratch_remove(void)
 {
     int rank;
+    char marker[PATH_MAX];
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD)); /* now no process uses a file any more */
-    if (rank == 0)
+    if (rank == 0) {
+        scratch_path(marker, sizeof marker, scratch.own.marker);
+        overlap_look_at_marker(marker);
+        overlap_look(scratch.own.parent, scratch.own.name);
         discard();
+    }
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD)); /* on a shared file system, nothing is left for the others */
     if (rank != 0)
         discard();

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Other use of the processors of a run's hosts while it ran: by other programs and by other virtual machines."""
+"""Other use of a run's machine while it ran: its processors by other programs and virtual machines, its directory under
+test by other runs."""
 
 from collections.abc import Iterator
 from operator import itemgetter
 from typing import NamedTuple
 
 from postprocess.logs.reader import Log
-from postprocess.logs.records import Activity, Host
+from postprocess.logs.records import Activity, Host, Overlap
 from postprocess.show.words import digits
 
 OTHERS_CORES = 0.1  # allowed for the daemons of a quiet machine
@@ -30,6 +31,17 @@ def use_of_hosts(log: Log) -> list[Use]:
         for activity in log.all(Activity)
         for host, used in zip(log.run.hosts, activity.hosts)
     ]
+
+
+def of_overlap(log: Log) -> Iterator[tuple[str, str]]:
+    """Qualification by other runs in the directory under test."""
+    for record in log.all(Overlap):
+        names = ", ".join(record.directories) or "a shorter one"
+        yield (
+            "overlapped",
+            f"Other runs of coffeecup used the directory under test during this one: {names}; a directory that a "
+            "killed run left there counts until it is removed",
+        )
 
 
 def of_activity(log: Log) -> Iterator[tuple[str, str]]:

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from postprocess.logs.activity import of_activity
+from postprocess.logs.activity import of_activity, of_overlap
 from postprocess.logs.placement import of_placement
 from postprocess.logs.reader import Log
 from postprocess.logs.records import Host
@@ -23,6 +23,7 @@ def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
         )
     yield from of_placement(log)
     yield from of_activity(log)
+    yield from of_overlap(log)
 
 
 def several(hosts: list[Host]) -> str:

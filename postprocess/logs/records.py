@@ -155,6 +155,13 @@ class Activity(Record):
     hosts: Annotated[list[ActivityOfHost], Meta(min_length=1)]
 
 
+class Overlap(Record):
+    """Other runs in the directory under test: their own directories there, and whether one of them noticed this run."""
+
+    directories: Annotated[list[Text], Meta(max_length=16)]
+    noticed_by_others: bool
+
+
 class End(Record, kw_only=True):
     """How the run ended. `rank` and `host` are those of the process that failed, if a single one did."""
 
@@ -166,7 +173,7 @@ class End(Record, kw_only=True):
     elapsed_seconds: Seconds
 
 
-COMMON = (Run, Overhead, Activity, End)
+COMMON = (Run, Overhead, Activity, Overlap, End)
 
 # Records of the benchmarks that do I/O.
 

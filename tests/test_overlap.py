@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of coffeecup in the same directory notice each other, and their results say so."""
+
+import os
+import subprocess
+
+import pytest
+from builds import OPEN_MPI, PATIENCE
+from slurm_made import wait_until
+
+from postprocess.benchmarks.scoring import read_log, score_log
+from postprocess.logs.records import Overlap
+
+SHORT = {
+    "ftio": ["--input", "1MiB", "--repeat", "1"],
+    "b_eff_io": ["--scheduled-time", "5", "--memory-per-process", "32MiB"],
+}
+
+
+def command(mpi, kernel, directory, log, *options):
+    own = ["--directory", str(directory), "--log", str(log), *SHORT[kernel], *options]
+    return [mpi.mpirun, "-np", "2", str(mpi.bin / kernel), *own]
+
+
+def finished(run):
+    done = subprocess.run(run, env=os.environ | OPEN_MPI, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.fixture
+def long_run(openmpi, tmp_path):
+    """A run of b_eff_io that began to use the directory; its name there, and how to wait for its log."""
+    directory, log = tmp_path / "tested", tmp_path / "long.jsonl"
+    directory.mkdir()
+    process = subprocess.Popen(
+        command(openmpi, "b_eff_io", directory, log), env=os.environ | OPEN_MPI, stdout=subprocess.DEVNULL
+    )
+
+    def ended():
+        assert process.wait(timeout=PATIENCE) == 0
+        return log
+
+    try:
+        wait_until(lambda: list(directory.glob("b_eff_io-*/.coffeecup-*")), "the run has its directory")
+        [place] = directory.iterdir()
+        yield directory, place.name, ended
+    finally:
+        process.kill()
+        process.wait()
+
+
+def overlaps(log):
+    return [(record.directories, record.noticed_by_others) for record in read_log(log).all(Overlap)]
+
+
+def test_short_run_inside_a_long_one_is_noticed_by_both(openmpi, tmp_path, long_run):
+    directory, name, ended = long_run
+    log = tmp_path / "short.jsonl"
+    finished(command(openmpi, "ftio", directory, log))
+    assert overlaps(log) == [([name], False)]
+    [(_, noticed)] = overlaps(ended())
+    assert noticed
+    for path in (log, tmp_path / "long.jsonl"):
+        found = {qualification.key: qualification.text for qualification in score_log(path).qualifications}
+        assert "used the directory under test during this one" in found["overlapped"]
+    assert name in {q.key: q.text for q in score_log(log).qualifications}["overlapped"]
+    assert not list(directory.iterdir())
+
+
+def test_runs_in_different_directories_do_not_overlap(openmpi, tmp_path, long_run):
+    other, log = tmp_path / "other", tmp_path / "short.jsonl"
+    other.mkdir()
+    finished(command(openmpi, "ftio", other, log))
+    assert overlaps(log) == [] and overlaps(long_run[2]()) == []
+    assert "overlapped" not in {qualification.key for qualification in score_log(log).qualifications}
+
+
+def test_what_is_no_running_run_is_not_noticed(openmpi, tmp_path):
+    """The kept directory of an earlier run, a directory and a file with such names, the runs before and after."""
+    tested = tmp_path / "tested"
+    (tested / "data-ABCDEF").mkdir(parents=True)
+    (tested / "data-GHIJKL").write_text("")
+    logs = [tmp_path / f"{number}.jsonl" for number in range(3)]
+    for log, options in zip(logs, ([], ["--keep"], [])):
+        finished(command(openmpi, "ftio", tested, log, *options))
+    assert [overlaps(log) for log in logs] == [[], [], []]
+    assert len(list(tested.iterdir())) == 3
