@@ -1,13 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where I/O checks put the files that they measure: each file system of a partition is tested on its own."""
 
+import os
+from collections import defaultdict
+from pathlib import Path
+
 import reframe as rfm
-from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.builtins import parameter, run_after, run_before, variable
 
 from postprocess import reframe_version  # noqa: F401
 
-from .partitions import compute_partitions, extras_of, refuse
+from .partitions import compute_partitions, extras_of, refuse, say
 from .vocabulary import GIVEN, STAGE, Extra
+
+# The option of a job that starts after others have ended, however they ended.
+AFTER = {
+    **dict.fromkeys(("slurm", "squeue"), lambda jobs: f"--dependency=afterany:{':'.join(jobs)}"),
+    **dict.fromkeys(("pbs", "pbspro", "torque"), lambda jobs: f"-W depend=afterany:{':'.join(jobs)}"),
+    "lsf": lambda jobs: f'-w "{" && ".join(f"ended({job})" for job in jobs)}"',
+}
+submitted = defaultdict(list)  # file system to the jobs of this session that measure it
 
 
 def file_systems_of(partition):
@@ -58,3 +70,31 @@ class TestedDirectory(rfm.RegressionTestPlugin):
         self.directory = self.directory or chosen.get("directory", self.stagedir)
         self.job.options = [*self.job.options, *chosen.get("options", ())]
         self.executable_opts += ["--directory", self.directory]
+
+    @run_before("run")
+    def start_after_other_jobs_on_this_file_system(self):
+        """Two of them at the same time would measure each other. On the local machine jobs wait for each other."""
+        scheduler = self.current_partition.scheduler
+        if scheduler.is_local:
+            return
+        places = [self.file_system, *device_of(self.directory)]
+        before = {job.jobid for place in places for job in submitted[place] if not scheduler.finished(job)} - {None}
+        after = AFTER.get(scheduler.registered_name)
+        if before and after:
+            self.job.options = [*self.job.options, after(sorted(before))]
+        elif before:
+            say(
+                f"I/O checks on one file system may overlap: the job dependencies of {scheduler.registered_name} are "
+                "unknown; use --exec-policy=serial"
+            )
+        for place in places:
+            submitted[place].append(self.job)
+
+
+def device_of(directory):
+    """The device of a directory that is visible on this machine, in a list that is empty otherwise: file systems with
+    different names may be the same one."""
+    try:
+        return [Path(os.path.expandvars(directory)).stat().st_dev]
+    except OSError:
+        return []

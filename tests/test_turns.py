@@ -12,7 +12,8 @@ from itertools import pairwise
 
 import pytest
 import slurm_made
-from conftest import OPEN_MPI, PATIENCE, Reframe
+from builds import OPEN_MPI, PATIENCE
+from conftest import Reframe
 
 CHECKS = ("b_eff_io", "ftio", "priomark")
 SETTINGS = """
