@@ -169,6 +169,42 @@ def test_drained_node_is_reported_as_that(run, slurm):
     assert not slurm("squeue", "--noheader", "--partition=debug").strip(), "the job is still there"
 
 
+FOREIGN = """
+site_configuration = {{
+    "systems": [{{"name": "centre", "hostnames": [".*"], "partitions": [
+        {{"name": "login", "scheduler": "local", "launcher": "local", "environs": ["builtin"]}},
+        *({{"name": name, "scheduler": "squeue", "launcher": "srun", "access": access, "environs": ["builtin", "mpi"]}}
+          for name, access in {access!r}.items())]}}],
+    "environments": [{{"name": "mpi", "cc": "mpicc", "features": ["mpi"]}}],
+}}
+"""
+
+
+def test_foreign_configuration_runs_on_the_nodes_that_slurm_reports(endless, slurm, tmp_path):
+    """Two nodes of two cores, by all forms in which `access` can name a partition, and where it allows fewer nodes."""
+    slurm("scontrol", "create", "PartitionName=limited", "Nodes=n[1-2]", "State=UP", "MaxNodes=1", "MaxTime=10")
+    slurm("scontrol", "update", "NodeName=n1", "AvailableFeatures=big", "ActiveFeatures=big")
+    both = {
+        "short": ["-p debug"],
+        "joined": ["-pdebug"],
+        "long": ["--partition=debug"],
+        "spaced": ["--partition debug"],
+        "default": [],
+    }
+    one = {"limited": ["-p limited"], "constrained": ["-p debug", "-C big"], "listed": ["-p debug", "-w n2"]}
+    path = tmp_path / "centre.py"
+    path.write_text(FOREIGN.format(access=both | one | {"unknown": ["-p nowhere"]}))
+    session = Reframe(tmp_path)("-LC", "-n", "^b_eff%", config=path, env=slurm.environment)
+    cases = re.findall(r"^- b_eff %num_processes=(\w+) /\w+ @centre:(\w+)\+mpi$", session.output, re.MULTILINE)
+    assert sorted(cases) == sorted(
+        [(size, name) for name in both for size in ("2", "4")] + [("2", name) for name in one] + [("given", "unknown")]
+    ), session.output
+    session = Reframe(tmp_path)(
+        "--dry-run", "-n", "^b_eff%", "--system=centre:limited", config=path, env=slurm.environment
+    )
+    assert "centre:limited accepts jobs of up to 10 minutes, but this one may need 13" in session.output
+
+
 def test_new_site_is_what_slurm_has_and_another_is_refused(slurm, tree):
     """`coffeecup site new` against slurm.conf; `coffeecup site check` of it, and of one that promises what is not
     there."""
