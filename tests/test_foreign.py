@@ -151,7 +151,7 @@ def test_sizes_of_the_command_line_are_run_where_they_fit(foreign):
         (["-P", "b_eff.num_processes=1"], "1 processes are fewer than 2"),
         (["-P", "b_eff.num_processes=all"], "num_processes: 'all' is not a number of processes"),
         (["-S", "num_nodes=3"], "24 processes do not fit on 2 nodes of 8 cores"),
-        (["-P", "b_eff_io.file_system=scrach"], "no partition has a file system 'scrach': known are scratch, given"),
+        (["-P", "b_eff_io.file_system=scrtch"], "no partition has a file system 'scrtch': known are scratch, given"),
         (["--system=centre:login"], "no check runs on login nodes (centre:login): choose another partition"),
     ],
 )

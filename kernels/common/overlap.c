@@ -49,10 +49,11 @@ static bool notify(int parent, const char *name)
             close(directory);
         return false;
     }
-    for (const struct dirent *entry; !marked && (entry = readdir(entries));) {
-        marked = strncmp(entry->d_name, MARKER_PREFIX, strlen(MARKER_PREFIX)) == 0;
-        if (marked)
-            (void)utimensat(directory, entry->d_name, times, AT_SYMLINK_NOFOLLOW);
+    for (const struct dirent *entry; (entry = readdir(entries));) {
+        if (strncmp(entry->d_name, MARKER_PREFIX, strlen(MARKER_PREFIX)) != 0)
+            continue;
+        (void)utimensat(directory, entry->d_name, times, AT_SYMLINK_NOFOLLOW);
+        marked = true;
     }
     closedir(entries);
     return marked;
@@ -63,8 +64,9 @@ void overlap_look(const char *parent, const char *own)
     DIR *entries = opendir(parent);
     if (!entries)
         return;
-    for (const struct dirent *entry; (entry = readdir(entries));)
-        if (has_name_of_run(entry->d_name) && strcmp(entry->d_name, own) != 0 && notify(dirfd(entries), entry->d_name))
+    const int directory = dirfd(entries);
+    for (const struct dirent *entry; directory >= 0 && (entry = readdir(entries)) != NULL;)
+        if (has_name_of_run(entry->d_name) && strcmp(entry->d_name, own) != 0 && notify(directory, entry->d_name))
             note(entry->d_name);
     closedir(entries);
 }
