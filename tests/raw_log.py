@@ -16,4 +16,4 @@ def read_log(path) -> SimpleNamespace:
     kinds = defaultdict(list)
     for record in records:
         kinds[record["record"]].append(record)
-    return SimpleNamespace(run=records[0], plan=records[1], end=records[-1], records=dict(kinds))
+    return SimpleNamespace(path=Path(path), run=records[0], plan=records[1], end=records[-1], records=dict(kinds))
