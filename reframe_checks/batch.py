@@ -39,12 +39,12 @@ def facts(partition):
     return {}
 
 
-def option(partition, *names):
-    """The value of an option in `access`, in any of its forms: `-p NAME`, `-pNAME`, `--partition=NAME` or `--partition
-    NAME`; None if it is not there."""
+def option(access, *names):
+    """The value of an option in a partition's `access`, in any of its forms: `-p NAME`, `-pNAME`, `--partition=NAME` or
+    `--partition NAME`; None if it is not there."""
     parser = ArgumentParser(add_help=False, allow_abbrev=False)
     parser.add_argument(*names, dest="value")
-    return parser.parse_known_args(list(chain.from_iterable(map(split, partition.access))))[0].value
+    return parser.parse_known_args(list(chain.from_iterable(map(split, access))))[0].value
 
 
 # Slurm
@@ -52,7 +52,7 @@ def option(partition, *names):
 
 def of_slurm(partition):
     """Nodes that the options in `access` leave, cores of the smallest of them, and the partition's limits."""
-    limits = slurm_partition(option(partition, "-p", "--partition"))
+    limits = slurm_partition(option(partition.access, "-p", "--partition"))
     try:
         scheduler = partition.scheduler
         job = Job.create(scheduler, partition.launcher_type(), name="coffeecup", sched_access=partition.access)
@@ -79,16 +79,17 @@ def slurm_nodes(scheduler):
 def slurm_partition(name):
     """Settings of a partition, of the default one without a name; None if Slurm has no such partition. Of several
     names, Slurm chooses one: the first stands for them."""
-    for line in (slurm_partitions() or "").splitlines():
-        settings = dict(re.findall(r"(\w+)=(\S*)", line))
+    for settings in slurm_settings("partitions"):
         if settings["PartitionName"] == name.split(",")[0] if name else settings["Default"] == "YES":
             return settings
     return None
 
 
 @functools.cache
-def slurm_partitions():
-    return ask("scontrol", "-a", "show", "-o", "partitions")
+def slurm_settings(what):
+    """A dictionary for each of Slurm's `partitions` or `nodes`."""
+    told = ask("scontrol", "-a", "show", "-o", what) or ""
+    return [dict(re.findall(r"(\w+)=(\S*)", line)) for line in told.splitlines()]
 
 
 def slurm_cores(description):
@@ -102,7 +103,7 @@ def slurm_cores(description):
 
 def of_pbs(partition):
     """Nodes, cores and time limit of the queue that `access` names."""
-    queue = pbs_queues().get(option(partition, "-q"))
+    queue = pbs_queues().get(option(partition.access, "-q"))
     if queue is None:
         return {}
     found = {Extra.NUM_NODES: queue["nodes"], Extra.CORES_PER_NODE: queue["cores"]}

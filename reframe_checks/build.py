@@ -18,7 +18,7 @@ from postprocess import reframe_version  # noqa: F401
 from . import spack
 from .logged import LoggedOnce
 from .partitions import extras_of
-from .paths import KERNELS, ROOT, SPACK_ENVIRONMENT, SPACK_OUTPUT
+from .paths import KERNELS, ROOT, SPACK_ENVIRONMENT, spack_output
 from .vocabulary import Extra
 
 
@@ -74,6 +74,11 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
             getlogger().info(f"building {self.benchmark} with CMake: {reason}")
 
     def _cmake_commands(self):
+        if not KERNELS.is_dir():
+            raise BuildSystemError(
+                f"this installation of coffeecup has no sources of kernels ({KERNELS}): install the kernels from a "
+                "checkout and choose -S builder=prebuilt"
+            )
         environ = self.current_environ
         options = {
             "CMAKE_BUILD_TYPE": "Release",
@@ -106,7 +111,7 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
     def _spack_commands(self):
         environment = extras_of(self.current_partition).get(Extra.SPACK_ENVIRONMENT, SPACK_ENVIRONMENT)
         name = f"{self.current_partition.fullname}-{self.current_environ.name}".replace(":", "-")
-        directory = spack.make_environment(SPACK_OUTPUT, name, environment)
+        directory = spack.make_environment(spack_output(), name, environment)
         self.env_vars[spack.ROOT_VARIABLE] = str(ROOT)
         self.keep_files = [spack.FOUND, "spack.lock"]
         package = self.benchmark.replace("_", "-")

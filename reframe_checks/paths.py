@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where things are in the tree, from any working directory."""
+"""Where things are in the tree, from any working directory, and where output goes."""
 
+import os
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -8,4 +9,8 @@ KERNELS = ROOT / "kernels"
 REFERENCE_VALUES = ROOT / "reference_values"
 SPACK_ENVIRONMENT = ROOT / "site_configs" / "common" / "spack.yaml"
 SPACK_RECIPES = ROOT / "spack-repo" / "spack_repo" / "coffeecup" / "packages"
-SPACK_OUTPUT = ROOT / "output" / "spack"
+
+
+def spack_output():
+    """Parent of Spack's environments, absolute; in the user's own directory, as site_configs/common/frame.py has it."""
+    return Path(os.environ.get("COFFEECUP_OUTPUT") or "output", "spack").resolve()

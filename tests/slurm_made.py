@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Slurm of the test's own: several nodes on this machine, no systemd, no munge, without or with accounting."""
+"""A Slurm of the test's own: several nodes on this machine, no systemd. Either a plain one of equal nodes that trusts
+everybody, or one as Debian ships it: munge, slurmdbd with enforced associations and QOS. Neither has an MpiDefault."""
 
 import os
 import pwd
@@ -22,7 +23,7 @@ SlurmctldHost=localhost(127.0.0.1)
 SlurmUser=root
 SlurmdUser=root
 AuthType={auth}
-CredType=cred/none
+CredType={credentials}
 SlurmctldPort={port}
 SlurmctldPidFile={folder}/slurmctld.pid
 SlurmdPidFile={folder}/slurmd.%n.pid
@@ -33,7 +34,6 @@ SlurmdLogFile={folder}/log/slurmd.%n.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SwitchType=switch/none
-MpiDefault=pmix
 ReturnToService=2
 SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=1,sched_interval=2,batch_sched_delay=0,defer_batch
@@ -49,9 +49,34 @@ OverTimeLimit=0
 PropagateResourceLimitsExcept=ALL
 TmpFS={folder}/tmp/%n
 EnforcePartLimits=NO
-NodeName=n[1-{all_nodes}] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs={cores} Boards=1 SocketsPerBoard=1 CoresPerSocket={cores} ThreadsPerCore=1 RealMemory=2000
-PartitionName=debug Nodes=n[1-{nodes}] Default=YES MaxTime=01:00:00 State=UP
-"""  # noqa: E501
+GresTypes=widget
+NodeName=DEFAULT Boards=1 SocketsPerBoard=1 ThreadsPerCore=1 RealMemory=2000
+PartitionName=DEFAULT State=UP
+{machines}
+"""
+EQUAL = """\
+NodeName=n[1-{all_nodes}] {here} Port=[{first}-{last}] CPUs={cores} CoresPerSocket={cores}
+PartitionName=debug Nodes=n[1-{nodes}] Default=YES MaxTime=01:00:00
+"""
+# Unequal nodes and a limit of nodes in phat; nodes with a generic resource in wide, for a QOS of its own.
+UNEQUAL = """\
+NodeName=n[1-2] {here} Port=[{ports[0]}-{ports[1]}] CPUs=2 CoresPerSocket=2 Feature=thick
+NodeName=n3 {here} Port={ports[2]} CPUs=1 CoresPerSocket=1 Feature=thin
+NodeName=n4 {here} Port={ports[3]} CPUs=2 CoresPerSocket=2 Feature=thick Gres=widget:1
+NodeName=n5 {here} Port={ports[4]} CPUs=2 CoresPerSocket=2 Feature=thick
+PartitionName=debug Nodes=n[1-2] Default=YES MaxTime=00:20:00
+PartitionName=phat Nodes=n[1-3],n5 MaxNodes=2 MaxTime=01:00:00
+PartitionName=wide Nodes=n4 MaxTime=01:00:00
+"""
+ENFORCED = "\nAccountingStorageEnforce=associations,limits,qos\nAccountingStorageTRES=gres/widget"
+USER = "nobody"  # a normal user that every machine has: no limit applies to root
+ACCOUNTS = (
+    "sacctmgr -i add account physics,chemistry",
+    "sacctmgr -i add qos wide MaxTRESPerJob=node=1 MinTRESPerJob=gres/widget=1",
+    f"sacctmgr -i add user {USER} account=physics,chemistry defaultaccount=physics",
+    f"sacctmgr -i modify user {USER} set qos+=wide",
+    "scontrol update PartitionName=wide AllowQos=wide",
+)
 # Nodes of one host share its memory, and Open MPI must not believe that they share it with each other; and its cores:
 # who waits, yields.
 OVER_TCP = {"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo", "OMPI_MCA_mpi_yield_when_idle": "1"}
@@ -116,9 +141,9 @@ def wait_until(happened, what):
 
 
 @contextmanager
-def slurm(folder, nodes=4, cores=4, accounting=False):
+def slurm(folder, nodes=4, cores=4, accounting=False, machines=EQUAL, accounts=()):
     """Starts daemons in the folder, waits until all nodes are idle, and leaves nothing running. One node more is in no
-    partition."""
+    partition. With accounts, made by these commands, associations, limits and QOS are enforced."""
     all_nodes = nodes + 1
     for name in ("log", "state", "spool", "tmp", *(f"tmp/n{n}" for n in range(1, all_nodes + 1))):
         (folder / name).mkdir(parents=True)
@@ -140,13 +165,18 @@ def slurm(folder, nodes=4, cores=4, accounting=False):
             CONFIGURATION.format(
                 folder=folder,
                 port=port,
-                first=port + 1,
-                last=port + all_nodes,
-                nodes=nodes,
-                all_nodes=all_nodes,
-                cores=cores,
+                machines=machines.format(
+                    here="NodeHostname=localhost NodeAddr=127.0.0.1",
+                    first=port + 1,
+                    last=port + all_nodes,
+                    ports=range(port + 1, port + all_nodes + 1),
+                    nodes=nodes,
+                    all_nodes=all_nodes,
+                    cores=cores,
+                ),
                 auth="auth/munge" if accounting else "auth/none",
-                accounting=stored,
+                credentials="cred/munge" if accounting else "cred/none",
+                accounting=stored + ENFORCED * bool(accounts),
             )
         )
         start("slurmctld", "-D", "-c", "-f", str(conf))
@@ -156,11 +186,13 @@ def slurm(folder, nodes=4, cores=4, accounting=False):
 
         def idle():
             try:
-                return sum(state.endswith(" idle") for state in made.states()) == nodes
+                return len({state for state in made.states() if state.endswith(" idle")}) >= nodes
             except subprocess.CalledProcessError:
                 return False
 
         wait_until(idle, "nodes idle")
+        for statement in accounts:
+            made(*statement.split())
         try:
             yield made
         finally:  # jobs outlive the daemons

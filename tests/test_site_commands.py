@@ -227,7 +227,7 @@ def test_time_that_a_partition_does_not_give_is_said(tree):
     checked = tree.run("check", site(tree, {"extras": {"cores_per_node": 2, "max_minutes": 20}}))
     assert checked.code == 0, checked.text
     assert (
-        "note    b_eff_io on made: no case: made:p accepts jobs of up to 20 minutes, but this one may need 55"
+        "note    b_eff_io on made:p: no case: made:p accepts jobs of up to 20 minutes, but this one may need 55"
         in checked.out
     )
 

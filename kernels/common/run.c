@@ -57,13 +57,28 @@ static json_t *null_if_empty(const char *text)
     return *text ? text_json(text) : json_null();
 }
 
+#define TEXT_OF(number) #number
+#define DOTTED(major, minor, release) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(release)
+
+/* The MPI library whose header the kernel was compiled with, "" if it is unknown. The log's `mpi.library` runs. */
+static const char *compiled_mpi_library(void)
+{
+#if defined OMPI_MAJOR_VERSION
+    return "Open MPI " DOTTED(OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION);
+#elif defined MPICH_VERSION && !defined I_MPI_VERSION && !defined MVAPICH2_VERSION
+    return "MPICH " MPICH_VERSION;
+#else
+    return "";
+#endif
+}
+
 static json_t *build_json(void)
 {
     char standard[16];
     snprintf(standard, sizeof standard, "%d.%d", MPI_VERSION, MPI_SUBVERSION);
-    return json_pack("{s:o, s:o, s:s, s:s, s:s}", "git_revision", null_if_empty(COFFEECUP_REVISION), "spack_hash",
+    return json_pack("{s:o, s:o, s:s, s:s, s:s, s:o}", "git_revision", null_if_empty(COFFEECUP_REVISION), "spack_hash",
                      null_if_empty(COFFEECUP_SPACK_HASH), "compiler", COFFEECUP_COMPILER, "flags", COFFEECUP_FLAGS,
-                     "mpi_standard", standard);
+                     "mpi_standard", standard, "mpi_library", null_if_empty(compiled_mpi_library()));
 }
 
 static json_t *command_json(char **command)

@@ -22,8 +22,10 @@ class Better(StrEnum):
 
 
 class Form(StrEnum):
-    """How thoroughly a check measures; the modes of site_configs choose one."""
+    """How thoroughly a check measures; the modes of site_configs choose one. A probe measures next to nothing: it is
+    for `coffeecup site check --submit`, which needs one benchmark with I/O that has it."""
 
+    PROBE = "probe"
     SHORT = "short"
     REGULAR = "regular"
     OFFICIAL = "official"

@@ -12,20 +12,24 @@ app = typer.Typer(help="Create, check and report on a site.", no_args_is_help=Tr
 @app.command("new")
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new directory in site_configs/.")],
+    directory: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="New directory to write instead; required outside a checkout."),
+    ] = None,
 ) -> None:
     """Inspect this machine and write site_configs/NAME. Every fact states its source; guesses are marked LOOK."""
     from site_configs.common.new import new_site
     from site_configs.common.tree import SiteError
 
     try:
-        written, uncertain = new_site(name)
+        written, uncertain = new_site(name, directory)
     except SiteError as error:
         raise typer.BadParameter(str(error)) from None
     for path in written:
         typer.echo(f"wrote {path}")
     for line in uncertain:
         typer.echo(f"look: {line}")
-    typer.echo(f"next: coffeecup site check {name}")
+    typer.echo(f"next: coffeecup site check {directory or name}")
 
 
 @app.command("overlay")
@@ -50,7 +54,9 @@ def overlay(
 
 @app.command("check")
 def check(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="A directory in site_configs/.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A directory in site_configs/, or the path of another one.")
+    ],
     elsewhere: Annotated[
         bool,
         typer.Option("--elsewhere", help="Skip the checks that inspect this machine, even if its host name matches."),
@@ -58,13 +64,21 @@ def check(
     require_references: Annotated[
         bool, typer.Option("--require-references", help="Fail if a test case has no reference.")
     ] = False,
+    submit: Annotated[
+        bool,
+        typer.Option(
+            "--submit",
+            help="Also run one small MPI job for each partition, environment and file system, and check what its log "
+            "says about the compute nodes.",
+        ),
+    ] = False,
 ) -> None:
-    """Check a site: configuration, vocabulary, machine, checks, job scripts, references. Exits with 1 if there is a
-    problem."""
+    """Check a site: configuration, vocabulary, machine, checks, job scripts, references; with --submit also jobs. Exits
+    with 1 if there is a problem."""
     from site_configs.common.check import REFUSED, check_site
 
     refused = 0
-    for finding in check_site(name, elsewhere, require_references):
+    for finding in check_site(name, elsewhere, require_references, submit):
         refused += finding.level == REFUSED
         typer.echo(f"{finding.level:8}{finding}", err=finding.level == REFUSED)
     raise typer.Exit(1 if refused else 0)

@@ -105,6 +105,7 @@ class Build(Part):
     compiler: Text | None
     flags: Text | None
     mpi_standard: Text | None
+    mpi_library: Text | None = None
 
 
 class Run(Record):

@@ -8,6 +8,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import tomllib
 from collections.abc import Iterator
@@ -62,7 +63,13 @@ def run(what, *command, **more):
 
 
 def sources(tree, folder):
-    """The revision that is checked out, as a clone without history, so that builds know it."""
+    """The revision that is checked out, as a clone without history, so that builds know it; or the files of a tree that
+    came as a tarball."""
+    if not (tree / ".git").exists():
+        with tarfile.open(folder / f"{SOURCES}.tar.gz", "w:gz") as archive:
+            archive.add(tree, SOURCES, filter=without_output)
+        yield "sources as they are here, of unknown revision: there is no .git"
+        return
     with tempfile.TemporaryDirectory(prefix="coffeecup-") as scratch:
         clone = Path(scratch, SOURCES)
         run("the sources cannot be bundled", "git", "clone", "--quiet", "--depth=1", tree.as_uri(), clone)
@@ -71,6 +78,13 @@ def sources(tree, folder):
     revision = run("the revision of the sources is unknown", "git", "-C", tree, "rev-parse", "--short", "HEAD")
     changed = run("the state of the sources is unknown", "git", "-C", tree, "status", "--porcelain")
     yield f"sources at {revision}" + (", without uncommitted changes" if changed else "")
+
+
+def without_output(entry):
+    """An entry of the sources' archive; None for what commands write into a tree."""
+    parts = Path(entry.name).parts
+    written = len(parts) == 2 and parts[1] in (".venv", "build", "output")
+    return None if written or "__pycache__" in parts or parts[-1].endswith(".egg-info") else entry
 
 
 def wheels(tree, folder):

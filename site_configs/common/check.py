@@ -14,7 +14,7 @@ from pathlib import Path
 from postprocess import reframe_version
 from reframe_checks.vocabulary import Feature
 
-from . import dry_run, machine_check, words
+from . import dry_run, machine_check, submit, words
 from .tree import SiteError, find_tree, read_configuration, settings_of
 
 OK, NOTE, REFUSED = "ok", "note", "refused"
@@ -44,6 +44,11 @@ class Site:
     environments: dict
     reframe: str
 
+    @property
+    def shown(self):
+        """The path of its settings as messages name it."""
+        return self.settings.relative_to(self.tree) if self.settings.is_relative_to(self.tree) else self.settings
+
     def partitions(self):
         """(full name, partition) of all that can be computed on."""
         return [
@@ -54,9 +59,9 @@ class Site:
         ]
 
 
-def check_site(name, elsewhere=False, require_references=False) -> Iterator[Finding]:
-    """All findings on a site, in the order of the parts. A problem ends the check after its part, because later parts
-    would repeat it."""
+def check_site(name, elsewhere=False, require_references=False, with_jobs=False) -> Iterator[Finding]:
+    """All findings on a site, in the order of the parts; the last one runs jobs, if wanted. A problem ends the check
+    after its part, because later parts would repeat it."""
     try:
         tree = find_tree()
         settings = settings_of(tree, name)
@@ -68,7 +73,7 @@ def check_site(name, elsewhere=False, require_references=False) -> Iterator[Find
         return
     environments = {environment["name"]: environment for environment in configuration["environments"]}
     site = Site(tree, name, settings, configuration["systems"], environments, reframe)
-    yield Finding(OK, str(settings.relative_to(tree)), "valid for ReFrame")
+    yield Finding(OK, str(site.shown), "valid for ReFrame")
     parts = [words.findings]
     here = is_here(site) and not elsewhere
     if not here:
@@ -81,6 +86,11 @@ def check_site(name, elsewhere=False, require_references=False) -> Iterator[Find
     else:
         parts.append(machine_check.findings)
     parts.append(lambda site: dry_run.findings(site, here, require_references))
+    if with_jobs and not here:
+        yield Finding(REFUSED, f"site {name}", "--submit needs the site itself", "run it on a login node of the site")
+        return
+    if with_jobs:
+        parts.append(submit.findings)
     for part in parts:
         refused = False
         for level, place, what, *remedy in part(site):

@@ -12,6 +12,9 @@ from pathlib import Path
 
 from reframe_checks.vocabulary import STAGE
 
+from . import submission
+from .frame import OUTPUT
+
 SKIPPED = re.compile(
     r"^\[ +SKIP \] \( *\d+/\d+\) (.*) /\w+ @(\S+?)\+\S+ \[(.*)\]$", re.MULTILINE
 )  # case, partition, reason
@@ -19,7 +22,14 @@ SKIPPED = re.compile(
 
 def dry_run(site, system, folder, *options):
     """(exit code, terminal output, test cases without fixtures) of a dry run of all checks on one system."""
+    return reframe(site, system, folder, "--dry-run", "--warn-as-error", *options)
+
+
+def reframe(site, system, folder, *options):
+    """(exit code, terminal output, test cases without fixtures) of ReFrame with all checks on one system. All output
+    goes into the folder."""
     report = folder / f"{system}.json"
+    report.unlink(missing_ok=True)
     done = subprocess.run(
         [
             site.reframe,
@@ -29,8 +39,6 @@ def dry_run(site, system, folder, *options):
             f"--system={system}",
             "-c",
             str(site.tree / "reframe_checks"),
-            "--dry-run",
-            "--warn-as-error",
             f"--prefix={folder}",
             f"--perflogdir={folder}/perflogs",
             f"--report-file={report}",
@@ -40,6 +48,7 @@ def dry_run(site, system, folder, *options):
         text=True,
         check=False,
         cwd=folder,
+        env=os.environ | {"COFFEECUP_OUTPUT": str(OUTPUT.resolve()), "RFM_SQLITE_DB_FILE": str(folder / "results.db")},
     )
     runs = json.loads(report.read_text(encoding="utf-8"))["runs"] if report.exists() else []
     return (
@@ -75,6 +84,7 @@ def findings(site, here, require_references=False):
                 )
                 continue
             yield from of_cases(site, name, cases, dict_of_reasons(output))
+            yield from submission.findings(site, name, cases) if here else ()
             yield from of_space(name, cases) if here else ()
             yield from of_references(name, cases, require_references)
 
@@ -87,10 +97,10 @@ def complaint(output):
 
 
 def dict_of_reasons(output):
-    """Check to the reasons that its skipped cases gave."""
-    reasons = defaultdict(set)
-    for case, _, reason in SKIPPED.findall(output):
-        reasons[case.split(" ")[0]].add(reason)
+    """Check to the reasons that its skipped cases gave on each partition."""
+    reasons = defaultdict(lambda: defaultdict(set))
+    for case, partition, reason in SKIPPED.findall(output):
+        reasons[case.split(" ")[0]][partition].add(reason)
     return reasons
 
 
@@ -117,19 +127,21 @@ def of_cases(site, system, cases, reasons):
                     f"{check} on {system}",
                     f"{len(ran)} cases with job scripts, {sizes[0]} to {sizes[-1]} processes, on {where}",
                 )
-        elif reasons[check]:
-            yield "note", f"{check} on {system}", f"no case: {'; '.join(sorted(reasons[check]))}"
-        elif all(
+        elif not reasons[check] and all(
             check not in partition.get("extras", {}).get("kernels", (check,)) for _, partition in site.partitions()
         ):
             yield "note", f"{check} on {system}", "no case: no partition lists it in the extra 'kernels'"
-        else:
+        elif not reasons[check]:
             yield (
                 "refused",
                 f"{check} on {system}",
                 "no case was selected, without a reason",
                 "check sizes and environs of its partitions",
             )
+        running = {f"{system}:{case['partition']}" for case in ran}
+        for partition, why in sorted(reasons[check].items()):
+            if partition not in running:
+                yield "note", f"{check} on {partition}", f"no case: {'; '.join(sorted(why))}"
 
 
 def of_space(system, cases):

@@ -2,11 +2,14 @@
 """What the configurations of all sites share: output directories, logging and modes."""
 
 import os
+import tempfile
 from importlib.util import find_spec
 from pathlib import Path
 
 ACCOUNT = "COFFEECUP_ACCOUNT"  # names the project to charge, so that no configuration does
-OUTPUT = Path(__file__).resolve().parents[2] / "output"
+# Everything that ReFrame writes. A relative path, because ReFrame reads configurations in their own directory: ReFrame
+# resolves it where it was started, and the tree may belong to somebody else.
+OUTPUT = Path(os.environ.get("COFFEECUP_OUTPUT") or "output")
 
 
 def in_form(form):
@@ -50,9 +53,8 @@ def of_account(path):
 
 def configuration(systems, environments, folder=""):
     """ReFrame's `site_configuration` of these systems and environments. Everything that is written goes below
-    output/`folder`."""
+    `folder` in COFFEECUP_OUTPUT, by default in output/ of the working directory."""
     output = OUTPUT / folder
-    output.mkdir(parents=True, exist_ok=True)  # ReFrame does not make the folder of its own log
     return {
         "systems": [{"prefix": str(output), **system} for system in systems],
         "environments": environments,
@@ -70,7 +72,7 @@ def configuration(systems, environments, folder=""):
                 "handlers": [
                     {
                         "type": "file",
-                        "name": str(output / "reframe.log"),
+                        "name": f"{tempfile.gettempdir()}/coffeecup-{os.getuid()}.log",  # its folder has to exist
                         "level": "debug2",
                         "format": "[%(asctime)s] %(levelname)s: %(check_info)s: %(message)s",
                         "append": False,

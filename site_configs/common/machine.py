@@ -10,11 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from reframe_checks import batch
-from reframe_checks.batch import ask, minutes
+from reframe_checks.batch import ask
 
 PARALLEL = ("lustre", "gpfs", "beegfs", "ceph", "fuse.glusterfs", "panfs", "pvfs2", "orangefs", "daos", "wekafs")
 NETWORK = ("nfs", "nfs4", "cifs")
 LOCAL = ("ext4", "xfs", "btrfs", "zfs", "overlay")
+# What `mpirun --version` prints; Debian's Open MPI calls itself OpenRTE.
+MPI_WORDS = {"Open MPI": "Open MPI|OpenRTE|PRRTE|prterun", "Intel MPI": "Intel", "MPICH": "HYDRA|MPICH|mpiexec"}
+PLUG_INS = {"Open MPI": "pmix", "Intel MPI": "pmi2", "MPICH": "pmi2"}  # of srun, that start these libraries
 NOT_FOR_FILES = ("/boot", "/etc", "/proc", "/sys", "/dev", "/run", "/usr", "/var/lib")
 
 
@@ -31,6 +34,9 @@ class Partition:
     minutes: int
     default: bool = False
     several_kinds: bool = False
+    max_nodes: int = 0  # that a job may take; 0: all
+    queue: str = ""  # the scheduler's name, if it differs
+    options: tuple[str, ...] = ()  # that a job needs besides it
 
 
 @dataclass(frozen=True)
@@ -44,11 +50,27 @@ class FileSystem:
 
 
 def finds(command, modules=()):
-    """Whether a command is on PATH, after loading these modules, if any."""
+    """Whether a command is on PATH in a job script, after it loads these modules, if any. As ReFrame's scripts do, it
+    runs in no login shell."""
     if not modules:
         return shutil.which(command) is not None
     loaded = f"module load {' '.join(map(shlex.quote, modules))} && command -v {shlex.quote(command)}"
-    return ask("bash", "-lc", loaded) is not None
+    return ask("bash", "-c", loaded) is not None
+
+
+def modules_system():
+    """ReFrame's name of the module system of this shell; empty if there is none."""
+    if os.environ.get("LMOD_CMD"):
+        return "lmod"
+    if not (command := os.environ.get("MODULES_CMD")):
+        return ""
+    version = re.search(r"(\d+)\.", ask(command, "bash", "--version") or "4.")
+    return "tmod4" if version and int(version[1]) >= 4 else "tmod32"
+
+
+def loaded_modules():
+    """The modules that are loaded now, in their order."""
+    return [name for name in os.environ.get("LOADEDMODULES", "").split(":") if name]
 
 
 def scheduler():
@@ -63,35 +85,6 @@ def scheduler():
     if said := ask("pbsnodes", "--version") or ask("qstat", "--version"):
         return "pbspro", f"qstat --version: {said.splitlines()[0]}"
     return "local", "neither sinfo nor pbsnodes answers"
-
-
-def partitions(found):
-    """All partitions of that scheduler."""
-    return {"slurm": slurm_partitions, "squeue": slurm_partitions, "pbspro": pbs_queues}.get(found, this_machine)()
-
-
-def slurm_partitions():
-    """From sinfo; nodes of several kinds in one partition are counted together, with the cores and memory of the
-    smallest."""
-    rows = {}
-    for line in (ask("sinfo", "--noheader", "--format=%P|%D|%c|%X|%Y|%m|%l") or "").splitlines():
-        name, nodes, cpus, sockets, cores, memory, limit = line.split("|")
-        rows.setdefault(name, []).append(
-            (int(nodes), number(cpus), number(sockets) * number(cores), number(memory), minutes(limit))
-        )
-    return [
-        Partition(
-            name.rstrip("*"),
-            sum(row[0] for row in kinds),
-            min(row[2] for row in kinds),
-            min(row[1] for row in kinds),
-            min(row[3] for row in kinds),
-            kinds[0][4],
-            name.endswith("*"),
-            len({row[1:4] for row in kinds}) > 1,
-        )
-        for name, kinds in rows.items()
-    ]
 
 
 def pbs_queues():
@@ -119,35 +112,41 @@ def this_machine():
     return [Partition("default", 1, cores, cores, mib, 0, True)]
 
 
-def number(text):
-    """Leading digits: Slurm marks a least value among several by a plus sign."""
-    return int(re.match(r"\d+", text)[0])  # pyright: ignore[reportOptionalSubscript]: there always are some
-
-
 def mpi_compiler():
-    """(command, what it is, how it was found); (None, "", reason) where there is none. Cray's wrappers come first:
-    there is no mpicc beside."""
+    """(command, library and version, how it was found); (None, "", reason) where there is none. Cray's wrappers come
+    first: there is no mpicc beside."""
     if os.environ.get("CRAYPE_VERSION") and shutil.which("cc"):
         return "cc", f"Cray's wrapper {os.environ['CRAYPE_VERSION']}", "CRAYPE_VERSION is set"
     if not shutil.which("mpicc"):
         return None, "", "there is no mpicc on PATH; load a module or install MPI, and name the compiler here"
-    library = (ask("mpirun", "--version") or ask("mpicc", "--version") or "of unknown kind").splitlines()[0]
-    return "mpicc", library, "mpirun --version"
+    return "mpicc", mpi_library() or "an MPI library of unknown kind", f"{shutil.which('mpicc')}, mpirun --version"
+
+
+def mpi_library():
+    """Name and version of the MPI library that `mpirun` belongs to; empty if that is unknown."""
+    told = ask("mpirun", "--version") or ""
+    name = next((name for name, word in MPI_WORDS.items() if re.search(word, told)), "")
+    version = re.search(r"\d+(\.\d+)+", told)
+    return f"{name} {version[0] if version else ''}".strip() if name else ""
 
 
 def launcher(found):
-    """(ReFrame's launcher, variables that it needs, how it was found)."""
+    """(ReFrame's launcher, variables that this MPI library needs with it, how it was found). Slurm lists the plug-ins
+    that it was built with, Cray's among them on machines without any Cray."""
     if found not in ("slurm", "squeue"):
         return "mpirun", [], "mpirun starts processes on the nodes that the scheduler gave"
-    kinds = set(re.findall(r"\b(pmix|pmi2|cray_shasta)\b", ask("srun", "--mpi=list") or ""))
     library = mpi_compiler()[1]
-    if "Cray" in library or "cray_shasta" in kinds:
-        return "srun", [], "srun --mpi=list has Cray's plug-in"
-    if "Open MPI" in library and "pmix" in kinds:
-        return "srun", [["SLURM_MPI_TYPE", "pmix"]], "srun --mpi=list has pmix"
-    if "Open MPI" not in library and "pmi2" in kinds:
-        return "srun", [["SLURM_MPI_TYPE", "pmi2"]], "srun --mpi=list has pmi2"
+    if "Cray" in library:
+        return "srun", [], "srun starts Cray MPICH"
+    plug_in = next((plug_in for name, plug_in in PLUG_INS.items() if name in library), None)
+    if plug_in in plug_ins():
+        return "srun", [["SLURM_MPI_TYPE", plug_in]], f"srun --mpi=list has {plug_in}"
     return "mpirun", [], "srun --mpi=list has no plug-in for this MPI"
+
+
+def plug_ins():
+    """The names that `srun --mpi=list` prints, on standard error."""
+    return (ask("bash", "-c", "srun --mpi=list 2>&1") or "").split()
 
 
 def file_systems():

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from reframe_checks.vocabulary import Extra
 
-from . import machine
+from . import machine, slurm_check
 
 COMMANDS = {
     "slurm": "sbatch",
@@ -21,7 +21,16 @@ COMMANDS = {
     "lsf": "bsub",
     "sge": "qsub",
 }
-LAUNCHERS = {"srun", "mpirun", "mpiexec", "aprun", "lrun", "ibrun"}
+# ReFrame's name of a launcher: its command.
+LAUNCHERS = {
+    "alps": "aprun",
+    "ibrun": "ibrun",
+    "lrun": "lrun",
+    "mpiexec": "mpiexec",
+    "mpirun": "mpirun",
+    "srun": "srun",
+    "srunalloc": "srun",
+}
 
 
 def findings(site):
@@ -48,68 +57,58 @@ def of_scheduler(full_name, partition):
             "correct `scheduler`, or load its module",
         )
         return
-    if partition["scheduler"] not in ("slurm", "squeue"):
-        return
-    asked = next(
-        (option.split("=")[1] for option in partition.get("access", ()) if option.startswith("--partition=")), None
-    )
-    known = {entry.name: entry for entry in machine.slurm_partitions()}
-    if not known:
-        yield (
-            "refused",
-            f"partition {full_name}",
-            "sinfo lists no partition",
-            "check whether slurmctld is running: sinfo",
-        )
-        return
-    found = known.get(asked) if asked else next((entry for entry in known.values() if entry.default), None)
-    if found is None:
-        yield (
-            "refused",
-            f"partition {full_name}",
-            f"Slurm has no partition {asked!r}" if asked else "Slurm has no default partition",
-            f"put one of {', '.join(known)} into `access`",
-        )
-        return
-    extras = partition.get("extras", {})
-    for extra, there, word in (
-        (Extra.NUM_NODES, found.nodes, "nodes"),
-        (Extra.CORES_PER_NODE, found.cpus_per_node, "cores on each node"),
-    ):
-        if extras.get(extra, 1) > there:
-            yield (
-                "refused",
-                f"partition {full_name}",
-                f"{extra} is {extras[extra]}, but Slurm's partition {found.name!r} has {there} {word}",
-                f"correct {extra}",
-            )
+    if partition["scheduler"] in ("slurm", "squeue"):
+        yield from (("refused", f"partition {full_name}", *finding) for finding in slurm_check.findings(partition))
 
 
 def of_mpi(site, full_name, partition):
     """The compiler of each environment, after its modules, and the launcher."""
     for name in partition.get("environs", ()):
-        environment = site.environments[name]
-        compiler = environment.get("cc") or "cc"
-        modules = [
-            module if isinstance(module, str) else module["name"]
-            for module in (*partition.get("modules", ()), *environment.get("modules", ()))
-        ]
-        if not machine.finds(compiler, modules):
-            after = f" after `module load {' '.join(modules)}`" if modules else ""
-            yield (
-                "refused",
-                f"environment {name} of {full_name}",
-                f"the MPI compiler {compiler!r} is not on PATH{after}",
-                "install MPI (Debian: libopenmpi-dev), or name its modules in the environment's `modules`",
-            )
+        yield from of_environment(site, full_name, partition, name)
     launcher = partition["launcher"]
-    if launcher in LAUNCHERS and not machine.finds(launcher, partition.get("modules", ())):
+    command = LAUNCHERS.get(launcher)
+    modules = names_of(*partition.get("modules", ()))
+    if command and not any(
+        machine.finds(command, (*modules, *names_of(*site.environments[name].get("modules", ()))))
+        for name in partition["environs"]
+    ):
         yield (
             "refused",
             f"partition {full_name}",
-            f"{launcher} is not on PATH",
+            f"{command} is not on PATH",
             "correct `launcher`, or load its module",
         )
+    if launcher in LAUNCHERS.values() and launcher not in LAUNCHERS:
+        name = next(name for name, command in LAUNCHERS.items() if command == launcher)
+        yield "refused", f"partition {full_name}", f"ReFrame has no launcher {launcher!r}", f"write {name!r}"
+
+
+def of_environment(site, full_name, partition, name):
+    environment, place = site.environments[name], f"environment {name} of {full_name}"
+    compiler = environment.get("cc") or "cc"
+    modules = names_of(*partition.get("modules", ()), *environment.get("modules", ()))
+    system = next(system for system in site.systems if system["name"] == full_name.partition(":")[0])
+    if modules and system.get("modules_system", "nomod") == "nomod":
+        yield (
+            "refused",
+            place,
+            f"no job loads its modules ({', '.join(modules)}), because system {system['name']!r} names no "
+            "`modules_system`",
+            f'add "modules_system": "{machine.modules_system() or "lmod"}" to the system',
+        )
+    elif not machine.finds(compiler, modules):
+        after = f" after `module load {' '.join(modules)}`" if modules else ""
+        yield (
+            "refused",
+            place,
+            f"the MPI compiler {compiler!r} is not on PATH{after}",
+            "install MPI (Debian: libopenmpi-dev), or name its modules in the environment's `modules`",
+        )
+
+
+def names_of(*modules):
+    """The names of modules, which a configuration may also describe as objects."""
+    return [module if isinstance(module, str) else module["name"] for module in modules]
 
 
 def of_file_systems(full_name, partition):

@@ -25,13 +25,21 @@ def find_tree():
     )
 
 
+def is_checkout(tree):
+    """Whether sites may be added to the tree; an installed package belongs to its package manager."""
+    return (tree / "kernels" / "CMakeLists.txt").is_file()
+
+
 def names(tree):
     """All sites of the tree."""
     return sorted(path.parent.name for path in tree.glob("site_configs/*/settings.py"))
 
 
 def settings_of(tree, name):
-    """Path of a site's configuration. Raises SiteError with the names that are there."""
+    """Path of a site's configuration, by its name, or by its directory anywhere else. Raises SiteError with the names
+    that are there."""
+    if (path := Path(name).resolve() / "settings.py").is_file():
+        return path
     path = tree / "site_configs" / name / "settings.py"
     if not path.is_file():
         close = difflib.get_close_matches(name, names(tree), 1)

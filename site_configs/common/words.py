@@ -21,7 +21,7 @@ def findings(site):
 
 def of_partition(site, full_name, partition):
     """(place, what, remedy) of every problem of one partition."""
-    place = f"{site.settings.relative_to(site.tree)}, partition {full_name}"
+    place = f"{site.shown}, partition {full_name}"
     extras = partition.get("extras", {})
     for feature in partition.get("features", ()):
         if feature not in set(Feature):

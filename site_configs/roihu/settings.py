@@ -5,7 +5,7 @@ alone.
     export COFFEECUP_ACCOUNT=<project>
     reframe -C site_configs/roihu/settings.py --system=roihu -c reframe_checks -r --mode=smoke
 
-Sources of the facts, in the repository CSCfi/csc-user-guide (https://docs.csc.fi):
+Sources of the facts, in the repository CSCfi/csc-user-guide (https://docs.csc.fi), August 2026:
 
     [system]      docs/computing/systems-roihu.md: 414 nodes M of 2 x 192 cores and 768 GiB; two Lustre file systems,
     Scratch and Home
@@ -17,9 +17,9 @@ Sources of the facts, in the repository CSCfi/csc-user-guide (https://docs.csc.f
                   with --nodes, --ntasks-per-node=384 --cpus-per-task=1 and --hint=nomultithread; srun, not mpirun
     [compiling]   docs/computing/compiling-roihu.md: Open MPI and GNU compilers are loaded by default; build on the CPU
     login nodes
-
-Uncertain, check before the first run: /scratch/<project> is the form of CSC's other systems; names of login
-nodes.
+    [disk]        docs/computing/roihu-disk.md: /scratch/<project>, in it a directory of your own, $USER; by default a
+    project has 250 GiB and 500 000 files there, less than the largest runs of I/O checks write
+    [login]       docs/computing/connecting/index.md: roihu-cpu-login1 to roihu-cpu-login4
 """
 
 from pathlib import Path
@@ -48,7 +48,7 @@ def _partition(name, nodes, **extras):
         "extras": {
             "cores_per_node": CORES,
             "num_nodes": nodes,
-            "file_systems": [{"name": "scratch", "directory": of_account("/scratch/{}/$USER")}],
+            "file_systems": [{"name": "scratch", "directory": of_account("/scratch/{}/$USER")}],  # [disk]
             "spack_environment": str(Path(__file__).with_name("spack.yaml")),
             **extras,
         },
@@ -61,7 +61,7 @@ site_configuration = configuration(
         {
             "name": "roihu",
             "descr": "Roihu, CPU nodes: two AMD Turin 9965",
-            "hostnames": ["^roihu-cpu"],
+            "hostnames": ["^roihu-cpu-login[0-9]"],  # [login]
             "partitions": [
                 _partition("test", 2, max_minutes=15, sizes=[CORES, 2 * CORES]),
                 _partition("medium", 6, max_minutes=2160),

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PRIOMark, the I/O bandwidth of a workload."""
 
-from postprocess.benchmarks.benchmark import Benchmark, Better, MetricKind
+from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
 from postprocess.benchmarks.priomark.records import Measurement, Plan
 from postprocess.logs.format import LogFormat, Progress
 from postprocess.logs.records import DataCheck, MpiIo
@@ -46,4 +46,5 @@ BENCHMARK = Benchmark(
     ),
     # Not `cached_writes`: it concerns latencies, and bandwidths include the time until the data was written out.
     cache_affected=frozenset({"cache_affected"}),
+    forms={Form.PROBE: {"workload": "probe", "time_limit": "5m"}},
 )

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Slurm grants this user: partitions with their kinds of nodes, accounts, QOS and their limits, from scontrol and
+sacctmgr."""
+
+import getpass
+import re
+from collections import defaultdict
+
+from reframe_checks.batch import ask, minutes, slurm_settings
+from reframe_checks.sizes import SMALLEST
+
+from .machine import Partition
+
+DEFAULT_QOS = "normal"  # Slurm's own, where an association names none
+
+
+def partitions():
+    """Partition name to its settings, those that are up."""
+    return {entry["PartitionName"]: entry for entry in slurm_settings("partitions") if entry["State"] == "UP"}
+
+
+def nodes_of(partition, all_nodes):
+    """The nodes of a partition, by its name."""
+    return [node for node in all_nodes if partition in node.get("Partitions", "").split(",")]
+
+
+def cores_of(node):
+    """Cores of a node that jobs may use."""
+    return int(node["Sockets"]) * int(node["CoresPerSocket"]) - int(node.get("CoreSpecCount", 0))
+
+
+def features_of(node):
+    return set(node.get("AvailableFeatures", "").split(",")) - {"", "(null)"}
+
+
+def gres_of(node):
+    """Generic resources of a node as a job asks for them, like gpu:4; without the sockets that they belong to."""
+    return re.sub(r"\([^)]*\)", "", node.get("Gres", "")).strip(",")
+
+
+def kinds(members):
+    """[(feature, nodes)] of a partition's nodes by cores and generic resources. The feature is one that all nodes of
+    the kind and no others have; empty if all nodes are equal, None if a kind has no such feature."""
+    grouped = defaultdict(list)
+    for node in members:
+        grouped[cores_of(node), gres_of(node)].append(node)
+    if len(grouped) == 1:
+        return [("", members)]
+    found = []
+    for kind in grouped.values():
+        others = set().union(*(features_of(node) for node in members if node not in kind))
+        own = set.intersection(*(features_of(node) for node in kind)) - others
+        found.append((min(own, default=None), kind))
+    return found
+
+
+# What the user may do
+
+
+def table(*command):
+    """The rows of sacctmgr as dictionaries; none without accounting."""
+    names = command[-1].removeprefix("format=").split(",")
+    told = ask("sacctmgr", "--noheader", "--parsable2", "show", *command) or ""
+    return [dict(zip(names, line.split("|"), strict=True)) for line in told.splitlines()]
+
+
+def associations():
+    """This user's accounts with their QOS and limits; the default account first."""
+    user = getpass.getuser()
+    default = {row["DefaultAccount"] for row in table("user", user, "format=DefaultAccount")}
+    rows = table("association", f"user={user}", "format=Account,Partition,DefaultQOS,QOS,MaxTRES,MaxWall")
+    return sorted(rows, key=lambda row: row["Account"] not in default)
+
+
+def all_qos():
+    """Name of a QOS to its limits."""
+    return {row["Name"]: row for row in table("qos", "format=Name,MaxTRES,MinTRES,MaxWall")}
+
+
+def listed(value):
+    """The names in a setting like AllowQos; None for ALL."""
+    return None if value in (None, "ALL") else value.split(",")
+
+
+def grant(partition, owned, qos):
+    """(QOS to ask for, limits that apply, account that differs from the default, reason why nothing is granted) of this
+    user in a partition. Without accounting everything is."""
+    if not owned:
+        return "", [], "", ""
+    name, accounts, denied = partition["PartitionName"], listed(partition.get("AllowAccounts")), ()
+    if accounts is None:
+        denied = partition.get("DenyAccounts", "").split(",")
+    usable = [
+        row
+        for row in owned
+        if row["Partition"] in ("", name)
+        and row["Account"] not in denied
+        and (accounts is None or row["Account"] in accounts)
+    ]
+    if not usable:
+        return "", [], "", f"it accepts none of your accounts ({', '.join(row['Account'] for row in owned)})"
+    allowed = listed(partition.get("AllowQos"))
+    for row in usable:
+        default = row["DefaultQOS"] or (DEFAULT_QOS if DEFAULT_QOS in row["QOS"].split(",") else "")
+        wanted = [chosen for chosen in (default, *row["QOS"].split(",")) if chosen]
+        if chosen := next((chosen for chosen in wanted if allowed is None or chosen in allowed), None):
+            limits = [row, *(qos[limit] for limit in (chosen, partition.get("QoS")) if limit in qos)]
+            account = row["Account"] if row["Account"] != owned[0]["Account"] else ""
+            return "" if chosen == default else chosen, limits, account, ""
+    return "", [], "", f"you may use none of its QOS ({partition['AllowQos']})"
+
+
+def tres(limits, field):
+    """A TRES limit, like node=4,gres/gpu=8, as a dictionary."""
+    return dict(entry.split("=") for entry in limits.get(field, "").split(",") if "=" in entry)
+
+
+def smallest(values):
+    """The smallest of the limits that are set; 0 without any."""
+    return min((value for value in values if value), default=0)
+
+
+# Partitions of a new site
+
+
+def of_this_user():
+    """(partitions as ReFrame should have them, points to decide)."""
+    found, open_points = [], []
+    owned, qos, every_node = associations(), all_qos(), slurm_settings("nodes")
+    for name, partition in partitions().items():
+        chosen, limits, account, refused = grant(partition, owned, qos)
+        members = nodes_of(name, every_node)
+        if refused or not members:
+            open_points.append(f"partition {name} is left out: {refused or 'it has no nodes'}")
+            continue
+        if account:
+            open_points.append(f"partition {name} does not accept your default account: it needs {account}")
+        largest = smallest(
+            [count(partition["MaxNodes"]), *(int(tres(limit, "MaxTRES").get("node", 0)) for limit in limits)]
+        )
+        longest = smallest([minutes(partition["MaxTime"]), *(minutes(limit["MaxWall"]) for limit in limits)])
+        wants_gres = any(key.startswith("gres/") for limit in limits for key in tres(limit, "MinTRES"))
+        split = kinds(members)
+        if any(feature is None for feature, _ in split):
+            split = [("", members)]
+        for feature, kind in split:
+            if sum(map(cores_of, kind)) < SMALLEST:
+                open_points.append(f"nodes {feature or 'all'} of partition {name} are left out: they have one core")
+                continue
+            gres = gres_of(min(kind, key=cores_of))
+            options = [
+                *([f"--qos={chosen}"] if chosen else []),
+                *([f"--constraint={feature}"] if feature else []),
+                *([f"--gres={gres}"] if wants_gres and gres else []),
+            ]
+            found.append(entry(partition, feature, kind, tuple(options), largest, longest))
+    return found, open_points
+
+
+def entry(partition, feature, members, options, largest, longest):
+    """One partition of a new site."""
+    name = partition["PartitionName"]
+    return Partition(
+        re.sub(r"\W", "_", f"{name}_{feature}") if feature else name,
+        len(members),
+        min(map(cores_of, members)),
+        min(int(node["CPUTot"]) for node in members),
+        min(int(node["RealMemory"]) for node in members),
+        longest,
+        default=partition["Default"] == "YES",
+        several_kinds=len({cores_of(node) for node in members}) > 1,
+        max_nodes=largest if largest and largest < len(members) else 0,
+        queue=name,
+        options=options,
+    )
+
+
+def count(value):
+    """A number of nodes; 0 for UNLIMITED."""
+    return int(value) if value.isdigit() else 0

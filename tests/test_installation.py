@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One installation for many users: nothing is written into it."""
+
+import os
+import subprocess
+import tarfile
+
+import pytest
+from conftest import PATIENCE, REFRAME
+
+from site_configs.common import bundle, new
+from site_configs.common import tree as site_tree
+
+
+def files(folder):
+    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if "__pycache__" not in path.parts}
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["working_directory", "COFFEECUP_OUTPUT"])
+def test_reframe_writes_into_the_users_own_place(tree, kernel_that, named):
+    user, elsewhere = tree.scratch / "user", tree.scratch / "elsewhere"
+    user.mkdir()
+    before = files(tree.folder)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("RFM_", "SPACK_"))}
+    environment |= {"HOME": str(tree.scratch / "home")} | ({"COFFEECUP_OUTPUT": str(elsewhere)} if named else {})
+    (tree.scratch / "home").mkdir()
+    settings, checks = tree.folder / "site_configs" / "local" / "settings.py", tree.folder / "reframe_checks"
+    selection = ["-r", "-n", "^b_eff%num_processes=2", *kernel_that("true")]
+    subprocess.run(
+        [*REFRAME, "-C", settings, "-c", checks, *selection],
+        cwd=user,
+        env=environment,
+        capture_output=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    output = elsewhere if named else user / "output"
+    assert {path.name for path in output.iterdir()} >= {"stage", "sessions", "results.db"}
+    assert list(output.glob("sessions/session-*.json"))
+    assert files(tree.folder) == before
+    assert not list((tree.scratch / "home").rglob("*.db"))
+    if named:
+        assert not list(user.iterdir())
+
+
+def test_new_site_outside_a_checkout_is_written_where_the_user_says(tree):
+    """The site has the settings of one in the checkout, and passes its check by its path."""
+    for command in ("sinfo", "pbsnodes", "qstat"):
+        path = tree.stub(command, "exit 1")
+    own = tree.scratch / "own"
+    made = tree.run("new", "here", "--directory", str(own), path=path)
+    assert made.code == 0, made.text
+    assert sorted(path.name for path in own.iterdir()) == ["externals.yaml", "settings.py", "spack.yaml"]
+    assert not (tree.folder / "site_configs" / "here").exists()
+    assert f"- path: {own}/externals.yaml" in (own / "spack.yaml").read_text()
+    checked = tree.run("check", str(own))
+    assert checked.code == 0, checked.text
+    again = tree.run("new", "here", "--directory", str(own), path=path)
+    assert again.code == 2 and "already exists" in " ".join(again.err.replace("│", " ").split())
+
+
+def test_installation_gets_no_sites(tmp_path, monkeypatch):
+    """A wheel has checks and what sites share, but no kernels."""
+    for part in ("reframe_checks/base.py", "site_configs/common/frame.py"):
+        (tmp_path / part).parent.mkdir(parents=True)
+        (tmp_path / part).touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(site_tree.SiteError, match="is an installation, not a checkout: name a directory of your own"):
+        new.new_site("here")
+    assert not (tmp_path / "site_configs" / "here").exists()
+
+
+def test_tarball_can_be_bundled(tmp_path):
+    """All its files, without what commands write into a tree."""
+    folder, made = tmp_path / "coffeecup-1.0", tmp_path / "bundle"
+    kept = ("pyproject.toml", "kernels/main.c", "docs/output/page.md")
+    written = (".venv/x", "build/x", "output/x", "coffeecup.egg-info/x", "postprocess/__pycache__/x")
+    for name in (*kept, *written):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).touch()
+    made.mkdir()
+    assert list(bundle.sources(folder, made)) == ["sources as they are here, of unknown revision: there is no .git"]
+    with tarfile.open(made / "coffeecup.tar.gz") as archive:
+        assert {name for name in archive.getnames() if archive.getmember(name).isfile()} == {
+            f"coffeecup/{name}" for name in kept
+        }

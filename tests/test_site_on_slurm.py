@@ -1,0 +1,354 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`coffeecup site` on a Slurm as Debian ships it, as a normal user with modules: no MpiDefault, slurmdbd with enforced
+associations and QOS, unequal nodes, limits and generic resources. All tests share one Slurm."""
+
+import json
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import slurm_made
+from conftest import COFFEECUP, CORES, PARTS_OF_SITES, PATIENCE, ROOT
+
+from site_configs.common.submit import same_library
+
+LMOD = Path("/etc/profile.d/lmod.sh")
+LIBRARIES = {"openmpi": "Open MPI", "mpich": "MPICH"}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A cluster that a normal user works on: Slurm, modules, and a tree that belongs to the user."""
+
+    slurm: slurm_made.Slurm
+    tree: Path
+    modules: Path
+
+    def site(self, *arguments, module="openmpi", **environment):
+        """`coffeecup site` in a login shell of the user, who has loaded a module. The user may read what root may, such
+        as a Python below /root."""
+        uid = pwd.getpwnam(slurm_made.USER).pw_uid
+        drop = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
+        drop += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+        shell = f'. {LMOD}; module use {self.modules}; module load {module}; exec "$@"'
+        path = os.pathsep.join(
+            part for part in os.environ["PATH"].split(os.pathsep) if not Path(part, "spack").exists()
+        )
+        home = {"HOME": str(self.tree.parent), "USER": slurm_made.USER, "LOGNAME": slurm_made.USER, "PATH": path}
+        done = subprocess.run(
+            [*drop, "bash", "-c", shell, "bash", COFFEECUP, "site", *arguments],
+            cwd=self.tree,
+            env=home | self.slurm.environment | environment,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=PATIENCE,
+            preexec_fn=lambda: os.sched_setaffinity(0, CORES),
+        )
+        assert "Traceback" not in done.stdout + done.stderr
+        return SimpleNamespace(code=done.returncode, out=done.stdout, err=done.stderr, text=done.stdout + done.stderr)
+
+    def settings(self, name):
+        return self.tree / "site_configs" / name / "settings.py"
+
+
+@pytest.fixture(scope="module")
+def folder():
+    """A folder that every user can reach; those of pytest are root's alone."""
+    with tempfile.TemporaryDirectory(prefix="coffeecup-") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+@pytest.fixture(scope="module")
+def cluster(folder):
+    if reason := slurm_made.missing(accounting=True):
+        pytest.skip(reason)
+    if not LMOD.exists():
+        pytest.skip("no Lmod on this machine (Debian: lmod)")
+    for library in LIBRARIES:
+        write_module(folder, library)
+    home = folder / "home"
+    for part in PARTS_OF_SITES:
+        shutil.copytree(ROOT / part, home / "tree" / part, ignore=shutil.ignore_patterns("__pycache__"))
+    for path in (home, *home.rglob("*")):
+        shutil.chown(path, slurm_made.USER)
+    with slurm_made.slurm(
+        folder / "slurm", nodes=4, accounting=True, machines=slurm_made.UNEQUAL, accounts=slurm_made.ACCOUNTS
+    ) as slurm:
+        yield Cluster(slurm, home / "tree", folder / "modules")
+
+
+def write_module(folder, library):
+    """A module that puts Debian's commands of an MPI library first."""
+    commands = folder / library
+    commands.mkdir()
+    for name in ("mpicc", "mpirun", "mpiexec"):
+        if not (command := shutil.which(f"{name}.{library}")):
+            pytest.skip(f"no {library} on this machine: {name}.{library} is not on PATH")
+        (commands / name).symlink_to(command)
+    (folder / "modules" / library).mkdir(parents=True)
+    (folder / "modules" / library / "1.0.lua").write_text(f'prepend_path("PATH", "{commands}")\n')
+
+
+READ = "import json, sys; from site_configs.common.tree import read_configuration as read; "
+
+
+def partitions(cluster, name):
+    """The system, partition name to its settings, and the environment, as ReFrame reads them in a process of its own:
+    it reads each file once."""
+    program = READ + "print(json.dumps(read(sys.argv[1])))"
+    told = subprocess.run(
+        [sys.executable, "-c", program, cluster.settings(name)], capture_output=True, text=True, check=True
+    )
+    configuration = json.loads(told.stdout)
+    [system], [environment] = configuration["systems"], configuration["environments"]
+    return system, {partition["name"]: partition for partition in system["partitions"]}, environment
+
+
+# A new site
+
+
+@pytest.fixture(scope="module", params=LIBRARIES)
+def made(request, cluster):
+    """A new site of the user who has loaded this library's module."""
+    created = cluster.site("new", f"with_{request.param}", module=request.param)
+    assert created.code == 0, created.text
+    return SimpleNamespace(library=request.param, name=f"with_{request.param}", out=created.out)
+
+
+def test_new_site_has_launcher_and_modules_of_the_loaded_library(cluster, made):
+    """The plug-in is that of the library: `srun --mpi=list` of Debian has Cray's too."""
+    system, parts, environment = partitions(cluster, made.name)
+    assert {partition["launcher"] for partition in parts.values()} == {"srun"}
+    assert environment["env_vars"] == [["SLURM_MPI_TYPE", {"openmpi": "pmix", "mpich": "pmi2"}[made.library]]]
+    assert environment["modules"] == [f"{made.library}/1.0"]
+    assert system["modules_system"] == "lmod"
+    assert LIBRARIES[made.library] in system["descr"]
+
+
+def test_new_site_has_what_slurm_grants_the_user(cluster, made):
+    """Against slurm.conf and the accounts of slurm_made: the thin node of phat has one core, too few for MPI; QOS and
+    generic resource belong to wide alone."""
+    _, parts, _ = partitions(cluster, made.name)
+    facts = {
+        name: {
+            key: value for key, value in partition["extras"].items() if "nodes" in key or "_per_" in key or "max" in key
+        }
+        for name, partition in parts.items()
+    }
+    assert facts == {
+        "debug": {"cores_per_node": 2, "num_nodes": 2, "max_minutes": 20},
+        "phat_thick": {"cores_per_node": 2, "num_nodes": 3, "max_nodes": 2, "max_minutes": 60},
+        "wide": {"cores_per_node": 2, "num_nodes": 1, "max_minutes": 60},
+    }
+    assert {name: partition["access"] for name, partition in parts.items()} == {
+        "debug": ["--partition=debug", "--mem=0"],
+        "phat_thick": ["--partition=phat", "--mem=0", "--constraint=thick"],
+        "wide": ["--partition=wide", "--mem=0", "--qos=wide", "--gres=widget:1"],
+    }
+    assert "look: nodes thin of partition phat are left out: they have one core" in made.out
+    assert "jobs are charged to physics; COFFEECUP_ACCOUNT chooses another one of physics, chemistry" in made.out
+
+
+def test_partition_that_runs_nothing_of_the_user_is_left_out(cluster):
+    cluster.slurm("scontrol", "update", "PartitionName=debug", "AllowAccounts=root")
+    cluster.slurm("scontrol", "update", "PartitionName=phat", "AllowAccounts=chemistry")
+    try:
+        created = cluster.site("new", "without_debug")
+    finally:
+        cluster.slurm("scontrol", "update", "PartitionName=debug", "AllowAccounts=ALL")
+        cluster.slurm("scontrol", "update", "PartitionName=phat", "AllowAccounts=ALL")
+    assert "partition debug is left out: it accepts none of your accounts (physics, chemistry)" in created.out
+    assert "partition phat does not accept your default account: it needs chemistry" in created.out
+    assert sorted(partitions(cluster, "without_debug")[1]) == ["phat_thick", "wide"]
+
+
+def test_kinds_of_nodes_without_a_feature_of_their_own_are_one_partition_of_the_smallest(cluster):
+    cluster.slurm("scontrol", "update", "NodeName=n3", "AvailableFeatures=thick", "ActiveFeatures=thick")
+    try:
+        created = cluster.site("new", "mixed")
+    finally:
+        cluster.slurm("scontrol", "update", "NodeName=n3", "AvailableFeatures=thin", "ActiveFeatures=thin")
+    extras = partitions(cluster, "mixed")[1]["phat"]["extras"]
+    assert (extras["cores_per_node"], extras["num_nodes"], extras["max_nodes"]) == (1, 4, 2)
+    assert re.search("look: partitions with several kinds of nodes: cores are those of the smallest", created.out)
+
+
+# The check of a site
+
+
+@pytest.fixture
+def changed(cluster):
+    """`changed(old, new, ...)` is the name of a site with these texts of a new one replaced, each once."""
+
+    def make(*texts, library="openmpi", only=None):
+        name = f"with_{library}"
+        if not cluster.settings(name).exists():
+            assert cluster.site("new", name, module=library).code == 0
+        text = cluster.settings(name).read_text().replace(f"/{name}/", "/changed/").replace(f'"{name}"', '"changed"')
+        for old, new in zip(texts[::2], texts[1::2], strict=True):
+            assert old in text
+            text = text.replace(old, new, 1)
+        if only:
+            text += "\n[system] = site_configuration['systems']\n"
+            text += f"system['partitions'] = [part for part in system['partitions'] if part['name'] == {only!r}]\n"
+        folder = cluster.settings("changed").parent
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(cluster.settings(name).parent, folder)
+        cluster.settings("changed").write_text(text)
+        return "changed"
+
+    return make
+
+
+def test_new_site_passes_its_check(cluster, changed):
+    """And a check that a partition is too short for is named, on that partition."""
+    checked = cluster.site("check", changed("--partition=phat", "-p phat"))
+    assert checked.code == 0, checked.text
+    for partition in ("debug", "phat_thick", "wide"):
+        assert re.search(
+            rf"ok      partition changed:{partition}: sbatch --test-only accepts \d+ job scripts", checked.out
+        )
+    assert (
+        "note    b_eff_io on changed:debug: no case: changed:debug accepts jobs of up to 20 minutes, but this one may "
+        "need 55" in checked.out
+    )
+
+
+@pytest.mark.parametrize(
+    ("texts", "complaint", "remedy"),
+    [
+        (['"launcher": "srun"', '"launcher": "aprun"'], "ReFrame has no launcher 'aprun'", "write 'alps'"),
+        (
+            ["--partition=phat", "-p phatt"],
+            "Slurm has no partition 'phatt'",
+            "put one of debug, phat, wide into `access`",
+        ),
+        (
+            ['"--partition=debug",', '"--partition=debug", "--qos=nope",'],
+            "job scripts: allocation failure: Invalid qos specification",
+            "put a QOS of yours into `access` as --qos=NAME: normal, wide",
+        ),
+        (
+            ['"--qos=wide",', ""],
+            "Slurm's partition 'wide' does not accept your default QOS",
+            "add --qos=wide to `access`",
+        ),
+        (
+            ['"--gres=widget:1",', ""],
+            "Slurm's partition 'wide' requires gres/widget of each job",
+            "add --gres=widget:NUMBER to `access`",
+        ),
+        (
+            ['"--constraint=thick"', '"--constraint=thikc"'],
+            "cores_per_node is 2, but Slurm's partition 'phat with thikc' has 0 cores",
+            "correct cores_per_node",
+        ),
+        (
+            ['"modules_system": "lmod",', ""],
+            "no job loads its modules (openmpi/1.0), because system 'changed' names no `modules_system`",
+            'add "modules_system": "lmod" to the system',
+        ),
+        (
+            ['"max_nodes": 2,', '"max_nodes": 3,'],
+            "checks take up to 3 nodes, but a job in Slurm's partition 'phat' may take 2",
+            "set max_nodes to 2",
+        ),
+        (
+            ['"--constraint=thick",', "", '"num_nodes": 3,', '"num_nodes": 4,'],
+            "num_nodes is 4, but only 3 nodes of Slurm's partition 'phat' have 2 cores",
+            "lower num_nodes to 3, or choose nodes of one kind with --constraint in `access`",
+        ),
+        (
+            ['"num_nodes": 3,', '"num_nodes": 4,'],
+            "num_nodes is 4, but Slurm's partition 'phat with thick' has 3 nodes",
+            "correct num_nodes",
+        ),
+        (
+            ['"max_minutes": 20,', ""],
+            "b_eff_io on changed:debug: asks for 55 minutes, 35 more than Slurm's partition 'debug' grants (20)",
+            "set max_minutes to 20, so that the check is skipped there",
+        ),
+        (
+            ['"max_minutes": 20,', '"max_minutes": 21,'],
+            "max_minutes is 21, but Slurm's partition 'debug' ends jobs after 20 minutes",
+            "set max_minutes to 20",
+        ),
+    ],
+    ids=lambda value: value[:30] if isinstance(value, str) else "",
+)
+def test_wrong_fact_is_refused_with_its_remedy(cluster, changed, texts, complaint, remedy):
+    checked = cluster.site("check", changed(*texts))
+    assert checked.code == 1, checked.text
+    lines = [line for line in checked.err.splitlines() if complaint in line]
+    assert lines, checked.text
+    assert all(remedy in line for line in lines)
+
+
+def test_unknown_account_is_refused_with_those_of_the_user(cluster, changed):
+    checked = cluster.site("check", changed(), COFFEECUP_ACCOUNT="biology")
+    assert checked.code == 1
+    assert "Invalid account" in checked.err
+    assert "set COFFEECUP_ACCOUNT to an account of yours: physics, chemistry" in checked.err
+
+
+@pytest.mark.parametrize(("library", "only"), [("openmpi", None), ("mpich", "phat_thick")])
+def test_jobs_prove_a_site_from_its_compute_nodes(cluster, changed, library, only):
+    """One job per partition: on two nodes where there are two, four processes, two on each."""
+    checked = cluster.site("check", changed(library=library, only=only), "--submit", module=library)
+    assert checked.code == 0, checked.text
+    jobs = dict(
+        re.findall(
+            r"^ok +job on changed:(\w+), environment mpi, file system \w+: job \d+ on (.*)$", checked.out, re.MULTILINE
+        )
+    )
+    nodes = {"debug": "n1, n2: 4", "phat_thick": r"n\d, n\d: 4", "wide": "n4: 2"}
+    assert jobs.keys() == ({only} if only else nodes.keys()), checked.text
+    for partition, told in jobs.items():
+        assert re.match(
+            nodes[partition]
+            + r" processes, each may run on \d of \d+ cores; .*, as compiled; /tmp: \w+, [\d.]+ GByte free",
+            told,
+        )
+        assert LIBRARIES[library] in told
+
+
+def test_library_that_the_launcher_does_not_start_is_refused(cluster, changed):
+    """Slurm's own default: srun starts processes that know nothing of each other."""
+    checked = cluster.site(
+        "check", changed('"SLURM_MPI_TYPE", "pmix"', '"SLURM_MPI_TYPE", "none"', only="phat_thick"), "--submit"
+    )
+    assert checked.code == 1, checked.text
+    assert "job on changed:phat_thick, environment mpi" in checked.err
+    assert "compare `srun --mpi=list` with SLURM_MPI_TYPE" in checked.err
+
+
+@pytest.mark.parametrize(
+    ("compiled", "running", "same"),
+    [
+        (
+            "Open MPI 4.1.4",
+            "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022",
+            True,
+        ),
+        (
+            "Open MPI 4.1.5",
+            "Open MPI v4.1.4, package: Debian OpenMPI, ident: 4.1.4, repo rev: v4.1.4, May 26, 2022",
+            False,
+        ),
+        ("MPICH 4.0.2", "MPICH Version:\t4.0.2", True),
+        ("MPICH 4.0.2", "Open MPI v4.0.2, package: x", False),
+        ("MPICH 3.4a2", "MPI VERSION    : CRAY MPICH version 8.1.23.11 (ANL base 3.4a2)", None),
+    ],
+)
+def test_library_of_the_build_is_compared_with_the_one_that_runs(compiled, running, same):
+    assert same_library(compiled, running) is same
