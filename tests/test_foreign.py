@@ -14,6 +14,7 @@ from importlib import metadata
 from types import SimpleNamespace
 
 import logs_made
+import logs_made_b_eff
 import pytest
 import yaml
 from builds import OPEN_MPI, ROOT
@@ -297,7 +298,7 @@ def test_overlay_of_an_unknown_system_is_refused(foreign):
 
 
 def test_references_differ_by_environment(foreign, kernel_that, tmp_path):
-    made = logs_made.write(tmp_path / "made.jsonl", logs_made.b_eff_log(ranks=2, nodes=1))
+    made = logs_made.write(tmp_path / "made.jsonl", logs_made_b_eff.b_eff_log(ranks=2, nodes=1))
     variables = [[name, value] for name, value in OPEN_MPI.items()]
     here = partition("here", "local", "local", ["vendor", "other"], env_vars=variables, extras={"sizes": [2]})
     file = tmp_path / "b_eff.yaml"
