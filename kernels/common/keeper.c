@@ -103,13 +103,14 @@ void keeper_remove(const struct own_directory *own)
 static void close_all_others(void)
 {
     DIR *open_files = opendir("/proc/self/fd");
-    for (struct dirent *entry; open_files && (entry = readdir(open_files));) {
+    if (!open_files)
+        return;
+    for (const struct dirent *entry; (entry = readdir(open_files)) != NULL;) {
         const int file = atoi(entry->d_name);
         if (file > LOG && file != dirfd(open_files))
             close(file);
     }
-    if (open_files)
-        closedir(open_files);
+    closedir(open_files);
 }
 
 static bool begins_with(const char *line, const char *mark)
