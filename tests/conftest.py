@@ -35,6 +35,7 @@ WHO = {"first": '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || exit 0', "
 
 # Files that take minutes, the longest first: with --dist loadfile the last files are short ones then.
 LONGEST = [
+    "test_site_on_slurm.py",
     "test_slurm.py",
     "test_simulated.py",
     "test_simulated_machines.py",
