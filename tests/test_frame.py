@@ -3,6 +3,7 @@
 sees."""
 
 import fnmatch
+import importlib.metadata
 import json
 import re
 import subprocess
@@ -15,6 +16,7 @@ import logs_made
 import pytest
 from builds import ROOT
 from logs_made_b_eff import b_eff_log
+from packaging.specifiers import SpecifierSet
 
 from postprocess.cli.watch import watch
 
@@ -51,6 +53,18 @@ def test_every_dependency_has_a_range_and_an_exact_version_without_an_address():
 def test_no_dependency_is_pinned_twice():
     pins = [(name_of(line), line.partition(";")[2].partition("#")[0]) for line in constraints()]
     assert len(pins) == len(set(pins))
+
+
+def test_exact_versions_support_the_oldest_python():
+    """Debian 12 has Python 3.11.2, which some releases for 3.11 do not support."""
+    pinned = {name_of(line) for line in constraints()}
+    needs = {
+        found.name: found.metadata["Requires-Python"]
+        for found in importlib.metadata.distributions()
+        if re.sub("[-_.]+", "-", found.name.lower()) in pinned and found.metadata["Requires-Python"]
+    }
+    assert len(needs) > 50
+    assert {name for name, versions in needs.items() if not SpecifierSet(versions).contains("3.11.0")} == set()
 
 
 @pytest.mark.parametrize("package", PROJECT["tool"]["setuptools"]["package-data"])
