@@ -107,6 +107,13 @@ def descendants(pid):
     return [process for process in found if process in parents and parents[process].words[0] != "keeper"]
 
 
+def kill_all(process):
+    """The launcher and all that it started, but not the keepers."""
+    for victim in descendants(process.pid):
+        with suppress(ProcessLookupError):  # it ended with one that was killed before
+            os.kill(victim, signal.SIGKILL)
+
+
 def keepers(folder):
     return [process for process in read_processes() if process.words[0] == "keeper" and process.folder == folder]
 
@@ -124,9 +131,7 @@ def test_killed_launcher_and_processes_leave_nothing_but_a_closed_log(started, t
     process = started(kernel, CALL=call, NUMBER=number, FILE=halted)
     wait_until(lambda: halted.exists() or process.poll() is not None)
     assert process.poll() is None, process.communicate()
-    for victim in descendants(process.pid):
-        with suppress(ProcessLookupError):  # it ended with one that was killed before
-            os.kill(victim, signal.SIGKILL)
+    kill_all(process)
     wait_until(lambda: not keepers(tmp_path))
     assert list((tmp_path / "disk").iterdir()) == []
     left = {path.name for path in tmp_path.iterdir()} - {"disk", "workload.cfg", "halted"}
@@ -216,8 +221,7 @@ def test_directory_that_is_no_longer_the_runs_stays(started, tmp_path, how):
         own.symlink_to(tmp_path / "moved") if how == "replaced by a link" else own.mkdir()
     kept = tmp_path / "moved" if "replaced by" in how and "parent" not in how else own.resolve()
     before = sorted(path.name for path in kept.iterdir())
-    for victim in descendants(process.pid):
-        os.kill(victim, signal.SIGKILL)
+    kill_all(process)
     wait_until(lambda: not keepers(tmp_path))
     assert sorted(path.name for path in kept.iterdir()) == before
     assert own.exists()
