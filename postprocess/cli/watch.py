@@ -19,7 +19,7 @@ from rich.text import Text
 from postprocess.benchmarks.registry import log_formats
 from postprocess.logs.growing import Course, GrowingLog
 
-LOOK_SECONDS = 1.0
+LOOK_SECONDS = 0.25  # ReFrame removes the log of a short run within a second
 LINE_SECONDS = 15.0  # between two lines about a log where the output is no terminal
 
 
@@ -89,7 +89,7 @@ def lines(console: Console, watched: Watched, command: list[str]) -> int:
 
 
 def run(command: list[str], look, show_line, piped: bool) -> int:
-    """Run the command and call `look` every second. The command's output is passed through, with `show_line` if a bar
+    """Run the command and call `look` meanwhile. The command's output is passed through, with `show_line` if a bar
     is drawn below it."""
     try:
         process = subprocess.Popen(

@@ -166,7 +166,7 @@ def file_systems():
                     directory,
                     f"{directory.rstrip('/')}/tmp",
                 )
-                if Path(place).is_dir() and os.access(place, os.W_OK) and Path(place) != Path("/")
+                if os.access(place, os.W_OK | os.X_OK) and Path(place).is_dir() and Path(place) != Path("/")
             ),
             None,
         )
