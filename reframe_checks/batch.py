@@ -61,7 +61,7 @@ def of_slurm(partition):
         return {}
     if not nodes or limits is None:
         return {}
-    cores = min(slurm_cores(node.descr) for node in nodes)
+    cores = min(slurm_cores(slurm_fields(node.descr)) for node in nodes)
     found = {Extra.NUM_NODES: len(nodes), Extra.CORES_PER_NODE: cores}
     if limits["MaxNodes"] != UNLIMITED:
         found[Extra.MAX_NODES] = int(limits["MaxNodes"])
@@ -88,14 +88,18 @@ def slurm_partition(name):
 @functools.cache
 def slurm_settings(what):
     """A dictionary for each of Slurm's `partitions` or `nodes`."""
-    told = ask("scontrol", "-a", "show", "-o", what) or ""
-    return [dict(re.findall(r"(\w+)=(\S*)", line)) for line in told.splitlines()]
+    printed = ask("scontrol", "-a", "show", "-o", what) or ""
+    return [slurm_fields(line) for line in printed.splitlines()]
 
 
-def slurm_cores(description):
-    """Cores of a node that jobs may use, from `scontrol show node`."""
-    value = {key: int(value) for key, value in re.findall(r"(Sockets|CoresPerSocket|CoreSpecCount)=(\d+)", description)}
-    return value["Sockets"] * value["CoresPerSocket"] - value.get("CoreSpecCount", 0)
+def slurm_fields(description):
+    """What `scontrol show` prints about one partition or node, as a dictionary."""
+    return dict(re.findall(r"(\w+)=(\S*)", description))
+
+
+def slurm_cores(node):
+    """Cores of a node that jobs may use."""
+    return int(node["Sockets"]) * int(node["CoresPerSocket"]) - int(node.get("CoreSpecCount", 0))
 
 
 # PBS

@@ -92,9 +92,10 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
             if shutil.which("squeue")
             else None
         )
-        told = f"; squeue reports: {asked.stdout.strip()}" if asked and asked.stdout.strip() else ""
+        reported = f"; squeue reports: {asked.stdout.strip()}" if asked and asked.stdout.strip() else ""
         return (
-            f"job {self.job.jobid} did not start{waited}{told}; check for nodes that are down or drained, and the queue"
+            f"job {self.job.jobid} did not start{waited}{reported}; "
+            "check for nodes that are down or drained, and the queue"
         )
 
     def _job_complaint(self):

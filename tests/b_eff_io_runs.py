@@ -5,7 +5,7 @@ go to a file system that is a formula (faults/b_eff_io.c): the values have to be
 import socket
 
 import pytest
-from builds import compiler_and_launcher, shared_library
+from builds import libraries
 from kernel_runs import records
 from raw_log import read_log
 
@@ -24,16 +24,7 @@ def mpi(request):
 
 @pytest.fixture(scope="session")
 def faults(tmp_path_factory):
-    """The library of faults/b_eff_io.c, built for an MPI at its first use."""
-    built = {}
-
-    def build(name):
-        if name not in built:
-            folder = tmp_path_factory.mktemp(f"faults-{name}")
-            built[name] = shared_library(folder, "b_eff_io", compiler_and_launcher(name)[0])
-        return built[name]
-
-    return build
+    return libraries(tmp_path_factory, "b_eff_io")
 
 
 def model(faults, mpi, **settings):

@@ -8,7 +8,7 @@ import subprocess
 from contextlib import contextmanager, suppress
 
 import pytest
-from builds import OPEN_MPI, PATIENCE, compiler_and_launcher, shared_library
+from builds import OPEN_MPI, PATIENCE, libraries
 from conftest import read_processes
 from kernel_runs import records, wait_until
 
@@ -27,16 +27,7 @@ def mpi(request):
 
 @pytest.fixture(scope="session")
 def network(tmp_path_factory):
-    """The library of faults/network.c, built for an MPI at its first use."""
-    built = {}
-
-    def build(name):
-        if name not in built:
-            folder = tmp_path_factory.mktemp(f"faults-{name}")
-            built[name] = shared_library(folder, "network", compiler_and_launcher(name)[0])
-        return built[name]
-
-    return build
+    return libraries(tmp_path_factory, "network")
 
 
 class Kernel:

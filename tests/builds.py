@@ -97,6 +97,17 @@ def shared_library(folder, source, compiler="cc"):
     return library
 
 
+def libraries(tmp_path_factory, source):
+    """A function of the name of an MPI: the library of faults/ for kernels that were built with it."""
+    folder = tmp_path_factory.mktemp(source)
+
+    def library(name):
+        (folder / name).mkdir(exist_ok=True)
+        return shared_library(folder / name, source, compiler_and_launcher(name)[0])
+
+    return library
+
+
 @contextmanager
 def held(path, kind=fcntl.LOCK_EX):
     """A lock among pytest's processes."""

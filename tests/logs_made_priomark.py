@@ -129,11 +129,11 @@ def priomark_log(
     build="full",
     filesystem="nfs",
     workload="figure_3",
-    external=(),
+    plugins=(),
     planned=None,
 ):
-    """All records of a complete run. `bandwidth(case, repetition)` in byte/s is that of all processes; `external` are
-    names of plug-ins from outside the tree, whose cases come in `planned` with all others."""
+    """All records of a complete run. `bandwidth(case, repetition)` in byte/s is that of all processes; `plugins` are
+    names of plug-ins, whose cases come in `planned` with all others."""
     planned = planned or cases(benchmarks, process_bytes, block_bytes, read_share, target)
     measured = [
         measurement(case, repetition, ranks, bandwidth, evicted)
@@ -166,7 +166,7 @@ def priomark_log(
             {
                 "name": name,
                 "summary": SUMMARIES.get(name, "from outside the tree"),
-                "plugin": f"/opt/lib/priomark_{name}.so" if name in external else None,
+                "plugin": f"/opt/lib/priomark_{name}.so" if name in plugins else None,
             }
             for name in named
         ],

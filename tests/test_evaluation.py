@@ -55,6 +55,11 @@ def verdict(clause, *runs, kernel_version=None):
     return evaluate_clause(clause, list(runs), kernel_version)
 
 
+@pytest.mark.parametrize(("count", "outcome"), [(2, "not proven"), (3, "pass"), (4, "pass")])
+def test_three_repetitions_are_three_runs(count, outcome):
+    assert verdict(replace(CLAUSE, repetitions=3), *[run(1001.0)] * count).outcome == outcome
+
+
 # --- the statistic and its bounds -------------------------------------------------------------------------------------
 
 

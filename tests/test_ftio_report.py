@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """FTIO's part of the report, and what altered logs make of it."""
 
-import copy
 import re
 
 import logs_made
 import matplotlib.pyplot
 import pandas as pd
 import pytest
+from altered_logs import altered
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from logs_made_b_eff import b_eff_log
@@ -85,27 +85,11 @@ def test_logs_of_both_kinds_stand_on_one_page(tmp_path):
 
 # --- altered logs -----------------------------------------------------------------------------------------------------
 
-VALUES = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(-1, 2**63),
-    st.floats(allow_nan=False, allow_infinity=False),
-    st.text(max_size=5),
-    st.lists(st.floats(0, 10), max_size=5),
-)
-
 
 @settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_altered_log_gives_a_score_or_one_line_that_says_why_not(tmp_path, data):
-    records = copy.deepcopy(ftio_log(ranks=2, i=2, repetitions=2, nodes=1))
-    for _ in range(data.draw(st.integers(1, 3))):
-        record = data.draw(st.sampled_from(records[1:]))
-        target = data.draw(st.sampled_from([record, *(value for value in record.values() if isinstance(value, dict))]))
-        key = data.draw(st.sampled_from(sorted(target)))
-        target[key] = data.draw(
-            st.one_of(VALUES, st.sampled_from([value for value in record.values() if not isinstance(value, dict)]))
-        )
+    records = altered(data, ftio_log(ranks=2, i=2, repetitions=2, nodes=1))
     path = logs_made.write(tmp_path / "altered.jsonl", records)
     [score] = score_logs([path])
     assert isinstance(score, (Score, LogError))

@@ -132,7 +132,7 @@ def test_sub_benchmark_of_a_plugin_enters_the_total_and_has_a_metric_of_its_name
     records = priomark_log(
         bandwidth=lambda case, _: 80e6 if case["benchmark"] == "mine" else 20e6,
         planned=[*inside, own],
-        external=("mine",),
+        plugins=("mine",),
     )
     path = logs_made.write(tmp_path / "log.jsonl", records)
     found = score_log(path)
@@ -147,7 +147,7 @@ def test_sub_benchmark_of_a_plugin_enters_the_total_and_has_a_metric_of_its_name
 def test_plugin_with_the_name_of_another_metric_yields_no_score(tmp_path, name, refused_as):
     inside = cases(("raw",), (MIB,), (4 * KIB,), 0.5, "device")
     own = {**inside[0], "case": len(inside) + 1, "benchmark": name, "target": "directory"}
-    assert refused_as in refused(tmp_path, lambda records: None, planned=[*inside, own], external=(name,))
+    assert refused_as in refused(tmp_path, lambda records: None, planned=[*inside, own], plugins=(name,))
 
 
 # --- latencies --------------------------------------------------------------------------------------------------------

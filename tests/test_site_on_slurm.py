@@ -18,7 +18,7 @@ import pytest
 import slurm_made
 from conftest import COFFEECUP, CORES, PARTS_OF_SITES, PATIENCE, ROOT
 
-from site_configs.common.submit import same_library
+from site_configs.common.probe_jobs import same_library
 
 LMOD = Path("/etc/profile.d/lmod.sh")
 LIBRARIES = {"openmpi": "Open MPI", "mpich": "MPICH"}

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Thresholds from both sides, with literals: the last value that is fine, and the next one that is not."""
 
-from types import SimpleNamespace
-
 import pytest
 from logs_made import of_kind
 from logs_made_b_eff import averaged_log
@@ -13,7 +11,6 @@ from reframe.utility.sanity import assert_reference, evaluate
 from scores import keys
 from sessions_made import database, nights
 
-from postprocess.acceptance.evaluation import evaluate_clause
 from postprocess.history.change_points import session_values
 from postprocess.history.table import history_table
 from postprocess.references.proposals import Terms, entries
@@ -134,7 +131,7 @@ def test_latencies_are_in_milliseconds(scored):
         assert (metrics[name].value, metrics[name].unit) == (pytest.approx(0.25, rel=1e-6), "ms")
 
 
-# --- references and contracts -----------------------------------------------------------------------------------------
+# --- references -------------------------------------------------------------------------------------------------------
 
 
 def test_bounds_of_a_negative_reference_lie_below_and_above_it(tmp_path):
@@ -150,38 +147,3 @@ def test_bounds_of_a_negative_reference_lie_below_and_above_it(tmp_path):
     for outside in (-0.1201, -0.0799):
         with pytest.raises(Exception, match="beyond reference"):
             evaluate(assert_reference(outside, row.value, row.lower, row.upper))
-
-
-@pytest.mark.parametrize(("runs", "outcome"), [(2, "not proven"), (3, "pass"), (4, "pass")])
-def test_three_repetitions_are_three_runs(runs, outcome):
-    clause = SimpleNamespace(
-        name="bandwidth",
-        benchmark="b_eff",
-        metric="b_eff",
-        unit="MByte/s",
-        system="s",
-        partition="p",
-        processes=2,
-        hosts=None,
-        directory=None,
-        filesystem=None,
-        floor=1000,
-        ceiling=None,
-        official=False,
-        repetitions=3,
-        statistic="median",
-        excluded_nodes={},
-    )
-    run = SimpleNamespace(
-        benchmark="b_eff",
-        system="s",
-        partition="p",
-        processes=2,
-        hosts=("node1",),
-        filesystem={},
-        score=SimpleNamespace(),
-        refusals=(),
-        kernel_version="0.2.0",
-        metric=lambda name: SimpleNamespace(value=1001.0),
-    )
-    assert evaluate_clause(clause, [run] * runs, None).outcome == outcome

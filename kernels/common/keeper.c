@@ -8,7 +8,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
@@ -26,7 +25,7 @@
 
 extern char **environ;
 
-enum { LOG = STDERR_FILENO + 1, ATTEMPTS = 300, ATTEMPT_MS = 100, START_MS = 30000 };
+enum { LOG = STDERR_FILENO + 1, ATTEMPTS = 300, ATTEMPT_MS = 100 };
 static const char ready = 1;
 static const char keeper_option[] = "--keep-watch", run_mark[] = "{\"record\":\"run\"",
                   end_mark[] = "{\"record\":\"end\"";
@@ -48,14 +47,16 @@ static void send_order(const struct order *order)
         send(to_keeper, order, sizeof *order, MSG_NOSIGNAL); /* a run continues if its keeper has ended */
 }
 
-/* The keeper takes the processor for some milliseconds when it starts: nothing is measured before it waits. */
-static bool is_ready(int keeper)
+/* The keeper takes the processor for some milliseconds when it starts: nothing is measured before it waits. A time
+ * limit here would be wrong: a slow keeper whose socket is closed believes that its rank has ended. */
+static bool wait_until_ready(int keeper)
 {
-    struct pollfd answer = {.fd = keeper, .events = POLLIN};
     char received;
-    while (poll(&answer, 1, START_MS) < 0 && errno == EINTR)
-        ;
-    return recv(keeper, &received, sizeof received, MSG_DONTWAIT) == (ssize_t)sizeof received;
+    ssize_t bytes;
+    do
+        bytes = recv(keeper, &received, sizeof received, 0);
+    while (bytes < 0 && errno == EINTR);
+    return bytes == (ssize_t)sizeof received; /* 0: it has ended */
 }
 
 void keeper_start(int log)
@@ -78,7 +79,7 @@ void keeper_start(int log)
     posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     close(ends[0]);
-    if (started && is_ready(ends[1]))
+    if (started && wait_until_ready(ends[1]))
         to_keeper = ends[1];
     else
         close(ends[1]);

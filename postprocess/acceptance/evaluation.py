@@ -137,12 +137,12 @@ def within(clause: Clause, value: float) -> bool:
 
 
 def sentence(clause: Clause, value: float) -> str:
-    told = [
+    margins = [
         f"{margin(value, bound)} the {name} {exact(bound)}"
         for name, bound in (("floor", clause.floor), ("ceiling", clause.ceiling))
         if bound is not None
     ]
-    return f"The {clause.statistic} is {f'{exact(value)} {unit_word(clause.unit)}'.rstrip()}, {' and '.join(told)}."
+    return f"The {clause.statistic} is {f'{exact(value)} {unit_word(clause.unit)}'.rstrip()}, {' and '.join(margins)}."
 
 
 def margin(value: float, bound: float) -> str:

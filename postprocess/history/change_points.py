@@ -194,21 +194,21 @@ def surroundings(series: pd.DataFrame) -> pd.DataFrame:
 def causes(series: pd.DataFrame, index: int) -> list[str]:
     """Circumstances that differ between most sessions before and most after the change at `index`, and that changed
     within one session of it."""
-    told = []
+    changed = []
     for name, values in surroundings(series).items():
         was, now = (Counter(part).most_common(1)[0][0] for part in (values.iloc[:index], values.iloc[index:]))
         near = values.iloc[max(index - 2, 0) : index + 2]
         if was != now and near.nunique() > 1:
-            told.append(f"{name}: {was or 'nothing'} -> {now or 'nothing'}")
-    return told
+            changed.append(f"{name}: {was or 'nothing'} -> {now or 'nothing'}")
+    return changed
 
 
 def events(series: pd.DataFrame) -> pd.DataFrame:
     """Changes of the circumstances from session to session: session_time, what, was, now."""
-    told = surroundings(series)
+    recorded = surroundings(series)
     rows = [
         (series["session_time"].iloc[place], name, values.iloc[place - 1], values.iloc[place])
-        for name, values in told.items()
+        for name, values in recorded.items()
         for place in np.flatnonzero(values.to_numpy()[1:] != values.to_numpy()[:-1]) + 1
     ]
     return pd.DataFrame(rows, columns=["session_time", "what", "was", "now"]).sort_values(

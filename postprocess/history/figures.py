@@ -41,12 +41,12 @@ def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figu
     first = values.iloc[0]
     panels = list(values.groupby("processes"))
     drawn, axes = canvas(3 + 3.2 * len(panels), 3.4, len(panels))
-    told = []
+    sizes = []
     for axis, (size, series) in zip(axes, panels):
         here = [finding for finding in found if finding.series == dict(series.iloc[0][SERIES])]
         panel(axis, series, here)
         axis.set_title(counted(cast(int, size), "process"))
-        told.append(
+        sizes.append(
             f"{counted(cast(int, size), 'process')}: {counted(len(series), 'session')}, median "
             f"{digits(series['value'].median())} {unit_word(first['unit'])}, {counted(len(here), 'change')}"
         )
@@ -61,7 +61,7 @@ def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figu
         name=f"{number}-{first['benchmark']}-{first['metric']}",
         title=f"{first['metric']} of {first['benchmark']} on {where} over time",
         description=f"{first['metric']} over the sessions, options {first['settings'] or 'none'}. "
-        + "; ".join(told)
+        + "; ".join(sizes)
         + ".",
         data=values[["session_time", "session", *SERIES, "value", "unit", "runs", "reference", "lower", "upper"]],
         canvas=drawn,

@@ -17,7 +17,7 @@ def facts(log: Log) -> dict[str, str]:
     """
     run, mpi, build = log.run, log.run.mpi, log.run.build
     bound = sorted({mpi.binding_cores_min, mpi.binding_cores_max})
-    told = {
+    stated = {
         "placement": asked_for(run).get("placement"),
         "binding": f"{' to '.join(map(str, bound))} cores a process",
         "single copy": mpi.single_copy,
@@ -29,7 +29,7 @@ def facts(log: Log) -> dict[str, str]:
         "memory of a host": _each(size(host.memory_bytes) for host in run.hosts),
         **{f"environment {name}": value for name, value in run.environment.items() if name != ASKED},
     }
-    return {name: value for name, value in told.items() if value}
+    return {name: value for name, value in stated.items() if value}
 
 
 def _each(values) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pandas as pd
 
 from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import Record, kind_of
+from postprocess.logs.records import DataCheck, Record, kind_of
 
 
 def first_problems(
@@ -32,6 +32,14 @@ def problems_of_ranks(log: Log) -> Iterator[str]:
 def problems_of_file_system(log: Log) -> Iterator[str]:
     if log.run.filesystem is None:
         yield f"the log does not state the file system under test; {RUN_AGAIN}"
+
+
+def problems_of_reads(check: DataCheck, least_checked: int = 0) -> Iterator[str]:
+    """The data check of a benchmark that reads what it wrote."""
+    if check.wrong_bytes:
+        yield f"{check.wrong_bytes} bytes were read wrong; have the file system and the MPI library examined"
+    if not least_checked <= check.checked_bytes <= check.read_bytes:
+        yield f"{check.checked_bytes} bytes were checked of {check.read_bytes} that were read; {RUN_AGAIN}"
 
 
 def problems_of_single(log: Log, *kinds: type[Record]) -> Iterator[str]:

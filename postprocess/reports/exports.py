@@ -37,7 +37,7 @@ def junit(cases: pd.DataFrame, history: pd.DataFrame) -> str:
             )
             properties = ElementTree.SubElement(case, "properties")
             for metric in each_row(measured[row.case]) if row.case in measured else ():
-                for name, value in told(metric):
+                for name, value in properties_of(metric):
                     ElementTree.SubElement(properties, "property", name=printable(name), value=printable(value))
             if row.result == "fail":
                 ElementTree.SubElement(case, "failure", message=printable(row.reason or "no reason was recorded"))
@@ -47,7 +47,7 @@ def junit(cases: pd.DataFrame, history: pd.DataFrame) -> str:
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
 
-def told(metric) -> list[tuple[str, str]]:
+def properties_of(metric) -> list[tuple[str, str]]:
     """Properties of one metric; missing values are left out."""
     numbers = {"": metric.value, ".reference": metric.reference, ".lower": metric.lower, ".upper": metric.upper}
     words = {".unit": metric.unit, ".outcome": metric.outcome}

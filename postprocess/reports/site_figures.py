@@ -32,7 +32,7 @@ def scaling(table: pd.DataFrame) -> Figure:
     a standing.scaling."""
     first = table.iloc[0]
     alike = [name for name in SERIES if name != "processes"]
-    told = []
+    summaries = []
     with matplotlib.rc_context(plots.LOOK):
         drawn, (rate, share) = plots.canvas(8.6, 3.4, columns=2)
         for number, (_, line) in enumerate(table.groupby(alike, sort=False, observed=True)):
@@ -48,7 +48,7 @@ def scaling(table: pd.DataFrame) -> Figure:
                 label=label(line.iloc[0]),
             )
             share.plot(line["processes"], line["efficiency"], color=color, marker=marker)
-            told.append(
+            summaries.append(
                 f"{label(line.iloc[0])}: {digits(line['median'].iloc[-1])} {first['unit']} on "
                 f"{counted(line['processes'].iloc[-1], 'process')}, efficiency {line['efficiency'].iloc[-1]:.0%}"
             )
@@ -64,7 +64,7 @@ def scaling(table: pd.DataFrame) -> Figure:
         title=f"{first['metric']} of {first['benchmark']} over the number of processes",
         description=(
             "Median of the sessions with its interval of confidence, and the bandwidth of a process over that at the "
-            "smallest size. " + "; ".join(told) + "."
+            "smallest size. " + "; ".join(summaries) + "."
         ),
         data=table,
         canvas=drawn,

@@ -102,7 +102,7 @@ def comparison(values: pd.DataFrame, front: pd.DataFrame, kind: str, names: tupl
 def html(page: SitePage, command: str) -> str:
     main = set(page.headlines[SERIES].itertuples(index=False, name=None))
     alarms = [finding for finding in page.findings if finding.alarms]
-    told = [finding for finding in alarms if tuple(finding.series.values()) in main]
+    headline_alarms = [finding for finding in alarms if tuple(finding.series.values()) in main]
     return (
         environment(jinja2.PackageLoader("postprocess.reports"))
         .get_template("site.html.j2")
@@ -113,8 +113,8 @@ def html(page: SitePage, command: str) -> str:
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             label=site_figures.label,
             place=site_figures.place,
-            alarms=told,
-            others=len(alarms) - len(told),
+            alarms=headline_alarms,
+            others=len(alarms) - len(headline_alarms),
         )
     )
 

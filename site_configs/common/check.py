@@ -14,7 +14,7 @@ from pathlib import Path
 from postprocess import reframe_version
 from reframe_checks.vocabulary import Feature
 
-from . import dry_run, machine_check, submit, words
+from . import dry_run, machine_check, probe_jobs, words
 from .tree import SiteError, find_tree, read_configuration, settings_of
 
 OK, NOTE, REFUSED = "ok", "note", "refused"
@@ -90,7 +90,7 @@ def check_site(name, elsewhere=False, require_references=False, with_jobs=False)
         yield Finding(REFUSED, f"site {name}", "--submit needs the site itself", "run it on a login node of the site")
         return
     if with_jobs:
-        parts.append(submit.findings)
+        parts.append(probe_jobs.findings)
     for part in parts:
         refused = False
         for level, place, what, *remedy in part(site):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from reframe_checks.vocabulary import STAGE
 
-from . import submission
+from . import job_scripts
 from .frame import OUTPUT
 
 SKIPPED = re.compile(
@@ -84,7 +84,7 @@ def findings(site, here, require_references=False):
                 )
                 continue
             yield from of_cases(site, name, cases, dict_of_reasons(output))
-            yield from submission.findings(site, name, cases) if here else ()
+            yield from job_scripts.findings(site, name, cases) if here else ()
             yield from of_space(name, cases) if here else ()
             yield from of_references(name, cases, require_references)
 

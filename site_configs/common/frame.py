@@ -30,7 +30,7 @@ _CONFIRMED = [
     "--max-retries=2",
 ]  # what is outside its references is run again before it counts: docs/history.md
 
-# ReFrame options for each purpose. Sizes are chosen by the tags of reframe_checks/launch.py.
+# ReFrame options for each purpose. Sizes are chosen by the tags of reframe_checks/sizes.py.
 MODES = {
     "smoke": [*in_form("short"), "--tag=smallest|two_nodes"],
     "nightly": [*in_form("regular"), *_CONFIRMED, "--tag=one_node|two_nodes|four_nodes"],

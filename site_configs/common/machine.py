@@ -124,9 +124,9 @@ def mpi_compiler():
 
 def mpi_library():
     """Name and version of the MPI library that `mpirun` belongs to; empty if that is unknown."""
-    told = ask("mpirun", "--version") or ""
-    name = next((name for name, word in MPI_WORDS.items() if re.search(word, told)), "")
-    version = re.search(r"\d+(\.\d+)+", told)
+    printed = ask("mpirun", "--version") or ""
+    name = next((name for name, word in MPI_WORDS.items() if re.search(word, printed)), "")
+    version = re.search(r"\d+(\.\d+)+", printed)
     return f"{name} {version[0] if version else ''}".strip() if name else ""
 
 

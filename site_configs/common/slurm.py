@@ -6,7 +6,7 @@ import getpass
 import re
 from collections import defaultdict
 
-from reframe_checks.batch import ask, minutes, slurm_settings
+from reframe_checks.batch import ask, minutes, option, slurm_cores, slurm_partition, slurm_settings
 from reframe_checks.sizes import SMALLEST
 
 from .machine import Partition
@@ -19,14 +19,17 @@ def partitions():
     return {entry["PartitionName"]: entry for entry in slurm_settings("partitions") if entry["State"] == "UP"}
 
 
+def partition_of(partition):
+    """(name that a configured partition has in `access`, None for Slurm's default one; Slurm's settings of it, None if
+    no such partition is up)."""
+    name = option(partition.get("access", ()), "-p", "--partition")
+    found = slurm_partition(name)
+    return name, found if found and found["State"] == "UP" else None
+
+
 def nodes_of(partition, all_nodes):
     """The nodes of a partition, by its name."""
     return [node for node in all_nodes if partition in node.get("Partitions", "").split(",")]
-
-
-def cores_of(node):
-    """Cores of a node that jobs may use."""
-    return int(node["Sockets"]) * int(node["CoresPerSocket"]) - int(node.get("CoreSpecCount", 0))
 
 
 def features_of(node):
@@ -43,7 +46,7 @@ def kinds(members):
     the kind and no others have; empty if all nodes are equal, None if a kind has no such feature."""
     grouped = defaultdict(list)
     for node in members:
-        grouped[cores_of(node), gres_of(node)].append(node)
+        grouped[slurm_cores(node), gres_of(node)].append(node)
     if len(grouped) == 1:
         return [("", members)]
     found = []
@@ -60,8 +63,8 @@ def kinds(members):
 def table(*command):
     """The rows of sacctmgr as dictionaries; none without accounting."""
     names = command[-1].removeprefix("format=").split(",")
-    told = ask("sacctmgr", "--noheader", "--parsable2", "show", *command) or ""
-    return [dict(zip(names, line.split("|"), strict=True)) for line in told.splitlines()]
+    printed = ask("sacctmgr", "--noheader", "--parsable2", "show", *command) or ""
+    return [dict(zip(names, line.split("|"), strict=True)) for line in printed.splitlines()]
 
 
 def associations():
@@ -144,10 +147,10 @@ def of_this_user():
         if any(feature is None for feature, _ in split):
             split = [("", members)]
         for feature, kind in split:
-            if sum(map(cores_of, kind)) < SMALLEST:
+            if sum(map(slurm_cores, kind)) < SMALLEST:
                 open_points.append(f"nodes {feature or 'all'} of partition {name} are left out: they have one core")
                 continue
-            gres = gres_of(min(kind, key=cores_of))
+            gres = gres_of(min(kind, key=slurm_cores))
             options = [
                 *([f"--qos={chosen}"] if chosen else []),
                 *([f"--constraint={feature}"] if feature else []),
@@ -163,12 +166,12 @@ def entry(partition, feature, members, options, largest, longest):
     return Partition(
         re.sub(r"\W", "_", f"{name}_{feature}") if feature else name,
         len(members),
-        min(map(cores_of, members)),
+        min(map(slurm_cores, members)),
         min(int(node["CPUTot"]) for node in members),
         min(int(node["RealMemory"]) for node in members),
         longest,
         default=partition["Default"] == "YES",
-        several_kinds=len({cores_of(node) for node in members}) > 1,
+        several_kinds=len({slurm_cores(node) for node in members}) > 1,
         max_nodes=largest if largest and largest < len(members) else 0,
         queue=name,
         options=options,

@@ -13,8 +13,7 @@ def findings(partition):
     if not known:
         yield "scontrol lists no partition that is up", "check whether slurmctld is running: sinfo"
         return
-    asked = option(partition.get("access", ()), "-p", "--partition")
-    found = known.get(asked) if asked else next((entry for entry in known.values() if entry["Default"] == "YES"), None)
+    asked, found = slurm.partition_of(partition)
     if found is None:
         yield (
             f"Slurm has no partition {asked!r}" if asked else "Slurm has no default partition",

@@ -42,12 +42,12 @@ def externals():
         return NONE.format(
             why="Empty: Spack was not available when this file was written;\n# run `spack external find` where it is."
         )
-    found, told = detected(command), told_elsewhere()
-    new = {name: entry for name, entry in found.items() if name not in told}
+    found, listed = detected(command), listed_elsewhere()
+    new = {name: entry for name, entry in found.items() if name not in listed}
     if not new:
-        why = "Empty: common/debian12.yaml lists it." if told else "Empty: `spack external find` found nothing."
+        why = "Empty: common/debian12.yaml lists it." if listed else "Empty: `spack external find` found nothing."
         return NONE.format(why=why)
-    has_mpi = [name for name in MPI if name in {**found, **told}]
+    has_mpi = [name for name in MPI if name in {**found, **listed}]
     packages = {**new, **({"mpi": {"buildable": False}} if has_mpi else {})}
     return (
         FOUND.format(host=platform.node())
@@ -67,7 +67,7 @@ def detected(command):
     return {name: entry for name, entry in packages.items() if entry.get("externals")}
 
 
-def told_elsewhere():
+def listed_elsewhere():
     """The packages of debian12.yaml, if this is Debian 12."""
     try:
         system = platform.freedesktop_os_release()

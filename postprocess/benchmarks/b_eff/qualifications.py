@@ -143,22 +143,21 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
 
 def of_cores(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     """Qualification by the probes, which measure the round trip of a cache line between the cores of the processes."""
-    told = [
+    probes = [
         (host.name, probe) for record in log.all(Probe) for host, probe in zip(log.run.hosts, record.hosts) if probe
     ]
-    if not told:
+    if not probes:
         return
-    shortest = min(told, key=lambda entry: entry[1].shortest_round_trip_seconds)
-    longest = max(told, key=lambda entry: entry[1].longest_round_trip_seconds)
+    shortest = min(probes, key=lambda entry: entry[1].shortest_round_trip_seconds)
+    longest = max(probes, key=lambda entry: entry[1].longest_round_trip_seconds)
     low, high = shortest[1].shortest_round_trip_seconds, longest[1].longest_round_trip_seconds
     if high > CORES_AGREE * low:
         yield (
             "cores_disagree",
             (
-                f"The round trip of a cache line between two processes took from {low * 1e9:.3g} ns on {shortest[0]} "
-                "to "
-                f"{high * 1e9:.3g} ns on {longest[0]}: processes are bound to cores that are unequally far from each "
-                "other, or a hypervisor moved them; latencies differ accordingly"
+                f"The round trip of a cache line between two processes took from {digits(round(low * 1e9))} ns on "
+                f"{shortest[0]} to {digits(round(high * 1e9))} ns on {longest[0]}: processes share a core, their cores "
+                "are at different distances, or a hypervisor moved them; latencies differ accordingly"
             ),
         )
 

@@ -144,7 +144,7 @@ def over_sizes(scores: list[Score]) -> Figure:
         plots.from_zero(axes)
         axes.set_ylabel("b_eff_io, MByte/s")
         axes.legend(loc="best")
-    told = " ".join(
+    description = " ".join(
         [
             "A line for each run, a mark for each of its partitions: the value of release 1.x, or of release 2.1 for "
             "runs in the Top "
@@ -152,7 +152,7 @@ def over_sizes(scores: list[Score]) -> Figure:
             *together(scores),
         ]
     )
-    return Figure("sizes", "b_eff_io over the number of processes", told, data, drawn)
+    return Figure("sizes", "b_eff_io over the number of processes", description, data, drawn)
 
 
 def values_of(number: int, score: Score) -> pd.DataFrame:

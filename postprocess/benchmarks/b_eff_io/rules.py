@@ -10,7 +10,13 @@ import pandas as pd
 from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import DataCheck, MpiIo, Overhead
-from postprocess.logs.rules import first_problems, problems_of_file_system, problems_of_ranks, problems_of_single
+from postprocess.logs.rules import (
+    first_problems,
+    problems_of_file_system,
+    problems_of_ranks,
+    problems_of_reads,
+    problems_of_single,
+)
 from postprocess.show.units import GIB, KIB, MIB
 
 TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
@@ -70,11 +76,7 @@ def problems_of_run(log: Log[Plan]) -> Iterator[str]:
     yield from problems_of_ranks(log)
     yield from problems_of_file_system(log)
     yield from problems_of_single(log, Overhead, DataCheck, MpiIo)
-    check = log.only(DataCheck)
-    if check.wrong_bytes:
-        yield f"{check.wrong_bytes} bytes were read wrong; have the file system and the MPI library examined"
-    if check.checked_bytes > check.read_bytes or not check.checked_bytes:
-        yield f"{check.checked_bytes} bytes were checked of {check.read_bytes} that were read; {RUN_AGAIN}"
+    yield from problems_of_reads(log.only(DataCheck), least_checked=1)
 
 
 def problems_of_plan(log: Log[Plan]) -> Iterator[str]:

@@ -114,16 +114,16 @@ def patterns(log: Log[Plan], table: pd.DataFrame) -> list[dict]:
     wide = table.pivot(index=["partition", "pattern"], columns="method", values="bandwidth").reindex(
         columns=list(METHODS)
     )
-    told = table.drop_duplicates(["partition", "pattern"]).set_index(["partition", "pattern"])
-    chunks = told["chunk_bytes"]
+    properties = table.drop_duplicates(["partition", "pattern"]).set_index(["partition", "pattern"])
+    chunks = properties["chunk_bytes"]
     return [
         {
             "partition": partition,
             "pattern": number,
-            "type": told.loc[key, "type"],
+            "type": properties.loc[key, "type"],
             "chunk": size(chunks[key]),
             "call": size(calls[number] or chunks[key]),
-            "units": told.loc[key, "units"],
+            "units": properties.loc[key, "units"],
             "bandwidths": [None if pd.isna(row[method]) else row[method] for method in METHODS],
         }
         for key, (_, row) in zip(wide.index, wide.iterrows())

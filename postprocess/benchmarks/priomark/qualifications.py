@@ -61,8 +61,8 @@ def of_parts(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             f"{f'; without {listed(missing)}' if missing else ''}: compare it with totals of the same workload only"
         ),
     )
-    if outside := [entry.name for entry in plan.benchmarks if entry.plugin]:
-        yield "plugins", f"Loaded as plug-ins, not part of coffeecup: {listed(outside)}"
+    if plugins := [entry.name for entry in plan.benchmarks if entry.plugin]:
+        yield "plugins", f"Loaded as plug-ins, not part of coffeecup: {listed(plugins)}"
     if plan.build != "full":
         yield (
             "build",

@@ -26,7 +26,7 @@ Number = Annotated[float, Meta(ge=-1e300, le=1e300)]
 
 
 class SubBenchmark(Part):
-    """`plugin` is the shared object of an external one."""
+    """`plugin` is the shared object of a plug-in."""
 
     name: Name
     summary: Text

@@ -118,7 +118,7 @@ def losses(record: Measurement) -> dict[str, float]:
 def case_table(table: pd.DataFrame) -> pd.DataFrame:
     """A row per log and case: `bandwidth`, `acl` and `abl` are arithmetic means over the repetitions, in MByte/s and
     pure numbers."""
-    told = [
+    properties = [
         "benchmark",
         "pattern",
         "method",
@@ -131,7 +131,7 @@ def case_table(table: pd.DataFrame) -> pd.DataFrame:
     ]
     groups = table.groupby(["log", "case"])
     return (
-        groups[told]
+        groups[properties]
         .first()
         .join(groups[["bandwidth", "acl", "abl", "covered", "bytes", "elapsed_seconds"]].mean())
         .reset_index()

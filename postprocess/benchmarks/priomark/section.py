@@ -56,7 +56,7 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
 
 def sentences(log: Log[Plan], score: Score, cases: pd.DataFrame) -> list[str]:
     ran = [entry.name for entry in log.plan.benchmarks]
-    told = [
+    paragraph = [
         f"This workload gets {digits(score.headline[1].value, NARROW_SPACE)} million bytes per second from this "
         "storage, "
         f"{counted(log.run.ranks, 'process')} together: the mean of {listed(ran)}, each the mean of its cases "
@@ -64,12 +64,12 @@ def sentences(log: Log[Plan], score: Score, cases: pd.DataFrame) -> list[str]:
     ]
     if "acl" in score.metrics:
         losses = [score.metrics[name].value for name in ("acl", "abl")]
-        told.append(
+        paragraph.append(
             f"Input and output beside a calculation: the calculation loses {losses[0]:.0%} of its speed, the transfer "
             f"{losses[1]:.0%} "
             "of its bandwidth."
         )
-    return told
+    return paragraph
 
 
 def benchmarks(log: Log[Plan], cases: pd.DataFrame) -> list[dict]:

@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from reframe_checks.batch import SECONDS, minutes, option
+from reframe_checks.batch import SECONDS, minutes
 
 from . import slurm
 
@@ -25,7 +25,6 @@ REMEDIES = {
 
 def findings(site, system, cases):
     """(level, place, what, remedy) on the job scripts of one system's cases."""
-    known = slurm.partitions()
     for full_name, partition in site.partitions():
         name, _, own = full_name.partition(":")
         if name != system or partition["scheduler"] not in SLURM:
@@ -35,8 +34,7 @@ def findings(site, system, cases):
             for case in cases
             if case["partition"] == own and case["result"] != "skip"
         ]
-        queue = option(partition.get("access", ()), "-p", "--partition")
-        found = known.get(queue) or next((entry for entry in known.values() if entry["Default"] == "YES"), None)
+        _, found = slurm.partition_of(partition)
         too_long = list(of_time(full_name, found, scripts)) if found else []
         refused = too_long or list(of_sbatch(full_name, scripts))
         yield from refused
