@@ -14,6 +14,8 @@ from sessions_made import case, database, night, session, steady, table_of
 
 from postprocess.history.change_points import findings, session_values
 from postprocess.history.standing import compared, headlines, interval, scaling, standing
+from postprocess.history.table import case_table, history_table
+from postprocess.sessions.files import read_reports
 
 SIZES = (2, 4, 8)
 
@@ -45,19 +47,22 @@ def cases(number, noise, latency=2.0):
 
 
 @pytest.fixture(scope="module")
-def values(tmp_path_factory):
-    noise = [*steady(30, 1.0, 0.01), *steady(6, 0.8, 0.01, seed=2)]
-    sessions = [session(list(cases(number, noise)), night(number)) for number in range(36)]
-    return session_values(table_of(tmp_path_factory.mktemp("values"), sessions))
-
-
-@pytest.fixture(scope="module")
 def stored(tmp_path_factory):
     noise = [*steady(30, 1.0, 0.01), *steady(6, 0.8, 0.01, seed=2)]
     return database(
         tmp_path_factory.mktemp("stored") / "results.db",
         [session(list(cases(number, noise)), night(number)) for number in range(36)],
     )
+
+
+@pytest.fixture(scope="module")
+def values(stored):
+    return session_values(history_table(read_reports([stored])))
+
+
+@pytest.fixture(scope="module")
+def table(stored, values):
+    return standing(values, findings(values), case_table(read_reports([stored])))
 
 
 def one(table, **wanted):
@@ -86,8 +91,7 @@ def test_the_interval_holds_the_median_as_often_as_it_says():
     assert np.mean(inside) == pytest.approx(0.9586, abs=0.02), "three standard errors"
 
 
-def test_level_verdict_and_trend_are_those_of_the_sessions_since_the_change(values):
-    table = standing(values, findings(values))
+def test_level_verdict_and_trend_are_those_of_the_sessions_since_the_change(table):
     row = one(table, benchmark="b_eff", metric="b_eff", system="a", processes=4)
     assert row.sessions == 6 and row.median == pytest.approx(3200, rel=0.02) and row.low <= row.median <= row.high
     assert (row.verdict, row.reference, row.lower) == ("pass", 4000, 1600)
@@ -98,8 +102,8 @@ def test_level_verdict_and_trend_are_those_of_the_sessions_since_the_change(valu
     assert set(headlines(table)["metric"]) == {"b_eff", "b_eff_io"}, "not the latency, though it was stored first"
 
 
-def test_efficiency_is_the_bandwidth_of_a_process_over_that_at_the_smallest_size(values):
-    table = scaling(standing(values, findings(values)))
+def test_efficiency_is_the_bandwidth_of_a_process_over_that_at_the_smallest_size(table):
+    table = scaling(table)
     assert list(table.query("system == 'b'")["processes"]) == list(SIZES)
     assert list(table.query("system == 'b'")["efficiency"]) == pytest.approx([1, 1, 0.5])
     assert "b_eff_io" not in set(table["benchmark"]), "one size scales nowhere"

@@ -105,16 +105,25 @@ def reports(sources, since) -> list:
         raise typer.BadParameter(str(error)) from None
 
 
-def stored(sources, since, benchmark, metrics, measured: bool = True) -> "pd.DataFrame":
-    """The rows of the history table that match. Raises BadParameter if there are none, or none was measured."""
-    from postprocess.history.table import history_table
+def cases_and_history(sources, since, benchmark, metrics) -> "tuple[pd.DataFrame, pd.DataFrame]":
+    """The rows of the case table and of the history table that match. Raises BadParameter if there are none."""
+    from postprocess.history.table import case_table, history_table
 
-    table = history_table(reports(sources, since))
+    read = reports(sources, since)
+    cases, table = case_table(read), history_table(read)
     if benchmark:
-        table = table[table["benchmark"] == benchmark]
+        cases, table = cases[cases["benchmark"] == benchmark], table[table["benchmark"] == benchmark]
     if metrics:
         table = table[table["metric"].isin(metrics)]
-    if table.empty or (measured and table["value"].isna().all()):
+    if cases.empty or (metrics and table.empty):
+        raise typer.BadParameter("no results match these filters")
+    return cases, table
+
+
+def stored(sources, since, benchmark, metrics) -> "pd.DataFrame":
+    """The rows of the history table that match. Raises BadParameter if none was measured."""
+    _, table = cases_and_history(sources, since, benchmark, metrics)
+    if table["value"].isna().all():
         raise typer.BadParameter("no results match these filters")
     return table
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from postprocess.cli.common import Since, Sources, changes_of, reports, stored, write_text
+from postprocess.cli.common import Since, Sources, cases_and_history, changes_of, write_text
 
 
 def export(
@@ -25,15 +25,16 @@ def export(
 ) -> None:
     """Export sessions as JUnit XML or OpenMetrics text."""
     from postprocess.history.change_points import session_values
+    from postprocess.history.completeness import completeness
     from postprocess.history.standing import standing
-    from postprocess.history.table import case_table, history_table
     from postprocess.reports import exports
 
     if not junit and not openmetrics:
         raise typer.BadParameter("use --junit or --openmetrics")
+    cases, table = cases_and_history(sources, since, None, None)
+    tests = completeness(cases)
     if openmetrics:
-        values = session_values(stored(sources, since, None, None))
-        write_text(openmetrics, exports.openmetrics(standing(values, changes_of(values))))
+        values = session_values(table)
+        write_text(openmetrics, exports.openmetrics(standing(values, changes_of(values), cases), tests))
     if junit:
-        found = reports(sources, since)
-        write_text(junit, exports.junit(case_table(found), history_table(found)))
+        write_text(junit, exports.junit(cases, table, tests))

@@ -6,8 +6,17 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from postprocess.cli.common import Benchmark, Figures, MetricName, Since, Sources, changes_of, stored, write_figures
-from postprocess.reports.changes import place, sentence
+from postprocess.cli.common import (
+    Benchmark,
+    Figures,
+    MetricName,
+    Since,
+    Sources,
+    cases_and_history,
+    changes_of,
+    write_figures,
+)
+from postprocess.reports.changes import gap, place, sentence
 from postprocess.show.words import counted, digits, printable, unit_word
 
 
@@ -23,20 +32,22 @@ def history(
 ) -> None:
     """Print every metric over the sessions, with its reference and what changed at the same time."""
     from postprocess.history import change_points
+    from postprocess.history.completeness import completeness, without_value
     from postprocess.history.figures import trends
 
-    table = stored(sources, since, benchmark, metric)
+    cases, table = cases_and_history(sources, since, benchmark, metric)
     if as_csv:
         typer.echo(table.to_csv(index=False), nl=False)
         return
     values = change_points.session_values(table)
     found = changes_of(values)
-    typer.echo(overview(values, found))
+    lines = [f"NO VALUE: {gap(row)}" for row in without_value(completeness(cases)).to_dict("records")]
+    typer.echo("\n".join([*lines, *overview(values, found)]))
     if figures:
         write_figures(figures, [("history", figure) for figure in trends(values, found)])
 
 
-def overview(values: pd.DataFrame, found: list) -> str:
+def overview(values: pd.DataFrame, found: list) -> list[str]:
     """A line per series, the changes and events under them."""
     from postprocess.history.change_points import events
     from postprocess.history.table import SERIES
@@ -46,10 +57,9 @@ def overview(values: pd.DataFrame, found: list) -> str:
         last, unit = series.iloc[-1], unit_word(series["unit"].iloc[0])
         reference = "no reference" if pd.isna(last["reference"]) else f"reference {digits(last['reference'])}"
         lines.append(
-            f"{place(last[SERIES].to_dict())}: {counted(len(series), 'session')}, last {digits(last['value'])} {unit}, "
-            "median "
-            f"{digits(series['value'].median())}, {digits(series['value'].min())} to {digits(series['value'].max())}, "
-            f"{reference}"
+            f"{place(last[SERIES].to_dict())}: {counted(len(series), 'session')}, last {digits(last['value'])} "
+            f"{unit}, median {digits(series['value'].median())}, {digits(series['value'].min())} to "
+            f"{digits(series['value'].max())}, {reference}"
         )
     happened = [
         events(series)
@@ -62,4 +72,4 @@ def overview(values: pd.DataFrame, found: list) -> str:
         )
         for row in pd.concat(happened).drop_duplicates().sort_values("session_time").itertuples()
     ]
-    return "\n".join([*lines, *map(sentence, found)])
+    return [*lines, *map(sentence, found)]

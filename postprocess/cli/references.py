@@ -11,7 +11,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from postprocess.cli.common import Since, Sources, stored, writing
+from postprocess.cli.common import Since, Sources, cases_and_history, stored, writing
 from postprocess.show.tables import each_row
 from postprocess.show.words import counted, digits, printable, unit_word
 
@@ -114,8 +114,7 @@ def proposed(values: pd.DataFrame, terms) -> pd.DataFrame:
     if made.empty:
         raise typer.BadParameter(
             f"no metric has {counted(terms.min_sessions, 'session')}, which a reference requires: measure more, or "
-            "give "
-            "--min-sessions"
+            "give --min-sessions"
         )
     unknown = {name for name, _ in (*terms.xfail, *terms.scaling)} - set(made["metric"])
     if unknown:
@@ -164,7 +163,7 @@ def check(
     was used."""
     from postprocess.references import gate
 
-    table = stored(sources, None, None, None, measured=False)
+    _, table = cases_and_history(sources, None, None, None)
     contents = {path.stem: loaded(path, path.stem) for path in files or []}
     gaps = gate.without_reference(table) + gate.orphans(contents, table)
     for gap in gaps:

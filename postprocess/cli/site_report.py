@@ -11,9 +11,9 @@ from postprocess.cli.common import (
     Figures,
     Since,
     Sources,
+    cases_and_history,
     changes_of,
     command_line,
-    stored,
     write_figures,
     write_text,
 )
@@ -44,9 +44,12 @@ def site_report(
     from postprocess.history.change_points import session_values
     from postprocess.reports.site_page import html, site_page, tables
 
-    values = session_values(stored(sources, since, benchmark, None))
+    cases, table = cases_and_history(sources, since, benchmark, None)
+    values = session_values(table)
+    if values.empty:
+        raise typer.BadParameter("no session has a value: `coffeecup check-history` states the reasons")
     try:
-        page = site_page(values, changes_of(values), [pair(text) for text in compare or []])
+        page = site_page(values, changes_of(values), cases, [pair(text) for text in compare or []])
     except ValueError as error:
         raise typer.BadParameter(f"--compare: {printable(str(error))}") from None
     write_text(output, html(page, command_line()))

@@ -12,6 +12,7 @@ import pandas as pd
 
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.history.change_points import SESSIONS_AFTER, SESSIONS_BEFORE, Finding
+from postprocess.history.completeness import missed, sessions_of
 from postprocess.history.table import SERIES
 
 CONFIDENCE = 0.95
@@ -35,15 +36,18 @@ def interval(values: np.ndarray) -> tuple[float, float, float]:
     return float(ordered[inner]), float(ordered[-1 - inner]), float(max(1 - 2 * tails[inner], 0)) if count > 1 else 0.0
 
 
-def standing(values: pd.DataFrame, found: list[Finding]) -> pd.DataFrame:
-    """A row per series: the columns of SERIES; `last` with its `time` and `verdict` against `reference`, `lower`,
-    `upper`; `median` of the sessions since the last change of level with the interval `low`, `high` and its
-    `confidence`; `sessions` of these; `trend` in words."""
+def standing(values: pd.DataFrame, found: list[Finding], cases: pd.DataFrame) -> pd.DataFrame:
+    """A row per series of a table of session_values: the columns of SERIES; `last` with its `time` and `verdict`
+    against `reference`, `lower`, `upper`; `median` of the sessions since the last change of level with the interval
+    `low`, `high` and its `confidence`; `sessions` of these; `trend` in words. The case_table of the same sessions tells
+    which of them have no value: a series that stopped has no verdict and no trend."""
     changed = {}
     for finding in found:
         changed.setdefault(tuple(finding.series.values()), []).append(finding)
+    sessions = sessions_of(cases)
     rows = [
-        of_series(series, changed.get(key, [])) for key, series in values.groupby(SERIES, sort=False, observed=True)
+        of_series(series, changed.get(key, [])) | stopped(series, sessions[series["system"].iloc[0]])
+        for key, series in values.groupby(SERIES, sort=False, observed=True)
     ]
     order = {
         (name, metric): place
@@ -79,6 +83,16 @@ def of_series(series: pd.DataFrame, found: list[Finding]) -> dict:
         "sessions": len(level),
         "trend": trend(series, found),
     }
+
+
+def stopped(series: pd.DataFrame, sessions: pd.DataFrame) -> dict:
+    """Verdict and trend of a series that should have had a value in a later one of its system's sessions."""
+    last = sessions.index.get_indexer(pd.Index(series["session"])).max()
+    later = [place for place in missed(set(series["session"]), sessions) if place > last]
+    if not later:
+        return {}
+    since = sessions["session_time"].iloc[later[0]]
+    return {"verdict": "no value", "trend": f"no value since {since:%Y-%m-%d}"}
 
 
 def verdict(last: pd.Series) -> str:

@@ -23,7 +23,11 @@ EVENTS = {
     "git_revision": "source revision",
 }
 GIVEN = "given"  # the file system of a run with an explicit directory
+BUILD_FAILED = "fail_deps"  # ReFrame's result of a test whose fixture failed
+FAILED = ("fail", BUILD_FAILED, "abort")
 OWN = ("benchmark", "num_processes", "log_sha256")  # variables that identify a test case of coffeecup
+# ReFrame's options, each with a value, that differ between sessions which run the same tests.
+OF_ONE_SESSION = ("--prefix", "--report-file", "--session-extras", "--perflogdir", "--output", "-o", "--stage", "-s")
 # What ReFrame itself records of a session; everything else was given with --session-extras.
 RESERVED = {
     "data_version",
@@ -45,6 +49,7 @@ CASES = {
     "session": TEXT,
     "session_time": TIME,
     "time": TIME,
+    "selection": TEXT,
     "run": pa.Column(int, pa.Check.ge(0)),
     "case": pa.Column(str, unique=True),
     "name": TEXT,
@@ -57,6 +62,7 @@ CASES = {
     "settings": TEXT,
     "result": TEXT,
     "reason": TEXT,
+    "measured": pa.Column(bool),
     "official": pa.Column(bool),
     "qualifications": TEXT,
     "reference_status": TEXT,
@@ -83,9 +89,11 @@ HISTORY = pa.DataFrameSchema(CASES | {"case": TEXT} | METRICS, strict=True, uniq
 def case_table(reports: list[SessionReport]) -> pd.DataFrame:
     """A row per test case that ran one of coffeecup's kernels, by time, including those that failed without a metric.
 
-    `session_time` and `time` are when the session began and the job ended (UTC). `file_system` is the site's name for
-    it, empty if none is tested. `settings` are the kernel's options without paths of the session. `facts` is a JSON
-    object of everything else that was recorded, with the session's extras as "session NAME".
+    `session_time` and `time` are when the session began and the job ended (UTC). `selection` is the same for sessions
+    that run the same tests. `file_system` is the site's name for
+    it, empty if none is tested. `measured` is whether any metric has a value. `settings` are the kernel's options
+    without paths of the session. `facts` is a JSON object of everything else that was recorded, with the session's
+    extras as "session NAME".
     """
     return CASE_TABLE.validate(typed([row for report in reports for row, _ in cases_of(report)], CASES))
 
@@ -108,11 +116,23 @@ def cases_of(report: SessionReport):
         if name not in RESERVED and not name.startswith(("num_", "time_"))
     }
     for number, run in enumerate(report.content["runs"]):
+        failed = [case for case in run["testcases"] if case.get("fixture") and case["result"] in FAILED]
         for place, case in enumerate(run["testcases"]):
             if not case.get("fixture") and all(case.get(name) is not None for name in OWN):
                 row = case_row(report, case, number, extras)
+                if case["result"] == BUILD_FAILED:
+                    row["reason"] = "; ".join(reason_of(build) for build in failed if is_for(build, case))
                 row["case"] = case.get("uuid") or f"{report.info['uuid']}:{number}:{place}"
                 yield row, [metric_row(key, values) for key, values in case["perfvalues"].items()]
+
+
+def is_for(build: dict, case: dict) -> bool:
+    """Whether a fixture built the kernel of a case."""
+    return all(build.get(name) == case.get(name) for name in ("benchmark", "system", "partition", "environ"))
+
+
+def reason_of(case: dict) -> str:
+    return " ".join((case.get("fail_reason") or "").split())
 
 
 def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]) -> dict:
@@ -134,11 +154,13 @@ def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]
     return {name: case.get(name) or "" for name in copied} | {
         "session": report.info["uuid"],
         "session_time": begun,
+        "selection": selection(report.info.get("cmdline") or ""),
         "time": case.get("job_completion_time_unix") or ended,
         "run": case.get("run_index", run),
         "processes": case["num_processes"],
         "settings": settings(case),
-        "reason": " ".join((case.get("fail_reason") or "").split()),
+        "reason": reason_of(case),
+        "measured": any(values[0] is not None for values in case["perfvalues"].values()),
         "official": bool(case.get("official")),
         # ReFrame leaves the files of failed tests in the stage directory.
         "log": str(Path(case.get("outputdir") or case.get("stagedir") or "", f"{case['benchmark']}.jsonl")),
@@ -146,6 +168,17 @@ def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]
         "facts": orjson.dumps((case.get("facts") or {}) | extras, option=orjson.OPT_SORT_KEYS).decode(),
         "source": str(report.source),
     }
+
+
+def selection(cmdline: str) -> str:
+    """What a session's command line selects: it without its program and without what differs from session to session.
+    Sessions with the same selection run the same tests."""
+    words, kept = cmdline.split()[1:], []
+    for place, word in enumerate(words):
+        before = words[place - 1] if place else ""
+        if before not in OF_ONE_SESSION and word.partition("=")[0] not in OF_ONE_SESSION:
+            kept.append(word)
+    return " ".join(kept)
 
 
 def settings(case: dict) -> str:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of metrics in sentences."""
 
+import pandas as pd
+
 from postprocess.show.words import counted, digits, printable, unit_word
 
 
@@ -10,6 +12,17 @@ def place(series: dict) -> str:
     return printable(
         f"{series['benchmark']} {series['metric']} on {counted(series['processes'], 'process')} of "
         f"{series['system']}:{series['partition']}+{series['environ']}{files}{options}"
+    )
+
+
+def gap(row: dict) -> str:
+    """A test without a value, a row of completeness.without_value."""
+    what = f"{row['test']} on {row['system']}:{row['partition']}+{row['environ']}"
+    since = f", since {row['since']:%Y-%m-%d %H:%M} UTC" if pd.notna(row["since"]) else ""
+    last = f"{row['last_value']:%Y-%m-%d %H:%M} UTC" if pd.notna(row["last_value"]) else "never"
+    reason = f": {row['reason']}" if row["reason"] else ""
+    return printable(
+        f"{what}: {row['state']} for {counted(row['sessions'], 'session')}{since}; last value: {last}{reason}"
     )
 
 

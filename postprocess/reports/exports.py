@@ -6,29 +6,38 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
+from postprocess.history.completeness import NOT_RUN, sessions_of
+from postprocess.history.table import FAILED
+from postprocess.reports.changes import gap
 from postprocess.show.tables import each_row
 from postprocess.show.words import printable
 
 # Label values in OpenMetrics: backslash, quote and line feed are escaped.
 ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+FAILS = {"pass": 0.0, "unexpected pass": 0.0, "fail": 1.0, "expected failure": 1.0, "no value": 1.0}
+LABELS_OF_TEST = ("benchmark", "system", "partition", "environ", "file_system", "processes", "test")
 LABELS = ("benchmark", "system", "partition", "environ", "file_system", "processes", "settings", "metric", "unit")
 
 
-def junit(cases: pd.DataFrame, history: pd.DataFrame) -> str:
+def junit(cases: pd.DataFrame, history: pd.DataFrame, tests: pd.DataFrame) -> str:
     """JUnit XML: a suite per session, a case per row of the case_table, and each metric of the history_table with its
-    value, unit, reference, bounds and outcome as properties of the case."""
+    value, unit, reference, bounds and outcome as properties of the case. A test that did not run, of a table of
+    completeness, is an error in the newest session of its system."""
     root = ElementTree.Element("testsuites", name="coffeecup")
     measured = dict(list(history.groupby("case", sort=False)))
+    absent = tests[tests["state"] == NOT_RUN]
+    newest = {system: times.index[-1] for system, times in sessions_of(cases).items()}
     for (session, begun), alike in cases.groupby(["session", "session_time"], sort=False):
-        bad = int((alike["result"] == "fail").sum())
+        bad = int(alike["result"].isin(FAILED).sum())
+        errors = absent[absent["system"].map(newest) == session]
         suite = ElementTree.SubElement(
             root,
             "testsuite",
             name=str(session),
             timestamp=cast(pd.Timestamp, begun).strftime("%Y-%m-%dT%H:%M:%S"),
-            tests=str(len(alike)),
+            tests=str(len(alike) + len(errors)),
             failures=str(bad),
-            errors="0",
+            errors=str(len(errors)),
         )
         for row in each_row(alike):
             place = f"{row.system}:{row.partition}+{row.environ}"
@@ -39,10 +48,16 @@ def junit(cases: pd.DataFrame, history: pd.DataFrame) -> str:
             for metric in each_row(measured[row.case]) if row.case in measured else ():
                 for name, value in properties_of(metric):
                     ElementTree.SubElement(properties, "property", name=printable(name), value=printable(value))
-            if row.result == "fail":
+            if row.result in FAILED:
                 ElementTree.SubElement(case, "failure", message=printable(row.reason or "no reason was recorded"))
             elif row.result == "skip":
                 ElementTree.SubElement(case, "skipped")
+        for row in each_row(errors):
+            place = f"{row.system}:{row.partition}+{row.environ}"
+            case = ElementTree.SubElement(
+                suite, "testcase", name=printable(row.test), classname=printable(f"{place}.{row.benchmark}")
+            )
+            ElementTree.SubElement(case, "error", message=gap(row._asdict()))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 
@@ -57,9 +72,10 @@ def properties_of(metric) -> list[tuple[str, str]]:
     ]
 
 
-def openmetrics(standing: pd.DataFrame) -> str:
+def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame) -> str:
     """OpenMetrics text of the last session of every series, from a table of standing.standing: the value, its reference
-    and bounds, and 1 if it fails or is worse than before."""
+    and bounds, and 1 if it fails, has no value or is worse than before; and of every test of a table of completeness,
+    for how many sessions it has had no value."""
     families = {
         "coffeecup_result": ("Value of the last session, in the unit of the label.", standing["last"]),
         "coffeecup_level": ("Median of the sessions since the last change.", standing["median"]),
@@ -67,8 +83,8 @@ def openmetrics(standing: pd.DataFrame) -> str:
         "coffeecup_lower_bound": ("Least value that passes.", standing["lower"]),
         "coffeecup_upper_bound": ("Largest value that passes.", standing["upper"]),
         "coffeecup_failed": (
-            "1 if the last session is outside the bounds.",
-            standing["verdict"].map({"pass": 0.0, "unexpected pass": 0.0, "fail": 1.0, "expected failure": 1.0}),
+            "1 if the last session is outside the bounds, or has no value.",
+            standing["verdict"].map(FAILS),
         ),
         "coffeecup_regression": (
             "1 if the level got worse and has not recovered.",
@@ -79,12 +95,24 @@ def openmetrics(standing: pd.DataFrame) -> str:
             standing["time"].map(pd.Timestamp.timestamp),
         ),
     }
-    labels = [
-        "{" + ",".join(f'{name}="{printable(str(getattr(row, name))).translate(ESCAPED)}"' for name in LABELS) + "}"
-        for row in each_row(standing)
-    ]
-    lines = []
-    for name, (text, values) in families.items():
-        lines += [f"# TYPE {name} gauge", f"# HELP {name} {text}"]
-        lines += [f"{name}{label} {float(value)!r}" for label, value in zip(labels, values) if pd.notna(value)]
+    of_series = labels(standing, LABELS)
+    lines = [line for name, (text, values) in families.items() for line in family(name, text, of_series, values)]
+    lines += family(
+        "coffeecup_sessions_without_value",
+        "For how many sessions a test has failed or has not run.",
+        labels(tests, LABELS_OF_TEST),
+        tests["sessions"],
+    )
     return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def labels(table: pd.DataFrame, names: tuple[str, ...]) -> list[str]:
+    return [
+        "{" + ",".join(f'{name}="{printable(str(getattr(row, name))).translate(ESCAPED)}"' for name in names) + "}"
+        for row in each_row(table)
+    ]
+
+
+def family(name: str, text: str, labels: list[str], values: pd.Series) -> list[str]:
+    samples = [f"{name}{label} {float(value)!r}" for label, value in zip(labels, values) if pd.notna(value)]
+    return [f"# TYPE {name} gauge", f"# HELP {name} {text}", *samples]

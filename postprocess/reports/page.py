@@ -20,6 +20,7 @@ from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import read_or_error, score_read
 from postprocess.logs.activity import use_of_hosts
 from postprocess.logs.reader import Log, LogError
+from postprocess.logs.records import Filesystem
 from postprocess.sessions import verdicts
 from postprocess.show.html import environment
 from postprocess.show.plots import Figure
@@ -152,20 +153,13 @@ def obtained(log: Log) -> list[tuple[str, str]]:
             "MPI environment",
             "; ".join(f"{name}={value}" for name, value in run.environment.items()) or "nothing set",
         ),
-        *(
-            [
-                (
-                    "File system",
-                    f"{run.filesystem.directory}, {run.filesystem.type}, "
-                    f"{size(run.filesystem.free_bytes)} free "
-                    f"of {size(run.filesystem.total_bytes)}",
-                )
-            ]
-            if run.filesystem
-            else []
-        ),
+        *([("File system", storage(run.filesystem))] if run.filesystem else []),
         *([("Simulated", "yes: no real machine was measured")] if run.simulated else []),
     ]
+
+
+def storage(found: Filesystem) -> str:
+    return f"{found.directory}, {found.type}, {size(found.free_bytes)} free of {size(found.total_bytes)}"
 
 
 def option(value) -> str:

@@ -12,10 +12,12 @@ import pandas as pd
 
 from postprocess import __version__
 from postprocess.history.change_points import Finding
+from postprocess.history.completeness import completeness, without_value
 from postprocess.history.figures import trends
 from postprocess.history.standing import compared, headlines, scaling, standing
 from postprocess.history.table import SERIES
 from postprocess.reports import site_figures
+from postprocess.reports.changes import gap
 from postprocess.show.html import environment
 from postprocess.show.plots import Figure
 
@@ -39,8 +41,11 @@ class Comparison:
 
 @dataclass(frozen=True)
 class SitePage:
-    """What the page shows. `sessions` counts them, `since` and `until` are the first and the last."""
+    """What the page shows. `tests` counts them, `missing` are those without a value, a table of completeness.
+    `sessions` counts them, `since` and `until` are the first and the last."""
 
+    tests: int
+    missing: pd.DataFrame
     headlines: pd.DataFrame
     parts: list[Part]
     comparisons: list[Comparison]
@@ -63,10 +68,12 @@ class SitePage:
         ]
 
 
-def site_page(values: pd.DataFrame, found: list[Finding], pairs: list[tuple[str, tuple[str, str]]]) -> SitePage:
-    """The page of a table of change_points.session_values with its changes. `pairs` are the kinds and names of
-    standing.compared, whose ValueError is raised."""
-    table = standing(values, found)
+def site_page(
+    values: pd.DataFrame, found: list[Finding], cases: pd.DataFrame, pairs: list[tuple[str, tuple[str, str]]]
+) -> SitePage:
+    """The page of a table of change_points.session_values with its changes, and the case_table of the same sessions.
+    `pairs` are the kinds and names of standing.compared, whose ValueError is raised."""
+    table, tests = standing(values, found, cases), completeness(cases)
     front = headlines(table)
     over_sizes = scaling(table)
     chosen = values.merge(front[SERIES], on=SERIES)
@@ -79,8 +86,18 @@ def site_page(values: pd.DataFrame, found: list[Finding], pairs: list[tuple[str,
         for name in table["benchmark"].unique()
     ]
     comparisons = [comparison(values, front, kind, names, number) for number, (kind, names) in enumerate(pairs, 1)]
-    times = values["session_time"]
-    return SitePage(front, parts, comparisons, found, values["session"].nunique(), times.min(), times.max())
+    times = cases["session_time"]
+    return SitePage(
+        len(tests),
+        without_value(tests),
+        front,
+        parts,
+        comparisons,
+        found,
+        cases["session"].nunique(),
+        times.min(),
+        times.max(),
+    )
 
 
 def scaled(table: pd.DataFrame) -> list[Figure]:
@@ -113,6 +130,7 @@ def html(page: SitePage, command: str) -> str:
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             label=site_figures.label,
             place=site_figures.place,
+            missing=list(map(gap, page.missing.to_dict("records"))),
             alarms=headline_alarms,
             others=len(alarms) - len(headline_alarms),
         )
@@ -121,7 +139,9 @@ def html(page: SitePage, command: str) -> str:
 
 def tables(page: SitePage) -> dict[str, pd.DataFrame]:
     """Every table of the page, by the name of its file."""
-    named = {"site-overview": page.overview} | {f"site-{part.benchmark}-metrics": part.table for part in page.parts}
+    named = {"site-missing": page.missing, "site-overview": page.overview} | {
+        f"site-{part.benchmark}-metrics": part.table for part in page.parts
+    }
     return named | {
         f"site-{number:02}-comparison-metrics": part.table for number, part in enumerate(page.comparisons, 1)
     }

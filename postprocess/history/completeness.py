@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was expected to be measured, and what was not: tests that failed, were skipped or did not run.
+
+Sessions with the same selection of tests are compared with each other: a test is missed if as many of them have passed
+without it as ever passed between two that had it. So a test that runs every night is missed at once, one that runs in
+every seventh session after seven, and a session that somebody starts by hand with other options misses nothing. A test
+that ran once is expected only if a list of expected tests contains it.
+
+Pure functions from tables of history.table to tables.
+"""
+
+import numpy as np
+import pandas as pd
+
+TEST = ["system", "partition", "environ", "test"]  # what the sessions repeat
+PLACE = ["benchmark", "processes", "file_system"]
+MEASURED, FAILED, SKIPPED, NOT_RUN = "measured", "failed", "skipped", "not run"
+DETAILS = ["state", "sessions", "since", "last_value", "reason"]
+
+
+def tests_of(cases: pd.DataFrame) -> pd.DataFrame:
+    """A case_table with the column `test`, the name without the number of its repetition; without dry runs, which pass
+    and measure nothing."""
+    named = cases.assign(test=cases["name"].str.replace(r" %\.repeat_no=\d+", "", regex=True))
+    return named[named["measured"] | (named["result"] != "pass")]
+
+
+def sessions_of(cases: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """System to its sessions in their order: `session_time` and `selection`, by the session's identifier."""
+    each = tests_of(cases).groupby(["system", "session"])[["session_time", "selection"]].min()
+    ordered = each.sort_values("session_time", kind="stable")
+    return {str(system): of_system.droplevel("system") for system, of_system in ordered.groupby(level="system")}
+
+
+def missed(seen: set[str], sessions: pd.DataFrame) -> list[int]:
+    """Places of the sessions of a system in which something was missed that these sessions had."""
+    places = []
+    for _, alike in sessions.reset_index().groupby("selection"):
+        having = np.flatnonzero(alike["session"].isin(seen))
+        if len(having) > 1 and len(alike) - 1 - having[-1] >= np.diff(having).max():
+            places += alike.index[having[-1] + 1 :].tolist()
+    return sorted(places)
+
+
+def completeness(cases: pd.DataFrame, expected: pd.DataFrame | None = None) -> pd.DataFrame:
+    """A row per test of a case_table: the columns of TEST and PLACE; `state`; for how many `sessions` of the system,
+    and `since` the begin of which, there has been no value; the session of the `last_value`; and the `reason` of the
+    last failure. `expected` is the case_table of a dry run: its tests that no session has are `not run`."""
+    sessions = sessions_of(cases)
+    rows = [
+        [*key, *runs[PLACE].iloc[-1], *of_test(runs, sessions[runs["system"].iloc[0]])]
+        for key, runs in tests_of(cases).groupby(TEST, sort=True)
+    ]
+    if expected is not None:
+        known = {tuple(row[: len(TEST)]) for row in rows}
+        named = expected.assign(test=expected["name"]).drop_duplicates(TEST)
+        rows += [
+            [*row, NOT_RUN, len(sessions.get(row[0], ())), pd.NaT, pd.NaT, ""]
+            for row in named[[*TEST, *PLACE]].itertuples(index=False, name=None)
+            if tuple(row[: len(TEST)]) not in known
+        ]
+    return pd.DataFrame(rows, columns=[*TEST, *PLACE, *DETAILS])
+
+
+def of_test(runs: pd.DataFrame, sessions: pd.DataFrame) -> list:
+    """DETAILS of the runs of one test."""
+    times, places = sessions["session_time"], sessions.index.get_indexer(pd.Index(runs["session"]))
+    last = max(places[runs["measured"]], default=-1)
+    failed = set(places[places > last])
+    absent = {place for place in missed(set(runs["session"]), sessions) if place > last}
+    last_value = times.iloc[last] if last >= 0 else pd.NaT
+    without = sorted(failed | absent)
+    if not without:
+        return [MEASURED, 0, pd.NaT, last_value, ""]
+    final = runs[places == places.max()].iloc[-1]
+    state = NOT_RUN if without[-1] in absent else SKIPPED if final["result"] == "skip" else FAILED
+    return [state, len(without), times.iloc[without[0]], last_value, final["reason"] if failed else ""]
+
+
+def without_value(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table of `completeness` whose tests have no value now, the longest first."""
+    return table[table["state"] != MEASURED].sort_values("sessions", ascending=False, kind="stable", ignore_index=True)
