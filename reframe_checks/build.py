@@ -11,13 +11,12 @@ import shlex
 import reframe as rfm
 from reframe.core.builtins import run_after, run_before, variable
 from reframe.core.exceptions import BuildSystemError, SanityError
-from reframe.core.logging import getlogger
 
 from postprocess import reframe_version  # noqa: F401
 
 from . import spack
 from .logged import LoggedOnce
-from .partitions import extras_of
+from .partitions import extras_of, say
 from .paths import KERNELS, ROOT, SPACK_ENVIRONMENT, spack_output
 from .vocabulary import Extra
 
@@ -65,13 +64,15 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
         try:
             self._spack = spack.find_spack()
             self.builder_used = Builder.SPACK
+            if self.builder == Builder.AUTO:
+                say(f"kernels are built with Spack, because there is {self._spack}")
         except spack.SpackUnusableError as reason:
             if self.builder == Builder.SPACK:
                 raise BuildSystemError(
                     f"builder=spack was requested, but {reason}; install Spack or choose -S builder=cmake"
                 ) from None
             self.builder_used = Builder.CMAKE
-            getlogger().info(f"building {self.benchmark} with CMake: {reason}")
+            say(f"kernels are built with CMake: {reason}")
 
     def _cmake_commands(self):
         if not KERNELS.is_dir():
@@ -137,11 +138,13 @@ class BuiltKernel(rfm.RegressionTestPlugin):
     builder = variable(str, value=Builder.AUTO, loggable=True)
     prebuilt_directory = variable(str, value="", loggable=True)
     spack_spec = variable(str, value="", loggable=True)
+    mpi_bin = variable(str, value="", loggable=True)
 
     @run_after("setup")
     def take_kernel(self):
         self.executable = self.kernel.executable_path
         self.builder = self.kernel.builder_used
         self.spack_spec = self.kernel.spack_spec
-        if self.kernel.mpi_bin not in ("", "/usr/bin"):
-            self.env_vars["PATH"] = f"{self.kernel.mpi_bin}:$PATH"
+        self.mpi_bin = self.kernel.mpi_bin
+        if self.mpi_bin not in ("", "/usr/bin"):
+            self.env_vars["PATH"] = f"{self.mpi_bin}:$PATH"

@@ -111,8 +111,7 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         if self.reference_status == ReferenceStatus.DERIVED:
             getlogger().info(
                 f"{self.display_name} on {self.current_partition.fullname}: {self.reference_status}: this size was "
-                "never "
-                f"measured ({self.reference_file})"
+                f"never measured ({self.reference_file})"
             )
         elif self.reference_status != ReferenceStatus.COMPLETE and not self.is_dry_run():
             getlogger().info(

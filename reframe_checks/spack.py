@@ -50,7 +50,7 @@ def environment_text(environment_file):
     """The environment of a site, which states what differs there, with all kernels added, built from the sources of
     this tree. A file with `specs` of its own gets no others."""
     content = yaml.safe_load(Path(environment_file).read_text(encoding="utf-8"))
-    content["spack"].setdefault("specs", packages())
+    content["spack"].setdefault("specs", [f"{name}@main" for name in packages()])
     content["spack"]["develop"] = {name: {"spec": f"{name}@=main", "path": str(KERNELS)} for name in packages()}
     return yaml.safe_dump(content, sort_keys=False)
 

@@ -80,10 +80,9 @@ class Extra(_Word):
     )
     FILE_SYSTEMS = (
         "file_systems",
-        "list of `{name, directory, options}`: file systems that I/O checks measure, each separately; `options` are "
-        "directives that a "
-        "job needs to access it; `$VARIABLES` in `directory` are expanded in the job; default: the check's stage "
-        "directory, named `stage`",
+        "list of `{name, directory, options}`: file systems that I/O checks measure, each separately; `options` "
+        "are directives that a job needs to access it; `$VARIABLES` in `directory` are expanded in the job; default: "
+        "the check's stage directory, named `stage`",
         FILE_SYSTEMS,
     )
     KERNELS = "kernels", "list of the kernels that may run here; default: all", TEXTS

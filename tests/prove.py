@@ -5,8 +5,9 @@ missed.
     .venv/bin/python tests/prove.py [GOAL...]
 
 The goals `lowest`, `newest`, `history` and `centre` install this project with pip's packages at an end of the version
-ranges of pyproject.toml and run the tests there that build no kernel. `mutants` changes the modules of MUTATED in small
-ways and counts the changes that no test notices. All output is in build/prove.
+ranges of pyproject.toml and run the tests there that build no kernel. `long` runs the tests that are marked `prove`.
+`mutants` changes the modules of MUTATED in small ways and counts the changes that no test notices. All output is in
+build/prove.
 """
 
 import argparse
@@ -112,11 +113,16 @@ def tested(name: str, folder: Path, patterns: tuple[str, ...]) -> str:
     files = [path for pattern in patterns for path in sorted((ROOT / "tests").glob(pattern))]
     if not all(any(path.match(pattern) for path in files) for pattern in patterns):
         raise ProofError(f"no file in tests/ matches one of {', '.join(patterns)}")
+    return outcome(name, folder / "bin" / "pytest", "-k", "not browser", *files)
+
+
+def outcome(name: str, pytest: Path, *words) -> str:
+    """Runs pytest; "N tests pass" or what fails."""
     report = OUTPUT / f"{name}.xml"
     report.unlink(missing_ok=True)
     clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    words = ["-q", "-p", "no:cacheprovider", "-k", "not browser", f"--junitxml={report}"]
-    run(folder / "bin" / "pytest", *words, *files, log=f"{name}-tests.log", check=False, cwd=ROOT, env=clean)
+    options = ["-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
+    run(pytest, *options, *words, log=f"{name}-tests.log", check=False, cwd=ROOT, env=clean)
     if not report.exists():
         raise ProofError(f"pytest did not run: see {(OUTPUT / f'{name}-tests.log').relative_to(ROOT)}")
     [suite] = ElementTree.parse(report).getroot()
@@ -152,6 +158,11 @@ def centre() -> Result:
     return Result(
         "centre", "its versions stay; all tests", f"{figure}; {kept}", figure.endswith("pass") and not changed
     )
+
+
+def long() -> Result:
+    figure = outcome("long", TOOLS / "pytest", "-m", "prove")
+    return Result("long", "all tests that are marked `prove`", figure, figure.endswith("pass"))
 
 
 # --- mutants ----------------------------------------------------------------------------------------------------------
@@ -206,6 +217,7 @@ GOALS: dict[str, Callable] = {
     "newest": lambda: [end_of_ranges("newest", ".")],
     "history": lambda: [end_of_ranges("history", ".[history]", patterns=OF_HISTORY)],
     "centre": lambda: [centre()],
+    "long": lambda: [long()],
     "mutants": mutants,
 }
 

@@ -247,8 +247,8 @@ def start_accounting(folder, port, start):
     wait_until(socket_path.exists, "MariaDB is up")
     statements = (
         "CREATE DATABASE accounting; CREATE USER 'slurm'@'%' IDENTIFIED BY 'toy'; GRANT ALL ON accounting.* TO "
-        "'slurm'@'%';"
-        "CREATE USER 'slurm'@'localhost' IDENTIFIED BY 'toy'; GRANT ALL ON accounting.* TO 'slurm'@'localhost';"
+        "'slurm'@'%';CREATE USER 'slurm'@'localhost' IDENTIFIED BY 'toy'; GRANT ALL ON accounting.* TO "
+        "'slurm'@'localhost';"
     )
     subprocess.run(
         ["mariadb", "--no-defaults", f"--socket={socket_path}", "-e", statements], check=True, capture_output=True

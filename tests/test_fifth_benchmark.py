@@ -147,7 +147,7 @@ def test_it_is_a_package_of_the_spack_environment(tree):
     assert done.returncode == 0, done.stdout + done.stderr
     [environment] = (tree.folder / "output" / "spack").glob("*/spack.yaml")
     content = yaml.safe_load(environment.read_text())["spack"]
-    assert content["specs"] == ["b-eff", "b-eff-io", "barrier", "ftio", "priomark"]
+    assert content["specs"] == [f"{name}@main" for name in ("b-eff", "b-eff-io", "barrier", "ftio", "priomark")]
     assert content["develop"]["barrier"] == {"spec": "barrier@=main", "path": str(tree.folder / "kernels")}
     [script] = (tree.folder / "output" / "stage").glob("local/default/mpi/barrier_build*/rfm_build.sh")
     assert f"{spack} -e {environment.parent} install --only-concrete barrier" in script.read_text()

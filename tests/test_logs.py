@@ -145,8 +145,7 @@ def test_cut_off_log_tells_how_far_the_run_came(scratch):
     done = place - place_of("measurement") + 1
     assert (
         f"{done} of the {37 * 21} planned measurements were done, the last one: repetition 1, pattern ring-4, method "
-        "nonblocking, "
-        "message_bytes 1, loop_length 300"
+        "nonblocking, message_bytes 1, loop_length 300"
     ) in message
     course = course_of(scratch)
     assert (course.status, course.planned, course.done, as_json(course.last)) == (

@@ -14,14 +14,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import SimpleNamespace
 
+import modules_made
 import pytest
 import slurm_made
-from conftest import COFFEECUP, CORES, PARTS_OF_SITES, PATIENCE, ROOT
+from conftest import COFFEECUP, CORES, PARTS_OF_SITES, PATIENCE, REFRAME, ROOT
+from modules_made import LIBRARIES
 
+from postprocess.benchmarks.registry import benchmarks
 from site_configs.common.probe_jobs import same_library
-
-LMOD = Path("/etc/profile.d/lmod.sh")
-LIBRARIES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 
 
 @dataclass(frozen=True)
@@ -33,24 +33,26 @@ class Cluster:
     modules: Path
 
     def site(self, *arguments, module="openmpi", **environment):
-        """`coffeecup site` in a login shell of the user, who has loaded a module. The user may read what root may, such
-        as a Python below /root."""
+        return self.run(COFFEECUP, "site", *arguments, module=module, **environment)
+
+    def run(self, *command, module="openmpi", timeout=PATIENCE, **environment):
+        """A command in a login shell of the user, who has loaded a module. The user may read what root may, such as a
+        Python below /root."""
         uid = pwd.getpwnam(slurm_made.USER).pw_uid
         drop = ["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups"]
         drop += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
-        shell = f'. {LMOD}; module use {self.modules}; module load {module}; exec "$@"'
         path = os.pathsep.join(
             part for part in os.environ["PATH"].split(os.pathsep) if not Path(part, "spack").exists()
         )
         home = {"HOME": str(self.tree.parent), "USER": slurm_made.USER, "LOGNAME": slurm_made.USER, "PATH": path}
         done = subprocess.run(
-            [*drop, "bash", "-c", shell, "bash", COFFEECUP, "site", *arguments],
+            [*drop, *modules_made.shell(self.modules, module), *command],
             cwd=self.tree,
             env=home | self.slurm.environment | environment,
             capture_output=True,
             text=True,
             check=False,
-            timeout=PATIENCE,
+            timeout=timeout,
             preexec_fn=lambda: os.sched_setaffinity(0, CORES),
         )
         assert "Traceback" not in done.stdout + done.stderr
@@ -72,10 +74,7 @@ def folder():
 def cluster(folder):
     if reason := slurm_made.missing(accounting=True):
         pytest.skip(reason)
-    if not LMOD.exists():
-        pytest.skip("no Lmod on this machine (Debian: lmod)")
-    for library in LIBRARIES:
-        write_module(folder, library)
+    modules = modules_made.write_modules(folder)
     home = folder / "home"
     for part in PARTS_OF_SITES:
         shutil.copytree(ROOT / part, home / "tree" / part, ignore=shutil.ignore_patterns("__pycache__"))
@@ -84,19 +83,7 @@ def cluster(folder):
     with slurm_made.slurm(
         folder / "slurm", nodes=4, accounting=True, machines=slurm_made.UNEQUAL, accounts=slurm_made.ACCOUNTS
     ) as slurm:
-        yield Cluster(slurm, home / "tree", folder / "modules")
-
-
-def write_module(folder, library):
-    """A module that puts Debian's commands of an MPI library first."""
-    commands = folder / library
-    commands.mkdir()
-    for name in ("mpicc", "mpirun", "mpiexec"):
-        if not (command := shutil.which(f"{name}.{library}")):
-            pytest.skip(f"no {library} on this machine: {name}.{library} is not on PATH")
-        (commands / name).symlink_to(command)
-    (folder / "modules" / library).mkdir(parents=True)
-    (folder / "modules" / library / "1.0.lua").write_text(f'prepend_path("PATH", "{commands}")\n')
+        yield Cluster(slurm, home / "tree", modules)
 
 
 READ = "import json, sys; from site_configs.common.tree import read_configuration as read; "
@@ -315,11 +302,33 @@ def test_jobs_prove_a_site_from_its_compute_nodes(cluster, changed, library, onl
     assert jobs.keys() == ({only} if only else nodes.keys()), checked.text
     for partition, told in jobs.items():
         assert re.match(
-            nodes[partition]
-            + r" processes, each may run on \d of \d+ cores; .*, as compiled; /tmp: \w+, [\d.]+ GByte free",
+            nodes[partition] + r" processes, each may run on \d of \d+ cores; .*, as compiled, built with cmake; "
+            r"/tmp: \w+, [\d.]+ GByte free",
             told,
         )
         assert LIBRARIES[library] in told
+
+
+@pytest.mark.prove
+def test_every_benchmark_passes_in_smoke_mode_on_a_new_site(cluster, made):
+    """With no edit. Debian has FFTW for Open MPI alone."""
+    without = {"ftio"} if made.library == "mpich" else set()
+    report = cluster.tree / f"{made.library}.json"
+    words = ["-C", cluster.settings(made.name), f"--system={made.name}", "-c", "reframe_checks", "-r", "--mode=smoke"]
+    words += [f"--report-file={report}", *(word for name in without for word in ("-x", name))]
+    session = cluster.run(*REFRAME, *words, module=made.library, timeout=3600)
+    assert session.code == 0, session.text
+    [run] = json.loads(report.read_text())["runs"]
+    nodes = {}
+    for case in run["testcases"]:
+        if not case["fixture"]:
+            assert case["result"] == "pass" and case["scheduler"] == "slurm"
+            place = case["partition"], case["name"].split()[0]
+            nodes.setdefault(place, set()).add(len(case["nodelist"]))
+    sizes = {"debug": {1, 2}, "phat_thick": {1, 2}, "wide": {1}}
+    assert nodes == {
+        (partition, name): sizes[partition] for partition in sizes for name in benchmarks().keys() - without
+    }
 
 
 def test_library_that_the_launcher_does_not_start_is_refused(cluster, changed):

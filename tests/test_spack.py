@@ -10,13 +10,21 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import modules_made
 import pytest
+import slurm_made
 import yaml
 from builds import OPEN_MPI, ROOT
+from conftest import COFFEECUP
+from modules_made import LIBRARIES
 
 from reframe_checks.spack import environment_text, make_environment, packages
+from site_configs.common.probe_jobs import other_library
+from site_configs.common.spack_site import entry_of, pinned
 
-PACKAGES = ROOT / "spack-repo" / "spack_repo" / "coffeecup" / "packages"
+REPOSITORY = ROOT / "spack-repo" / "spack_repo" / "coffeecup"
+PACKAGES = REPOSITORY / "packages"
+SHARED = (REPOSITORY / "build_systems" / "kernel.py").read_text()
 RECIPES = sorted(PACKAGES.glob("*/package.py"))
 COMMON = ROOT / "site_configs" / "common"
 
@@ -37,12 +45,25 @@ def test_recipe_is_named_as_spack_wants_it_and_explains_itself(recipe):
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.parent.name)
 def test_each_option_of_the_recipe_is_one_of_cmake(recipe):
-    defined = set(re.findall(r'self\.define\("(COFFEECUP_\w+)"', recipe.read_text()))
+    defined = set(re.findall(r'self\.define(?:_from_variant)?\("(COFFEECUP_\w+)"', SHARED + recipe.read_text()))
     options = set(
         re.findall(r"^(?:set|option)\((COFFEECUP_\w+)", (ROOT / "kernels" / "CMakeLists.txt").read_text(), re.MULTILINE)
     )
     assert {"COFFEECUP_BENCHMARKS", "COFFEECUP_SPACK_HASH"} <= defined <= options
-    assert f'self.define("COFFEECUP_BENCHMARKS", "{recipe.parent.name}")' in recipe.read_text()
+    assert f'    benchmark = "{recipe.parent.name}"\n' in recipe.read_text()
+
+
+def test_each_version_is_a_commit_of_that_version():
+    def git(*arguments):
+        return subprocess.run(["git", "-C", ROOT, *arguments], capture_output=True, text=True, check=False)
+
+    if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
+        pytest.skip("no history: this is no clone, or a shallow one")
+    versions = re.findall(r'version\("([\d.]+)", commit="(\w{40})"\)', SHARED)
+    assert len(versions) == SHARED.count("version(") - 1 > 0, "besides main"
+    for version, commit in versions:
+        assert f"project(coffeecup VERSION {version} " in git("show", f"{commit}:kernels/CMakeLists.txt").stdout
+        assert git("merge-base", "--is-ancestor", commit, "HEAD").returncode == 0
 
 
 ENVIRONMENTS = sorted((ROOT / "site_configs").glob("*/spack.yaml"))
@@ -54,9 +75,10 @@ def in_tree(path):
 
 def test_every_package_is_built_from_its_sources_only():
     environment = yaml.safe_load(environment_text(COMMON / "spack.yaml"))["spack"]
-    assert environment["specs"] == ["b-eff", "b-eff-io", "ftio", "priomark"] == packages()
+    assert packages() == ["b-eff", "b-eff-io", "ftio", "priomark"]
+    assert environment["specs"] == [f"{name}@main" for name in packages()]
     assert environment["develop"] == {
-        name: {"spec": f"{name}@=main", "path": str(ROOT / "kernels")} for name in environment["specs"]
+        name: {"spec": f"{name}@=main", "path": str(ROOT / "kernels")} for name in packages()
     }
     shared = yaml.safe_load((COMMON / "coffeecup.yaml").read_text())
     assert in_tree(shared["repos"]["coffeecup"]) == PACKAGES.parent
@@ -64,7 +86,7 @@ def test_every_package_is_built_from_its_sources_only():
 
 def test_an_environment_with_specs_of_its_own_gets_no_others():
     simulated = ROOT / "site_configs" / "simulated" / "spack.yaml"
-    assert yaml.safe_load(environment_text(simulated))["spack"]["specs"] == ["b-eff+simgrid"]
+    assert yaml.safe_load(environment_text(simulated))["spack"]["specs"] == ["b-eff@main+simgrid"]
 
 
 @pytest.mark.parametrize("path", ENVIRONMENTS, ids=lambda path: path.parent.name)
@@ -88,6 +110,56 @@ def test_environment_is_concretised_anew_where_a_part_of_it_has_changed(tmp_path
         assert yaml.safe_load((found[-1] / "spack.yaml").read_text())["spack"]["specs"] == [own_text]
     assert found[0] == found[1]
     assert len(set(found)) == 3
+
+
+# The MPI library of a new site
+
+CENTRE = {"spec": "mpich@4.1.2~cuda device=ch4", "prefix": "/opt/mpich/4.1.2"}
+DEBIANS = {"spec": "mpich@4.0.2~hydra device=ch4", "prefix": "/usr"}
+OPENMPI = {"spec": "openmpi@4.1.4~atomics schedulers=slurm", "prefix": "/usr"}
+DETECTED = {"openmpi": {"externals": [OPENMPI]}, "mpich": {"externals": [DEBIANS, CENTRE]}}
+LISTED = {"openmpi": {"externals": [OPENMPI]}, "fftw": {"externals": [{"spec": "fftw@3.3.10", "prefix": "/usr"}]}}
+
+
+@pytest.mark.parametrize(
+    ("mpicc", "library", "expected"),
+    [
+        ("/opt/mpich/4.1.2/bin/mpicc", "MPICH 4.1.2", ("mpich", CENTRE)),
+        ("/usr/bin/mpicc", "Open MPI 4.1.4", ("openmpi", OPENMPI)),
+        ("/usr/bin/mpicc", "MPICH 4.0.2", ("mpich", DEBIANS)),
+        ("/usr/bin/mpicc", "an MPI library of unknown kind", None),
+        ("/opt/other/bin/mpicc", "MPICH 4.1.2", None),
+        ("/opt/mpich/4.1.2/wrappers/mpicc", "MPICH 4.1.2", None),
+    ],
+)
+def test_library_of_a_site_is_the_one_with_the_prefix_of_its_mpicc(mpicc, library, expected):
+    assert entry_of(mpicc, DETECTED, library) == expected
+
+
+def test_library_of_a_site_is_required_with_its_modules_in_place_of_what_is_listed():
+    assert pinned("mpich", CENTRE, ["gcc/13", "mpich/4.1.2"], LISTED) == {
+        "mpich:": {"externals": [{**CENTRE, "modules": ["gcc/13", "mpich/4.1.2"]}], "buildable": False},
+        "mpi": {"require": ["mpich@=4.1.2"], "buildable": False},
+        "fftw:": {"buildable": True},
+    }
+    assert pinned("openmpi", OPENMPI, [], LISTED) == {
+        "openmpi:": {"externals": [OPENMPI], "buildable": False},
+        "mpi": {"require": ["openmpi@=4.1.4"], "buildable": False},
+    }
+
+
+@pytest.mark.parametrize(
+    ("mpi_bin", "compiler", "other"),
+    [
+        ("/opt/mpich/bin", "/opt/mpich/bin/mpicc", False),
+        ("/opt/mpich/bin", "/usr/bin/mpicc", True),
+        ("/opt/cray/pe/mpich/bin", "/opt/cray/pe/craype/bin/cc", False),
+        ("", "/usr/bin/mpicc", False),
+        ("/opt/mpich/bin", None, False),
+    ],
+)
+def test_library_of_spack_is_compared_with_that_of_the_compiler(mpi_bin, compiler, other):
+    assert other_library(mpi_bin, compiler) is other
 
 
 # With Spack at hand
@@ -177,6 +249,77 @@ def test_new_site_has_an_environment_that_spack_makes_concrete(tree, tmp_path, s
     assert {spec["arch"]["target"] for spec in specs if spec["name"] == "ftio"} == {
         "x86_64_v3"
     } or os.uname().machine != "x86_64"
+
+
+@pytest.fixture
+def site(tree, spack_environment):
+    """`site(library, ...)` runs `coffeecup site` in a shell that has loaded the module of an MPI library."""
+    modules = modules_made.write_modules(tree.scratch)
+
+    def run(library, *arguments):
+        done = subprocess.run(
+            [*modules_made.shell(modules, library), COFFEECUP, "site", *arguments],
+            cwd=tree.folder,
+            env=os.environ | OPEN_MPI | spack_environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        print(done.stdout + done.stderr)
+        return done
+
+    return run
+
+
+@needs_spack
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_new_site_builds_with_the_library_of_the_loaded_module(site, library):
+    assert site(library, "new", "here").returncode == 0
+    checked = site(library, "check", "here", "--submit")
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+    jobs = re.findall(r"^ok +job on here:default, environment mpi, .*$", checked.stdout, re.MULTILINE)
+    assert jobs
+    assert all(LIBRARIES[library] in job and "as compiled, built with spack" in job for job in jobs)
+
+
+@needs_spack
+def test_site_whose_spack_environment_has_another_library_is_refused(site, tree):
+    """common/debian12.yaml lists Debian's Open MPI alone."""
+    assert site("mpich", "new", "here").returncode == 0
+    (tree.folder / "site_configs" / "here" / "externals.yaml").write_text("packages: {}\n")
+    checked = site("mpich", "check", "here", "--submit")
+    assert checked.returncode == 1
+    complaint = (
+        f"Spack built the kernel with the MPI library in /usr/bin, but the environment has {tree.scratch}/mpich/bin"
+    )
+    assert complaint in checked.stderr
+    assert "require it: `packages: mpi: require: [NAME]`" in checked.stderr
+
+
+@needs_spack
+def test_stand_alone_test_runs_where_srun_alone_starts_processes(tmp_path):
+    """An Open MPI without a mpirun of its own, as it is configured for a site's Slurm."""
+    if reason := slurm_made.missing():
+        pytest.skip(reason)
+    prefix = tmp_path / "openmpi"
+    (prefix / "bin").mkdir(parents=True)
+    (prefix / "bin" / "mpicc").symlink_to("/usr/bin/mpicc.openmpi")
+    own = tmp_path / "spack.yaml"
+    content = yaml.safe_load((COMMON / "spack.yaml").read_text())
+    content["spack"]["packages"] = pinned(
+        "openmpi", {**OPENMPI, "spec": "openmpi@4.1.4", "prefix": str(prefix)}, [], {}
+    )
+    content["spack"]["specs"] = ["priomark@main"]
+    own.write_text(yaml.safe_dump(content))
+    folder = make_environment(tmp_path, "srun", own)
+    with slurm_made.slurm(tmp_path / "slurm", nodes=1) as slurm:
+        environment = os.environ | {"COFFEECUP_ROOT": str(ROOT), "SLURM_MPI_TYPE": "pmix"} | slurm.environment
+        for words in (["install"], ["test", "run", "priomark"]):
+            done = subprocess.run(
+                [spack_command(), "-e", folder, *words], env=environment, capture_output=True, text=True, check=False
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+        assert "1 passed of 1 specs" in done.stdout
 
 
 def test_old_spack_is_refused_by_name(reframe, tmp_path):

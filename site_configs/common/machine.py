@@ -49,13 +49,13 @@ class FileSystem:
     free_bytes: int
 
 
-def finds(command, modules=()):
-    """Whether a command is on PATH in a job script, after it loads these modules, if any. As ReFrame's scripts do, it
-    runs in no login shell."""
+def path_of(command, modules=()):
+    """Where a command is in a job script, after it loads these modules, if any; None if it is not on PATH. As ReFrame's
+    scripts do, it runs in no login shell."""
     if not modules:
-        return shutil.which(command) is not None
+        return shutil.which(command)
     loaded = f"module load {' '.join(map(shlex.quote, modules))} && command -v {shlex.quote(command)}"
-    return ask("bash", "-c", loaded) is not None
+    return ask("bash", "-c", loaded)
 
 
 def modules_system():

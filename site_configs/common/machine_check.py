@@ -69,7 +69,7 @@ def of_mpi(site, full_name, partition):
     command = LAUNCHERS.get(launcher)
     modules = names_of(*partition.get("modules", ()))
     if command and not any(
-        machine.finds(command, (*modules, *names_of(*site.environments[name].get("modules", ()))))
+        machine.path_of(command, (*modules, *names_of(*site.environments[name].get("modules", ()))))
         for name in partition["environs"]
     ):
         yield (
@@ -84,9 +84,8 @@ def of_mpi(site, full_name, partition):
 
 
 def of_environment(site, full_name, partition, name):
-    environment, place = site.environments[name], f"environment {name} of {full_name}"
-    compiler = environment.get("cc") or "cc"
-    modules = names_of(*partition.get("modules", ()), *environment.get("modules", ()))
+    place = f"environment {name} of {full_name}"
+    compiler, modules = compiler_of(site, partition, name)
     system = next(system for system in site.systems if system["name"] == full_name.partition(":")[0])
     if modules and system.get("modules_system", "nomod") == "nomod":
         yield (
@@ -96,7 +95,7 @@ def of_environment(site, full_name, partition, name):
             "`modules_system`",
             f'add "modules_system": "{machine.modules_system() or "lmod"}" to the system',
         )
-    elif not machine.finds(compiler, modules):
+    elif not machine.path_of(compiler, modules):
         after = f" after `module load {' '.join(modules)}`" if modules else ""
         yield (
             "refused",
@@ -104,6 +103,12 @@ def of_environment(site, full_name, partition, name):
             f"the MPI compiler {compiler!r} is not on PATH{after}",
             "install MPI (Debian: libopenmpi-dev), or name its modules in the environment's `modules`",
         )
+
+
+def compiler_of(site, partition, name):
+    """(command, modules that a job loads before it) of an environment's C compiler."""
+    environment = site.environments[name]
+    return environment.get("cc") or "cc", names_of(*partition.get("modules", ()), *environment.get("modules", ()))
 
 
 def names_of(*modules):

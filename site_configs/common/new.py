@@ -88,16 +88,7 @@ def look(name):
     batch = kind != "local"
     launcher, variables, launcher_source = machine.launcher(kind)
     compiler, library, compiler_source = machine.mpi_compiler()
-    systems = [
-        {
-            "name": name_of(entry.directory, place),
-            "directory": entry.directory,
-            "kind": entry.kind,
-            "free": gigabytes(entry.free_bytes),
-            "total": gigabytes(entry.total_bytes),
-        }
-        for place, entry in enumerate(machine.file_systems())
-    ]
+    systems = file_systems()
     host = socket.gethostname()
     modules = machine.loaded_modules() if machine.modules_system() else []
     return {
@@ -127,6 +118,20 @@ def look(name):
         "target": spack_site.target(),
         "uncertain": [*open_points, *uncertain(found, systems, compiler, batch), *accounts(kind)],
     }
+
+
+def file_systems():
+    """Those that I/O checks can measure."""
+    return [
+        {
+            "name": name_of(entry.directory, place),
+            "directory": entry.directory,
+            "kind": entry.kind,
+            "free": gigabytes(entry.free_bytes),
+            "total": gigabytes(entry.total_bytes),
+        }
+        for place, entry in enumerate(machine.file_systems())
+    ]
 
 
 def partitions(kind):

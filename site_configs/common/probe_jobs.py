@@ -12,8 +12,9 @@ from postprocess.benchmarks.registry import benchmarks
 from postprocess.benchmarks.scoring import read_log
 from postprocess.logs.reader import LogError
 
-from . import dry_run
+from . import dry_run, machine
 from .frame import in_form
+from .machine_check import compiler_of
 
 START_UP = re.compile(r"MPI_Init|PMI|belongs to \S+ on 1$|process management", re.MULTILINE)
 
@@ -37,7 +38,9 @@ def findings(site):
         _, output, cases = dry_run.reframe(site, name, folder, "--run", *selection, *options)
         ran = {key(case): case for case in cases if case["hashcode"] == chosen.get(key(case), {}).get("hashcode")}
         for job, case in chosen.items():
-            yield from of_job(name, ran.get(job, case), job in ran, output, folder)
+            [partition] = [part for part in system["partitions"] if part["name"] == case["partition"]]
+            mpicc = machine.path_of(*compiler_of(site, partition, case["environ"]))
+            yield from of_job(name, ran.get(job, case), job in ran, output, folder, mpicc)
 
 
 def key(case):
@@ -56,7 +59,7 @@ def nodes_of(case):
     return -(-case["num_tasks"] // case["num_tasks_per_node"])
 
 
-def of_job(system, case, ran, output, folder):
+def of_job(system, case, ran, output, folder, mpicc):
     """What one job proves, or why it failed."""
     partition, environment, file_system = key(case)
     place = f"job on {system}:{partition}, environment {environment}, file system {file_system}"
@@ -78,11 +81,11 @@ def of_job(system, case, ran, output, folder):
     except LogError as error:
         yield "refused", place, str(error), "see ReFrame's log"
         return
-    yield from of_log(place, case, run)
+    yield from of_log(place, case, run, mpicc)
 
 
-def of_log(place, case, run):
-    """The facts in a log, and those that contradict the request or the build."""
+def of_log(place, case, run, mpicc):
+    """The facts in a log, and those that contradict the request, the build or the compiler of the environment."""
     hosts, nodes = run.hosts, nodes_of(case)
     library, compiled = run.mpi.library, run.build.mpi_library
     if len(hosts) != nodes:
@@ -99,6 +102,14 @@ def of_log(place, case, run):
             f"the kernel was compiled with {compiled}, but runs with {library}",
             "name the same modules for building and running in the environment's `modules`",
         )
+    elif other_library(case["mpi_bin"], mpicc):
+        yield (
+            "refused",
+            place,
+            f"Spack built the kernel with the MPI library in {case['mpi_bin']}, but the environment has {mpicc}",
+            "in the site's Spack environment, list the latter's library as an external with its prefix and modules, "
+            "and require it: `packages: mpi: require: [NAME]`",
+        )
     else:
         cores = sorted({run.mpi.binding_cores_min, run.mpi.binding_cores_max})
         disk = run.filesystem
@@ -107,9 +118,17 @@ def of_log(place, case, run):
             place,
             f"job {case['jobid']} on {', '.join(host.name for host in hosts)}: {run.ranks} processes, each may run on "
             f"{' to '.join(map(str, cores))} of {hosts[0].online_cores} cores; {library.split(',')[0]}"
-            f"{', as compiled' if compiled and same_library(compiled, library) else ''}; "
+            f"{', as compiled' if compiled and same_library(compiled, library) else ''}, built with {case['builder']}; "
             f"{disk.directory}: {disk.type}, {disk.free_bytes / 1e9:.3g} GByte free",
         )
+
+
+def other_library(mpi_bin, compiler):
+    """Whether Spack's MPI library is not that of the environment's compiler; a compiler that is not called mpi..., like
+    Cray's, may be in another directory than its library."""
+    if not (mpi_bin and compiler and Path(compiler).name.startswith("mpi")):
+        return False
+    return Path(compiler).parent.resolve() != Path(mpi_bin).resolve()
 
 
 def same_library(compiled, running):

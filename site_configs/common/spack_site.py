@@ -2,6 +2,8 @@
 """What Spack detects on this machine: packages that it need not build, and the processors."""
 
 import platform
+import re
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -14,12 +16,14 @@ FOUND = (
     "# Packages that this machine already has, so that Spack does not build them; found by `spack external find` on "
     "{host}.\n"
 )
+PINNED = "# Kernels are built with the MPI library of this file's {mpicc}.\n"
 NO_MPI = (
-    "# LOOK: no MPI library was found; Spack builds its own unless one is added here, with `packages: mpi: buildable: "
-    "false`.\n"
+    "# LOOK: no package of MPI was found with the prefix of {mpicc}: Spack may take another library than the\n"
+    "# launcher. Add the launcher's as an external with its prefix and modules, and require it:\n"
+    "# `packages: mpi: require: [NAME]`.\n"
 )
 DEBIAN = Path(__file__).with_name("debian12.yaml")
-MPI = ("openmpi", "mpich", "cray-mpich", "mvapich", "intel-oneapi-mpi")
+MPI = ("openmpi", "mpich", "cray-mpich", "mvapich", "mvapich2", "intel-oneapi-mpi")
 WANTED = ("cmake", "gmake", "pkgconf", "gcc", *MPI)
 SECONDS = 300
 
@@ -35,25 +39,53 @@ def spack():
 
 
 def externals():
-    """Text of an externals.yaml: what Spack finds, without what debian12.yaml lists; empty, with the reason, if there
-    is no Spack."""
+    """Text of an externals.yaml: what Spack finds, without what debian12.yaml lists, and the library of the mpicc on
+    PATH as the only MPI; empty, with the reason, if there is no Spack."""
     command = spack()
     if command is None:
         return NONE.format(
             why="Empty: Spack was not available when this file was written;\n# run `spack external find` where it is."
         )
     found, listed = detected(command), listed_elsewhere()
-    new = {name: entry for name, entry in found.items() if name not in listed}
-    if not new:
-        why = "Empty: common/debian12.yaml lists it." if listed else "Empty: `spack external find` found nothing."
-        return NONE.format(why=why)
-    has_mpi = [name for name in MPI if name in {**found, **listed}]
-    packages = {**new, **({"mpi": {"buildable": False}} if has_mpi else {})}
+    packages = {name: entry for name, entry in found.items() if name not in listed and name not in MPI}
+    mpicc = shutil.which("mpicc")
+    library = entry_of(mpicc, found, machine.mpi_library()) if mpicc else None
+    if library:
+        packages |= pinned(*library, machine.loaded_modules(), listed)
     return (
         FOUND.format(host=platform.node())
-        + ("" if has_mpi else NO_MPI)
+        + (PINNED if library else NO_MPI).format(mpicc=mpicc or "an mpicc on PATH")
         + yaml.safe_dump({"packages": packages}, sort_keys=False)
     )
+
+
+def entry_of(mpicc, found, library):
+    """(package, its external) with the prefix of this mpicc; None if Spack found none. Several libraries that share a
+    prefix, as in Debian, are told apart by the name of the library, like "Open MPI 4.1.4"."""
+    folder = Path(mpicc).parent
+    matching = [
+        (name, entry)
+        for name in MPI
+        for entry in found.get(name, {}).get("externals", ())
+        if folder == Path(entry["prefix"], "bin")
+    ]
+    if len(matching) > 1:
+        word = library.lower().replace(" ", "")
+        matching = [(name, entry) for name, entry in matching if word.startswith(name)]
+    return matching[0] if len(matching) == 1 else None
+
+
+def pinned(name, entry, modules, listed):
+    """The packages that make Spack build with this MPI library alone, with the modules that are loaded now. A listed
+    FFTW was built for the listed MPI library: with another one, Spack builds FFTW."""
+    external = {**entry, **({"modules": modules} if modules else {})}
+    version = re.match(r"[\w-]+@=?([\w.]+)", entry["spec"])
+    same = external["prefix"] in [listed_entry["prefix"] for listed_entry in listed.get(name, {}).get("externals", ())]
+    return {
+        f"{name}:": {"externals": [external], "buildable": False},  # the colon: in place of what other files list
+        "mpi": {"require": [f"{name}@={version[1]}" if version else name], "buildable": False},
+        **({"fftw:": {"buildable": True}} if "fftw" in listed and not same else {}),
+    }
 
 
 def detected(command):

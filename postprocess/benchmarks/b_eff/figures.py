@@ -96,10 +96,8 @@ def over_lengths(best: pd.DataFrame, log: Log[Plan]) -> Figure:
         "lengths",
         "Bandwidth over message length",
         "All processes together, best of the averaged methods and repetitions. The area under a line, divided by the "
-        "width of the "
-        "figure, is what enters b_eff. The lengths are equidistant as in the paper: on one logarithmic scale up to 4 "
-        "KiB, on another "
-        f"from there to {size(lengths[-1])}. " + peaks(data),
+        "width of the figure, is what enters b_eff. The lengths are equidistant as in the paper: on one logarithmic "
+        f"scale up to 4 KiB, on another from there to {size(lengths[-1])}. " + peaks(data),
         data,
         drawn,
     )
@@ -216,8 +214,7 @@ def methods(table: pd.DataFrame, log: Log[Plan]) -> Figure:
         "methods",
         "Bandwidth over message length by method",
         "Geometric mean over the patterns, best repetition, on a logarithmic scale. For each pattern and length the "
-        "best of the "
-        "averaged methods enters b_eff; the methods drawn with dotted lines are reported only.",
+        "best of the averaged methods enters b_eff; the methods drawn with dotted lines are reported only.",
         data,
         drawn,
     )
@@ -257,9 +254,8 @@ def reported(table: pd.DataFrame, log: Log[Plan]) -> Figure:
     return Figure(
         "reported",
         "Patterns that are reported and do not enter b_eff",
-        "Best of all methods and repetitions, divided by the number of processes that take part; the ping-pong is one "
-        "direction, "
-        "undivided.",
+        "Best of all methods and repetitions, divided by the number of processes that take part; the ping-pong is "
+        "one direction, undivided.",
         data,
         drawn,
     )
@@ -326,10 +322,9 @@ def over_sizes(scores: list[Score]) -> Figure:
     return Figure(
         "sizes",
         "b_eff over the number of processes",
-        "The accumulated bandwidth, the share of each process, both in MByte/s, and how long each run took beside the "
-        "time that it "
-        "was allowed; simulated runs take simulated time. A level line in the middle means a network that grows with "
-        "the machine.",
+        "The accumulated bandwidth, the share of each process, both in MByte/s, and how long each run took beside "
+        "the time that it was allowed; simulated runs take simulated time. A level line in the middle means a "
+        "network that grows with the machine.",
         data,
         drawn,
     )

@@ -35,10 +35,11 @@ CORES_AGREE = 2.0  # the longest round trip of a cache line over the shortest on
 def breaches(log: Log[Plan]) -> list[Qualification]:
     """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and message lengths
     are in rules.py, because a log that breaks them yields no score."""
-    return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
+    broken = [*broken_rules_of_size(log), *broken_rules_of_repetition(log)]
+    return [Qualification(key, f"Not official: {text}.") for key, text in broken]
 
 
-def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+def broken_rules_of_size(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     run, plan = log.run, log.plan
     if run.simulated:
         yield "simulated", "the machine was simulated, nothing was measured on it"
@@ -62,11 +63,14 @@ def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         yield (
             "l_max",
             (
-                f"L_max is {size(plan.l_max_bytes)} where the rule min({L_MAX_LIMIT // MIB} MiB, memory per process "
-                "/ 128) "
-                f"gives {size(rule)}"
+                f"L_max is {size(plan.l_max_bytes)} where the rule min({L_MAX_LIMIT // MIB} MiB, memory per process / "
+                f"128) gives {size(rule)}"
             ),
         )
+
+
+def broken_rules_of_repetition(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    plan = log.plan
     if plan.repetitions != REPETITIONS:
         yield (
             "repetitions",
@@ -77,8 +81,7 @@ def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             "measured_seldom",
             (
                 f"to keep the time budget, {seldom} combinations of pattern and message length were measured fewer "
-                "than "
-                f"{counted(plan.repetitions, 'time')}"
+                f"than {counted(plan.repetitions, 'time')}"
             ),
         )
     if plan.first_loop_length != FIRST_LOOP_LENGTH:
@@ -192,8 +195,7 @@ def of_time(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             "latency_loops",
             (
                 f"To keep the time budget, latency loops of {counted(len(patterns), 'pattern')} were left out: such "
-                "latencies "
-                "are those of fewer methods or of shorter loops"
+                "latencies are those of fewer methods or of shorter loops"
             ),
         )
     for stop in log.all(Stop):
@@ -201,9 +203,8 @@ def of_time(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             "stopped",
             (
                 f"The run was stopped after {digits(stop.elapsed_seconds)} s, far beyond its time budget of "
-                f"{digits(stated)} s: "
-                f"nothing from {stop.pattern} at {size(stop.message_bytes)} in repetition {stop.repetition} "
-                "on was measured"
+                f"{digits(stated)} s: nothing from {stop.pattern} at {size(stop.message_bytes)} in repetition "
+                f"{stop.repetition} on was measured"
             ),
         )
     if elapsed > stated:
@@ -224,8 +225,7 @@ def of_loops(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
             "short_loops",
             (
                 f"{short} of {len(adapted)} timed loops that enter b_eff ({short / len(adapted):.1%}) were shorter "
-                "than "
-                "1 ms: their bandwidths scatter more"
+                "than 1 ms: their bandwidths scatter more"
             ),
         )
     if resolution > COARSE_CLOCK * shortest:
@@ -272,8 +272,7 @@ def of_data(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         yield (
             "partly_checked",
             (
-                f"{check.checked_bytes / check.received_bytes:.1%} of the received bytes were checked; the rest "
-                "was "
+                f"{check.checked_bytes / check.received_bytes:.1%} of the received bytes were checked; the rest was "
                 "overwritten by later messages of the same loop"
             ),
         )

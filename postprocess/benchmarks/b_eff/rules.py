@@ -170,11 +170,9 @@ def problems_of_measurements(log: Log[Plan]) -> Iterator[str]:
     wanted = {(p.name, length) for p in log.plan.patterns if p.averaged for length in log.plan.message_bytes}
     if (bare := wanted - averaged) and log.all(Stop):
         yield (
-            f"the run was stopped when it had taken far more than its time budget of "
-            f"{log.plan.time_budget_seconds:g} s, and {len(bare)} "
-            f"of {len(wanted)} combinations of averaged patterns and message lengths were not measured; choose a "
-            "larger "
-            "--time-budget, or run it when the machine is less busy"
+            f"the run was stopped when it had taken far more than its time budget of {log.plan.time_budget_seconds:g} "
+            f"s, and {len(bare)} of {len(wanted)} combinations of averaged patterns and message lengths were not "
+            "measured; choose a larger --time-budget, or run it when the machine is less busy"
         )
     if bare:
         yield "{} at {} byte was measured with none of the averaged methods; {}".format(*min(bare), RUN_AGAIN)

@@ -67,11 +67,9 @@ def sentences(log: Log[Plan], values: dict[str, float]) -> list[str]:
     memory = size(processes * log.run.memory_per_process_bytes)
     return [
         f"While all {processes} processes communicated at the same time, {digits(values['b_eff'], NARROW_SPACE)} "
-        "million bytes per second "
-        f"arrived, {digits(values['b_eff_per_process'], NARROW_SPACE)} million for each process. This is the average "
-        "over message "
-        f"lengths from 1 byte to {size(log.plan.l_max_bytes)}, over neighbours in rings and over neighbours at "
-        "random.",
+        f"million bytes per second arrived, {digits(values['b_eff_per_process'], NARROW_SPACE)} million for each "
+        f"process. This is the average over message lengths from 1 byte to {size(log.plan.l_max_bytes)}, over "
+        "neighbours in rings and over neighbours at random.",
         f"At this rate the total memory of {memory} would be communicated in "
         f"{seconds(values['time_to_communicate_total_memory'])}.",
         *odd_processes(processes, values),
@@ -83,11 +81,10 @@ def odd_processes(processes: int, values: dict[str, float]) -> list[str]:
     if processes % 2 == 0 or "b_eff_release_3_6" not in values:
         return []
     return [
-        f"On an odd number of processes the first ring pattern has a ring of three beside rings of two, whose "
-        "processes send half as many "
-        f"messages in the same time. Release 3.6 of the original program would report "
-        f"{digits(values['b_eff_release_3_6'], NARROW_SPACE)} "
-        "MByte/s: compare that value, or b_eff on even numbers of processes, with other numbers of processes."
+        "On an odd number of processes the first ring pattern has a ring of three beside rings of two, whose "
+        "processes send half as many messages in the same time. Release 3.6 of the original program would report "
+        f"{digits(values['b_eff_release_3_6'], NARROW_SPACE)} MByte/s: compare that value, or b_eff on even numbers "
+        "of processes, with other numbers of processes."
     ]
 
 
@@ -133,8 +130,7 @@ def plan(log: Log[Plan]) -> list[tuple[str, str]]:
     averaged = ", ".join(method.name for method in plan.methods if method.averaged)
     others = ", ".join(method.name for method in plan.methods if not method.averaged)
     checks = [
-        f"{check.checked_bytes / check.received_bytes:.1%} of {size(check.received_bytes)} received were "
-        "checked, "
+        f"{check.checked_bytes / check.received_bytes:.1%} of {size(check.received_bytes)} received were checked, "
         f"{counted(check.wrong_bytes, 'wrong byte')}"
         for check in log.all(DataCheck)
         if check.received_bytes
@@ -151,8 +147,7 @@ def plan(log: Log[Plan]) -> list[tuple[str, str]]:
         ("Methods", f"averaged: {averaged or 'none'}; reported only: {others or 'none'}"),
         (
             "Patterns",
-            f"{len(plan.patterns)}, {sum(pattern.averaged for pattern in plan.patterns)} of them averaged; "
-            "seed of "
+            f"{len(plan.patterns)}, {sum(pattern.averaged for pattern in plan.patterns)} of them averaged; seed of "
             f"the random patterns {plan.seed}",
         ),
         ("Buffers", f"messages walk through {size(plan.buffer_bytes)}, so that they do not come from a cache"),

@@ -96,9 +96,8 @@ def chunk_axis(axes: Axes, chunks: list[int]) -> None:
 def extremes(data: pd.DataFrame) -> str:
     low, high = data.iloc[data["mbyte_per_second"].argmin()], data.iloc[data["mbyte_per_second"].argmax()]
     return " ".join(
-        f"{which}: {digits(row['mbyte_per_second'], NARROW_SPACE)} MByte/s, {row['method']} of type {row['type']} with "
-        "chunks of "
-        f"{size(row['chunk_bytes'])}."
+        f"{which}: {digits(row['mbyte_per_second'], NARROW_SPACE)} MByte/s, {row['method']} of type {row['type']} "
+        f"with chunks of {size(row['chunk_bytes'])}."
         for which, row in (("Least", low), ("Most", high))
     )
 
@@ -147,8 +146,7 @@ def over_sizes(scores: list[Score]) -> Figure:
     description = " ".join(
         [
             "A line for each run, a mark for each of its partitions: the value of release 1.x, or of release 2.1 for "
-            "runs in the Top "
-            "Clusters form.",
+            "runs in the Top Clusters form.",
             *together(scores),
         ]
     )

@@ -30,10 +30,11 @@ CACHED_SHARE = 0.01
 def breaches(log: Log[Plan]) -> list[Qualification]:
     """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and types are in
     rules.py, because a log that breaks them yields no score."""
-    return [Qualification(key, f"Not official: {text}.") for key, text in broken_rules(log)]
+    broken = [*broken_rules_of_request(log), *broken_rules_of_measurement(log)]
+    return [Qualification(key, f"Not official: {text}.") for key, text in broken]
 
 
-def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+def broken_rules_of_request(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     run, plan = log.run, log.plan
     scheduled, partitions = plan.scheduled_seconds, len(plan.partitions)
     if run.simulated:
@@ -44,9 +45,8 @@ def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
                 "scheduled_time",
                 (
                     f"{digits(scheduled * partitions)} s were scheduled for {counted(partitions, 'partition')}; the "
-                    "Top "
-                    f"Clusters form takes {digits(TOP_CLUSTERS_SECONDS)} s for three. The values are not valid for "
-                    "comparison"
+                    f"Top Clusters form takes {digits(TOP_CLUSTERS_SECONDS)} s for three. The values are not valid "
+                    "for comparison"
                 ),
             )
     elif scheduled < OFFICIAL_SECONDS:
@@ -70,10 +70,13 @@ def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             "m_part",
             (
                 f"M_PART is {size(plan.m_part_bytes)} where the rule max(2 MiB, memory of a node / 128), at most 1 "
-                "GiB, gives "
-                f"{size(rule)}"
+                f"GiB, gives {size(rule)}"
             ),
         )
+
+
+def broken_rules_of_measurement(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    plan = log.plan
     if short := [r for r in log.all(Measurement) if r.ended_by == "space" and r.type in TYPES]:
         yield (
             "space_limit",
@@ -86,9 +89,9 @@ def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         yield (
             "overrun",
             (
-                f"{counted(len(cut), 'measurement')} of types 3 and 4 left out calls, because the run would have taken "
-                "more than "
-                "twice its scheduled time; run it on a machine that does nothing else, or schedule more time"
+                f"{counted(len(cut), 'measurement')} of types 3 and 4 left out calls, because the run would have "
+                "taken more than twice its scheduled time; run it on a machine that does nothing else, or schedule "
+                "more time"
             ),
         )
 
@@ -146,9 +149,8 @@ def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
             "cache_affected",
             (
                 f"Cache-affected: {' and '.join(affected)} accessed less than {CACHE_FACTOR} times the file system's "
-                "cache, "
-                f"so part of it went to memory and not to disk ({counted(most, 'process')}: {amounts}; "
-                f"needed {size(need[most])} each)"
+                f"cache, so part of it went to memory and not to disk ({counted(most, 'process')}: {amounts}; needed "
+                f"{size(need[most])} each)"
             ),
         )
     yield from of_eviction(log)
@@ -164,8 +166,7 @@ def of_eviction(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             "evicted",
             (
                 "Eviction of the files from the nodes' caches was attempted before they were read; the log does not "
-                "say whether it "
-                "succeeded"
+                "say whether it succeeded"
             ),
         )
     else:
@@ -176,9 +177,8 @@ def of_eviction(log: Log[Plan]) -> Iterator[tuple[str, str]]:
                 "not_evicted",
                 (
                     f"Eviction was requested, but the files of {len(stayed)} of {len(read)} reads stayed in a node's "
-                    "cache, at "
-                    f"least in part ({', '.join(sorted({r.type for r in stayed}))}): these reads may come from "
-                    "memory"
+                    f"cache, at least in part ({', '.join(sorted({r.type for r in stayed}))}): these reads may come "
+                    "from memory"
                 ),
             )
         else:

@@ -207,8 +207,7 @@ def problems_of_times(log: Log[Plan]) -> Iterator[str]:
     total = sum(r.elapsed_seconds for r in log.all(PatternType))
     if total > log.end.elapsed_seconds and not log.run.simulated:
         yield (
-            f"the timed parts sum up to {total:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: its clock is "
-            "not "
+            f"the timed parts sum up to {total:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: its clock is not "
             f"to be trusted; {RUN_AGAIN}"
         )
 

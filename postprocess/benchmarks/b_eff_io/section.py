@@ -65,16 +65,12 @@ def sentences(log: Log[Plan], score: Score, values: dict[str, float]) -> list[st
     slower = max(values["memory_write_time"], values["memory_read_time"])
     kept = slower <= COFFEE_CUP_MINUTES
     return [
-        f"Applications with typical access patterns get {digits(score.headline[1].value, NARROW_SPACE)} million "
-        "bytes per second from this "
-        f"file system, {counted(processes, 'process')} together, averaged over initial write, rewrite and read, five "
-        "ways of "
-        "laying data into files, and chunks from 1 KiB up.",
+        f"Applications with typical access patterns get {digits(score.headline[1].value, NARROW_SPACE)} million bytes "
+        f"per second from this file system, {counted(processes, 'process')} together, averaged over initial write, "
+        "rewrite and read, five ways of laying data into files, and chunks from 1 KiB up.",
         f"Coffee-cup rule {'kept' if kept else 'not kept'}: at this rate the memory of the run's nodes, {memory}, is "
-        "written in "
-        f"{digits(values['memory_write_time'])} min and read in {digits(values['memory_read_time'])} min; a balanced "
-        "system takes "
-        f"about {COFFEE_CUP_MINUTES} min.",
+        f"written in {digits(values['memory_write_time'])} min and read in {digits(values['memory_read_time'])} min; "
+        f"a balanced system takes about {COFFEE_CUP_MINUTES} min.",
     ]
 
 

@@ -88,8 +88,7 @@ def stages(table: pd.DataFrame) -> Figure:
         "stages",
         "Where the time went",
         f"Mean over processes and runs. I/O is {share:.0%} of it. The longest stage is the {STAGE_LABELS[slowest]} "
-        "with "
-        f"{seconds(wide.sum(axis=1)[slowest])}.",
+        f"with {seconds(wide.sum(axis=1)[slowest])}.",
         data,
         drawn,
     )

@@ -34,21 +34,17 @@ def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         yield (
             "overcommitted",
             (
-                f"{len(crowded[0].ranks)} processes shared {crowded[0].cores} "
-                f"core{'s' * (crowded[0].cores > 1)} on {several(crowded)}; the paper asks for as many processors "
-                "as "
-                "processes"
+                f"{len(crowded[0].ranks)} processes shared {crowded[0].cores} core{'s' * (crowded[0].cores > 1)} on "
+                f"{several(crowded)}; the paper asks for as many processors as processes"
             ),
         )
     if not log.plan.direct and (holding := hosts_that_hold_their_part(log)):
         yield (
             "cached",
             (
-                f"the matrix of {size(log.plan.matrix_bytes)} is not larger than the memory of the hosts that "
-                "worked on it "
-                f"({several(holding)}), and I/O was not direct: reads could come from memory, only writes and their "
-                "flush had to reach "
-                "the file system (choose a larger --input, or --direct)"
+                f"the matrix of {size(log.plan.matrix_bytes)} is not larger than the memory of the hosts that worked "
+                f"on it ({several(holding)}), and I/O was not direct: reads could come from memory, only writes and "
+                "their flush had to reach the file system (choose a larger --input, or --direct)"
             ),
         )
     shortest = min(max(record.elapsed_seconds) for record in log.all(Repetition))
@@ -57,8 +53,7 @@ def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             "short_run",
             (
                 f"a repetition took {seconds(shortest)}, an official one takes at least {seconds(OFFICIAL_SECONDS)}: "
-                "shorter ones show "
-                "passing conditions more than the file system (choose a larger --input)"
+                "shorter ones show passing conditions more than the file system (choose a larger --input)"
             ),
         )
 

@@ -103,8 +103,8 @@ def problems_of_repetitions(log: Log[Plan]) -> Iterator[str]:
         if largest > tolerated:
             yield (
                 f"the verification failed, the transform is wrong: its largest relative difference is {largest:.3g}, "
-                "rounding leaves at "
-                f"most {tolerated:.3g}; have the file system, the memory and the MPI library examined"
+                f"rounding leaves at most {tolerated:.3g}; have the file system, the memory and the MPI library "
+                "examined"
             )
         lists = (
             record.elapsed_seconds,
@@ -174,7 +174,6 @@ def problems_of_times(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
     in_repetitions = sum(max(record.elapsed_seconds) for record in log.all(Repetition))
     if in_repetitions > log.end.elapsed_seconds and not log.run.simulated:
         yield (
-            f"the repetitions took {in_repetitions:.4g} s, the run {log.end.elapsed_seconds:.4g} s: its clock is "
-            "not to be "
-            f"trusted; {RUN_AGAIN}"
+            f"the repetitions took {in_repetitions:.4g} s, the run {log.end.elapsed_seconds:.4g} s: its clock is not "
+            f"to be trusted; {RUN_AGAIN}"
         )

@@ -71,9 +71,8 @@ def sentences(log: Log[Plan], values: dict[str, float]) -> list[str]:
         f"{size(log.plan.matrix_bytes)}, {counted(runs, 'run')}, counted at the process that waited for the file "
         "system longest.",
         "A value well above one half says that the file system holds the computation up; well below, that it keeps "
-        "pace with it. "
-        f"The whole ran at {digits(values['mflops'], NARROW_SPACE)} Mflop/s, the transforms by themselves at "
-        f"{digits(values['mflops_in_fft'], NARROW_SPACE)} Mflop/s.",
+        f"pace with it. The whole ran at {digits(values['mflops'], NARROW_SPACE)} Mflop/s, the transforms by "
+        f"themselves at {digits(values['mflops_in_fft'], NARROW_SPACE)} Mflop/s.",
     ]
 
 

@@ -107,14 +107,8 @@ def over_blocks(name: str, rows: pd.DataFrame) -> Figure:
                 linestyle=DASHES[place // len(LINES) % len(DASHES)],
                 label=", ".join(kind),
             )
-        axes.set_xticks(
-            range(len(blocks)),
-            [size(block) for block in blocks],
-            fontsize=8,
-            rotation=60,
-            ha="right",
-            rotation_mode="anchor",
-        )
+        labels = [size(block) for block in blocks]
+        axes.set_xticks(range(len(blocks)), labels, fontsize=8, rotation=60, ha="right", rotation_mode="anchor")
         axes.set_xlabel("request")
         axes.set_title(f"{size(process_bytes)} each")
     plots.from_zero(*panels)
@@ -124,9 +118,8 @@ def over_blocks(name: str, rows: pd.DataFrame) -> Figure:
     return Figure(
         f"blocks-{name}",
         f"{name}: bandwidth over the size of a request",
-        f"The paper's figure 6. A panel for each amount of data per process. Most: "
-        f"{digits(best['mbyte_per_second'], NARROW_SPACE)} "
-        f"MByte/s at {size(best['block_bytes'])}.",
+        "The paper's figure 6. A panel for each amount of data per process. Most: "
+        f"{digits(best['mbyte_per_second'], NARROW_SPACE)} MByte/s at {size(best['block_bytes'])}.",
         data,
         drawn,
     )

@@ -92,9 +92,8 @@ def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
             (
                 f"Cache-affected: {listed(reads['benchmark'].unique())} read files of at most "
                 f"{size(int(reads['process_bytes'].max()) * log.run.ranks)} together, which the "
-                f"{'cache' if log.plan.cache_bytes else 'memory'} of {size(memory)} holds, and they were not "
-                "evicted from it "
-                "before: part of the reads, or all, came from there"
+                f"{'cache' if log.plan.cache_bytes else 'memory'} of {size(memory)} holds, and they were not evicted "
+                "from it before: part of the reads, or all, came from there"
             ),
         )
     if len(written := cached[cached["write_calls"] > 0]):
@@ -102,8 +101,7 @@ def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
             "cached_writes",
             (
                 f"Latencies of writes in {listed(written['benchmark'].unique())} are those of copies into the page "
-                "cache; the "
-                "bandwidths hold the time until the data was written out"
+                "cache; the bandwidths hold the time until the data was written out"
             ),
         )
 
@@ -124,8 +122,7 @@ def of_overlap(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
             "not_covered",
             (
                 f"In {counted(len(short), 'measurement')} of {listed(short['benchmark'].unique())} the calculation "
-                "ended before the "
-                "transfer: ACL and ABL are too small there"
+                "ended before the transfer: ACL and ABL are too small there"
             ),
         )
 
@@ -136,8 +133,7 @@ def of_time(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
             "short",
             (
                 f"{counted(len(short), 'measurement')} of {len(table)} took less than {SHORT_SECONDS * 1e3:.0f} ms: "
-                "too short to be "
-                "reproduced; give the workload more data"
+                "too short to be reproduced; give the workload more data"
             ),
         )
 

@@ -50,9 +50,8 @@ def problems(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
     total = sum(r.open_seconds + r.elapsed_seconds + r.close_seconds for r in log.all(Measurement))
     if total > log.end.elapsed_seconds + CLOCK_TOLERANCE:
         yield (
-            f"the timed parts sum up to {total:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: its clock is "
-            "not to be trusted; "
-            f"{RUN_AGAIN}"
+            f"the timed parts sum up to {total:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: its clock is not "
+            f"to be trusted; {RUN_AGAIN}"
         )
 
 

@@ -58,16 +58,14 @@ def sentences(log: Log[Plan], score: Score, cases: pd.DataFrame) -> list[str]:
     ran = [entry.name for entry in log.plan.benchmarks]
     paragraph = [
         f"This workload gets {digits(score.headline[1].value, NARROW_SPACE)} million bytes per second from this "
-        "storage, "
-        f"{counted(log.run.ranks, 'process')} together: the mean of {listed(ran)}, each the mean of its cases "
-        f"({counted(len(cases), 'case')} in all)."
+        f"storage, {counted(log.run.ranks, 'process')} together: the mean of {listed(ran)}, each the mean of its "
+        f"cases ({counted(len(cases), 'case')} in all)."
     ]
     if "acl" in score.metrics:
         losses = [score.metrics[name].value for name in ("acl", "abl")]
         paragraph.append(
             f"Input and output beside a calculation: the calculation loses {losses[0]:.0%} of its speed, the transfer "
-            f"{losses[1]:.0%} "
-            "of its bandwidth."
+            f"{losses[1]:.0%} of its bandwidth."
         )
     return paragraph
 
