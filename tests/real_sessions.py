@@ -95,7 +95,18 @@ def main():
         if time.monotonic() - began > 60 * options.minutes:
             sys.exit(f"{done} sessions so far: the same command goes on")
         if done == options.sessions and not references.exists():
-            show("references", "propose", database, "--benchmark", "b_eff", "--file", references, "--write")
+            show(
+                "references",
+                "propose",
+                database,
+                "--benchmark",
+                "b_eff",
+                "--file",
+                references,
+                "--write",
+                "--include",
+                "disturbed",
+            )
         code = session(folder, options.kernels.resolve(), references, slowed=done >= options.sessions)
         if stored(database) == done:
             sys.exit(f"ReFrame stored no session: {folder / 'reframe.out'} says why")

@@ -11,7 +11,7 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from postprocess.cli.common import Since, Sources, cases_and_history, stored, writing
+from postprocess.cli.common import Since, Sources, cases_and_history, changes_of, stored, writing
 from postprocess.show.tables import each_row
 from postprocess.show.words import counted, digits, printable, unit_word
 
@@ -70,6 +70,14 @@ def propose(
             "smaller one times the ratio of processes to this power, marked as derived.",
         ),
     ] = None,
+    include: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KIND",
+            help="Use what is excluded otherwise: `failed` runs, other `versions` of kernel or MPI library than the "
+            "newest, `disturbed` runs, or sessions with `changes` of level. May be repeated.",
+        ),
+    ] = None,
     write: Annotated[bool, typer.Option("--write", help="Write the file; otherwise only show the changes.")] = False,
 ) -> None:
     """Derive references from sessions; show how they differ from the current ones and which sessions would have
@@ -84,7 +92,8 @@ def propose(
     if not 0 < coverage < 1 or not 0 < floor < 1 or min_sessions < 2:
         raise typer.BadParameter("--coverage and --floor must be between 0 and 1, --min-sessions at least 2")
     latest = max(filter(None, (since, valid_from)), default=None)
-    values = change_points.session_values(one_kind(stored(sources, latest, benchmark, None), settings, environ))
+    table = one_kind(stored(sources, latest, benchmark, None), settings, environ)
+    values = change_points.session_values(good(table, frozenset(include or ()), valid_from))
     terms = proposals.Terms(
         coverage,
         floor,
@@ -94,6 +103,8 @@ def propose(
         tuple((name, number(text)) for name, text in pairs(scaling, "--scaling")),
     )
     made = proposed(values, terms)
+    if "changes" not in (include or ()):
+        refuse_changes(values.merge(made[["metric"]].drop_duplicates()))
     today = today_of(file, benchmark, values, made)
     new = proposals.proposal(today, benchmark, made, values, terms)
     show(made, proposals.differences(today, new, benchmark), proposals.outside(values, made))
@@ -103,6 +114,35 @@ def propose(
         typer.echo(f"wrote {printable(str(file))}", err=True)
     else:
         typer.echo("nothing was written; use --write to write the file", err=True)
+
+
+def good(table: pd.DataFrame, include: frozenset[str], valid_from: datetime | None) -> pd.DataFrame:
+    """The rows of the runs that a reference may come from; lists the others. Raises BadParameter if none is left."""
+    from postprocess.references.good_runs import KINDS, exclusions
+
+    if unknown := include - set(KINDS):
+        raise typer.BadParameter(f"--include: unknown kind {min(unknown)!r}: valid are {', '.join(KINDS)}")
+    reasons = exclusions(table, include, pd.Timestamp(valid_from, tz="UTC") if valid_from else None)
+    excluded = table.assign(excluded=reasons)[reasons.ne("")].drop_duplicates("case")
+    kept = table[reasons.eq("")]
+    if kept.empty:
+        why = "; ".join(sorted(set(excluded["excluded"])))
+        raise typer.BadParameter(f"no run is left that a reference may come from: {printable(why)}; see --include")
+    for row in each_row(excluded):
+        typer.echo(printable(f"excluded: {row.session_time:%Y-%m-%d %H:%M} UTC, {row.name}: {row.excluded}"))
+    return kept
+
+
+def refuse_changes(values: pd.DataFrame) -> None:
+    """Raises BadParameter if a series changed its level: a reference of both levels describes neither."""
+    from postprocess.reports.changes import place
+
+    for finding in changes_of(values):
+        raise typer.BadParameter(
+            f"{place(finding.series)}: {finding.change.relative:+.1%} since {finding.time:%Y-%m-%d %H:%M} UTC: a "
+            f"reference describes one level; use --valid-from {finding.time:%Y-%m-%d} for the new one, or "
+            "--include changes"
+        )
 
 
 def proposed(values: pd.DataFrame, terms) -> pd.DataFrame:
@@ -160,12 +200,12 @@ def check(
     ] = None,
 ) -> None:
     """The gate: every metric of the sessions (of dry runs as well) was compared with a reference, and every reference
-    was used."""
+    was used and can fail."""
     from postprocess.references import gate
 
     _, table = cases_and_history(sources, None, None, None)
     contents = {path.stem: loaded(path, path.stem) for path in files or []}
-    gaps = gate.without_reference(table) + gate.orphans(contents, table)
+    gaps = gate.without_reference(table) + gate.orphans(contents, table) + gate.without_effect(contents)
     for gap in gaps:
         typer.echo(printable(gap))
     compared = gate.with_distinct_places(table)

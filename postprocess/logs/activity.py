@@ -33,6 +33,9 @@ def use_of_hosts(log: Log) -> list[Use]:
     ]
 
 
+DISTURBED = frozenset({"load_of_others", "stolen", "overlapped"})  # the keys of the qualifications below
+
+
 def of_overlap(log: Log) -> Iterator[tuple[str, str]]:
     """Qualification by other runs in the directory under test."""
     for record in log.all(Overlap):

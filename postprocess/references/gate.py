@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The gate: every metric of a run has a reference, and every reference was used by the run."""
+"""The gate: every metric of a run has a reference, and every reference was used by the run and can fail."""
 
 import re
 from functools import partial
+from math import inf, isfinite
 
 import pandas as pd
 
+from postprocess.benchmarks.benchmark import Better
+from postprocess.history.change_points import rule_of
 from postprocess.references.proposals import COLUMNS, flat, with_places, worded
 
 
@@ -31,6 +34,26 @@ def orphans(contents: dict[str, dict], table: pd.DataFrame) -> list[str]:
         for key in flat(content, benchmark)
         if not used(distinct[distinct["benchmark"] == benchmark], content[benchmark]["$index"], key)
     ]
+
+
+def without_effect(contents: dict[str, dict]) -> list[str]:
+    """References that no bad value fails: without a bound on the bad side, or with one that no value exceeds."""
+    return [
+        f"{', '.join(map(str, key))}: the reference of {benchmark} cannot fail: {entry}"
+        for benchmark, content in contents.items()
+        for key, entry in flat(content, benchmark).items()
+        if not can_fail(entry, rule_of(benchmark, key[-1]).better)
+    ]
+
+
+def can_fail(entry: list, better: Better) -> bool:
+    """Whether some bad value is outside an entry's bounds; values of metrics are positive."""
+    value, lower, upper, _ = entry[2] if entry[0] == "$xfail" else entry
+    if not value or not isfinite(value):
+        return False
+    low = lower is not None and -1 < lower < inf
+    high = upper is not None and isfinite(upper)
+    return {Better.HIGHER: low, Better.LOWER: high, Better.NEITHER: low or high}[better]
 
 
 def used(table: pd.DataFrame, index: list[str], key: tuple) -> bool:
