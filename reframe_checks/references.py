@@ -18,6 +18,7 @@ from reframe.core.builtins import run_before, variable
 from reframe.core.logging import getlogger
 
 from postprocess import reframe_version  # noqa: F401
+from postprocess.benchmarks.registry import metric_kind
 
 from .environments import mpi_environments
 from .paths import REFERENCE_VALUES
@@ -89,10 +90,15 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         if not laws or not smaller:
             raise KeyError(size)
         nearest = max(smaller)
-        derived = {
+        scaled_entries = {
             metric: scaled(data[nearest][metric], (size / nearest) ** law["exponent"])
             for metric, law in laws.items()
             if metric in data[nearest]
+        }
+        derived = {
+            metric: entry
+            for metric, entry in scaled_entries.items()
+            if metric_kind(self.benchmark, metric).can_fail(*entry[:3])
         }
         self._derived = bool(derived)
         return derived
@@ -159,7 +165,7 @@ def check_reference_file(path, name, index, units):
         if not isinstance(sizes[where], int):
             refuse(f"{where}: the number of processes must be an integer, not {sizes[where]!r}")
         for metric, entry in _items(metrics, refuse, where):
-            _check_entry(f"{where}, {metric}", metric, entry, units, refuse)
+            _check_entry(f"{where}, {metric}", name, metric, entry, units, refuse)
     for metric, law in _items(content["_meta"].get("scaling", {}), refuse, "_meta.scaling"):
         if metric not in units or not isinstance(law, dict) or not isinstance(law.get("exponent"), (int, float)):
             refuse(f"_meta.scaling: expected a metric with its exponent, got {metric!r}: {law!r}")
@@ -172,7 +178,7 @@ def _items(mapping, refuse, where):
     return mapping.items()
 
 
-def _check_entry(where, metric, entry, units, refuse):
+def _check_entry(where, name, metric, entry, units, refuse):
     if metric not in units:
         refuse(f"{where}: there is no such metric; valid are {', '.join(sorted(units))}")
     value = entry
@@ -184,7 +190,7 @@ def _check_entry(where, metric, entry, units, refuse):
     numbers = (reference, *(bound for bound in (lower, upper) if bound is not None))
     if any(isinstance(number, bool) or not isinstance(number, (int, float)) for number in numbers):
         refuse(f"{where}: reference and bounds must be numbers, not {entry!r}")
-    if lower is None and upper is None:
-        refuse(f"{where}: a reference without any bound cannot fail")
+    if not metric_kind(name, metric).can_fail(reference, lower, upper):
+        refuse(f"{where}: no bad value fails this reference: {entry!r}")
     if unit != units[metric]:
         refuse(f"{where}: the unit is {units[metric]!r}, not {unit!r}")

@@ -9,6 +9,7 @@ folder (registry.ROLES).
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from math import inf, isfinite
 
 from postprocess.logs.format import LogFormat
 
@@ -45,6 +46,13 @@ class MetricKind:
     def __post_init__(self):
         if self.better not in tuple(Better):
             raise ValueError(f"metric {self.name}: `better` is one of {', '.join(Better)}, not {self.better!r}")
+
+    def can_fail(self, reference: float, lower: float | None, upper: float | None) -> bool:
+        """Whether some bad value fails a reference whose bounds are fractions of it; values of metrics are positive."""
+        if not reference or not isfinite(reference):
+            return False
+        low, high = lower is not None and -1 < lower < inf, upper is not None and isfinite(upper)
+        return {Better.HIGHER: low, Better.LOWER: high, Better.NEITHER: low or high}[self.better]
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 from postprocess import benchmarks as folder
-from postprocess.benchmarks.benchmark import Benchmark
+from postprocess.benchmarks.benchmark import Benchmark, Better, MetricKind
 from postprocess.logs.format import LogFormat
 
 # The modules of a benchmark's folder, and the functions of each. section.html.j2 and records.py lie beside them.
@@ -37,6 +37,15 @@ def benchmarks() -> dict[str, Benchmark]:
         if module.ispkg
     ]
     return {benchmark.name: benchmark for benchmark in found}
+
+
+def metric_kind(benchmark: str, metric: str) -> MetricKind:
+    """What a benchmark states about a metric. Of metrics of benchmarks that are not installed here, no direction is
+    better."""
+    try:
+        return benchmarks()[benchmark].metric(metric)
+    except KeyError:
+        return MetricKind(metric, "", Better.NEITHER)
 
 
 @cache

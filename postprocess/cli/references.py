@@ -151,6 +151,15 @@ def proposed(values: pd.DataFrame, terms) -> pd.DataFrame:
     from postprocess.references import proposals
 
     made = proposals.entries(values, terms)
+    useless = made["lower"] <= -1
+    for row in each_row(made[useless]):
+        typer.echo(
+            printable(
+                f"no reference: {proposals.worded(row)}: no value would fail, so much do the sessions scatter "
+                f"({row.lower:+.0%})"
+            )
+        )
+    made = made[~useless]
     if made.empty:
         raise typer.BadParameter(
             f"no metric has {counted(terms.min_sessions, 'session')}, which a reference requires: measure more, or "
@@ -257,10 +266,10 @@ def show(made: pd.DataFrame, differences: list, outside: pd.DataFrame) -> None:
     from postprocess.references import proposals
 
     for row in each_row(made):
-        unit = unit_word(row.unit)
+        bounds = limits(row.lower, row.upper, "{:+.1%}".format)
         typer.echo(
             printable(
-                f"{proposals.worded(row)}: {digits(row.value)} {unit} ({row.lower:+.1%} to {row.upper:+.1%}; "
+                f"{proposals.worded(row)}: {digits(row.value)} {unit_word(row.unit)} ({bounds}; "
                 f"{counted(row.sessions, 'session')}, coverage {row.covered:.0%}, robust spread {row.spread:.1%})"
             )
         )
@@ -275,6 +284,13 @@ def show(made: pd.DataFrame, differences: list, outside: pd.DataFrame) -> None:
         typer.echo(
             printable(
                 f"  {row.session_time:%Y-%m-%d %H:%M} UTC, {proposals.worded(row)}: {digits(row.value)}, "
-                f"allowed {digits(row.least)} to {digits(row.most)} {unit_word(row.unit)}"
+                f"allowed {limits(row.least, row.most, digits)} {unit_word(row.unit)}"
             )
         )
+
+
+def limits(lower: float, upper: float, worded) -> str:
+    """Bounds of which one may be NaN."""
+    if pd.isna(upper):
+        return f"at least {worded(lower)}"
+    return f"at most {worded(upper)}" if pd.isna(lower) else f"{worded(lower)} to {worded(upper)}"

@@ -14,8 +14,8 @@ import numpy as np
 import orjson
 import pandas as pd
 
-from postprocess.benchmarks.benchmark import Better, MetricKind
-from postprocess.benchmarks.registry import benchmarks
+from postprocess.benchmarks.benchmark import Better
+from postprocess.benchmarks.registry import metric_kind
 from postprocess.history.table import EVENTS, SERIES
 
 # docs/history.md says how these two were chosen.
@@ -71,12 +71,8 @@ class Finding:
 
 
 def rule_of(benchmark: str, metric: str) -> Rule:
-    """The definition of a change for a metric, as its benchmark states it. For metrics of benchmarks that are not
-    installed here, neither direction is better."""
-    try:
-        kind = benchmarks()[benchmark].metric(metric)
-    except KeyError:
-        kind = MetricKind(metric, "", Better.NEITHER)
+    """The definition of a change for a metric, as its benchmark states it."""
+    kind = metric_kind(benchmark, metric)
     return Rule(kind.better, kind.smallest_change or SMALLEST_CHANGE, P_VALUE)
 
 

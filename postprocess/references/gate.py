@@ -3,12 +3,10 @@
 
 import re
 from functools import partial
-from math import inf, isfinite
 
 import pandas as pd
 
-from postprocess.benchmarks.benchmark import Better
-from postprocess.history.change_points import rule_of
+from postprocess.benchmarks.registry import metric_kind
 from postprocess.references.proposals import COLUMNS, flat, with_places, worded
 
 
@@ -42,18 +40,8 @@ def without_effect(contents: dict[str, dict]) -> list[str]:
         f"{', '.join(map(str, key))}: the reference of {benchmark} cannot fail: {entry}"
         for benchmark, content in contents.items()
         for key, entry in flat(content, benchmark).items()
-        if not can_fail(entry, rule_of(benchmark, key[-1]).better)
+        if not metric_kind(benchmark, key[-1]).can_fail(*(entry[2] if entry[0] == "$xfail" else entry)[:3])
     ]
-
-
-def can_fail(entry: list, better: Better) -> bool:
-    """Whether some bad value is outside an entry's bounds; values of metrics are positive."""
-    value, lower, upper, _ = entry[2] if entry[0] == "$xfail" else entry
-    if not value or not isfinite(value):
-        return False
-    low = lower is not None and -1 < lower < inf
-    high = upper is not None and isfinite(upper)
-    return {Better.HIGHER: low, Better.LOWER: high, Better.NEITHER: low or high}[better]
 
 
 def used(table: pd.DataFrame, index: list[str], key: tuple) -> bool:

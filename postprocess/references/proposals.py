@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """References from stored sessions: a value, bounds with their coverage, and the origin of each.
 
-Pure functions from the history table and the current file to the new one. A value is the median of the sessions; the
-bounds are the quantiles between which the next session falls with a stated probability if nothing changes (Weibull's
-positions k / (n + 1): exact for exchangeable sessions), but never closer to the value than a floor.
+Pure functions from the history table and the current file to the new one. A value is the median of the sessions. The
+bounds are on the bad side of a metric, and such that the next session is inside those of *all* metrics of a test with a
+stated probability if nothing changes, whatever the distributions and however the metrics depend on each other.
 """
 
 import re
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from postprocess.history.change_points import MAD_TO_SIGMA
+from postprocess.benchmarks.benchmark import Better
+from postprocess.history.change_points import MAD_TO_SIGMA, rule_of
 from postprocess.show.tables import each_row
 
 COLUMNS = {
@@ -58,12 +59,14 @@ def index_of(table: pd.DataFrame, current=()) -> list[str]:
 
 
 def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
-    """One row per place, size and metric from a table of change_points.session_values: `value` (the median), `low` and
-    `high` (absolute), `lower` and `upper` (fractions of the value, as ReFrame expects them), `covered` (the coverage
-    that this number of sessions supports) and the robust `spread` (1.4826 MAD over the median). Metrics with a median
-    of 0 have no fractions and are left out."""
-    grouped = with_places(values).groupby([*COLUMNS.values(), "metric"], sort=True, observed=True)
+    """One row per place, size and metric from a table of change_points.session_values of one benchmark: `value` (the
+    median), `lower` and `upper` (fractions of the value, as ReFrame expects them; NaN on the side that is no failure),
+    `covered` (the coverage that this number of sessions supports) and the robust `spread` (1.4826 MAD over the median).
+    Metrics with a median of 0 have no fractions and are left out."""
+    placed = with_places(values)
+    grouped = placed.groupby([*COLUMNS.values(), "metric"], sort=True, observed=True)
     made = grouped.agg(
+        benchmark=("benchmark", "last"),
         unit=("unit", "last"),
         place=("place", "last"),
         sessions=("value", "size"),
@@ -71,18 +74,61 @@ def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
         value=("value", "median"),
         first=("session_time", "min"),
         last=("session_time", "max"),
-        low=("value", lambda part: np.quantile(part, (1 - terms.coverage) / 2, method="weibull")),
-        high=("value", lambda part: np.quantile(part, (1 + terms.coverage) / 2, method="weibull")),
         spread=("value", lambda part: MAD_TO_SIGMA * np.median(np.abs(part - part.median()))),
-    )
-    made = made[(made["sessions"] >= terms.min_sessions) & (made["value"] != 0)]
-    size = made["value"].abs()
-    return made.assign(
-        covered=np.minimum(terms.coverage, (made["sessions"] - 1) / (made["sessions"] + 1)),
-        lower=np.minimum((made["low"] - made["value"]) / size, -terms.floor),
-        upper=np.maximum((made["high"] - made["value"]) / size, terms.floor),
-        spread=made["spread"] / size,
     ).reset_index()
+    made = made[(made["sessions"] >= terms.min_sessions) & (made["value"] != 0)]
+    parts = [
+        with_bounds(rows, placed.merge(rows[[*COLUMNS.values(), "metric"]]), terms)
+        for _, rows in made.groupby(list(COLUMNS.values()), sort=True)
+    ]
+    return pd.concat(parts, ignore_index=True) if parts else made.assign(lower=0.0, upper=0.0, covered=0.0)
+
+
+def with_bounds(rows: pd.DataFrame, values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
+    """The rows of one test with `lower`, `upper` and `covered`, from the values of its sessions."""
+    measured = values.pivot_table(index="session", columns="metric", values="value")[list(rows["metric"])].to_numpy()
+    better = [rule_of(row.benchmark, row.metric).better for row in each_row(rows)]
+    size = rows["value"].abs().to_numpy()
+    reach = np.maximum(allowance(measured, better, terms.floor, terms.coverage) / size, terms.floor)
+    sessions = len(measured)
+    return rows.assign(
+        lower=np.where([side == Better.LOWER for side in better], np.nan, -reach),
+        upper=np.where([side == Better.HIGHER for side in better], np.nan, reach),
+        covered=min(terms.coverage, sessions / (sessions + 1)),
+        spread=rows["spread"] / size,
+    )
+
+
+def allowance(measured: np.ndarray, better: list[Better], floor: float, coverage: float) -> np.ndarray:
+    """How much worse than its median each metric may be, (metrics,), so that the next row of `measured`, (sessions,
+    metrics) with NaN where a session lacks a metric, is inside all allowances with the probability `coverage`, or
+    sessions / (sessions + 1) where that is less.
+
+    The usual reach of a metric is its largest shortfall, or `floor` of its median where that is more. A session is
+    rated by its worst metric: its shortfall over the reach of the other sessions. So rated, the next session is one
+    more of an exchangeable set, and its rating is below the k-th smallest of n with probability k / (n + 1) (Weibull).
+    """
+    others = [np.delete(measured, session, axis=0) for session in range(len(measured))]
+    ratings = [
+        np.nanmax(shortfall(row, median_of(rest), better) / reach_of(rest, better, floor))
+        for row, rest in zip(measured, others)
+    ]
+    return float(np.quantile(ratings, coverage, method="weibull")) * reach_of(measured, better, floor)
+
+
+def median_of(measured: np.ndarray) -> np.ndarray:
+    return np.nanmedian(measured, axis=0)
+
+
+def reach_of(measured: np.ndarray, better: list[Better], floor: float) -> np.ndarray:
+    median = median_of(measured)
+    return np.maximum(np.nanmax(shortfall(measured, median, better), axis=0), floor * np.abs(median))
+
+
+def shortfall(measured: np.ndarray, median: np.ndarray, better: list[Better]) -> np.ndarray:
+    """How much worse than the median each value is; how far from it, if no direction is better."""
+    worse = np.array([{Better.HIGHER: 1, Better.LOWER: -1, Better.NEITHER: 0}[side] for side in better])
+    return np.where(worse == 0, np.abs(median - measured), worse * (median - measured))
 
 
 def proposal(today: dict, benchmark: str, made: pd.DataFrame, values: pd.DataFrame, terms: Terms) -> dict:
@@ -126,10 +172,14 @@ def inside(tree: dict, keys: list) -> dict:
 def entry(row, before, ticket: str | None) -> list:
     """ReFrame's form: [value, lower, upper, unit], in ['$xfail', ticket, ...] if a failure is expected. An empty ticket
     removes the mark."""
-    found = [rounded(row.value), round(float(row.lower), 4), round(float(row.upper), 4), row.unit]
+    found = [rounded(row.value), bound(row.lower), bound(row.upper), row.unit]
     if ticket is None and isinstance(before, list) and before and before[0] == "$xfail":
         ticket = before[1]
     return ["$xfail", ticket, found] if ticket else found
+
+
+def bound(fraction: float) -> float | None:
+    return None if np.isnan(fraction) else round(float(fraction), 4)
 
 
 def rounded(value: float) -> float:
