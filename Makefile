@@ -13,6 +13,7 @@ run: setup      ## measure this machine, print the scores and write output/repor
 	    --prefix=$(SESSION) --report-file=$(SESSION)/session.json || status=$$?; \
 	.venv/bin/coffeecup score $(SESSION)/output || status=$$?; \
 	.venv/bin/coffeecup report $(SESSION)/output --session $(SESSION)/session.json -o output/report.html || status=$$?; \
+	.venv/bin/coffeecup history $${RFM_SQLITE_DB_FILE:-output/results.db} --last || status=$$?; \
 	exit $$status
 
 test: lint      ## check the sources, build everything and run every test

@@ -51,7 +51,7 @@ class b_eff_io(TestedDirectory, KernelCheck):
     @run_after("setup")
     def set_options(self):
         """After the number of processes, before the options that were added until now."""
-        options = ["--log", self.log_name, "--partitions", str(self.num_processes)]
+        options = ["--log", self.log_name, "--partitions", "all"]
         if self.form == QUICK:
             options += ["--quick"]
         if self.scheduled_time is not None:

@@ -31,8 +31,8 @@ def test_short_run_passes_is_not_official_and_leaves_nothing(reframe, openmpi, t
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ([], "--partitions 2 --directory"),
-        (["-S", "b_eff_io.form=quick"], "--partitions 2 --quick --directory"),
+        ([], "--partitions all --directory"),
+        (["-S", "b_eff_io.form=quick"], "--partitions all --quick --directory"),
         (
             ["-S", "b_eff_io.hints=hints.cfg", "-S", "b_eff_io.individual_pointers=yes"],
             "--hints hints.cfg --individual-pointers",

@@ -264,3 +264,32 @@ def test_a_figure_shows_each_size_with_its_reference(tmp_path):
     ]
     drawn = {line.get_label(): line.get_ydata() for line in first.canvas.axes[0].lines}
     assert set(drawn["reference"]) == {1000} and set(drawn["bounds"]) == {900}
+
+
+def test_newest_session_is_compared_with_the_earlier_ones(tmp_path):
+    """By hand: 90 is a tenth below the median of 100, 110 and 90; ten sessions are needed."""
+    values = [(100.0, 8.0), (110.0, 8.0), (90.0, 8.0), (90.0, 10.0)]
+    made = [
+        session(
+            [
+                case({"ring_latency": (1.0, "us"), "b_eff": (two, "MByte/s")}),
+                case({"b_eff": (four, "MByte/s")}, processes=4),
+            ],
+            night(n),
+        )
+        for n, (two, four) in enumerate(values)
+    ]
+    made.append(session([case({"b_eff": (7.0, "MByte/s")}, processes=8)], night(4)))
+    first = database(tmp_path / "first.db", made[:1])
+    assert run("history", first, "--last").stdout.splitlines()[0] == (
+        "b_eff b_eff on 2 processes of local:default+mpi (--time-budget 5): 100 MByte/s, the first session; a "
+        "reference needs 9 more sessions"
+    )
+    done = run("history", database(tmp_path / "four.db", made[:4]), "--last")
+    assert done.stdout.splitlines() == [
+        f"b_eff b_eff on {size} processes of local:default+mpi (--time-budget 5): {value} MByte/s, {change} against "
+        "the median of 3 earlier sessions; a reference needs 6 more sessions"
+        for size, value, change in ((2, 90, "-10.0%"), (4, 10, "+25.0%"))
+    ]
+    enough = database(tmp_path / "ten.db", nights([100.0] * 10))
+    assert "needs" not in run("history", enough, "--last").stdout

@@ -35,10 +35,14 @@ static const char *const usage_text =
     "Example:  mpirun -n 16 b_eff_io --directory /scratch/me && coffeecup score b_eff_io.jsonl\n\n"
     "A run takes about 15 minutes for each partition; --dry-run prints the time and space.";
 
-/* "1,4,16": ascending, each within the run. */
+/* "1,4,16": ascending, each within the run; or "all", so that runs of several sizes have the same options. */
 static void parse_partitions(const char *text, int ranks, struct request *request)
 {
     const char *at = text;
+    if (!strcmp(text, "all")) {
+        request->partition[request->partitions++] = ranks;
+        return;
+    }
     while (request->partitions < MOST_PARTITIONS) {
         char *end;
         const long processes = strtol(at, &end, 10);
@@ -268,7 +272,7 @@ static const struct option_row rows[] = {
     {"scheduled-time", OPTION_SECONDS, &choices.scheduled_time, "SECONDS",
      "T, the time for one partition; 0 means 900, or the time of --quick or --top-clusters", 0, 864000, NULL},
     {"partitions", OPTION_TEXT, &choices.partitions, "LIST",
-     "numbers of processes, separated by commas; default: 2^round(0.35 log2 n), 2^round(0.70 log2 n) and n", 0, 0,
+     "numbers of processes, separated by commas, or `all`; default: 2^round(0.35 log2 n), 2^round(0.70 log2 n) and n", 0, 0,
      NULL},
     {"quick", OPTION_FLAG, &choices.quick, NULL,
      "about a minute for all partitions together; the result is not valid for comparison", 0, 0, NULL},

@@ -28,6 +28,9 @@ def history(
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print the whole table as CSV: a row per session, test case and metric.")
     ] = False,
+    last: Annotated[
+        bool, typer.Option("--last", help="Print only how the newest session differs from the earlier ones.")
+    ] = False,
     figures: Figures = None,
 ) -> None:
     """Print every metric over the sessions, with its reference and what changed at the same time."""
@@ -40,11 +43,30 @@ def history(
         typer.echo(table.to_csv(index=False), nl=False)
         return
     values = change_points.session_values(table)
-    found = changes_of(values)
     lines = [f"NO VALUE: {gap(row)}" for row in without_value(completeness(cases)).to_dict("records")]
+    if last:
+        typer.echo("\n".join([*lines, *comparison(cases, values)]))
+        return
+    found = changes_of(values)
     typer.echo("\n".join([*lines, *overview(values, found)]))
     if figures:
         write_figures(figures, [("history", figure) for figure in trends(values, found)])
+
+
+def comparison(cases: pd.DataFrame, values: pd.DataFrame) -> list[str]:
+    """A line for each headline of the newest session."""
+    from postprocess.history.standing import newest, standing
+    from postprocess.references.proposals import Terms
+
+    lines = []
+    for row in newest(values, standing(values, [], cases)).to_dict("records"):
+        needed = Terms().min_sessions - row["sessions"] - 1
+        before = counted(row["sessions"], "earlier session")
+        change = f"{row['value'] / row['earlier'] - 1:+.1%} against the median of {before}"
+        earlier = change if row["sessions"] else "the first session"
+        more = f"; a reference needs {counted(needed, 'more session')}" if needed > 0 else ""
+        lines.append(f"{place(row)}: {digits(row['value'])} {unit_word(row['unit'])}, {earlier}{more}")
+    return lines
 
 
 def overview(values: pd.DataFrame, found: list) -> list[str]:

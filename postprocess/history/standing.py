@@ -121,6 +121,16 @@ def headlines(table: pd.DataFrame) -> pd.DataFrame:
     return table.groupby([name for name in SERIES if name != "metric"], sort=False, observed=True).head(1)
 
 
+def newest(values: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """The headlines of the newest session: their rows of session_values, with the median of the `earlier` sessions,
+    NaN without any, and their number `sessions`. `table` is the standing of the values."""
+    of_headlines = values.merge(headlines(table)[SERIES], on=SERIES)
+    is_newest = of_headlines["session"] == values["session"].iloc[values["session_time"].argmax()]
+    before = of_headlines[~is_newest].groupby(SERIES)["value"].agg(earlier="median", sessions="size").reset_index()
+    joined = of_headlines[is_newest].merge(before, on=SERIES, how="left")
+    return joined.assign(sessions=joined["sessions"].fillna(0).astype(int))
+
+
 def scaling(table: pd.DataFrame) -> pd.DataFrame:
     """The headlines that are bandwidths and have several sizes, with `per_process` and `efficiency`: the bandwidth per
     process over that at the smallest size."""
