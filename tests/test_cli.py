@@ -15,6 +15,8 @@ from commands import run
 from logs_made_b_eff import AVERAGED, averaged_log
 
 from postprocess import __version__
+from postprocess.benchmarks import scoring
+from postprocess.benchmarks.b_eff import qualifications
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.benchmarks.scoring import score_log
 
@@ -85,6 +87,31 @@ def test_score_of_a_directory_finds_all_logs_and_tells_of_those_without_a_score(
     ]
     assert "not a record" in results[str(folder / "broken.jsonl")]["error"]
     assert done.stderr.startswith(f"coffeecup: {folder / 'broken.jsonl'}: ") and done.stderr.count("\n") == 1
+
+
+def defective(original, path):
+    """The function, which raises for one log."""
+
+    def function(of, *rest):
+        if getattr(of, "path", of) == path:
+            raise KeyError("planted")
+        return original(of, *rest)
+
+    return function
+
+
+def test_defect_that_one_log_meets_is_an_error_of_that_log(folder, monkeypatch):
+    """A planted defect in reading one log, and one in qualifying it."""
+    right = {metric["log"]: metric for metric in json.loads(run("score", folder, "--json").stdout)}
+    for module, name in ((scoring, "read_log"), (qualifications, "qualifications")):
+        monkeypatch.setattr(module, name, defective(getattr(module, name), folder / "a.jsonl"))
+        done = run("score", folder, "--json")
+        monkeypatch.undo()
+        assert done.exit_code == 1
+        assert "a.jsonl: met a defect of coffeecup (KeyError: 'planted'): please report it" in done.stderr
+        found = {metric["log"]: metric for metric in json.loads(done.stdout)}
+        assert "metrics" not in found.pop(str(folder / "a.jsonl"))
+        assert found == {log: score for log, score in right.items() if log != str(folder / "a.jsonl")}
 
 
 def test_score_as_csv_has_a_row_per_log_and_metric(folder):

@@ -55,6 +55,14 @@ def read_or_error(path: Path) -> Log | LogError:
         return read_log(path)
     except LogError as error:
         return error
+    except Exception as error:  # of this log alone
+        return defect(path, error)
+
+
+def defect(path: Path, error: Exception) -> LogError:
+    """The error of a log that met a defect of coffeecup."""
+    what = f"{type(error).__name__}: {error}".splitlines()[0]
+    return LogError(path, f"met a defect of coffeecup ({what:.200}): please report it together with this log")
 
 
 def score_read(logs: list[Log]) -> list[Score | LogError]:
@@ -64,8 +72,18 @@ def score_read(logs: list[Log]) -> list[Score | LogError]:
         places[log.benchmark].append(place)
     scores = {}
     for benchmark, found in places.items():
-        scores |= zip(found, score_alike(benchmark, [logs[place] for place in found]))
+        scores |= zip(found, score_together(benchmark, [logs[place] for place in found]))
     return [scores[place] for place in range(len(logs))]
+
+
+def score_together(name: str, logs: list[Log]) -> list[Score | LogError]:
+    """Scores of one benchmark; after an unexpected exception one by one, so that it is an error of its log only."""
+    try:
+        return score_alike(name, logs)
+    except Exception as error:
+        if len(logs) == 1:
+            return [defect(logs[0].path, error)]
+    return [score for log in logs for score in score_together(name, [log])]
 
 
 def score_alike(name: str, logs: list[Log]) -> list[Score | LogError]:
