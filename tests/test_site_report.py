@@ -307,3 +307,17 @@ def test_openmetrics_tell_the_last_sessions(stored, tmp_path):
 def test_an_export_to_nowhere_is_refused(stored):
     done = run("export", stored)
     assert done.exit_code == 2 and "--junit or --openmetrics" in done.output
+
+
+def test_regression_is_a_failure_in_junit(stored, tmp_path):
+    """Of the two systems both lost a fifth, at three sizes."""
+    done = run("export", stored, "--junit", tmp_path / "junit.xml")
+    assert done.exit_code == 0, done.output
+    suites = ElementTree.parse(tmp_path / "junit.xml").findall("testsuite")
+    found = [case for case in suites[-1] if case.get("name").endswith("history")]
+    assert len(found) == 2 * len(SIZES) + 2, "b_eff on two systems and b_eff_io on two file systems"
+    assert all(case.find("failure").get("message").startswith("REGRESSION: b_eff") for case in found)
+    assert found[0].get("classname") == "a:default+mpi.b_eff"
+    failures = len(suites[-1].findall("testcase/failure"))
+    assert (suites[-1].get("failures"), suites[-1].get("tests")) == (str(failures), str(len(suites[-1])))
+    assert not [case for suite in suites[:-1] for case in suite if case.get("name").endswith("history")]

@@ -32,9 +32,9 @@ def export(
     if not junit and not openmetrics:
         raise typer.BadParameter("use --junit or --openmetrics")
     cases, table = cases_and_history(sources, since, None, None)
-    tests = completeness(cases)
+    values, tests = session_values(table), completeness(cases)
+    found = changes_of(values)
     if openmetrics:
-        values = session_values(table)
-        write_text(openmetrics, exports.openmetrics(standing(values, changes_of(values), cases), tests))
+        write_text(openmetrics, exports.openmetrics(standing(values, found, cases), tests))
     if junit:
-        write_text(junit, exports.junit(cases, table, tests))
+        write_text(junit, exports.junit(cases, table, tests, found))

@@ -1,65 +1,79 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sessions in formats of other programs: JUnit XML with the metrics for CI systems, OpenMetrics text for monitoring."""
 
+from collections import defaultdict
+from types import SimpleNamespace
 from typing import cast
 from xml.etree import ElementTree
 
 import pandas as pd
 
+from postprocess.history.change_points import Finding
 from postprocess.history.completeness import NOT_RUN, sessions_of
 from postprocess.history.table import FAILED
-from postprocess.reports.changes import gap
+from postprocess.reports.changes import gap, sentence
 from postprocess.show.tables import each_row
 from postprocess.show.words import printable
 
 # Label values in OpenMetrics: backslash, quote and line feed are escaped.
 ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}  # of JUnit: element and attribute of a suite
 FAILS = {"pass": 0.0, "unexpected pass": 0.0, "fail": 1.0, "expected failure": 1.0, "no value": 1.0}
 LABELS_OF_TEST = ("benchmark", "system", "partition", "environ", "file_system", "processes", "test")
 LABELS = ("benchmark", "system", "partition", "environ", "file_system", "processes", "settings", "metric", "unit")
 
 
-def junit(cases: pd.DataFrame, history: pd.DataFrame, tests: pd.DataFrame) -> str:
+def junit(cases: pd.DataFrame, history: pd.DataFrame, tests: pd.DataFrame, found: list[Finding]) -> str:
     """JUnit XML: a suite per session, a case per row of the case_table, and each metric of the history_table with its
-    value, unit, reference, bounds and outcome as properties of the case. A test that did not run, of a table of
-    completeness, is an error in the newest session of its system."""
+    value, unit, reference, bounds and outcome as properties of the case. In the newest session of a system, a test that
+    did not run, of a table of completeness, is an error, and a regression that has not recovered a failure."""
     root = ElementTree.Element("testsuites", name="coffeecup")
     measured = dict(list(history.groupby("case", sort=False)))
-    absent = tests[tests["state"] == NOT_RUN]
     newest = {system: times.index[-1] for system, times in sessions_of(cases).items()}
+    of_system = defaultdict(list)
+    for row in each_row(tests[tests["state"] == NOT_RUN]):
+        of_system[row.system].append(element(row, row.test, error=gap(row._asdict())))
+    for finding in filter(lambda finding: finding.alarms, found):
+        row = SimpleNamespace(**finding.series)
+        name = f"{row.metric} on {row.processes} processes, history"
+        of_system[row.system].append(element(row, name, failure=sentence(finding)))
     for (session, begun), alike in cases.groupby(["session", "session_time"], sort=False):
-        bad = int(alike["result"].isin(FAILED).sum())
-        errors = absent[absent["system"].map(newest) == session]
+        made = [of_case(row, measured.get(row.case)) for row in each_row(alike)]
+        made += [more for system, name in newest.items() if name == session for more in of_system[system]]
         suite = ElementTree.SubElement(
             root,
             "testsuite",
             name=str(session),
             timestamp=cast(pd.Timestamp, begun).strftime("%Y-%m-%dT%H:%M:%S"),
-            tests=str(len(alike) + len(errors)),
-            failures=str(bad),
-            errors=str(len(errors)),
+            tests=str(len(made)),
         )
-        for row in each_row(alike):
-            place = f"{row.system}:{row.partition}+{row.environ}"
-            case = ElementTree.SubElement(
-                suite, "testcase", name=printable(row.name), classname=printable(f"{place}.{row.benchmark}")
-            )
-            properties = ElementTree.SubElement(case, "properties")
-            for metric in each_row(measured[row.case]) if row.case in measured else ():
-                for name, value in properties_of(metric):
-                    ElementTree.SubElement(properties, "property", name=printable(name), value=printable(value))
-            if row.result in FAILED:
-                ElementTree.SubElement(case, "failure", message=printable(row.reason or "no reason was recorded"))
-            elif row.result == "skip":
-                ElementTree.SubElement(case, "skipped")
-        for row in each_row(errors):
-            place = f"{row.system}:{row.partition}+{row.environ}"
-            case = ElementTree.SubElement(
-                suite, "testcase", name=printable(row.test), classname=printable(f"{place}.{row.benchmark}")
-            )
-            ElementTree.SubElement(case, "error", message=gap(row._asdict()))
+        for tag, counter in COUNTED.items():
+            suite.set(counter, str(sum(case.find(tag) is not None for case in made)))
+        suite.extend(made)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def element(row, name: str, **message: str) -> ElementTree.Element:
+    """A test case; `message` is the text of its `error` or `failure`."""
+    place = printable(f"{row.system}:{row.partition}+{row.environ}.{row.benchmark}")
+    made = ElementTree.Element("testcase", name=printable(name), classname=place)
+    for tag, text in message.items():
+        ElementTree.SubElement(made, tag, message=printable(text))
+    return made
+
+
+def of_case(row, metrics: pd.DataFrame | None) -> ElementTree.Element:
+    made = element(row, row.name)
+    properties = ElementTree.SubElement(made, "properties")
+    for metric in each_row(metrics) if metrics is not None else ():
+        for name, value in properties_of(metric):
+            ElementTree.SubElement(properties, "property", name=printable(name), value=printable(value))
+    if row.result in FAILED:
+        ElementTree.SubElement(made, "failure", message=printable(row.reason or "no reason was recorded"))
+    elif row.result == "skip":
+        ElementTree.SubElement(made, "skipped")
+    return made
 
 
 def properties_of(metric) -> list[tuple[str, str]]:
