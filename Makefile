@@ -57,7 +57,7 @@ bench:          ## compare the kernels with bare loops of the same calls, hpcc a
 	cmake --build build/kernels --parallel
 	.venv/bin/python kernels/tests/bench.py $(BENCH_OPTIONS)
 
-prove:          ## longer evidence: both ends of the version ranges, and mutants of the modules that decide
+prove:          ## longer evidence: both ends of the version ranges, long tests, mutants of the modules that decide
 	site_configs/local/setup prove
 	.venv/bin/python tests/prove.py $(GOALS)
 

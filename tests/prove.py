@@ -19,6 +19,7 @@ import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -36,10 +37,17 @@ OF_A_CENTRE = {"reframe-hpc": "4.10.4", "pandas": "2.2.3", "numpy": "1.26.4"}
 # Modules that decide, each with the tests that concern it and take seconds.
 MUTATED = {
     "postprocess/acceptance/evaluation.py": ("test_evaluation.py", "test_thresholds.py"),
-    "postprocess/history/change_points.py": ("test_history.py", "test_thresholds.py"),
+    "postprocess/history/change_points.py": ("test_history.py", "test_standing.py", "test_thresholds.py"),
+    "postprocess/history/completeness.py": ("test_completeness.py",),
     "postprocess/history/standing.py": ("test_site_report.py", "test_standing.py"),
     "postprocess/logs/placement.py": ("test_placement.py", "test_thresholds.py"),
+    "postprocess/references/good_runs.py": ("test_good_runs.py",),
+    "postprocess/references/proposals.py": ("test_references.py", "test_good_runs.py"),
 }
+for _folder in sorted(path.parent for path in ROOT.glob("postprocess/benchmarks/*/reduction.py")):
+    _files = [f"test_{_folder.name}_{what}.py" for what in ("score", "rules", "incomplete_logs")]
+    _tests = tuple(name for name in _files if (ROOT / "tests" / name).exists())
+    MUTATED |= {str(_folder.relative_to(ROOT) / f"{role}.py"): _tests for role in ("reduction", "rules")}
 NOTICED = 0.9  # of the changes of a module: the rest is equivalent or concerns the wording of a message
 
 
@@ -168,17 +176,17 @@ def long() -> Result:
 # --- mutants ----------------------------------------------------------------------------------------------------------
 
 
-def mutants() -> list[Result]:
-    """A result for each module of MUTATED. The survivors are in build/prove/mutants/survivors.txt."""
+def mutants(*modules: str) -> list[Result]:
+    """A result for each module; all of MUTATED by default. The survivors are in build/prove/survivors."""
     folder = copy_of_tree("mutants")
-    survivors, results = [], []
-    for module, tests in MUTATED.items():
-        survived, count = mutated(folder, module, [f"tests/{name}" for name in tests])
-        survivors += survived
+    (OUTPUT / "survivors").mkdir(exist_ok=True)
+    results = []
+    for module in modules or MUTATED:
+        survived, count = mutated(folder, module, [f"tests/{name}" for name in MUTATED[module]])
+        (OUTPUT / "survivors" / module.replace("/", "-")).write_text("\n".join(survived), encoding="utf-8")
         share = 1 - len(survived) / count
         figure = f"{count - len(survived)} of {count} ({share:.0%})"
         results.append(Result(f"mutants of {module}", f"{NOTICED:.0%} noticed", figure, share >= NOTICED))
-    (folder / "survivors.txt").write_text("\n".join(survivors), encoding="utf-8")
     return results
 
 
@@ -191,7 +199,7 @@ def mutated(folder: Path, module: str, tests: list[str]) -> tuple[list[str], int
             path.name for path in folder.iterdir() if path.name not in ("postprocess", "mutants", ".git")
         ),
         "pytest_add_cli_args_test_selection": tests,
-        "pytest_add_cli_args": ["-k", "not browser and not openmpi"],
+        "pytest_add_cli_args": ["-k", "not browser and not openmpi and not reframe and not real"],
     }
     project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
     lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
@@ -224,15 +232,21 @@ GOALS: dict[str, Callable] = {
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("goals", metavar="GOAL", nargs="*", help=f"default: all of {', '.join(GOALS)}")
+    parser.add_argument(
+        "goals",
+        metavar="GOAL",
+        nargs="*",
+        help=f"default: all of {', '.join(GOALS)}; or a module, for its mutants alone",
+    )
     wanted = parser.parse_args().goals
-    if unknown := [name for name in wanted if name not in GOALS]:
-        parser.error(f"unknown goal {unknown[0]!r}; valid are {', '.join(GOALS)}")
+    known = GOALS | {module: partial(mutants, module) for module in MUTATED}
+    if unknown := [name for name in wanted if name not in known]:
+        parser.error(f"unknown goal {unknown[0]!r}; valid are {', '.join(known)}")
     results = []
     for name in wanted or GOALS:
         print(f"{name} ...", file=sys.stderr, flush=True)
         try:
-            results += GOALS[name]()
+            results += known[name]()
         except ProofError as error:
             results.append(Result(name, "can be tried", str(error), reached=False))
     print("\n| goal | demanded | reached | |\n|---|---|---|---|")

@@ -115,6 +115,12 @@ def test_weekly_test_is_missed_after_a_week(tmp_path, later, expected):
     assert state(history(tmp_path, *week, [good(2), good(4)], *[[good(2)]] * later), 4)[:2] == expected
 
 
+def test_earlier_gap_does_not_excuse_a_later_one(tmp_path):
+    both, one = [good(2), good(4)], [good(2)]
+    stored = history(tmp_path, *[both] * 5, *[one] * 20, *[both] * 5, one)
+    assert state(stored, 4)[:2] == ("not run", 1)
+
+
 def test_failures_and_sessions_without_the_test_count_together(tmp_path):
     both = [good(2), good(4)]
     stored = history(tmp_path, both, both, [good(2), crashed(4)], [good(2)], [good(2)])
@@ -158,6 +164,10 @@ def test_test_that_ran_once_is_expected_only_if_it_is_on_a_list(tmp_path):
     done = run("check-history", stored, "--expected", planned)
     assert done.exit_code == 1
     assert "b_eff %num_processes=8 on local:default+mpi: not run for 3 sessions; last value: never" in done.stdout
+    planned.write_text(json.dumps(session([case({}, processes=size) for size in (2, 4)])))
+    done = run("check-history", stored, "--expected", planned)
+    assert done.exit_code == 1
+    assert "b_eff %num_processes=4 on local:default+mpi: not run for 2 sessions, since 2026-01-02" in done.stdout
     planned.write_text(json.dumps(session([case({}, processes=2)])))
     assert run("check-history", stored, "--expected", planned).exit_code == 0
 

@@ -2,9 +2,9 @@
 """What was expected to be measured, and what was not: tests that failed, were skipped or did not run.
 
 Sessions with the same selection of tests are compared with each other: a test is missed if as many of them have passed
-without it as ever passed between two that had it. So a test that runs every night is missed at once, one that runs in
-every seventh session after seven, and a session that somebody starts by hand with other options misses nothing. A test
-that ran once is expected only if a list of expected tests contains it.
+without it as usually (in the median) pass between two that have it. So a test that runs every night is missed at once,
+one that runs in every seventh session after seven, and a session that somebody starts by hand with other options misses
+nothing. A test that ran once is expected only if a list of expected tests contains it, and then in every session.
 
 Pure functions from tables of history.table to tables.
 """
@@ -21,8 +21,12 @@ DETAILS = ["state", "sessions", "since", "last_value", "reason"]
 def tests_of(cases: pd.DataFrame) -> pd.DataFrame:
     """A case_table with the column `test`, the name without the number of its repetition; without dry runs, which pass
     and measure nothing."""
-    named = cases.assign(test=cases["name"].str.replace(r" %\.repeat_no=\d+", "", regex=True))
+    named = with_names(cases)
     return named[named["measured"] | (named["result"] != "pass")]
+
+
+def with_names(cases: pd.DataFrame) -> pd.DataFrame:
+    return cases.assign(test=cases["name"].str.replace(r" %\.repeat_no=\d+", "", regex=True))
 
 
 def sessions_of(cases: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -32,12 +36,14 @@ def sessions_of(cases: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return {str(system): of_system.droplevel("system") for system, of_system in ordered.groupby(level="system")}
 
 
-def missed(seen: set[str], sessions: pd.DataFrame) -> list[int]:
-    """Places of the sessions of a system in which something was missed that these sessions had."""
+def missed(seen: set[str], sessions: pd.DataFrame, once: bool = False) -> list[int]:
+    """Places of the sessions of a system in which something was missed that these sessions had. What was in one session
+    is expected in the others if `once` is set."""
     places = []
     for _, alike in sessions.reset_index().groupby("selection"):
         having = np.flatnonzero(alike["session"].isin(seen))
-        if len(having) > 1 and len(alike) - 1 - having[-1] >= np.diff(having).max():
+        usual = np.median(np.diff(having)) if len(having) > 1 else 1 if once and len(having) else np.inf
+        if len(alike) - 1 - having[-1:].sum() >= usual:
             places += alike.index[having[-1] + 1 :].tolist()
     return sorted(places)
 
@@ -47,27 +53,26 @@ def completeness(cases: pd.DataFrame, expected: pd.DataFrame | None = None) -> p
     and `since` the begin of which, there has been no value; the session of the `last_value`; and the `reason` of the
     last failure. `expected` is the case_table of a dry run: its tests that no session has are `not run`."""
     sessions = sessions_of(cases)
+    wanted = with_names(cases[:0] if expected is None else expected).drop_duplicates(TEST).set_index(TEST)[PLACE]
     rows = [
-        [*key, *runs[PLACE].iloc[-1], *of_test(runs, sessions[runs["system"].iloc[0]])]
+        [*key, *runs[PLACE].iloc[-1], *of_test(runs, sessions[runs["system"].iloc[0]], key in wanted.index)]
         for key, runs in tests_of(cases).groupby(TEST, sort=True)
     ]
-    if expected is not None:
-        known = {tuple(row[: len(TEST)]) for row in rows}
-        named = expected.assign(test=expected["name"]).drop_duplicates(TEST)
-        rows += [
-            [*row, NOT_RUN, len(sessions.get(row[0], ())), pd.NaT, pd.NaT, ""]
-            for row in named[[*TEST, *PLACE]].itertuples(index=False, name=None)
-            if tuple(row[: len(TEST)]) not in known
-        ]
+    known = {tuple(row[: len(TEST)]) for row in rows}
+    rows += [
+        [*key, *place, NOT_RUN, len(sessions.get(key[0], ())), pd.NaT, pd.NaT, ""]
+        for key, place in zip(wanted.index, wanted.itertuples(index=False, name=None))
+        if key not in known
+    ]
     return pd.DataFrame(rows, columns=[*TEST, *PLACE, *DETAILS])
 
 
-def of_test(runs: pd.DataFrame, sessions: pd.DataFrame) -> list:
-    """DETAILS of the runs of one test."""
+def of_test(runs: pd.DataFrame, sessions: pd.DataFrame, listed: bool) -> list:
+    """DETAILS of the runs of one test, which may be on the list of expected tests."""
     times, places = sessions["session_time"], sessions.index.get_indexer(pd.Index(runs["session"]))
     last = max(places[runs["measured"]], default=-1)
     failed = set(places[places > last])
-    absent = {place for place in missed(set(runs["session"]), sessions) if place > last}
+    absent = {place for place in missed(set(runs["session"]), sessions, once=listed) if place > last}
     last_value = times.iloc[last] if last >= 0 else pd.NaT
     without = sorted(failed | absent)
     if not without:
