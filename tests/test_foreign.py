@@ -352,3 +352,12 @@ def test_every_file_that_reframe_may_load_first_checks_the_version():
         if re.search(r"^\s*(from|import) reframe\b", text, re.MULTILINE):
             place = text.find("\nfrom postprocess import reframe_version  # noqa: F401\n")
             assert 0 < place < (text.find("\nfrom .") if "\nfrom ." in text else len(text)), path.name
+
+
+def test_every_configuration_checks_the_version_before_its_relative_import():
+    """Versions before 4.9 load a configuration without its package."""
+    check = "\nif not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence\n"
+    check += "    from postprocess import reframe_version  # noqa: F401\n\nfrom "
+    folder = ROOT / "site_configs"
+    paths = [*folder.glob("*/settings.py"), folder / "common" / "templates" / "settings.py.j2"]
+    assert len(paths) > 5 and all(check in path.read_text() for path in paths)

@@ -115,9 +115,9 @@ def test_environment_is_concretised_anew_where_a_part_of_it_has_changed(tmp_path
 # The MPI library of a new site
 
 CENTRE = {"spec": "mpich@4.1.2~cuda device=ch4", "prefix": "/opt/mpich/4.1.2"}
-DEBIANS = {"spec": "mpich@4.0.2~hydra device=ch4", "prefix": "/usr"}
+OF_DEBIAN = {"spec": "mpich@4.0.2~hydra device=ch4", "prefix": "/usr"}
 OPENMPI = {"spec": "openmpi@4.1.4~atomics schedulers=slurm", "prefix": "/usr"}
-DETECTED = {"openmpi": {"externals": [OPENMPI]}, "mpich": {"externals": [DEBIANS, CENTRE]}}
+DETECTED = {"openmpi": {"externals": [OPENMPI]}, "mpich": {"externals": [OF_DEBIAN, CENTRE]}}
 LISTED = {"openmpi": {"externals": [OPENMPI]}, "fftw": {"externals": [{"spec": "fftw@3.3.10", "prefix": "/usr"}]}}
 
 
@@ -126,7 +126,7 @@ LISTED = {"openmpi": {"externals": [OPENMPI]}, "fftw": {"externals": [{"spec": "
     [
         ("/opt/mpich/4.1.2/bin/mpicc", "MPICH 4.1.2", ("mpich", CENTRE)),
         ("/usr/bin/mpicc", "Open MPI 4.1.4", ("openmpi", OPENMPI)),
-        ("/usr/bin/mpicc", "MPICH 4.0.2", ("mpich", DEBIANS)),
+        ("/usr/bin/mpicc", "MPICH 4.0.2", ("mpich", OF_DEBIAN)),
         ("/usr/bin/mpicc", "an MPI library of unknown kind", None),
         ("/opt/other/bin/mpicc", "MPICH 4.1.2", None),
         ("/opt/mpich/4.1.2/wrappers/mpicc", "MPICH 4.1.2", None),

@@ -25,6 +25,9 @@ Uncertain, check before the first run: the directory /eagle/<project>/<user>, wh
 
 from pathlib import Path
 
+if not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence
+    from postprocess import reframe_version  # noqa: F401
+
 from ..common.frame import charged_to, configuration, of_account
 
 _PALS = ["--ppn {num_tasks_per_node}", "--cpu-bind depth", "--depth 1"]  # [queues]; a process on each core

@@ -5,6 +5,9 @@ Sources of the facts: nothing here is specific to one machine. Cores come from R
 (`reframe -C site_configs/local/settings.py --detect-host-topology` shows it), the compiler and mpirun from PATH.
 """
 
+if not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence
+    from postprocess import reframe_version  # noqa: F401
+
 from ..common.frame import configuration
 
 # More processes than cores, and mpirun by root in a container: Open MPI must be told to allow both; MPICH allows them.

@@ -13,6 +13,9 @@ ReFrame requests whole nodes from PBS by `ncpus` and `mpiprocs`. It has no optio
 requests them.
 """
 
+if not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence
+    from postprocess import reframe_version  # noqa: F401
+
 from ..common.frame import charged_to, configuration
 
 site_configuration = configuration(

@@ -14,6 +14,9 @@ from reframe.core.backends import getlauncher, register_launcher
 from reframe.core.exceptions import ConfigError
 from reframe.core.launchers import JobLauncher
 
+if not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence
+    from postprocess import reframe_version  # noqa: F401
+
 from ..common.frame import configuration
 
 _HERE = Path(__file__).resolve().parent
