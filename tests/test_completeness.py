@@ -2,10 +2,12 @@
 """Tests that have no value: failed, skipped, not run; against histories with known gaps."""
 
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from xml.etree import ElementTree
 
 import logs_made
+import pandas as pd
 import pytest
 from commands import run
 from logs_made_b_eff import b_eff_log
@@ -78,12 +80,22 @@ def test_benchmark_that_never_had_a_value_is_named(tmp_path):
     done = run("check-history", stored)
     assert done.exit_code == 1 and "last value: never" in done.stdout
     assert "no session has a value" in run("site", "report", stored).output
+    for option in ([], ["--last"]):
+        assert run("history", stored, *option).stdout.startswith(
+            "NO VALUE: b_eff %num_processes=2 on local:default+mpi"
+        )
+    metrics, junit = tmp_path / "metrics", tmp_path / "junit.xml"
+    done = run("export", stored, "--openmetrics", metrics, "--junit", junit)
+    assert done.exit_code == 0, done.output
+    assert re.search(r"^coffeecup_sessions_without_value{.*} 2\.0$", metrics.read_text(), re.MULTILINE)
+    assert len(ElementTree.parse(junit).findall("testsuite/testcase/failure")) == 2
 
 
 def test_one_value_after_the_failures_is_enough(tmp_path):
     stored = history(tmp_path, [good()], [crashed()], [good()])
     assert state(stored)[:2] == ("measured", 0)
     assert run("check-history", stored).exit_code == 0
+    assert state(history(tmp_path, [good()], [crashed()], name="first.db"))[3] == night(0)
     again = [crashed() | {"run_index": 0}, good() | {"run_index": 1}]  # --max-retries
     assert state(history(tmp_path, [good()], again, name="retried.db"))[0] == "measured"
 
@@ -91,7 +103,12 @@ def test_one_value_after_the_failures_is_enough(tmp_path):
 def test_repetitions_are_one_test(tmp_path):
     name = "b_eff %num_processes=2 %.repeat_no="
     repeated = [good() | {"name": f"{name}0"}, crashed() | {"name": f"{name}1"}]
-    assert state(history(tmp_path, repeated))[0] == "measured"
+    stored = history(tmp_path, repeated)
+    assert state(stored) == ("measured", 0, pd.NaT, night(0), "")
+    both = [crashed() | {"name": f"{name}{number}"} for number in (0, 1)]
+    assert "NO VALUE: b_eff %num_processes=2 on" in run("history", history(tmp_path, both, name="crashed.db")).stdout
+    planned = case_table(read_reports([history(tmp_path, repeated, name="planned.db")])).assign(processes=4, system="b")
+    assert len(completeness(case_table(read_reports([stored])), planned)) == 2
 
 
 def test_test_that_is_missing_from_the_newest_session_did_not_run(tmp_path):
@@ -125,6 +142,21 @@ def test_failures_and_sessions_without_the_test_count_together(tmp_path):
     both = [good(2), good(4)]
     stored = history(tmp_path, both, both, [good(2), crashed(4)], [good(2)], [good(2)])
     assert state(stored, 4) == ("not run", 3, night(2), night(1), CRASH["fail_reason"])
+
+
+def test_test_is_missed_in_every_selection_that_had_it(tmp_path):
+    made = []
+    for number in range(6):
+        sizes = (2, 4) if number < 4 else (2,)
+        cmdline = NIGHTLY if number % 2 else "reframe --mode=smoke -r"
+        made.append(session([good(size) for size in sizes], night(number), cmdline=cmdline))
+    assert state(database(tmp_path / "results.db", made), 4)[:3] == ("not run", 2, night(4))
+
+
+def test_value_outside_its_bounds_is_no_reason_for_a_later_gap(tmp_path):
+    slow = case({"b_eff": (1.0, 9.0, -0.1, None, "MByte/s", "fail")}, processes=4, result="fail", fail_reason="slow")
+    both = [good(2), slow]
+    assert state(history(tmp_path, both, both, [good(2)]), 4) == ("not run", 1, night(2), night(1), "")
 
 
 def test_session_with_another_selection_misses_nothing(tmp_path):
@@ -164,6 +196,9 @@ def test_test_that_ran_once_is_expected_only_if_it_is_on_a_list(tmp_path):
     done = run("check-history", stored, "--expected", planned)
     assert done.exit_code == 1
     assert "b_eff %num_processes=8 on local:default+mpi: not run for 3 sessions; last value: never" in done.stdout
+    expected = case_table(read_reports([planned]))
+    assert state(stored, 8, expected) == ("not run", 3, pd.NaT, pd.NaT, "")
+    assert state(history(tmp_path, [good(2), good(8)], [good(2)], name="two.db"), 8, expected)[:2] == ("not run", 1)
     planned.write_text(json.dumps(session([case({}, processes=size) for size in (2, 4)])))
     done = run("check-history", stored, "--expected", planned)
     assert done.exit_code == 1
@@ -202,11 +237,14 @@ def test_series_whose_options_changed_stops_without_an_alarm(tmp_path):
     run("site", "report", stored, "-o", page)
     assert page.read_text().count("no value since 2026-01-13") == 2, "in the overview and among the metrics"
     assert "1 test, each with a value." in page.read_text()
+    once = history(tmp_path, [good()], *[[other]] * 2, name="once.db")
+    run("site", "report", once, "-o", page)
+    assert "no value since" not in page.read_text(), "what was measured once is expected nowhere"
 
 
 def test_longest_gap_comes_first(tmp_path):
     stored = history(tmp_path, [good(2), good(4)], [good(2), crashed(4)], [crashed(2), crashed(4)])
-    assert without_value(completeness(case_table(read_reports([stored]))))["processes"].tolist() == [4, 2]
+    assert without_value(completeness(case_table(read_reports([stored]))))["processes"].to_dict() == {0: 4, 1: 2}
 
 
 def test_real_session_whose_kernel_or_build_fails_has_no_value(reframe, kernel_that, tmp_path):

@@ -44,7 +44,7 @@ def history(
         return
     values = change_points.session_values(table)
     lines = [f"NO VALUE: {gap(row)}" for row in without_value(completeness(cases)).to_dict("records")]
-    if last:
+    if last or values.empty:
         typer.echo("\n".join([*lines, *comparison(cases, values)]))
         return
     found = changes_of(values)

@@ -16,6 +16,8 @@ from postprocess.history.completeness import missed, sessions_of
 from postprocess.history.table import SERIES
 
 CONFIDENCE = 0.95
+FROM_LAST = [*SERIES, "unit", "reference", "lower", "upper"]
+COLUMNS = [*FROM_LAST, "time", "last", "verdict", "median", "low", "high", "confidence", "sessions", "trend"]
 KINDS = (
     "system",
     "partition",
@@ -54,7 +56,7 @@ def standing(values: pd.DataFrame, found: list[Finding], cases: pd.DataFrame) ->
         for name in values["benchmark"].unique()
         for place, metric in enumerate(known_metrics(name))
     }
-    table = pd.DataFrame(rows)
+    table = pd.DataFrame(rows, columns=COLUMNS)
     rank = [order.get(pair, len(order)) for pair in zip(table["benchmark"], table["metric"])]
     return (
         table.assign(rank=rank)
@@ -72,7 +74,7 @@ def of_series(series: pd.DataFrame, found: list[Finding]) -> dict:
     level = series["value"].to_numpy()[found[-1].change.index if found else 0 :]
     low, high, confidence = interval(level)
     last = series.iloc[-1]
-    return dict(last[[*SERIES, "unit", "reference", "lower", "upper"]]) | {
+    return dict(last[FROM_LAST]) | {
         "time": last["session_time"],
         "last": last["value"],
         "verdict": verdict(last),
@@ -125,7 +127,7 @@ def newest(values: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
     """The headlines of the newest session: their rows of session_values, with the median of the `earlier` sessions,
     NaN without any, and their number `sessions`. `table` is the standing of the values."""
     of_headlines = values.merge(headlines(table)[SERIES], on=SERIES)
-    is_newest = of_headlines["session"] == values["session"].iloc[values["session_time"].argmax()]
+    is_newest = of_headlines["session"].isin(values.nlargest(1, "session_time")["session"])
     before = of_headlines[~is_newest].groupby(SERIES)["value"].agg(earlier="median", sessions="size").reset_index()
     joined = of_headlines[is_newest].merge(before, on=SERIES, how="left")
     return joined.assign(sessions=joined["sessions"].fillna(0).astype(int))
