@@ -79,9 +79,10 @@ def test_other_qualifications_exclude_nothing(tmp_path):
 
 def test_newest_version_is_that_of_a_good_run(tmp_path):
     good = nights([1000.0] * 10)
-    crashed = [session([case({}, result="fail", kernel_version="0.2.0")], night(10))]
-    done, entry = propose(tmp_path, good + crashed)
+    failed = [session([case(SLOW, result="fail", fail_reason="slow", kernel_version="0.2.0")], night(10))]
+    done, entry = propose(tmp_path, good + failed)
     assert done.exit_code == 0 and entry[0] == 1000
+    assert done.output.count("excluded: ") == 1 and "b_eff %num_processes=2: failed: slow\n" in done.output
 
 
 def test_without_a_good_run_there_is_no_reference(tmp_path):

@@ -93,7 +93,7 @@ def propose(
         raise typer.BadParameter("--coverage and --floor must be between 0 and 1, --min-sessions at least 2")
     latest = max(filter(None, (since, valid_from)), default=None)
     table = one_kind(stored(sources, latest, benchmark, None), settings, environ)
-    values = change_points.session_values(good(table, frozenset(include or ()), valid_from))
+    values = change_points.session_values(good(table, frozenset(include or ()), new_epoch=valid_from is not None))
     terms = proposals.Terms(
         coverage,
         floor,
@@ -116,13 +116,13 @@ def propose(
         typer.echo("nothing was written; use --write to write the file", err=True)
 
 
-def good(table: pd.DataFrame, include: frozenset[str], valid_from: datetime | None) -> pd.DataFrame:
+def good(table: pd.DataFrame, include: frozenset[str], new_epoch: bool) -> pd.DataFrame:
     """The rows of the runs that a reference may come from; lists the others. Raises BadParameter if none is left."""
     from postprocess.references.good_runs import KINDS, exclusions
 
     if unknown := include - set(KINDS):
         raise typer.BadParameter(f"--include: unknown kind {min(unknown)!r}: valid are {', '.join(KINDS)}")
-    reasons = exclusions(table, include, pd.Timestamp(valid_from, tz="UTC") if valid_from else None)
+    reasons = exclusions(table, include, new_epoch)
     excluded = table.assign(excluded=reasons)[reasons.ne("")].drop_duplicates("case")
     kept = table[reasons.eq("")]
     if kept.empty:

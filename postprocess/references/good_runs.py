@@ -15,12 +15,12 @@ VERSIONS = {"kernel_version": "kernel", "mpi_library": "MPI library"}
 KINDS = ("failed", "versions", "disturbed", "changes")  # what is used only on request
 
 
-def exclusions(table: pd.DataFrame, include: frozenset[str], valid_from: pd.Timestamp | None) -> pd.Series:
-    """Why each row of a history table is excluded, empty text for those that are used. `include` are some of KINDS. A
-    run since `valid_from` may fail in comparison with the references that it replaces."""
+def exclusions(table: pd.DataFrame, include: frozenset[str], new_epoch: bool) -> pd.Series:
+    """Why each row of a history table is excluded, empty text for those that are used. `include` are some of KINDS. The
+    runs of a new epoch may fail in comparison with the references that they replace."""
     failed = table["result"].isin(FAILED)
-    if valid_from is not None:
-        failed &= ~(table["measured"] & (table["session_time"] >= valid_from))
+    if new_epoch:
+        failed &= ~table["measured"]
     reasons = pd.Series("", index=table.index)
     if "failed" not in include:
         reasons = reasons.mask(failed, "failed: " + table["reason"])
