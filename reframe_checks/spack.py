@@ -71,7 +71,9 @@ def make_environment(parent, name, environment_file):
 
 def install_commands(spack, directory, package, mpi):
     """Concretise the environment if it is new, install the package, and record its spec and prefix."""
-    in_environment = f"{spack} -e {directory}"
+    # Spack loads the modules of an external, and takes it for an error if LOADEDMODULES is the same afterwards, as it
+    # is where the environment of the build has loaded them.
+    in_environment = f"env -u LOADEDMODULES {spack} -e {directory}"
     return [
         f"test -f {directory}/spack.lock || {in_environment} concretize",
         f"{in_environment} install --only-concrete {package}",

@@ -20,7 +20,7 @@ def test_hints_reach_the_library_and_the_log(tmp_path, mpich):
     done = run(mpich, tmp_path, 2, *BRIEF, "--partitions", "all", "--hints", hints)
     assert done.returncode == 0, done.stderr
     log = read_log(tmp_path / "log.jsonl")
-    assert log.plan.partitions == [2], "all processes"
+    assert log.plan["partitions"] == [2], "all processes"
     assert {r["hints"]["cb_buffer_size"] for r in log.records["pattern_type"]} == {"1048576"}
     with_own = [r for r in log.records["measurement"] if r["hints"] is not None]
     assert [(r["method"], r["pattern"]) for r in with_own] == [("read", 4)]

@@ -20,7 +20,7 @@ from modules_made import LIBRARIES
 
 from reframe_checks.spack import environment_text, make_environment, packages
 from site_configs.common.probe_jobs import other_library
-from site_configs.common.spack_site import entry_of, pinned
+from site_configs.common.spack_site import entry_of, fftw, pinned
 
 REPOSITORY = ROOT / "spack-repo" / "spack_repo" / "coffeecup"
 PACKAGES = REPOSITORY / "packages"
@@ -136,16 +136,38 @@ def test_library_of_a_site_is_the_one_with_the_prefix_of_its_mpicc(mpicc, librar
     assert entry_of(mpicc, DETECTED, library) == expected
 
 
+def test_library_behind_links_has_the_prefix_of_the_links(tmp_path):
+    (tmp_path / "centre" / "bin").mkdir(parents=True)
+    (tmp_path / "centre" / "bin" / "mpicc").touch()
+    (tmp_path / "default").symlink_to("centre")
+    (tmp_path / "module" / "bin").mkdir(parents=True)
+    (tmp_path / "module" / "bin" / "mpicc").symlink_to(tmp_path / "centre" / "bin" / "mpicc")
+    found = {"mpich": {"externals": [{"spec": "mpich@4.1.2", "prefix": str(tmp_path / "centre")}]}}
+    for name in ("centre", "default", "module"):
+        expected = "mpich", {"spec": "mpich@4.1.2", "prefix": str(tmp_path / name)}
+        assert entry_of(tmp_path / name / "bin" / "mpicc", found, "MPICH 4.1.2") == expected
+
+
 def test_library_of_a_site_is_required_with_its_modules_in_place_of_what_is_listed():
-    assert pinned("mpich", CENTRE, ["gcc/13", "mpich/4.1.2"], LISTED) == {
+    assert pinned("mpich", CENTRE, ["gcc/13", "mpich/4.1.2"]) == {
         "mpich:": {"externals": [{**CENTRE, "modules": ["gcc/13", "mpich/4.1.2"]}], "buildable": False},
         "mpi": {"require": ["mpich@=4.1.2"], "buildable": False},
-        "fftw:": {"buildable": True},
     }
-    assert pinned("openmpi", OPENMPI, [], LISTED) == {
+    assert pinned("openmpi", OPENMPI, []) == {
         "openmpi:": {"externals": [OPENMPI], "buildable": False},
         "mpi": {"require": ["openmpi@=4.1.4"], "buildable": False},
     }
+
+
+def test_listed_fftw_is_used_with_the_listed_library_alone():
+    gcc = {"externals": [{"spec": "gcc@12.2.0 languages:='c,fortran'", "prefix": "/usr"}]}
+    assert fftw("mpich", CENTRE, {"gcc": gcc}, LISTED) == {
+        "fftw:": {"buildable": True},
+        "gcc:": {**gcc, "buildable": False},
+    }
+    assert fftw("openmpi", {**OPENMPI, "prefix": "/opt/openmpi"}, {}, LISTED) == {"fftw:": {"buildable": True}}
+    assert fftw("openmpi", OPENMPI, {"gcc": gcc}, LISTED) == {}
+    assert fftw("mpich", CENTRE, {"gcc": gcc}, {}) == {}
 
 
 @pytest.mark.parametrize(
@@ -301,14 +323,14 @@ def test_stand_alone_test_runs_where_srun_alone_starts_processes(tmp_path):
     """An Open MPI without a mpirun of its own, as it is configured for a site's Slurm."""
     if reason := slurm_made.missing():
         pytest.skip(reason)
+    modules_made.write_modules(tmp_path)
     prefix = tmp_path / "openmpi"
-    (prefix / "bin").mkdir(parents=True)
-    (prefix / "bin" / "mpicc").symlink_to("/usr/bin/mpicc.openmpi")
+    for name in ("mpirun", "mpiexec"):
+        (prefix / "bin" / name).unlink()
     own = tmp_path / "spack.yaml"
     content = yaml.safe_load((COMMON / "spack.yaml").read_text())
-    content["spack"]["packages"] = pinned(
-        "openmpi", {**OPENMPI, "spec": "openmpi@4.1.4", "prefix": str(prefix)}, [], {}
-    )
+    entry = {"spec": "openmpi@4.1.4", "prefix": str(prefix)}
+    content["spack"]["packages"] = pinned("openmpi", entry, [])
     content["spack"]["specs"] = ["priomark@main"]
     own.write_text(yaml.safe_dump(content))
     folder = make_environment(tmp_path, "srun", own)
@@ -319,7 +341,9 @@ def test_stand_alone_test_runs_where_srun_alone_starts_processes(tmp_path):
                 [spack_command(), "-e", folder, *words], env=environment, capture_output=True, text=True, check=False
             )
             assert done.returncode == 0, done.stdout + done.stderr
-        assert "1 passed of 1 specs" in done.stdout
+        assert "1 passed of 1 spec" in done.stdout
+        jobs = slurm("scontrol", "show", "job")
+        assert "JobName=priomark" in jobs and "JobState=COMPLETED" in jobs
 
 
 def test_old_spack_is_refused_by_name(reframe, tmp_path):

@@ -48,7 +48,8 @@ class MetricKind:
             raise ValueError(f"metric {self.name}: `better` is one of {', '.join(Better)}, not {self.better!r}")
 
     def can_fail(self, reference: float, lower: float | None, upper: float | None) -> bool:
-        """Whether some bad value fails a reference whose bounds are fractions of it; values of metrics are positive."""
+        """Whether some bad value fails a reference whose bounds are fractions of it. Where more is better, values are
+        positive."""
         if not reference or not isfinite(reference):
             return False
         low, high = lower is not None and -1 < lower < inf, upper is not None and isfinite(upper)

@@ -66,9 +66,18 @@ def of_job(system, case, ran, output, folder, mpicc):
     if not ran:
         yield "refused", place, f"was not started: {dry_run.complaint(output)}", f"see {folder}"
         return
+    if other_library(case["mpi_bin"], mpicc):
+        yield (
+            "refused",
+            place,
+            f"Spack built the kernel with the MPI library in {case['mpi_bin']}, but the environment has {mpicc}",
+            "in the site's Spack environment, list the latter's library as an external with its prefix and modules, "
+            "and require it: `packages: mpi: require: [NAME]`",
+        )
+        return
     if case["result"] != "pass":
-        reason = " ".join(str(case["fail_reason"]).split())
-        remedy = f"see {case['outputdir'] or case['stagedir']}"
+        reason = " ".join((case["fail_reason"] or f"its kernel was not built: {dry_run.complaint(output)}").split())
+        remedy = f"see {case['outputdir'] or case['stagedir'] or folder}"
         if START_UP.search(str(case["fail_reason"])):
             remedy = (
                 "the launcher does not start this MPI library: compare `srun --mpi=list` with SLURM_MPI_TYPE, and the "
@@ -81,11 +90,11 @@ def of_job(system, case, ran, output, folder, mpicc):
     except LogError as error:
         yield "refused", place, str(error), "see ReFrame's log"
         return
-    yield from of_log(place, case, run, mpicc)
+    yield from of_log(place, case, run)
 
 
-def of_log(place, case, run, mpicc):
-    """The facts in a log, and those that contradict the request, the build or the compiler of the environment."""
+def of_log(place, case, run):
+    """The facts in a log, and those that contradict the request or the build."""
     hosts, nodes = run.hosts, nodes_of(case)
     library, compiled = run.mpi.library, run.build.mpi_library
     if len(hosts) != nodes:
@@ -101,14 +110,6 @@ def of_log(place, case, run, mpicc):
             place,
             f"the kernel was compiled with {compiled}, but runs with {library}",
             "name the same modules for building and running in the environment's `modules`",
-        )
-    elif other_library(case["mpi_bin"], mpicc):
-        yield (
-            "refused",
-            place,
-            f"Spack built the kernel with the MPI library in {case['mpi_bin']}, but the environment has {mpicc}",
-            "in the site's Spack environment, list the latter's library as an external with its prefix and modules, "
-            "and require it: `packages: mpi: require: [NAME]`",
         )
     else:
         cores = sorted({run.mpi.binding_cores_min, run.mpi.binding_cores_max})

@@ -51,7 +51,7 @@ def externals():
     mpicc = shutil.which("mpicc")
     library = entry_of(mpicc, found, machine.mpi_library()) if mpicc else None
     if library:
-        packages |= pinned(*library, machine.loaded_modules(), listed)
+        packages |= pinned(*library, machine.loaded_modules()) | fftw(*library, found, listed)
     return (
         FOUND.format(host=platform.node())
         + (PINNED if library else NO_MPI).format(mpicc=mpicc or "an mpicc on PATH")
@@ -60,14 +60,17 @@ def externals():
 
 
 def entry_of(mpicc, found, library):
-    """(package, its external) with the prefix of this mpicc; None if Spack found none. Several libraries that share a
-    prefix, as in Debian, are told apart by the name of the library, like "Open MPI 4.1.4"."""
+    """(package, its external) with the prefix of this mpicc; None if Spack found none. Spack follows symbolic links,
+    and so does the comparison, but the prefix is the one on PATH: of several libraries behind links only that has the
+    right mpicc. Libraries that share a prefix, as in Debian, are told apart by the name of the library, like "Open MPI
+    4.1.4"."""
     folder = Path(mpicc).parent
+    places = {folder.resolve(), Path(mpicc).resolve().parent}
     matching = [
-        (name, entry)
+        (name, {**entry, "prefix": str(folder.parent)})
         for name in MPI
         for entry in found.get(name, {}).get("externals", ())
-        if folder == Path(entry["prefix"], "bin")
+        if folder.name == "bin" and Path(entry["prefix"], "bin").resolve() in places
     ]
     if len(matching) > 1:
         word = library.lower().replace(" ", "")
@@ -75,17 +78,24 @@ def entry_of(mpicc, found, library):
     return matching[0] if len(matching) == 1 else None
 
 
-def pinned(name, entry, modules, listed):
-    """The packages that make Spack build with this MPI library alone, with the modules that are loaded now. A listed
-    FFTW was built for the listed MPI library: with another one, Spack builds FFTW."""
+def pinned(name, entry, modules):
+    """The packages that make Spack build with this MPI library alone, with the modules that are loaded now."""
     external = {**entry, **({"modules": modules} if modules else {})}
     version = re.match(r"[\w-]+@=?([\w.]+)", entry["spec"])
-    same = external["prefix"] in [listed_entry["prefix"] for listed_entry in listed.get(name, {}).get("externals", ())]
     return {
         f"{name}:": {"externals": [external], "buildable": False},  # the colon: in place of what other files list
         "mpi": {"require": [f"{name}@={version[1]}" if version else name], "buildable": False},
-        **({"fftw:": {"buildable": True}} if "fftw" in listed and not same else {}),
     }
+
+
+def fftw(name, entry, found, listed):
+    """A listed FFTW was built for the listed MPI library: with another one, Spack builds FFTW, with the detected
+    compilers because that takes Fortran."""
+    prefixes = [external["prefix"] for external in listed.get(name, {}).get("externals", ())]
+    if "fftw" not in listed or entry["prefix"] in prefixes:
+        return {}
+    compilers = {"gcc:": {**found["gcc"], "buildable": False}} if "gcc" in found else {}
+    return {"fftw:": {"buildable": True}, **compilers}
 
 
 def detected(command):
