@@ -136,6 +136,12 @@ def test_library_of_a_site_is_the_one_with_the_prefix_of_its_mpicc(mpicc, librar
     assert entry_of(mpicc, DETECTED, library) == expected
 
 
+def test_library_that_spack_did_not_find_is_not_taken_for_its_neighbour():
+    alone = {"mpich": {"externals": [OF_DEBIAN]}}
+    assert entry_of("/usr/bin/mpicc", alone, "Open MPI 4.1.4") is None
+    assert entry_of("/usr/bin/mpicc", alone, "MPICH 4.0.2") == ("mpich", OF_DEBIAN)
+
+
 def test_library_behind_links_has_the_prefix_of_the_links(tmp_path):
     (tmp_path / "centre" / "bin").mkdir(parents=True)
     (tmp_path / "centre" / "bin" / "mpicc").touch()

@@ -24,7 +24,8 @@ NO_MPI = (
 )
 DEBIAN = Path(__file__).with_name("debian12.yaml")
 MPI = ("openmpi", "mpich", "cray-mpich", "mvapich", "mvapich2", "intel-oneapi-mpi")
-WANTED = ("cmake", "gmake", "pkgconf", "gcc", *MPI)
+TOOLS = ("cmake", "gmake", "pkgconf", "gcc")
+SHARED = Path("/usr/bin")  # where several libraries may be
 SECONDS = 300
 
 
@@ -63,7 +64,7 @@ def entry_of(mpicc, found, library):
     """(package, its external) with the prefix of this mpicc; None if Spack found none. Spack follows symbolic links,
     and so does the comparison, but the prefix is the one on PATH: of several libraries behind links only that has the
     right mpicc. Libraries that share a prefix, as in Debian, are told apart by the name of the library, like "Open MPI
-    4.1.4"."""
+    4.1.4"; Spack may have found another one of them."""
     folder = Path(mpicc).parent
     places = {folder.resolve(), Path(mpicc).resolve().parent}
     matching = [
@@ -72,7 +73,7 @@ def entry_of(mpicc, found, library):
         for entry in found.get(name, {}).get("externals", ())
         if folder.name == "bin" and Path(entry["prefix"], "bin").resolve() in places
     ]
-    if len(matching) > 1:
+    if len(matching) > 1 or SHARED in places:
         word = library.lower().replace(" ", "")
         matching = [(name, entry) for name, entry in matching if word.startswith(name)]
     return matching[0] if len(matching) == 1 else None
@@ -103,8 +104,9 @@ def detected(command):
     with tempfile.TemporaryDirectory(prefix="coffeecup-") as scratch:
         folder = Path(scratch, "environment")
         machine.ask(command, "env", "create", "-d", str(folder), timeout=SECONDS)
-        if machine.ask(command, "-e", str(folder), "external", "find", *WANTED, timeout=SECONDS) is None:
-            return {}
+        for wanted in (TOOLS, MPI):  # what Spack tells of Open MPI takes a known compiler
+            if machine.ask(command, "-e", str(folder), "external", "find", *wanted, timeout=SECONDS) is None:
+                return {}
         packages = yaml.safe_load((folder / "spack.yaml").read_text(encoding="utf-8"))["spack"].get("packages", {})
     return {name: entry for name, entry in packages.items() if entry.get("externals")}
 
