@@ -107,6 +107,13 @@ def test_coffee_cup_rule(scored):
     assert found["memory_read_time"] == pytest.approx(found["memory_write_time"])
 
 
+def test_written_share_is_of_the_memory_of_all_nodes(scored):
+    """Two nodes of 64 GiB; the bytes of the initial write as the log states them."""
+    records = b_eff_io_log(partitions=(8,))
+    written = sum(r["bytes"] for r in records if r["record"] == "measurement" and r["method"] == "write")
+    assert values(scored(records))["written_share_of_memory"] == pytest.approx(written / (128 * GIB))
+
+
 def test_official_run_has_no_breach(scored):
     score = scored(b_eff_io_log(lambda *_: 1e10, cache=GIB))
     assert score.official and keys(score) == ["partly_checked"]
