@@ -65,7 +65,8 @@ def comparison(cases: pd.DataFrame, values: pd.DataFrame) -> list[str]:
         change = f"{row['value'] / row['earlier'] - 1:+.1%} against the median of {before}"
         earlier = change if row["sessions"] else "the first session"
         more = f"; a reference needs {counted(needed, 'more session')}" if needed > 0 else ""
-        lines.append(f"{place(row)}: {digits(row['value'])} {unit_word(row['unit'])}, {earlier}{more}")
+        value = f"{digits(row['value'])} {unit_word(row['unit'])}".strip()
+        lines.append(f"{place(row)}: {value}, {earlier}{more}")
     return lines
 
 
