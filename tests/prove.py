@@ -42,12 +42,21 @@ MUTATED = {
     "postprocess/history/standing.py": ("test_site_report.py", "test_standing.py"),
     "postprocess/logs/placement.py": ("test_placement.py", "test_thresholds.py"),
     "postprocess/references/good_runs.py": ("test_good_runs.py",),
-    "postprocess/references/proposals.py": ("test_references.py", "test_good_runs.py"),
+    "postprocess/references/proposals.py": ("test_references.py", "test_reference_bounds.py", "test_good_runs.py"),
 }
-for _folder in sorted(path.parent for path in ROOT.glob("postprocess/benchmarks/*/reduction.py")):
-    _files = [f"test_{_folder.name}_{what}.py" for what in ("score", "rules", "incomplete_logs")]
-    _tests = tuple(name for name in _files if (ROOT / "tests" / name).exists())
-    MUTATED |= {str(_folder.relative_to(ROOT) / f"{role}.py"): _tests for role in ("reduction", "rules")}
+
+
+def of_benchmarks() -> dict[str, tuple[str, ...]]:
+    """Rules and reduction of each benchmark, with the tests of its scores."""
+    found = {}
+    for path in sorted(ROOT.glob("postprocess/benchmarks/*/*.py")):
+        if path.stem in ("reduction", "rules"):
+            names = [f"test_{path.parent.name}_{what}.py" for what in ("score", "rules", "incomplete_logs")]
+            found[str(path.relative_to(ROOT))] = tuple(name for name in names if (ROOT / "tests" / name).exists())
+    return found
+
+
+MUTATED |= of_benchmarks()
 NOTICED = 0.9  # of the changes of a module: the rest is equivalent or concerns the wording of a message
 
 

@@ -56,7 +56,7 @@ def test_benchmark_that_crashes_for_twenty_nights_is_named_everywhere(tmp_path):
     )
     assert "40 sessions, 1 test, 1 of them without a value; 1 metric over time: 0 regressions" in done.stdout
     [missing] = json.loads(run("check-history", stored, "--json").stdout)["missing"]
-    assert (missing["state"], missing["sessions"]) == ("failed", 20)
+    assert (missing["state"], missing["sessions"], missing["since"]) == ("failed", 20, "2026-01-21T02:00:00+00:00")
 
     page = tmp_path / "site.html"
     assert run("site", "report", stored, "-o", page).exit_code == 0
@@ -217,6 +217,35 @@ def test_skipped_test_has_no_value(tmp_path):
     stored = history(tmp_path, [good()], [case({}, result="skip", fail_reason="longer than the partition allows")])
     assert state(stored)[:2] == ("skipped", 1)
     assert "longer than the partition allows" in run("check-history", stored).stdout
+
+
+def test_test_that_every_session_skips_is_none_of_the_site(tmp_path):
+    """As one that needs more time than a partition grants."""
+    skipped = case({}, processes=4, result="skip", fail_reason="longer than the partition allows")
+    stored = history(tmp_path, *[[good(2), skipped]] * 3)
+    done = run("check-history", stored)
+    assert done.exit_code == 0 and "1 test, 0 of them without a value" in done.stdout
+    planned = tmp_path / "planned.json"
+    planned.write_text(json.dumps(session([case({}), skipped])))
+    assert run("check-history", stored, "--expected", planned).exit_code == 0
+    planned.write_text(json.dumps(session([case({}), case({}, processes=4)])))
+    assert "skipped for 3 sessions" in run("check-history", stored, "--expected", planned).stdout
+
+
+def test_benchmark_that_is_missing_from_a_whole_session_is_missed_also_when_selected(tmp_path):
+    other = case({"io_fraction": (0.5, "1")}, benchmark="ftio")
+    stored = history(tmp_path, *[[good(), other]] * 3, [other])
+    for options, code, count in (
+        (["b_eff"], 1, "1 test, 1 of"),
+        (["ftio"], 0, "1 test, 0 of"),
+        ([], 1, "2 tests, 1 of"),
+    ):
+        done = run("check-history", stored, *(word for name in options for word in ("--benchmark", name)))
+        assert done.exit_code == code and count in done.stdout
+    page = tmp_path / "site.html"
+    assert run("site", "report", stored, "--benchmark", "b_eff", "-o", page).exit_code == 0
+    assert "not run for 1 session" in page.read_text()
+    assert "not run for 1 session" in run("history", stored, "--benchmark", "b_eff").stdout
 
 
 @pytest.mark.parametrize(("days", "code"), [(1.9, 1), (2.1, 0)])

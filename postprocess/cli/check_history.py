@@ -41,7 +41,7 @@ def check_history(
 
     cases, table = cases_and_history(sources, since, benchmark, metric)
     wanted = cases_and_history([expected], None, benchmark, None)[0] if expected else None
-    tests = completeness(cases, wanted)
+    tests = completeness(cases, wanted, benchmark)
     missing, old = without_value(tests).to_dict("records"), too_old(cases, max_age)
     values = change_points.session_values(table)
     found = changes_of(values)
@@ -51,7 +51,7 @@ def check_history(
             "old": old,
             "changes": [record(finding) for finding in found],
         }
-        typer.echo(orjson.dumps(content, default=str, option=orjson.OPT_SERIALIZE_NUMPY).decode())
+        typer.echo(orjson.dumps(content, default=pd.Timestamp.isoformat, option=orjson.OPT_SERIALIZE_NUMPY).decode())
     else:
         lines = [f"NO VALUE: {gap(row)}" for row in missing]
         lines += [f"OLD: {text}" for text in old]

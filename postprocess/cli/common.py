@@ -106,16 +106,16 @@ def reports(sources, since) -> list:
 
 
 def cases_and_history(sources, since, benchmark, metrics) -> "tuple[pd.DataFrame, pd.DataFrame]":
-    """The rows of the case table and of the history table that match. Raises BadParameter if there are none."""
+    """The case table, and the rows of the history table that match. Raises BadParameter if there are none."""
     from postprocess.history.table import case_table, history_table
 
     read = reports(sources, since)
     cases, table = case_table(read), history_table(read)
-    if benchmark:
-        cases, table = cases[cases["benchmark"] == benchmark], table[table["benchmark"] == benchmark]
+    matching = cases[cases["benchmark"] == benchmark] if benchmark else cases
+    table = table[table["case"].isin(matching["case"])]
     if metrics:
         table = table[table["metric"].isin(metrics)]
-    if cases.empty or (metrics and table.empty):
+    if matching.empty or (metrics and table.empty):
         raise typer.BadParameter("no results match these filters")
     return cases, table
 

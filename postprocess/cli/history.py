@@ -43,7 +43,9 @@ def history(
         typer.echo(table.to_csv(index=False), nl=False)
         return
     values = change_points.session_values(table)
-    lines = [f"NO VALUE: {gap(row)}" for row in without_value(completeness(cases)).to_dict("records")]
+    lines = [
+        f"NO VALUE: {gap(row)}" for row in without_value(completeness(cases, benchmark=benchmark)).to_dict("records")
+    ]
     if last or values.empty:
         typer.echo("\n".join([*lines, *comparison(cases, values)]))
         return

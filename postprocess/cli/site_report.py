@@ -42,6 +42,7 @@ def site_report(
 ) -> None:
     """Write a self-contained HTML report on all benchmarks: levels, verdicts, trends, scaling and comparisons."""
     from postprocess.history.change_points import session_values
+    from postprocess.history.completeness import completeness
     from postprocess.reports.site_page import html, site_page, tables
 
     cases, table = cases_and_history(sources, since, benchmark, None)
@@ -49,7 +50,8 @@ def site_report(
     if values.empty:
         raise typer.BadParameter("no session has a value: `coffeecup check-history` states the reasons")
     try:
-        page = site_page(values, changes_of(values), cases, [pair(text) for text in compare or []])
+        tests = completeness(cases, benchmark=benchmark)
+        page = site_page(values, changes_of(values), cases, tests, [pair(text) for text in compare or []])
     except ValueError as error:
         raise typer.BadParameter(f"--compare: {printable(str(error))}") from None
     write_text(output, html(page, command_line()))

@@ -42,21 +42,31 @@ def missed(seen: set[str], sessions: pd.DataFrame, once: bool = False) -> list[i
     places = []
     for _, alike in sessions.reset_index().groupby("selection"):
         having = np.flatnonzero(alike["session"].isin(seen))
-        usual = np.median(np.diff(having)) if len(having) > 1 else 1 if once and len(having) else np.inf
-        if len(alike) - 1 - having[-1:].sum() >= usual:
+        if len(having) < (1 if once else 2):
+            continue
+        usual = np.median(np.diff(having)) if len(having) > 1 else 1
+        if len(alike) - 1 - having[-1] >= usual:
             places += alike.index[having[-1] + 1 :].tolist()
     return sorted(places)
 
 
-def completeness(cases: pd.DataFrame, expected: pd.DataFrame | None = None) -> pd.DataFrame:
+def completeness(
+    cases: pd.DataFrame, expected: pd.DataFrame | None = None, benchmark: str | None = None
+) -> pd.DataFrame:
     """A row per test of a case_table: the columns of TEST and PLACE; `state`; for how many `sessions` of the system,
     and `since` the begin of which, there has been no value; the session of the `last_value`; and the `reason` of the
-    last failure. `expected` is the case_table of a dry run: its tests that no session has are `not run`."""
+    last failure. A test that every session skipped is not a test of the site.
+
+    `expected` is the case_table of a dry run: its tests that no session has are `not run`. `benchmark` selects tests;
+    `cases` has to contain those of the other benchmarks, which tell that there was a session.
+    """
     sessions = sessions_of(cases)
-    wanted = with_names(cases[:0] if expected is None else expected).drop_duplicates(TEST).set_index(TEST)[PLACE]
+    listed = cases[:0] if expected is None else expected[expected["result"] != "skip"]
+    wanted = with_names(listed).drop_duplicates(TEST).set_index(TEST)[PLACE]
     rows = [
         [*key, *runs[PLACE].iloc[-1], *of_test(runs, sessions[runs["system"].iloc[0]], key in wanted.index)]
         for key, runs in tests_of(cases).groupby(TEST, sort=True)
+        if not runs["result"].eq("skip").all() or key in wanted.index
     ]
     known = {tuple(row[: len(TEST)]) for row in rows}
     rows += [
@@ -64,7 +74,8 @@ def completeness(cases: pd.DataFrame, expected: pd.DataFrame | None = None) -> p
         for key, place in zip(wanted.index, wanted.itertuples(index=False, name=None))
         if key not in known
     ]
-    return pd.DataFrame(rows, columns=[*TEST, *PLACE, *DETAILS])
+    table = pd.DataFrame(rows, columns=[*TEST, *PLACE, *DETAILS])
+    return table[table["benchmark"] == benchmark] if benchmark else table
 
 
 def of_test(runs: pd.DataFrame, sessions: pd.DataFrame, listed: bool) -> list:

@@ -24,7 +24,7 @@ EVENTS = {
 }
 GIVEN = "given"  # the file system of a run with an explicit directory
 BUILD_FAILED = "fail_deps"  # ReFrame's result of a test whose fixture failed
-FAILED = ("fail", BUILD_FAILED, "abort")
+FAILURES = ("fail", BUILD_FAILED, "abort")
 OWN = ("benchmark", "num_processes", "log_sha256")  # variables that identify a test case of coffeecup
 # ReFrame's options, each with a value, that differ between sessions which run the same tests.
 OF_ONE_SESSION = ("--prefix", "--report-file", "--session-extras", "--perflogdir", "--output", "-o", "--stage", "-s")
@@ -90,10 +90,9 @@ def case_table(reports: list[SessionReport]) -> pd.DataFrame:
     """A row per test case that ran one of coffeecup's kernels, by time, including those that failed without a metric.
 
     `session_time` and `time` are when the session began and the job ended (UTC). `selection` is the same for sessions
-    that run the same tests. `file_system` is the site's name for
-    it, empty if none is tested. `measured` is whether any metric has a value. `settings` are the kernel's options
-    without paths of the session. `facts` is a JSON object of everything else that was recorded, with the session's
-    extras as "session NAME".
+    that run the same tests. `file_system` is the site's name for it, empty if none is tested. `measured` is whether any
+    metric has a value. `settings` are the kernel's options without paths of the session. `facts` is a JSON object of
+    everything else that was recorded, with the session's extras as "session NAME".
     """
     return CASE_TABLE.validate(typed([row for report in reports for row, _ in cases_of(report)], CASES))
 
@@ -116,7 +115,7 @@ def cases_of(report: SessionReport):
         if name not in RESERVED and not name.startswith(("num_", "time_"))
     }
     for number, run in enumerate(report.content["runs"]):
-        failed = [case for case in run["testcases"] if case.get("fixture") and case["result"] in FAILED]
+        failed = [case for case in run["testcases"] if case.get("fixture") and case["result"] in FAILURES]
         for place, case in enumerate(run["testcases"]):
             if not case.get("fixture") and all(case.get(name) is not None for name in OWN):
                 row = case_row(report, case, number, extras)

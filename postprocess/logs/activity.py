@@ -13,6 +13,7 @@ from postprocess.show.words import digits
 OTHERS_CORES = 0.1  # allowed for the daemons of a quiet machine
 OTHERS_SHARE = 0.01  # or this share of the host's cores, whichever is more
 STOLEN_SHARE = 0.01  # of the host's cores
+DISTURBED = frozenset({"load_of_others", "stolen", "overlapped"})  # keys of qualifications: others disturbed the run
 
 
 class Use(NamedTuple):
@@ -31,9 +32,6 @@ def use_of_hosts(log: Log) -> list[Use]:
         for activity in log.all(Activity)
         for host, used in zip(log.run.hosts, activity.hosts)
     ]
-
-
-DISTURBED = frozenset({"load_of_others", "stolen", "overlapped"})  # the keys of the qualifications below
 
 
 def of_overlap(log: Log) -> Iterator[tuple[str, str]]:

@@ -6,7 +6,7 @@ Pure functions from the history table to tables.
 
 import pandas as pd
 
-from postprocess.history.table import FAILED
+from postprocess.history.table import FAILURES
 from postprocess.logs.activity import DISTURBED
 
 PLACE = ["system", "partition", "environ"]
@@ -18,14 +18,15 @@ KINDS = ("failed", "versions", "disturbed", "changes")  # what is used only on r
 def exclusions(table: pd.DataFrame, include: frozenset[str], new_epoch: bool) -> pd.Series:
     """Why each row of a history table is excluded, empty text for those that are used. `include` are some of KINDS. The
     runs of a new epoch may fail in comparison with the references that they replace."""
-    failed = table["result"].isin(FAILED)
+    failed = table["result"].isin(FAILURES)
     if new_epoch:
         failed &= ~table["measured"]
     reasons = pd.Series("", index=table.index)
     if "failed" not in include:
         reasons = reasons.mask(failed, "failed: " + table["reason"])
     if "versions" not in include:
-        reasons = reasons.mask((reasons == "") & (other := other_versions(table[reasons == ""], table)).ne(""), other)
+        differs = other_versions(table[reasons == ""], table)
+        reasons = reasons.mask((reasons == "") & differs.ne(""), differs)
     if "disturbed" not in include:
         keys = table["qualifications"].map(disturbances)
         reasons = reasons.mask((reasons == "") & keys.ne(""), "disturbed: " + keys)

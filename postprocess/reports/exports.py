@@ -10,7 +10,7 @@ import pandas as pd
 
 from postprocess.history.change_points import Finding
 from postprocess.history.completeness import NOT_RUN, sessions_of
-from postprocess.history.table import FAILED
+from postprocess.history.table import FAILURES
 from postprocess.reports.changes import gap, sentence
 from postprocess.show.tables import each_row
 from postprocess.show.words import printable
@@ -18,7 +18,13 @@ from postprocess.show.words import printable
 # Label values in OpenMetrics: backslash, quote and line feed are escaped.
 ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}  # of JUnit: element and attribute of a suite
-FAILS = {"pass": 0.0, "unexpected pass": 0.0, "fail": 1.0, "expected failure": 1.0, "no value": 1.0}
+FAILS = {  # verdict to whether it is a failure
+    "pass": 0.0,
+    "unexpected pass": 0.0,
+    "fail": 1.0,
+    "expected failure": 1.0,
+    "no value": 1.0,
+}
 LABELS_OF_TEST = ("benchmark", "system", "partition", "environ", "file_system", "processes", "test")
 LABELS = ("benchmark", "system", "partition", "environ", "file_system", "processes", "settings", "metric", "unit")
 
@@ -33,7 +39,7 @@ def junit(cases: pd.DataFrame, history: pd.DataFrame, tests: pd.DataFrame, found
     of_system = defaultdict(list)
     for row in each_row(tests[tests["state"] == NOT_RUN]):
         of_system[row.system].append(element(row, row.test, error=gap(row._asdict())))
-    for finding in filter(lambda finding: finding.alarms, found):
+    for finding in [finding for finding in found if finding.alarms]:
         row = SimpleNamespace(**finding.series)
         name = f"{row.metric} on {row.processes} processes, history"
         of_system[row.system].append(element(row, name, failure=sentence(finding)))
@@ -69,7 +75,7 @@ def of_case(row, metrics: pd.DataFrame | None) -> ElementTree.Element:
     for metric in each_row(metrics) if metrics is not None else ():
         for name, value in properties_of(metric):
             ElementTree.SubElement(properties, "property", name=printable(name), value=printable(value))
-    if row.result in FAILED:
+    if row.result in FAILURES:
         ElementTree.SubElement(made, "failure", message=printable(row.reason or "no reason was recorded"))
     elif row.result == "skip":
         ElementTree.SubElement(made, "skipped")

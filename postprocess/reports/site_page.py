@@ -12,7 +12,7 @@ import pandas as pd
 
 from postprocess import __version__
 from postprocess.history.change_points import Finding
-from postprocess.history.completeness import completeness, without_value
+from postprocess.history.completeness import without_value
 from postprocess.history.figures import trends
 from postprocess.history.standing import compared, headlines, scaling, standing
 from postprocess.history.table import SERIES
@@ -69,11 +69,15 @@ class SitePage:
 
 
 def site_page(
-    values: pd.DataFrame, found: list[Finding], cases: pd.DataFrame, pairs: list[tuple[str, tuple[str, str]]]
+    values: pd.DataFrame,
+    found: list[Finding],
+    cases: pd.DataFrame,
+    tests: pd.DataFrame,
+    pairs: list[tuple[str, tuple[str, str]]],
 ) -> SitePage:
-    """The page of a table of change_points.session_values with its changes, and the case_table of the same sessions.
-    `pairs` are the kinds and names of standing.compared, whose ValueError is raised."""
-    table, tests = standing(values, found, cases), completeness(cases)
+    """The page of a table of change_points.session_values with its changes, the case_table of the same sessions, and
+    its completeness. `pairs` are the kinds and names of standing.compared, whose ValueError is raised."""
+    table = standing(values, found, cases)
     front = headlines(table)
     over_sizes = scaling(table)
     chosen = values.merge(front[SERIES], on=SERIES)

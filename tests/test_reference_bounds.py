@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Values and bounds that references are proposed with: by hand, and the share of nights that pass."""
+
+import numpy as np
+import pytest
+from sessions_made import case, night, session, table_of
+from test_references import proposed, values_of
+
+from postprocess.benchmarks.benchmark import Better
+from postprocess.history.change_points import session_values
+from postprocess.references.proposals import allowance
+
+
+def test_bound_is_the_usual_reach_widened_until_the_next_session_is_inside(tmp_path):
+    """By hand. The session with 80 falls short by 20 where the others reach 10: rated 2. That with 90 is rated 10 / 20,
+    the others 0. With probability 10/11 the next session is rated no worse than the worst of ten: so it may be twice as
+    far below the median as 80 is."""
+    values = values_of(tmp_path, [100.0] * 4 + [80.0] + [100.0] * 4 + [90.0])
+    made, new = proposed(values, coverage=0.95)
+    [row] = made.itertuples()
+    assert (row.value, row.sessions, row.covered) == (100, 10, pytest.approx(10 / 11))
+    assert new["b_eff"]["local:default"][2]["b_eff"] == [100.0, -0.4, None, "MByte/s"]
+    # 9 of 11: the second worst rating, 1/2, of 20.
+    assert proposed(values, coverage=9 / 11)[1]["b_eff"]["local:default"][2]["b_eff"] == [100.0, -0.1, None, "MByte/s"]
+
+
+def test_bound_is_on_the_bad_side_of_a_metric(tmp_path):
+    made = [
+        session([case({"b_eff": (rate, "MByte/s"), "ring_latency": (time, "us"), "own": (5.0, "s")})], night(number))
+        for number, (rate, time) in enumerate([(100.0, 2.0)] * 9 + [(200.0, 1.0)])
+    ]
+    values = session_values(table_of(tmp_path, made))
+    _, new = proposed(values)
+    assert new["b_eff"]["local:default"][2] == {
+        "b_eff": [100.0, -0.05, None, "MByte/s"],
+        "ring_latency": [2.0, None, 0.05, "us"],
+        "own": [5.0, -0.05, 0.05, "s"],
+    }, "an improvement widens nothing; of an unknown metric no direction is better"
+
+
+def test_worst_metric_of_a_session_widens_the_bounds_of_all(tmp_path):
+    """By hand: one session has 80 instead of 100, twice the reach of 10 of the others; the latency's is its floor."""
+    made = [
+        session([case({"b_eff": (rate, "MByte/s"), "ring_latency": (2.0, "us")})], night(number))
+        for number, rate in enumerate([100.0] * 8 + [90.0, 80.0])
+    ]
+    _, new = proposed(session_values(table_of(tmp_path, made)))
+    assert new["b_eff"]["local:default"][2] == {
+        "b_eff": [100.0, -0.4, None, "MByte/s"],
+        "ring_latency": [2.0, None, 0.1, "us"],
+    }
+
+
+def test_metric_that_some_sessions_lack_is_judged_by_the_others(tmp_path):
+    made = [
+        session(
+            [case({"b_eff": (100.0, "MByte/s")} | ({"ring_latency": (2.0, "us")} if number % 2 else {}))], night(number)
+        )
+        for number in range(10)
+    ]
+    _, new = proposed(session_values(table_of(tmp_path, made)))
+    assert new["b_eff"]["local:default"][2]["ring_latency"] == [2.0, None, 0.05, "us"]
+
+
+def test_share_of_nights_that_pass_all_metrics_is_the_stated_one():
+    """Ten metrics, of which one is slow in a fifth of the nights. Bounds that hold for each metric alone pass less than
+    half of the nights."""
+    rng, together, alone = np.random.default_rng(20261122), [], []
+    better = [Better.HIGHER] * 8 + [Better.LOWER] * 2
+    worse = np.where([side == Better.HIGHER for side in better], 1, -1)
+    for _ in range(400):
+        drawn = 100 * (1 + 0.03 * rng.standard_t(4, (21, 10)))
+        drawn[:, 0] *= np.where(rng.random(21) < 0.2, 0.5, 1)
+        shortfalls = worse * (np.median(drawn[:20], axis=0) - drawn)
+        together.append((shortfalls[20] <= allowance(drawn[:20], better, 0.001, 0.9)).all())
+        alone.append((shortfalls[20] <= np.quantile(shortfalls[:20], 0.9, axis=0, method="weibull")).all())
+    print(f"nights that pass: {np.mean(together):.0%}; with bounds for each metric alone {np.mean(alone):.0%}")
+    assert np.mean(together) == pytest.approx(0.9, abs=0.045), "three standard errors of 400 trials"
+    assert np.mean(alone) < 0.5
+
+
+def test_one_excursion_moves_neither_the_value_nor_the_spread(tmp_path):
+    made, _ = proposed(values_of(tmp_path, [100.0, 101.0, 99.0, 100.5, 99.5, 30.0, 100.0]))
+    assert made["value"].tolist() == [100] and made["spread"][0] < 0.01
+
+
+def test_bounds_are_never_nearer_than_the_floor(tmp_path):
+    _, new = proposed(values_of(tmp_path, [100.0] * 12), floor=0.03)
+    assert new["b_eff"]["local:default"][2]["b_eff"] == [100.0, -0.03, None, "MByte/s"]
+
+
+def test_too_few_sessions_give_no_reference(tmp_path):
+    made, _ = proposed(values_of(tmp_path, [1.0] * 9), min_sessions=10)
+    assert made.empty
