@@ -176,7 +176,8 @@ def test_report_writes_each_figure_in_three_forms(folder, tmp_path):
         for kind in ("png", "svg", "csv")
     }
     assert (tmp_path / "new" / "figures" / "a-lengths.png").read_bytes().startswith(b"\x89PNG")
-    assert sorted(line.rpartition("/")[2] for line in done.stdout.split()) == sorted(written)
+    told = [line.rpartition("/")[2] for line in done.stderr.splitlines() if line.startswith("wrote ")]
+    assert sorted(told) == sorted([*written, "r.html"]) and done.stdout == ""
 
 
 def test_figures_of_logs_with_the_same_name_do_not_overwrite_each_other(folder, tmp_path):

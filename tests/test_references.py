@@ -116,6 +116,9 @@ def test_references_of_io_are_by_file_system(tmp_path):
     content["b_eff_io"]["$index"] = ["$partition", "num_processes"]
     file.write_text(yaml.safe_dump(content))
     refused = run("references", "propose", stored, "--file", file, "--benchmark", "b_eff_io")
+    assert refused.exit_code == 2 and "below 2 levels" in " ".join(refused.output.replace("│", " ").split())
+    file.write_text("_meta: {}\nb_eff_io:\n  $index: [$partition, num_processes]\n")
+    refused = run("references", "propose", stored, "--file", file, "--benchmark", "b_eff_io")
     assert refused.exit_code == 2 and "$index is" in refused.output
 
 
@@ -183,7 +186,7 @@ def test_propose_shows_everything_and_writes_by_order_alone(sessions, tmp_path):
         (["--benchmark", "b_eff", "--xfail", "HPC-17"], "expected METRIC=..."),
         (["--benchmark", "b_eff", "--xfail", "latency=HPC-17"], "no reference was proposed for: latency"),
         (["--benchmark", "b_eff", "--settings", "--quick"], "no session has '--quick'"),
-        (["--benchmark", "ftio"], "no results match these filters"),
+        (["--benchmark", "ftio"], "--benchmark: no result has 'ftio'; there are 'b_eff'"),
     ],
 )
 def test_what_gives_no_references_is_said(sessions, tmp_path, options, complaint):

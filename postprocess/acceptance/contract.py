@@ -8,6 +8,7 @@ metric that no kernel has, a wrong unit.
 import hashlib
 import json
 import math
+import sys
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,6 +18,7 @@ import jsonschema_rs
 import yaml
 
 from postprocess.benchmarks.registry import benchmarks
+from postprocess.logs.paths import regular
 from postprocess.show.words import printable
 
 
@@ -82,7 +84,7 @@ def read_contract(path) -> Contract:
     """The contract in a file. Raises ContractError if the file is not a valid contract."""
     path = Path(path)
     try:
-        data = path.read_bytes()
+        data = regular(path).read_bytes()
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise ContractError(path, None, "", "not UTF-8; a contract is a text file, YAML") from None
@@ -111,7 +113,7 @@ def parse(path: Path, text: str):
         root = loader.get_single_node()
         if root is None:
             raise ContractError(path, None, "", "the file is empty; docs/acceptance.md says what a contract holds")
-        refuse_repeated_keys(path, root)
+        refuse_repeated_keys(path, root, set())
         return loader.construct_document(root), root
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
@@ -123,8 +125,12 @@ def parse(path: Path, text: str):
         raise ContractError(path, None, "", f"not valid YAML for a contract: {error}") from None
 
 
-def refuse_repeated_keys(path: Path, node: yaml.Node) -> None:
-    """Refuses repeated keys: YAML silently uses the last of two equal keys."""
+def refuse_repeated_keys(path: Path, node: yaml.Node, seen: set[int]) -> None:
+    """Refuses repeated keys: YAML silently uses the last of two equal keys. `seen` are nodes that were looked at: an
+    alias is the node itself, and a few lines of aliases could stand for billions."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
     if isinstance(node, yaml.MappingNode):
         names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
         for place, (key, _) in enumerate(node.value):
@@ -132,7 +138,7 @@ def refuse_repeated_keys(path: Path, node: yaml.Node) -> None:
                 raise ContractError(path, key.start_mark.line + 1, "", f"the key {key.value!r:.80} occurs twice")
     for child in node.value if isinstance(node, yaml.CollectionNode) else ():
         for part in child if isinstance(child, tuple) else (child,):
-            refuse_repeated_keys(path, part)
+            refuse_repeated_keys(path, part, seen)
 
 
 def refuse(path: Path, root: yaml.Node, place: list, problem: str):
@@ -174,7 +180,7 @@ def check_clause(path: Path, root: yaml.Node, number: int, clause: dict, earlier
     if clause["unit"] != units[clause["metric"]]:
         wrong("unit", f"{clause['metric']} is in {units[clause['metric']]!r}, not in {clause['unit']!r:.80}")
     for key in ("floor", "ceiling"):
-        if not math.isfinite(clause.get(key, 0)):
+        if not abs(clause.get(key, 0)) <= sys.float_info.max:
             wrong(key, "a finite number is expected")
     if clause.get("floor", -math.inf) > clause.get("ceiling", math.inf):
         wrong("floor", "the floor is above the ceiling: no value can pass")

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `coffeecup` command, a module per command; app.py puts them together."""
 
+import sys
+
 
 def main() -> None:
     from postprocess.cli.app import app
 
-    app(prog_name="coffeecup")
+    try:
+        app(prog_name="coffeecup")
+    except OSError as error:  # of the standard output, for example a full disk; the commands handle those of files
+        print(f"coffeecup: cannot write the output: {error.strerror}", file=sys.stderr)
+        sys.exit(2)

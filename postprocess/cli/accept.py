@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`coffeecup accept`: evaluates a contract against recorded runs.
-
-Exit codes: 0 all clauses passed, 1 one failed or not proven, 2 wrong usage, an invalid contract, or sessions that
-cannot be read.
-"""
+"""`coffeecup accept`: evaluates a contract against recorded runs. It has no filters: the contract states which runs
+count, and leaving out some would change the verdict."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from postprocess.cli.common import Sources, command_line, writing
+from postprocess.cli.common import USAGE, AsJson, command_line, exit_codes, print_json, writing
+from postprocess.cli.selection import Sources
 from postprocess.logs.reader import LogError
 from postprocess.show.words import printable
 
 
+@exit_codes({0: "all clauses passed", 1: "a clause failed or is not proven", 2: USAGE + ", or an invalid contract"})
 def accept(
     contract: Annotated[
         Path, typer.Argument(metavar="CONTRACT", help="Contract in YAML; docs/acceptance.md describes it.")
@@ -30,8 +29,9 @@ def accept(
         ),
     ] = Path("acceptance.html"),
     pdf: Annotated[bool, typer.Option("--pdf", help="Write the page as PDF as well; requires Chromium.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Evaluate a contract against recorded runs and write a report to sign. Exits with 0 only if all clauses passed."""
+    """Evaluate a contract against recorded runs and write a report to sign."""
     from postprocess.acceptance.contract import ContractError, read_contract
     from postprocess.acceptance.evaluation import PASS, evaluate
     from postprocess.acceptance.evidence import gather
@@ -52,6 +52,9 @@ def accept(
             files = acceptance_page.write(reached, output, pdf)
     except (ContractError, LogError, PdfError) as error:
         raise typer.BadParameter(str(error)) from None
-    typer.echo(acceptance_page.terminal_text(reached), nl=False)
+    if as_json:
+        print_json(acceptance_page.as_object(reached))
+    else:
+        typer.echo(acceptance_page.terminal_text(reached), nl=False)
     typer.echo(f"wrote {', '.join(printable(str(path)) for path in files)}", err=True)
     raise typer.Exit(0 if reached.outcome == PASS else 1)

@@ -19,6 +19,7 @@ from postprocess.cli import (
     site_report,
     watch,
 )
+from postprocess.cli.common import add
 
 app = typer.Typer(
     help="Compute scores, draw figures and write reports from the logs of HPC benchmarks.",
@@ -26,18 +27,26 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+of_references = typer.Typer(help="Create and check reference values.", no_args_is_help=True)
+of_sites = typer.Typer(help="Create, check and report on a site.", no_args_is_help=True)
 
-app.command("score")(score.score)
-app.command("report")(report.report)
-app.command("watch")(watch.watch_command)
-app.command("history")(history.history)
-app.command("check-history")(check_history.check_history)
-app.command("export")(export.export)
-app.command("accept")(accept.accept)
-app.command("schema")(schema.schema)
-app.add_typer(references.app, name="references")
-app.add_typer(site.app, name="site")
-site.app.command("report")(site_report.site_report)
+add(app, "score", score.score)
+add(app, "report", report.report)
+add(app, "watch", watch.watch_command)
+add(app, "history", history.history)
+add(app, "check-history", check_history.check_history)
+add(app, "export", export.export)
+add(app, "accept", accept.accept)
+add(app, "schema", schema.schema)
+add(of_references, "propose", references.propose)
+add(of_references, "check", references.check)
+add(of_sites, "new", site.new)
+add(of_sites, "overlay", site.overlay)
+add(of_sites, "check", site.check)
+add(of_sites, "bundle", site.bundle)
+add(of_sites, "report", site_report.site_report)
+app.add_typer(of_references, name="references")
+app.add_typer(of_sites, name="site")
 
 
 def show_version(wanted: bool) -> None:

@@ -1,28 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`coffeecup check-history`: tests without a value, and lasting changes of metrics.
+"""`coffeecup check-history`: tests without a value, and lasting changes of metrics."""
 
-Exit codes: 0 every test has a value and there is no regression, 1 a test without a value or a regression that has not
-recovered, 2 wrong usage or sessions that cannot be read.
-"""
-
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
 
-import orjson
 import pandas as pd
 import typer
 
-from postprocess.cli.common import Benchmark, MetricName, Since, Sources, cases_and_history, changes_of
-from postprocess.reports.changes import gap, place, sentence
+from postprocess.cli.common import USAGE, AsJson, changes_of, exit_codes, print_json
+from postprocess.cli.selection import Selection, reads_sessions
+from postprocess.reports.changes import as_object, gap, place, sentence
 from postprocess.show.words import counted, digits, printable, unit_word
 
 
+@exit_codes(
+    {
+        0: "every test has a value, and no metric got worse without recovering",
+        1: "a test has no value, a session is too old, or a metric got worse and has not recovered",
+        2: USAGE,
+    }
+)
+@reads_sessions()
 def check_history(
-    sources: Sources,
-    since: Since = None,
-    benchmark: Benchmark = None,
-    metric: MetricName = None,
+    selection: Selection,
     expected: Annotated[
         Path | None,
         typer.Option(metavar="REPORT", help="Every test of this session must have a value; for example of a dry run."),
@@ -30,45 +32,51 @@ def check_history(
     max_age: Annotated[
         float | None, typer.Option(metavar="DAYS", help="The newest session of every system must not be older.")
     ] = None,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print missing tests and changes as one JSON object.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Find tests without a value and lasting changes. Exits with 1 if a test has no value, or if a metric got worse and
-    has not recovered."""
+    """Find tests without a value and lasting changes of metrics."""
     from postprocess.history import change_points
     from postprocess.history.completeness import completeness, without_value
+    from postprocess.history.table import SERIES
 
-    cases, table = cases_and_history(sources, since, benchmark, metric)
-    wanted = cases_and_history([expected], None, benchmark, None)[0] if expected else None
-    tests = completeness(cases, wanted, benchmark)
-    missing, old = without_value(tests).to_dict("records"), too_old(cases, max_age)
+    if max_age is not None and not 0 <= max_age < float("inf"):
+        raise typer.BadParameter(f"--max-age must be a number of days, not {max_age:g}")
+    cases, table = selection.tables()
+    planned = replace(selection, sources=[expected], since=None, until=None, metric=None) if expected else None
+    tests = selection.tests_in(completeness(cases, planned and planned.tables()[0]))
+    if tests.empty:
+        raise typer.BadParameter(
+            "no selected session ran a test: dry runs and skipped tests say nothing about a system"
+        )
+    missing, old = without_value(tests), too_old(cases, max_age)
     values = change_points.session_values(table)
     found = changes_of(values)
+    suspected = change_points.suspicions(values, found)
     if as_json:
-        content = {
-            "missing": [{name: None if pd.isna(value) else value for name, value in row.items()} for row in missing],
-            "old": old,
-            "changes": [record(finding) for finding in found],
-        }
-        typer.echo(orjson.dumps(content, default=pd.Timestamp.isoformat, option=orjson.OPT_SERIALIZE_NUMPY).decode())
+        shown = suspected[[*SERIES, "unit", "session", "session_time", "value", "level", "relative", "name"]]
+        changes = list(map(as_object, found))
+        print_json({"tests": len(tests), "missing": missing, "old": old, "changes": changes, "suspected": shown})
     else:
-        lines = [f"NO VALUE: {gap(row)}" for row in missing]
-        lines += [f"OLD: {text}" for text in old]
+        lines = [f"NO VALUE: {gap(row)}" for row in missing.to_dict("records")]
+        lines += [f"OLD: {age(row)}" for row in old.to_dict("records")]
         lines += map(sentence, found)
-        lines += map(suspicion, change_points.suspicions(values, found).to_dict("records"))
+        lines += map(suspicion, suspected.to_dict("records"))
         typer.echo("\n".join([*lines, summary(cases, values, found, len(tests), len(missing))]))
-    raise typer.Exit(1 if missing or old or any(finding.alarms for finding in found) else 0)
+    raise typer.Exit(1 if len(missing) or len(old) or any(finding.alarms for finding in found) else 0)
 
 
-def too_old(cases: pd.DataFrame, max_age: float | None) -> list[str]:
-    """The systems whose newest session is older than `max_age` days."""
-    newest = cases.groupby("system")["session_time"].max()
-    days = (datetime.now(UTC) - newest).dt.total_seconds() / 86400
-    return [
-        f"{printable(system)}: the newest session is {days[system]:.1f} days old ({newest[system]:%Y-%m-%d %H:%M} UTC)"
-        for system in (days.index[days > max_age] if max_age is not None else ())
-    ]
+def too_old(cases: pd.DataFrame, max_age: float | None) -> pd.DataFrame:
+    """The systems whose newest session is older than `max_age` days: system, session_time, days."""
+    newest = cases.groupby("system", as_index=False)["session_time"].max()
+    days = (datetime.now(UTC) - newest["session_time"]).dt.total_seconds() / 86400
+    return newest.assign(days=days)[days > (float("inf") if max_age is None else max_age)]
+
+
+def age(row: dict) -> str:
+    return (
+        f"{printable(row['system'])}: the newest session is {row['days']:.1f} days old "
+        f"({row['session_time']:%Y-%m-%d %H:%M} UTC)"
+    )
 
 
 def suspicion(row: dict) -> str:
@@ -95,19 +103,3 @@ def summary(cases: pd.DataFrame, values: pd.DataFrame, found: list, tests: int, 
         f"value; {counted(len(sessions), 'metric')} over time{not_judged}: {counted(alarms, 'regression')} that "
         f"{'has' if alarms == 1 else 'have'} not recovered"
     )
-
-
-def record(finding) -> dict:
-    return finding.series | {
-        "unit": finding.unit,
-        "since": finding.time.isoformat(),
-        "sessions": finding.lasted,
-        "before": finding.change.before,
-        "after": finding.change.after,
-        "relative": finding.change.relative,
-        "p_value": finding.change.p_value,
-        "regression": finding.regression,
-        "recovered": finding.recovered,
-        "alarm": finding.alarms,
-        "changed": list(finding.causes),
-    }

@@ -3,14 +3,16 @@
 
 import shlex
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import orjson
 import typer
 
+from postprocess.logs.paths import files_below
 from postprocess.logs.reader import LogError
 from postprocess.show.words import printable
 
@@ -19,26 +21,10 @@ if TYPE_CHECKING:
 
     from postprocess.show.plots import Figure
 
+USAGE = "wrong usage, or a file that cannot be read or written"  # the exit code 2 of most commands
+
 Logs = Annotated[
     list[Path], typer.Argument(metavar="LOG...", help="Logs (*.jsonl), or directories that are searched for logs.")
-]
-Sources = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="SESSIONS...",
-        help="ReFrame session reports (--report-file), results databases "
-        "ReFrame, or directories with session*.json at any depth.",
-    ),
-]
-Since = Annotated[
-    datetime | None,
-    typer.Option(
-        metavar="DATE", formats=["%Y-%m-%d", "%Y-%m-%dT%H:%M:%S"], help="Ignore sessions that started earlier (UTC)."
-    ),
-]
-Benchmark = Annotated[str | None, typer.Option(metavar="NAME", help="Only this benchmark.")]
-MetricName = Annotated[
-    list[str] | None, typer.Option("--metric", metavar="NAME", help="Only this metric; may be repeated.")
 ]
 Figures = Annotated[
     Path | None,
@@ -47,6 +33,50 @@ Figures = Annotated[
         help="Folder for every figure as PNG and SVG, with its numbers as CSV; created if it does not exist.",
     ),
 ]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document instead; messages go to the standard error output.")
+]
+
+
+def exit_codes(codes: dict[int | str, str]) -> Callable:
+    """Decorator: states when a command exits with which code; its --help shows it."""
+
+    def decorate(command: Callable) -> Callable:
+        command.__dict__["exit_codes"] = codes
+        return command
+
+    return decorate
+
+
+def add(app: typer.Typer, name: str, command: Callable) -> None:
+    """Adds a command, which has to state its exit codes."""
+    codes = "; ".join(f"{code}: {meaning}" for code, meaning in command.__dict__["exit_codes"].items())
+    app.command(name, epilog=f"Exit codes: {codes}.")(command)
+
+
+def print_json(content) -> None:
+    """Prints one JSON document. Times are in ISO 8601, what is missing or no finite number is null, and text is
+    printable."""
+    typer.echo(orjson.dumps(plain(content), option=orjson.OPT_INDENT_2).decode())
+
+
+def plain(value):
+    """The same in JSON's types; a table becomes a list with an object for each row."""
+    import pandas as pd
+
+    if isinstance(value, pd.DataFrame):
+        value = value.to_dict("records")
+    if isinstance(value, dict):
+        return {printable(str(key)): plain(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(inner) for inner in value]
+    if isinstance(value, str):
+        return printable(value)
+    if pd.isna(value):
+        return None
+    if isinstance(value, datetime):
+        return value.isoformat()
+    return value.item() if hasattr(value, "item") else value
 
 
 @contextmanager
@@ -63,25 +93,39 @@ def command_line() -> str:
 
 
 def write_text(path: Path, text: str) -> None:
+    """Replaces a file in one step, so that no other program reads a part of it."""
     with writing(path):
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")  # for example /dev/stdout
+        else:
+            replace_text(path.resolve(), text)
     typer.echo(f"wrote {printable(str(path))}", err=True)
 
 
+def replace_text(path: Path, text: str) -> None:
+    beside = path.with_name(f".{path.name}.new")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
 def write_figures(folder: Path, figures: "Iterable[tuple[str, Figure]]") -> None:
-    """Pairs of what the files' names begin with, and a figure. Prints the paths."""
+    """Pairs of what the files' names begin with, and a figure. Prints the paths to the standard error output."""
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         for stem, figure in figures:
-            typer.echo("\n".join(printable(str(path)) for path in figure.save(folder, stem)))
+            for path in figure.save(folder, stem):
+                typer.echo(f"wrote {printable(str(path))}", err=True)
 
 
 def logs_below(paths: list[Path]) -> list[Path]:
     """Logs that the arguments name, those of a directory in the order of their paths; each once."""
     logs = {}
     for path in paths:
-        inside = sorted(path.rglob("*.jsonl")) if path.is_dir() else [path]
+        inside = files_below(path, "*.jsonl")
         if not inside:
             raise typer.BadParameter(f"the directory {printable(str(path))} contains no *.jsonl file")
         logs |= dict.fromkeys(inside)
@@ -93,39 +137,6 @@ def leave(results: list) -> None:
     for error in errors:
         print(f"coffeecup: {error}", file=sys.stderr)
     raise typer.Exit(1 if errors else 0)
-
-
-def reports(sources, since) -> list:
-    """The sessions. Raises BadParameter if they cannot be read."""
-    from postprocess.sessions.files import read_reports
-
-    try:
-        return read_reports(sources, since and since.replace(tzinfo=UTC))
-    except LogError as error:
-        raise typer.BadParameter(str(error)) from None
-
-
-def cases_and_history(sources, since, benchmark, metrics) -> "tuple[pd.DataFrame, pd.DataFrame]":
-    """The case table, and the rows of the history table that match. Raises BadParameter if there are none."""
-    from postprocess.history.table import case_table, history_table
-
-    read = reports(sources, since)
-    cases, table = case_table(read), history_table(read)
-    matching = cases[cases["benchmark"] == benchmark] if benchmark else cases
-    table = table[table["case"].isin(matching["case"])]
-    if metrics:
-        table = table[table["metric"].isin(metrics)]
-    if matching.empty or (metrics and table.empty):
-        raise typer.BadParameter("no results match these filters")
-    return cases, table
-
-
-def stored(sources, since, benchmark, metrics) -> "pd.DataFrame":
-    """The rows of the history table that match. Raises BadParameter if none was measured."""
-    _, table = cases_and_history(sources, since, benchmark, metrics)
-    if table["value"].isna().all():
-        raise typer.BadParameter("no results match these filters")
-    return table
 
 
 def changes_of(values: "pd.DataFrame") -> list:

@@ -6,14 +6,17 @@ from typing import Annotated
 
 import typer
 
-from postprocess.cli.common import Since, Sources, cases_and_history, changes_of, write_text
+from postprocess.cli.common import USAGE, changes_of, exit_codes, write_text
+from postprocess.cli.selection import Selection, reads_sessions
 
 
+@exit_codes({0: "written", 2: USAGE})
+@reads_sessions()
 def export(
-    sources: Sources,
+    selection: Selection,
     junit: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write JUnit XML with every metric as a property, for CI systems."),
+        typer.Option(metavar="FILE", help="Write JUnit XML with the values of every test, for CI systems."),
     ] = None,
     openmetrics: Annotated[
         Path | None,
@@ -21,7 +24,6 @@ def export(
             metavar="FILE", help="OpenMetrics text of the last sessions, for monitoring; for a text file collector."
         ),
     ] = None,
-    since: Since = None,
 ) -> None:
     """Export sessions as JUnit XML or OpenMetrics text."""
     from postprocess.history.change_points import session_values
@@ -31,10 +33,10 @@ def export(
 
     if not junit and not openmetrics:
         raise typer.BadParameter("use --junit or --openmetrics")
-    cases, table = cases_and_history(sources, since, None, None)
-    values, tests = session_values(table), completeness(cases)
+    cases, table = selection.tables()
+    values, tests = session_values(table), selection.tests_in(completeness(cases))
     found = changes_of(values)
     if openmetrics:
         write_text(openmetrics, exports.openmetrics(standing(values, found, cases), tests))
     if junit:
-        write_text(junit, exports.junit(cases, table, tests, found))
+        write_text(junit, exports.junit(selection.tests_in(cases), table, tests, found))

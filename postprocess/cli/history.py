@@ -6,25 +6,17 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from postprocess.cli.common import (
-    Benchmark,
-    Figures,
-    MetricName,
-    Since,
-    Sources,
-    cases_and_history,
-    changes_of,
-    write_figures,
-)
-from postprocess.reports.changes import gap, place, sentence
+from postprocess.cli.common import USAGE, AsJson, Figures, changes_of, exit_codes, print_json, write_figures
+from postprocess.cli.selection import Selection, reads_sessions
+from postprocess.reports.changes import as_object, gap, place, sentence
 from postprocess.show.words import counted, digits, printable, unit_word
 
 
+@exit_codes({0: "printed, whatever the values are (`coffeecup check-history` judges them)", 2: USAGE})
+@reads_sessions()
 def history(
-    sources: Sources,
-    since: Since = None,
-    benchmark: Benchmark = None,
-    metric: MetricName = None,
+    selection: Selection,
+    as_json: AsJson = False,
     as_csv: Annotated[
         bool, typer.Option("--csv", help="Print the whole table as CSV: a row per session, test case and metric.")
     ] = False,
@@ -38,43 +30,63 @@ def history(
     from postprocess.history.completeness import completeness, without_value
     from postprocess.history.figures import trends
 
-    cases, table = cases_and_history(sources, since, benchmark, metric)
+    if as_csv and as_json:
+        raise typer.BadParameter("choose one of --json and --csv")
+    cases, table = selection.tables()
     if as_csv:
         typer.echo(table.to_csv(index=False), nl=False)
         return
     values = change_points.session_values(table)
-    lines = [
-        f"NO VALUE: {gap(row)}" for row in without_value(completeness(cases, benchmark=benchmark)).to_dict("records")
-    ]
-    if last or values.empty:
-        typer.echo("\n".join([*lines, *comparison(cases, values)]))
-        return
-    found = changes_of(values)
-    typer.echo("\n".join([*lines, *overview(values, found)]))
-    if figures:
+    missing = without_value(selection.tests_in(completeness(cases)))
+    found = [] if last else changes_of(values)
+    if as_json:
+        more = {"newest": compared(cases, values)} if last else of_series(cases, values, found)
+        print_json({"missing": missing, **more})
+    else:
+        lines = comparison(compared(cases, values)) if last else overview(values, found)
+        typer.echo("\n".join([*(f"NO VALUE: {gap(row)}" for row in missing.to_dict("records")), *lines]))
+    if figures and not last:
         write_figures(figures, [("history", figure) for figure in trends(values, found)])
 
 
-def comparison(cases: pd.DataFrame, values: pd.DataFrame) -> list[str]:
-    """A line for each headline of the newest session."""
+def compared(cases: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+    """The headlines of the newest session: value, the median of the `earlier` ones, their number `sessions`, and how
+    many a reference `needs` besides."""
     from postprocess.history.standing import newest, standing
+    from postprocess.history.table import SERIES
     from postprocess.references.proposals import Terms
 
+    front = newest(values, standing(values, [], cases))
+    front = front.assign(needs=(Terms().min_sessions - 1 - front["sessions"]).clip(lower=0))
+    return front[[*SERIES, "session", "session_time", "value", "unit", "earlier", "sessions", "needs"]]
+
+
+def comparison(front: pd.DataFrame) -> list[str]:
+    """A line for each headline of the newest session."""
     lines = []
-    for row in newest(values, standing(values, [], cases)).to_dict("records"):
-        needed = Terms().min_sessions - row["sessions"] - 1
-        before = counted(row["sessions"], "earlier session")
-        change = f"{row['value'] / row['earlier'] - 1:+.1%} against the median of {before}"
-        earlier = change if row["sessions"] else "the first session"
-        more = f"; a reference needs {counted(needed, 'more session')}" if needed > 0 else ""
+    for row in front.to_dict("records"):
+        change = f"{row['value'] / row['earlier'] - 1:+.1%} against" if row["earlier"] else "and 0 was"
+        before = f"{change} the median of {counted(row['sessions'], 'earlier session')}"
+        earlier = before if row["sessions"] else "the first session"
+        more = f"; a reference needs {counted(row['needs'], 'more session')}" if row["needs"] else ""
         value = f"{digits(row['value'])} {unit_word(row['unit'])}".strip()
         lines.append(f"{place(row)}: {value}, {earlier}{more}")
     return lines
 
 
+def of_series(cases: pd.DataFrame, values: pd.DataFrame, found: list) -> dict:
+    """The state of every series, their changes, and what else changed in the sessions."""
+    from postprocess.history.standing import standing
+
+    return {
+        "series": standing(values, found, cases),
+        "changes": list(map(as_object, found)),
+        "circumstances": circumstances(values),
+    }
+
+
 def overview(values: pd.DataFrame, found: list) -> list[str]:
-    """A line per series, the changes and events under them."""
-    from postprocess.history.change_points import events
+    """A line per series, the changes and the circumstances under them."""
     from postprocess.history.table import SERIES
 
     lines = []
@@ -86,15 +98,25 @@ def overview(values: pd.DataFrame, found: list) -> list[str]:
             f"{unit}, median {digits(series['value'].median())}, {digits(series['value'].min())} to "
             f"{digits(series['value'].max())}, {reference}"
         )
+    lines += [
+        printable(
+            f"{row.session_time:%Y-%m-%d %H:%M} UTC: {row.what}: {row.was or 'nothing'} -> {row.now or 'nothing'}"
+        )
+        for row in circumstances(values).itertuples()
+    ]
+    return [*lines, *map(sentence, found)]
+
+
+def circumstances(values: pd.DataFrame) -> pd.DataFrame:
+    """What changed from session to session, by time: session_time, what, was, now."""
+    from postprocess.history.change_points import events
+    from postprocess.history.table import SERIES
+
+    if values.empty:
+        return pd.DataFrame(columns=["session_time", "what", "was", "now"])
     happened = [
         events(series)
         for _, series in values.groupby([name for name in SERIES if name != "metric"], sort=False, observed=True)
         for series in [series.drop_duplicates("session")]
     ]
-    lines += [
-        printable(
-            f"{row.session_time:%Y-%m-%d %H:%M} UTC: {row.what}: {row.was or 'nothing'} -> {row.now or 'nothing'}"
-        )
-        for row in pd.concat(happened).drop_duplicates().sort_values("session_time").itertuples()
-    ]
-    return [*lines, *map(sentence, found)]
+    return pd.concat(happened).drop_duplicates().sort_values("session_time")

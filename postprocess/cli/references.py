@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`coffeecup references`: derives references from sessions, and checks that every metric has one.
+"""`coffeecup references`: derives references from sessions, and checks that every metric has one."""
 
-Exit codes: 0 proposed or complete, 1 a reference is missing or unused, 2 wrong usage or files that cannot be read.
-"""
-
+import math
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -11,23 +10,22 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from postprocess.cli.common import Since, Sources, cases_and_history, changes_of, stored, writing
+from postprocess.cli.common import USAGE, AsJson, changes_of, exit_codes, print_json, writing
+from postprocess.cli.selection import Selection, begin_of, reads_sessions
 from postprocess.show.tables import each_row
 from postprocess.show.words import counted, digits, printable, unit_word
 
-app = typer.Typer(help="Create and check reference values.", no_args_is_help=True)
-
-Benchmark = Annotated[str, typer.Option(metavar="NAME", help="Benchmark of the references.")]
+LARGEST_EXPONENT = 10  # of the number of processes
 
 
-@app.command()
+# Bounds hold for all metrics of a test together, so that none can be left out.
+@exit_codes({0: "proposed, and written with --write", 2: USAGE + ", or no reference can be proposed"})
+@reads_sessions("metric")
 def propose(
-    sources: Sources,
+    selection: Selection,
     file: Annotated[
         Path, typer.Option("--file", "-f", metavar="YAML", help="Reference file; updated in place with --write.")
     ],
-    benchmark: Benchmark,
-    since: Since = None,
     coverage: Annotated[
         float,
         typer.Option(
@@ -53,7 +51,7 @@ def propose(
         datetime | None,
         typer.Option(
             metavar="DATE",
-            formats=["%Y-%m-%d"],
+            parser=begin_of,
             help="Start a new epoch after an upgrade: "
             "earlier values are kept under _meta, and earlier sessions not used.",
         ),
@@ -79,21 +77,26 @@ def propose(
         ),
     ] = None,
     write: Annotated[bool, typer.Option("--write", help="Write the file; otherwise only show the changes.")] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Derive references from sessions; show how they differ from the current ones and which sessions would have
-    failed."""
+    """Derive the references of one --benchmark from sessions; show how they differ from the current ones and which
+    sessions would have failed."""
     from postprocess.benchmarks.registry import benchmarks
     from postprocess.history import change_points
     from postprocess.references import proposals
     from postprocess.references.files import save
 
+    benchmark, *others = selection.benchmark or [""]
+    if others or not benchmark:
+        raise typer.BadParameter("name one --benchmark: a reference file belongs to one")
     if benchmark not in benchmarks():
         raise typer.BadParameter(f"unknown benchmark {benchmark!r}: valid are {', '.join(benchmarks())}")
     if not 0 < coverage < 1 or not 0 < floor < 1 or min_sessions < 2:
         raise typer.BadParameter("--coverage and --floor must be between 0 and 1, --min-sessions at least 2")
-    latest = max(filter(None, (since, valid_from)), default=None)
-    table = one_kind(stored(sources, latest, benchmark, None), settings, environ)
-    values = change_points.session_values(good(table, frozenset(include or ()), new_epoch=valid_from is not None))
+    latest = max(filter(None, (selection.since, valid_from)), default=None)
+    table = one_kind(replace(selection, since=latest).values(), settings, environ)
+    used, excluded = good(table, frozenset(include or ()), new_epoch=valid_from is not None)
+    values = change_points.session_values(used)
     terms = proposals.Terms(
         coverage,
         floor,
@@ -102,12 +105,16 @@ def propose(
         tuple(pairs(xfail, "--xfail")),
         tuple((name, number(text)) for name, text in pairs(scaling, "--scaling")),
     )
-    made = proposed(values, terms)
+    made, useless = proposed(values, terms)
     if "changes" not in (include or ()):
         refuse_changes(values.merge(made[["metric"]].drop_duplicates()))
     today = today_of(file, benchmark, values, made)
     new = proposals.proposal(today, benchmark, made, values, terms)
-    show(made, proposals.differences(today, new, benchmark), proposals.outside(values, made))
+    differences, outside = proposals.differences(today, new, benchmark), proposals.outside(values, made)
+    if as_json:
+        print_json(as_object(excluded, useless, made, differences, outside))
+    else:
+        show(excluded, useless, made, differences, outside)
     if write:
         with writing(file):
             save(file, new, benchmark)
@@ -116,8 +123,9 @@ def propose(
         typer.echo("nothing was written; use --write to write the file", err=True)
 
 
-def good(table: pd.DataFrame, include: frozenset[str], new_epoch: bool) -> pd.DataFrame:
-    """The rows of the runs that a reference may come from; lists the others. Raises BadParameter if none is left."""
+def good(table: pd.DataFrame, include: frozenset[str], new_epoch: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The rows of the runs that a reference may come from, and a row of each other run with the reason in `excluded`.
+    Raises BadParameter if none is left."""
     from postprocess.references.good_runs import KINDS, exclusions
 
     if unknown := include - set(KINDS):
@@ -128,9 +136,7 @@ def good(table: pd.DataFrame, include: frozenset[str], new_epoch: bool) -> pd.Da
     if kept.empty:
         why = "; ".join(sorted(set(excluded["excluded"])))
         raise typer.BadParameter(f"no run is left that a reference may come from: {printable(why)}; see --include")
-    for row in each_row(excluded):
-        typer.echo(printable(f"excluded: {row.session_time:%Y-%m-%d %H:%M} UTC, {row.name}: {row.excluded}"))
-    return kept
+    return kept, excluded
 
 
 def refuse_changes(values: pd.DataFrame) -> None:
@@ -145,21 +151,14 @@ def refuse_changes(values: pd.DataFrame) -> None:
         )
 
 
-def proposed(values: pd.DataFrame, terms) -> pd.DataFrame:
-    """The entries that the sessions give. Raises BadParameter if there are none, or if an option names a metric that is
-    not among them."""
+def proposed(values: pd.DataFrame, terms) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The entries that the sessions give, and those that no value would fail, so much do the sessions scatter. Raises
+    BadParameter if there are none, or if an option names a metric that is not among them."""
     from postprocess.references import proposals
 
     made = proposals.entries(values, terms)
-    useless = made["lower"] <= -1
-    for row in each_row(made[useless]):
-        typer.echo(
-            printable(
-                f"no reference: {proposals.worded(row)}: no value would fail, so much do the sessions scatter "
-                f"({row.lower:+.0%})"
-            )
-        )
-    made = made[~useless]
+    useless = made[made["lower"] <= -1]
+    made = made.drop(useless.index)
     if made.empty:
         raise typer.BadParameter(
             f"no metric has {counted(terms.min_sessions, 'session')}, which a reference requires: measure more, or "
@@ -167,15 +166,15 @@ def proposed(values: pd.DataFrame, terms) -> pd.DataFrame:
         )
     unknown = {name for name, _ in (*terms.xfail, *terms.scaling)} - set(made["metric"])
     if unknown:
-        raise typer.BadParameter(f"no reference was proposed for: {', '.join(sorted(unknown))}")
-    return made
+        raise typer.BadParameter(f"no reference was proposed for: {printable(', '.join(sorted(unknown)))}")
+    return made, useless
 
 
 def today_of(file: Path, benchmark: str, values: pd.DataFrame, made: pd.DataFrame) -> dict:
     """The current content of the reference file. Raises BadParameter if the entries do not fit into it."""
     from postprocess.references import proposals
 
-    today = loaded(file, benchmark) if file.exists() else {"_meta": {"benchmark": benchmark, "schema": 1}}
+    today = loaded(file, benchmark) if file_exists(file) else {"_meta": {"benchmark": benchmark, "schema": 1}}
     index = today.get(benchmark, {}).get("$index")
     wanted = proposals.index_of(values, index or ())
     if index not in (None, wanted):
@@ -183,6 +182,13 @@ def today_of(file: Path, benchmark: str, values: pd.DataFrame, made: pd.DataFram
     if hidden := proposals.hidden(today, benchmark, made):
         raise typer.BadParameter(f"{printable(str(file))}: {hidden}")
     return today
+
+
+def file_exists(file: Path) -> bool:
+    try:
+        return file.exists()
+    except OSError as error:
+        raise typer.BadParameter(f"--file: {printable(str(file))}: {error.strerror}") from None
 
 
 def loaded(file: Path, benchmark: str) -> dict:
@@ -194,9 +200,10 @@ def loaded(file: Path, benchmark: str) -> dict:
         raise typer.BadParameter(str(error)) from None
 
 
-@app.command()
+@exit_codes({0: "every metric has a reference, and every reference is used and can fail", 1: "a gap", 2: USAGE})
+@reads_sessions()
 def check(
-    sources: Sources,
+    selection: Selection,
     files: Annotated[
         list[Path] | None,
         typer.Option(
@@ -207,26 +214,32 @@ def check(
             "every entry has to belong to something in the sessions; may be repeated.",
         ),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
     """The gate: every metric of the sessions (of dry runs as well) was compared with a reference, and every reference
     was used and can fail."""
     from postprocess.references import gate
 
-    _, table = cases_and_history(sources, None, None, None)
+    _, table = selection.tables()
     contents = {path.stem: loaded(path, path.stem) for path in files or []}
-    gaps = gate.without_reference(table) + gate.orphans(contents, table) + gate.without_effect(contents)
-    for gap in gaps:
-        typer.echo(printable(gap))
-    compared = gate.with_distinct_places(table)
-    typer.echo(
-        f"{len(compared)} metrics of {counted(table['session'].nunique(), 'session')}: "
-        + (
-            counted(len(gaps), "gap")
-            if gaps
-            else "each has a reference" + (", every reference is used" if contents else "")
-        )
+    gaps = {
+        "without_reference": gate.without_reference(table),
+        "unused": gate.orphans(contents, table),
+        "cannot_fail": gate.without_effect(contents),
+    }
+    metrics, sessions, number = (
+        len(gate.with_distinct_places(table)),
+        table["session"].nunique(),
+        sum(map(len, gaps.values())),
     )
-    raise typer.Exit(1 if gaps else 0)
+    if as_json:
+        print_json({"sessions": sessions, "metrics": metrics, "gaps": number, **gaps})
+    else:
+        good = "each has a reference" + (", every reference is used" if contents else "")
+        lines = [printable(gap) for found in gaps.values() for gap in found]
+        last = f"{metrics} metrics of {counted(sessions, 'session')}: {counted(number, 'gap') if number else good}"
+        typer.echo("\n".join([*lines, last]))
+    raise typer.Exit(1 if number else 0)
 
 
 def one_kind(table: pd.DataFrame, settings: str | None, environ: str | None) -> pd.DataFrame:
@@ -236,14 +249,13 @@ def one_kind(table: pd.DataFrame, settings: str | None, environ: str | None) -> 
         found = sorted(table[column].unique())
         if option == "--settings" and chosen is None and len(found) > 1:
             raise typer.BadParameter(
-                f"the sessions are of several kinds; select one with {option}: " + ", ".join(map(repr, found))
+                f"the sessions are of several kinds; select one with {option}: {printable(', '.join(map(repr, found)))}"
             )
         if chosen is not None:
             table = table[table[column] == chosen]
             if table.empty:
-                raise typer.BadParameter(
-                    f"{option}: no session has {chosen!r}; there are " + ", ".join(map(repr, found))
-                )
+                there = ", ".join(map(repr, found))
+                raise typer.BadParameter(printable(f"{option}: no session has {chosen!r}; there are {there}"))
     return table
 
 
@@ -257,14 +269,43 @@ def pairs(options: list[str] | None, name: str) -> list[tuple[str, str]]:
 
 def number(text: str) -> float:
     try:
-        return float(text)
+        found = float(text)
     except ValueError:
-        raise typer.BadParameter(f"--scaling: the exponent must be a number, not {text!r}") from None
+        found = math.nan
+    if not abs(found) <= LARGEST_EXPONENT:
+        raise typer.BadParameter(
+            f"--scaling: the exponent must be a number from -{LARGEST_EXPONENT} to {LARGEST_EXPONENT}, not "
+            f"{printable(repr(text))}"
+        )
+    return found
 
 
-def show(made: pd.DataFrame, differences: list, outside: pd.DataFrame) -> None:
+def as_object(excluded, useless, made: pd.DataFrame, differences: list, outside: pd.DataFrame) -> dict:
+    """What `show` prints as plain values and tables."""
+    place = ["system", "partition", "environ", "file_system", "processes"]
+    entry = ["where", "environ", "file_system", "processes", "metric", "value", "unit", "lower", "upper"]
+    detail = [*entry, "sessions", "covered", "spread"]
+    return {
+        "excluded": excluded[["session", "session_time", "name", *place, "excluded"]],
+        "no_reference": useless[detail],
+        "proposed": made[detail],
+        "changes": [{"entry": list(map(str, key)), "was": was, "now": now} for key, was, now in differences],
+        "would_have_failed": outside[["session", "session_time", *place, "metric", "value", "unit", "least", "most"]],
+    }
+
+
+def show(excluded, useless, made: pd.DataFrame, differences: list, outside: pd.DataFrame) -> None:
     from postprocess.references import proposals
 
+    for row in each_row(excluded):
+        typer.echo(printable(f"excluded: {row.session_time:%Y-%m-%d %H:%M} UTC, {row.name}: {row.excluded}"))
+    for row in each_row(useless):
+        typer.echo(
+            printable(
+                f"no reference: {proposals.worded(row)}: no value would fail, so much do the sessions scatter "
+                f"({row.lower:+.0%})"
+            )
+        )
     for row in each_row(made):
         bounds = limits(row.lower, row.upper, "{:+.1%}".format)
         typer.echo(

@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`coffeecup report`: one HTML page on logs, and their figures.
-
-Exit codes: 0 all logs scored, 1 a log without a score (a line on stderr says why; the others are still shown), 2 wrong
-usage.
-"""
+"""`coffeecup report`: one HTML page on logs, and their figures."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from postprocess.cli.common import Figures, Logs, command_line, leave, logs_below, write_figures, write_text
+from postprocess.cli.common import (
+    USAGE,
+    Figures,
+    Logs,
+    command_line,
+    exit_codes,
+    leave,
+    logs_below,
+    write_figures,
+    write_text,
+)
 from postprocess.logs.reader import LogError
 
 
+@exit_codes({0: "every log has a score", 1: "a log has no score; the others are shown all the same", 2: USAGE})
 def report(
     logs: Logs,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")] = Path(

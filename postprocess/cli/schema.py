@@ -6,7 +6,10 @@ from typing import Annotated
 import orjson
 import typer
 
+from postprocess.cli.common import exit_codes
 
+
+@exit_codes({0: "printed", 2: "no benchmark has this name"})
 def schema(
     benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Name of the benchmark.")],
 ) -> None:

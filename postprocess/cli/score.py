@@ -1,20 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`coffeecup score`: the scores of logs.
-
-Exit codes: 0 all logs scored, 1 a log without a score (a line on stderr says why; the others are still shown), 2 wrong
-usage.
-"""
+"""`coffeecup score`: the scores of logs."""
 
 from typing import Annotated
 
 import typer
 
-from postprocess.cli.common import Logs, leave, logs_below
+from postprocess.cli.common import USAGE, AsJson, Logs, exit_codes, leave, logs_below, print_json
 
 
+@exit_codes({0: "every log has a score", 1: "a log has no score; the others are shown all the same", 2: USAGE})
 def score(
     logs: Logs,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON list.")] = False,
+    as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a row per log and metric.")] = False,
     r_max: Annotated[
         float | None,
@@ -24,7 +21,7 @@ def score(
         ),
     ] = None,
 ) -> None:
-    """Print the scores of logs with their qualifications. Exits with 1 if a log yields no score."""
+    """Print the scores of logs with their qualifications."""
     from postprocess.benchmarks.registry import optional_function
     from postprocess.benchmarks.score import Score
     from postprocess.benchmarks.scoring import score_logs
@@ -42,6 +39,8 @@ def score(
             else result
             for result in results
         ]
-    show = terminal.json_text if as_json else terminal.csv_text if as_csv else terminal.terminal_text
-    typer.echo(show(results), nl=False)
+    if as_json:
+        print_json([terminal.as_object(result) for result in results])
+    else:
+        typer.echo(terminal.csv_text(results) if as_csv else terminal.terminal_text(results), nl=False)
     leave(results)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`coffeecup site`: creates and checks the configuration of a machine."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-app = typer.Typer(help="Create, check and report on a site.", no_args_is_help=True)
+from postprocess.cli.common import AsJson, exit_codes, print_json
 
 
-@app.command("new")
+@exit_codes({0: "written", 2: "wrong usage, or a site of this name exists"})
 def new(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the new directory in site_configs/.")],
     directory: Annotated[
@@ -32,7 +33,7 @@ def new(
     typer.echo(f"next: coffeecup site check {directory or name}")
 
 
-@app.command("overlay")
+@exit_codes({0: "written", 2: "wrong usage, or the configuration cannot be read"})
 def overlay(
     configuration: Annotated[Path, typer.Argument(metavar="CONFIG", help="A ReFrame configuration.", exists=True)],
     system: Annotated[str, typer.Option("--system", help="A system in it.")],
@@ -52,7 +53,7 @@ def overlay(
     typer.echo(f"next: reframe -C {configuration} --system={system} -c reframe_checks -L")
 
 
-@app.command("check")
+@exit_codes({0: "no problem", 1: "a problem", 2: "wrong usage"})
 def check(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="A directory in site_configs/, or the path of another one.")
@@ -72,19 +73,23 @@ def check(
             "says about the compute nodes.",
         ),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Check a site: configuration, vocabulary, machine, checks, job scripts, references; with --submit also jobs. Exits
-    with 1 if there is a problem."""
+    """Check a site: configuration, vocabulary, machine, checks, job scripts, references; with --submit also jobs."""
     from site_configs.common.check import REFUSED, check_site
 
-    refused = 0
+    findings = []
     for finding in check_site(name, elsewhere, require_references, submit):
-        refused += finding.level == REFUSED
-        typer.echo(f"{finding.level:8}{finding}", err=finding.level == REFUSED)
+        findings.append(finding)
+        if not as_json:
+            typer.echo(f"{finding.level:8}{finding}", err=finding.level == REFUSED)
+    refused = sum(finding.level == REFUSED for finding in findings)
+    if as_json:
+        print_json({"problems": refused, "findings": list(map(asdict, findings))})
     raise typer.Exit(1 if refused else 0)
 
 
-@app.command("bundle")
+@exit_codes({0: "written", 1: "something could not be collected", 2: "wrong usage"})
 def bundle(
     folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A new directory.")],
     site: Annotated[str, typer.Option("--site", help="Site whose Spack environment is included.")] = "local",

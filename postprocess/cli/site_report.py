@@ -7,16 +7,17 @@ from typing import Annotated
 import typer
 
 from postprocess.cli.common import (
-    Benchmark,
+    USAGE,
+    AsJson,
     Figures,
-    Since,
-    Sources,
-    cases_and_history,
     changes_of,
     command_line,
+    exit_codes,
+    print_json,
     write_figures,
     write_text,
 )
+from postprocess.cli.selection import Selection, reads_sessions
 from postprocess.show.words import printable
 
 Compare = Annotated[
@@ -30,27 +31,28 @@ Compare = Annotated[
 ]
 
 
+@exit_codes({0: "written, whatever the values are (`coffeecup check-history` judges them)", 2: USAGE})
+@reads_sessions()
 def site_report(
-    sources: Sources,
+    selection: Selection,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")] = Path(
         "site.html"
     ),
     figures: Figures = None,
     compare: Compare = None,
-    since: Since = None,
-    benchmark: Benchmark = None,
+    as_json: AsJson = False,
 ) -> None:
     """Write a self-contained HTML report on all benchmarks: levels, verdicts, trends, scaling and comparisons."""
     from postprocess.history.change_points import session_values
     from postprocess.history.completeness import completeness
-    from postprocess.reports.site_page import html, site_page, tables
+    from postprocess.reports.site_page import as_object, html, site_page, tables
 
-    cases, table = cases_and_history(sources, since, benchmark, None)
+    cases, table = selection.tables()
     values = session_values(table)
     if values.empty:
         raise typer.BadParameter("no session has a value: `coffeecup check-history` states the reasons")
     try:
-        tests = completeness(cases, benchmark=benchmark)
+        tests = selection.tests_in(completeness(cases))
         page = site_page(values, changes_of(values), cases, tests, [pair(text) for text in compare or []])
     except ValueError as error:
         raise typer.BadParameter(f"--compare: {printable(str(error))}") from None
@@ -59,6 +61,8 @@ def site_report(
         write_figures(figures, [("site", figure) for figure in page.figures])
         for name, table in tables(page).items():
             write_text(figures / f"{name}.csv", table.to_csv(index=False))
+    if as_json:
+        print_json(as_object(page))
 
 
 def pair(text: str) -> tuple[str, tuple[str, str]]:

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextC
 from rich.text import Text
 
 from postprocess.benchmarks.registry import log_formats
+from postprocess.cli.common import exit_codes
 from postprocess.logs.growing import Course, GrowingLog
 
 LOOK_SECONDS = 0.25  # ReFrame removes the log of a short run within a second
@@ -40,6 +41,13 @@ class Watched:
         return [(log, log.course) for log in grown if log.course and log.course.planned]
 
 
+@exit_codes(
+    {
+        2: "wrong usage",
+        127: "COMMAND cannot be run",
+        "any other": "the exit code of COMMAND, or 128 + N if signal N ended it",
+    }
+)
 def watch_command(
     directory: Annotated[
         Path, typer.Argument(metavar="DIR", help="Directory in which the logs are written, at any depth.")

@@ -50,15 +50,13 @@ def missed(seen: set[str], sessions: pd.DataFrame, once: bool = False) -> list[i
     return sorted(places)
 
 
-def completeness(
-    cases: pd.DataFrame, expected: pd.DataFrame | None = None, benchmark: str | None = None
-) -> pd.DataFrame:
+def completeness(cases: pd.DataFrame, expected: pd.DataFrame | None = None) -> pd.DataFrame:
     """A row per test of a case_table: the columns of TEST and PLACE; `state`; for how many `sessions` of the system,
     and `since` the begin of which, there has been no value; the session of the `last_value`; and the `reason` of the
     last failure. A test that every session skipped is not a test of the site.
 
-    `expected` is the case_table of a dry run: its tests that no session has are `not run`. `benchmark` selects tests;
-    `cases` has to contain those of the other benchmarks, which tell that there was a session.
+    `expected` is the case_table of a dry run: its tests that no session has are `not run`. `cases` has to contain the
+    tests of all benchmarks, even if only some of them are of interest: the others tell that there was a session.
     """
     sessions = sessions_of(cases)
     listed = cases[:0] if expected is None else expected[expected["result"] != "skip"]
@@ -74,8 +72,7 @@ def completeness(
         for key, place in zip(wanted.index, wanted.itertuples(index=False, name=None))
         if key not in known
     ]
-    table = pd.DataFrame(rows, columns=[*TEST, *PLACE, *DETAILS])
-    return table[table["benchmark"] == benchmark] if benchmark else table
+    return pd.DataFrame(rows, columns=[*TEST, *PLACE, *DETAILS])
 
 
 def of_test(runs: pd.DataFrame, sessions: pd.DataFrame, listed: bool) -> list:

@@ -121,7 +121,7 @@ def cases_of(report: SessionReport):
                 row = case_row(report, case, number, extras)
                 if case["result"] == BUILD_FAILED:
                     row["reason"] = "; ".join(reason_of(build) for build in failed if is_for(build, case))
-                row["case"] = case.get("uuid") or f"{report.info['uuid']}:{number}:{place}"
+                row["case"] = f"{report.info['uuid']}:{number}:{place}"
                 yield row, [metric_row(key, values) for key, values in case["perfvalues"].items()]
 
 

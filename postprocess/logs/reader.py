@@ -120,6 +120,7 @@ def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
 def read_bytes(path: Path) -> bytes:
     try:
         if path.is_dir():
+            next(path.iterdir(), None)  # a directory that cannot be searched is an error of its own
             raise LogError(path, "a directory, not a log; name the log in it")
         if path.exists() and not path.is_file():
             raise LogError(path, "not a regular file; name the log itself")

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reference files: YAML in ReFrame's external form."""
 
+import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
 
+from postprocess.logs.paths import regular
 from postprocess.references.proposals import COLUMNS
 from postprocess.show.words import printable
 
@@ -18,27 +21,85 @@ HEADER = """\
 class ReferenceFileError(ValueError):
     """Not a reference file; the message names the file."""
 
+    def __init__(self, path: Path, problem: str):
+        super().__init__(printable(f"{path}: {problem}"))
+
 
 def load(path: Path, benchmark: str) -> dict:
     """The content of a reference file. Raises ReferenceFileError."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise ReferenceFileError(f"{printable(str(path))}: cannot be read: {printable(str(error))}") from None
+        content = yaml.safe_load(regular(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise ReferenceFileError(path, f"cannot be read: {error}") from None
     if (
         not isinstance(content, dict)
         or not isinstance(content.get(benchmark), dict)
         or not isinstance(content.get("_meta"), dict)
     ):
         raise ReferenceFileError(
-            f"{printable(str(path))}: not a reference file of {benchmark}: the entry {benchmark} or _meta is missing"
+            path, f"not a reference file of {benchmark}: the entry {benchmark} or _meta is missing"
         )
     index = content[benchmark].get("$index")
-    if not isinstance(index, list) or not index or not set(index) <= set(COLUMNS):
-        raise ReferenceFileError(
-            f"{printable(str(path))}: $index must be a list of {', '.join(COLUMNS)}, not {printable(str(index))}"
-        )
+    if not isinstance(index, list) or not index or not all(name in COLUMNS for name in map(str, index)):
+        raise ReferenceFileError(path, f"$index must be a list of {', '.join(COLUMNS)}, not {index!r:.80}")
+    tree = {where: inner for where, inner in content[benchmark].items() if where != "$index"}
+    if problem := next(problems(tree, content["_meta"].get("measured"), len(index)), None):
+        raise ReferenceFileError(path, problem)
     return content
+
+
+def problems(tree: dict, measured, levels: int) -> Iterator[str]:
+    """What is not in the form of references with this number of levels above the metrics, or of their origins."""
+    for keys, entry in leaves(tree, levels + 1):
+        for key in keys[:-1]:
+            if isinstance(key, str) and not is_pattern(key):
+                yield f"{key!r:.80} is not a regular expression"
+        if len(keys) <= levels or not is_entry(entry):
+            yield f"{worded(keys)}: expected [value, lower, upper, unit] below {levels} levels, not {entry!r:.80}"
+    for keys, epochs in leaves(measured, levels):
+        if not isinstance(epochs, list) or not all(
+            isinstance(epoch, dict) and "valid_from" in epoch for epoch in epochs
+        ):
+            yield f"_meta.measured, {worded(keys)}: expected a list of epochs with valid_from, not {epochs!r:.80}"
+
+
+def leaves(tree, levels: int, keys: tuple = ()) -> Iterator[tuple[tuple, object]]:
+    """The keys of this number of levels, or of fewer where there is no mapping, and what they lead to. An empty mapping
+    or null leads to nothing."""
+    if levels and isinstance(tree, dict):
+        for key, inner in tree.items():
+            yield from leaves(inner, levels - 1, (*keys, key))
+    elif tree is not None:
+        yield keys, tree
+
+
+def worded(keys: tuple) -> str:
+    return ", ".join(map(str, keys))
+
+
+def is_pattern(text: str) -> bool:
+    try:
+        re.compile(text)
+    except (re.error, RecursionError, OverflowError):
+        return False
+    return True
+
+
+def is_entry(entry) -> bool:
+    if not isinstance(entry, list):
+        return False
+    if entry[:1] == ["$xfail"]:
+        return len(entry) == 3 and is_entry(entry[2]) and entry[2][0] != "$xfail"
+    return (
+        len(entry) in (3, 4)
+        and is_number(entry[0])
+        and all(bound is None or is_number(bound) for bound in entry[1:3])
+        and all(isinstance(unit, (str, type(None))) for unit in entry[3:])
+    )
+
+
+def is_number(value) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def save(path: Path, content: dict, benchmark: str) -> None:

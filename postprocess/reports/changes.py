@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of metrics in sentences."""
+"""Changes of metrics in sentences and as plain values."""
 
 import pandas as pd
 
@@ -24,6 +24,23 @@ def gap(row: dict) -> str:
     return printable(
         f"{what}: {row['state']} for {counted(row['sessions'], 'session')}{since}; last value: {last}{reason}"
     )
+
+
+def as_object(finding) -> dict:
+    """One change as plain values."""
+    return finding.series | {
+        "unit": finding.unit,
+        "since": finding.time.isoformat(),
+        "sessions": finding.lasted,
+        "before": finding.change.before,
+        "after": finding.change.after,
+        "relative": finding.change.relative,
+        "p_value": finding.change.p_value,
+        "regression": finding.regression,
+        "recovered": finding.recovered,
+        "alarm": finding.alarms,
+        "changed": list(finding.causes),
+    }
 
 
 def sentence(finding) -> str:

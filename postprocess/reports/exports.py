@@ -15,8 +15,8 @@ from postprocess.reports.changes import gap, sentence
 from postprocess.show.tables import each_row
 from postprocess.show.words import printable
 
-# Label values in OpenMetrics: backslash, quote and line feed are escaped.
-ESCAPED = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
+# Label values in OpenMetrics: backslash, quote and line feed are escaped; other characters stay.
+ESCAPED = {"\\": r"\\", '"': r"\"", "\n": r"\n"}
 COUNTED = {"failure": "failures", "error": "errors", "skipped": "skipped"}  # of JUnit: element and attribute of a suite
 FAILS = {  # verdict to whether it is a failure
     "pass": 0.0,
@@ -31,8 +31,9 @@ LABELS = ("benchmark", "system", "partition", "environ", "file_system", "process
 
 def junit(cases: pd.DataFrame, history: pd.DataFrame, tests: pd.DataFrame, found: list[Finding]) -> str:
     """JUnit XML: a suite per session, a case per row of the case_table, and each metric of the history_table with its
-    value, unit, reference, bounds and outcome as properties of the case. In the newest session of a system, a test that
-    did not run, of a table of completeness, is an error, and a regression that has not recovered a failure."""
+    value, reference, bounds and outcome as a line of the case's output, because Jenkins' schema (junit-10.xsd of its
+    xUnit plugin) refuses properties of a case. In the newest session of a system, a test that did not run, of a table
+    of completeness, is an error, and a regression that has not recovered a failure."""
     root = ElementTree.Element("testsuites", name="coffeecup")
     measured = dict(list(history.groupby("case", sort=False)))
     newest = {system: times.index[-1] for system, times in sessions_of(cases).items()}
@@ -71,25 +72,21 @@ def element(row, name: str, **message: str) -> ElementTree.Element:
 
 def of_case(row, metrics: pd.DataFrame | None) -> ElementTree.Element:
     made = element(row, row.name)
-    properties = ElementTree.SubElement(made, "properties")
-    for metric in each_row(metrics) if metrics is not None else ():
-        for name, value in properties_of(metric):
-            ElementTree.SubElement(properties, "property", name=printable(name), value=printable(value))
     if row.result in FAILURES:
         ElementTree.SubElement(made, "failure", message=printable(row.reason or "no reason was recorded"))
     elif row.result == "skip":
         ElementTree.SubElement(made, "skipped")
+    if metrics is not None and len(metrics):
+        ElementTree.SubElement(made, "system-out").text = "\n".join(map(line_of, each_row(metrics)))
     return made
 
 
-def properties_of(metric) -> list[tuple[str, str]]:
-    """Properties of one metric; missing values are left out."""
-    numbers = {"": metric.value, ".reference": metric.reference, ".lower": metric.lower, ".upper": metric.upper}
-    words = {".unit": metric.unit, ".outcome": metric.outcome}
-    return [
-        *((metric.metric + key, repr(float(value))) for key, value in numbers.items() if pd.notna(value)),
-        *((metric.metric + key, value) for key, value in words.items()),
-    ]
+def line_of(metric) -> str:
+    """A metric with its unit, reference and bounds in full precision, and its outcome."""
+    numbers = {"reference": metric.reference, "lower bound": metric.lower, "upper bound": metric.upper}
+    value = "no value" if pd.isna(metric.value) else f"{float(metric.value)!r} {metric.unit}"
+    limits = "".join(f", {name} {float(number)!r}" for name, number in numbers.items() if pd.notna(number))
+    return printable(f"{metric.metric}: {value}{limits}; {metric.outcome}")
 
 
 def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame) -> str:
@@ -128,9 +125,13 @@ def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame) -> str:
 
 def labels(table: pd.DataFrame, names: tuple[str, ...]) -> list[str]:
     return [
-        "{" + ",".join(f'{name}="{printable(str(getattr(row, name))).translate(ESCAPED)}"' for name in names) + "}"
+        "{" + ",".join(f'{name}="{escaped(str(getattr(row, name)))}"' for name in names) + "}"
         for row in each_row(table)
     ]
+
+
+def escaped(text: str) -> str:
+    return "".join(ESCAPED.get(character) or printable(character).replace("\\", ESCAPED["\\"]) for character in text)
 
 
 def family(name: str, text: str, labels: list[str], values: pd.Series) -> list[str]:

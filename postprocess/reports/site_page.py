@@ -16,8 +16,7 @@ from postprocess.history.completeness import without_value
 from postprocess.history.figures import trends
 from postprocess.history.standing import compared, headlines, scaling, standing
 from postprocess.history.table import SERIES
-from postprocess.reports import site_figures
-from postprocess.reports.changes import gap
+from postprocess.reports import changes, site_figures
 from postprocess.show.html import environment
 from postprocess.show.plots import Figure
 
@@ -134,11 +133,28 @@ def html(page: SitePage, command: str) -> str:
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             label=site_figures.label,
             place=site_figures.place,
-            missing=list(map(gap, page.missing.to_dict("records"))),
+            missing=list(map(changes.gap, page.missing.to_dict("records"))),
             alarms=headline_alarms,
             others=len(alarms) - len(headline_alarms),
         )
     )
+
+
+def as_object(page: SitePage) -> dict:
+    """What the page shows as plain values and tables."""
+    return {
+        "sessions": page.sessions,
+        "since": page.since,
+        "until": page.until,
+        "tests": page.tests,
+        "missing": page.missing,
+        "series": pd.concat([part.table for part in page.parts]),
+        "changes": list(map(changes.as_object, page.findings)),
+        "comparisons": [
+            {"title": part.title, "first": part.names[0], "second": part.names[1], "rows": part.table}
+            for part in page.comparisons
+        ],
+    }
 
 
 def tables(page: SitePage) -> dict[str, pd.DataFrame]:

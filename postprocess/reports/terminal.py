@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scores as text: tables for people at a terminal, JSON and CSV for machines."""
+"""Scores as text: tables for people at a terminal, plain values and CSV for machines."""
 
 import io
 import os
 from collections import defaultdict
 from pathlib import Path
 
-import orjson
 import pandas as pd
 from rich import box
 from rich.console import Console, Group
@@ -21,12 +20,8 @@ from postprocess.show.words import counted, digits, printable, ranges, unit_word
 LOGS_IN_FULL = 4
 
 
-def json_text(results: list[Score | LogError]) -> str:
-    """A JSON list with an object per log: its score, or its error."""
-    return orjson.dumps([as_object(result) for result in results], option=orjson.OPT_INDENT_2).decode() + "\n"
-
-
 def as_object(result: Score | LogError) -> dict:
+    """The score of a log, or its error, as plain values."""
     if isinstance(result, LogError):
         return {"log": printable(str(result.path)), "error": result.problem}
     return {

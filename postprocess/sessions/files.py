@@ -16,6 +16,7 @@ from pathlib import Path
 import jsonschema_rs
 import orjson
 
+from postprocess.logs.paths import files_below, regular
 from postprocess.logs.reader import LogError
 
 SQLITE_MAGIC = b"SQLite format 3\0"
@@ -23,6 +24,8 @@ DATABASE_VERSION = "1.0"  # of ReFrame 4.7 to 4.10
 LOCK_SECONDS = 5.0  # another process may need this long to store its session
 TEXT = {"type": ["string", "null"]}
 NUMBER = {"type": ["number", "null"]}
+LARGEST = 2**31 - 1
+LAST_SECOND = 2**53 / 1e6  # the year 2255: later times have no microseconds in a floating point number, nor in pandas
 
 # The parts of a session report that are read; ReFrame's own schema requires less.
 TESTCASE = {
@@ -38,10 +41,10 @@ TESTCASE = {
                 "prefixItems": [*[NUMBER] * 4, TEXT, TEXT],
             },
         },
-        "job_completion_time_unix": NUMBER,
+        "job_completion_time_unix": {"type": ["number", "null"], "minimum": 0, "maximum": LAST_SECOND},
         "fixture": {"type": "boolean"},
-        "run_index": {"type": "integer"},
-        "num_processes": {"type": "integer"},
+        "run_index": {"type": "integer", "minimum": 0, "maximum": LARGEST},
+        "num_processes": {"type": "integer", "minimum": 1, "maximum": LARGEST},
         "official": {"type": "boolean"},
         "job_nodelist": {"type": ["array", "string", "null"]},
         "executable_opts": {"type": ["array", "null"]},
@@ -91,8 +94,9 @@ SESSION = {
             "properties": {
                 "uuid": {"type": "string", "minLength": 1},
                 "data_version": {"type": "string"},
-                "time_start_unix": {"type": "number"},
-                "time_end_unix": {"type": "number"},
+                "time_start_unix": {"type": "number", "minimum": 0, "maximum": LAST_SECOND},
+                "time_end_unix": {"type": "number", "minimum": 0, "maximum": LAST_SECOND},
+                "cmdline": TEXT,
             },
         },
     },
@@ -111,17 +115,22 @@ class SessionReport:
         return self.content["session_info"]
 
 
-def read_reports(sources: Iterable, since: datetime | None = None) -> list[SessionReport]:
+def read_reports(
+    sources: Iterable, since: datetime | None = None, until: datetime | None = None
+) -> list[SessionReport]:
     """The sessions of reports, databases and directories (session*.json at any depth), by their start; each once.
 
-    `since` leaves out sessions that began earlier. Raises LogError for a file that is neither, is of another version of
-    ReFrame, is damaged, or is locked by another process.
+    `since` leaves out sessions that began earlier, `until` those that began later. Raises LogError for a file that is
+    neither, is of another version of ReFrame, is damaged, or is locked by another process.
     """
     found = {}
+    earliest = since.timestamp() if since else float("-inf")
+    latest = until.timestamp() if until else float("inf")
     for path in files_of(sources):
-        earliest = since.timestamp() if since else float("-inf")
-        for report in read_database(path, earliest) if is_database(path) else [SessionReport(path, load_report(path))]:
-            if report.info["time_start_unix"] >= earliest:
+        for report in (
+            read_database(path, earliest, latest) if is_database(path) else [SessionReport(path, load_report(path))]
+        ):
+            if earliest <= report.info["time_start_unix"] <= latest:
                 found.setdefault(report.info["uuid"], report)
     return sorted(found.values(), key=lambda report: report.info["time_start_unix"])
 
@@ -129,7 +138,7 @@ def read_reports(sources: Iterable, since: datetime | None = None) -> list[Sessi
 def files_of(sources: Iterable) -> list[Path]:
     files = []
     for source in map(Path, sources):
-        inside = sorted(source.rglob("session*.json")) if source.is_dir() else [source]
+        inside = files_below(source, "session*.json")
         if not inside:
             raise LogError(
                 source,
@@ -141,7 +150,7 @@ def files_of(sources: Iterable) -> list[Path]:
 
 def is_database(path: Path) -> bool:
     try:
-        with path.open("rb") as file:
+        with regular(path).open("rb") as file:
             return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
     except OSError as error:
         raise LogError(
@@ -153,7 +162,7 @@ def load_report(path) -> dict:
     """The content of one session report, validated as far as it is read."""
     path = Path(path)
     try:
-        content = orjson.loads(path.read_bytes())
+        content = orjson.loads(regular(path).read_bytes())
     except orjson.JSONDecodeError as error:
         raise LogError(
             path, f"no ReFrame session report: not JSON ({error.msg}); name the file that --report-file wrote"
@@ -174,6 +183,10 @@ def checked(path: Path, content, what: str) -> dict:
             path,
             f"no ReFrame session report of version 4.10: {what}{', ' if where else ''}{where}: {error.message:.200}",
         )
+    for testcase in [testcase for run in content["runs"] for testcase in run["testcases"]]:
+        metrics = [key.rsplit(":", 1)[-1] for key in testcase["perfvalues"]]
+        if len(set(metrics)) < len(metrics):
+            raise LogError(path, f"{what}: the test {testcase['name']!r:.80} has two values of one metric")
     return content
 
 
@@ -182,16 +195,18 @@ def validator():
     return jsonschema_rs.Draft202012Validator(SESSION)
 
 
-def read_database(path: Path, earliest: float = float("-inf")) -> list[SessionReport]:
-    """The sessions of a results database that began at `earliest` (seconds since 1970) or later."""
+def read_database(path: Path, earliest: float, latest: float) -> list[SessionReport]:
+    """The sessions of a results database that began between `earliest` and `latest` (seconds since 1970), and those of
+    which the table does not state when they began."""
     try:
         with closing(
             sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=LOCK_SECONDS)
         ) as connection:
             refuse_other_versions(path, connection)
             rows = connection.execute(
-                "SELECT uuid, json_blob FROM sessions WHERE session_start_unix >= ? ORDER BY session_start_unix",
-                (earliest,),
+                "SELECT uuid, json_blob FROM sessions WHERE session_start_unix BETWEEN ? AND ? "
+                "OR typeof(session_start_unix) NOT IN ('real', 'integer') ORDER BY session_start_unix",
+                (earliest, latest),
             ).fetchall()
     except sqlite3.OperationalError as error:
         if "locked" in str(error):

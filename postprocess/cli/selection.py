@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which sessions and which of their results a command uses: the argument and the filters of all commands that read
+sessions."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, time
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from postprocess.logs.reader import LogError
+from postprocess.show.words import printable
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from postprocess.sessions.files import SessionReport
+
+OF_A_TEST = ("system", "partition", "benchmark")  # filters that select tests; `metric` selects among their results
+SHOWN = 20  # values that a message lists
+
+
+def moment(text: str, clock: time) -> datetime:
+    """A point in time in UTC, from a date with or without a time of the day."""
+    try:
+        found = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S" if "T" in text else "%Y-%m-%d")  # noqa: DTZ007
+    except ValueError:
+        raise typer.BadParameter(
+            f"{printable(text)!r} is not a date: use YYYY-MM-DD or YYYY-MM-DDTHH:MM:SS, in UTC"
+        ) from None
+    return datetime.combine(found, found.time() if "T" in text else clock, tzinfo=UTC)
+
+
+def begin_of(text: str) -> datetime:
+    return moment(text, time.min)
+
+
+def end_of(text: str) -> datetime:
+    return moment(text, time.max)
+
+
+def filter_option(what: str):
+    return typer.Option(metavar="NAME", help=f"Only this {what}; may be repeated.")
+
+
+Sources = Annotated[
+    list[Path],
+    typer.Argument(
+        metavar="SESSIONS...",
+        help="ReFrame session reports (--report-file), results databases of ReFrame, or directories with "
+        "session*.json at any depth.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Sessions, and the filters of their results. A filter that matches nothing is an error that lists what there
+    is."""
+
+    sources: Sources
+    since: Annotated[
+        datetime | None,
+        typer.Option(metavar="DATE", parser=begin_of, help="Ignore sessions that started earlier (UTC)."),
+    ] = None
+    until: Annotated[
+        datetime | None,
+        typer.Option(
+            metavar="DATE", parser=end_of, help="Ignore sessions that started later (UTC); a day is included."
+        ),
+    ] = None
+    system: Annotated[list[str] | None, filter_option("system")] = None
+    partition: Annotated[list[str] | None, filter_option("partition, as NAME or SYSTEM:NAME")] = None
+    benchmark: Annotated[list[str] | None, filter_option("benchmark")] = None
+    metric: Annotated[list[str] | None, filter_option("metric")] = None
+
+    def reports(self) -> "list[SessionReport]":
+        """The sessions. Raises BadParameter if there are none, or if they cannot be read."""
+        from postprocess.sessions.files import read_reports
+
+        try:
+            read = read_reports(self.sources, self.since, self.until)
+            there = read or read_reports(self.sources)
+        except LogError as error:
+            raise typer.BadParameter(str(error)) from None
+        if not there:
+            raise typer.BadParameter("there is no session in " + ", ".join(printable(str(p)) for p in self.sources))
+        if not read:
+            first, last = (day(report.info["time_start_unix"]) for report in (there[0], there[-1]))
+            raise typer.BadParameter(
+                f"no session is between --since and --until; there are sessions from {first} to {last}"
+            )
+        return read
+
+    def tables(self) -> "tuple[pd.DataFrame, pd.DataFrame]":
+        """The case table of the selected systems, and the selected rows of the history table. The case table contains
+        the tests of other partitions and benchmarks, too, which tell that there was a session. Raises BadParameter if a
+        filter matches nothing."""
+        from postprocess.history.table import case_table, history_table
+
+        read = self.reports()
+        cases, table = case_table(read), history_table(read)
+        if cases.empty:
+            raise typer.BadParameter("these sessions contain no result of a benchmark")
+        cases = matching(cases, "system", self.system)
+        chosen = matching(matching(cases, "partition", self.partition), "benchmark", self.benchmark)
+        return cases, matching(table[table["case"].isin(chosen["case"])], "metric", self.metric)
+
+    def values(self) -> "pd.DataFrame":
+        """The selected rows of the history table. Raises BadParameter if none has a value."""
+        _, table = self.tables()
+        if table["value"].isna().all():
+            raise typer.BadParameter("no selected session has a value: `coffeecup check-history` states the reasons")
+        return table
+
+    def tests_in(self, table: "pd.DataFrame") -> "pd.DataFrame":
+        """The rows of the selected tests in a table with their places, such as that of completeness."""
+        for name in OF_A_TEST:
+            table = rows_with(table, name, getattr(self, name))
+        return table
+
+
+def day(seconds: float) -> str:
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d}"
+
+
+def names_in(table: "pd.DataFrame", name: str) -> "list[pd.Series]":
+    """What a value of the filter may be equal to; the last one is listed."""
+    full = [table["system"] + ":" + table["partition"]] if name == "partition" else []
+    return [table[name], *full]
+
+
+def rows_with(table: "pd.DataFrame", name: str, values: list[str] | None) -> "pd.DataFrame":
+    if not values:
+        return table
+    first, *others = (names.isin(values) for names in names_in(table, name))
+    return table[first | others[0] if others else first]
+
+
+def matching(table: "pd.DataFrame", name: str, values: list[str] | None) -> "pd.DataFrame":
+    """The rows that one of the values selects, all without values. Raises BadParameter for a value that selects
+    none."""
+    for value in values or ():
+        if rows_with(table, name, [value]).empty:
+            there = sorted(set(names_in(table, name)[-1]))
+            listed = ", ".join(printable(repr(known)) for known in there[:SHOWN]) or "none"
+            more = f" and {len(there) - SHOWN} more" if len(there) > SHOWN else ""
+            raise typer.BadParameter(f"--{name}: no result has {printable(repr(value))}; there are {listed}{more}")
+    return rows_with(table, name, values)
+
+
+def reads_sessions(*left_out: str) -> Callable:
+    """Decorator: the first parameter of the command is a Selection, and its fields become an argument and options of
+    the command, except those that are left out."""
+
+    def decorate(command: Callable) -> Callable:
+        fields = {
+            name: field for name, field in inspect.signature(Selection).parameters.items() if name not in left_out
+        }
+        _, *own = inspect.signature(command).parameters.values()
+
+        @wraps(command)
+        def run(**given):
+            selection = Selection(**{name: given.pop(name) for name in fields})
+            return command(selection, **given)
+
+        parameters = [field.replace(kind=field.KEYWORD_ONLY) for field in (*fields.values(), *own)]
+        run.__dict__.pop("__wrapped__")
+        run.__dict__["__signature__"] = inspect.Signature(parameters)
+        run.__annotations__ = {field.name: field.annotation for field in parameters}
+        return run
+
+    return decorate

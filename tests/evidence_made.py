@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session with the log of its only test, and contracts that it passes or fails: for commands whose verdict is not
+the question."""
+
+import hashlib
+import json
+
+import logs_made
+from logs_made_b_eff import AVERAGED, averaged_log
+from sessions_made import case, session
+
+CONTRACT = """\
+contract: Acceptance
+version: 1
+clauses:
+  - {clause: network, benchmark: b_eff, metric: b_eff, unit: MByte/s, system: local, partition: default, official: true,
+     size: {processes: 16}, floor: %d, repetitions: 1, statistic: median,
+     excluded_nodes: [{node: x0417, reason: waits for a new adapter}]}
+"""
+
+
+def evidence(folder, **record):
+    """The report of a session whose log is official; `record` changes the log's first record."""
+    records = averaged_log(methods=AVERAGED, repetitions=3)
+    records[0] |= record
+    log = logs_made.write(folder / "b_eff.jsonl", records)
+    made = case(
+        {}, processes=16, outputdir=str(folder), log_sha256=hashlib.sha256(log.read_bytes()).hexdigest(), official=True
+    )
+    report = folder / "session.json"
+    report.write_text(json.dumps(session([made], **record)))
+    return report
+
+
+def contract(folder, floor):
+    path = folder / "contract.yaml"
+    path.write_text(CONTRACT % floor)
+    return path

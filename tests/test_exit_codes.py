@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The exit codes that --help states are those that the commands return, each of them."""
+
+import re
+import subprocess
+
+import evidence_made
+import logs_made
+import pytest
+import typer
+from builds import PATIENCE, ROOT
+from commands import run
+from conftest import COFFEECUP
+from logs_made_b_eff import averaged_log
+from sessions_made import case, database, nights, session, steady
+
+from postprocess.cli.app import app
+
+# Proven by another test, which needs minutes: the bundle of a whole tree.
+ELSEWHERE = {("site bundle", 0): "test_bundle.py"}
+REFERENCES = "_meta: {}\nb_eff:\n  $index: [$partition, num_processes]\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    top = tmp_path_factory.mktemp("codes")
+    logs_made.write(top / "good.jsonl", averaged_log())
+    logs_made.write(top / "bad.jsonl", b"{}\n")
+    database(top / "steady.db", nights(steady(20)))
+    database(top / "slower.db", nights([*steady(20), *steady(8, 700)]))
+    entry = {"b_eff": (1000.0, 1000.0, -0.1, None, "MByte/s", "pass")}
+    database(top / "compared.db", [session([case(entry)])])
+    (top / "b_eff.yaml").write_text(REFERENCES + "  local:default:\n    2: {b_eff: [1000, -0.1, null, MByte/s]}\n")
+    (top / "settings.py").write_text(
+        "site_configuration = {'systems': [{'name': 's', 'hostnames': ['.*'], 'partitions': [{'name': 'p', "
+        "'scheduler': 'local', 'launcher': 'local', 'environs': ['e']}]}], 'environments': [{'name': 'e'}]}\n"
+    )
+    evidence_made.evidence(top)
+    for name, floor in (("low", 1), ("high", 10**9)):
+        (top / name).mkdir()
+        evidence_made.contract(top / name, floor)
+    return top
+
+
+RUNS = [
+    ("score", 0, ["good.jsonl"]),
+    ("score", 1, ["bad.jsonl"]),
+    ("score", 2, ["good.jsonl", "--r-max", "0"]),
+    ("report", 0, ["good.jsonl", "-o", "new/report.html"]),
+    ("report", 1, ["bad.jsonl", "-o", "new/report.html"]),
+    ("report", 2, ["good.jsonl", "-o", "good.jsonl/report.html"]),
+    ("watch", 2, []),
+    ("watch", 127, [".", "--", "no-such-command"]),
+    ("watch", "any other", [".", "--", "sh", "-c", "exit 7"]),
+    ("history", 0, ["slower.db"]),
+    ("history", 2, ["none.db"]),
+    ("check-history", 0, ["steady.db"]),
+    ("check-history", 1, ["slower.db"]),
+    ("check-history", 2, ["steady.db", "--max-age", "nan"]),
+    ("export", 0, ["slower.db", "--junit", "new/junit.xml"]),
+    ("export", 2, ["slower.db"]),
+    ("accept", 0, ["low/contract.yaml", "session.json", "-o", "new/a.html"]),
+    ("accept", 1, ["high/contract.yaml", "session.json", "-o", "new/a.html"]),
+    ("accept", 2, ["session.json", "session.json", "-o", "new/a.html"]),
+    ("schema", 0, ["b_eff"]),
+    ("schema", 2, ["c_eff"]),
+    ("references propose", 0, ["steady.db", "--benchmark", "b_eff", "--file", "new.yaml"]),
+    ("references propose", 2, ["steady.db", "--benchmark", "b_eff", "--file", "new.yaml", "--min-sessions", "30"]),
+    ("references check", 0, ["compared.db", "--file", "b_eff.yaml"]),
+    ("references check", 1, ["steady.db"]),
+    ("references check", 2, ["compared.db", "--file", "settings.py"]),
+    ("site new", 0, ["here", "--directory", "new/site"]),
+    ("site new", 2, ["here", "--directory", "low"]),
+    ("site overlay", 0, ["settings.py", "--system", "s"]),
+    ("site overlay", 2, ["settings.py", "--system", "none"]),
+    ("site check", 0, ["local", "--elsewhere"]),
+    ("site check", 1, ["no-such-site"]),
+    ("site check", 2, []),
+    ("site bundle", 1, ["tests"]),
+    ("site bundle", 2, []),
+    ("site report", 0, ["slower.db", "-o", "new/site.html"]),
+    ("site report", 2, ["slower.db", "-o", "new/site.html", "--compare", "moon=a,b"]),
+]
+
+
+def stated(command):
+    """The exit codes in the command's help."""
+    text = re.sub(r"\s*\n\s*", " ", run(*command.split(), "--help").stdout)
+    return {
+        int(code) if code.isdigit() else code
+        for code in re.findall(r"(?:^|; )(\d+|any other): ", text.partition("Exit codes: ")[2])
+    }
+
+
+@pytest.mark.parametrize(("command", "code", "arguments"), RUNS, ids=lambda value: str(value).replace(" ", "-")[:40])
+def test_command_exits_as_its_help_says(folder, monkeypatch, command, code, arguments):
+    monkeypatch.chdir(ROOT if command in ("site check", "site bundle") else folder)
+    done = run(*command.split(), *arguments)
+    assert done.exit_code == (7 if code == "any other" else code), done.output
+    assert code in stated(command) and "Traceback" not in done.output
+    assert code != 2 or ("Usage" in done.stderr and len(done.stderr) > 80)
+
+
+def test_every_stated_code_is_tried():
+    tried = {(command, code) for command, code, _ in RUNS} | set(ELSEWHERE)
+    groups = typer.main.get_command(app).commands
+    names = [name for name in groups if not hasattr(groups[name], "commands")]
+    names += [f"{name} {inner}" for name in groups if name not in names for inner in groups[name].commands]
+    assert {(name, code) for name in names for code in stated(name)} == tried
+
+
+def test_output_that_cannot_be_written_is_an_error(folder):
+    """A full disk behind the standard output."""
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        done = subprocess.run(
+            [COFFEECUP, "score", folder / "good.jsonl"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=PATIENCE,
+        )
+    assert done.returncode == 2
+    assert done.stderr == b"coffeecup: cannot write the output: No space left on device\n"

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What --json prints has exactly the fields and types that docs/machines.md lists, for every command that has the
+option."""
+
+import json
+import re
+from pathlib import Path
+
+import evidence_made
+import logs_made
+import pytest
+import typer
+from builds import ROOT
+from commands import run
+from logs_made_b_eff import AVERAGED, averaged_log
+from sessions_made import case, database, night, session, steady
+
+from postprocess.cli.app import app
+
+PAGE = ROOT / "docs" / "machines.md"
+SERIES_TEXT = ("benchmark", "system", "partition", "environ", "file_system", "settings", "metric")
+IS = {
+    "text": lambda value: isinstance(value, str),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    "boolean": lambda value: isinstance(value, bool),
+    "any": lambda value: value is not None,
+}
+
+
+def tables():
+    """Heading to the rows of its table: (path of a field, type)."""
+    found = {}
+    for section in re.split(r"^##+ ", PAGE.read_text(), flags=re.MULTILINE)[1:]:
+        heading = section.partition("\n")[0]
+        for part in re.split(r"^(?=\*[\w ]+\* is )", section, flags=re.MULTILINE):
+            shared = re.match(r"\*([\w ]+)\* is ", part)
+            name = shared[1] if shared else heading
+            rows = re.findall(r"^\| (`[^|]*`) \| ([^|]+) \|", part, re.MULTILINE)
+            found[name] = [(field, kind) for fields, kind in rows for field in re.findall(r"`([^`]+)`", fields)]
+    return {name: rows for name, rows in found.items() if rows}
+
+
+TABLES = tables()
+
+
+def documented(name):
+    """Path to type, with the shared types in place."""
+    fields = {}
+    for path, kind in TABLES[name]:
+        if kind == "series":
+            fields |= {f"{path}.{field}": "text" for field in SERIES_TEXT} | {f"{path}.processes": "integer"}
+        elif kind in TABLES:
+            fields |= {
+                path + inner if inner.startswith("[]") else f"{path}.{inner}": of
+                for inner, of in documented(kind).items()
+            }
+        else:
+            fields[path] = kind
+    return fields
+
+
+def leaves(value, path=""):
+    """(path with [] and names, value) of every leaf; an empty list or object is a leaf without a value to check."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from leaves(inner, f"{path}.{name}" if path else name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from leaves(inner, f"{path}[]")
+    else:
+        yield path, value
+
+
+def pattern(path):
+    """Matches the paths of a leaf for a documented path, and of everything below it if its type is `any`."""
+    return re.escape(path.replace("?", "")).replace(r"\*", r"[^.\[\]]+")
+
+
+def check(content, name):
+    """The leaves of the content are documented with their types; returns the documented paths that occurred."""
+    fields, seen = documented(name), set()
+    for path, value in leaves(content):
+        fits = [
+            known
+            for known, kind in fields.items()
+            if re.fullmatch(pattern(known) + (r"([.\[].*)?" if kind.startswith("any") else ""), path)
+        ]
+        assert len(fits) == 1, f"{name}: {path} is in {len(fits)} rows of docs/machines.md"
+        kind = fields[fits[0]]
+        assert (kind.endswith("?") and value is None) or IS[kind.rstrip("?")](value), (
+            f"{name}: {path} is {value!r}, not {kind}"
+        )
+        seen.add(fits[0])
+    return seen
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """Two systems over 32 nights: a drop with another MPI library, a suspected latency, a failed test, references."""
+    folder = tmp_path_factory.mktemp("stored")
+    rates, latencies = [*steady(24), *steady(8, 800, seed=2)], [*steady(31, 2.0, seed=3), 4.0]
+    sessions = [
+        session(
+            [
+                case(
+                    {"b_eff": (rate, 1000.0, -0.1, None, "MByte/s", "pass"), "ping_pong_latency": (latency, "us")},
+                    mpi_library="Open MPI v4.1.4" if number < 24 else "Open MPI v5.0.1",
+                ),
+                case({"b_eff": (rate * 2, "MByte/s")}, system="other"),
+                case({}, benchmark="ftio", result="fail", fail_reason="no space"),
+            ],
+            night(number),
+        )
+        for number, (rate, latency) in enumerate(zip(rates, latencies))
+    ]
+    return database(folder / "results.db", sessions)
+
+
+def printed(*arguments, code=0):
+    done = run(*arguments, "--json")
+    assert done.exit_code == code, done.output
+    return json.loads(done.stdout)
+
+
+def outputs(stored, tmp_path):
+    """Command to documents that show each of its fields."""
+    logs_made.write(tmp_path / "good.jsonl", averaged_log(methods=AVERAGED, repetitions=1))
+    logs_made.write(tmp_path / "simulated.jsonl", averaged_log(methods=AVERAGED, repetitions=3))
+    logs_made.write(tmp_path / "broken.jsonl", b"{}\n")
+    page, file = tmp_path / "site.html", tmp_path / "b_eff.yaml"
+    file.write_text(
+        "_meta: {}\nb_eff:\n  $index: [$partition, num_processes]\n  nowhere:\n    2: {b_eff: [0, null, null, x]}\n"
+    )
+    propose = ["references", "propose", stored, "--benchmark", "b_eff", "--system", "local"]
+    return {
+        "coffeecup score": [printed("score", tmp_path, code=1)],
+        "coffeecup history": [printed("history", stored), printed("history", stored, "--last")],
+        "coffeecup check-history": [printed("check-history", stored, "--max-age", "0", code=1)],
+        "coffeecup site report": [
+            printed("site", "report", stored, "-o", page, "--compare", kind)
+            for kind in ("system=local,other", "time=2026-01-10,2026-01-10")
+        ],
+        "coffeecup references propose": [
+            printed(*propose, "--file", tmp_path / "none.yaml", "--include", "changes", "--include", "versions"),
+            printed(*propose, "--file", tmp_path / "none.yaml", "--valid-from", "2026-01-25", "--min-sessions", "5"),
+        ],
+        "coffeecup references check": [printed("references", "check", stored, "--file", file, code=1)],
+    }
+
+
+def test_every_field_is_documented_and_every_documented_field_occurs(stored, tmp_path):
+    never = {
+        "coffeecup references propose": {"changes[].was"},  # null in a new file, which is a documented value
+    }
+    for command, documents in outputs(stored, tmp_path).items():
+        seen = set().union(*(check(document, command) for document in documents))
+        missing = set(documented(command)) - seen - never.get(command, set())
+        # What no session of these could contain is in other tests of the same commands.
+        rare = {path for path in missing if re.match(r"excluded\[\]|no_reference\[\]|would_have_failed\[\]", path)}
+        assert missing - rare == set(), command
+
+
+def test_acceptance(tmp_path):
+    """A run that counts, and one that does not."""
+    (tmp_path / "simulated").mkdir()
+    evidence_made.evidence(tmp_path / "simulated", simulated=True)
+    reports = [evidence_made.evidence(tmp_path), tmp_path / "simulated" / "session.json"]
+    content = printed("accept", evidence_made.contract(tmp_path, 1), *reports, "-o", tmp_path / "a.html")
+    assert content == json.loads((tmp_path / "a.json").read_text())
+    seen = check(content, "coffeecup accept")
+    assert set(documented("coffeecup accept")) - seen == set()
+
+
+def test_site_check():
+    done = run("site", "check", "no-such-site", "--json")
+    content = json.loads(done.stdout)
+    assert done.exit_code == 1 and content["problems"] == 1 and done.stderr == ""
+    assert check(content, "coffeecup site check") == set(documented("coffeecup site check"))
+
+
+def test_every_command_with_the_option_is_documented():
+    """And no other command is."""
+    names = set()
+    for group, of in (
+        ("", typer.main.get_command(app)),
+        *((f"{name} ", typer.main.get_command(app).commands[name]) for name in ("references", "site")),
+    ):
+        for name, command in of.commands.items():
+            if any("--json" in getattr(option, "opts", ()) for option in command.params):
+                names.add(f"coffeecup {group}{name}")
+    assert names == {name for name in TABLES if name.startswith("coffeecup ")}
+
+
+def test_messages_are_not_on_the_standard_output(stored, tmp_path):
+    done = run("site", "report", stored, "-o", tmp_path / "new" / "site.html", "--figures", tmp_path / "f", "--json")
+    json.loads(done.stdout)
+    assert "wrote" in done.stderr and Path(tmp_path / "f").is_dir()
