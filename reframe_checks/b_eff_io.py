@@ -10,6 +10,7 @@ from postprocess import reframe_version  # noqa: F401
 
 from .base import KernelCheck
 from .build import kernel_build
+from .io_options import IoOptions
 from .partitions import refuse
 from .tested_directory import TestedDirectory
 
@@ -24,7 +25,7 @@ class b_eff_io_build(kernel_build):
 
 
 @rfm.simple_test
-class b_eff_io(TestedDirectory, KernelCheck):
+class b_eff_io(IoOptions, TestedDirectory, KernelCheck):
     """b_eff_io of one partition, all processes of the job, and the detail under it.
 
     `-S b_eff_io.form=quick` takes one minute instead of 15; the result is marked as not valid for comparison and is not

@@ -10,6 +10,7 @@ from postprocess import reframe_version  # noqa: F401
 
 from .base import KernelCheck
 from .build import kernel_build
+from .io_options import IoOptions
 from .tested_directory import TestedDirectory
 
 DEFAULT_WORKLOAD = "default"
@@ -22,7 +23,7 @@ class priomark_build(kernel_build):
 
 
 @rfm.simple_test
-class priomark(TestedDirectory, KernelCheck):
+class priomark(IoOptions, TestedDirectory, KernelCheck):
     """PRIOMark's total and the values of the sub-benchmarks of one workload.
 
     `-S priomark.workload=NAME|FILE` chooses the workload, an included one or your own file; `-P

@@ -37,6 +37,7 @@ def test_short_run_passes_is_not_official_and_leaves_nothing(reframe, openmpi, t
             ["-S", "b_eff_io.hints=hints.cfg", "-S", "b_eff_io.individual_pointers=yes"],
             "--hints hints.cfg --individual-pointers",
         ),
+        (["-S", "b_eff_io.read_shift=yes", "-S", "b_eff_io.fill_memory=80%"], "--read-shift --fill-memory 80%"),
     ],
 )
 def test_options_reach_the_kernel(reframe, options, says):

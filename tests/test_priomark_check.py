@@ -95,6 +95,16 @@ def test_other_workloads_are_measured_and_not_compared(reframe, kernel, tmp_path
     assert all(f"--only single_file --plugins {tmp_path}/mine" in call for call in calls)
 
 
+@pytest.mark.parametrize(
+    "option, words", [("read_shift=yes", "--read-shift"), ("fill_memory=20%", "--fill-memory 20%")]
+)
+def test_shifted_and_filled_runs_are_measured_and_not_compared(reframe, kernel, tmp_path, option, words):
+    session = reframe(*kernel, *references(tmp_path / "references.yaml", 1e9), "-S", f"priomark.{option}")
+    assert session.returncode == 0, session.output
+    assert {case["reference_status"] for case in session.cases} == {"no reference"}
+    assert words in (tmp_path / "calls").read_text()
+
+
 def test_make_run_measures_the_default_workload():
     """It selects no checks, and no other workload."""
     makefile = (ROOT / "Makefile").read_text()

@@ -78,7 +78,19 @@ def test_build_without_mpi_io_measures_with_posix_calls(openmpi, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["default", "figure_3", "figure_5", "figure_6", "oltp", "webserver", "checkpoint", "analysis", "probe"]
+    "name",
+    [
+        "default",
+        "figure_3",
+        "figure_5",
+        "figure_6",
+        "oltp",
+        "webserver",
+        "checkpoint",
+        "analysis",
+        "random_4kib",
+        "probe",
+    ],
 )
 def test_workload_that_comes_with_it_is_found_by_name(openmpi, tmp_path, name):
     done = run(openmpi, tmp_path, name, 2, "--dry-run")

@@ -10,6 +10,8 @@
 #include "filesystem.h"
 #include "measure.h"
 #include "memory.h"
+#include "memory_fill.h"
+#include "read_shift.h"
 #include "scratch.h"
 #include "units.h"
 #include "walk.h"
@@ -20,9 +22,9 @@ static const double usable_share = 0.9; /* of the free space, and of a node's me
 struct choices {
     const char *log, *directory, *partitions, *hints;
     double scheduled_time;
-    int64_t memory_per_process, largest_chunk, alignment, cache_size, space_limit, watchdog, seed;
+    int64_t memory_per_process, largest_chunk, alignment, cache_size, space_limit, fill_memory, watchdog, seed;
     uint64_t types, methods;
-    bool quick, top_clusters, dry_run, keep, evict, individual_pointers, agree_per_access, check_all;
+    bool quick, top_clusters, dry_run, keep, evict, individual_pointers, agree_per_access, check_all, read_shift;
 };
 
 static const char *const summary_text =
@@ -77,6 +79,27 @@ static void check_memory(const struct run *run, const struct request *request)
                PERIOD_BYTES + request->largest_call_bytes);
 }
 
+/* On one node the next process reads; in a run of several nodes a partition must not read on the node that wrote. */
+static void check_read_shift(const struct run *run, const struct request *request)
+{
+    for (int i = 0; i < request->partitions; i++) {
+        const int color = run->rank < request->partition[i] ? 0 : MPI_UNDEFINED;
+        int shift = 0;
+        MPI_Comm comm;
+        MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, color, run->rank, &comm));
+        if (comm != MPI_COMM_NULL) {
+            shift = read_shift(comm, run->machine.leader, run->machine.nodes);
+            MPI_CHECK(MPI_Comm_free(&comm));
+        }
+        MPI_CHECK(MPI_Bcast(&shift, 1, MPI_INT, 0, MPI_COMM_WORLD)); /* rank 0 is in every partition */
+        if (!shift)
+            refuse(
+                "--read-shift: in the partition of %d, %s; choose other --partitions, for example `all`, or place the "
+                "processes evenly on the nodes",
+                request->partition[i], why_no_read_shift(run->machine.nodes));
+    }
+}
+
 static void check_choices(const struct choices *c)
 {
     const uint64_t time_driven = 1u << TYPE_SCATTER | 1u << TYPE_SHARED | 1u << TYPE_SEPARATE;
@@ -104,7 +127,9 @@ static struct request make_request(const struct run *run, const struct choices *
                               .individual_pointers = c->individual_pointers,
                               .agree_per_access = c->agree_per_access,
                               .check_all = c->check_all,
-                              .evict = c->evict};
+                              .evict = c->evict,
+                              .read_shift = c->read_shift,
+                              .fill_percent = c->fill_memory};
     check_choices(c);
     if (c->partitions)
         parse_partitions(c->partitions, run->ranks, &request);
@@ -121,6 +146,9 @@ static struct request make_request(const struct run *run, const struct choices *
         if (request.pattern[p].call_bytes > request.largest_call_bytes)
             request.largest_call_bytes = request.pattern[p].call_bytes;
     check_memory(run, &request);
+    memory_fill_check(&run->machine, request.fill_percent, PERIOD_BYTES + request.largest_call_bytes);
+    if (request.read_shift)
+        check_read_shift(run, &request);
     request.space_limit_bytes =
         c->space_limit ? c->space_limit : (int64_t)(usable_share * (double)filesystem->free_bytes);
     const int64_t least = least_space_bytes(&request);
@@ -162,7 +190,8 @@ static json_t *patterns_json(const struct request *request)
     return patterns;
 }
 
-static json_t *plan_json(const struct request *request, const struct choices *c, int64_t node_memory_bytes)
+static json_t *plan_json(const struct request *request, const struct choices *c, const struct run *run,
+                         int64_t node_memory_bytes)
 {
     json_t *partitions = json_array(), *method_list = json_array();
     for (int i = 0; i < request->partitions; i++)
@@ -171,7 +200,7 @@ static json_t *plan_json(const struct request *request, const struct choices *c,
         if (request->methods >> m & 1)
             json_array_append_new(method_list, json_string(methods[m].name));
     return json_pack(
-        "{s:s, s:o, s:f, s:i, s:o, s:I, s:I, s:I, s:o, s:I, s:s, s:s, s:s, s:b, s:o, s:o}", "form",
+        "{s:s, s:o, s:f, s:i, s:o, s:I, s:I, s:I, s:o, s:I, s:s, s:s, s:s, s:b, s:s?, s:o, s:o, s:o}", "form",
         c->quick          ? "quick"
         : c->top_clusters ? "top-clusters"
                           : "standard",
@@ -181,8 +210,10 @@ static json_t *plan_json(const struct request *request, const struct choices *c,
         "cache_bytes", c->cache_size ? json_integer(c->cache_size) : json_null(), "space_limit_bytes",
         (json_int_t)request->space_limit_bytes, "termination", request->agree_per_access ? "per-access" : "geometric",
         "file_pointers", request->individual_pointers ? "individual" : "shared", "check",
-        request->check_all ? "all" : "sample", "evict", request->evict, "types", types_json(request), "patterns",
-        patterns_json(request));
+        request->check_all ? "all" : "sample", "evict", request->evict, "read_shift",
+        request->read_shift ? read_shift_name(run->machine.nodes) : NULL, "fill_memory_percent",
+        request->fill_percent ? json_integer(request->fill_percent) : json_null(), "types", types_json(request),
+        "patterns", patterns_json(request));
 }
 
 static void print_dry_run(const struct request *request, const struct filesystem *filesystem)
@@ -243,7 +274,7 @@ static int run_b_eff_io(const struct program *program, const struct choices *cho
     request.hints = hints;
     const int64_t node_memory_bytes = node_memory(&run, choices->memory_per_process);
     run_open_log(&run, choices->log, argv, &filesystem,
-                 run.rank == 0 ? plan_json(&request, choices, node_memory_bytes) : NULL);
+                 run.rank == 0 ? plan_json(&request, choices, &run, node_memory_bytes) : NULL);
     scratch_create(choices->directory, program->name, choices->keep);
 
     struct summary *summary = allocate(1, sizeof *summary);
@@ -314,6 +345,8 @@ static const struct option_row rows[] = {
      NULL},
     {"evict", OPTION_FLAG, &choices.evict, NULL,
      "evict files from the nodes' caches before they are read; the log states how much remained", 0, 0, NULL},
+    OPTION_READ_SHIFT(&choices.read_shift),
+    OPTION_FILL_MEMORY(&choices.fill_memory, "while files are read"),
     OPTION_KEEP(&choices.keep),
     {"watchdog", OPTION_COUNT, &choices.watchdog, "SECONDS", "a run without progress for this time fails", 1, 1000000,
      NULL},

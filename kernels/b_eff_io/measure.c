@@ -10,8 +10,10 @@
 #include "files.h"
 #include "interrupt.h"
 #include "memory.h"
+#include "memory_fill.h"
 #include "mpi_io.h"
 #include "pattern.h"
+#include "read_shift.h"
 #include "records.h"
 
 /* --- one pattern type --------------------------------------------------------------------------------------------- */
@@ -116,14 +118,36 @@ static void wait_for_all(void)
     }
 }
 
+/* A process that reads the part of another one makes the calls that the other one has made. A process is found in
+ * `readers` by the rank of the process whose part it reads. */
+static void exchange_counts(MPI_Comm comm, MPI_Comm readers, struct past *past)
+{
+    int rank;
+    MPI_CHECK(MPI_Comm_rank(comm, &rank));
+    for (int i = 0; i < 2; i++)
+        MPI_CHECK(MPI_Sendrecv_replace(i ? past->rewritten : past->written, PATTERNS, MPI_INT64_T, rank, i,
+                                       MPI_ANY_SOURCE, i, readers, MPI_STATUS_IGNORE));
+}
+
+static MPI_Comm make_readers(const struct state *state, MPI_Comm comm, struct past *past)
+{
+    const struct machine *machine = &state->run->machine;
+    MPI_Comm readers = read_communicator(comm, machine->leader, read_shift(comm, machine->leader, machine->nodes));
+    MPI_CHECK(MPI_Comm_set_errhandler(readers, MPI_ERRORS_RETURN));
+    exchange_counts(comm, readers, past);
+    return readers;
+}
+
 static void measure_partition(struct state *state, const MPI_Comm comms[], enum method_number method, int partition)
 {
+    const bool shifted = state->request->read_shift && method == METHOD_READ && comms[partition] != MPI_COMM_NULL;
     struct now now = {.state = state,
                       .past = &state->past[partition],
                       .method = method,
                       .partition = partition,
                       .processes = state->request->partition[partition],
-                      .comm = comms[partition],
+                      .comm =
+                          shifted ? make_readers(state, comms[partition], &state->past[partition]) : comms[partition],
                       .start_seconds = MPI_Wtime()};
     const bool takes_part = now.comm != MPI_COMM_NULL;
     interrupt_deadline(0, NULL); /* a process that only waits has no deadline */
@@ -134,7 +158,19 @@ static void measure_partition(struct state *state, const MPI_Comm comms[], enum 
     }
     now.past->spent_seconds += MPI_Wtime() - now.start_seconds - now.check_seconds;
     interrupt_deadline(0, NULL);
+    if (shifted)
+        MPI_CHECK(MPI_Comm_free(&now.comm));
     wait_for_all();
+}
+
+static void measure_method(struct state *state, const MPI_Comm comms[], enum method_number method)
+{
+    const struct request *request = state->request;
+    const bool reads = method == METHOD_READ && request->methods >> METHOD_READ & 1;
+    struct memory_fill fill = memory_fill_begin(&state->run->machine, reads ? request->fill_percent : 0);
+    for (int i = 0; i < request->partitions; i++)
+        measure_partition(state, comms, method, i);
+    memory_fill_end(state->run, &fill);
 }
 
 void measure(struct run *run, const struct request *request, struct summary *summary)
@@ -155,8 +191,7 @@ void measure(struct run *run, const struct request *request, struct summary *sum
             MPI_CHECK(MPI_Comm_set_errhandler(comms[i], MPI_ERRORS_RETURN));
     }
     for (int method = 0; method < METHODS; method++)
-        for (int i = 0; i < partitions; i++)
-            measure_partition(&state, comms, (enum method_number)method, i);
+        measure_method(&state, comms, (enum method_number)method);
     if (run->rank == 0)
         progress_end(&state.progress);
     run_log_data_check(run, "read_bytes", state.read_bytes, state.checked_bytes);

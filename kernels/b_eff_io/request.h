@@ -17,7 +17,8 @@ struct request {
     int64_t largest_call_bytes;
     int64_t watchdog_seconds;
     uint64_t seed;
-    bool individual_pointers, agree_per_access, check_all, evict;
+    bool individual_pointers, agree_per_access, check_all, evict, read_shift;
+    int64_t fill_percent; /* of each node's memory, while files are read */
     const struct hints *hints;
 };
 

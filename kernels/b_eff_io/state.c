@@ -41,17 +41,20 @@ void still_alive(struct now *now, double seconds)
 }
 
 /* Rank 0, which is in every partition and has the log, reports the problem and aborts, because closing files or
- * MPI_Finalize may hang after failed I/O. A process has the same rank in its partition and in the run. */
+ * MPI_Finalize may hang after failed I/O. */
 void stop_on_problem(const struct now *now, struct problem *problem)
 {
     char host[MPI_MAX_PROCESSOR_NAME];
+    const int own = now->state->run->rank;
+    int rank = own; /* --read-shift changes ranks in the partition */
     const int failed = agree_on_reason(now->comm, problem->text, sizeof problem->text);
     if (failed == NO_RANK)
         return;
     host_name(host);
     MPI_CHECK(MPI_Bcast(host, sizeof host, MPI_CHAR, failed, now->comm));
-    if (now->stream.rank == 0)
-        fail_for(failed, host, "partition of %d, %s, type %s, %s: %s", now->processes, methods[now->method].name,
+    MPI_CHECK(MPI_Bcast(&rank, 1, MPI_INT, failed, now->comm));
+    if (own == 0)
+        fail_for(rank, host, "partition of %d, %s, type %s, %s: %s", now->processes, methods[now->method].name,
                  now->row->name, now->doing, problem->text);
     for (;;)
         pause();

@@ -12,39 +12,82 @@
 
 enum { PATH_LENGTH = 4096, TEXT_LENGTH = 64, LINE_LENGTH = 256 };
 
-/* "max", and anything else that is not a positive number, means no limit. */
-static int64_t read_limit(const char *path)
+/* The files of a control group, version 1 or 2. */
+struct group_files {
+    const char *mount, *limit, *usage;
+    const char *inactive, *active; /* lines of memory.stat: file pages, which the kernel can reclaim */
+};
+static const struct group_files version_1 = {"/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes",
+                                             "total_inactive_file %lld", "total_active_file %lld"};
+static const struct group_files version_2 = {"/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file %lld",
+                                             "active_file %lld"};
+
+/* INT64_MAX for "max", and for anything else that is not a positive number. */
+static int64_t read_number(const char *directory, const char *file)
 {
-    char text[TEXT_LENGTH] = "", *end;
-    FILE *file = fopen(path, "r");
-    if (!file)
+    char path[PATH_LENGTH + 64], text[TEXT_LENGTH] = "", *end;
+    snprintf(path, sizeof path, "%s/%s", directory, file);
+    FILE *opened = fopen(path, "r");
+    if (!opened)
         return INT64_MAX;
-    const bool is_read = fgets(text, sizeof text, file) != NULL;
-    fclose(file);
-    const long long limit = strtoll(text, &end, 10);
-    return is_read && (*end == '\n' || !*end) && limit > 0 ? limit : INT64_MAX;
+    const bool is_read = fgets(text, sizeof text, opened) != NULL;
+    fclose(opened);
+    const long long number = strtoll(text, &end, 10);
+    return is_read && (*end == '\n' || !*end) && number > 0 ? number : INT64_MAX;
 }
+
+static int64_t limit_of(const char *directory, const struct group_files *files)
+{
+    return read_number(directory, files->limit);
+}
+
+static int64_t file_pages(const char *directory, const struct group_files *files)
+{
+    char path[PATH_LENGTH + 64], line[LINE_LENGTH];
+    long long inactive = 0, active = 0;
+    snprintf(path, sizeof path, "%s/memory.stat", directory);
+    FILE *opened = fopen(path, "r");
+    while (opened && fgets(line, sizeof line, opened)) {
+        sscanf(line, files->inactive, &inactive);
+        sscanf(line, files->active, &active);
+    }
+    if (opened)
+        fclose(opened);
+    return inactive + active;
+}
+
+/* What the group may still use: its limit, without what is used for other things than files in the page cache. */
+static int64_t available_in(const char *directory, const struct group_files *files)
+{
+    const int64_t limit = limit_of(directory, files), usage = read_number(directory, files->usage);
+    if (limit == INT64_MAX || usage == INT64_MAX)
+        return INT64_MAX;
+    const int64_t available = limit - usage + file_pages(directory, files);
+    return available < 0 ? 0 : available < limit ? available : limit;
+}
+
+typedef int64_t group_value(const char *directory, const struct group_files *files);
 
 /* Any ancestor of the group may have the limit, and inside a container the group's own path may not be visible: all
  * existing levels up to the mount point are read. */
-static int64_t lowest_limit(const char *mount, const char *group, const char *file)
+static int64_t lowest_of_levels(const char *group, const struct group_files *files, group_value *value)
 {
-    char directory[PATH_LENGTH], path[PATH_LENGTH + 64];
+    char directory[PATH_LENGTH];
     int64_t lowest = INT64_MAX;
-    snprintf(directory, sizeof directory, "%s%s", mount, group);
+    snprintf(directory, sizeof directory, "%s%s", files->mount, group);
     for (;;) {
-        snprintf(path, sizeof path, "%s/%s", directory, file);
-        int64_t limit = read_limit(path);
-        if (limit < lowest)
-            lowest = limit;
+        const int64_t here = value(directory, files);
+        if (here < lowest)
+            lowest = here;
         char *slash = strrchr(directory, '/');
-        if (!slash || strlen(directory) <= strlen(mount))
+        if (!slash || strlen(directory) <= strlen(files->mount))
             return lowest;
         *slash = '\0';
     }
 }
 
-static int64_t cgroup_limit(void)
+/* INT64_MAX without a limit. */
+static int64_t lowest_of_groups(group_value *value)
 {
     FILE *file = fopen("/proc/self/cgroup", "r");
     if (!file)
@@ -60,13 +103,13 @@ static int64_t cgroup_limit(void)
         if (!group)
             continue;
         *group++ = '\0';
-        int64_t limit = INT64_MAX;
+        int64_t here = INT64_MAX;
         if (!controllers[1])
-            limit = lowest_limit("/sys/fs/cgroup", group, "memory.max");
+            here = lowest_of_levels(group, &version_2, value);
         else if (strstr(controllers + 1, "memory"))
-            limit = lowest_limit("/sys/fs/cgroup/memory", group, "memory.limit_in_bytes");
-        if (limit < lowest)
-            lowest = limit;
+            here = lowest_of_levels(group, &version_1, value);
+        if (here < lowest)
+            lowest = here;
     }
     fclose(file);
     return lowest;
@@ -81,7 +124,7 @@ static int64_t physical_bytes(void)
 int64_t node_memory_bytes(const char **source)
 {
     int64_t physical = physical_bytes();
-    int64_t limit = cgroup_limit();
+    int64_t limit = lowest_of_groups(limit_of);
     *source = limit < physical ? "cgroup" : "physical";
     return limit < physical ? limit : physical;
 }
@@ -97,7 +140,10 @@ int64_t available_memory_bytes(void)
         if (sscanf(line, "MemAvailable: %lld", &kibibytes) == 1)
             break;
     fclose(file);
-    return kibibytes > 0 && kibibytes <= physical_bytes() / 1024 ? (int64_t)kibibytes * 1024 : 0;
+    if (kibibytes <= 0 || kibibytes > physical_bytes() / 1024)
+        return 0;
+    const int64_t in_groups = lowest_of_groups(available_in), on_node = (int64_t)kibibytes * 1024;
+    return in_groups < on_node ? in_groups : on_node;
 }
 
 static void *checked(void *memory, size_t count, size_t bytes)

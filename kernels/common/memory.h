@@ -12,8 +12,8 @@
  * `source` becomes "physical" or "cgroup". 0 if the system does not report it. */
 int64_t node_memory_bytes(const char **source);
 
-/* Memory that is available to programs now: free, or used only by the page cache. 0 if the system does not report it,
- * or reports more than the physical memory. */
+/* Memory that is available to programs now, within the limits of their control group: free, or used only by the page
+ * cache. 0 if the system does not report it, or reports more than the physical memory. */
 int64_t available_memory_bytes(void);
 
 /* False in a simulation, where all processes share the memory of one buffer and messages are not copied. */

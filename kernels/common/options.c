@@ -115,6 +115,14 @@ static const char *set_value(const struct option_row *row, const char *argument)
         *(int64_t *)row->value = number;
         return NULL;
     }
+    case OPTION_PERCENT: {
+        long long percent = strtoll(argument, &end, 10);
+        if (errno || end == argument || strcmp(end, "%") != 0 || percent < row->lowest || percent > row->highest)
+            return COMPLAIN("--%s: '%.80s' is not a whole percentage from %" PRId64 "%% to %" PRId64 "%%", row->name,
+                            argument, row->lowest, row->highest);
+        *(int64_t *)row->value = percent;
+        return NULL;
+    }
     case OPTION_SIZE: {
         int64_t size = parse_size(argument);
         if (size < row->lowest || size > row->highest) {
@@ -153,6 +161,11 @@ static void print_default(const struct option_row *row)
         break;
     case OPTION_COUNT:
         snprintf(text, sizeof text, "%" PRId64, *(int64_t *)row->value);
+        break;
+    case OPTION_PERCENT:
+        if (*(int64_t *)row->value == 0)
+            return;
+        snprintf(text, sizeof text, "%" PRId64 "%%", *(int64_t *)row->value);
         break;
     case OPTION_SIZE:
         if (*(int64_t *)row->value == 0)
@@ -276,6 +289,7 @@ static json_t *value_json(const struct option_row *row)
     case OPTION_COUNT:
         return json_integer(*(int64_t *)row->value);
     case OPTION_SIZE:
+    case OPTION_PERCENT:
         return *(int64_t *)row->value ? json_integer(*(int64_t *)row->value) : json_null();
     case OPTION_SECONDS:
         return json_real(*(double *)row->value);

@@ -11,6 +11,7 @@ enum option_kind {
     OPTION_FLAG,    /* bool, no argument */
     OPTION_COUNT,   /* int64_t within [lowest, highest] */
     OPTION_SIZE,    /* int64_t bytes: "4096", "64KiB", "1MiB", "2GiB"; within [lowest, highest] */
+    OPTION_PERCENT, /* int64_t whole percent: "80%"; within [lowest, highest] */
     OPTION_SECONDS, /* double within [lowest, highest] */
     OPTION_TEXT,    /* const char * */
     OPTION_LIST     /* uint64_t, one bit per name of `names`: a comma separated list */
@@ -19,7 +20,7 @@ enum option_kind {
 struct option_row {
     const char *name;
     enum option_kind kind;
-    void *value; /* holds the default; for OPTION_SIZE 0 and for OPTION_TEXT NULL mean "not set" */
+    void *value; /* holds the default; for OPTION_SIZE and OPTION_PERCENT 0 and for OPTION_TEXT NULL mean "not set" */
     const char *placeholder;
     const char *help;
     int64_t lowest, highest;
@@ -40,6 +41,27 @@ struct option_row {
      NULL}
 #define OPTION_KEEP(flag) {"keep", OPTION_FLAG, flag, NULL, "do not remove the files of the run", 0, 0, NULL}
 
+#define OPTION_READ_SHIFT(flag)                                                                                      \
+    {"read-shift",                                                                                                   \
+     OPTION_FLAG,                                                                                                    \
+     flag,                                                                                                           \
+     NULL,                                                                                                           \
+     "what is read was written by another process: one of another node or, if the run has one node, the next one;\n" \
+     "        the result is marked",                                                                                 \
+     0,                                                                                                              \
+     0,                                                                                                              \
+     NULL}
+#define OPTION_FILL_MEMORY(percent, when)                                                                      \
+    {"fill-memory",                                                                                            \
+     OPTION_PERCENT,                                                                                           \
+     percent,                                                                                                  \
+     "SHARE",                                                                                                  \
+     "share of each node's memory, such as 80%, that its processes allocate and use " when ", so that there\n" \
+     "        is less room for the page cache; the result is marked",                                          \
+     1,                                                                                                        \
+     95,                                                                                                       \
+     NULL}
+
 struct program {
     const char *name;
     const char *summary;           /* what it measures: first paragraph of --help */
@@ -52,7 +74,8 @@ struct program {
  */
 const char *options_parse(const struct program *program, int argc, char **argv);
 
-/* The options in effect, for the log: sizes in bytes, times in seconds, lists as arrays, unset as null. */
+/* The options in effect, for the log: sizes in bytes, times in seconds, shares in percent, lists as arrays, unset as
+ * null. */
 json_t *options_json(const struct option_row *rows);
 
 /* Parses "64KiB" and the like to bytes; -1 if it is not a size. */

@@ -22,25 +22,34 @@ int page_cache_evict(const char *path)
     return error;
 }
 
-/* -1 if unknown. */
-static int64_t cached_pages(int file, int64_t offset, int64_t bytes, int64_t page_bytes)
+int64_t resident_bytes(const void *memory, int64_t bytes)
 {
-    static unsigned char in_cache[WINDOW_BYTES / LEAST_PAGE_BYTES];
+    static unsigned char in_memory[WINDOW_BYTES / LEAST_PAGE_BYTES];
+    const int64_t page_bytes = sysconf(_SC_PAGESIZE);
     int64_t pages = 0;
+    for (int64_t done = 0; done < bytes; done += WINDOW_BYTES) {
+        const int64_t window = bytes - done < WINDOW_BYTES ? bytes - done : WINDOW_BYTES;
+        if (mincore((char *)memory + done, (size_t)window, in_memory) != 0)
+            return -1;
+        for (int64_t page = 0; page * page_bytes < window; page++)
+            pages += in_memory[page] & 1;
+    }
+    return pages * page_bytes;
+}
+
+/* -1 if unknown. */
+static int64_t cached_in_window(int file, int64_t offset, int64_t bytes)
+{
     void *view = mmap(NULL, (size_t)bytes, PROT_READ, MAP_SHARED, file, offset);
     if (view == MAP_FAILED)
         return -1;
-    if (mincore(view, (size_t)bytes, in_cache) != 0)
-        pages = -1;
-    for (int64_t page = 0; pages >= 0 && page * page_bytes < bytes; page++)
-        pages += in_cache[page] & 1;
+    const int64_t cached = resident_bytes(view, bytes);
     munmap(view, (size_t)bytes);
-    return pages;
+    return cached;
 }
 
 int64_t page_cache_bytes(const char *path)
 {
-    const int64_t page_bytes = sysconf(_SC_PAGESIZE);
     const int file = open(path, O_RDONLY | O_CLOEXEC);
     struct stat status;
     if (file < 0 || fstat(file, &status) != 0) {
@@ -48,12 +57,12 @@ int64_t page_cache_bytes(const char *path)
             close(file);
         return INT64_MAX;
     }
-    int64_t pages = 0;
-    for (int64_t offset = 0; offset < status.st_size && pages >= 0; offset += WINDOW_BYTES) {
+    int64_t cached = 0;
+    for (int64_t offset = 0; offset < status.st_size && cached >= 0; offset += WINDOW_BYTES) {
         const int64_t left = status.st_size - offset;
-        const int64_t in_window = cached_pages(file, offset, left < WINDOW_BYTES ? left : WINDOW_BYTES, page_bytes);
-        pages = in_window < 0 ? -1 : pages + in_window;
+        const int64_t in_window = cached_in_window(file, offset, left < WINDOW_BYTES ? left : WINDOW_BYTES);
+        cached = in_window < 0 ? -1 : cached + in_window;
     }
     close(file);
-    return pages < 0 ? status.st_size : pages * page_bytes;
+    return cached < 0 ? status.st_size : cached;
 }

@@ -34,6 +34,8 @@ struct priomark {
     const struct workload *workload;
     const struct group *group; /* of the current sub-benchmark */
     bool keep;                 /* do not remove files */
+    int shift;                 /* --read-shift: see read_shift.h; 0: no shift */
+    MPI_Comm readers;          /* all processes, in the order of the parts that they read */
 
     int cases, room;
     struct planned *planned;

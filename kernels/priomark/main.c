@@ -9,13 +9,15 @@
 #include "filesystem.h"
 #include "measure.h"
 #include "memory.h"
+#include "memory_fill.h"
+#include "read_shift.h"
 #include "scratch.h"
 #include "units.h"
 
 struct choices {
     const char *log, *workload, *directory, *only, *plugins;
-    int64_t cache_size;
-    bool dry_run, keep;
+    int64_t cache_size, fill_memory;
+    bool dry_run, keep, read_shift;
 };
 
 static const char *const summary_text =
@@ -38,17 +40,20 @@ static json_t *benchmarks_json(const struct workload *workload)
     return list;
 }
 
-static json_t *plan_json(const struct priomark *host, int64_t node_memory_bytes, int64_t cache_bytes)
+static json_t *plan_json(const struct priomark *host, int64_t node_memory_bytes, const struct choices *choices)
 {
     const struct workload *workload = host->workload;
-    return json_pack("{s:o, s:o, s:s, s:I, s:I, s:b, s:b, s:I, s:o, s:f, s:o, s:o}", "workload",
+    return json_pack("{s:o, s:o, s:s, s:I, s:I, s:b, s:b, s:s?, s:o, s:I, s:o, s:f, s:o, s:o}", "workload",
                      text_json(workload->name), "workload_text", text_json(workload->text), "build",
                      HAVE_MPI_IO ? "full"
                      : HAVE_MPI  ? "mpi"
                                  : "serial",
                      "seed", (json_int_t)workload->seed, "repetitions", (json_int_t)workload->repetitions, "check",
-                     workload->check, "evict", workload->evict, "node_memory_bytes", (json_int_t)node_memory_bytes,
-                     "cache_bytes", cache_bytes ? json_integer(cache_bytes) : json_null(), "latency_relative_error",
+                     workload->check, "evict", workload->evict, "read_shift",
+                     host->shift ? read_shift_name(host->run->machine.nodes) : NULL, "fill_memory_percent",
+                     choices->fill_memory ? json_integer(choices->fill_memory) : json_null(), "node_memory_bytes",
+                     (json_int_t)node_memory_bytes, "cache_bytes",
+                     choices->cache_size ? json_integer(choices->cache_size) : json_null(), "latency_relative_error",
                      latency_relative_error, "benchmarks", benchmarks_json(workload), "cases", plan_cases_json(host));
 }
 
@@ -94,6 +99,26 @@ static void print_table(const struct priomark *host, const struct result *result
     run_print_score_command(log);
 }
 
+static void shift_reads(struct priomark *host)
+{
+    const struct machine *machine = &host->run->machine;
+    host->shift = read_shift(MPI_COMM_WORLD, machine->leader, machine->nodes);
+    if (!host->shift)
+        refuse("--read-shift: %s; use more processes, and place them evenly on the nodes",
+               why_no_read_shift(machine->nodes));
+    host->readers = read_communicator(MPI_COMM_WORLD, machine->leader, host->shift);
+}
+
+/* The largest buffer of a process. */
+static int64_t buffer_bytes(const struct priomark *host)
+{
+    int64_t most = 0;
+    for (int i = 0; i < host->cases; i++)
+        if (host->planned[i].what.block_bytes > most)
+            most = host->planned[i].what.block_bytes;
+    return 2 * most + MIB; /* one to fill files, one for requests */
+}
+
 static int run_priomark(const struct program *program, const struct choices *choices, int argc, char **argv)
 {
     struct run run = run_begin(program, &argc, &argv, NULL);
@@ -103,7 +128,11 @@ static int run_priomark(const struct program *program, const struct choices *cho
     host->run = &run;
     host->workload = &workload;
     host->keep = choices->keep;
+    host->readers = MPI_COMM_WORLD;
+    if (choices->read_shift)
+        shift_reads(host);
     plan_cases(host);
+    memory_fill_check(&run.machine, choices->fill_memory, buffer_bytes(host));
     const struct filesystem filesystem = filesystem_describe(choices->directory);
     const int64_t space_bytes = plan_space_bytes(host), node_memory_bytes = least_node_memory(&run);
     if (choices->dry_run) {
@@ -114,11 +143,13 @@ static int run_priomark(const struct program *program, const struct choices *cho
     filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, space_bytes,
                            "choose a smaller process_size or another --directory");
     run_open_log(&run, choices->log, argv, &filesystem,
-                 run.rank == 0 ? plan_json(host, node_memory_bytes, choices->cache_size) : NULL);
+                 run.rank == 0 ? plan_json(host, node_memory_bytes, choices) : NULL);
     scratch_create(choices->directory, program->name, choices->keep);
 
     struct result *results = allocate((size_t)host->cases, sizeof *results);
+    struct memory_fill fill = memory_fill_begin(&run.machine, choices->fill_memory);
     measure(host, results);
+    memory_fill_end(&run, &fill);
     scratch_remove();
     const int status = run_end(&run);
     if (run.rank == 0 && status == EXIT_COMPLETE)
@@ -137,7 +168,7 @@ int main(int argc, char **argv)
         OPTION_LOG(&choices.log),
         {"workload", OPTION_TEXT, &choices.workload, "NAME|FILE",
          "a workload file, or the name of an included workload (default, figure_3, figure_5, figure_6, oltp,\n"
-         "        webserver, checkpoint, analysis)",
+         "        webserver, checkpoint, analysis, random_4kib)",
          0, 0, NULL},
         OPTION_DIRECTORY(&choices.directory),
         {"only", OPTION_TEXT, &choices.only, "NAME,...", "run only these sub-benchmarks of the workload", 0, 0, NULL},
@@ -145,6 +176,8 @@ int main(int argc, char **argv)
          "directory with priomark_NAME.so for each external sub-benchmark NAME", 0, 0, NULL},
         {"cache-size", OPTION_SIZE, &choices.cache_size, "SIZE",
          "size of the file system's cache; default: the nodes' memory", 1, INT64_MAX, NULL},
+        OPTION_READ_SHIFT(&choices.read_shift),
+        OPTION_FILL_MEMORY(&choices.fill_memory, "during the run"),
         {"dry-run", OPTION_FLAG, &choices.dry_run, NULL, "print what would be measured, and exit", 0, 0, NULL},
         OPTION_KEEP(&choices.keep),
         {0}};

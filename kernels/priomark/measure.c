@@ -11,6 +11,7 @@
 #include "agreement.h"
 #include "fail.h"
 #include "memory.h"
+#include "plugins.h"
 #include "progress.h"
 
 static const char *const target_names[] = {
@@ -23,6 +24,9 @@ void plan_cases(struct priomark *host)
     for (int i = 0; i < host->workload->groups; i++) {
         const int before = host->cases;
         host->group = &host->workload->group[i];
+        if (host->shift && (host->group->plugin_path || host->group->plugin == &trace_plugin))
+            priomark_refuse(host, NULL,
+                            "its processes read their own data only: omit --read-shift, or leave it out with --only");
         host->group->plugin->plan(host);
         if (host->cases == before)
             priomark_refuse(host, NULL, "no case to measure; give each key at least one value");

@@ -7,7 +7,7 @@
 
 static struct {
     bool quick;
-    int64_t count, size;
+    int64_t count, size, percent;
     double seconds;
     const char *text;
     uint64_t list;
@@ -19,6 +19,7 @@ static const struct option_row rows[] = {
     {"quick", OPTION_FLAG, &values.quick, NULL, "no argument", 0, 0, NULL},
     {"count", OPTION_COUNT, &values.count, "N", "a number", 2, 100, NULL},
     {"size", OPTION_SIZE, &values.size, "SIZE", "bytes", 1024, INT64_C(1) << 40, NULL},
+    {"percent", OPTION_PERCENT, &values.percent, "SHARE", "a share", 1, 95, NULL},
     {"seconds", OPTION_SECONDS, &values.seconds, "SECONDS", "a time", 1, 3600, NULL},
     {"text", OPTION_TEXT, &values.text, "FILE", "a name", 0, 0, NULL},
     {"list", OPTION_LIST, &values.list, "LIST", "some of them", 0, 0, names},
@@ -83,9 +84,10 @@ static void sizes_are_numbers_with_a_binary_unit(void)
 
 static void every_kind_of_option_takes_its_value(void)
 {
-    const char *complaint = parse("--quick --count 7 --size=64KiB --seconds 2.5 --text=a/b.jsonl --list blue,red");
+    const char *complaint =
+        parse("--quick --count 7 --size=64KiB --percent 95% --seconds 2.5 --text=a/b.jsonl --list blue,red");
     CHECK(!complaint, "%s", complaint);
-    CHECK(values.quick && values.count == 7 && values.size == 65536 && values.seconds == 2.5 &&
+    CHECK(values.quick && values.count == 7 && values.size == 65536 && values.percent == 95 && values.seconds == 2.5 &&
               strcmp(values.text, "a/b.jsonl") == 0 && values.list == 5,
           "values");
     CHECK(!parse("") && !values.quick && values.count == 0 && !values.text, "defaults are left alone");
@@ -108,6 +110,12 @@ static void refusals_name_the_fault_and_what_is_valid(void)
         {"--size 2TiB", "'2TiB'", "1KiB to 1TiB"},
         {"--size 1PiB", "'1PiB'", "1KiB to 1TiB"},
         {"--size -1", "'-1'", "1KiB to 1TiB"},
+        {"--percent 0%", "'0%'", "1% to 95%"},
+        {"--percent 96%", "'96%'", "1% to 95%"},
+        {"--percent 80", "'80'", "1% to 95%"},
+        {"--percent 8.5%", "'8.5%'", "1% to 95%"},
+        {"--percent %", "'%'", "1% to 95%"},
+        {"--percent 80%%", "'80%%'", "1% to 95%"},
         {"--seconds 0.5", "'0.5'", "1 to 3600"},
         {"--seconds nan", "'nan'", "1 to 3600"},
         {"--seconds inf", "'inf'", "1 to 3600"},
@@ -116,7 +124,7 @@ static void refusals_name_the_fault_and_what_is_valid(void)
         {"--list pink", "'pink'", "red,green,blue"},
         {"--list red,", "''", "red,green,blue"},
         {"--list=", "''", "red,green,blue"},
-        {"--colour red", "'--colour'", "--quick --count --size --seconds --text --list"},
+        {"--colour red", "'--colour'", "--quick --count --size --percent --seconds --text --list"},
         {"--colour=red", "'--colour=red'", "--quick --count"},
         {"--count 7 -xy", "'-xy'", "--quick --count"},
         {"--quick=yes", "'--quick=yes'", "--quick --count"},
@@ -146,8 +154,8 @@ static void log_has_every_option_in_effect(void)
 {
     parse("--count 7 --size 64KiB --seconds 2.5 --list green,blue");
     json_t *options = options_json(rows),
-           *expected = json_pack("{s:b, s:i, s:i, s:f, s:n, s:[s, s]}", "quick", 0, "count", 7, "size", 65536,
-                                 "seconds", 2.5, "text", "list", "green", "blue");
+           *expected = json_pack("{s:b, s:i, s:i, s:n, s:f, s:n, s:[s, s]}", "quick", 0, "count", 7, "size", 65536,
+                                 "percent", "seconds", 2.5, "text", "list", "green", "blue");
     char *text = json_dumps(options, JSON_SORT_KEYS);
     CHECK(json_equal(options, expected), "%s", text);
     parse("");

@@ -193,6 +193,26 @@ class DataCheck(Record):
     wrong_bytes: Bytes
 
 
+ReadShift = Literal["process", "node"] | None  # what separates the reader from the writer
+SharePercent = Annotated[int, Meta(ge=1, le=95)]
+
+
+class FilledHost(Part):
+    """A node, in the order of the run's `hosts`; `available_before_bytes` is 0 if the system does not report it."""
+
+    filled_bytes: PositiveBytes
+    resident_bytes: Bytes
+    available_before_bytes: Bytes
+
+
+class MemoryFill(Record):
+    """What the processes of each node allocated and used, and what of it was in physical memory when it was
+    released."""
+
+    share_percent: SharePercent
+    hosts: Annotated[list[FilledHost], Meta(min_length=1)]
+
+
 def distinct(field: str, values: Sequence) -> None:
     """Raises ValueError if a value occurs twice, which no type can exclude."""
     if len(set(values)) != len(values):

@@ -9,15 +9,34 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "fail.h"
 #include "host.h"
 
 enum { FILL_BYTES = 1 << 20 };
 
+/* --- the part of a process ---------------------------------------------------------------------------------------- */
+
+static void choose(struct file *file, const struct priomark_case *now, MPI_Comm comm)
+{
+    file->comm = comm;
+    MPI_CHECK(MPI_Comm_rank(comm, &file->owner));
+    file->place(file, now);
+}
+
+void file_choose_written(struct file *file, const struct priomark_case *now)
+{
+    choose(file, now, MPI_COMM_WORLD);
+}
+
+void file_choose_read(struct file *file, const struct priomark_case *now)
+{
+    choose(file, now, file->run->readers);
+}
+
 /* Every case, process and pass has its own data. */
 static uint32_t source_of(const struct file *file, int pass)
 {
-    return (uint32_t)priomark_seed(file->run,
-                                   UINT64_C(1) << 62 | (uint64_t)priomark_rank(file->run) << 1 | (uint64_t)pass);
+    return (uint32_t)priomark_seed(file->run, UINT64_C(1) << 62 | (uint64_t)file->owner << 1 | (uint64_t)pass);
 }
 
 void file_fill_block(const struct file *file, char *data, int64_t block, int pass)
@@ -137,16 +156,19 @@ void file_remove(const struct file *file)
         posix_stop(file, "remove", errno);
 }
 
-/* A file of an earlier case is used again, unless its content matters. */
-static void prepare(struct file *file, const struct pattern *pattern)
+/* A file of an earlier case is used again, unless its content matters, or who wrote it last. */
+static void prepare(struct file *file, const struct priomark_case *now, const struct pattern *pattern)
 {
+    file_choose_written(file, now);
     if (pattern->creates)
         file_remove(file);
-    else if (priomark_checks(file->run) || !is_full(file))
+    else if (priomark_checks(file->run) || file->run->shift || !is_full(file))
         file_fill(file);
     priomark_barrier(file->run);
-    if (!pattern->creates)
-        priomark_evict(file->run, file->path);
+    if (pattern->creates)
+        return;
+    file_choose_read(file, now);
+    priomark_evict(file->run, file->path);
 }
 
 /* A deleted file that is open would be measured to the end, and not every library reports a full disk. */
@@ -195,9 +217,11 @@ void access_file(struct file *file, const struct priomark_case *now)
     const struct pattern *pattern = find_pattern(now->pattern);
     const bool is_file = now->target != PRIOMARK_ON_DEVICE;
     char *data = priomark_allocate((size_t)file->block_bytes);
-    file_fill_block(file, data, 0, REWRITTEN);
     if (is_file)
-        prepare(file, pattern);
+        prepare(file, now, pattern);
+    else
+        file_choose_written(file, now);
+    file_fill_block(file, data, 0, REWRITTEN);
     priomark_barrier(file->run);
     double start = priomark_now();
     file->method->open(file, pattern->creates);

@@ -25,6 +25,11 @@ void add_cases(struct priomark *run, const struct priomark_case *sample, const s
  * accesses, synchronises, and checks it if the workload requires it. Collective. */
 void access_file(struct file *file, const struct priomark_case *now);
 
+/* Chooses the part of the data that this process wrote, or the one that it reads: with --read-shift another one, else
+ * its own. */
+void file_choose_written(struct file *file, const struct priomark_case *now);
+void file_choose_read(struct file *file, const struct priomark_case *now);
+
 /* Its parts, for async. Prepared data and data written in the measurement differ. */
 enum { PREPARED, REWRITTEN };
 void file_fill(struct file *file);

@@ -39,7 +39,7 @@ static void log_component(struct file *file)
 void mpi_io_open(struct file *file, bool create)
 {
     const int mode = MPI_MODE_RDWR | (create ? MPI_MODE_CREATE : 0);
-    mpi_io_check(file, MPI_File_open(MPI_COMM_WORLD, file->path, mode, MPI_INFO_NULL, &file->mpi),
+    mpi_io_check(file, MPI_File_open(file->comm, file->path, mode, MPI_INFO_NULL, &file->mpi),
                  create ? "create" : "open");
     file->pointer = 0;
     log_component(file);

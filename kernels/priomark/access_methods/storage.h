@@ -13,7 +13,10 @@ struct file {
     struct priomark *run;
     const struct method *method;
     char path[PATH_MAX];
-    bool shared; /* one file of all processes */
+    bool shared;   /* one file of all processes */
+    int owner;     /* the process whose part of the data it is: this one or, with --read-shift, the one that wrote it */
+    MPI_Comm comm; /* all processes; the rank of a process is its `owner` */
+    void (*place)(struct file *file, const struct priomark_case *now); /* sets what depends on `owner`: path or start */
     int64_t block_bytes, blocks;
     int64_t start;        /* of the process's first block, in the file */
     int64_t run_blocks;   /* number of contiguous blocks */

@@ -85,13 +85,25 @@ static void plan(struct priomark *run)
 
 struct beside {
     const struct transfer_method *method;
+    const struct priomark_case *now;
     struct transfer transfer;
 };
+
+/* With --read-shift, every transfer reads what another process has just written. */
+static void write_anew(const struct beside *beside)
+{
+    struct file own = beside->transfer.file;
+    file_choose_written(&own, beside->now);
+    file_fill(&own);
+}
 
 /* All transfers start with a file that is on disk, and in the page cache or not as the workload states. */
 static void prepare(void *context)
 {
-    struct file *file = &((struct beside *)context)->transfer.file;
+    const struct beside *beside = context;
+    const struct file *file = &beside->transfer.file;
+    if (file->run->shift && beside->transfer.operation == PRIOMARK_READ)
+        write_anew(beside);
     const int synchronised = open(file->path, O_RDONLY | O_CLOEXEC);
     if (synchronised < 0 || fsync(synchronised) != 0)
         posix_stop(file, "synchronise", errno);
@@ -153,23 +165,31 @@ static void verify(struct beside *beside)
         file->run->checked_bytes -= file->block_bytes; /* measured reads only */
 }
 
+static void place(struct file *file, const struct priomark_case *now)
+{
+    file->start = file->owner * now->process_bytes;
+}
+
 static void measure(struct priomark *run, const struct priomark_case *now)
 {
-    struct beside beside = {.method = find_transfer(now->method)};
+    struct beside beside = {.method = find_transfer(now->method), .now = now};
     struct file *file = &beside.transfer.file;
     *file = (struct file){.run = run,
                           .shared = true,
                           .block_bytes = now->block_bytes,
                           .blocks = 1,
                           .run_blocks = 1,
-                          .start = priomark_rank(run) * now->process_bytes,
+                          .place = place,
                           .method = posix_methods};
     priomark_path(run, file->path, sizeof file->path, "async");
     beside.transfer.operation = strcmp(now->pattern, "read") == 0 ? PRIOMARK_READ : PRIOMARK_WRITE;
     beside.transfer.data = priomark_allocate((size_t)now->process_bytes);
+    file_choose_written(file, now);
     file_fill_block(file, beside.transfer.data, 0, REWRITTEN);
     file_fill(file);
     priomark_barrier(run);
+    if (beside.transfer.operation == PRIOMARK_READ)
+        file_choose_read(file, now);
     double start_of = priomark_now();
     beside.method->open(&beside.transfer);
     priomark_phase(run, PRIOMARK_OPEN, priomark_now() - start_of);

@@ -39,13 +39,17 @@ static void plan(struct priomark *run)
     add_cases(run, &(struct priomark_case){.target = PRIOMARK_IN_DIRECTORY}, tables, 1);
 }
 
+static void place(struct file *file, const struct priomark_case *now)
+{
+    file->start = file->owner * now->process_bytes;
+}
+
 static void measure(struct priomark *run, const struct priomark_case *now)
 {
-    struct file file = {.run = run, .shared = true, .block_bytes = now->block_bytes};
+    struct file file = {.run = run, .shared = true, .block_bytes = now->block_bytes, .place = place};
     for (const struct method *const *table = tables; *table && !file.method; table++)
         file.method = find_method(*table, now->method);
     file.blocks = file.run_blocks = now->process_bytes / now->block_bytes;
-    file.start = priomark_rank(run) * now->process_bytes;
     priomark_path(run, file.path, sizeof file.path, "common");
     access_file(&file, now);
 }

@@ -7,6 +7,7 @@
 
 #include "access.h"
 #include "device.h"
+#include "host.h"
 #include "memory.h"
 #include "plugins.h"
 
@@ -58,6 +59,9 @@ static void plan(struct priomark *run)
     char reason[REASON_LENGTH];
     const char *path = priomark_text(run, "device", 0);
     struct device *device = allocate(1, sizeof *device);
+    if (run->shift)
+        priomark_refuse(run, "device",
+                        "a device belongs to its node, no other one can read it: omit --read-shift, or measure a file");
     if (priomark_checks(run) && !writes(run))
         priomark_refuse(run, "read_write",
                         "a device that is only read cannot be checked: omit check, or measure a file");
@@ -69,20 +73,24 @@ static void plan(struct priomark *run)
     add_cases(run, &(struct priomark_case){.target = PRIOMARK_ON_DEVICE, .own = device}, tables, 1);
 }
 
-static void measure(struct priomark *run, const struct priomark_case *now)
+static void place(struct file *file, const struct priomark_case *now)
 {
     char name[64];
     const struct device *device = now->own;
-    struct file file = {.run = run, .block_bytes = now->block_bytes, .method = device_methods};
-    file.blocks = file.run_blocks = now->process_bytes / now->block_bytes;
     if (device) {
-        file.held = device->file;
-        file.start = device->process * now->process_bytes;
-        snprintf(file.path, sizeof file.path, "%s", priomark_text(run, "device", 0));
+        file->held = device->file;
+        file->start = device->process * now->process_bytes;
+        snprintf(file->path, sizeof file->path, "%s", priomark_text(file->run, "device", 0));
     } else {
-        snprintf(name, sizeof name, "raw-%06d", priomark_rank(run));
-        priomark_path(run, file.path, sizeof file.path, name);
+        snprintf(name, sizeof name, "raw-%06d", file->owner);
+        priomark_path(file->run, file->path, sizeof file->path, name);
     }
+}
+
+static void measure(struct priomark *run, const struct priomark_case *now)
+{
+    struct file file = {.run = run, .block_bytes = now->block_bytes, .place = place, .method = device_methods};
+    file.blocks = file.run_blocks = now->process_bytes / now->block_bytes;
     access_file(&file, now);
 }
 

@@ -23,13 +23,19 @@ static void plan(struct priomark *run)
     add_cases(run, &(struct priomark_case){.target = PRIOMARK_IN_DIRECTORY}, tables, 1);
 }
 
-static void measure(struct priomark *run, const struct priomark_case *now)
+static void place(struct file *file, const struct priomark_case *now)
 {
     char name[64];
-    struct file file = {.run = run, .block_bytes = now->block_bytes, .method = find_method(posix_methods, now->method)};
+    (void)now;
+    snprintf(name, sizeof name, "single-%06d", file->owner);
+    priomark_path(file->run, file->path, sizeof file->path, name);
+}
+
+static void measure(struct priomark *run, const struct priomark_case *now)
+{
+    struct file file = {
+        .run = run, .block_bytes = now->block_bytes, .place = place, .method = find_method(posix_methods, now->method)};
     file.blocks = file.run_blocks = now->process_bytes / now->block_bytes;
-    snprintf(name, sizeof name, "single-%06d", priomark_rank(run));
-    priomark_path(run, file.path, sizeof file.path, name);
     access_file(&file, now);
 }
 

@@ -31,16 +31,22 @@ static void plan(struct priomark *run)
             priomark_refuse(run, "block_size", "the blocks of a stride must not exceed %d bytes in total", INT_MAX);
 }
 
+static void place(struct file *file, const struct priomark_case *now)
+{
+    (void)now;
+    file->start = file->owner * file->run_blocks * file->block_bytes;
+}
+
 static void measure(struct priomark *run, const struct priomark_case *now)
 {
     struct file file = {.run = run,
                         .shared = true,
                         .block_bytes = now->block_bytes,
+                        .place = place,
                         .method = find_method(strided_methods, now->method)};
     file.blocks = now->process_bytes / now->block_bytes;
     file.run_blocks = priomark_number(run, "blocks_per_stride", 0);
     file.stride_bytes = file.run_blocks * file.block_bytes * priomark_ranks(run);
-    file.start = priomark_rank(run) * file.run_blocks * file.block_bytes;
     priomark_path(run, file.path, sizeof file.path, "strided");
     access_file(&file, now);
 }

@@ -10,7 +10,7 @@ from postprocess.benchmarks.b_eff_io.records import (
 )
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
 from postprocess.logs.format import LogFormat, Progress
-from postprocess.logs.records import DataCheck, MpiIo
+from postprocess.logs.records import DataCheck, MemoryFill, MpiIo
 
 
 def planned_patterns(plan: Plan) -> int:
@@ -41,7 +41,7 @@ BENCHMARK = Benchmark(
         MetricKind("written_share_of_memory", "1", Better.NEITHER),
     ),
     log_format=LogFormat(
-        own=(Plan, MpiIo, Measurement, PatternType, DataCheck),
+        own=(Plan, MpiIo, MemoryFill, Measurement, PatternType, DataCheck),
         version_1=(PlanOfVersion1, MeasurementOfVersion1),
         progress=Progress(planned=planned_patterns, done={Measurement: lambda plan, measurement: 1}),
     ),

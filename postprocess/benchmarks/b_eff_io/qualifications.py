@@ -18,6 +18,7 @@ from postprocess.benchmarks.b_eff_io.rules import (
 )
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
+from postprocess.logs.io_options import of_memory_fill, of_read_shift
 from postprocess.logs.reader import Log
 from postprocess.logs.records import DataCheck
 from postprocess.show.words import counted, digits, size
@@ -129,6 +130,8 @@ def of_variant(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         )
     if hints:
         yield "hints", f"Hints were given to MPI-I/O, by {hints}"
+    yield from of_read_shift(plan.read_shift)
+    yield from of_memory_fill(log, "while files were read")
 
 
 def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:

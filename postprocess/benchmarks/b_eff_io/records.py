@@ -14,8 +14,10 @@ from postprocess.logs.records import (
     PositiveBytes,
     PositiveSeconds,
     Processes,
+    ReadShift,
     Record,
     Seconds,
+    SharePercent,
     Text,
     distinct,
 )
@@ -69,9 +71,12 @@ class _Plan(Record):
 
 class Plan(_Plan):
     """What b_eff_io is going to measure. `evict`: files were to be evicted from caches before they are read; logs of
-    schema version 1 do not say whether that succeeded."""
+    schema version 1 do not say whether that succeeded. `read_shift` and `fill_memory_percent` are None in early
+    logs."""
 
     evict: bool
+    read_shift: ReadShift = None
+    fill_memory_percent: SharePercent | None = None
 
 
 class PlanOfVersion1(_Plan, OldRecord, tag="plan"):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
+from postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import DataCheck, MpiIo, Overhead
 from postprocess.logs.rules import (
@@ -98,6 +99,8 @@ def problems_of_plan(log: Log[Plan]) -> Iterator[str]:
         yield "the patterns are not the 43 of the paper's table 2; upgrade or fix the kernel"
     if max(plan.partitions) > log.run.ranks:
         yield f"a partition has more processes than the run; {RUN_AGAIN}"
+    yield from problems_of_read_shift(log, plan.read_shift, plan.partitions)
+    yield from problems_of_memory_fill(log, plan.fill_memory_percent)
 
 
 def measured(log: Log[Plan], method: str, type_name: str) -> bool:

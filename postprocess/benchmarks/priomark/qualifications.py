@@ -9,6 +9,7 @@ from postprocess.benchmarks.priomark import PAPER
 from postprocess.benchmarks.priomark.records import Plan
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
+from postprocess.logs.io_options import of_memory_fill, of_read_shift
 from postprocess.logs.reader import Log
 from postprocess.show.words import counted, size
 
@@ -40,6 +41,8 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
         Qualification(key, f"{text}.")
         for key, text in [
             *of_parts(log),
+            *of_read_shift(log.plan.read_shift),
+            *of_memory_fill(log, "during the run"),
             *of_cache(log, table),
             *of_targets(table),
             *of_overlap(table),

@@ -13,8 +13,10 @@ from postprocess.logs.records import (
     Part,
     PositiveBytes,
     PositiveSeconds,
+    ReadShift,
     Record,
     Seconds,
+    SharePercent,
     Text,
 )
 
@@ -48,7 +50,8 @@ class Case(Part):
 
 
 class Plan(Record):
-    """What PRIOMark is going to measure, and the workload that says so."""
+    """What PRIOMark is going to measure, and the workload that says so. `read_shift` and `fill_memory_percent` are None
+    in early logs."""
 
     workload: Text
     workload_text: Text
@@ -62,6 +65,8 @@ class Plan(Record):
     latency_relative_error: Annotated[float, Meta(gt=0, le=1)]
     benchmarks: Annotated[list[SubBenchmark], Meta(min_length=1)]
     cases: Annotated[list[Case], Meta(min_length=1, max_length=100_000)]
+    read_shift: ReadShift = None
+    fill_memory_percent: SharePercent | None = None
 
 
 class Latencies(Part):

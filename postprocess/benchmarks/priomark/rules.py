@@ -10,6 +10,7 @@ import pandas as pd
 
 from postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PAPER
 from postprocess.benchmarks.priomark.records import Measurement, Plan
+from postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import DataCheck, Overhead
 from postprocess.logs.rules import (
@@ -73,6 +74,8 @@ def problems_of_plan(log: Log[Plan]) -> Iterator[str]:
         yield f"the plug-in {taken[0]} has the name of another metric; rename the plug-in and run it again"
     if plan.build == "serial" and (log.run.ranks > 1 or set(names) & set(NEEDS_MPI)):
         yield f"the build without MPI has one process and neither of {' and '.join(NEEDS_MPI)}; {RUN_AGAIN}"
+    yield from problems_of_read_shift(log, plan.read_shift, [log.run.ranks])
+    yield from problems_of_memory_fill(log, plan.fill_memory_percent)
 
 
 def problems_of_measurements(log: Log[Plan]) -> Iterator[str]:

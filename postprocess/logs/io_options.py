@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The options --read-shift and --fill-memory of the benchmarks that do I/O: what a log must state about them, and how
+they qualify the result."""
+
+from collections.abc import Iterator, Sequence
+
+from postprocess.logs.reader import RUN_AGAIN, Log
+from postprocess.logs.records import MemoryFill, ReadShift
+from postprocess.show.units import MIB
+
+RESIDENT_SHARE = 0.99
+
+
+def problems_of_read_shift(log: Log, shift: ReadShift, sizes: Sequence[int]) -> Iterator[str]:
+    """`sizes` are the numbers of processes that measured: the first so many ranks. On several nodes, each process can
+    read what another node wrote unless one node has more than half of them."""
+    hosts = log.run.hosts
+    if (shift is not None) != bool(log.run.options.get("read-shift")):
+        yield f"the plan and the options differ on --read-shift; {RUN_AGAIN}"
+    if shift is None:
+        return
+    if shift != ("node" if len(hosts) > 1 else "process"):
+        yield f"the plan states a read shift by {shift}, the run had {len(hosts)} nodes; {RUN_AGAIN}"
+    for size in sizes:
+        largest = max(sum(rank < size for rank in host.ranks) for host in hosts) if len(hosts) > 1 else 1
+        if 2 * largest > size:
+            yield f"of {size} processes, not each can have read what another {shift} wrote; {RUN_AGAIN}"
+
+
+def problems_of_memory_fill(log: Log, percent: int | None) -> Iterator[str]:
+    """Each node was filled by its share, in whole pages of each process."""
+    fills, hosts = log.all(MemoryFill), log.run.hosts
+    if (
+        percent != log.run.options.get("fill-memory")
+        or [fill.share_percent for fill in fills] != [percent][: bool(percent)]
+    ):
+        yield f"the plan, the options and the memory_fill records differ on --fill-memory; {RUN_AGAIN}"
+    for fill in fills:
+        if len(fill.hosts) != len(hosts):
+            yield f"the memory of {len(fill.hosts)} nodes was filled where the run had {len(hosts)}; {RUN_AGAIN}"
+        for host, filled in zip(hosts, fill.hosts):
+            share = host.memory_bytes // 100 * fill.share_percent
+            if not share - len(host.ranks) * MIB < filled.filled_bytes <= share:
+                yield (
+                    f"{filled.filled_bytes} bytes of {host.name} were filled where {fill.share_percent} % of its "
+                    f"memory is {share}; {RUN_AGAIN}"
+                )
+            if filled.resident_bytes > filled.filled_bytes:
+                yield f"more memory of {host.name} was resident than filled; {RUN_AGAIN}"
+
+
+def of_read_shift(shift: ReadShift) -> Iterator[tuple[str, str]]:
+    if shift == "node":
+        yield (
+            "read_shift",
+            (
+                "Every process read what a process of another node wrote (--read-shift), which the paper does not "
+                "require: compare it only with runs that did the same"
+            ),
+        )
+    elif shift == "process":
+        yield (
+            "read_shift",
+            (
+                "Every process read what the next process wrote (--read-shift), on the same node and therefore through "
+                "the same page cache; the paper does not require it: compare it only with runs that did the same"
+            ),
+        )
+
+
+def of_memory_fill(log: Log, when: str) -> Iterator[tuple[str, str]]:
+    for fill in log.all(MemoryFill):
+        yield (
+            "filled_memory",
+            (
+                f"{fill.share_percent} % of each node's memory was filled {when} (--fill-memory), which leaves less "
+                "room for the page cache; the paper does not require it: compare it only with runs that did the same"
+            ),
+        )
+        resident = sum(host.resident_bytes for host in fill.hosts) / sum(host.filled_bytes for host in fill.hosts)
+        if resident < RESIDENT_SHARE:
+            yield (
+                "fill_not_resident",
+                (
+                    f"Only {resident:.1%} of the filled memory was in physical memory when it was released: the page "
+                    "cache had more room than --fill-memory states. Switch swap space off, or choose a smaller share"
+                ),
+            )

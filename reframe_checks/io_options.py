@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Options of the kernels that do I/O and that go beyond the papers."""
+
+import reframe as rfm
+import reframe.utility.typecheck as typ
+from reframe.core.builtins import run_after, run_before, variable
+
+from postprocess import reframe_version  # noqa: F401
+
+
+class IoOptions(rfm.RegressionTestPlugin):
+    """`-S <check>.read_shift=yes`: every process reads what a process of another node wrote.
+    `-S <check>.fill_memory=80%`: this share of each node's memory is filled while files are read.
+    Such runs are not compared with references."""
+
+    read_shift = variable(typ.Bool, value=False, loggable=True)
+    fill_memory = variable(str, value="", loggable=True)
+
+    @run_after("setup")
+    def add_io_options(self):
+        if self.read_shift:
+            self.executable_opts += ["--read-shift"]
+        if self.fill_memory:
+            self.executable_opts += ["--fill-memory", self.fill_memory]
+
+    @run_before("compile")
+    def compare_with_runs_that_did_the_same(self):
+        if self.read_shift or self.fill_memory:
+            self.compare_with_nothing()
