@@ -16,6 +16,7 @@ needs_browser = pytest.mark.skipif(
     CHROMIUM is None, reason="no chromium on this machine: the page is not looked at in a browser"
 )
 HOSTILE = "<script>alert(1)</script><img src=http://evil.example/x.png onerror=alert(2)></svg>{{ 7*7 }}&\"'$x^{"
+MARKS = {"badge good": "✓ ", "badge bad": "✗ "}
 
 
 def hostile_log():
@@ -35,7 +36,8 @@ def hostile_log():
 
 
 class Page(HTMLParser):
-    """Tags with their attributes, the text outside of style and figures, and ids."""
+    """Tags with their attributes, the text outside of style and figures with the marks that style.css draws, and
+    ids."""
 
     def __init__(self, page):
         super().__init__()
@@ -45,6 +47,7 @@ class Page(HTMLParser):
     def handle_starttag(self, tag, attributes):
         self.tags.append((tag, dict(attributes)))
         self.skipped += tag in ("style", "svg")
+        self.text += MARKS.get(dict(attributes).get("class"), "")
 
     def handle_endtag(self, tag):
         self.skipped -= tag in ("style", "svg")

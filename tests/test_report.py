@@ -182,24 +182,6 @@ def test_the_page_is_accessible(pages, name):
     assert all(box.get("tabindex") == "0" for box in page.named("div") if box.get("class") == "scroll")
 
 
-def contrast(one, other):
-    """Contrast ratio of two colours by WCAG 2."""
-
-    def luminance(colour):
-        parts = [int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)]
-        linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
-        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
-    return (light + 0.05) / (dark + 0.05)
-
-
-def test_text_has_enough_contrast(pages):
-    colours = dict(re.findall(r"--(\w+): (#\w{6})", pages["full"]))
-    for ink in ("ink", "muted", "accent", "good", "bad"):
-        assert contrast(colours[ink], "#ffffff") >= 4.5 and contrast(colours[ink], colours["soft"]) >= 4.5, ink
-
-
 @needs_browser
 @pytest.mark.parametrize("name", ["full", "all"])
 def test_a_browser_shows_all_figures_without_complaint_or_request(pages, tmp_path, name):

@@ -187,7 +187,7 @@ def test_the_page_tells_level_verdict_trend_and_what_regressed(written):
     text = (written / "site.html").read_text()
     words = Page(text).words
     assert len(text) < 5_000_000
-    assert "regression b_eff b_eff on 2 processes of a:default+mpi: -" in words and "since 2026-01-31" in words
+    assert "✗ regression b_eff b_eff on 2 processes of a:default+mpi: -" in words and "since 2026-01-31" in words
     assert "Before 2026-01-31 and since 2026-01-31" in words and "b beside a (system)" in words
     assert "✗ fail" in words and "✓ pass" in words and "no reference" in words
     assert "efficiency 50%" in words

@@ -38,6 +38,14 @@ def site_report(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")] = Path(
         "site.html"
     ),
+    reports: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder with reports (`coffeecup report`): the last run of each metric is linked to the report that "
+            "shows its log (default: the folder of the page).",
+        ),
+    ] = None,
     figures: Figures = None,
     compare: Compare = None,
     as_json: AsJson = False,
@@ -45,6 +53,7 @@ def site_report(
     """Write a self-contained HTML report on all benchmarks: levels, verdicts, trends, scaling and comparisons."""
     from postprocess.history.change_points import session_values
     from postprocess.history.completeness import completeness
+    from postprocess.reports.drill_down import report_links
     from postprocess.reports.site_page import as_object, html, site_page, tables
 
     cases, table = selection.tables()
@@ -56,7 +65,10 @@ def site_report(
         page = site_page(values, changes_of(values), cases, tests, [pair(text) for text in compare or []])
     except ValueError as error:
         raise typer.BadParameter(f"--compare: {printable(str(error))}") from None
-    write_text(output, html(page, command_line()))
+    if reports is not None and not reports.is_dir():
+        raise typer.BadParameter(f"--reports: {printable(str(reports))} is not a folder")
+    links = report_links(reports or output.parent, output)
+    write_text(output, html(page, command_line(), links))
     if figures:
         write_figures(figures, [("site", figure) for figure in page.figures])
         for name, table in tables(page).items():

@@ -16,7 +16,7 @@ from postprocess.history.completeness import missed, sessions_of
 from postprocess.history.table import SERIES
 
 CONFIDENCE = 0.95
-FROM_LAST = [*SERIES, "unit", "reference", "lower", "upper"]
+FROM_LAST = [*SERIES, "unit", "reference", "lower", "upper", "log_sha256"]
 COLUMNS = [*FROM_LAST, "time", "last", "verdict", "median", "low", "high", "confidence", "sessions", "trend"]
 KINDS = (
     "system",

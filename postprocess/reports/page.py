@@ -61,6 +61,11 @@ def item(path: Path) -> Item:
 def html(found: list[Item], cases: list[verdicts.Case] | None = None, command: str = "coffeecup report") -> str:
     """The page. `cases` are the test cases of a ReFrame session, None where none was given."""
     scores = [item.result for item in found if isinstance(item.result, Score)]
+    titled = zip(found, titles(found), anchors(found))
+    first = {}  # the first section of each benchmark with a score: it alone has the table of published systems
+    for number, item in enumerate(found, 1):
+        if isinstance(item.result, Score):
+            first.setdefault(item.result.benchmark, number)
     sections = jinja2.PrefixLoader(
         {name: jinja2.PackageLoader(benchmark.package, "") for name, benchmark in benchmarks().items()}
     )
@@ -69,7 +74,11 @@ def html(found: list[Item], cases: list[verdicts.Case] | None = None, command: s
         .get_template("report.html.j2")
         .render(
             items=found,
-            sections=[(number, item, common(item, cases)) for number, item in enumerate(found, 1)],
+            sections=[
+                (number, item, common(item, cases) | {"title": title, "anchor": anchor})
+                for number, (item, title, anchor) in enumerate(titled, 1)
+            ],
+            first=first,
             comparisons=[(f"sizes-{benchmark}", figure) for benchmark, figure in comparisons(scores)],
             cases=cases,
             strangers=[case for case in cases or [] if case.log_sha256 not in {score.log.sha256 for score in scores}],
@@ -98,9 +107,25 @@ def named_figures(found: list[Item]) -> list[tuple[str, Figure]]:
     return own + comparisons([item.result for item in found if isinstance(item.result, Score)])
 
 
+def titles(found: list[Item]) -> list[str]:
+    """A title for each log that no other log of the page has: its section's heading, and as much of what follows as
+    distinguishes it: when it started, the path."""
+    named = [item.section.get("heading") or printable(item.path.name) for item in found]
+    for more in (lambda item: f"started {item.log.run.start_time}" if item.log else "", lambda item: str(item.path)):
+        extra = [printable(more(item)) for item in found]
+        named = [f"{title}, {text}" if named.count(title) > 1 and text else title for title, text in zip(named, extra)]
+    return named
+
+
+def anchors(found: list[Item]) -> list[str]:
+    """What a link to a log's section names: `sha256-` and the log's hash; empty where an earlier section has it."""
+    hashes = [f"sha256-{item.log.sha256}" if item.log else "" for item in found]
+    return [name if name not in hashes[:place] else "" for place, name in enumerate(hashes)]
+
+
 def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
     """What the page shows of any log: how it was obtained, and the session's verdict."""
-    shown = {"title": printable(item.path.name), "scored": isinstance(item.result, Score)}
+    shown = {"file": printable(item.path.name), "scored": isinstance(item.result, Score)}
     if item.log is not None:
         shown |= {"obtained": obtained(item.log), "hosts": hosts(item.log), "commands": commands(item.log, item.path)}
     if isinstance(item.result, Score) and cases is not None:

@@ -4,8 +4,10 @@ and can be printed and filed. An overview of the headlines, a part for each benc
 its scaling, and comparisons on request. Every figure and table can be written to files as well.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from types import MappingProxyType
 
 import jinja2
 import pandas as pd
@@ -119,7 +121,8 @@ def comparison(values: pd.DataFrame, front: pd.DataFrame, kind: str, names: tupl
     return Comparison(title, names, table, replace(figure, name=f"{number:02}-{figure.name}"))
 
 
-def html(page: SitePage, command: str) -> str:
+def html(page: SitePage, command: str, links: Mapping[str, str] = MappingProxyType({})) -> str:
+    """The page. `links` has the report on a log by the log's SHA-256 (drill_down.report_links)."""
     main = set(page.headlines[SERIES].itertuples(index=False, name=None))
     alarms = [finding for finding in page.findings if finding.alarms]
     headline_alarms = [finding for finding in alarms if tuple(finding.series.values()) in main]
@@ -128,6 +131,7 @@ def html(page: SitePage, command: str) -> str:
         .get_template("site.html.j2")
         .render(
             page=page,
+            links=links,
             command=command,
             version=__version__,
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What all figures have in common: their style, and how they are written to files or into a page.
 
-Colours are those of Okabe and Ito, which colour-blind people can tell apart; lines differ in marker or dash as well.
+Colours are those of Okabe and Ito, which colour-blind people can tell apart, orange, sky and purple darkened so that
+thin lines are visible on paper; lines differ in marker or dash as well.
 """
 
 import io
@@ -21,14 +22,33 @@ from postprocess.show.words import NARROW_SPACE, digits
 
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = (
     "#1a1a1a",
-    "#e69f00",
-    "#56b4e9",
+    "#c08400",
+    "#3b95d1",
     "#009e73",
     "#0072b2",
     "#d55e00",
-    "#cc79a7",
+    "#c46f9d",
     "#6b6b6b",
 )
+BROWN, MINT, SILVER = "#8c3a00", "#569a86", "#8c8c8c"  # beside these: more shares of a bar
+WHITE, GRID = "#ffffff", "#e3e3e3"
+# The variables of style.css that stand for these colours on a page: in the dark they have other values.
+VARIABLES = {
+    "#000000": "ink",  # matplotlib's default
+    BLACK: "ink",
+    WHITE: "paper",
+    GRID: "grid",
+    ORANGE: "orange",
+    SKY: "sky",
+    GREEN: "green",
+    BLUE: "blue",
+    VERMILION: "vermilion",
+    PURPLE: "purple",
+    GREY: "grey",
+    BROWN: "brown",
+    MINT: "mint",
+    SILVER: "silver",
+}
 LOOK: dict[Any, Any] = {
     "font.family": ["sans-serif"],
     "font.sans-serif": ["DejaVu Sans"],  # ships with matplotlib; Helvetica and its replacements lack superscripts
@@ -39,7 +59,7 @@ LOOK: dict[Any, Any] = {
     "axes.linewidth": 0.8,
     "axes.grid": True,
     "axes.axisbelow": True,
-    "grid.color": "#e3e3e3",
+    "grid.color": GRID,
     "grid.linewidth": 0.7,
     "axes.titlesize": 10,
     "axes.titleweight": "bold",
@@ -52,6 +72,9 @@ LOOK: dict[Any, Any] = {
     "svg.hashsalt": "coffeecup",  # the same log gives the same file
     "text.parse_math": False,
 }
+
+
+PLAIN, SUPERSCRIPTS = "-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 
 
 @dataclass(frozen=True)
@@ -74,7 +97,8 @@ class Figure:
         return paths
 
     def svg(self, prefix: str) -> str:
-        """An <svg> element for a page that holds several: ids begin with `prefix`, and it is announced as one image."""
+        """An <svg> element for a page that holds several: ids begin with `prefix`, it is announced as one image, its
+        colours follow those of the page, and it contains no character that common fonts lack."""
         with matplotlib.rc_context(LOOK), io.StringIO() as file:
             self.canvas.savefig(file, format="svg", metadata={"Date": None})
             text = file.getvalue()
@@ -82,6 +106,8 @@ class Figure:
         text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
         text = re.sub(r'\bid="', f'id="{prefix}-', text)
         text = re.sub(r'(href="|url\()#', rf"\1#{prefix}-", text)
+        text = re.sub(r'((?:fill|stroke)(?:: |="))(#[0-9a-f]{6})', with_variable, text)
+        text = re.sub(f"[{SUPERSCRIPTS}]+", raised, text)
         return text.replace("<svg", f'<svg role="img" aria-labelledby="{prefix}-title"', 1)
 
 
@@ -127,4 +153,16 @@ def has_room(axis, value: float) -> bool:
 
 def power_of_ten(value: float, _: int) -> str:
     """10⁶ in plain characters, because labels are text that can be searched."""
-    return "10" + f"{round(log10(value))}".translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return "10" + f"{round(log10(value))}".translate(str.maketrans(PLAIN, SUPERSCRIPTS))
+
+
+def with_variable(colour: re.Match) -> str:
+    """A colour of an SVG as a variable of the page, with the colour on paper as its default."""
+    name = VARIABLES.get(colour[2])
+    return f"{colour[1]}var(--{name}, {colour[2]})" if name else colour[0]
+
+
+def raised(superscripts: re.Match) -> str:
+    """Superscript characters as raised digits: Helvetica, Arial and Liberation Sans have no others than ¹²³."""
+    plain = superscripts[0].translate(str.maketrans(SUPERSCRIPTS, PLAIN))
+    return f'<tspan dy="-0.4em" font-size="70%">{plain}</tspan>'

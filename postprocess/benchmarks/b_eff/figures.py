@@ -13,7 +13,7 @@ from postprocess.benchmarks.b_eff.reduction import logavg
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
 from postprocess.show import plots
-from postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
+from postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, WHITE, Figure
 from postprocess.show.tables import each_row
 from postprocess.show.words import NARROW_SPACE, counted, digits, printable, size
 
@@ -265,9 +265,7 @@ def draw_measured(axes: Axes, data: pd.DataFrame, column: str) -> None:
     official, other = data.query("official"), data.query("not official")
     if len(data):
         axes.plot(official["processes"], official[column], "o-", color=BLUE, label="official")
-        axes.plot(
-            other["processes"], other[column], "D", color=VERMILION, markerfacecolor="white", label="not official"
-        )
+        axes.plot(other["processes"], other[column], "D", color=VERMILION, markerfacecolor=WHITE, label="not official")
 
 
 def draw_simulated(axes: Axes, data: pd.DataFrame, column: str) -> None:

@@ -16,7 +16,7 @@ from postprocess.benchmarks.b_eff_io.system import together
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
 from postprocess.show import plots
-from postprocess.show.plots import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILION, Figure
+from postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, WHITE, Figure
 from postprocess.show.units import MBYTE
 from postprocess.show.words import NARROW_SPACE, counted, digits, size
 
@@ -28,7 +28,7 @@ LOOK = {
     "segmented": ("3 segmented file", VERMILION, "D", "-"),
     "segmented-collective": ("4 segmented file, collective", PURPLE, "v", "-"),
     "random": ("random (reported only)", SKY, "x", ":"),
-    "random-collective": ("random, collective (reported only)", "#6b6b6b", "+", ":"),
+    "random-collective": ("random, collective (reported only)", GREY, "+", ":"),
 }
 REDUCTIONS = {
     "b_eff_io": ("release 1.x (the paper)", BLUE, "o"),
@@ -129,7 +129,7 @@ def over_sizes(scores: list[Score]) -> Figure:
     data = pd.concat([values_of(number, score) for number, score in enumerate(scores)], ignore_index=True)
     with matplotlib.rc_context(plots.LOOK):
         drawn, [axes] = plots.canvas(6.4, 3.4)
-        for official, colour, marker, fill in ((True, BLUE, "o", BLUE), (False, VERMILION, "D", "white")):
+        for official, colour, marker, fill in ((True, BLUE, "o", BLUE), (False, VERMILION, "D", WHITE)):
             for place, (_, run) in enumerate(data[data["official"] == official].groupby("run")):
                 axes.plot(
                     run["processes"],

@@ -14,7 +14,20 @@ from postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
 from postprocess.show import plots
-from postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
+from postprocess.show.plots import (
+    BLUE,
+    BROWN,
+    GREEN,
+    GREY,
+    MINT,
+    ORANGE,
+    PURPLE,
+    SILVER,
+    SKY,
+    VERMILION,
+    WHITE,
+    Figure,
+)
 from postprocess.show.words import counted, digits, seconds
 
 STAGE_LABELS = {
@@ -30,12 +43,12 @@ ACTIVITY_LOOK = {
     "open": ("create", PURPLE),
     "read": ("read", ORANGE),
     "write": ("write", VERMILION),
-    "flush": ("flush", "#8c3a00"),
-    "plan": ("plan the FFT", "#9fd8c6"),
+    "flush": ("flush", BROWN),
+    "plan": ("plan the FFT", MINT),
     "fft": ("FFT", GREEN),
     "compute": ("compute", BLUE),
     "exchange": ("exchange", SKY),
-    "wait": ("wait", "#c4c4c4"),
+    "wait": ("wait", SILVER),
 }
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"), (GREY, "X"))
 
@@ -70,7 +83,7 @@ def stages(table: pd.DataFrame) -> Figure:
                 wide[activity],
                 left=start,
                 color=colour,
-                edgecolor="white",
+                edgecolor=WHITE,
                 linewidth=0.6,
                 hatch="//" if activity == "wait" else None,
                 label=f"{label}{' (I/O)' * ACTIVITIES[activity]}",
