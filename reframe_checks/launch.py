@@ -18,6 +18,8 @@ from .environments import mpi_environments
 from .partitions import extras_of, refuse, say
 from .vocabulary import Extra
 
+NONCE = "COFFEECUP_ACCEPTANCE"  # as `coffeecup accept begin` prints it, and the kernels read it
+
 
 class SizedRun(rfm.RegressionTestPlugin):
     """Runs `num_processes` processes on the partition that offers this size, nodes filled one after the other. Tags
@@ -115,6 +117,12 @@ class MpiLaunch(rfm.RegressionTestPlugin):
         if self.placement:
             asked["placement"] = self.placement
         self.env_vars["COFFEECUP_ASKED"] = ",".join(f"{name}={value}" for name, value in asked.items())
+
+    @run_before("run")
+    def pass_the_nonce_of_an_acceptance(self):
+        """Recorded in the log and in the session; `coffeecup accept` compares it with those that it issued."""
+        if nonce := os.environ.get(NONCE):
+            self.env_vars[NONCE] = nonce
 
     @run_before("run")
     def add_options_of_the_launcher(self):

@@ -5,6 +5,7 @@
 """
 
 import math
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -59,6 +60,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
                 f"{self.benchmark} on {self.num_tasks} processes was requested, "
                 f"but the log belongs to {run.benchmark} on {run.ranks}"
             )
+        self._check_hash(score.log)
         self._check_metrics(score.metrics)
         self._values = {name: metric.value for name, metric in score.metrics.items()}
         self._record(score, run)
@@ -77,6 +79,18 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
             return score_log(log)
         except LogError as error:
             raise SanityError(f"{error}; output of the job: {self._job_complaint()}") from None
+
+    def _check_hash(self, log):
+        """The kernel prints the hash of what it wrote, so a log that was changed since is noticed. Earlier kernels,
+        which state no provenance, did not print it."""
+        if log.run.provenance is None:
+            return
+        output = Path(self.stagedir, self.job.stdout).read_text(encoding="utf-8", errors="replace")
+        if re.findall(r"SHA-256 of the log .*: ([0-9a-f]{64})", output) != [log.sha256]:
+            raise SanityError(
+                f"{self.log_name} is not what the kernel wrote: its SHA-256 is {log.sha256}, which the output of the "
+                "job does not state; find out what changed the log, and rerun the benchmark"
+            )
 
     def _never_started(self):
         """ReFrame cancels a job that waits longer than `max_pending_time` and continues as if it had run. Slurm still

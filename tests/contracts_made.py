@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contracts made for tests, and the sessions that they are evaluated against. The sessions are ReFrame's own: in one
 the kernel is b_eff itself, in short runs; in the others a few lines of shell leave official logs whose scores the test
-knows."""
+knows. These state nobody's nonce and an old time; bind() makes a copy of them that belongs to an acceptance."""
 
+import getpass
+import hashlib
 import json
+import re
+import shutil
+import time
+from datetime import UTC, datetime
 
 import logs_made
 import logs_made_b_eff_io
@@ -14,21 +20,42 @@ from conftest import WHO, Reframe
 from logs_made_b_eff import b_eff_log
 
 MBYTE = 1e6
+NONCE = "COFFEECUP_ACCEPTANCE"
+FREE = "f" * 64  # where the nonce belongs
+START = "2026-11-20T14:00:00Z"
+
+
+def utc(seconds):
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def provable(records):
+    """With all that a kernel states about its run."""
+    run, plan, overhead, *others, end = records
+    who = {"nonce": FREE, "user": getpass.getuser(), "job": None}
+    files = {
+        "record": "files",
+        "files": [{"role": "program", "path": "/opt/bin/kernel", "sha256": "0" * 64}],
+        "other_files": [],
+    }
+    ended = datetime.fromisoformat(run["start_time"]).timestamp() + end["elapsed_seconds"]
+    return logs_made.numbered(
+        [{**run, "provenance": who}, plan, overhead, files, *others, {**end, "end_time": utc(ended)}]
+    )
 
 
 def level(mbyte_per_second, **run):
     """An official b_eff log on two processes of which every measurement, and so b_eff itself, is this bandwidth."""
     records = b_eff_log(ranks=2, nodes=1, bandwidth=lambda *_: mbyte_per_second * MBYTE)
     records[0] |= run
-    return logs_made.text(records)
+    return logs_made.text(provable(records))
 
 
 def io(mbyte_per_second, **options):
-    return logs_made.text(
-        logs_made_b_eff_io.b_eff_io_log(
-            lambda *_: mbyte_per_second * MBYTE, partitions=(2,), ranks=2, nodes=1, **options
-        )
+    records = logs_made_b_eff_io.b_eff_io_log(
+        lambda *_: mbyte_per_second * MBYTE, partitions=(2,), ranks=2, nodes=1, **options
     )
+    return logs_made.text(provable(records))
 
 
 class Kernels:
@@ -45,7 +72,8 @@ class Kernels:
         next_file.write_text("0")
         self.write(
             benchmark,
-            f'n=$(cat {next_file}); echo $((n + 1)) > {next_file}; cp {self.bin}/{benchmark}-$n.jsonl "$2"',
+            f'n=$(cat {next_file}); echo $((n + 1)) > {next_file}; cp {self.bin}/{benchmark}-$n.jsonl "$2"\n'
+            f'echo "SHA-256 of the log $2: $(sha256sum < "$2" | cut -c-64)"',
             "first",
         )
 
@@ -56,9 +84,9 @@ class Kernels:
 
 
 @pytest.fixture(scope="module")
-def sessions(tmp_path_factory, openmpi):
+def sessions(tmp_path_factory):
     """A folder of sessions: `made`, official logs of which one is altered by a byte afterwards, one truncated, one of
-    another kernel version; `disk`, of b_eff_io; `real`, short runs of the kernel b_eff. The folder holds all logs."""
+    another kernel version; `disk`, of b_eff_io. The folder holds all logs."""
     folder = tmp_path_factory.mktemp("acceptance")
     kernels = Kernels(folder)
     logs = {
@@ -71,15 +99,26 @@ def sessions(tmp_path_factory, openmpi):
     for name, (benchmark, left) in logs.items():
         kernels.leave(benchmark, left)
         measure(folder / name, benchmark, len(left), kernels)
-    kernels.write(
-        "b_eff", f'exec {openmpi.bin}/b_eff "$@" --methods sendrecv,blocking --patterns ring,random,ping_pong', "all"
-    )
-    measure(folder / "real", "b_eff", 3, kernels, "-S", "b_eff.time_budget=5", "-S", "b_eff.memory_per_process=1MiB")
     tamper(folder / "made", left=logs["made"][1])
     return folder
 
 
-def measure(folder, benchmark, repeat, kernels, *options):
+@pytest.fixture(scope="module")
+def real(tmp_path_factory, openmpi):
+    """A folder with a contract of two clauses, and a session of it: three short runs of b_eff."""
+    folder = tmp_path_factory.mktemp("real")
+    kernels = Kernels(folder)
+    kernels.write(
+        "b_eff", f'exec {openmpi.bin}/b_eff "$@" --methods sendrecv,blocking --patterns ring,random,ping_pong', "all"
+    )
+    easy = clause(clause="any run", official=False, floor=0.001, ceiling=1e9)
+    agreed = write_contract(folder, contract(easy, clause(clause="official run", floor=0.001)))
+    short = ("-S", "b_eff.time_budget=5", "-S", "b_eff.memory_per_process=1MiB")
+    measure(folder / "session", "b_eff", 3, kernels, *short, env={NONCE: begin(agreed)})
+    return folder
+
+
+def measure(folder, benchmark, repeat, kernels, *options, env=None):
     folder.mkdir()
     done = Reframe(folder)(
         "-r",
@@ -91,9 +130,47 @@ def measure(folder, benchmark, repeat, kernels, *options):
         "-S",
         f"prebuilt_directory={kernels.bin}",
         *options,
+        env=env,
     )
     assert done.returncode == 0, done.output
     assert len(done.cases) == repeat
+
+
+def bind(folder, copy, nonce):
+    """A copy of a session of made logs as if it had run now, on the hosts of its logs and with this nonce."""
+    shutil.copytree(folder, copy)
+    hashes = {}
+    for path in [*folder.parent.glob("bin/*.jsonl"), *copy.rglob("*.jsonl")]:
+        new = moved(path.read_bytes(), nonce)
+        hashes[hashlib.sha256(path.read_bytes()).hexdigest()] = hashlib.sha256(new).hexdigest()
+        if path.is_relative_to(copy):
+            path.write_bytes(new)
+    for path in copy.rglob("session*.json"):
+        report = json.loads(path.read_text().replace(str(folder), str(copy)))
+        path.write_text(json.dumps(rebound(report, hashes, nonce)))
+    return copy
+
+
+def moved(log, nonce):
+    """A made log with this nonce, as if its run had begun now."""
+    shift = int(time.time()) - int(datetime.fromisoformat(START).timestamp())
+
+    def later(found):
+        return found[1] + utc(datetime.fromisoformat(found[2].decode()).timestamp() + shift).encode()
+
+    return re.sub(rb'("(?:start|end)_time": ")([^"]*)', later, log.replace(FREE.encode(), nonce.encode()))
+
+
+def rebound(report, hashes, nonce):
+    """A session whose jobs took the time and the hosts of made logs, beginning now."""
+    now = time.time()
+    report["session_info"] |= {"time_start_unix": now, "time_end_unix": now + 10**6, "user": getpass.getuser()}
+    job = {"job_submit_time": now, "job_completion_time_unix": now + 10**6, "job_nodelist": ["node00", "node01"]}
+    for case in report["runs"][0]["testcases"]:
+        if not case["fixture"]:
+            case |= {**job, "env_vars": {NONCE: nonce}}
+            case["log_sha256"] = hashes.get(case["log_sha256"], case["log_sha256"])
+    return report
 
 
 def tamper(folder, left):
@@ -132,10 +209,38 @@ def contract(*clauses, **changed):
     } | changed
 
 
-def accept(tmp_path, agreed, *sessions, options=()):
-    """The exit code, and the result for machines."""
-    (tmp_path / "contract.yaml").write_text(yaml.safe_dump(agreed, sort_keys=False))
-    done = run("accept", tmp_path / "contract.yaml", *sessions, "-o", tmp_path / "result" / "acceptance.html", *options)
+def begin(agreed, *options):
+    """The nonce of the next session of a contract."""
+    done = run("accept", "begin", agreed, *options)
+    assert done.exit_code == 0, done.output
+    return re.fullmatch(rf"export {NONCE}=([0-9a-f]{{64}})\n", done.stdout)[1]
+
+
+def write_contract(folder, agreed):
+    path = folder / "contract.yaml"
+    path.write_text(yaml.safe_dump(agreed, sort_keys=False))
+    return path
+
+
+def bound(folder, agreed, *sessions):
+    """Copies of sessions of made logs that belong to a new acceptance of a contract, one after the other."""
+    path, copies, after = write_contract(folder, agreed), [], ()
+    path.with_suffix(".acceptance.jsonl").unlink(missing_ok=True)
+    shutil.rmtree(folder / "bound", ignore_errors=True)
+    for number, session in enumerate(sessions):
+        copies.append(bind(session, folder / "bound" / f"{number}-{session.name}", begin(path, *after)))
+        after = ("--after", copies[-1] / "session.json")
+    return copies
+
+
+def evaluate(folder, *sessions, options=()):
+    """The exit code, and the result for machines, of the contract in the folder."""
+    done = run("accept", folder / "contract.yaml", *sessions, "-o", folder / "result" / "acceptance.html", *options)
     assert done.exception is None or isinstance(done.exception, SystemExit), done.exception
-    written = tmp_path / "result" / "acceptance.json"
+    written = folder / "result" / "acceptance.json"
     return done, json.loads(written.read_text()) if written.exists() else None
+
+
+def accept(folder, agreed, *sessions, options=()):
+    """The evaluation of a contract against copies of sessions that belong to it."""
+    return evaluate(folder, *bound(folder, agreed, *sessions), options=options)

@@ -6,6 +6,7 @@ import hashlib
 import json
 
 import logs_made
+from contracts_made import begin, moved, provable, rebound
 from logs_made_b_eff import AVERAGED, averaged_log
 from sessions_made import case, session
 
@@ -19,16 +20,17 @@ clauses:
 """
 
 
-def evidence(folder, **record):
-    """The report of a session whose log is official; `record` changes the log's first record."""
+def evidence(folder, agreed, *after, **record):
+    """The report of the next session of a contract, whose log is official; `record` changes the log's first record."""
+    nonce = begin(agreed, *after)
     records = averaged_log(methods=AVERAGED, repetitions=3)
     records[0] |= record
-    log = logs_made.write(folder / "b_eff.jsonl", records)
+    log = logs_made.write(folder / "b_eff.jsonl", moved(logs_made.text(provable(records)), nonce))
     made = case(
         {}, processes=16, outputdir=str(folder), log_sha256=hashlib.sha256(log.read_bytes()).hexdigest(), official=True
     )
     report = folder / "session.json"
-    report.write_text(json.dumps(session([made], **record)))
+    report.write_text(json.dumps(rebound(session([made], **record), {}, nonce)))
     return report
 
 

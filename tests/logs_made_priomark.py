@@ -129,6 +129,7 @@ def priomark_log(
     build="full",
     filesystem="nfs",
     workload="figure_3",
+    workload_text="# made for a test\n",
     plugins=(),
     planned=None,
 ):
@@ -153,7 +154,7 @@ def priomark_log(
     )
     plan = {
         "workload": workload,
-        "workload_text": "# made for a test\n",
+        "workload_text": workload_text,
         "build": build,
         "seed": 1,
         "repetitions": repetitions,

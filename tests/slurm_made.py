@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from builds import PATIENCE
+from builds import OPEN_MPI, PATIENCE
 
 PROGRAMS = ("slurmctld", "slurmd", "sinfo", "sbatch", "srun")
 WITH_ACCOUNTING = ("slurmdbd", "mariadbd", "mariadb-install-db", "munged")
@@ -271,3 +271,23 @@ def start_accounting(folder, port, start):
         f"AuthInfo=socket={munge}/socket\nAccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.1\n"
         f"AccountingStoragePort={port + 1}\nAccountingStoragePass={munge}/socket"
     )
+
+
+SETTINGS = """
+site_configuration = {{
+    "systems": [{{"name": "toy", "hostnames": [".*"], "partitions": [
+        {{"name": name, "scheduler": {scheduler!r}, "launcher": launcher, "access": ["--partition=debug"], "environs": ["mpi"],
+         "sched_options": {{"use_nodes_option": True}}, "max_jobs": 1,
+         "env_vars": {variables!r} + more, "extras": {{"cores_per_node": 2, "num_nodes": {nodes}}}}}
+        for name, launcher, more in (("mpirun", "mpirun", []), ("srun", "srun", [["SLURM_MPI_TYPE", "pmix"]]))]}}],
+    "environments": [{{"name": "mpi", "cc": "mpicc"}}],
+}}
+"""  # noqa: E501
+
+
+def settings(slurm, folder, scheduler="squeue"):
+    """ReFrame's configuration of a plain Slurm, with a partition for each launcher."""
+    path = folder / "toy.py"
+    variables = [[name, value] for name, value in (OPEN_MPI | slurm.environment).items()]
+    path.write_text(SETTINGS.format(variables=variables, nodes=slurm.nodes, scheduler=scheduler))
+    return path

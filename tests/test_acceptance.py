@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import yaml
 from commands import run
-from contracts_made import accept, clause, contract, level, sessions
+from contracts_made import accept, bound, clause, contract, evaluate, real, sessions
 from pages import Page, browse, needs_browser
 
-__all__ = ["sessions"]  # a fixture
+__all__ = ["real", "sessions"]  # fixtures
 
 
 def by_value(clause):
@@ -155,12 +155,14 @@ def test_altered_truncated_and_foreign_logs_are_refused_and_told_apart(judged, s
     assert set(told) == {("kernel_version",), ("altered", "differs"), ("altered", "incomplete")}
     assert round(told["kernel_version",]["value"]) == 2000
     assert "0.0.9" in told["kernel_version",]["refusals"][0]["text"]
-    recorded = hashlib.sha256(level(3000)).hexdigest()
     altered, truncated = told["altered", "differs"], told["altered", "incomplete"]
-    assert altered["sha256_recorded"] == recorded
-    assert altered["sha256_now"] == hashlib.sha256(Path(altered["log"]).read_bytes()).hexdigest() != recorded
-    assert recorded in altered["refusals"][0]["text"]
-    assert truncated["sha256_recorded"] == hashlib.sha256(level(4000)).hexdigest()
+    now = Path(altered["log"]).read_bytes()
+    assert altered["sha256_now"] == hashlib.sha256(now).hexdigest()
+    place = now.index(b"0.005492", now.index(b'"ring-1", "method": "sendrecv", "message_bytes": 8388608'))
+    before = hashlib.sha256(now[:place] + b"0.005592" + now[place + 8 :]).hexdigest()
+    assert altered["sha256_recorded"] == before != altered["sha256_now"]
+    assert before in altered["refusals"][0]["text"]
+    assert truncated["sha256_recorded"] != truncated["sha256_now"]
     assert truncated["value"] is None and "cut off" in truncated["refusals"][1]["text"]
 
 
@@ -186,12 +188,11 @@ def test_without_a_kernel_version_in_the_contract_versions_are_not_mixed(session
     assert found["result"] == "not proven" and "0.0.9 and 0.1.0" in found["sentence"]
 
 
-def test_real_short_runs_count_only_where_official_ones_are_not_asked_for(sessions, tmp_path):
-    easy = clause(clause="any run", official=False, floor=0.001, ceiling=1e9)
-    done, result = accept(tmp_path, contract(easy, clause(clause="official run", floor=0.001)), sessions / "real")
-    assert done.exit_code == 1
+def test_real_short_runs_count_only_where_official_ones_are_not_asked_for(real):
+    done, result = evaluate(real, real / "session")
+    assert done.exit_code == 1 and result["gaps"] == []
     anyway, official = result["clauses"]
-    assert (anyway["result"], anyway["counted"]) == ("pass", 3)
+    assert (anyway["result"], anyway["counted"]) == ("pass", 3), anyway
     assert len({run["sha256_now"] for run in anyway["runs"]}) == 3
     values = [run["value"] for run in anyway["runs"]]
     assert anyway["value"] == sorted(values)[1] and len(set(values)) == 3
@@ -205,28 +206,30 @@ def test_real_short_runs_count_only_where_official_ones_are_not_asked_for(sessio
 
 
 def test_the_same_session_named_twice_proves_no_more(sessions, tmp_path):
+    [made] = bound(tmp_path, contract(clause(repetitions=4)), sessions / "made")
     copy = tmp_path / "copy"
-    shutil.copytree(sessions / "made", copy)
+    shutil.copytree(made, copy)
     report = json.loads((copy / "session.json").read_text())
     report["session_info"]["uuid"] = "another"
     for case in report["runs"][0]["testcases"]:
         case["uuid"] += "-again"
     (copy / "session.json").write_text(json.dumps(report))
-    _, result = accept(
-        tmp_path, contract(clause(repetitions=4)), sessions / "made", sessions / "made" / "session.json", copy
-    )
+    _, result = evaluate(tmp_path, made, made / "session.json", copy)
     [found] = result["clauses"]
     assert (found["result"], found["counted"], len(result["sessions"])) == ("not proven", 3, 2)
     assert (
         sum(refusal["key"] == "duplicate" for run in found["runs"] for refusal in run["refusals"]) == 4
     )  # the one of another kernel too
+    [gap] = result["gaps"]
+    assert gap.startswith("Session 1, begun ") and "was run 2 times" in gap
 
 
 def test_a_value_that_only_the_session_holds_is_refused(sessions, tmp_path):
-    report = (sessions / "made" / "session.json").read_text()
+    [made] = bound(tmp_path, contract(clause(statistic="maximum")), sessions / "made")
+    report = (made / "session.json").read_text()
     [(old, _)] = re.findall(r'("local:default:b_eff": \[\s*(1060|1059.99)[\d.]*)', report)
-    (tmp_path / "session.json").write_text(report.replace(old, old.rpartition("1")[0] + "2060"))
-    _, result = accept(tmp_path, contract(clause(statistic="maximum")), tmp_path / "session.json")
+    (made / "session.json").write_text(report.replace(old, old.rpartition("1")[0] + "2060"))
+    _, result = evaluate(tmp_path, made)
     [found] = result["clauses"]
     assert (found["result"], found["counted"]) == ("not proven", 2)
     [told] = by_value(found)[1060]["refusals"]
@@ -234,20 +237,20 @@ def test_a_value_that_only_the_session_holds_is_refused(sessions, tmp_path):
 
 
 def test_a_session_that_was_moved_with_its_logs_keeps_its_evidence(sessions, tmp_path):
-    moved, gone = tmp_path / "moved", tmp_path / "gone"
-    shutil.copytree(sessions / "made", moved)
-    report = (moved / "session.json").read_text().replace(str(sessions / "made"), str(gone))
-    (moved / "session.json").write_text(report)
-    _, result = accept(tmp_path, contract(clause(floor=1010)), moved)
+    [made] = bound(tmp_path, contract(clause(floor=1010)), sessions / "made")
+    report = (made / "session.json").read_text().replace(str(made), str(tmp_path / "gone"))
+    (made / "session.json").write_text(report)
+    _, result = evaluate(tmp_path, made)
     assert result["clauses"][0]["result"] == "pass"
-    assert all(Path(run["log"]).is_relative_to(moved) for run in result["clauses"][0]["runs"])
+    assert all(Path(run["log"]).is_relative_to(made) for run in result["clauses"][0]["runs"])
 
 
 def test_a_log_that_is_gone_proves_nothing(sessions, tmp_path):
-    shutil.copytree(sessions / "made", tmp_path / "moved", ignore=shutil.ignore_patterns("output"))
-    report = (tmp_path / "moved" / "session.json").read_text().replace(str(sessions / "made"), str(tmp_path / "gone"))
-    (tmp_path / "moved" / "session.json").write_text(report)
-    _, result = accept(tmp_path, contract(clause()), tmp_path / "moved")
+    [made] = bound(tmp_path, contract(clause()), sessions / "made")
+    report = (made / "session.json").read_text().replace(str(made), str(tmp_path / "gone"))
+    (made / "session.json").write_text(report)
+    shutil.rmtree(made / "output")
+    _, result = evaluate(tmp_path, made)
     [found] = result["clauses"]
     assert found["result"] == "not proven"
     assert all("missing" in {refusal["key"] for refusal in run["refusals"]} for run in found["runs"])
@@ -256,19 +259,20 @@ def test_a_log_that_is_gone_proves_nothing(sessions, tmp_path):
 # --- what is written --------------------------------------------------------------------------------------------------
 
 
-def test_page_and_result_name_the_hashes_of_contract_result_sessions_and_logs(judged, sessions):
+def test_page_and_result_name_the_hashes_of_contract_result_sessions_and_logs(judged):
     _, _, result, folder = judged
     written = (folder / "result" / "acceptance.json").read_bytes()
     agreed = (folder / "contract.yaml").read_bytes()
     words = Page((folder / "result" / "acceptance.html").read_text()).words
     assert result["contract"]["sha256"] == hashlib.sha256(agreed).hexdigest()
     assert {session["file_sha256"] for session in result["sessions"]} == {
-        hashlib.sha256((sessions / name / "session.json").read_bytes()).hexdigest() for name in ("made", "disk")
+        hashlib.sha256(path.read_bytes()).hexdigest() for path in (folder / "bound").glob("*/session.json")
     }
+    [first] = [run for run in result["clauses"][0]["runs"] if round(run["value"] or 0) == 1000]
     for hash_ in (
         hashlib.sha256(agreed).hexdigest(),
         hashlib.sha256(written).hexdigest(),
-        hashlib.sha256(level(1000)).hexdigest(),
+        hashlib.sha256(Path(first["log"]).read_bytes()).hexdigest(),
         *(session["file_sha256"] for session in result["sessions"]),
     ):
         assert hash_ in words

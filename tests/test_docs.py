@@ -74,7 +74,7 @@ def test_options_are_those_that_the_programs_print(site, openmpi):
         options = re.findall(r"^  (--[a-z-]+)", shown, re.MULTILINE)
         assert options
         assert [option for option in options if option not in text] == []
-    for command in ("score", "site check", "references propose", "accept"):
+    for command in ("score", "site check", "references propose", "accept evaluate", "accept begin"):
         assert f"Usage: coffeecup {command} [OPTIONS]" in text
 
 

@@ -35,10 +35,10 @@ def folder(tmp_path_factory):
         "site_configuration = {'systems': [{'name': 's', 'hostnames': ['.*'], 'partitions': [{'name': 'p', "
         "'scheduler': 'local', 'launcher': 'local', 'environs': ['e']}]}], 'environments': [{'name': 'e'}]}\n"
     )
-    evidence_made.evidence(top)
     for name, floor in (("low", 1), ("high", 10**9)):
         (top / name).mkdir()
-        evidence_made.contract(top / name, floor)
+        evidence_made.evidence(top / name, evidence_made.contract(top / name, floor))
+    evidence_made.contract(top, 1)
     return top
 
 
@@ -59,9 +59,11 @@ RUNS = [
     ("check-history", 2, ["steady.db", "--max-age", "nan"]),
     ("export", 0, ["slower.db", "--junit", "new/junit.xml"]),
     ("export", 2, ["slower.db"]),
-    ("accept", 0, ["low/contract.yaml", "session.json", "-o", "new/a.html"]),
-    ("accept", 1, ["high/contract.yaml", "session.json", "-o", "new/a.html"]),
-    ("accept", 2, ["session.json", "session.json", "-o", "new/a.html"]),
+    ("accept evaluate", 0, ["low/contract.yaml", "low/session.json", "-o", "new/a.html"]),
+    ("accept evaluate", 1, ["high/contract.yaml", "high/session.json", "-o", "new/a.html"]),
+    ("accept evaluate", 2, ["low/session.json", "low/session.json", "-o", "new/a.html"]),
+    ("accept begin", 0, ["contract.yaml"]),
+    ("accept begin", 2, ["low/contract.yaml"]),
     ("schema", 0, ["b_eff"]),
     ("schema", 2, ["c_eff"]),
     ("references propose", 0, ["steady.db", "--benchmark", "b_eff", "--file", "new.yaml"]),

@@ -12,6 +12,7 @@ import pytest
 import typer
 from builds import ROOT
 from commands import run
+from contracts_made import begin
 from logs_made_b_eff import AVERAGED, averaged_log
 from sessions_made import case, database, night, session, steady
 
@@ -162,14 +163,17 @@ def test_every_field_is_documented_and_every_documented_field_occurs(stored, tmp
 
 
 def test_acceptance(tmp_path):
-    """A run that counts, and one that does not."""
+    """A run that counts, one that does not, and a session that is missing."""
     (tmp_path / "simulated").mkdir()
-    evidence_made.evidence(tmp_path / "simulated", simulated=True)
-    reports = [evidence_made.evidence(tmp_path), tmp_path / "simulated" / "session.json"]
-    content = printed("accept", evidence_made.contract(tmp_path, 1), *reports, "-o", tmp_path / "a.html")
+    agreed = evidence_made.contract(tmp_path, 1)
+    simulated = evidence_made.evidence(tmp_path / "simulated", agreed, simulated=True)
+    reports = [evidence_made.evidence(tmp_path, agreed, "--after", simulated), simulated]
+    begin(agreed, "--after", reports[0])
+    content = printed("accept", "evaluate", agreed, *reports, "-o", tmp_path / "a.html", code=1)
+    assert (content["result"], content["clauses"][0]["result"]) == ("not proven", "pass")
     assert content == json.loads((tmp_path / "a.json").read_text())
-    seen = check(content, "coffeecup accept")
-    assert set(documented("coffeecup accept")) - seen == set()
+    seen = check(content, "coffeecup accept evaluate")
+    assert set(documented("coffeecup accept evaluate")) - seen == set()
 
 
 def test_site_check():

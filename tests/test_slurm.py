@@ -11,22 +11,13 @@ from pathlib import Path
 
 import pytest
 import slurm_made
-from builds import OPEN_MPI, PATIENCE, ROOT
+from builds import PATIENCE, ROOT
 from conftest import Reframe, kernel_of
 from raw_log import read_log
+from slurm_made import settings
 
 from site_configs.common.dry_run import checks
 
-SETTINGS = """
-site_configuration = {{
-    "systems": [{{"name": "toy", "hostnames": [".*"], "partitions": [
-        {{"name": name, "scheduler": {scheduler!r}, "launcher": launcher, "access": ["--partition=debug"], "environs": ["mpi"],
-         "sched_options": {{"use_nodes_option": True}}, "max_jobs": 1,
-         "env_vars": {variables!r} + more, "extras": {{"cores_per_node": 2, "num_nodes": {nodes}}}}}
-        for name, launcher, more in (("mpirun", "mpirun", []), ("srun", "srun", [["SLURM_MPI_TYPE", "pmix"]]))]}}],
-    "environments": [{{"name": "mpi", "cc": "mpicc"}}],
-}}
-"""  # noqa: E501
 SHORT = [
     "-S",
     "b_eff.time_budget=2",
@@ -42,13 +33,6 @@ SHORT = [
     "ftio.repetitions=1",
 ]
 NODES = 2
-
-
-def settings(slurm, folder, scheduler="squeue"):
-    path = folder / "toy.py"
-    variables = [[name, value] for name, value in (OPEN_MPI | slurm.environment).items()]
-    path.write_text(SETTINGS.format(variables=variables, nodes=slurm.nodes, scheduler=scheduler))
-    return path
 
 
 @pytest.fixture(scope="module")

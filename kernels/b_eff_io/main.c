@@ -329,7 +329,7 @@ static const struct option_row rows[] = {
      "maximum space for all files; a pattern that has used its share ends early. Default: 90 % of the free\n"
      "        space",
      MIB, INT64_C(1) << 60, NULL},
-    {"hints", OPTION_TEXT, &choices.hints, "FILE",
+    {"hints", OPTION_INPUT, &choices.hints, "FILE",
      "MPI_Info hints: hints = ( { method = \"read\"; type = \"scatter\"; chunk = \"32KiB\"; set = { cb_nodes = "
      "\"2\"; }; } );\n"
      "        method, type and chunk are optional",

@@ -13,4 +13,14 @@ static inline double now_seconds(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
+enum { UTC_BYTES = 32 };
+
+/* The time of day for the log, as in 2026-11-20T14:00:00Z. */
+static inline void utc_now(char text[UTC_BYTES])
+{
+    const time_t now = time(NULL);
+    struct tm utc;
+    strftime(text, UTC_BYTES, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &utc));
+}
+
 #endif

@@ -14,12 +14,14 @@
 #include "fail.h"
 #include "interrupt.h"
 #include "memory.h"
+#include "sha256.h"
 
 struct log {
     int file;
     off_t bytes;
     long records;
     double start_seconds;
+    struct sha256 sha256; /* of everything written so far */
     char path[];
 };
 
@@ -28,6 +30,7 @@ struct log *log_open(const char *path, char *reason, size_t reason_bytes)
     const size_t path_bytes = strlen(path) + 1;
     struct log *log = allocate(1, sizeof *log + path_bytes);
     log->start_seconds = now_seconds();
+    sha256_begin(&log->sha256);
     memcpy(log->path, path, path_bytes);
     log->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (log->file < 0) {
@@ -61,6 +64,7 @@ static bool append(struct log *log, const char *line, size_t length)
         }
         done += (size_t)count;
     }
+    sha256_add(&log->sha256, line, length);
     log->bytes += (off_t)length;
     log->records++;
     return true;
@@ -110,6 +114,9 @@ bool log_close(struct log *log, const char *status, json_t *cause)
         return true;
     json_t *fields = json_pack("{s:s, s:n, s:I, s:f}", "status", status, "reason", "records",
                                (json_int_t)log->records + 1, "elapsed_seconds", now_seconds() - log->start_seconds);
+    char end_time[UTC_BYTES], hex[SHA256_HEX_BYTES];
+    utc_now(end_time);
+    json_object_set_new(fields, "end_time", json_string(end_time));
     if (cause)
         json_object_update(fields, cause);
     interrupt_hold(); /* a signal meanwhile must not append a second end record */
@@ -121,6 +128,9 @@ bool log_close(struct log *log, const char *status, json_t *cause)
                 "coffeecup: error: cannot finish the log '%s': %s; free some space or choose another directory with "
                 "--log\n",
                 log->path, strerror(errno));
+    sha256_end(&log->sha256, hex);
+    if (written && !cause)
+        printf("SHA-256 of the log %s: %s\n", log->path, hex);
     json_decref(cause);
     free(log);
     return written;

@@ -21,7 +21,8 @@ void log_write(struct log *log, const char *kind, json_t *fields);
 int log_file(const struct log *log);
 
 /* Writes the `end` record and closes the file. `cause` contains its field `reason` and, if a single process failed,
- * `rank` and `host`; NULL: no reason. Takes ownership of `cause`. False if the record could not be written. */
+ * `rank` and `host`; NULL: no reason, and the log's SHA-256 is printed on standard output. Takes ownership of `cause`.
+ * False if the record could not be written. */
 bool log_close(struct log *log, const char *status, json_t *cause);
 
 #endif

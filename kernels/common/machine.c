@@ -33,6 +33,11 @@ json_t *text_json(const char *text)
     return value;
 }
 
+json_t *text_or_null(const char *text)
+{
+    return text && *text ? text_json(text) : json_null();
+}
+
 void host_name(char name[MPI_MAX_PROCESSOR_NAME])
 {
     int length = 0;
@@ -220,8 +225,8 @@ struct machine machine_describe(void)
 json_t *steering_environment(void)
 {
     static const char *const steering[] = {
-        "OMPI_MCA_", "MPICH_", "MPIR_CVAR_",      "I_MPI_",          "MV2_", "UCX_", "FI_", "PSM2_",
-        "ROMIO_",    "SMPI_",  "OMP_NUM_THREADS", "COFFEECUP_ASKED", NULL};
+        "OMPI_MCA_", "MPICH_", "MPIR_CVAR_",      "I_MPI_",          "MV2_",       "UCX_",     "FI_", "PSM2_",
+        "ROMIO_",    "SMPI_",  "OMP_NUM_THREADS", "COFFEECUP_ASKED", "LD_PRELOAD", "LD_AUDIT", NULL};
     /* set by the launcher for itself */
     static const char *const internal[] = {"OMPI_MCA_orte_",
                                            "OMPI_MCA_ess",

@@ -30,4 +30,7 @@ json_t *steering_environment(void);
 /* A string for the log; invalid UTF-8 is replaced by '?'. */
 json_t *text_json(const char *text);
 
+/* The same; null for NULL and for an empty text. */
+json_t *text_or_null(const char *text);
+
 #endif

@@ -101,6 +101,7 @@ static const char *set_value(const struct option_row *row, const char *argument)
         *(bool *)row->value = true;
         return NULL;
     case OPTION_TEXT:
+    case OPTION_INPUT:
         if (!*argument)
             return COMPLAIN("--%s: the value is empty; it must be a %s", row->name, row->placeholder);
         *(const char **)row->value = argument;
@@ -155,6 +156,7 @@ static void print_default(const struct option_row *row)
     case OPTION_FLAG:
         return;
     case OPTION_TEXT:
+    case OPTION_INPUT:
         if (!*(const char **)row->value)
             return;
         snprintf(text, sizeof text, "%s", *(const char **)row->value);
@@ -293,7 +295,8 @@ static json_t *value_json(const struct option_row *row)
         return *(int64_t *)row->value ? json_integer(*(int64_t *)row->value) : json_null();
     case OPTION_SECONDS:
         return json_real(*(double *)row->value);
-    case OPTION_TEXT: {
+    case OPTION_TEXT:
+    case OPTION_INPUT: {
         const char *text = *(const char **)row->value;
         json_t *value = text ? json_string(text) : json_null();
         return value ? value : json_string("(not UTF-8)");

@@ -14,13 +14,14 @@ enum option_kind {
     OPTION_PERCENT, /* int64_t whole percent: "80%"; within [lowest, highest] */
     OPTION_SECONDS, /* double within [lowest, highest] */
     OPTION_TEXT,    /* const char * */
+    OPTION_INPUT,   /* as OPTION_TEXT, the path of a file that the run reads: the log states its SHA-256 */
     OPTION_LIST     /* uint64_t, one bit per name of `names`: a comma separated list */
 };
 
 struct option_row {
     const char *name;
     enum option_kind kind;
-    void *value; /* holds the default; for OPTION_SIZE and OPTION_PERCENT 0 and for OPTION_TEXT NULL mean "not set" */
+    void *value; /* holds the default; for OPTION_SIZE and OPTION_PERCENT 0 and for the two texts NULL mean "not set" */
     const char *placeholder;
     const char *help;
     int64_t lowest, highest;

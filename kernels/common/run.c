@@ -6,15 +6,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "activity.h"
 #include "agreement.h"
+#include "clock.h"
 #include "fail.h"
 #include "interrupt.h"
 #include "keeper.h"
 #include "note.h"
 #include "overlap.h"
+#include "provenance.h"
 #include "revision.h"
 #include "version.h"
 
@@ -52,11 +53,6 @@ struct run run_begin(const struct program *program, int *argc, char ***argv, con
     return run;
 }
 
-static json_t *null_if_empty(const char *text)
-{
-    return *text ? text_json(text) : json_null();
-}
-
 #define TEXT_OF(number) #number
 #define DOTTED(major, minor, release) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(release)
 
@@ -76,9 +72,10 @@ static json_t *build_json(void)
 {
     char standard[16];
     snprintf(standard, sizeof standard, "%d.%d", MPI_VERSION, MPI_SUBVERSION);
-    return json_pack("{s:o, s:o, s:s, s:s, s:s, s:o}", "git_revision", null_if_empty(COFFEECUP_REVISION), "spack_hash",
-                     null_if_empty(COFFEECUP_SPACK_HASH), "compiler", COFFEECUP_COMPILER, "flags", COFFEECUP_FLAGS,
-                     "mpi_standard", standard, "mpi_library", null_if_empty(compiled_mpi_library()));
+    return json_pack("{s:o, s:s, s:o, s:s, s:s, s:s, s:o}", "git_revision", text_or_null(COFFEECUP_REVISION),
+                     "source_sha256", COFFEECUP_SOURCE_SHA256, "spack_hash", text_or_null(COFFEECUP_SPACK_HASH),
+                     "compiler", COFFEECUP_COMPILER, "flags", COFFEECUP_FLAGS, "mpi_standard", standard, "mpi_library",
+                     text_or_null(compiled_mpi_library()));
 }
 
 static json_t *command_json(char **command)
@@ -91,21 +88,21 @@ static json_t *command_json(char **command)
 
 static json_t *run_json(struct run *run, char **command, const struct filesystem *filesystem)
 {
-    char start[32];
-    time_t now = time(NULL);
-    strftime(start, sizeof start, "%Y-%m-%dT%H:%M:%SZ", gmtime(&now));
+    char start[UTC_BYTES];
+    utc_now(start);
 #ifdef COFFEECUP_SIMULATED
     const int simulated = 1;
 #else
     const int simulated = 0;
 #endif
-    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:o, s:I, s:s, s:o, s:o, s:o, s:b}", "schema_version",
-                     LOG_SCHEMA_VERSION, "benchmark", run->program->name, "kernel_version", kernel_version(),
-                     "start_time", start, "command", command_json(command), "options", options_json(run->program->rows),
-                     "mpi", run->machine.mpi, "ranks", run->ranks, "hosts", run->machine.hosts,
-                     "memory_per_process_bytes", (json_int_t)run->memory_per_process_bytes, "memory_source",
-                     run->memory_source, "filesystem", filesystem ? filesystem_json(filesystem) : json_null(),
-                     "environment", steering_environment(), "build", build_json(), "simulated", simulated);
+    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:o, s:I, s:s, s:o, s:o, s:o, s:o, s:b}",
+                     "schema_version", LOG_SCHEMA_VERSION, "benchmark", run->program->name, "kernel_version",
+                     kernel_version(), "start_time", start, "command", command_json(command), "options",
+                     options_json(run->program->rows), "mpi", run->machine.mpi, "ranks", run->ranks, "hosts",
+                     run->machine.hosts, "memory_per_process_bytes", (json_int_t)run->memory_per_process_bytes,
+                     "memory_source", run->memory_source, "filesystem",
+                     filesystem ? filesystem_json(filesystem) : json_null(), "environment", steering_environment(),
+                     "build", build_json(), "provenance", provenance_json(), "simulated", simulated);
 }
 
 /* The cause of a failure: that of rank 0 itself, one that all agreed on, or one in the note of another process. */
@@ -163,6 +160,7 @@ static void create_log(struct run *run, const char *path)
 
 void run_open_log(struct run *run, const char *path, char **command, const struct filesystem *filesystem, json_t *plan)
 {
+    json_t *files = files_json(run->program->rows, run->machine.leader);
     json_t *overhead = measure_overhead(MPI_COMM_WORLD);
     create_log(run, path);
     run->processor_time = processor_time_now();
@@ -174,6 +172,8 @@ void run_open_log(struct run *run, const char *path, char **command, const struc
     log_write(run->log, "run", run_json(run, command, filesystem));
     log_write(run->log, "plan", plan);
     log_write(run->log, "overhead", overhead);
+    if (files)
+        log_write(run->log, "files", files);
 }
 
 void run_log_data_check(const struct run *run, const char *name, int64_t bytes, int64_t checked_bytes)

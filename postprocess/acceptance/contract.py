@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import NoReturn
 
 import jsonschema_rs
 import yaml
 
+from postprocess.acceptance.terms import Terms, terms_of
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.logs.paths import regular
 from postprocess.show.words import printable
@@ -54,13 +56,17 @@ class Clause:
 
 @dataclass(frozen=True)
 class Contract:
+    """`signers` is an allowed-signers file of OpenSSH with the hash that the contract states, None if nobody has to
+    sign."""
+
     path: Path
     sha256: str
     text: str
     title: str
-    kernel_version: str | None
+    terms: Terms
     parties: tuple[str, ...]
     clauses: tuple[Clause, ...]
+    signers: Path | None = None
 
 
 class Loader(yaml.SafeLoader):
@@ -95,15 +101,34 @@ def read_contract(path) -> Contract:
         refuse(path, root, error.instance_path, f"{error.message:.300}; docs/acceptance.md says what a contract holds")
     for number, clause in enumerate(content["clauses"]):
         check_clause(path, root, number, clause, [other["clause"] for other in content["clauses"][:number]])
+    try:
+        terms = terms_of(content)
+    except ValueError as error:
+        refuse(path, root, ["period"], f"no date: {error}")
     return Contract(
         path,
         hashlib.sha256(data).hexdigest(),
         text,
         content["contract"],
-        content.get("kernel_version"),
+        terms,
         tuple(content.get("parties", ("for the site", "for the supplier"))),
         tuple(map(clause_of, content["clauses"])),
+        signers_of(path, root, content),
     )
+
+
+def signers_of(path: Path, root: yaml.Node, content: dict) -> Path | None:
+    """The allowed-signers file of a contract, beside it unless its path is absolute."""
+    if "signers" not in content:
+        return None
+    signers = path.parent / content["signers"]["file"]
+    try:
+        found = hashlib.sha256(signers.read_bytes()).hexdigest()
+    except (OSError, ValueError) as error:
+        refuse(path, root, ["signers", "file"], f"cannot be read: {getattr(error, 'strerror', None) or error}")
+    if found != content["signers"]["sha256"]:
+        refuse(path, root, ["signers", "sha256"], f"the SHA-256 of {signers} is {found}: one of the two was altered")
+    return signers
 
 
 def parse(path: Path, text: str):
@@ -141,7 +166,7 @@ def refuse_repeated_keys(path: Path, node: yaml.Node, seen: set[int]) -> None:
             refuse_repeated_keys(path, part, seen)
 
 
-def refuse(path: Path, root: yaml.Node, place: list, problem: str):
+def refuse(path: Path, root: yaml.Node, place: list, problem: str) -> NoReturn:
     raise ContractError(
         path,
         line_of(root, place),

@@ -8,10 +8,14 @@ the clause is not proven.
 
 import math
 import statistics
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from postprocess.acceptance.binding import same_host
 from postprocess.acceptance.contract import Clause, Contract
-from postprocess.acceptance.evidence import Refusal, Run, below
+from postprocess.acceptance.evidence import Run, below
+from postprocess.acceptance.refusal import Refusal
+from postprocess.acceptance.terms import Terms, broken_terms, unknown_sources
 from postprocess.show.words import counted, digits, exact, unit_word
 
 PASS, FAIL, NOT_PROVEN = "pass", "fail", "not proven"
@@ -51,17 +55,17 @@ class Verdict:
 
 def evaluate(contract: Contract, runs: list[Run]) -> list[Verdict]:
     """A verdict for each clause of the contract."""
-    return [evaluate_clause(clause, runs, contract.kernel_version) for clause in contract.clauses]
+    return [evaluate_clause(clause, runs, contract.terms) for clause in contract.clauses]
 
 
-def overall(verdicts: list[Verdict]) -> str:
-    """Passed if all clauses passed, failed if one failed, otherwise not proven."""
-    outcomes = {verdict.outcome for verdict in verdicts}
+def overall(verdicts: list[Verdict], gaps: Sequence[str] = ()) -> str:
+    """Passed if all clauses passed and no session is missing, failed if a clause failed, otherwise not proven."""
+    outcomes = {verdict.outcome for verdict in verdicts} | ({NOT_PROVEN} if gaps else set())
     return next((outcome for outcome in (FAIL, NOT_PROVEN) if outcome in outcomes), PASS)
 
 
-def evaluate_clause(clause: Clause, runs: list[Run], kernel_version: str | None) -> Verdict:
-    evaluated = tuple(evaluate_run(clause, run, kernel_version) for run in runs if concerns(clause, run))
+def evaluate_clause(clause: Clause, runs: list[Run], terms: Terms) -> Verdict:
+    evaluated = tuple(evaluate_run(clause, run, terms) for run in runs if concerns(clause, run))
     values = [entry.value for entry in evaluated if entry.counts and entry.value is not None]
     versions = sorted({entry.run.kernel_version for entry in evaluated if entry.counts})
     if len(values) < clause.repetitions:
@@ -102,27 +106,31 @@ def concerns(clause: Clause, run: Run) -> bool:
     )
 
 
-def evaluate_run(clause: Clause, run: Run, kernel_version: str | None) -> EvaluatedRun:
+def evaluate_run(clause: Clause, run: Run, terms: Terms) -> EvaluatedRun:
     metric = run.metric(clause.metric)
-    return EvaluatedRun(run, metric and metric.value, (*run.refusals, *refusals(clause, run, kernel_version)))
+    return EvaluatedRun(run, metric and metric.value, (*run.refusals, *refusals(clause, run, terms)))
 
 
-def refusals(clause: Clause, run: Run, kernel_version: str | None):
+def refusals(clause: Clause, run: Run, terms: Terms) -> Iterator[Refusal]:
     """Reasons why a run does not count for this clause."""
-    if kernel_version and run.kernel_version and run.kernel_version != kernel_version:
+    if terms.kernel_version and run.kernel_version and run.kernel_version != terms.kernel_version:
         yield Refusal(
-            "kernel_version", f"its kernel version is {run.kernel_version}, the contract requires {kernel_version}"
+            "kernel_version",
+            f"its kernel version is {run.kernel_version}, the contract requires {terms.kernel_version}",
         )
     for node in run.hosts:
-        if node in clause.excluded_nodes:
-            yield Refusal("excluded_node", f"it ran on {node}, which is excluded: {clause.excluded_nodes[node]}")
+        for excluded, reason in clause.excluded_nodes.items():
+            if same_host(node, excluded):
+                yield Refusal("excluded_node", f"it ran on {node}, which is excluded: {reason}")
     if run.score is None:
         return
+    yield from broken_terms(terms, run.score.log)
     if run.metric(clause.metric) is None:
         yield Refusal("not_measured", f"the run did not measure {clause.metric}")
     if clause.official:
         for qualification in (*run.score.breaches, *run.score.cache_affected):
             yield Refusal(qualification.key, qualification.text.rstrip("."))
+        yield from unknown_sources(run.score.log.run.build, terms)
 
 
 def within(clause: Clause, value: float) -> bool:

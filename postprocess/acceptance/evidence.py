@@ -7,31 +7,32 @@ is always computed from the log, never taken from the session.
 
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
+from postprocess.acceptance.binding import Place, places, unbound
+from postprocess.acceptance.ledger import Entry
+from postprocess.acceptance.refusal import Refusal
+from postprocess.acceptance.signatures import Signature
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.benchmarks.scoring import score_logs
+from postprocess.history.table import case_table, history_table
+from postprocess.logs.lines import kind_of_line
 from postprocess.logs.reader import LogError
-from postprocess.logs.records import Filesystem
+from postprocess.logs.records import COMMON, Filesystem, kind_of
+from postprocess.sessions.files import SessionReport
 from postprocess.sessions.verdicts import differing
 from postprocess.show.tables import each_row
 
 
 @dataclass(frozen=True)
-class Refusal:
-    """Why a run does not count: a key for programs, a sentence for people."""
-
-    key: str
-    text: str
-
-
-@dataclass(frozen=True)
 class Run:
     """A test case of a session, and its log as it is now; without a score if the log yields none. `reported` are the
-    metrics in the session; `refusals` are those that apply to every clause.
+    metrics in the session; `measurements` is the hash of what was planned and measured; `refusals` are those that apply
+    to every clause.
     """
 
     session: str
@@ -49,6 +50,7 @@ class Run:
     sha256_recorded: str
     sha256_now: str | None
     score: Score | None
+    measurements: str | None
     refusals: tuple[Refusal, ...]
 
     @property
@@ -60,15 +62,28 @@ class Run:
         return self.score.metrics.get(name) if self.score else None
 
 
-def gather(cases: pd.DataFrame, history: pd.DataFrame) -> list[Run]:
-    """The runs of a case_table, by time, each with its log as it is now. `history` is the history_table of the same
-    sessions."""
+def gather(reports: list[SessionReport], entries: list[Entry], signatures: Mapping[Path, Signature]) -> list[Run]:
+    """The runs of sessions, by time, each with its log as it is now. `entries` are those of the acceptance's ledger,
+    `signatures` those of the sessions' files, if the contract demands them."""
+    cases, history, where = case_table(reports), history_table(reports), places(reports)
+    issued = {entry.nonce: entry for entry in entries}
     logs = [located(Path(row.log), Path(row.source)) for row in each_row(cases)]
     each = list(dict.fromkeys(logs))
     results = dict(zip(each, score_logs(each)))
     reported = {case: dict(zip(rows["metric"], rows["value"])) for case, rows in history.groupby("case")}
-    runs = [run_of(row, log, results[log], reported.get(row.case, {})) for row, log in zip(each_row(cases), logs)]
-    return without_twins(runs)
+    runs = [
+        run_of(row, log, results[log], reported.get(row.case, {}), where[row.case], issued)
+        for row, log in zip(each_row(cases), logs)
+    ]
+    return without_twins([unsigned(run, signatures) for run in runs])
+
+
+def unsigned(run: Run, signatures: Mapping[Path, Signature]) -> Run:
+    """The run, refused if its session was not signed as the contract demands."""
+    signature = signatures.get(Path(run.source))
+    if signature is None or signature.signer:
+        return run
+    return replace(run, refusals=(*run.refusals, Refusal("unsigned", signature.problem)))
 
 
 def located(log: Path, source: Path) -> Path:
@@ -82,7 +97,9 @@ def located(log: Path, source: Path) -> Path:
     return log
 
 
-def run_of(row, log: Path, result: Score | LogError, reported: dict[str, float]) -> Run:
+def run_of(
+    row, log: Path, result: Score | LogError, reported: dict[str, float], place: Place, issued: Mapping[str, Entry]
+) -> Run:
     score = result if isinstance(result, Score) else None
     now = score.log.sha256 if score else sha256(log)
     return Run(
@@ -101,7 +118,8 @@ def run_of(row, log: Path, result: Score | LogError, reported: dict[str, float])
         sha256_recorded=row.log_sha256,
         sha256_now=now,
         score=score,
-        refusals=tuple(refusals(row, result, now, reported)),
+        measurements=measurements_sha256(log) if score else None,
+        refusals=(*refusals(row, result, now, reported), *(unbound(place, score.log, issued) if score else ())),
     )
 
 
@@ -136,23 +154,28 @@ def refusals(row, result: Score | LogError, now: str | None, reported: dict[str,
         yield Refusal("simulated", "the machine was simulated, nothing was measured on it")
 
 
+def measurements_sha256(log: Path) -> str:
+    """The hash of the log's lines that the benchmark itself wrote, without what states time, place and end. Two runs
+    never measure the same times to the last digit."""
+    common = {kind_of(record) for record in COMMON}
+    lines = [line for line in log.read_bytes().splitlines() if kind_of_line(line) not in common]
+    return hashlib.sha256(b"\n".join(lines)).hexdigest()
+
+
 def without_twins(runs: list[Run]) -> list[Run]:
-    """A log counts once, even if several sessions contain it."""
+    """Measurements count once, even if several sessions or logs contain them."""
     first: dict[str | None, Run] = {}
     return [
         run
-        if run.refusals or (known := first.setdefault(run.sha256_now, run)) is run
-        else replace(
-            run,
-            refusals=(
-                Refusal(
-                    "duplicate",
-                    f"the same log as in session {known.session} of {known.time:%Y-%m-%d %H:%M:%S}: it counts once",
-                ),
-            ),
-        )
+        if run.refusals or (known := first.setdefault(run.measurements, run)) is run
+        else replace(run, refusals=(duplicate(run, known),))
         for run in runs
     ]
+
+
+def duplicate(run: Run, known: Run) -> Refusal:
+    what = "the same log as" if run.sha256_now == known.sha256_now else "the same measurements, to the last digit, as"
+    return Refusal("duplicate", f"{what} in session {known.session} of {known.time:%Y-%m-%d %H:%M:%S}: it counts once")
 
 
 def below(directory: str, of: str) -> bool:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`coffeecup accept`: evaluates a contract against recorded runs. It has no filters: the contract states which runs
-count, and leaving out some would change the verdict."""
+"""`coffeecup accept`: begins the sessions of an acceptance, and evaluates a contract against them. It has no filters:
+the contract states which runs count, and leaving out some would change the verdict."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 
 from postprocess.cli.common import USAGE, AsJson, command_line, exit_codes, print_json, writing
 from postprocess.cli.selection import Sources
@@ -13,11 +14,29 @@ from postprocess.logs.reader import LogError
 from postprocess.show.words import printable
 
 
-@exit_codes({0: "all clauses passed", 1: "a clause failed or is not proven", 2: USAGE + ", or an invalid contract"})
-def accept(
-    contract: Annotated[
-        Path, typer.Argument(metavar="CONTRACT", help="Contract in YAML; docs/acceptance.md describes it.")
-    ],
+class WithDefault(TyperGroup):
+    """`accept CONTRACT ...` means `accept evaluate CONTRACT ...`."""
+
+    def parse_args(self, ctx, args):
+        if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
+            args = ["evaluate", *args]
+        return super().parse_args(ctx, args)
+
+
+ContractFile = Annotated[
+    Path, typer.Argument(metavar="CONTRACT", help="Contract in YAML; docs/acceptance.md describes it.")
+]
+
+
+@exit_codes(
+    {
+        0: "all clauses passed, and no session is missing",
+        1: "a clause failed or is not proven",
+        2: USAGE + ", or an invalid contract or ledger",
+    }
+)
+def evaluate(
+    contract: ContractFile,
     sessions: Sources,
     output: Annotated[
         Path,
@@ -31,11 +50,12 @@ def accept(
     pdf: Annotated[bool, typer.Option("--pdf", help="Write the page as PDF as well; requires Chromium.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate a contract against recorded runs and write a report to sign."""
+    """Evaluate a contract against recorded runs and write a report to sign. `accept CONTRACT SESSIONS...` is the
+    same."""
     from postprocess.acceptance.contract import ContractError, read_contract
-    from postprocess.acceptance.evaluation import PASS, evaluate
-    from postprocess.acceptance.evidence import gather
-    from postprocess.history.table import case_table, history_table
+    from postprocess.acceptance.evaluation import PASS
+    from postprocess.acceptance.result import accept
+    from postprocess.acceptance.signatures import SigningError
     from postprocess.reports import acceptance_page
     from postprocess.sessions.files import read_reports
     from postprocess.show.pdf import PdfError, browser
@@ -45,12 +65,10 @@ def accept(
     try:
         if pdf:
             browser()
-        agreed, reports = read_contract(contract), read_reports(sessions)
-        runs = gather(case_table(reports), history_table(reports))
-        reached = acceptance_page.Acceptance(agreed, evaluate(agreed, runs), reports, command_line())
+        reached = accept(read_contract(contract), read_reports(sessions), command_line())
         with writing(output):
             files = acceptance_page.write(reached, output, pdf)
-    except (ContractError, LogError, PdfError) as error:
+    except (ContractError, LogError, PdfError, SigningError) as error:
         raise typer.BadParameter(str(error)) from None
     if as_json:
         print_json(acceptance_page.as_object(reached))
@@ -58,3 +76,45 @@ def accept(
         typer.echo(acceptance_page.terminal_text(reached), nl=False)
     typer.echo(f"wrote {', '.join(printable(str(path)) for path in files)}", err=True)
     raise typer.Exit(0 if reached.outcome == PASS else 1)
+
+
+@exit_codes({0: "the session has begun", 2: USAGE + ", or an invalid contract or ledger"})
+def begin(
+    contract: ContractFile,
+    after: Annotated[
+        Path | None, typer.Option(metavar="SESSION", help="Report of the session that was begun last (--report-file).")
+    ] = None,
+    abandoned: Annotated[
+        str | None, typer.Option(metavar="REASON", help="Why the session that was begun last has no report.")
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Sign the ledger, and the session of --after, with this SSH key."),
+    ] = None,
+) -> None:
+    """Begin the next session of an acceptance: issue its nonce, and note it in the ledger beside the contract. Prints
+    the command that sets the nonce for ReFrame."""
+    from postprocess.acceptance.contract import ContractError, read_contract
+    from postprocess.acceptance.ledger import NONCE, file_sha256, ledger_path
+    from postprocess.acceptance.ledger import begin as begin_session
+    from postprocess.acceptance.signatures import SigningError, sign
+    from postprocess.sessions.files import load_report
+
+    if after and abandoned:
+        raise typer.BadParameter("--after and --abandoned exclude each other")
+    try:
+        agreed, ledger = read_contract(contract), ledger_path(contract)
+        if after:
+            load_report(after)
+            if key:
+                sign(after, key)
+        with writing(ledger):
+            entry = begin_session(agreed, file_sha256(after) if after else None, abandoned)
+        if key:
+            sign(ledger, key)
+    except (ContractError, LogError, SigningError) as error:
+        raise typer.BadParameter(str(error)) from None
+    typer.echo(
+        f"Session {entry.number} of {printable(agreed.title)} has begun. Set its nonce where ReFrame starts:", err=True
+    )
+    typer.echo(f"export {NONCE}={entry.nonce}")

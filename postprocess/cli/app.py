@@ -27,6 +27,12 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+of_acceptance = typer.Typer(
+    cls=accept.WithDefault,
+    no_args_is_help=True,
+    help="Evaluate a contract against recorded runs (`coffeecup accept CONTRACT SESSIONS...`), and begin the sessions "
+    "that these runs belong to.",
+)
 of_references = typer.Typer(help="Create and check reference values.", no_args_is_help=True)
 of_sites = typer.Typer(help="Create, check and report on a site.", no_args_is_help=True)
 
@@ -36,7 +42,6 @@ add(app, "watch", watch.watch_command)
 add(app, "history", history.history)
 add(app, "check-history", check_history.check_history)
 add(app, "export", export.export)
-add(app, "accept", accept.accept)
 add(app, "schema", schema.schema)
 add(of_references, "propose", references.propose)
 add(of_references, "check", references.check)
@@ -45,6 +50,9 @@ add(of_sites, "overlay", site.overlay)
 add(of_sites, "check", site.check)
 add(of_sites, "bundle", site.bundle)
 add(of_sites, "report", site_report.site_report)
+add(of_acceptance, "evaluate", accept.evaluate)
+add(of_acceptance, "begin", accept.begin)
+app.add_typer(of_acceptance, name="accept")
 app.add_typer(of_references, name="references")
 app.add_typer(of_sites, name="site")
 

@@ -34,6 +34,7 @@ Name = Annotated[str, matching("[a-z0-9][a-z0-9_-]{0,63}")]
 Text = Annotated[str, Meta(max_length=2**16)]
 CoreSet = Annotated[str, Meta(max_length=2**15), matching("([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?")]
 Scalar = Text | Annotated[float, Meta(ge=-1e300, le=1e300)] | int | bool | None
+Sha256 = Annotated[str, matching("[0-9a-f]{64}")]
 StandardVersion = Annotated[str, matching(r"[0-9]+\.[0-9]+")]
 Time = Annotated[str, matching("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")]
 
@@ -106,9 +107,26 @@ class Build(Part):
     flags: Text | None
     mpi_standard: Text | None
     mpi_library: Text | None = None
+    source_sha256: Sha256 | None = None
 
 
-class Run(Record):
+class Job(Part):
+    """The scheduler's job, as its environment variables state it."""
+
+    scheduler: Name
+    id: Text
+    nodes: Text | None
+
+
+class Provenance(Part):
+    """Who started the run, in which job, and the nonce of the acceptance that it belongs to."""
+
+    nonce: Text | None
+    user: Text
+    job: Job | None
+
+
+class Run(Record, kw_only=True):
     """What ran where, the same for every benchmark."""
 
     schema_version: Literal[1, 2]
@@ -125,6 +143,7 @@ class Run(Record):
     filesystem: Filesystem | None
     environment: dict[str, Text]
     build: Build
+    provenance: Provenance | None = None
     simulated: bool
 
     @property
@@ -142,6 +161,29 @@ class Overhead(Record):
     clock_read_seconds: Seconds
     barrier_seconds: Seconds
     agreement_seconds: Seconds
+
+
+class File(Part):
+    """A file of the run; the hash is null if it could not be read."""
+
+    role: Literal["program", "library", "input"]
+    path: Text
+    sha256: Sha256 | None
+
+
+class OtherFile(Part):
+    """A node on which another program or library runs than on that of rank 0, and the first such file."""
+
+    host: Text
+    path: Text
+
+
+class Files(Record):
+    """The program, the libraries that it had loaded when the log was opened, and the input files that its options
+    name; all of rank 0's node. The program comes first."""
+
+    files: Annotated[list[File], Meta(min_length=1)]
+    other_files: list[OtherFile]
 
 
 class ActivityOfHost(Part):
@@ -172,9 +214,10 @@ class End(Record, kw_only=True):
     host: Text | None = None
     records: Count
     elapsed_seconds: Seconds
+    end_time: Time | None = None
 
 
-COMMON = (Run, Overhead, Activity, Overlap, End)
+COMMON = (Run, Overhead, Files, Activity, Overlap, End)
 
 # Records of the benchmarks that do I/O.
 

@@ -4,7 +4,6 @@ the same."""
 
 import hashlib
 import io
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -16,27 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from postprocess import __version__
-from postprocess.acceptance.contract import Clause, Contract
-from postprocess.acceptance.evaluation import EvaluatedRun, Verdict, overall
+from postprocess.acceptance.contract import Clause
+from postprocess.acceptance.evaluation import EvaluatedRun, Verdict
+from postprocess.acceptance.ledger import file_sha256
+from postprocess.acceptance.result import Acceptance
 from postprocess.sessions.files import SessionReport
 from postprocess.show.html import environment
 from postprocess.show.pdf import print_page
 from postprocess.show.words import counted, exact, printable, unit_word
-
-
-@dataclass(frozen=True)
-class Acceptance:
-    """A contract with its verdicts, the sessions that they are based on, and the command and time of the evaluation."""
-
-    contract: Contract
-    verdicts: list[Verdict]
-    sessions: list[SessionReport]
-    command: str
-    made: datetime = field(default_factory=lambda: datetime.now(UTC))
-
-    @property
-    def outcome(self) -> str:
-        return overall(self.verdicts)
 
 
 def write(acceptance: Acceptance, page: Path, pdf: bool) -> list[Path]:
@@ -58,30 +44,39 @@ def as_object(acceptance: Acceptance) -> dict:
     contract = acceptance.contract
     return {
         "result": acceptance.outcome,
-        "made": acceptance.made.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "made": utc(acceptance.made),
         "coffeecup": __version__,
         "command": acceptance.command,
         "contract": {
             "title": contract.title,
             "file": printable(contract.path.name),
             "sha256": contract.sha256,
-            "kernel_version": contract.kernel_version,
+            "kernel_version": contract.terms.kernel_version,
         },
-        "sessions": [
-            {
-                "session": report.info["uuid"],
-                "file": printable(str(report.source)),
-                "file_sha256": file_sha256(report.source),
-                "start": datetime.fromtimestamp(report.info["time_start_unix"], UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
-            }
-            for report in acceptance.sessions
+        "gaps": [printable(gap) for gap in acceptance.gaps],
+        "begun": [
+            {"number": entry.number, "nonce": entry.nonce, "issued": utc(entry.issued), "abandoned": entry.abandoned}
+            for entry in acceptance.entries
         ],
+        "sessions": [session_object(acceptance, report) for report in acceptance.sessions],
         "clauses": [clause_object(verdict) for verdict in acceptance.verdicts],
     }
 
 
-def file_sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+def utc(time: datetime) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def session_object(acceptance: Acceptance, report: SessionReport) -> dict:
+    signature = acceptance.signatures.get(report.source)
+    return {
+        "session": report.info["uuid"],
+        "file": printable(str(report.source)),
+        "file_sha256": file_sha256(report.source),
+        "start": utc(datetime.fromtimestamp(report.info["time_start_unix"], UTC)),
+        "user": printable(str(report.info.get("user") or "")),
+        "signer": signature and signature.signer and printable(signature.signer),
+    }
 
 
 def clause_object(verdict: Verdict) -> dict:
@@ -186,6 +181,8 @@ def terminal_text(acceptance: Acceptance) -> str:
     for verdict in acceptance.verdicts:
         table.add_row(Text(printable(verdict.clause.name)), verdict.outcome, Text(verdict.sentence))
     console.print(Text(printable(f"{acceptance.contract.title}: {acceptance.outcome}"), style="bold"), table)
+    for gap in acceptance.gaps:
+        console.print(Text(printable(gap)))
     for verdict in acceptance.verdicts:
         for evaluated in verdict.runs:
             if not evaluated.counts:

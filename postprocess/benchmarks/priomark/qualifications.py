@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Qualifications of a PRIOMark result: what improves or limits it. They are shown beside the number everywhere."""
 
+import hashlib
 from collections.abc import Iterator
 
 import pandas as pd
@@ -15,6 +16,7 @@ from postprocess.show.words import counted, size
 
 SHORT_SECONDS = 0.01
 PAPERS_WORKLOAD = "default"
+PAPERS_WORKLOAD_SHA256 = "161fff7066e80fad668b51bf088460f9a491a2d97a25502651f75368a5c30766"  # of workloads/default.cfg
 
 
 def breaches(log: Log[Plan]) -> list[Qualification]:
@@ -28,6 +30,14 @@ def breaches(log: Log[Plan]) -> list[Qualification]:
             Qualification(
                 "workload",
                 f"Not official: the workload is {log.plan.workload}, not the paper's ({PAPERS_WORKLOAD}).",
+            )
+        )
+    elif (content := hashlib.sha256(log.plan.workload_text.encode()).hexdigest()) != PAPERS_WORKLOAD_SHA256:
+        found.append(
+            Qualification(
+                "workload",
+                f"Not official: the workload is called {PAPERS_WORKLOAD}, but its content is not the paper's: its "
+                f"SHA-256 is {content}.",
             )
         )
     elif missing := left_out(log):

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See provenance.h. A list of files is a text like the output of sha256sum: "HASH  PATH" lines, the program first. */
+#include "provenance.h"
+
+#include <limits.h>
+#include <pwd.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fail.h"
+#include "machine.h"
+#include "memory.h"
+#include "sha256.h"
+
+/* --- who started the run, in which job ---------------------------------------------------------------------------- */
+
+static json_t *user_json(void)
+{
+    char number[24];
+    const struct passwd *user = getpwuid(getuid());
+    snprintf(number, sizeof number, "%ld", (long)getuid());
+    return text_json(user ? user->pw_name : number);
+}
+
+/* The hosts of a file with one name per line and process, each once, separated by commas. */
+static json_t *hosts_of_file(const char *path)
+{
+    FILE *file = path ? fopen(path, "r") : NULL;
+    char line[MPI_MAX_PROCESSOR_NAME], *hosts = NULL;
+    size_t bytes;
+    if (!file)
+        return json_null();
+    FILE *text = open_memstream(&hosts, &bytes);
+    for (char last[sizeof line] = ""; text && fgets(line, sizeof line, file);) {
+        line[strcspn(line, "\n")] = '\0';
+        if (strcmp(line, last) != 0)
+            fprintf(text, "%s%s", *last ? "," : "", line);
+        memcpy(last, line, sizeof last);
+    }
+    fclose(file);
+    if (!text || fclose(text) != 0)
+        return json_null();
+    json_t *value = text_or_null(hosts);
+    free(hosts);
+    return value;
+}
+
+static json_t *job_json(void)
+{
+    static const struct {
+        const char *scheduler, *id, *nodes, *node_file;
+    } known[] = {{"slurm", "SLURM_JOB_ID", "SLURM_JOB_NODELIST", NULL},
+                 {"pbs", "PBS_JOBID", NULL, "PBS_NODEFILE"},
+                 {"flux", "FLUX_JOB_ID", "FLUX_JOB_NODELIST", NULL},
+                 {"lsf", "LSB_JOBID", "LSB_HOSTS", NULL}};
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        const char *id = getenv(known[i].id);
+        if (id && *id)
+            return json_pack("{s:s, s:o, s:o}", "scheduler", known[i].scheduler, "id", text_json(id), "nodes",
+                             known[i].nodes ? text_or_null(getenv(known[i].nodes))
+                                            : hosts_of_file(getenv(known[i].node_file)));
+    }
+    return json_null();
+}
+
+json_t *provenance_json(void)
+{
+    return json_pack("{s:o, s:o, s:o}", "nonce", text_or_null(getenv("COFFEECUP_ACCEPTANCE")), "user", user_json(),
+                     "job", job_json());
+}
+
+/* --- what ran ----------------------------------------------------------------------------------------------------- */
+
+#ifndef COFFEECUP_SIMULATED
+static void add_line(FILE *list, const char *path, const char *content)
+{
+    char hex[SHA256_HEX_BYTES];
+    fprintf(list, "%s  %s\n", sha256_of_file(content, hex) ? hex : "", path);
+}
+
+/* A library is mapped in several parts, one after the other. Only executable files are of interest. */
+static void add_libraries(FILE *list, const char *program)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char *line = NULL, *last = copy_text("");
+    size_t room = 0;
+    while (maps && getline(&line, &room, maps) > 0) {
+        const char *permissions = strchr(line, ' ');
+        char *path = strchr(line, '/');
+        if (!permissions || strlen(permissions) < 5 || permissions[3] != 'x' || !path)
+            continue;
+        path[strcspn(path, "\n")] = '\0';
+        if (strcmp(path, program) == 0 || strcmp(path, last) == 0)
+            continue;
+        add_line(list, path, path);
+        free(last);
+        last = copy_text(path);
+    }
+    free(last);
+    free(line);
+    if (maps)
+        fclose(maps);
+}
+
+static char *list_of_files(void)
+{
+    char program[PATH_MAX], *text = NULL;
+    size_t bytes;
+    const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+    FILE *list = open_memstream(&text, &bytes);
+    program[length > 0 ? length : 0] = '\0';
+    if (!list)
+        fail("cannot list the loaded libraries: out of memory; use fewer processes on the node");
+    add_line(list, program, "/proc/self/exe");
+    add_libraries(list, program);
+    if (fclose(list) != 0)
+        fail("cannot list the loaded libraries: out of memory; use fewer processes on the node");
+    return text;
+}
+
+/* The first line of a list that the reference has not. */
+static const char *first_other(const char *list, const char *reference)
+{
+    const size_t bytes = strlen(reference);
+    for (const char *line = list, *end; (end = strchr(line, '\n')); line = end + 1)
+        if (!memmem(reference, bytes, line, (size_t)(end + 1 - line)))
+            return line;
+    return NULL;
+}
+
+struct other {
+    char host[MPI_MAX_PROCESSOR_NAME], path[PATH_MAX];
+};
+
+/* Rank 0 receives the first different file of each node that has one. */
+static json_t *gather_others(const char *other_line)
+{
+    struct other other = {0};
+    int rank, ranks, differs = other_line != NULL;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    int *all = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
+    MPI_CHECK(MPI_Gather(&differs, 1, MPI_INT, all, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    if (rank != 0) {
+        if (differs) {
+            const char *path = strchr(other_line, ' ') + 2;
+            host_name(other.host);
+            snprintf(other.path, sizeof other.path, "%.*s", (int)strcspn(path, "\n"), path);
+            MPI_CHECK(MPI_Send(&other, sizeof other, MPI_BYTE, 0, 0, MPI_COMM_WORLD));
+        }
+        return NULL;
+    }
+    json_t *others = json_array();
+    for (int from = 1; from < ranks; from++) {
+        if (!all[from])
+            continue;
+        MPI_CHECK(MPI_Recv(&other, sizeof other, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        json_array_append_new(others,
+                              json_pack("{s:o, s:o}", "host", text_json(other.host), "path", text_json(other.path)));
+    }
+    free(all);
+    return others;
+}
+
+static json_t *compare_nodes(const char *list, int leader)
+{
+    int rank, bytes = list ? (int)strlen(list) + 1 : 0;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    MPI_CHECK(MPI_Bcast(&bytes, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    char *reference = rank == 0 ? copy_text(list) : allocate((size_t)bytes, 1);
+    MPI_CHECK(MPI_Bcast(reference, bytes, MPI_CHAR, 0, MPI_COMM_WORLD));
+    json_t *others = gather_others(leader == rank ? first_other(list, reference) : NULL);
+    free(reference);
+    return others;
+}
+
+static json_t *file_json(const char *role, const char *path, size_t path_bytes, const char *hex)
+{
+    char *copy = copy_text(path);
+    copy[path_bytes] = '\0';
+    json_t *file = json_pack("{s:s, s:o, s:o}", "role", role, "path", text_json(copy), "sha256",
+                             hex ? json_stringn(hex, SHA256_HEX_BYTES - 1) : json_null());
+    free(copy);
+    return file;
+}
+
+static json_t *all_files_json(const char *list, const struct option_row *options)
+{
+    json_t *files = json_array();
+    for (const char *line = list, *end; (end = strchr(line, '\n')); line = end + 1) {
+        const char *path = strchr(line, ' ') + 2;
+        json_array_append_new(files, file_json(line == list ? "program" : "library", path, (size_t)(end - path),
+                                               *line == ' ' ? NULL : line));
+    }
+    for (const struct option_row *row = options; row->name; row++) {
+        const char *path = row->kind == OPTION_INPUT ? *(const char **)row->value : NULL;
+        char hex[SHA256_HEX_BYTES];
+        if (path)
+            json_array_append_new(files,
+                                  file_json("input", path, strlen(path), sha256_of_file(path, hex) ? hex : NULL));
+    }
+    return files;
+}
+
+json_t *files_json(const struct option_row *options, int leader)
+{
+    int rank;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    char *list = leader == rank ? list_of_files() : NULL;
+    json_t *others = compare_nodes(list, leader), *fields = NULL;
+    if (rank == 0)
+        fields = json_pack("{s:o, s:o}", "files", all_files_json(list, options), "other_files", others);
+    free(list);
+    return fields;
+}
+#else
+json_t *files_json(const struct option_row *options, int leader)
+{
+    (void)options;
+    (void)leader;
+    return NULL;
+}
+#endif

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a log was written in the job that a session states: at this time, on these hosts, by this user, for this
+acceptance."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from postprocess.acceptance.ledger import NONCE, Entry
+from postprocess.acceptance.refusal import Refusal
+from postprocess.logs.reader import Log
+from postprocess.logs.records import Files, Job
+from postprocess.sessions.files import SessionReport
+from postprocess.show.words import digits
+
+SKEW_SECONDS = 60.0  # between the clocks of a node and of the machine that ReFrame ran on
+CLOCK_SECONDS, CLOCK_SHARE = 2.0, 0.01  # allowed between a run's wall-clock time and its own measure of it
+# ReFrame's name of a scheduler to the log's.
+IDENTIFIED = {"slurm": "slurm", "squeue": "slurm", "pbs": "pbs", "torque": "pbs", "lsf": "lsf"}
+PRELOADING = ("LD_PRELOAD", "LD_AUDIT")
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a session states about a job. Times are seconds since 1970."""
+
+    user: str
+    scheduler: str
+    job: str
+    hosts: tuple[str, ...]
+    begin: float
+    end: float
+    nonce: str
+
+
+def places(reports: list[SessionReport]) -> dict[str, Place]:
+    """By the key of a test case in case_table."""
+    return {
+        case.get("uuid") or f"{report.info['uuid']}:{number}:{place}": place_of(report, case)
+        for report in reports
+        for number, run in enumerate(report.content["runs"])
+        for place, case in enumerate(run["testcases"])
+    }
+
+
+def place_of(report: SessionReport, case: dict) -> Place:
+    nodes = case.get("job_nodelist") or []
+    return Place(
+        user=str(report.info.get("user") or ""),
+        scheduler=str(case.get("scheduler") or ""),
+        job=str(case.get("jobid") or ""),
+        hosts=tuple(nodes.split(",") if isinstance(nodes, str) else map(str, nodes)),
+        begin=case.get("job_submit_time") or report.info["time_start_unix"],
+        end=case.get("job_completion_time_unix") or report.info["time_end_unix"],
+        nonce=str((case.get("env_vars") or {}).get(NONCE, "")),
+    )
+
+
+def same_host(one: str, other: str) -> bool:
+    """Whether two names are those of one host: equal, or one is the short form of the other."""
+    one, other = one.lower().rstrip("."), other.lower().rstrip(".")
+    short, full = sorted((one, other), key=len)
+    return one == other or ("." not in short and full.startswith(f"{short}.") and not short.isdigit())
+
+
+def unbound(place: Place, log: Log, entries: Mapping[str, Entry]) -> Iterator[Refusal]:
+    """Reasons why the log may not be the one that the job wrote. `entries` are those of the ledger, by nonce."""
+    provenance = log.run.provenance
+    if provenance is None:
+        yield Refusal(
+            "unbound", "the log states neither user nor job nor nonce: use kernels that were built from this version"
+        )
+        return
+    yield from other_acceptance(place, log, entries)
+    yield from other_time(place, log)
+    if not place.hosts:
+        yield Refusal("other_host", "the session does not state the nodes of the job")
+    elif strange := [h.name for h in log.run.hosts if not any(same_host(h.name, node) for node in place.hosts)]:
+        yield Refusal("other_host", f"it ran on {strange[0]}, but the session's job on {', '.join(place.hosts)}")
+    if provenance.user != place.user:
+        yield Refusal("other_user", f"user {provenance.user!r:.80} ran it, the session belongs to {place.user!r:.80}")
+    yield from other_job(place, provenance.job)
+    yield from other_files(log)
+
+
+def other_acceptance(place: Place, log: Log, entries: Mapping[str, Entry]) -> Iterator[Refusal]:
+    nonce = log.run.provenance and log.run.provenance.nonce
+    if not nonce:
+        yield Refusal("unbound", f"the log contains no nonce: set {NONCE} as `coffeecup accept begin` says")
+    elif nonce not in entries:
+        yield Refusal("unbound", "the log contains a nonce that was not issued for this contract")
+    elif nonce != place.nonce:
+        yield Refusal("unbound", "the log contains another nonce than the session passed to the kernel")
+    elif seconds(log.run.start_time) < entries[nonce].issued.timestamp() - SKEW_SECONDS:
+        yield Refusal("other_time", "the log states a start before its nonce was issued")
+
+
+def other_time(place: Place, log: Log) -> Iterator[Refusal]:
+    start, elapsed = seconds(log.run.start_time), log.end.elapsed_seconds
+    if log.end.end_time is None:
+        yield Refusal("other_time", "the log does not state when the run ended")
+        return
+    end = seconds(log.end.end_time)
+    if start < place.begin - SKEW_SECONDS or end > place.end + SKEW_SECONDS:
+        yield Refusal(
+            "other_time",
+            f"it ran from {log.run.start_time} to {log.end.end_time}, but the session's job from {utc(place.begin)} to "
+            f"{utc(place.end)}",
+        )
+    if abs(end - start - elapsed) > CLOCK_SECONDS + CLOCK_SHARE * (end - start):
+        yield Refusal(
+            "clock",
+            f"it took {digits(end - start)} s by the time of day, but {digits(elapsed)} s by the clock of its "
+            "measurements",
+        )
+
+
+def other_job(place: Place, job: Job | None) -> Iterator[Refusal]:
+    """Flux and others write the number of a job in several forms, so that of their jobs is not compared."""
+    expected = IDENTIFIED.get(place.scheduler)
+    if expected is None:
+        return
+    if job is None:
+        yield Refusal("other_job", f"it ran outside of any job, but the session's job is {place.job}")
+    elif (job.scheduler, job.id.partition(".")[0]) != (expected, place.job.partition(".")[0]):
+        yield Refusal(
+            "other_job",
+            f"it ran in job {job.id} of {job.scheduler}, but the session's job is {place.job} of {expected}",
+        )
+
+
+def other_files(log: Log) -> Iterator[Refusal]:
+    found = log.all(Files)
+    if len(found) != 1:
+        yield Refusal("no_hashes", "the log does not state the hashes of the program and its libraries")
+        return
+    if others := found[0].other_files:
+        yield Refusal("other_files", f"on {others[0].host} another {others[0].path} ran than on the node of rank 0")
+    if [file for file in found[0].files if file.sha256 is None and file.role != "library"]:
+        yield Refusal("no_hashes", "the program or an input file could not be read to compute its hash")
+    for name in PRELOADING:
+        if text := log.run.environment.get(name):
+            yield Refusal("preloaded", f"libraries were preloaded by {name} ({text:.200}), which can change anything")
+
+
+def seconds(time: str) -> float:
+    return datetime.fromisoformat(time).timestamp()
+
+
+def utc(time: float) -> str:
+    return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%dT%H:%M:%SZ}"

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ledger of an acceptance: the sessions that were begun, each with its nonce, in a file beside the contract.
+
+Each line states the contract's hash, the previous line's hash and the hash of the session that the previous line was
+issued for. The nonce of a session is the hash of its line. So every log of a session, which contains the nonce, commits
+to all earlier sessions, and a session that is left out is a named gap.
+"""
+
+import hashlib
+import os
+import secrets
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated
+
+import msgspec
+
+from postprocess.acceptance.contract import Contract, ContractError
+from postprocess.logs.records import Count, Sha256, Text, Time
+from postprocess.sessions.files import SessionReport
+
+NONCE = "COFFEECUP_ACCEPTANCE"  # the environment variable by which checks and kernels get the nonce
+
+
+class Line(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """`previous` is the nonce before; either `session_sha256` is the hash of the session that ran with it, or
+    `abandoned` says why there is none. All three are null in the first line."""
+
+    number: Count
+    contract_sha256: Sha256
+    issued: Time
+    random: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{32}$")]
+    previous: Sha256 | None
+    session_sha256: Sha256 | None
+    abandoned: Text | None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A session that was begun. `session_sha256` and `abandoned` are what the next entry states about it."""
+
+    number: int
+    nonce: str
+    issued: datetime
+    session_sha256: str | None
+    abandoned: str | None
+
+
+def ledger_path(contract: Path) -> Path:
+    return contract.with_suffix(".acceptance.jsonl")
+
+
+def read_ledger(contract: Contract) -> list[Entry]:
+    """The sessions that were begun for a contract, none without a ledger. Raises ContractError if the ledger was
+    altered, or belongs to another version of the contract."""
+    path = ledger_path(contract.path)
+    try:
+        texts = path.read_bytes().splitlines()
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise ContractError(path, None, "", f"cannot be read: {error.strerror}") from None
+    lines = [checked_line(path, contract, texts, number) for number in range(len(texts))]
+    following = [*lines[1:], None]
+    return [
+        Entry(
+            line.number,
+            hashlib.sha256(text).hexdigest(),
+            datetime.fromisoformat(line.issued),
+            after and after.session_sha256,
+            after and after.abandoned,
+        )
+        for text, line, after in zip(texts, lines, following)
+    ]
+
+
+def checked_line(path: Path, contract: Contract, texts: list[bytes], place: int) -> Line:
+    try:
+        line = msgspec.json.decode(texts[place], type=Line)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise ContractError(path, place + 1, "", f"no line of a ledger: {error}; restore the ledger") from None
+    previous = hashlib.sha256(texts[place - 1]).hexdigest() if place else None
+    if line.number != place + 1 or line.previous != previous:
+        raise ContractError(
+            path, place + 1, "", "the ledger was altered: this line does not follow the one before; restore the ledger"
+        )
+    if (line.session_sha256 is None) == (line.abandoned is None) and place:
+        raise ContractError(path, place + 1, "", "either session_sha256 or abandoned is expected; restore the ledger")
+    if line.contract_sha256 != contract.sha256:
+        raise ContractError(
+            path,
+            place + 1,
+            "",
+            f"the contract was changed after this acceptance had begun: its SHA-256 was {line.contract_sha256} and is "
+            f"now {contract.sha256}; restore it, or begin a new acceptance with another file",
+        )
+    return line
+
+
+def begin(contract: Contract, session_sha256: str | None, abandoned: str | None) -> Entry:
+    """Begins the next session: appends a line to the ledger, with the hash of the last session or the reason why there
+    is none. Raises ContractError if it is unclear what became of the last one, OSError if the file cannot be
+    written."""
+    path, entries = ledger_path(contract.path), read_ledger(contract)
+    if entries and session_sha256 is None and not abandoned:
+        raise ContractError(
+            path,
+            None,
+            "",
+            f"session {entries[-1].number} has begun: name its report with --after, or say with --abandoned why there "
+            "is none",
+        )
+    if not entries and (session_sha256 or abandoned):
+        raise ContractError(path, None, "", "no session has begun yet: leave out --after and --abandoned")
+    line = Line(
+        number=len(entries) + 1,
+        contract_sha256=contract.sha256,
+        issued=datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        random=secrets.token_hex(16),
+        previous=entries[-1].nonce if entries else None,
+        session_sha256=session_sha256,
+        abandoned=abandoned,
+    )
+    with path.open("ab") as file:
+        file.write(msgspec.json.encode(line) + b"\n")
+        file.flush()
+        os.fsync(file.fileno())
+    return read_ledger(contract)[-1]
+
+
+def nonces(report: SessionReport) -> set[str]:
+    """The nonces that the checks of a session passed to their kernels."""
+    cases = [case for run in report.content["runs"] for case in run["testcases"]]
+    return {nonce for case in cases if (nonce := (case.get("env_vars") or {}).get(NONCE))}
+
+
+def gaps(entries: list[Entry], reports: list[SessionReport]) -> Iterator[str]:
+    """What is missing in the sequence of sessions, one sentence each."""
+    if not entries:
+        yield "This acceptance was not begun with `coffeecup accept begin`: no run can be shown to belong to it."
+    ran = Counter(nonce for report in reports for nonce in nonces(report))
+    hashes = {nonce: file_sha256(report.source) for report in reports for nonce in nonces(report)}
+    for entry in entries:
+        name = f"Session {entry.number}, begun {entry.issued:%Y-%m-%d %H:%M:%S} UTC,"
+        if not ran[entry.nonce] and not entry.abandoned:
+            yield f"{name} is missing: evaluate all sessions of the acceptance together."
+        elif ran[entry.nonce] > 1:
+            yield f"{name} was run {ran[entry.nonce]} times: begin each session with `coffeecup accept begin`."
+        elif ran[entry.nonce] and entry.abandoned:
+            yield f"{name} was declared abandoned ({entry.abandoned}), but here it is: the ledger is wrong."
+        elif entry.session_sha256 and ran[entry.nonce] and hashes[entry.nonce] != entry.session_sha256:
+            yield f"{name} was altered after the next one had begun: its SHA-256 was {entry.session_sha256}."
+
+
+def file_sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

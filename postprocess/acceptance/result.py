@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The result of an acceptance: a contract, the evidence for it, and the verdicts."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from postprocess.acceptance.contract import Contract
+from postprocess.acceptance.evaluation import Verdict, evaluate, overall
+from postprocess.acceptance.evidence import gather
+from postprocess.acceptance.ledger import Entry, gaps, ledger_path, read_ledger
+from postprocess.acceptance.signatures import Signature, verify
+from postprocess.sessions.files import SessionReport
+
+
+@dataclass(frozen=True)
+class Acceptance:
+    """A contract with its verdicts, the sessions that they are based on, and the command and time of the evaluation.
+    `entries` are the sessions that were begun, `gaps` says what is missing of them. `signatures` are those of the
+    sessions' files and of the ledger, empty if the contract demands none."""
+
+    contract: Contract
+    verdicts: list[Verdict]
+    sessions: list[SessionReport]
+    entries: list[Entry]
+    gaps: list[str]
+    signatures: Mapping[Path, Signature]
+    command: str
+    made: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def outcome(self) -> str:
+        return overall(self.verdicts, self.gaps)
+
+
+def accept(contract: Contract, sessions: list[SessionReport], command: str) -> Acceptance:
+    """Evaluates a contract against sessions. Raises ContractError if the ledger was altered, SigningError if signatures
+    cannot be verified on this machine."""
+    entries, ledger = read_ledger(contract), ledger_path(contract.path)
+    files = [*dict.fromkeys(report.source for report in sessions), *([ledger] if entries else [])]
+    signatures = {file: verify(file, contract.signers) for file in files} if contract.signers else {}
+    missing = list(gaps(entries, sessions))
+    if ledger in signatures and signatures[ledger].signer is None:
+        missing.append(f"The ledger does not count: {signatures[ledger].problem}.")
+    runs = gather(sessions, entries, signatures)
+    return Acceptance(contract, evaluate(contract, runs), sessions, entries, missing, signatures, command)

@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signatures of sessions and of the ledger, by OpenSSH: FILE.sig beside FILE, made with
+`ssh-keygen -Y sign -n coffeecup`.
+
+An allowed-signers file says whose keys count (ssh-keygen(1), ALLOWED SIGNERS); the contract states its hash.
+"""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+NAMESPACE = "coffeecup"
+
+
+class SigningError(RuntimeError):
+    """A file could not be signed; the message is one line."""
+
+
+@dataclass(frozen=True)
+class Signature:
+    """Who signed a file; without a signer, `problem` says in a sentence why the signature does not count."""
+
+    signer: str | None
+    problem: str = ""
+
+
+def signature_path(file: Path) -> Path:
+    return file.with_name(f"{file.name}.sig")
+
+
+def keygen(*arguments, content: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    """Raises SigningError if there is no ssh-keygen."""
+    try:
+        command = ["ssh-keygen", "-Y", *map(str, arguments)]
+        return subprocess.run(command, input=content, capture_output=True, check=False)
+    except OSError as error:
+        raise SigningError(f"signatures require OpenSSH's ssh-keygen: {error.strerror}") from None
+
+
+def verify(file: Path, signers: Path) -> Signature:
+    """Who signed a file, according to an allowed-signers file. Raises SigningError if there is no ssh-keygen."""
+    signature = signature_path(file)
+    if not signature.is_file():
+        return Signature(
+            None, f"{file.name} is not signed: sign it with `ssh-keygen -Y sign -n {NAMESPACE} -f KEY {file.name}`"
+        )
+    known = keygen("find-principals", "-s", signature, "-f", signers)
+    signer = (known.stdout.decode(errors="replace").splitlines() or [""])[0]
+    if known.returncode or not signer:
+        return Signature(None, f"the key that signed {file.name} is not one of those that the contract allows")
+    options = ("-f", signers, "-I", signer, "-n", NAMESPACE, "-s", signature)
+    verified = keygen("verify", *options, content=file.read_bytes())
+    if verified.returncode:
+        return Signature(None, f"the signature of {file.name} by {signer} is not valid: the file was altered")
+    return Signature(signer)
+
+
+def sign(file: Path, key: Path) -> None:
+    """Signs a file, replacing an earlier signature. Raises SigningError."""
+    signature_path(file).unlink(missing_ok=True)
+    done = keygen("sign", "-n", NAMESPACE, "-f", key, file)
+    if done.returncode:
+        reason = (done.stderr.decode(errors="replace").strip().splitlines() or ["no reason was given"])[-1]
+        raise SigningError(f"ssh-keygen did not sign {file} with {key}: {reason}")

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Terms of a contract that apply to every run: the period of the runs, and the software that was measured with."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime
+
+from postprocess.acceptance.refusal import Refusal
+from postprocess.logs.reader import Log
+from postprocess.logs.records import Build, Files
+
+DIRTY = "-dirty"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """None and empty: not demanded. `programs` are the SHA-256 of the kernels' programs by benchmark. `mpi_library` and
+    `compiler` are beginnings of what the log states."""
+
+    kernel_version: str | None = None
+    first_day: date | None = None
+    last_day: date | None = None
+    git_revision: str | None = None
+    source_sha256: str | None = None
+    mpi_library: str | None = None
+    compiler: str | None = None
+    programs: Mapping[str, str] = field(default_factory=dict)
+
+
+def terms_of(content: dict) -> Terms:
+    """Those of a contract's content."""
+    period, software = content.get("period", {}), content.get("software", {})
+    return Terms(
+        kernel_version=content.get("kernel_version"),
+        first_day=date.fromisoformat(period["from"]) if period else None,
+        last_day=date.fromisoformat(period["until"]) if period else None,
+        **software,
+    )
+
+
+def broken_terms(terms: Terms, log: Log) -> Iterator[Refusal]:
+    """The terms that a run does not meet."""
+    run, build = log.run, log.run.build
+    day = datetime.fromisoformat(run.start_time).date()
+    if terms.first_day and terms.last_day and not terms.first_day <= day <= terms.last_day:
+        yield Refusal("period", f"it ran on {day}, the contract counts runs from {terms.first_day} to {terms.last_day}")
+    if terms.git_revision and terms.git_revision != build.git_revision:
+        yield Refusal(
+            "git_revision",
+            f"it was built from revision {build.git_revision or 'unknown'}, the contract requires {terms.git_revision}",
+        )
+    if terms.source_sha256 and terms.source_sha256 != build.source_sha256:
+        yield Refusal(
+            "source",
+            f"it was built from sources with the SHA-256 {build.source_sha256 or 'unknown'}, the contract requires "
+            f"{terms.source_sha256}",
+        )
+    for name, required, stated in (
+        ("MPI library", terms.mpi_library, run.mpi.library),
+        ("compiler", terms.compiler, build.compiler or "unknown"),
+    ):
+        if required and not stated.startswith(required):
+            key = name.lower().replace(" ", "_")
+            yield Refusal(key, f"its {name} is {stated:.200}, the contract requires {required}")
+    yield from other_program(terms, log)
+
+
+def other_program(terms: Terms, log: Log) -> Iterator[Refusal]:
+    required = terms.programs.get(log.run.benchmark)
+    stated = {file.sha256 for record in log.all(Files) for file in record.files if file.role == "program"}
+    if required and stated != {required}:
+        yield Refusal(
+            "program",
+            f"the program's SHA-256 is {' and '.join(map(str, stated)) or 'unknown'}, the contract requires {required}",
+        )
+
+
+def unknown_sources(build: Build, terms: Terms) -> Iterator[Refusal]:
+    """Official evidence comes from sources that are known exactly."""
+    if build.git_revision and build.git_revision.endswith(DIRTY):
+        yield Refusal("revision", f"it was built from changed sources ({build.git_revision}): build a committed state")
+    elif not build.git_revision and not terms.source_sha256:
+        yield Refusal(
+            "revision",
+            "it was built from sources of unknown revision: build a Git checkout, or state source_sha256 in the "
+            "contract",
+        )

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A log belongs to the job that its session states, and was written by the programs that it states: everything else is
+refused. test_ledger.py manipulates whole sessions."""
+
+import getpass
+import hashlib
+import re
+import subprocess
+import time
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import logs_made
+import pytest
+from builds import PATIENCE, ROOT
+from contracts_made import (
+    FREE,
+    NONCE,
+    START,
+    provable,
+)
+from kernel_runs import of_kind
+from logs_made_b_eff import averaged_log
+from msgspec.structs import replace as with_fields
+
+from postprocess.acceptance.binding import Place, same_host, unbound
+from postprocess.acceptance.ledger import Entry
+from postprocess.benchmarks.scoring import score_log
+from postprocess.logs.records import End, File, Files, Job, OtherFile
+
+BEGIN = datetime.fromisoformat(START).timestamp()
+PLACE = Place(getpass.getuser(), "local", "4711", ("node00", "node01"), BEGIN, BEGIN + 10**6, FREE)
+ENTRY = Entry(1, FREE, datetime.fromtimestamp(BEGIN, UTC), None, None)
+PROGRAM = File("program", "/opt/bin/b_eff", "0" * 64)
+LIBRARY = File("library", "/lib/libmpi.so", None)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """A log of two nodes that PLACE and ENTRY account for."""
+    path = tmp_path_factory.mktemp("log") / "log.jsonl"
+    return score_log(logs_made.write(path, provable(averaged_log(ranks=2, nodes=2)))).log
+
+
+def keys(log, place=PLACE, entry=ENTRY):
+    found = list(unbound(place, log, {entry.nonce: entry}))
+    assert all(refusal.text.isprintable() and not refusal.text.endswith(".") for refusal in found)
+    return [refusal.key for refusal in found]
+
+
+def with_run(log, **fields):
+    return replace(log, run=with_fields(log.run, **fields))
+
+
+def with_provenance(log, **fields):
+    return with_run(log, provenance=with_fields(log.run.provenance, **fields))
+
+
+def with_record(log, kind, *records):
+    return replace(log, by_class={**log.by_class, kind: list(records)})
+
+
+def ended(log, elapsed_seconds, end_time):
+    return with_record(log, End, with_fields(log.end, elapsed_seconds=elapsed_seconds, end_time=end_time))
+
+
+# --- a run and its session --------------------------------------------------------------------------------------------
+
+
+def test_a_run_that_agrees_with_its_session_is_bound_to_it(log):
+    assert keys(log) == []
+    assert keys(log, replace(PLACE, hosts=("NODE00.cluster.example", "node01", "node02"))) == []
+
+
+def test_a_log_of_an_earlier_kernel_proves_no_origin(log):
+    assert keys(with_run(log, provenance=None)) == ["unbound"]
+
+
+@pytest.mark.parametrize(
+    ("nonce", "entry", "place"),
+    [
+        (None, ENTRY, PLACE),
+        ("e" * 64, ENTRY, PLACE),  # of another contract
+        (FREE, ENTRY, replace(PLACE, nonce="")),
+        (FREE, ENTRY, replace(PLACE, nonce="e" * 64)),
+    ],
+)
+def test_a_run_without_the_nonce_of_its_session_is_refused(log, nonce, entry, place):
+    assert keys(with_provenance(log, nonce=nonce), place, entry) == ["unbound"]
+
+
+@pytest.mark.parametrize(("seconds", "refused"), [(60, []), (61, ["other_time"]), (6 * 365 * 86400, ["other_time"])])
+def test_a_run_before_its_nonce_was_issued_is_refused(log, seconds, refused):
+    assert keys(log, entry=replace(ENTRY, issued=ENTRY.issued + timedelta(seconds=seconds))) == refused
+
+
+@pytest.mark.parametrize(
+    ("begin", "end", "refused"),
+    [
+        (60, 40, []),
+        (61, 40, ["other_time"]),
+        (0, 39, ["other_time"]),
+        (6 * 365 * 86400, 7 * 365 * 86400, ["other_time"]),
+    ],
+)
+def test_a_run_outside_the_time_of_its_job_is_refused(log, begin, end, refused):
+    """The run took 100 s. The clocks of two machines may differ by a minute."""
+    took_100 = ended(log, 100.0, "2026-11-20T14:01:40Z")
+    assert keys(took_100, replace(PLACE, begin=BEGIN + begin, end=BEGIN + end)) == refused
+
+
+def test_a_run_that_does_not_state_its_end_is_refused(log):
+    assert keys(ended(log, 100.0, None)) == ["other_time"]
+
+
+@pytest.mark.parametrize(
+    ("elapsed", "refused"), [(97.1, []), (96.9, ["clock"]), (102.9, []), (103.1, ["clock"]), (33.0, ["clock"])]
+)
+def test_a_clock_that_differs_from_the_time_of_day_is_refused(log, elapsed, refused):
+    """By more than 2 s and 1 % of the 100 s that the run took."""
+    assert keys(ended(log, elapsed, "2026-11-20T14:01:40Z")) == refused
+
+
+@pytest.mark.parametrize("hosts", [(), ("node00",), ("node00", "node02"), ("node00", "node1")])
+def test_a_run_on_other_hosts_than_the_job_is_refused(log, hosts):
+    assert keys(log, replace(PLACE, hosts=hosts)) == ["other_host"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("vm", "vm", True),
+        ("vm", "VM.cluster.example", True),
+        ("vm.cluster.example.", "vm.cluster.example", True),
+        ("vm.a.example", "vm.b.example", False),
+        ("vm", "vm1.cluster.example", False),
+        ("10", "10.1.2.3", False),
+    ],
+)
+def test_short_and_full_names_are_those_of_one_host(one, other, same):
+    assert same_host(one, other) is same and same_host(other, one) is same
+
+
+def test_a_run_of_another_user_is_refused(log):
+    assert keys(with_provenance(log, user="somebody else")) == ["other_user"]
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "job", "refused"),
+    [
+        ("local", None, []),
+        ("local", Job("slurm", "1", None), []),  # ReFrame itself runs in a job
+        ("slurm", Job("slurm", "4711", "node[00-01]"), []),
+        ("squeue", Job("slurm", "4711", None), []),
+        ("pbs", Job("pbs", "4711.server", None), []),
+        ("flux", Job("flux", "f2x", None), []),
+        ("slurm", Job("slurm", "4712", None), ["other_job"]),
+        ("slurm", Job("pbs", "4711", None), ["other_job"]),
+        ("pbs", Job("pbs", "4712.server", None), ["other_job"]),
+        ("slurm", None, ["other_job"]),
+    ],
+)
+def test_a_run_of_another_job_is_refused(log, scheduler, job, refused):
+    assert keys(with_provenance(log, job=job), replace(PLACE, scheduler=scheduler)) == refused
+
+
+@pytest.mark.parametrize(
+    ("files", "refused"),
+    [
+        ([Files(3, [PROGRAM, LIBRARY], [])], []),
+        ([], ["no_hashes"]),
+        ([Files(3, [File("program", "/opt/bin/b_eff", None)], [])], ["no_hashes"]),
+        ([Files(3, [PROGRAM, File("input", "hints.cfg", None)], [])], ["no_hashes"]),
+        ([Files(3, [PROGRAM], [OtherFile("node01", "/lib/libmpi.so")])], ["other_files"]),
+    ],
+)
+def test_a_run_of_unknown_programs_is_refused(log, files, refused):
+    assert keys(with_record(log, Files, *files)) == refused
+
+
+@pytest.mark.parametrize("variable", ["LD_PRELOAD", "LD_AUDIT"])
+def test_a_run_with_preloaded_libraries_is_refused(log, variable):
+    assert keys(with_run(log, environment={variable: "/tmp/faster.so"})) == ["preloaded"]
+    assert keys(with_run(log, environment={variable: ""})) == []
+
+
+# --- real kernels -----------------------------------------------------------------------------------------------------
+
+SLOW_CLOCK = """
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    static int (*real)(clockid_t, struct timespec *);
+    if (!real)
+        real = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    const int status = real(clock, now);
+    const long long scaled = (now->tv_sec * 1000000000LL + now->tv_nsec) / 3;
+    now->tv_sec = scaled / 1000000000;
+    now->tv_nsec = scaled % 1000000000;
+    return status;
+}
+"""
+SHORT = ("--memory-per-process", "1MiB", "--patterns", "ring,random,ping_pong")
+
+
+@pytest.fixture(scope="module")
+def slow_clock(tmp_path_factory):
+    """A library that shows a third of the time that has passed."""
+    folder = tmp_path_factory.mktemp("slow_clock")
+    (folder / "slow_clock.c").write_text(SLOW_CLOCK)
+    library = folder / "slow_clock.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, folder / "slow_clock.c", "-ldl"], check=True)
+    return library
+
+
+def place_of(log):
+    """The job of a log that just ended."""
+    hosts = tuple(host.name for host in log.run.hosts)
+    return replace(PLACE, hosts=hosts, begin=time.time() - PATIENCE, end=time.time())
+
+
+def test_a_real_run_states_where_it_comes_from(openmpi, tmp_path):
+    hints = tmp_path / "hints.cfg"
+    hints.write_text('hints = ( { set = { cb_nodes = "1"; }; } );\n')
+    done = openmpi.run(
+        2,
+        "b_eff_io",
+        *("--log", tmp_path / "log.jsonl", "--directory", tmp_path, "--hints", hints, "--partitions", "2"),
+        *("--scheduled-time", "1", "--memory-per-process", "64MiB", "--cache-size", "1MiB"),
+        env={NONCE: FREE, "PBS_JOBID": "12.server", "PBS_NODEFILE": hosts_of(tmp_path, "a\na\nb\n")},
+    )
+    assert done.returncode == 0, done.stderr
+    [stated] = of_kind(tmp_path / "log.jsonl", "run")
+    job = {"scheduler": "pbs", "id": "12.server", "nodes": "a,b"}
+    assert stated["provenance"] == {"nonce": FREE, "user": getpass.getuser(), "job": job}
+    [files] = of_kind(tmp_path / "log.jsonl", "files")
+    by_role = {
+        role: {file["path"]: file["sha256"] for file in files["files"] if file["role"] == role}
+        for role in ("program", "library", "input")
+    }
+    assert by_role["program"] == {str(openmpi.bin / "b_eff_io"): sha256(openmpi.bin / "b_eff_io")}
+    assert by_role["input"] == {str(hints): sha256(hints)}
+    assert all(hash_ == sha256(path) for path, hash_ in by_role["library"].items())
+    linked = subprocess.run(["ldd", openmpi.bin / "b_eff_io"], capture_output=True, text=True, check=True).stdout
+    needed = {str(Path(path).resolve()) for path in re.findall(r" => (/\S+)", linked)}
+    assert needed and needed <= {str(Path(path).resolve()) for path in by_role["library"]}
+    assert files["other_files"] == []
+    assert re.findall(r"SHA-256 of the log .*: (\w+)", done.stdout) == [sha256(tmp_path / "log.jsonl")]
+
+
+def hosts_of(folder, text):
+    (folder / "nodes").write_text(text)
+    return folder / "nodes"
+
+
+def sha256(path):
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+def test_the_hash_of_the_sources_is_that_of_the_documented_command(openmpi, tmp_path):
+    done = openmpi.run(2, "b_eff", "--log", tmp_path / "log.jsonl", "--time-budget", "1", "--patterns", "ping_pong")
+    assert done.returncode == 0, done.stderr
+    [command] = re.findall(r"^    (git ls-files .*sha256sum)$", (ROOT / "docs" / "log.md").read_text(), re.MULTILINE)
+    command = command.replace("ls-files", "ls-files --cached --others --exclude-standard")
+    printed = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT / "kernels", capture_output=True, text=True, check=True
+    ).stdout
+    assert of_kind(tmp_path / "log.jsonl", "run")[0]["build"]["source_sha256"] == printed.split()[0]
+
+
+def test_a_kernel_whose_clock_is_slow_is_refused(openmpi, slow_clock, tmp_path):
+    """Its times are a third of the true ones, so its bandwidths are three times as high."""
+    settings = {"LD_PRELOAD": slow_clock, NONCE: FREE}
+    done = openmpi.run(2, "b_eff", "--log", tmp_path / "log.jsonl", "--time-budget", "2", *SHORT, env=settings)
+    assert done.returncode == 0, done.stderr
+    slow = score_log(tmp_path / "log.jsonl").log
+    assert keys(slow, place_of(slow)) == ["clock", "preloaded"]
+
+
+def test_another_library_on_one_of_the_nodes_is_refused(openmpi, slow_clock, tmp_path):
+    """Two nodes: the kernel takes a node's name from Slurm. The second one preloads a library."""
+    kernel = [openmpi.bin / "b_eff", "--log", tmp_path / "log.jsonl", "--time-budget", "1", *SHORT]
+    command = [openmpi.mpirun, "-n", "1", "env", f"{NONCE}={FREE}", "SLURMD_NODENAME=one", *kernel]
+    command += [":", "-n", "1", "env", "SLURMD_NODENAME=two", f"LD_PRELOAD={slow_clock}", *kernel]
+    done = subprocess.run(
+        command, env=openmpi.environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    mixed = score_log(tmp_path / "log.jsonl").log
+    assert [(other.host, other.path) for other in mixed.only(Files).other_files] == [("two", str(slow_clock))]
+    assert "other_files" in keys(mixed, place_of(mixed))
+
+
+def test_a_log_that_was_edited_before_the_session_recorded_it_fails_the_test(openmpi, reframe, kernel_that):
+    edit = """sed -i '1s/"compiler":"/"compiler":"better /' $log"""
+    options = kernel_that(
+        f'{openmpi.bin}/b_eff "$@" --time-budget 1 --memory-per-process 1MiB || exit\n'
+        f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || {edit}',
+        "all",
+    )
+    session = reframe("-r", "-n", "^b_eff%.*num_processes=2", *options)
+    [case] = session.cases
+    assert (case["result"], case["log_sha256"]) == ("fail", "")
+    assert "b_eff.jsonl is not what the kernel wrote: its SHA-256 is " in case["fail_reason"]

@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Manipulations of sessions by an interested party: the contract is not proven, with one sentence that says why.
+docs/acceptance.md lists them, and what nothing here detects. test_binding.py manipulates runs."""
+
+import hashlib
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from commands import run
+from contracts_made import (
+    begin,
+    bind,
+    bound,
+    clause,
+    contract,
+    evaluate,
+    sessions,
+    write_contract,
+)
+
+from postprocess.acceptance.evidence import located
+
+__all__ = ["sessions"]  # a fixture
+
+
+def message(done):
+    """What a command prints on standard error, without the box around it."""
+    return " ".join(done.stderr.replace("│", " ").split())
+
+
+def sha256(path):
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
+# --- sessions ---------------------------------------------------------------------------------------------------------
+
+
+def log_of(session, value):
+    """The log of a session in which every bandwidth is this one, in MByte/s."""
+    report = json.loads((session / "session.json").read_text())
+    [case] = [
+        case
+        for case in report["runs"][0]["testcases"]
+        if abs(case["perfvalues"].get("local:default:b_eff", [0])[0] - value) < 1
+    ]
+    return report, case, Path(located(Path(case["outputdir"], "b_eff.jsonl"), session / "session.json"))
+
+
+def test_the_same_measurements_with_another_start_count_once(sessions, tmp_path):
+    """A generator that writes one log several times."""
+    [made] = bound(tmp_path, contract(clause()), sessions / "made")
+    _, _, first = log_of(made, 1000)
+    report, case, second = log_of(made, 1010)
+    text = first.read_bytes()
+    start = re.search(rb'"start_time": "[^"]*', text)[0]
+    second.write_bytes(text.replace(start, start[:-3] + b"00Z"))
+    case |= {"log_sha256": sha256(second), "perfvalues": log_of(made, 1000)[1]["perfvalues"]}
+    (made / "session.json").write_text(json.dumps(report))
+    _, result = evaluate(tmp_path, made)
+    refusals = [refusal for run in result["clauses"][0]["runs"] for refusal in run["refusals"]]
+    assert [r["text"] for r in refusals if r["key"] == "duplicate"] != []
+    assert result["clauses"][0]["counted"] == 2
+
+
+def test_a_contract_that_was_never_begun_is_not_proven(sessions, tmp_path):
+    [made] = bound(tmp_path, contract(clause(floor=1)), sessions / "made")
+    (tmp_path / "contract.acceptance.jsonl").unlink()
+    done, result = evaluate(tmp_path, made)
+    assert (done.exit_code, result["result"], result["clauses"][0]["counted"]) == (1, "not proven", 0)
+    assert result["gaps"] == [
+        "This acceptance was not begun with `coffeecup accept begin`: no run can be shown to belong to it."
+    ]
+
+
+def test_sessions_of_another_acceptance_do_not_count(sessions, tmp_path):
+    (tmp_path / "other").mkdir()
+    [foreign] = bound(tmp_path / "other", contract(clause(floor=2)), sessions / "made")
+    begin(write_contract(tmp_path, contract(clause(floor=1))))
+    _, result = evaluate(tmp_path, foreign)
+    assert (result["result"], result["clauses"][0]["counted"]) == ("not proven", 0)
+    refusals = [refusal["text"] for run in result["clauses"][0]["runs"] for refusal in run["refusals"]]
+    assert "the log contains a nonce that was not issued for this contract" in refusals
+
+
+def test_a_session_that_is_left_out_is_a_named_gap(sessions, tmp_path):
+    agreed = contract(clause(floor=1))
+    first, second = bound(tmp_path, agreed, sessions / "made", sessions / "disk")
+    assert evaluate(tmp_path, first, second)[1]["result"] == "pass"
+    for given, missing in ((first, 2), (second, 1)):
+        done, result = evaluate(tmp_path, given)
+        assert (done.exit_code, result["result"]) == (1, "not proven")
+        [gap] = result["gaps"]
+        assert gap.startswith(f"Session {missing}, begun ") and "is missing" in gap and gap[:50] in done.stdout
+
+
+def test_a_session_without_a_report_is_abandoned_with_a_reason_that_the_page_states(sessions, tmp_path):
+    agreed = write_contract(tmp_path, contract(clause(floor=1)))
+    begin(agreed)
+    assert run("accept", "begin", agreed).exit_code == 2  # what became of the first one?
+    nonce = begin(agreed, "--abandoned", "power failure")
+    made = bind(sessions / "made", tmp_path / "session", nonce)
+    _, result = evaluate(tmp_path, made)
+    assert (result["result"], result["gaps"]) == ("pass", [])
+    assert "abandoned: power failure" in (tmp_path / "result" / "acceptance.html").read_text()
+
+
+def test_a_session_that_was_altered_after_the_next_one_began_is_a_gap(sessions, tmp_path):
+    first, second = bound(tmp_path, contract(clause(floor=1)), sessions / "made", sessions / "disk")
+    with (first / "session.json").open("a") as report:
+        report.write(" ")
+    [gap] = evaluate(tmp_path, first, second)[1]["gaps"]
+    assert gap.startswith("Session 1, begun ") and "was altered after the next one had begun" in gap
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("floor: 1", "floor: 0.5", "the contract was changed after this acceptance had begun"),
+        ("floor: 1", "floor: 1", ""),
+    ],
+)
+def test_a_contract_that_was_changed_after_the_beginning_is_refused(sessions, tmp_path, old, new, words):
+    [made] = bound(tmp_path, contract(clause(floor=1)), sessions / "made")
+    agreed = tmp_path / "contract.yaml"
+    agreed.write_text(agreed.read_text().replace(old, new))
+    done, _ = evaluate(tmp_path, made)
+    assert (done.exit_code, words in message(done)) == (2 if words else 0, True)
+
+
+@pytest.mark.parametrize("change", ["drop", "edit", "rubbish"])
+def test_an_altered_ledger_is_refused(sessions, tmp_path, change):
+    first, second = bound(tmp_path, contract(clause(floor=1)), sessions / "made", sessions / "disk")
+    ledger = tmp_path / "contract.acceptance.jsonl"
+    lines = ledger.read_text().splitlines(keepends=True)
+    ledger.write_text(
+        {
+            "drop": lines[1],
+            "edit": lines[0].replace('"issued":"2', '"issued":"1') + lines[1],
+            "rubbish": lines[0] + "{}\n",
+        }[change]
+    )
+    done, result = evaluate(tmp_path, first, second)
+    assert (done.exit_code, result) == (2, None) and "restore the ledger" in message(done)
+
+
+# --- signatures -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def signed(tmp_path):
+    """A contract whose sessions the centre signs, and the keys of the centre and of somebody else."""
+    if not shutil.which("ssh-keygen"):
+        pytest.skip("no ssh-keygen on this machine (Debian: openssh-client)")
+    for name in ("centre", "supplier"):
+        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / name], check=True)
+    (tmp_path / "signers").write_text(f"acceptance@centre {(tmp_path / 'centre.pub').read_text()}")
+    signers = {"file": "signers", "sha256": sha256(tmp_path / "signers")}
+    return contract(clause(floor=1), signers=signers)
+
+
+def sign(folder, file, key="centre"):
+    file.with_name(f"{file.name}.sig").unlink(missing_ok=True)
+    subprocess.run(["ssh-keygen", "-q", "-Y", "sign", "-n", "coffeecup", "-f", folder / key, file], check=True)
+
+
+def test_signed_sessions_count_and_the_page_names_the_signer(signed, sessions, tmp_path):
+    [made] = bound(tmp_path, signed, sessions / "made")
+    sign(tmp_path, made / "session.json")
+    sign(tmp_path, tmp_path / "contract.acceptance.jsonl")
+    _, result = evaluate(tmp_path, made)
+    assert (result["result"], result["gaps"]) == ("pass", [])
+    assert [session["signer"] for session in result["sessions"]] == ["acceptance@centre"]
+    assert "signed by acceptance@centre" in (tmp_path / "result" / "acceptance.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("how", "words"),
+    [
+        ("unsigned", "session.json is not signed"),
+        ("supplier", "the key that signed session.json is not one of those that the contract allows"),
+        ("altered", "the signature of session.json by acceptance@centre is not valid: the file was altered"),
+        ("other namespace", "the signature of session.json by acceptance@centre is not valid"),
+    ],
+)
+def test_a_session_without_a_valid_signature_does_not_count(signed, sessions, tmp_path, how, words):
+    [made] = bound(tmp_path, signed, sessions / "made")
+    report = made / "session.json"
+    sign(tmp_path, tmp_path / "contract.acceptance.jsonl")
+    if how != "unsigned":
+        sign(tmp_path, report, "supplier" if how == "supplier" else "centre")
+    if how == "altered":
+        report.write_text(report.read_text() + " ")
+    if how == "other namespace":
+        (made / "session.json.sig").unlink()
+        subprocess.run(["ssh-keygen", "-q", "-Y", "sign", "-n", "file", "-f", tmp_path / "centre", report], check=True)
+    _, result = evaluate(tmp_path, made)
+    assert (result["result"], result["clauses"][0]["counted"]) == ("not proven", 0)
+    assert all(any(words in r["text"] for r in run["refusals"]) for run in result["clauses"][0]["runs"])
+
+
+def test_a_ledger_without_a_valid_signature_is_a_gap(signed, sessions, tmp_path):
+    [made] = bound(tmp_path, signed, sessions / "made")
+    sign(tmp_path, made / "session.json")
+    _, result = evaluate(tmp_path, made)
+    [gap] = result["gaps"]
+    assert result["result"] == "not proven"
+    assert gap.startswith("The ledger does not count: contract.acceptance.jsonl is not signed")
+
+
+def test_begin_signs_the_ledger_and_the_last_session(signed, sessions, tmp_path):
+    agreed = write_contract(tmp_path, signed)
+    nonce = begin(agreed, "--key", tmp_path / "centre")
+    made = bind(sessions / "made", tmp_path / "session", nonce)
+    begin(agreed, "--after", made / "session.json", "--key", tmp_path / "centre")
+    for file in (tmp_path / "contract.acceptance.jsonl", made / "session.json"):
+        words = ["-f", tmp_path / "signers", "-I", "acceptance@centre", "-n", "coffeecup", "-s", f"{file}.sig"]
+        subprocess.run(["ssh-keygen", "-Y", "verify", *words], input=file.read_bytes(), check=True)
+
+
+def test_other_signers_than_those_of_the_contract_are_refused(signed, sessions, tmp_path):
+    [made] = bound(tmp_path, signed, sessions / "made")
+    with (tmp_path / "signers").open("a") as signers:
+        signers.write(f"acceptance@centre {(tmp_path / 'supplier.pub').read_text()}")
+    done, result = evaluate(tmp_path, made)
+    assert (done.exit_code, result) == (2, None)
+    assert "one of the two was altered" in message(done)
