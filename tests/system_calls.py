@@ -221,6 +221,8 @@ def recorded(traces, folder):
     for _, _, process, _start, *lines in sorted(texts, key=lambda lines: lines[3]):  # a process may begin anew by exec
         paths = {}
         for line in lines:
+            if re.match(r"unseen |at \d+ \d+ \d+ (truncate|unlink|rename) ", line):  # not by a descriptor
+                continue
             _, _, _, thread, call, handle, *fields = line.split(" ")
             key, numbers = (process, thread), [int(field) for field in fields if re.fullmatch(r"-?\d+", field)]
             if call in ("open", "inherit"):

@@ -81,8 +81,8 @@ def requests_of_replay(openmpi, folder, cfg, names):
     assert done.returncode == 0, done.stderr
     back = {own_name(path): name for name, path in names.items()}
     rename = lambda value: back.get(value.split("/")[-1], value) if isinstance(value, str) else value  # noqa: E731
-    [seen] = [thread for thread in threads if any("trace-" in str(request[1]) for request in thread)]
-    return [tuple(map(rename, request)) for request in seen]
+    seen = [thread for thread in threads if any("trace-" in str(request[1]) for request in thread)]
+    return [tuple(map(rename, request)) for thread in seen for request in thread]
 
 
 @pytest.mark.parametrize("name", ["cp", "dd", "dd-direct", "numpy", "threads", "every-call"])
@@ -114,7 +114,7 @@ def test_replay_makes_the_requests_that_strace_sees_of_the_program(openmpi, reco
     found = [request for request in found if request[1] in names or (len(request) > 3 and request[3] in names)][
         -len(expected) :
     ]
-    if name == "threads":  # one after the other
+    if name == "threads":
         expected, found = sorted(expected), sorted(found)
     assert found == expected
 
@@ -195,6 +195,11 @@ def test_think_time_is_kept_where_it_is_wanted(openmpi, tmp_path):
         (HEAD + "at 1 1 1 open 1 O_RDONLY 100 /f\nat 2 1 1 write 1 0 5 5\n", 6, "not opened for writing"),
         (HEAD + FILE + "at 20 5 1 lseek 1 0 SEEK_FAR 0\n", 6, "not a way to seek"),
         (HEAD + FILE + "at 20 5 1 writev 1 0 10 4 5\n", 6, "10 byte were moved of 9"),
+        (HEAD + FILE + "at 20 5 1 fallocate 1 0 9223372036854775807 1\n", 6, "'1' is not a number from 1 to 0"),
+        (HEAD + FILE + "at 20 5 1 fallocate 1 256 0 1\n", 6, "'256' is not a number from 0 to 255"),
+        (HEAD + FILE + "at 20 5 1 truncate 5 -1 /f\n", 6, "'-1' is not a number"),
+        (HEAD + FILE + "at 20 5 1 rename 5 /f\n", 6, "7 fields where 8 belong"),
+        (HEAD + FILE + "at 20 5 1 unlink 5 /%\n", 6, "not a path"),
     ],
 )
 def test_bad_trace_is_refused_with_file_and_line_before_anything_is_made(openmpi, tmp_path, text, line, words):
@@ -264,8 +269,7 @@ def test_reader_survives_altered_traces_under_the_sanitizers(recorder, programs,
             "-o",
             reader,
             SOURCES / "read_traces.c",
-            kernels / "priomark/trace/trace_read.c",
-            kernels / "priomark/trace/trace_fields.c",
+            *(kernels / "priomark/trace" / f"trace_{part}.c" for part in ("read", "fields", "requests", "order")),
             kernels / "common" / "memory.c",
         ],
         check=True,

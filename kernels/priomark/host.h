@@ -8,7 +8,7 @@
 #include "run.h"
 #include "workload.h"
 
-enum { MOST_NOTED_VALUES = 16, NAME_LENGTH = 64 };
+enum { MOST_NOTED_VALUES = 32, NAME_LENGTH = 64 };
 
 struct planned {
     struct priomark_case what;

@@ -149,6 +149,21 @@ void call_done_flags(const struct call *call, int flags)
     }
 }
 
+void call_done_allocation(const struct call *call, int mode, off_t offset, off_t bytes, int result)
+{
+    if (call->handle && result == 0) {
+        const int error = errno;
+        struct line line;
+        call_line(&line, call, "fallocate", 0);
+        line_number(&line, call->handle);
+        line_number(&line, mode);
+        line_number(&line, offset);
+        line_number(&line, bytes);
+        line_end(&line);
+        errno = error;
+    }
+}
+
 /* From one file to another: offsets in memory have been advanced by the copied bytes, like file pointers. */
 void call_done_copy(const struct call *from, const struct call *to, const char *operation, const int descriptor[2],
                     const off_t *const offset[2], size_t bytes, ssize_t result)

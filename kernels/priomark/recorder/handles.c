@@ -35,8 +35,8 @@ static bool is_of_kernel(int descriptor)
     return false;
 }
 
-/* The file's path without symbolic links, so that all processes use the same name for the same file. */
-static bool find_path(int descriptor, char path[PATH_MAX])
+/* Without symbolic links, so that all processes use the same name for the same file. */
+bool handle_path(int descriptor, char *path)
 {
     struct line name;
     line_begin(&name, 0);
@@ -50,7 +50,7 @@ static bool find_path(int descriptor, char path[PATH_MAX])
     return length > 0;
 }
 
-static bool is_below(const char *path, const char *directory)
+bool path_is_below(const char *path, const char *directory)
 {
     const size_t length = strlen(directory);
     return strncmp(path, directory, length) == 0 && (path[length] == '/' || length == 1);
@@ -60,8 +60,8 @@ static bool is_below(const char *path, const char *directory)
 static bool is_recorded(int descriptor, struct stat *status, char path[PATH_MAX])
 {
     return fstat(descriptor, status) == 0 && S_ISREG(status->st_mode) && descriptor != trace_descriptor() &&
-           !is_of_kernel(descriptor) && find_path(descriptor, path) &&
-           (!trace_below() || is_below(path, trace_below()));
+           !is_of_kernel(descriptor) && handle_path(descriptor, path) &&
+           (!trace_below() || path_is_below(path, trace_below()));
 }
 
 static void remember(int descriptor, int value)

@@ -14,6 +14,20 @@ static void find(void *function, const char *name)
     *(void **)function = dlsym(RTLD_NEXT, name);
 }
 
+/* Alone, because allocators call mmap() first, and a search for all functions may allocate. */
+long next_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    static _Atomic(void *) known;
+    void *found = atomic_load_explicit(&known, memory_order_acquire);
+    long (*next)(long, ...);
+    if (!found) {
+        found = dlsym(RTLD_NEXT, "syscall");
+        atomic_store_explicit(&known, found, memory_order_release);
+    }
+    *(void **)&next = found;
+    return next(number, a, b, c, d, e, f);
+}
+
 /* Other libraries may be initialised, and call us, before this one. Two threads that get here together find the same.
  */
 const struct next_calls *next_calls(void)

@@ -7,7 +7,9 @@
 #ifndef RECORDER_H
 #define RECORDER_H
 
+#include <aio.h>
 #include <fcntl.h>
+#include <spawn.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -65,6 +67,9 @@ int handle_known(int descriptor); /* the same without that line */
 /* A descriptor has just been opened: notes the line `open`. `seen` says when. */
 struct call;
 void handle_open(const struct call *call, int descriptor, int flags);
+/* The file's path without symbolic links, in PATH_MAX bytes; and whether it is below a directory. */
+bool handle_path(int descriptor, char *path);
+bool path_is_below(const char *path, const char *directory);
 /* A new handle for a copy of a descriptor; returns it. */
 int handle_copy(int descriptor);
 /* The descriptor is about to be closed: returns its handle and forgets it. */
@@ -100,6 +105,15 @@ void call_done_flags(const struct call *call, int flags);
 void call_done_copy(const struct call *from, const struct call *to, const char *operation, const int descriptor[2],
                     const off_t *const offset[2], size_t bytes, ssize_t result);
 
+void call_done_half_copy(const struct call *from, const struct call *to, ssize_t result); /* only one is recorded */
+void call_done_allocation(const struct call *call, int mode, off_t offset, off_t bytes, int result);
+
+/* Counts something that is done to recorded files and is not recorded; `text` is for people and may be NULL. Keeps
+ * errno.
+ */
+enum { UNSEEN_TEXT = 3 * 4096 };
+void call_unseen(const char *kind, const char *text);
+
 /* --- libc's own functions (next.c) -------------------------------------------------------------------------------- */
 
 /* Not in every libc's headers. */
@@ -115,7 +129,9 @@ ssize_t __pread_chk(int descriptor, void *data, size_t bytes, off_t offset, size
     X(open) X(openat) X(creat) X(__open_2) X(__openat_2) X(fopen) X(freopen) X(close) X(close_range) X(closefrom) \
     X(dup) X(dup2) X(dup3) X(fcntl) X(read) X(write) X(pread) X(pwrite) X(__read_chk) X(__pread_chk) X(readv) \
     X(writev) X(preadv) X(pwritev) X(preadv2) X(pwritev2) X(lseek) X(fsync) X(fdatasync) X(ftruncate) X(copy_file_range) \
-    X(sendfile)
+    X(sendfile) X(fallocate) X(posix_fallocate) X(truncate) X(unlink) X(unlinkat) X(remove) X(rename) X(renameat) \
+    X(renameat2) X(link) X(linkat) X(splice) X(aio_read) X(aio_write) X(lio_listio) X(execve) X(execv) X(execvp) \
+    X(execvpe) X(posix_spawn) X(posix_spawnp)
 /* clang-format on */
 
 struct next_calls {
@@ -124,6 +140,7 @@ struct next_calls {
 #undef MEMBER
 };
 const struct next_calls *next_calls(void);
+long next_syscall(long number, long a, long b, long c, long d, long e, long f);
 
 /* --- the calls of libc's streams (streams.c) ---------------------------------------------------------------------- */
 

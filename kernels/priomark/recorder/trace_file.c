@@ -215,6 +215,31 @@ static void after_fork(void)
     errno = error;
 }
 
+/* Programs that this one starts may do so in another directory. */
+static void make_absolute(const char *name, const char *old, const char *absolute)
+{
+    if (old && *old && strcmp(old, absolute) != 0)
+        setenv(name, absolute, 1);
+}
+
+/* The names of preloaded libraries, separated by blanks or colons; a name without a slash is searched for. */
+static void make_preload_absolute(void)
+{
+    static char list[4 * PATH_MAX];
+    const char *old = getenv("LD_PRELOAD");
+    size_t length = 0;
+    for (const char *at = old; at && *at && length + PATH_MAX < sizeof list;) {
+        char name[PATH_MAX], absolute[PATH_MAX];
+        const size_t name_bytes = strcspn(at, " :");
+        snprintf(name, sizeof name, "%.*s", (int)name_bytes, at);
+        const bool relative = name[0] != '/' && strchr(name, '/') && realpath(name, absolute);
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%.1s", relative ? absolute : name,
+                                   at + name_bytes);
+        at += name_bytes + (at[name_bytes] != 0);
+    }
+    make_absolute("LD_PRELOAD", old, list);
+}
+
 __attribute__((constructor)) static void start(void)
 {
     const int error = errno;
@@ -227,6 +252,9 @@ __attribute__((constructor)) static void start(void)
     else if (only && *only && !realpath(only, below))
         complain("PRIOMARK_TRACE_BELOW:", only, errno);
     else {
+        make_absolute("PRIOMARK_TRACE", folder, directory);
+        make_absolute("PRIOMARK_TRACE_BELOW", only, below);
+        make_preload_absolute();
         sees_streams = streams_watch();
         begin_trace();
         pthread_atfork(NULL, NULL, after_fork);

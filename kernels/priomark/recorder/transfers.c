@@ -153,6 +153,24 @@ RECORDER_EXPORT int ftruncate(int descriptor, off_t bytes)
 }
 int ftruncate64(int descriptor, off_t bytes) RECORDER_ALIAS(ftruncate);
 
+RECORDER_EXPORT int fallocate(int descriptor, int mode, off_t offset, off_t bytes)
+{
+    const struct call call = call_begin(descriptor);
+    const int result = next_calls()->fallocate(descriptor, mode, offset, bytes);
+    call_done_allocation(&call, mode, offset, bytes, result);
+    return result;
+}
+
+RECORDER_EXPORT int posix_fallocate(int descriptor, off_t offset, off_t bytes)
+{
+    const struct call call = call_begin(descriptor);
+    const int result = next_calls()->posix_fallocate(descriptor, offset, bytes);
+    call_done_allocation(&call, 0, offset, bytes, result);
+    return result;
+}
+int fallocate64(int descriptor, int mode, off_t offset, off_t bytes) RECORDER_ALIAS(fallocate);
+int posix_fallocate64(int descriptor, off_t offset, off_t bytes) RECORDER_ALIAS(posix_fallocate);
+
 RECORDER_EXPORT ssize_t copy_file_range(int from, off_t *from_offset, int to, off_t *to_offset, size_t bytes,
                                         unsigned flags)
 {
@@ -160,16 +178,18 @@ RECORDER_EXPORT ssize_t copy_file_range(int from, off_t *from_offset, int to, of
     const ssize_t result = next_calls()->copy_file_range(from, from_offset, to, to_offset, bytes, flags);
     call_done_copy(&reading, &writing, "copy_file_range", (const int[]){from, to},
                    (const off_t *const[]){from_offset, to_offset}, bytes, result);
+    call_done_half_copy(&reading, &writing, result);
     return result;
 }
 
-/* From file to file; to a socket or a pipe it is not recorded. */
+/* From file to file; to a socket or a pipe it is counted only. */
 RECORDER_EXPORT ssize_t sendfile(int to, int from, off_t *from_offset, size_t bytes)
 {
     const struct call reading = call_begin(from), writing = call_begin(to);
     const ssize_t result = next_calls()->sendfile(to, from, from_offset, bytes);
     call_done_copy(&reading, &writing, "sendfile", (const int[]){from, to}, (const off_t *const[]){from_offset, NULL},
                    bytes, result);
+    call_done_half_copy(&reading, &writing, result);
     return result;
 }
 ssize_t sendfile64(int to, int from, off_t *from_offset, size_t bytes) RECORDER_ALIAS(sendfile);

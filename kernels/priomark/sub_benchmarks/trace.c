@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace: the requests of a recorded program (paper, section 6). A process replays one trace; if there are more
- * processes than traces, further copies of the program run at the same time, on their own files. */
+/* trace: the requests of a recorded program (paper, section 6). A process replays one trace, after those that ended
+ * before it began when they were recorded; if there are more processes than traces, further copies of the program run
+ * at the same time, on their own files. */
 #include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -22,8 +23,10 @@ static const struct priomark_key keys[] = {
 /* The part of the recording that this process replays. */
 struct share {
     struct trace trace;
-    int copy;
+    int copy, copies;
+    bool overlapped; /* with another process, when it was recorded */
     int64_t late;
+    struct turns turns;
 };
 
 /* The traces: the file itself, or *.trace of the directory, sorted by name. */
@@ -44,46 +47,110 @@ static glob_t find_traces(const struct priomark *run)
 }
 
 /* Reads all traces on each process, because all processes must refuse in the same way. Traces without data (of a shell
- * that only starts programs) are left out. Returns the number of the others. */
-static int read_traces(const struct priomark *run, struct trace **traces)
+ * that only starts programs) are left out, except for what they did unseen, which `unseen` sums up. Returns the number
+ * of the others. */
+static int read_traces(const struct priomark *run, struct trace **traces, int64_t unseen[TRACE_UNSEEN_KINDS])
 {
     glob_t names = find_traces(run);
     int count = 0;
     *traces = allocate(names.gl_pathc, sizeof **traces);
     for (size_t i = 0; i < names.gl_pathc; i++) {
         char reason[PATH_MAX + 256];
-        if (!trace_read(&(*traces)[count], names.gl_pathv[i], reason, sizeof reason))
+        struct trace *trace = &(*traces)[count];
+        if (!trace_read(trace, names.gl_pathv[i], reason, sizeof reason))
             priomark_refuse(run, "recording", "%s", reason);
-        if ((*traces)[count].moved_bytes > 0)
+        if (trace->moved_bytes > 0) {
             count++;
-        else
-            trace_free(&(*traces)[count]);
+            continue;
+        }
+        for (int kind = 0; kind < TRACE_UNSEEN_KINDS; kind++)
+            unseen[kind] += trace->unseen[kind];
+        trace_free(trace);
     }
     globfree(&names);
     return count;
+}
+
+/* "12 mmap, 1 program" */
+static void refuse_without_data(const struct priomark *run, const int64_t unseen[TRACE_UNSEEN_KINDS])
+{
+    char list[256] = "";
+    size_t length = 0;
+    for (int kind = 0; kind < TRACE_UNSEEN_KINDS && length < sizeof list; kind++)
+        if (unseen[kind])
+            length += (size_t)snprintf(list + length, sizeof list - length, "%s%" PRId64 " %s", length ? ", " : "",
+                                       unseen[kind], trace_unseen_names[kind]);
+    priomark_refuse(run, "recording", "no process of the recording moved any data%s%s",
+                    length ? " in a way that is recorded; counted were: " : "", list);
+}
+
+/* --- the order of processes --------------------------------------------------------------------------------------- */
+
+static int64_t begin_of(const struct trace *trace)
+{
+    return trace->start + (trace->requests ? trace->request[0].at : 0);
+}
+
+static int64_t end_of(const struct trace *trace)
+{
+    return trace->start + trace->end;
+}
+
+/* Whether process `late` waits for process `early`: that one ended before it began, and no third one ran between them,
+ * which is told by the last begin of all that ended before. */
+static bool follows(const struct trace *traces, int count, int early, int late)
+{
+    int64_t last_begin = INT64_MIN;
+    if (end_of(&traces[early]) > begin_of(&traces[late]))
+        return false;
+    for (int i = 0; i < count; i++)
+        if (end_of(&traces[i]) <= begin_of(&traces[late]) && begin_of(&traces[i]) > last_begin)
+            last_begin = begin_of(&traces[i]);
+    return end_of(&traces[early]) > last_begin;
+}
+
+/* Copies of the program run at the same time, each in its own order. */
+static void find_turns(const struct trace *traces, int count, int own, struct share *share)
+{
+    int64_t first = INT64_MAX, last_end = INT64_MIN;
+    share->turns.before = allocate((size_t)count, sizeof *share->turns.before);
+    share->turns.after = allocate((size_t)count, sizeof *share->turns.after);
+    for (int i = 0; i < count; i++) {
+        first = traces[i].start < first ? traces[i].start : first;
+        if (follows(traces, count, i, own)) {
+            share->turns.before[share->turns.before_count++] = share->copy * count + i;
+            last_end = end_of(&traces[i]) > last_end ? end_of(&traces[i]) : last_end;
+        }
+        share->overlapped |=
+            i != own && begin_of(&traces[i]) < end_of(&traces[own]) && begin_of(&traces[own]) < end_of(&traces[i]);
+        if (follows(traces, count, own, i))
+            share->turns.after[share->turns.after_count++] = share->copy * count + i;
+    }
+    share->late = traces[own].start - (share->turns.before_count ? last_end : first);
 }
 
 static void plan(struct priomark *run)
 {
     struct trace *traces;
     struct share *share = allocate(1, sizeof *share);
-    const int count = read_traces(run, &traces), ranks = priomark_ranks(run);
+    int64_t unseen[TRACE_UNSEEN_KINDS] = {0}, most = 0, space = 0;
+    const int count = read_traces(run, &traces, unseen), ranks = priomark_ranks(run);
     const bool think = priomark_number(run, "think_time", 0) != 0;
-    int64_t first = INT64_MAX, most = 0, space = 0;
     if (count == 0)
-        priomark_refuse(run, "recording", "no process of the recording moved any data");
+        refuse_without_data(run, unseen);
     if (ranks % count)
         priomark_refuse(run, "recording", "%d processes were recorded: run %d or a multiple of it, not %d", count,
                         count, ranks);
+    for (int kind = 0; kind < TRACE_UNSEEN_KINDS; kind++)
+        traces[0].unseen[kind] += unseen[kind];
+    const int own = priomark_rank(run) % count;
+    *share = (struct share){.trace = traces[own], .copy = priomark_rank(run) / count, .copies = ranks / count};
+    find_turns(traces, count, own, share);
     for (int i = 0; i < count; i++) {
-        first = traces[i].start < first ? traces[i].start : first;
         most = traces[i].moved_bytes > most ? traces[i].moved_bytes : most;
-    }
-    for (int i = 0; i < count; i++)
-        if (i == priomark_rank(run) % count)
-            *share = (struct share){traces[i], priomark_rank(run) / count, traces[i].start - first};
-        else
+        if (i != own)
             trace_free(&traces[i]);
+    }
     for (size_t i = 0; i < share->trace.files; i++)
         space += share->trace.file[i].space_bytes < INT64_MAX / 2 - space ? share->trace.file[i].space_bytes : 0;
     free(traces);
@@ -105,8 +172,11 @@ static void measure(struct priomark *run, const struct priomark_case *now)
                                   .copy = share->copy,
                                   .think = strcmp(now->pattern, "replay-think") == 0,
                                   .sync = now->number != 0,
-                                  .late = share->late};
+                                  .late = share->late,
+                                  .turns = share->turns};
     replay_trace(&replay);
+    priomark_value(run, "copies", share->copies);
+    priomark_value(run, "overlapped", share->overlapped);
 }
 
 const struct priomark_plugin trace_plugin = {

@@ -15,6 +15,8 @@ struct handle {
 
 struct reader {
     struct trace *trace;
+    int *slot; /* hash table of files: index in `trace->file`, or -1 */
+    size_t slots;
     long line;
     char *field[MOST_FIELDS];
     int fields;
@@ -34,6 +36,12 @@ bool trace_number(struct reader *reader, int field, int64_t lowest, int64_t high
 bool trace_known_handle(struct reader *reader, int field, int *handle); /* one that is open */
 bool trace_new_handle(struct reader *reader, int field, int *handle);   /* one that is not */
 bool trace_flag_names(struct reader *reader, int field, int *value);    /* "O_WRONLY|O_CREAT" */
-bool trace_unescape(struct reader *reader, char *text);                 /* %XX to bytes, in place */
+
+/* The file that is named in a field; `file` becomes its index in the trace. A file that is named for the first time is
+ * added; `size` describes it. */
+bool trace_named_file(struct reader *reader, int field, const struct trace_file *size, int *file);
+
+/* Parses a line `at ...` and adds the request to the trace (trace_requests.c). */
+bool trace_parse_request(struct reader *reader);
 
 #endif

@@ -3,17 +3,7 @@
 #ifndef PRIOMARK_TRACE_REPLAY_H
 #define PRIOMARK_TRACE_REPLAY_H
 
-#include "priomark.h"
-#include "trace_read.h"
-
-struct replay {
-    struct priomark *run;
-    const struct trace *trace;
-    int copy; /* processes of one copy of the recorded program see the same files */
-    bool think,
-        sync;     /* whether to wait as the program did between requests; to synchronise in the end what was written */
-    int64_t late; /* nanoseconds that the process started after the first one of the recording */
-};
+#include "trace_lane.h"
 
 /* Prepares the files, replays between priomark_begin() and priomark_end(), notes what it saw and removes the files.
  * Collective. */

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pandas as pd
 
 from postprocess.benchmarks.priomark import PAPER
-from postprocess.benchmarks.priomark.records import Plan
+from postprocess.benchmarks.priomark.records import Measurement, Plan
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
 from postprocess.logs.io_options import of_memory_fill, of_read_shift
@@ -15,6 +15,19 @@ from postprocess.logs.reader import Log
 from postprocess.show.words import counted, size
 
 SHORT_SECONDS = 0.01
+# What the recorder counts instead of recording it: by the name of the value, the words for one of them.
+UNSEEN = {
+    "streams": ("process", " whose streams this libc hides"),
+    "mmap": ("mapped file", " (mmap)"),
+    "aio": ("asynchronous request", " (POSIX aio)"),
+    "io_uring": ("ring", " of requests (io_uring)"),
+    "splice": ("splice", ""),
+    "copy": ("transfer", " between a file and something else (sendfile, copy_file_range)"),
+    "rename": ("rename", " of a directory or across the recorded one"),
+    "link": ("hard link", ""),
+    "program": ("program", " that cannot be recorded (static, with other rights, or without LD_PRELOAD)"),
+    "other": ("other access", ""),
+}
 PAPERS_WORKLOAD = "default"
 PAPERS_WORKLOAD_SHA256 = "161fff7066e80fad668b51bf088460f9a491a2d97a25502651f75368a5c30766"  # of workloads/default.cfg
 
@@ -55,6 +68,7 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
             *of_memory_fill(log, "during the run"),
             *of_cache(log, table),
             *of_targets(table),
+            *of_replay(log),
             *of_overlap(table),
             *(pair for pair in of_hosts(log) if pair[0] != "one_host"),
             *of_time(table),
@@ -126,6 +140,33 @@ def of_targets(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
         yield (
             "think_time",
             "trace replayed think times as well: its bandwidth is that of the recorded program, not of the file system",
+        )
+
+
+def of_replay(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    """How the replay of a recording differs from the recorded program. Logs of earlier kernels do not state it."""
+    replays = [record for record in log.all(Measurement) if record.benchmark == "trace" and "copies" in record.values]
+    if not replays:
+        return
+    first = replays[0]
+    copies = int(first.values["copies"][0])
+    unseen = {kind: int(sum(first.values.get(f"unseen_{kind}", [0]))) // copies for kind in UNSEEN}
+    if any(unseen.values()):
+        named = listed(f"{counted(count, UNSEEN[kind][0])}{UNSEEN[kind][1]}" for kind, count in unseen.items() if count)
+        yield "not_recorded", f"The recorded program also did what is not recorded and not replayed: {named}"
+    overlapped = int(sum(first.values.get("overlapped", [0])))
+    reasons = [f"{copies} copies of the recorded program ran at the same time"] if copies > 1 else []
+    if overlapped and first.pattern != "replay-think":
+        reasons.append(
+            f"{overlapped} of {log.run.ranks} processes, which overlapped when they were recorded, began at the same "
+            "time"
+        )
+    if reasons:
+        yield "made_concurrent", f"Made concurrent: {listed(reasons)}"
+    if differing := int(max(sum(record.values.get("differing_results", [0])) for record in replays)):
+        yield (
+            "differing",
+            f"{counted(differing, 'request')} of the replay had other results than when the program was recorded",
         )
 
 
