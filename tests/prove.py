@@ -5,9 +5,9 @@ missed.
     .venv/bin/python tests/prove.py [GOAL...]
 
 The goals `lowest`, `newest`, `history` and `centre` install this project with pip's packages at an end of the version
-ranges of pyproject.toml and run the tests there that build no kernel. `long` runs the tests that are marked `prove`.
-`mutants` changes the modules of MUTATED in small ways and counts the changes that no test notices. All output is in
-build/prove.
+ranges of pyproject.toml and run the tests there that build no kernel. `fuzz` gives the commands odd arguments and
+files. `long` runs the tests that are marked `prove`. `mutants` changes the modules of MUTATED in small ways and counts
+the changes that no test notices. All output is in build/prove.
 """
 
 import argparse
@@ -133,11 +133,11 @@ def tested(name: str, folder: Path, patterns: tuple[str, ...]) -> str:
     return outcome(name, folder / "bin" / "pytest", "-k", "not browser", *files)
 
 
-def outcome(name: str, pytest: Path, *words) -> str:
-    """Runs pytest; "N tests pass" or what fails."""
+def outcome(name: str, pytest: Path, *words, **variables: str) -> str:
+    """Runs pytest with variables of the environment; "N tests pass" or what fails."""
     report = OUTPUT / f"{name}.xml"
     report.unlink(missing_ok=True)
-    clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    clean = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | variables
     options = ["-q", "-p", "no:cacheprovider", f"--junitxml={report}"]
     run(pytest, *options, *words, log=f"{name}-tests.log", check=False, cwd=ROOT, env=clean)
     if not report.exists():
@@ -175,6 +175,13 @@ def centre() -> Result:
     return Result(
         "centre", "its versions stay; all tests", f"{figure}; {kept}", figure.endswith("pass") and not changed
     )
+
+
+def fuzz() -> Result:
+    """Commands with odd arguments and files, chosen anew each time."""
+    examples = "300"
+    figure = outcome("fuzz", TOOLS / "pytest", "tests/test_fuzz_commands.py", COFFEECUP_FUZZ=examples)
+    return Result("fuzz", f"no traceback in {examples} examples of each kind", figure, figure.endswith("pass"))
 
 
 def long() -> Result:
@@ -234,6 +241,7 @@ GOALS: dict[str, Callable] = {
     "newest": lambda: [end_of_ranges("newest", ".")],
     "history": lambda: [end_of_ranges("history", ".[history]", patterns=OF_HISTORY)],
     "centre": lambda: [centre()],
+    "fuzz": lambda: [fuzz()],
     "long": lambda: [long()],
     "mutants": mutants,
 }

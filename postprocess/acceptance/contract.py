@@ -97,7 +97,11 @@ def read_contract(path) -> Contract:
     except (OSError, ValueError) as error:
         raise ContractError(path, None, "", f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
     content, root = parse(path, text)
-    if error := next(validator().iter_errors(content), None):
+    try:
+        error = next(validator().iter_errors(content), None)
+    except ValueError as unfit:  # nested too deeply, for example in itself
+        raise ContractError(path, None, "", f"not valid YAML for a contract: {unfit}") from None
+    if error:
         refuse(path, root, error.instance_path, f"{error.message:.300}; docs/acceptance.md says what a contract holds")
     for number, clause in enumerate(content["clauses"]):
         check_clause(path, root, number, clause, [other["clause"] for other in content["clauses"][:number]])

@@ -177,7 +177,11 @@ def load_report(path) -> dict:
 
 
 def checked(path: Path, content, what: str) -> dict:
-    if error := next(validator().iter_errors(content), None):
+    try:
+        error = next(validator().iter_errors(content), None)
+    except ValueError as unfit:  # nested too deeply
+        raise LogError(path, f"no ReFrame session report: {what}: {unfit}") from None
+    if error:
         where = ".".join(map(str, error.instance_path))
         raise LogError(
             path,
