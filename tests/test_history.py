@@ -80,6 +80,25 @@ def test_a_drift_of_several_steps_alarms(tmp_path):
     assert [finding.alarms for finding in findings(values)] == [True, True]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "relative", "alarms"),
+    [
+        (0.0, 1000.0, np.inf, False),
+        (1000.0, 0.0, -1.0, True),
+        (-500.0, -250.0, 0.5, False),
+        (-250.0, -500.0, -1.0, True),
+    ],
+)
+def test_a_level_of_0_or_below_is_compared_by_its_sign(tmp_path, before, after, relative, alarms):
+    """A bandwidth; a difference that has a sign is of the same kind."""
+    stored = database(tmp_path / "results.db", nights([*[before] * 12, *[after] * 8]))
+    [finding] = findings(session_values(history_table(read_reports([stored]))))
+    assert (finding.change.relative, finding.alarms) == (relative, alarms)
+    done = run("check-history", stored)
+    assert done.exit_code == int(alarms) and ("REGRESSION" in done.output) == alarms
+    assert run("history", stored, "--last").exit_code == 0
+
+
 def test_a_latency_that_grows_is_a_regression(tmp_path):
     values = session_values(
         table_of(tmp_path, nights([*steady(20, 2.0), *steady(8, 3.0, seed=2)], "ring_latency", "us"))

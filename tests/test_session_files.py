@@ -106,6 +106,57 @@ def test_sessions_come_by_their_time_and_since_leaves_out_older_ones(tmp_path):
     ].tolist() == [2]
 
 
+def test_until_leaves_out_later_sessions_and_includes_its_own_time(tmp_path):
+    made = nights([1.0, 2.0, 3.0])
+    for source in (database(tmp_path / "results.db", made), write(tmp_path / "j", made)):
+        assert history_table(read_reports([source], until=night(1)))["value"].tolist() == [1, 2]
+        assert history_table(read_reports([source], since=night(1), until=night(1)))["value"].tolist() == [2]
+
+
+@pytest.mark.parametrize("start", ["NULL", "'a night'", "x'00'"])
+def test_a_session_without_a_start_in_the_table_is_not_dropped(tmp_path, start):
+    """Its text states when it began."""
+    stored = database(tmp_path / "results.db", nights([1.0, 2.0, 3.0]))
+    with sqlite3.connect(stored) as connection:
+        connection.execute(f"UPDATE sessions SET session_start_unix = {start}")
+    assert history_table(read_reports([stored]))["value"].tolist() == [1, 2, 3]
+    assert history_table(read_reports([stored], since=night(1), until=night(1)))["value"].tolist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (lambda made: made["session_info"].update(time_start_unix=1e18), "greater than the maximum"),
+        (lambda made: made["session_info"].update(time_start_unix=-1), "less than the minimum"),
+        (lambda made: made["session_info"].update(cmdline=7), "session_info.cmdline"),
+        (lambda made: made["runs"][0]["testcases"][0].update(num_processes=0), "num_processes"),
+        (lambda made: made["runs"][0]["testcases"][0].update(num_processes=2**31), "num_processes"),
+        (lambda made: made["runs"][0]["testcases"][0].update(run_index=-1), "run_index"),
+        (lambda made: made["runs"][0]["testcases"][0].update(job_completion_time_unix=1e18), "completion_time"),
+        (
+            lambda made: made["runs"][0]["testcases"][0]["perfvalues"].update(
+                {"other:place:b_eff": [1.0, 0, None, None, "MByte/s", "pass"]}
+            ),
+            "two values of one metric",
+        ),
+        (lambda made: made["runs"][0].update(testcases=json.loads("[" * 500 + "]" * 500)), "Recursion limit"),
+    ],
+)
+def test_a_session_with_an_impossible_value_is_refused(tmp_path, change, complaint):
+    [made] = nights([1.0])
+    change(made)
+    with pytest.raises(LogError, match=complaint) as raised:
+        read_reports([write(tmp_path, [made])])
+    assert "\n" not in str(raised.value)
+
+
+def test_the_same_identifier_of_two_tests_does_not_matter(tmp_path):
+    made = session([case({"b_eff": (1.0, "MByte/s")}), case({"b_eff": (2.0, "MByte/s")}, processes=4)])
+    for testcase in made["runs"][0]["testcases"]:
+        testcase["uuid"] = "same"
+    assert history_table(read_reports([write(tmp_path, [made])]))["value"].tolist() == [1, 2]
+
+
 def test_a_path_of_the_sessions_own_makes_no_other_series(tmp_path):
     sessions = [
         session(

@@ -42,7 +42,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Change:
-    """A change of level at index `index` of the values. `relative` is the new median over the old one, minus 1."""
+    """A change of level at index `index` of the values, `relative` to the size of the old one."""
 
     index: int
     before: float
@@ -138,10 +138,17 @@ def changes(values: np.ndarray, rule: Rule) -> list[Change]:
     ends = [0, *places, len(values)]
     levels = [level(values[begin:end], rule) for begin, end in itertools.pairwise(ends)]
     made = [
-        Change(place, before, after, after / before - 1 if before else np.inf, significance[place])
+        Change(place, before, after, relative(before, after), significance[place])
         for place, before, after in zip(places, levels, levels[1:])
     ]
     return [change for change in made if abs(change.relative) >= rule.smallest_change]
+
+
+def relative(before: float, after: float) -> float:
+    """The change as a fraction of the size of the old level; infinite if this is 0."""
+    if before == after:
+        return 0.0
+    return (after - before) / abs(before) if before else float(np.copysign(np.inf, after - before))
 
 
 def level(values: np.ndarray, rule: Rule) -> float:
@@ -177,7 +184,7 @@ def of_series(series: pd.DataFrame) -> list[Finding]:
             time=series["session_time"].iloc[change.index],
             lasted=len(series) - change.index,
             regression=sign * change.relative < 0,
-            recovered=sign * (today / change.before - 1) > -rule.smallest_change,
+            recovered=sign * relative(change.before, today) > -rule.smallest_change,
             causes=tuple(causes(series, change.index)),
         )
         for change in found
