@@ -84,3 +84,31 @@ def test_what_is_wrong_with_a_contract_is_told_with_file_line_and_place(tmp_path
     assert str(error.value).startswith(f"{path}") and told in str(error.value) and "\n" not in str(error.value), (
         error.value
     )
+
+
+def aliases(levels, wide):
+    """Each line stands for `wide` times the line before it."""
+    lines = ["a0: &a0 [x]", *(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * wide)}]" for n in range(1, levels))]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (aliases(40, 9), "more than 1000000 entries, aliases included"),
+        ("&a [*a]\n", "contains itself"),
+        ("a: " + "[" * 300 + "]" * 300, "not valid YAML for a contract"),
+        (GOOD.replace("1000", "1" + "0" * 400), "a finite number is expected"),
+    ],
+)
+def test_text_that_would_take_all_memory_or_time_is_refused(tmp_path, text, told):
+    (tmp_path / "c.yaml").write_text(text)
+    with pytest.raises(ContractError, match=told):
+        read_contract(tmp_path / "c.yaml")
+
+
+def test_aliases_that_stand_for_few_entries_are_read(tmp_path):
+    size = GOOD.replace("size: {processes: 2}", "size: &size {processes: 2}")
+    second = size.partition("clauses:\n")[2].replace("&size {processes: 2}", "*size").replace("network", "again")
+    (tmp_path / "c.yaml").write_text(size + second)
+    assert [clause.processes for clause in read_contract(tmp_path / "c.yaml").clauses] == [2, 2]

@@ -11,6 +11,7 @@ from sessions_made import case, database, night, nights, session, steady
 
 from postprocess.history.change_points import session_values
 from postprocess.history.table import history_table
+from postprocess.references.files import ReferenceFileError, load
 from postprocess.references.proposals import Terms, differences, entries, flat, outside, proposal
 from postprocess.sessions.files import read_reports
 
@@ -221,6 +222,81 @@ def test_a_file_that_holds_no_references_is_left_alone(sessions, tmp_path):
     file.write_text("a: [1")
     done = run("references", "propose", sessions, "--file", file, "--benchmark", "b_eff", "--write")
     assert done.exit_code == 2 and file.read_text() == "a: [1"
+
+
+@pytest.mark.parametrize(
+    ("entry", "complaint"),
+    [
+        ("[1000, -0.1, null, MByte/s]", None),
+        ("[1000, -0.1, null]", None),
+        ("[$xfail, HPC-1, [1000, -0.1, null, MByte/s]]", None),
+        ("[1000, -0.1]", "expected [value, lower, upper, unit]"),
+        ("[1000, -0.1, null, MByte/s, x]", "expected [value, lower, upper, unit]"),
+        ("[null, -0.1, null, MByte/s]", "expected [value, lower, upper, unit]"),
+        ("[true, -0.1, null, MByte/s]", "expected [value, lower, upper, unit]"),
+        ("[1000, low, null, MByte/s]", "expected [value, lower, upper, unit]"),
+        ("[1000, -0.1, null, 7]", "expected [value, lower, upper, unit]"),
+        ("[$xfail, [1000, -0.1, null, MByte/s]]", "expected [value, lower, upper, unit]"),
+        ("[$xfail, a, [$xfail, a, [1000, -0.1, null, MByte/s]]]", "expected [value, lower, upper, unit]"),
+        ("1000", "expected [value, lower, upper, unit]"),
+        ("[]", "expected [value, lower, upper, unit]"),
+        ("{value: 1000}", "expected [value, lower, upper, unit]"),
+    ],
+)
+def test_an_entry_in_another_form_is_named(tmp_path, entry, complaint):
+    file = tmp_path / "b_eff.yaml"
+    file.write_text(
+        f"_meta: {{}}\nb_eff:\n  $index: [$partition, num_processes]\n  'a:.*': {{2: {{b_eff: {entry}}}}}\n"
+    )
+    if complaint is None:
+        assert load(file, "b_eff")
+        return
+    with pytest.raises(ReferenceFileError) as raised:
+        load(file, "b_eff")
+    assert f"b_eff.yaml: a:.*, 2, b_eff: {complaint}" in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("_meta: 2026-13-45\n", "month must be in 1..12"),
+        ("_meta: {}\nb_eff: {$index: [[]]}\n", "$index must be a list of"),
+        ("_meta: {}\nb_eff: {$index: []}\n", "$index must be a list of"),
+        ("_meta: {}\nb_eff: {$index: [$partition], 'a(': {b_eff: [1, 0, 0, x]}}\n", "'a(' is not a regular expression"),
+        ("_meta: {}\nb_eff: {$index: [$partition], a: [1, 0, 0, x]}\n", "below 1 levels"),
+        ("_meta: {measured: {a: 3}}\nb_eff: {$index: [$partition]}\n", "expected a list of epochs"),
+        ("_meta: {measured: {a: [{}]}}\nb_eff: {$index: [$partition]}\n", "expected a list of epochs"),
+        ("_meta: {measured: 3}\nb_eff: {$index: [$partition]}\n", "expected a list of epochs"),
+        ("_meta: &a [*a]\n", "contains itself"),
+        ("[" * 3000, "cannot be read"),
+    ],
+)
+def test_a_file_in_another_form_is_refused_in_one_line(tmp_path, text, complaint):
+    (tmp_path / "b_eff.yaml").write_text(text)
+    with pytest.raises(ReferenceFileError) as raised:
+        load(tmp_path / "b_eff.yaml", "b_eff")
+    assert complaint in str(raised.value) and "\n" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("exponent", "allowed"), [("10", True), ("-10", True), ("10.1", False), ("nan", False), ("x", False)]
+)
+def test_an_exponent_that_scales_to_no_number_is_refused(sessions, tmp_path, exponent, allowed):
+    done = run(
+        *(
+            "references",
+            "propose",
+            sessions,
+            "--file",
+            tmp_path / "r.yaml",
+            "--benchmark",
+            "b_eff",
+            "--coverage",
+            "0.8",
+        ),
+        *("--scaling", f"b_eff={exponent}"),
+    )
+    assert (done.exit_code == 0) == allowed and ("exponent must be a number" in done.output) == (not allowed)
 
 
 # --- through ReFrame --------------------------------------------------------------------------------------------------

@@ -21,6 +21,7 @@ import yaml
 from postprocess.acceptance.terms import Terms, terms_of
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.logs.paths import regular
+from postprocess.logs.trees import refuse_too_large
 from postprocess.show.words import printable
 
 
@@ -143,7 +144,9 @@ def parse(path: Path, text: str):
         if root is None:
             raise ContractError(path, None, "", "the file is empty; docs/acceptance.md says what a contract holds")
         refuse_repeated_keys(path, root, set())
-        return loader.construct_document(root), root
+        content = loader.construct_document(root)
+        refuse_too_large(content)
+        return content, root
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
@@ -155,8 +158,8 @@ def parse(path: Path, text: str):
 
 
 def refuse_repeated_keys(path: Path, node: yaml.Node, seen: set[int]) -> None:
-    """Refuses repeated keys: YAML silently uses the last of two equal keys. `seen` are nodes that were looked at: an
-    alias is the node itself, and a few lines of aliases could stand for billions."""
+    """Refuses repeated keys: YAML silently uses the last of two equal keys. `seen` are nodes that were looked at, to
+    which aliases lead again."""
     if id(node) in seen:
         return
     seen.add(id(node))

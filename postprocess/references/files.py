@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from postprocess.logs.paths import regular
+from postprocess.logs.trees import refuse_too_large
 from postprocess.references.proposals import COLUMNS
 from postprocess.show.words import printable
 
@@ -29,6 +30,7 @@ def load(path: Path, benchmark: str) -> dict:
     """The content of a reference file. Raises ReferenceFileError."""
     try:
         content = yaml.safe_load(regular(path).read_text(encoding="utf-8"))
+        refuse_too_large(content)
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         raise ReferenceFileError(path, f"cannot be read: {error}") from None
     if (
@@ -40,7 +42,7 @@ def load(path: Path, benchmark: str) -> dict:
             path, f"not a reference file of {benchmark}: the entry {benchmark} or _meta is missing"
         )
     index = content[benchmark].get("$index")
-    if not isinstance(index, list) or not index or not all(name in COLUMNS for name in map(str, index)):
+    if not isinstance(index, list) or not index or not all(isinstance(name, str) and name in COLUMNS for name in index):
         raise ReferenceFileError(path, f"$index must be a list of {', '.join(COLUMNS)}, not {index!r:.80}")
     tree = {where: inner for where, inner in content[benchmark].items() if where != "$index"}
     if problem := next(problems(tree, content["_meta"].get("measured"), len(index)), None):
