@@ -89,6 +89,19 @@ def test_b_eff_of_constant_bandwidths_has_a_closed_form(scored):
     assert score.metrics["ping_pong_bandwidth"].value == pytest.approx(1000, rel=1e-12)
 
 
+def test_with_five_random_patterns_b_eff_averages_these(scored):
+    """As on simulated machines: random-k at 2^k GByte/s for k = 1 to 5 and rings at 1 GByte/s, so 2^(3/2) GByte/s."""
+    randoms = {f"random-0{k}": 1e9 * 2**k for k in range(1, 6)}
+    records = b_eff_log(
+        methods=("nonblocking",),
+        repetitions=1,
+        only=lambda name: name.startswith("ring") or name in randoms,
+        bandwidth=lambda name, *_: randoms.get(name, 1e9),
+    )
+    records[1]["random_patterns"] = 5
+    assert scored(records).metrics["b_eff"].value == pytest.approx(1000 * 2**1.5, rel=1e-12)
+
+
 def test_b_eff_is_the_arithmetic_mean_over_lengths(scored):
     """A bandwidth only at the longest length: a 21st of it, since the paper averages over 21 lengths and not over
     bytes."""
