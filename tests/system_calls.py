@@ -80,6 +80,22 @@ def whole_lines(text):
     return lines
 
 
+def most_in_flight(lines, call, path):
+    """The maximum number of threads that were at the same time inside a call on a file whose path contains `path`, in
+    lines of strace -y."""
+    inside, most = set(), 0
+    for line in lines:
+        thread = line.split()[0]
+        if re.search(rf" {call}\(\d+<[^>]*{path}", line):
+            inside.add(thread)
+            most = max(most, len(inside))
+            if not line.endswith("<unfinished ...>"):
+                inside.discard(thread)
+        elif f"<... {call} resumed>" in line:
+            inside.discard(thread)
+    return most
+
+
 @dataclass
 class Description:
     """An open file description: descriptors that are copies share it."""

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from kernel_runs import run
 from scores import keys
-from system_calls import whole_lines
+from system_calls import most_in_flight, whole_lines
 from test_priomark_recorder import SOURCES, record, recorder
 from test_priomark_trace import HEAD, measurement, own_name, replay, workload
 
@@ -28,21 +28,6 @@ def straced(kernel, folder, cfg, *options):
     )
     assert done.returncode == 0, done.stderr
     return (folder / "strace").read_text().splitlines()
-
-
-def most_in_flight(lines, call):
-    """The maximum number of threads that were inside a call at the same time."""
-    inside, most = set(), 0
-    for line in lines:
-        thread = line.split()[0]
-        if re.search(rf" {call}\(.*trace-", line):
-            inside.add(thread)
-            most = max(most, len(inside))
-            if not line.endswith("<unfinished ...>"):
-                inside.discard(thread)
-        elif f"<... {call} resumed>" in line:
-            inside.discard(thread)
-    return most
 
 
 @pytest.fixture(scope="module")
@@ -64,7 +49,7 @@ def test_program_with_eight_threads_has_eight_requests_in_flight_when_it_is_repl
     lines = straced(
         serial.bin / "priomark", tmp_path, cfg, "-e", "trace=pread64", "-e", "inject=pread64:delay_enter=500000"
     )
-    assert most_in_flight(lines, "pread64") == THREADS
+    assert most_in_flight(lines, "pread64", "trace-") == THREADS
     found = measurement([json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()])
     assert found["values"]["threads"] == [THREADS + 1]  # the main thread opens and closes the file
     assert found["read_calls"] == 2 * THREADS and found["values"]["differing_results"] == [0]

@@ -29,7 +29,7 @@ def loop_device(image):
 
 @pytest.fixture
 def image(tmp_path):
-    """A disk full of random bytes: nobody's, as far as anything can be told from it."""
+    """A disk full of random bytes without a signature."""
     path = tmp_path / "image"
     path.write_bytes(np.random.default_rng(1).bytes(DISK_BYTES))
     return path
@@ -41,7 +41,7 @@ def device(image):
         yield device
 
 
-def workload(device, confirm=f'confirm = "{DISK_BYTES}";', ratio="1:1", more=""):
+def workload(device, confirm=f'confirm = "{DISK_BYTES}"; overwrite = true;', ratio="1:1", more=""):
     return (
         f'{more} raw = {{ device = "{device}"; {confirm} process_size = "1MiB"; block_size = ["4KiB", "64KiB"]; '
         f'read_write = "{ratio}"; }};'
@@ -117,7 +117,18 @@ def assert_left_alone(openmpi, image, tmp_path, text, said):
     assert leftovers(tmp_path) == [] and not (tmp_path / "log.jsonl").exists()
 
 
-@pytest.mark.parametrize("confirm", ["", 'confirm = "16MB";', f'confirm = "{DISK_BYTES - 1}";', 'confirm = "yes";'])
+@pytest.mark.parametrize(
+    "confirm",
+    [
+        "",
+        'confirm = "16MB";',
+        'confirm = "16MiB";',
+        f'confirm = "{DISK_BYTES - 1}";',
+        f'confirm = "0{DISK_BYTES}";',
+        f'confirm = "{DISK_BYTES} ";',
+        'confirm = "yes";',
+    ],
+)
 def test_device_that_is_not_confirmed_is_refused(openmpi, image, device, tmp_path, confirm):
     assert_left_alone(
         openmpi, image, tmp_path, workload(device, confirm), f'not confirmed: set confirm = "{DISK_BYTES}"'
@@ -207,6 +218,60 @@ def test_nothing_can_be_mounted_from_a_device_that_is_measured(openmpi, device, 
         process.communicate()
 
 
+def zeros_but_for(image, offset):
+    with image.open("r+b") as disk:
+        disk.write(bytes(DISK_BYTES))
+        disk.seek(offset)
+        disk.write(b"x")
+    subprocess.run(["sync"], check=True)
+
+
+CONFIRMED = f'confirm = "{DISK_BYTES}";'
+
+
+@pytest.mark.parametrize("offset", [2 * MIB - 1, 12345])
+def test_device_with_data_where_it_would_be_written_is_refused(openmpi, image, tmp_path, offset):
+    """Two processes write 1 MiB each."""
+    zeros_but_for(image, offset)
+    with loop_device(image) as device:
+        assert_left_alone(
+            openmpi, image, tmp_path, workload(device, CONFIRMED), f"a byte other than 0 at offset {offset})"
+        )
+        done = run(openmpi, tmp_path, workload(device), 2)
+        assert done.returncode == 0, done.stderr
+
+
+def test_device_with_data_elsewhere_or_that_is_only_read_is_measured(openmpi, image, tmp_path):
+    zeros_but_for(image, 2 * MIB)
+    with loop_device(image) as device:
+        done = run(openmpi, tmp_path, workload(device, CONFIRMED), 2)
+        assert done.returncode == 0, done.stderr
+        (tmp_path / "log.jsonl").unlink()
+        done = run(openmpi, tmp_path, workload(device, CONFIRMED, ratio="1:0"), 2)
+        assert done.returncode == 0, done.stderr
+
+
+def test_device_that_another_process_has_open_is_refused(openmpi, image, device, tmp_path):
+    """Not exclusively: the kernel does not mind."""
+    opener = subprocess.Popen(
+        [
+            "python3",
+            "-c",
+            "import os, sys; os.open(sys.argv[1], os.O_RDONLY); print(flush=True); sys.stdin.read()",
+            device,
+        ],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    opener.stdout.readline()
+    try:
+        assert_left_alone(
+            openmpi, image, tmp_path, workload(device), f"process {opener.pid} (python3) has it open; end that process"
+        )
+    finally:
+        opener.communicate()
+
+
 def test_symbolic_link_to_a_device_is_refused(openmpi, image, device, tmp_path):
     (tmp_path / "link").symlink_to(device)
     assert_left_alone(
@@ -236,4 +301,10 @@ def test_what_is_no_block_device_is_refused(openmpi, image, tmp_path, place, sai
     ],
 )
 def test_sizes_that_do_not_fit_the_device_are_refused(openmpi, image, device, tmp_path, sizes, said):
-    assert_left_alone(openmpi, image, tmp_path, f'raw = {{ device = "{device}"; confirm = "16MiB"; {sizes} }};', said)
+    assert_left_alone(
+        openmpi,
+        image,
+        tmp_path,
+        f'raw = {{ device = "{device}"; confirm = "{DISK_BYTES}"; overwrite = true; {sizes} }};',
+        said,
+    )

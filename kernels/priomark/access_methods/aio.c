@@ -11,30 +11,37 @@
 #include "memory.h"
 #include "transfers.h"
 
+/* glibc's threads take the requests of a descriptor one after the other, so each has its own descriptor. */
 static void open_file(struct transfer *transfer)
 {
     struct file *file = &transfer->file;
-    transfer->own = allocate(1, sizeof(struct aiocb));
-    file->posix = open(file->path, O_RDWR | O_CLOEXEC);
-    if (file->posix < 0)
-        posix_stop(file, "open", errno);
+    struct aiocb *request = transfer->own = allocate((size_t)transfer->depth, sizeof *request);
+    aio_init(&(struct aioinit){.aio_threads = transfer->depth, .aio_num = transfer->depth, .aio_idle_time = 1});
+    for (int i = 0; i < transfer->depth; i++) {
+        file->posix = request[i].aio_fildes = open(file->path, O_RDWR | O_CLOEXEC);
+        if (file->posix < 0)
+            posix_stop(file, "open", errno);
+    }
 }
 
 static void start(struct transfer *transfer)
 {
     struct aiocb *request = transfer->own;
-    *request = (struct aiocb){.aio_fildes = transfer->file.posix,
-                              .aio_offset = transfer->file.start,
-                              .aio_buf = transfer->data,
-                              .aio_nbytes = (size_t)transfer->file.block_bytes};
-    const int code = transfer->operation == PRIOMARK_READ ? aio_read(request) : aio_write(request);
-    if (code != 0)
-        posix_stop(&transfer->file, "start an asynchronous request on", errno);
+    const int64_t bytes = transfer->file.block_bytes / transfer->depth;
+    for (int i = 0; i < transfer->depth; i++) {
+        request[i] = (struct aiocb){.aio_fildes = request[i].aio_fildes,
+                                    .aio_offset = transfer->file.start + i * bytes,
+                                    .aio_buf = transfer->data + i * bytes,
+                                    .aio_nbytes = (size_t)bytes};
+        const int code = transfer->operation == PRIOMARK_READ ? aio_read(&request[i]) : aio_write(&request[i]);
+        if (code != 0)
+            posix_stop(&transfer->file, "start an asynchronous request on", errno);
+    }
+    transfer->pending = transfer->depth;
 }
 
-static bool done(struct transfer *transfer)
+static bool is_complete(struct transfer *transfer, struct aiocb *request)
 {
-    struct aiocb *request = transfer->own;
     const int error = aio_error(request);
     if (error == EINPROGRESS)
         return false;
@@ -42,18 +49,29 @@ static bool done(struct transfer *transfer)
     if (error)
         posix_stop(&transfer->file, what, error);
     const ssize_t count = aio_return(request);
-    if (count != transfer->file.block_bytes)
-        priomark_fail(transfer->file.run, "could %s only %zd of %" PRId64 " bytes of '%s'; is the disk full?", what,
-                      count, transfer->file.block_bytes, transfer->file.path);
+    if (count != (ssize_t)request->aio_nbytes)
+        priomark_fail(transfer->file.run, "could %s only %zd of %zu bytes of '%s'; is the disk full?", what, count,
+                      request->aio_nbytes, transfer->file.path);
     return true;
+}
+
+/* In their order: the first one that is not complete is waited for next. */
+static bool done(struct transfer *transfer)
+{
+    struct aiocb *request = transfer->own;
+    while (transfer->pending && is_complete(transfer, &request[transfer->depth - transfer->pending]))
+        transfer->pending--;
+    return transfer->pending == 0;
 }
 
 static void finish(struct transfer *transfer)
 {
-    const struct aiocb *const requests[] = {transfer->own};
-    while (!done(transfer))
-        if (aio_suspend(requests, 1, NULL) != 0 && errno != EINTR && errno != EAGAIN)
+    const struct aiocb *request = transfer->own;
+    while (!done(transfer)) {
+        const struct aiocb *const next[] = {&request[transfer->depth - transfer->pending]};
+        if (aio_suspend(next, 1, NULL) != 0 && errno != EINTR && errno != EAGAIN)
             posix_stop(&transfer->file, "wait for", errno);
+    }
 }
 
 static void sync_file(struct transfer *transfer)
@@ -64,9 +82,12 @@ static void sync_file(struct transfer *transfer)
 
 static void close_file(struct transfer *transfer)
 {
-    if (close(transfer->file.posix) != 0)
-        posix_stop(&transfer->file, "close", errno);
+    const struct aiocb *request = transfer->own;
+    for (int i = 0; i < transfer->depth; i++)
+        if (close(request[i].aio_fildes) != 0)
+            posix_stop(&transfer->file, "close", errno);
     free(transfer->own);
 }
 
-const struct transfer_method aio_transfer = {"posix-aio", NULL, open_file, start, done, finish, sync_file, close_file};
+const struct transfer_method aio_transfer = {"posix-aio", true,   NULL,      open_file, start,
+                                             done,        finish, sync_file, close_file};

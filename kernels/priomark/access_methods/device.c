@@ -20,8 +20,8 @@
 #endif
 
 #include "agreement.h"
+#include "device_use.h"
 #include "fail.h"
-#include "options.h"
 
 enum { SERIAL_LENGTH = 128, PATH_LENGTH = 256 };
 
@@ -54,9 +54,10 @@ static void read_serial(dev_t number, char serial[SERIAL_LENGTH])
 static bool is_confirmed(const struct device *device, dev_t number, const char *confirmation, char *reason,
                          size_t bytes)
 {
-    char serial[SERIAL_LENGTH];
+    char serial[SERIAL_LENGTH], size[32];
     read_serial(number, serial);
-    if (confirmation && (parse_size(confirmation) == device->bytes || (serial[0] && strcmp(confirmation, serial) == 0)))
+    snprintf(size, sizeof size, "%" PRId64, device->bytes);
+    if (confirmation && (strcmp(confirmation, size) == 0 || (serial[0] && strcmp(confirmation, serial) == 0)))
         return true;
     snprintf(reason, bytes, "it is not confirmed: set confirm = \"%" PRId64 "\", its size in bytes%s%s%s",
              device->bytes, serial[0] ? ", or confirm = \"" : "", serial,
@@ -109,9 +110,10 @@ static int reopen(const char *path, bool writable, dev_t number, char *reason, s
 }
 
 /* The exclusive descriptor is never closed, so that the device is reserved until the end of the process. */
-static void examine(const char *path, const char *confirmation, bool writable, struct device *device, dev_t *number,
+static void examine(const char *path, const struct permission *permission, struct device *device, dev_t *number,
                     char *reason, size_t bytes)
 {
+    const bool writable = permission->writable;
     struct stat named, opened;
     uint64_t size = 0;
     int read_only = 0;
@@ -139,15 +141,19 @@ static void examine(const char *path, const char *confirmation, bool writable, s
     }
     device->bytes = (int64_t)size;
     *number = opened.st_rdev;
-    if (!is_confirmed(device, *number, confirmation, reason, bytes))
+    if (!is_confirmed(device, *number, permission->confirmation, reason, bytes))
         return;
     find_signature(holder, reason, bytes);
+    if (!reason[0])
+        find_openers(*number, reason, bytes);
+    if (!reason[0] && writable && !permission->overwrite)
+        find_content(holder, device->bytes, permission->process_bytes, device->processes, reason, bytes);
     if (reason[0])
         return;
     device->file = reopen(path, writable, *number, reason, bytes);
 }
 
-struct device device_open(const char *path, const char *confirmation, bool writable, char *reason, size_t reason_bytes)
+struct device device_open(const char *path, const struct permission *permission, char *reason, size_t reason_bytes)
 {
     struct device device = {.file = -1};
     dev_t number = 0;
@@ -158,14 +164,14 @@ struct device device_open(const char *path, const char *confirmation, bool writa
     MPI_CHECK(MPI_Comm_rank(node, &device.process));
     MPI_CHECK(MPI_Comm_size(node, &device.processes));
     if (device.process == 0)
-        examine(path, confirmation, writable, &device, &number, reason, reason_bytes);
+        examine(path, permission, &device, &number, reason, reason_bytes);
     if (agree_on_reason(MPI_COMM_WORLD, reason, reason_bytes) == NO_RANK) {
         memcpy(shared, (int64_t[]){(int64_t)number, device.bytes, device.sector_bytes}, sizeof shared);
         MPI_CHECK(MPI_Bcast(shared, 3, MPI_INT64_T, 0, node));
         device.bytes = shared[1];
         device.sector_bytes = (int)shared[2];
         if (device.process != 0)
-            device.file = reopen(path, writable, (dev_t)shared[0], reason, reason_bytes);
+            device.file = reopen(path, permission->writable, (dev_t)shared[0], reason, reason_bytes);
         agree_on_reason(MPI_COMM_WORLD, reason, reason_bytes);
     }
     MPI_CHECK(MPI_Comm_free(&node));

@@ -79,7 +79,7 @@ static void close_file(struct transfer *transfer)
     free(transfer->own);
 }
 
-const struct transfer_method individual_transfer = {"individual", NULL,   open_file, start_individual,
+const struct transfer_method individual_transfer = {"individual", false,  NULL,      open_file, start_individual,
                                                     done,         finish, sync_file, close_file};
-const struct transfer_method explicit_transfer = {"explicit", NULL,   open_file, start_explicit,
+const struct transfer_method explicit_transfer = {"explicit", false,  NULL,      open_file, start_explicit,
                                                   done,       finish, sync_file, close_file};

@@ -30,7 +30,7 @@ static void open_file(struct transfer *transfer)
 {
     struct file *file = &transfer->file;
     struct io_uring *ring = transfer->own = allocate(1, sizeof *ring);
-    const int code = io_uring_queue_init(1, ring, 0);
+    const int code = io_uring_queue_init((unsigned)transfer->depth, ring, 0);
     if (code < 0)
         priomark_fail(file->run, "io_uring is not available: %s; choose other methods", strerror(-code));
     file->posix = open(file->path, O_RDWR | O_CLOEXEC);
@@ -40,52 +40,63 @@ static void open_file(struct transfer *transfer)
 
 /* IOSQE_ASYNC lets the kernel's threads do the work. Otherwise a request that hits the page cache is completed on the
  * calling core before the call returns. */
-static void start(struct transfer *transfer)
+static void prepare_request(const struct transfer *transfer, int number, unsigned bytes)
 {
     const struct file *file = &transfer->file;
     struct io_uring_sqe *request = io_uring_get_sqe(transfer->own);
     if (!request)
         priomark_fail(transfer->file.run, "io_uring has no room for a request; choose other methods");
+    const int64_t place = (int64_t)number * bytes;
+    const uint64_t offset = (uint64_t)(file->start + place);
     if (transfer->operation == PRIOMARK_READ)
-        io_uring_prep_read(request, file->posix, transfer->data, (unsigned)file->block_bytes, (uint64_t)file->start);
+        io_uring_prep_read(request, file->posix, transfer->data + place, bytes, offset);
     else
-        io_uring_prep_write(request, file->posix, transfer->data, (unsigned)file->block_bytes, (uint64_t)file->start);
+        io_uring_prep_write(request, file->posix, transfer->data + place, bytes, offset);
     io_uring_sqe_set_flags(request, IOSQE_ASYNC);
+}
+
+static void start(struct transfer *transfer)
+{
+    for (int i = 0; i < transfer->depth; i++)
+        prepare_request(transfer, i, (unsigned)(transfer->file.block_bytes / transfer->depth));
     const int code = io_uring_submit(transfer->own);
-    if (code != 1)
-        posix_stop(file, "start an asynchronous request on", code < 0 ? -code : EIO);
+    if (code != transfer->depth)
+        posix_stop(&transfer->file, "start an asynchronous request on", code < 0 ? -code : EIO);
+    transfer->pending = transfer->depth;
 }
 
 static void complete(struct transfer *transfer, struct io_uring_cqe *completion)
 {
     const int result = completion->res;
+    const int64_t bytes = transfer->file.block_bytes / transfer->depth;
     const char *what = transfer->operation == PRIOMARK_READ ? "read" : "write";
     io_uring_cqe_seen(transfer->own, completion);
     if (result < 0)
         posix_stop(&transfer->file, what, -result);
-    if (result != transfer->file.block_bytes)
+    if (result != bytes)
         priomark_fail(transfer->file.run, "could %s only %d of %" PRId64 " bytes of '%s'; is the disk full?", what,
-                      result, transfer->file.block_bytes, transfer->file.path);
+                      result, bytes, transfer->file.path);
+    transfer->pending--;
 }
 
 static bool done(struct transfer *transfer)
 {
     struct io_uring_cqe *completion;
-    if (io_uring_peek_cqe(transfer->own, &completion) != 0)
-        return false;
-    complete(transfer, completion);
-    return true;
+    while (transfer->pending && io_uring_peek_cqe(transfer->own, &completion) == 0)
+        complete(transfer, completion);
+    return transfer->pending == 0;
 }
 
 static void finish(struct transfer *transfer)
 {
     struct io_uring_cqe *completion;
-    int code;
-    while ((code = io_uring_wait_cqe(transfer->own, &completion)) == -EINTR)
-        ;
-    if (code < 0)
-        posix_stop(&transfer->file, "wait for", -code);
-    complete(transfer, completion);
+    while (transfer->pending) {
+        const int code = io_uring_wait_cqe(transfer->own, &completion);
+        if (code < 0 && code != -EINTR)
+            posix_stop(&transfer->file, "wait for", -code);
+        if (code == 0)
+            complete(transfer, completion);
+    }
 }
 
 static void sync_file(struct transfer *transfer)
@@ -102,5 +113,5 @@ static void close_file(struct transfer *transfer)
     free(transfer->own);
 }
 
-const struct transfer_method uring_transfer = {"io-uring", why_not, open_file, start,
-                                               done,       finish,  sync_file, close_file};
+const struct transfer_method uring_transfer = {"io-uring", true,   why_not,   open_file, start,
+                                               done,       finish, sync_file, close_file};

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* async: all data of a process in one request, at the same time as a calculation (paper, section 4.1). One file of all
- * processes, a contiguous range for each. overlap.c measures. */
+/* async: all data of a process in one request, or in several that are in flight together, at the same time as a
+ * calculation (paper, section 4.1). One file of all processes, a contiguous range for each. overlap.c measures. */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,7 +41,9 @@ static const char *const names_of_methods[] = {
 #endif
 
 static const struct priomark_key keys[] = {
-    {"process_size", PRIOMARK_SIZES, "\"8MiB\"", "data of each process, one request", 1, INT64_C(1) << 30, NULL},
+    {"process_size", PRIOMARK_SIZES, "\"8MiB\"", "data of each process", 1, INT64_C(1) << 30, NULL},
+    {"queue_depth", PRIOMARK_COUNTS, "1", "requests in flight that share the data; above 1 for io-uring and posix-aio",
+     1, 1024, NULL},
     {"patterns", PRIOMARK_NAMES, "[\"write\", \"read\"]", "access to an existing file", 0, 0, names_of_patterns},
     {"methods", PRIOMARK_NAMES, METHODS_STANDARD, "access methods", 0, 0, names_of_methods},
     {0}};
@@ -65,20 +68,32 @@ static void refuse_unavailable_methods(struct priomark *run)
     }
 }
 
+/* The cases of a size and a queue depth, which is the case's `number`. */
+static void add_patterns(struct priomark *run, int64_t bytes, int64_t depth)
+{
+    struct priomark_case planned = {
+        .process_bytes = bytes, .block_bytes = bytes / depth, .space_bytes = bytes, .read_share = -1, .number = depth};
+    if (bytes % depth)
+        priomark_refuse(run, "queue_depth", "%" PRId64 " bytes are not a multiple of %" PRId64 " requests", bytes,
+                        depth);
+    for (int p = 0; p < priomark_count(run, "patterns"); p++)
+        for (int m = 0; m < priomark_count(run, "methods"); m++) {
+            const struct transfer_method *method = find_transfer(priomark_text(run, "methods", m));
+            if (depth > 1 && !method->queues)
+                priomark_refuse(run, "queue_depth",
+                                "%s has one request; choose methods = [\"io-uring\", \"posix-aio\"]", method->name);
+            planned.pattern = priomark_text(run, "patterns", p);
+            planned.method = method->name;
+            priomark_add(run, &planned);
+        }
+}
+
 static void plan(struct priomark *run)
 {
     refuse_unavailable_methods(run);
-    for (int size = 0; size < priomark_count(run, "process_size"); size++) {
-        const int64_t bytes = priomark_number(run, "process_size", size);
-        struct priomark_case planned = {
-            .process_bytes = bytes, .block_bytes = bytes, .space_bytes = bytes, .read_share = -1};
-        for (int p = 0; p < priomark_count(run, "patterns"); p++)
-            for (int m = 0; m < priomark_count(run, "methods"); m++) {
-                planned.pattern = priomark_text(run, "patterns", p);
-                planned.method = find_transfer(priomark_text(run, "methods", m))->name;
-                priomark_add(run, &planned);
-            }
-    }
+    for (int size = 0; size < priomark_count(run, "process_size"); size++)
+        for (int d = 0; d < priomark_count(run, "queue_depth"); d++)
+            add_patterns(run, priomark_number(run, "process_size", size), priomark_number(run, "queue_depth", d));
 }
 
 /* --- measuring ---------------------------------------------------------------------------------------------------- */
@@ -176,12 +191,13 @@ static void measure(struct priomark *run, const struct priomark_case *now)
     struct file *file = &beside.transfer.file;
     *file = (struct file){.run = run,
                           .shared = true,
-                          .block_bytes = now->block_bytes,
+                          .block_bytes = now->process_bytes,
                           .blocks = 1,
                           .run_blocks = 1,
                           .place = place,
                           .method = posix_methods};
     priomark_path(run, file->path, sizeof file->path, "async");
+    beside.transfer.depth = (int)now->number;
     beside.transfer.operation = strcmp(now->pattern, "read") == 0 ? PRIOMARK_READ : PRIOMARK_WRITE;
     beside.transfer.data = priomark_allocate((size_t)now->process_bytes);
     file_choose_written(file, now);
@@ -197,6 +213,8 @@ static void measure(struct priomark *run, const struct priomark_case *now)
     const struct priomark_transfer transfer = {
         beside.transfer.operation, now->process_bytes, start, done, finish, &beside};
     priomark_overlap(run, &transfer, prepare);
+    for (int i = 1; i < beside.transfer.depth; i++) /* overlap noted one request with all the data */
+        priomark_request(run, transfer.operation, 0, run->notes.phase[PRIOMARK_ACCESS]);
     synchronise(&beside);
 
     priomark_barrier(run);

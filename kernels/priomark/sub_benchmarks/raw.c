@@ -19,7 +19,8 @@ static const char *const names_of_methods[] = {"device", NULL};
 
 static const struct priomark_key keys[] = {
     {"device", PRIOMARK_TEXT, NULL, "block device; without it, a file of each process is measured", 0, 0, NULL},
-    {"confirm", PRIOMARK_TEXT, NULL, "size of the device in bytes, or its serial number", 0, 0, NULL},
+    {"confirm", PRIOMARK_TEXT, NULL, "exactly the size of the device in bytes, or its serial number", 0, 0, NULL},
+    {"overwrite", PRIOMARK_FLAG, "false", "overwrite a device that contains other bytes than 0", 0, 0, NULL},
     PROCESS_SIZE_KEY,
     BLOCK_SIZE_KEY,
     READ_WRITE_KEY,
@@ -65,8 +66,14 @@ static void plan(struct priomark *run)
     if (priomark_checks(run) && !writes(run))
         priomark_refuse(run, "read_write",
                         "a device that is only read cannot be checked: omit check, or measure a file");
-    *device = device_open(path, priomark_count(run, "confirm") ? priomark_text(run, "confirm", 0) : NULL, writes(run),
-                          reason, sizeof reason);
+    struct permission permission = {.confirmation =
+                                        priomark_count(run, "confirm") ? priomark_text(run, "confirm", 0) : NULL,
+                                    .writable = writes(run),
+                                    .overwrite = priomark_number(run, "overwrite", 0) != 0};
+    for (int i = 0; i < priomark_count(run, "process_size"); i++)
+        if (priomark_number(run, "process_size", i) > permission.process_bytes)
+            permission.process_bytes = priomark_number(run, "process_size", i);
+    *device = device_open(path, &permission, reason, sizeof reason);
     if (reason[0])
         priomark_refuse(run, "device", "'%s' is not measured: %s", path, reason);
     refuse_impossible_sizes(run, device);
