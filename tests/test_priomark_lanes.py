@@ -150,7 +150,7 @@ def test_many_short_think_times_keep_their_sum(serial, tmp_path):
 # --- processes --------------------------------------------------------------------------------------------------------
 
 
-def process(path, start_ms, end_ms, name, writes=200):
+def process(path, start_ms, end_ms, name, writes=50):
     """A trace of a process that writes to a file of its own from the beginning to the end."""
     step = (end_ms - start_ms) * 10**6 // writes
     lines = [f"at {n * step} {step} 1 write 1 {10 * n} 10 10\n" for n in range(1, writes)]
