@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `coffeecup`, within the process of the tests."""
 
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from postprocess.cli.app import app
+
+
+def all_commands():
+    """Name, as "score" or "site check", to the command of typer."""
+    groups = get_command(app).commands
+    within = {name: getattr(command, "commands", {"": command}) for name, command in groups.items()}
+    return {f"{group} {name}".strip(): command for group, inner in within.items() for name, command in inner.items()}
 
 
 def run(*arguments):

@@ -7,14 +7,11 @@ import subprocess
 import evidence_made
 import logs_made
 import pytest
-import typer
 from builds import PATIENCE, ROOT
-from commands import run
+from commands import all_commands, run
 from conftest import COFFEECUP
 from logs_made_b_eff import averaged_log
 from sessions_made import case, database, nights, session, steady
-
-from postprocess.cli.app import app
 
 # Proven by another test, which needs minutes: the bundle of a whole tree.
 ELSEWHERE = {("site bundle", 0): "test_bundle.py"}
@@ -105,10 +102,7 @@ def test_command_exits_as_its_help_says(folder, monkeypatch, command, code, argu
 
 def test_every_stated_code_is_tried():
     tried = {(command, code) for command, code, _ in RUNS} | set(ELSEWHERE)
-    groups = typer.main.get_command(app).commands
-    names = [name for name in groups if not hasattr(groups[name], "commands")]
-    names += [f"{name} {inner}" for name in groups if name not in names for inner in groups[name].commands]
-    assert {(name, code) for name in names for code in stated(name)} == tried
+    assert {(name, code) for name in all_commands() for code in stated(name)} == tried
 
 
 def test_output_that_cannot_be_written_is_an_error(folder):

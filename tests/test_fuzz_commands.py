@@ -16,15 +16,12 @@ import evidence_made
 import hypothesis.strategies as st
 import logs_made
 import pytest
-import typer
 import yaml
-from commands import run
+from commands import all_commands, run
 from hypothesis import HealthCheck, given, settings
 from logs_made_b_eff import averaged_log
 from sessions_made import case, database, night, session, steady, write
 from test_exit_codes import stated
-
-from postprocess.cli.app import app
 
 EXAMPLES = int(os.environ.get("COFFEECUP_FUZZ", "0"))
 fuzzed = settings(
@@ -170,19 +167,7 @@ def corpus(tmp_path_factory):
     os.chdir(before)
 
 
-def commands():
-    """Name to the command of typer, of all that read files."""
-    groups = typer.main.get_command(app).commands
-    every = {name: command for name, command in groups.items() if not hasattr(command, "commands")} | {
-        f"{group} {name}": command
-        for group in groups
-        if hasattr(groups[group], "commands")
-        for name, command in groups[group].commands.items()
-    }
-    return {name: command for name, command in every.items() if name not in OTHERS}
-
-
-COMMANDS = commands()
+COMMANDS = {name: command for name, command in all_commands().items() if name not in OTHERS}
 
 
 def ends_well(words, command):

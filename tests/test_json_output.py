@@ -9,14 +9,11 @@ from pathlib import Path
 import evidence_made
 import logs_made
 import pytest
-import typer
 from builds import ROOT
-from commands import run
+from commands import all_commands, run
 from contracts_made import begin
 from logs_made_b_eff import AVERAGED, averaged_log
 from sessions_made import case, database, night, session, steady
-
-from postprocess.cli.app import app
 
 PAGE = ROOT / "docs" / "machines.md"
 SERIES_TEXT = ("benchmark", "system", "partition", "environ", "file_system", "settings", "metric")
@@ -185,14 +182,11 @@ def test_site_check():
 
 def test_every_command_with_the_option_is_documented():
     """And no other command is."""
-    names = set()
-    for group, of in (
-        ("", typer.main.get_command(app)),
-        *((f"{name} ", typer.main.get_command(app).commands[name]) for name in ("references", "site")),
-    ):
-        for name, command in of.commands.items():
-            if any("--json" in getattr(option, "opts", ()) for option in command.params):
-                names.add(f"coffeecup {group}{name}")
+    names = {
+        f"coffeecup {name}"
+        for name, command in all_commands().items()
+        if any("--json" in option.opts for option in command.params)
+    }
     assert names == {name for name in TABLES if name.startswith("coffeecup ")}
 
 
