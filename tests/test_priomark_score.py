@@ -16,6 +16,7 @@ from scores import keys
 
 from postprocess.benchmarks.benchmark import Better
 from postprocess.benchmarks.priomark import reduction as priomark
+from postprocess.benchmarks.priomark import rules
 from postprocess.benchmarks.scoring import score_log
 from postprocess.history.change_points import rule_of
 from postprocess.logs.reader import LogError
@@ -149,6 +150,57 @@ def test_plugin_with_the_name_of_another_metric_yields_no_score(tmp_path, name, 
     inside = cases(("raw",), (MIB,), (4 * KIB,), 0.5, "device")
     own = {**inside[0], "case": len(inside) + 1, "benchmark": name, "target": "directory"}
     assert refused_as in refused(tmp_path, lambda records: None, planned=[*inside, own], plugins=(name,))
+
+
+# --- replays ----------------------------------------------------------------------------------------------------------
+
+
+def replayed(**values):
+    """A log of a replay by four processes, two copies of a recording of two."""
+    case = cases(("single_file",), (32 * MIB,), (16 * KIB,), 0.5, "device")[0] | {
+        "benchmark": "trace",
+        "pattern": "replay",
+        "read_share": 0.5,
+    }
+    records = priomark_log(ranks=4, planned=[case])
+    counts = dict.fromkeys(
+        ("differing_results", "threads", "overlapped", *(f"unseen_{kind}" for kind in rules.UNSEEN)), [0.0] * 4
+    )
+    of_kind(records, "measurement")[0]["values"] = counts | {"copies": [2.0] * 4} | values
+    return records
+
+
+def test_replay_is_qualified_by_its_copies_and_by_what_was_not_recorded(scored):
+    """Both copies count the same: 3 mapped files and a ring in one."""
+    found = {q.key: q.text for q in scored(replayed()).qualifications}
+    assert "2 copies of the recorded program" in found["made_concurrent"]
+    assert "not_recorded" not in found and "differing" not in found
+    counted = replayed(unseen_mmap=[1.0, 2.0, 1.0, 2.0], unseen_io_uring=[1.0, 0.0] * 2, differing_results=[0, 0, 0, 1])
+    found = {q.key: q.text for q in scored(counted).qualifications}
+    assert "3 mapped files (mmap) and 1 ring of requests (io_uring)" in found["not_recorded"]
+    assert "1 request of the replay" in found["differing"]
+    assert "made_concurrent" not in keys(scored(replayed(copies=[1.0] * 4)))
+
+
+@pytest.mark.parametrize(
+    "values, words",
+    [
+        ({"copies": [0.0] * 4}, "not 0 copies"),
+        ({"copies": [3.0] * 4}, "not 3 copies"),
+        ({"copies": [2.0, 2.0, 2.0, 1.0]}, "not 2 copies"),
+        ({"unseen_mmap": [0.0] * 3}, "unseen_mmap is not a count of each of 4"),
+        ({"unseen_aio": [0.0, 0.0, 0.0, -1.0]}, "unseen_aio is not a count"),
+        ({"threads": [0.5] * 4}, "threads is not a count"),
+    ],
+)
+def test_replay_that_contradicts_itself_yields_no_score(scored, values, words):
+    assert words in scored(replayed(**values))
+
+
+def test_replay_of_an_early_kernel_still_yields_its_score(scored):
+    records = replayed()
+    of_kind(records, "measurement")[0]["values"] = {"think_seconds": [0.0] * 4}
+    assert "made_concurrent" not in keys(scored(records))
 
 
 # --- latencies --------------------------------------------------------------------------------------------------------

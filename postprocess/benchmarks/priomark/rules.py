@@ -29,6 +29,9 @@ OVERLAP = (
     "calculation_overlapped_seconds",
     "covered",
 )
+# What the recorder counts instead of recording it.
+UNSEEN = ("streams", "mmap", "aio", "io_uring", "splice", "copy", "rename", "link", "program", "other")
+REPLAY = ("differing_results", "threads", "copies", "overlapped", *(f"unseen_{kind}" for kind in UNSEEN))
 CASE = ("benchmark", "pattern", "method", "process_bytes", "block_bytes", "read_share", "direct", "target")
 CLOCK_TOLERANCE = 1e-6
 
@@ -47,6 +50,7 @@ def problems(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
         yield from problems_of_bytes(log, record)
         yield from problems_of_latencies(record)
         yield from problems_of_overlap(log, record)
+        yield from problems_of_replay(log, record)
         yield from problems_of_times(record)
     total = sum(r.open_seconds + r.elapsed_seconds + r.close_seconds for r in log.all(Measurement))
     if total > log.end.elapsed_seconds + CLOCK_TOLERANCE:
@@ -149,6 +153,20 @@ def problems_of_overlap(log: Log[Plan], record: Measurement) -> Iterator[str]:
             or (name != "covered" and not max(values) > 0)
         ):
             yield f"{named(record)}: {name} is not a time of each of {log.run.ranks} processes; {RUN_AGAIN}"
+
+
+def problems_of_replay(log: Log[Plan], record: Measurement) -> Iterator[str]:
+    """Early kernels do not state how a replay differs from the recording: `copies` and the values that came with it."""
+    if record.benchmark != "trace" or "copies" not in record.values:
+        return
+    for name in REPLAY:
+        values = record.values.get(name, [])
+        if len(values) != log.run.ranks or any(value < 0 or value != int(value) for value in values):
+            yield f"{named(record)}: {name} is not a count of each of {log.run.ranks} processes; {RUN_AGAIN}"
+            return
+    copies = record.values["copies"]
+    if len(set(copies)) != 1 or not copies[0] or log.run.ranks % copies[0]:
+        yield f"{named(record)}: {log.run.ranks} processes are not {copies[0]:.0f} copies of a recording; {RUN_AGAIN}"
 
 
 def problems_of_times(record: Measurement) -> Iterator[str]:
