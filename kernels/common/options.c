@@ -92,6 +92,18 @@ static const char *set_list(const struct option_row *row, const char *argument)
     return NULL;
 }
 
+static const char *set_percent(const struct option_row *row, const char *argument)
+{
+    char *end;
+    errno = 0;
+    const long long percent = strtoll(argument, &end, 10);
+    if (errno || end == argument || strcmp(end, "%") != 0 || percent < row->lowest || percent > row->highest)
+        return COMPLAIN("--%s: '%.80s' is not a whole percentage from %" PRId64 "%% to %" PRId64 "%%", row->name,
+                        argument, row->lowest, row->highest);
+    *(int64_t *)row->value = percent;
+    return NULL;
+}
+
 static const char *set_value(const struct option_row *row, const char *argument)
 {
     char *end;
@@ -116,14 +128,8 @@ static const char *set_value(const struct option_row *row, const char *argument)
         *(int64_t *)row->value = number;
         return NULL;
     }
-    case OPTION_PERCENT: {
-        long long percent = strtoll(argument, &end, 10);
-        if (errno || end == argument || strcmp(end, "%") != 0 || percent < row->lowest || percent > row->highest)
-            return COMPLAIN("--%s: '%.80s' is not a whole percentage from %" PRId64 "%% to %" PRId64 "%%", row->name,
-                            argument, row->lowest, row->highest);
-        *(int64_t *)row->value = percent;
-        return NULL;
-    }
+    case OPTION_PERCENT:
+        return set_percent(row, argument);
     case OPTION_SIZE: {
         int64_t size = parse_size(argument);
         if (size < row->lowest || size > row->highest) {
