@@ -39,7 +39,7 @@ def exported(tmp_path_factory):
         session(
             [
                 case({"b_eff": (rate, 1000.0, -0.1, 0.5, "MByte/s", "pass")}, file_system="scratch"),
-                case({"b_eff": (1.5, "MByte/s")}, partition="odd", executable_opts=[HOSTILE]),
+                case({"b_eff": (1.5, "MByte/s")}, partition="odd", executable_opts=[f"{HOSTILE}\x1b"]),
                 case({}, benchmark="ftio", result="fail", fail_reason="no space"),
             ],
             night(number),
@@ -157,7 +157,7 @@ def test_prometheus_has_the_exported_values(prometheus, exported, job):
     }
     assert without == {"b_eff": 0, "ftio": 26}
     [(labels, value)] = prometheus.query(f'coffeecup_result{{job="{job}",partition="odd"}}')
-    assert (labels["settings"], value) == (HOSTILE, 1.5)
+    assert (labels["settings"], value) == (f"{HOSTILE}\\x1b", 1.5), "what would steer a terminal is escaped"
 
 
 def concrete(query):
