@@ -4,6 +4,7 @@ option."""
 
 import json
 import re
+from datetime import datetime
 from pathlib import Path
 
 import evidence_made
@@ -157,6 +158,15 @@ def test_every_field_is_documented_and_every_documented_field_occurs(stored, tmp
         # What no session of these could contain is in other tests of the same commands.
         rare = {path for path in missing if re.match(r"excluded\[\]|no_reference\[\]|would_have_failed\[\]", path)}
         assert missing - rare == set(), command
+
+
+def test_times_and_what_is_missing(stored):
+    """The failing test never had a value; the other series have no reference."""
+    content = printed("history", stored)
+    [missing] = content["missing"]
+    assert missing["last_value"] is None and datetime.fromisoformat(missing["since"]) == night(0)
+    references = {(row["system"], row["metric"]): row["reference"] for row in content["series"]}
+    assert references == {("local", "b_eff"): 1000, ("local", "ping_pong_latency"): None, ("other", "b_eff"): None}
 
 
 def test_acceptance(tmp_path):
