@@ -21,7 +21,9 @@ from postprocess import reframe_version  # noqa: F401
 from postprocess.benchmarks.registry import metric_kind
 
 from .environments import mpi_environments
+from .partitions import extras_of
 from .paths import REFERENCE_VALUES
+from .vocabulary import Extra
 
 
 class ReferenceStatus:
@@ -38,9 +40,9 @@ DERIVED_BOUNDS = 2.0  # width relative to the bounds of the measured size
 
 
 class ExternalReferences(rfm.RegressionTestPlugin):
-    """Compares the metrics with `reference_file`, by default reference_values/<check>.yaml, by `reference_index`: the
-    `$index` that the file has to have, the number of processes at its end. Where a partition has several environments,
-    `$environ` follows `$partition`."""
+    """Compares the metrics with `reference_file`, by default <check>.yaml in the partition's folder of reference files,
+    by `reference_index`: the `$index` that the file has to have, the number of processes at its end. Where a partition
+    has several environments, `$environ` follows `$partition`."""
 
     reference_index = ["$partition", "num_processes"]
 
@@ -52,7 +54,8 @@ class ExternalReferences(rfm.RegressionTestPlugin):
     def read_references(self):
         """After setup, which declares the metrics, and before anything runs."""
         name = type(self).__name__
-        path = Path(self.reference_file or REFERENCE_VALUES / f"{name}.yaml").resolve()
+        folder = extras_of(self.current_partition).get(Extra.REFERENCE_VALUES, REFERENCE_VALUES)
+        path = Path(self.reference_file or Path(folder, f"{name}.yaml")).resolve()
         self._content = check_reference_file(
             path, name, self.reference_index, {tag: metric.unit for tag, metric in self.perf_variables.items()}
         )

@@ -109,6 +109,11 @@ class Extra(_Word):
         TEXT,
     )
     SPACK_MPI = "spack_mpi", "Spack package that provides the MPI launcher; default: `mpi`", TEXT
+    REFERENCE_VALUES = (
+        "reference_values",
+        "folder of the reference files of the checks; default: `reference_values/`",
+        TEXT,
+    )
 
 
 OVERLAY = {

@@ -2,6 +2,9 @@
 """Pages as tests look at them: their text and tags, a browser, and hostile text that must not get into one."""
 
 import copy
+import html
+import json
+import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -96,3 +99,40 @@ def browse(path, folder, *options):
         [line for line in done.stderr.splitlines() if "CONSOLE" in line],
         (folder / "net.json").read_text(),
     )
+
+
+# Pages in frames, which are measured from outside, because the pages themselves run no script.
+FRAMES = """<!DOCTYPE html>{frames}<pre id="measured"></pre><script>
+const measure = frame => {{
+  const view = frame.contentWindow, page = frame.contentDocument, style = element => view.getComputedStyle(element);
+  const name = e => e.tagName + "." + e.getAttribute("class") + ": " + e.textContent.slice(0, 60);
+  const seen = [...page.body.querySelectorAll("*")].filter(element => element.checkVisibility());
+  const beyond = seen.filter(element => !element.parentElement.closest(".scroll"))
+    .filter(element => element.getBoundingClientRect().right > page.documentElement.clientWidth + 0.5).map(name);
+  const colour = text => text.match(/[\\d.]+/g).map(Number);
+  const behind = element => {{
+    for (; element; element = element.parentElement)
+      if ((colour(style(element).backgroundColor)[3] ?? 1) > 0) return colour(style(element).backgroundColor);
+    return null;
+  }};
+  const texts = seen.filter(element => [...element.childNodes].some(node => node.nodeType == 3 && node.data.trim()))
+    .map(element => [name(element), colour(element.ownerSVGElement ? style(element).fill : style(element).color),
+                     behind(element)]);
+  return {{width: page.documentElement.scrollWidth, beyond, texts}};
+}};
+window.onload = () => measured.textContent = JSON.stringify([...document.querySelectorAll("iframe")].map(measure));
+</script>"""
+
+
+def measured(folder, shown, *options):
+    """For each page in a window of a width: the width that it takes, the elements that leave it outside of scrollable
+    boxes, and its texts with their colour and the colour behind them. `shown` are pairs of text and width."""
+    frame = '<iframe width="{}" height="800" style="border: 0" srcdoc="{}"></iframe>'
+    file = folder / "frames.html"
+    frames = "".join(frame.format(width, html.escape(page)) for page, width in shown)
+    file.write_text(FRAMES.format(frames=frames))
+    dom, console, _ = browse(file, folder, "--dump-dom", "--hide-scrollbars", *options)
+    assert console == []
+    found = re.search(r'<pre id="measured">(\[.*?)</pre>', dom, re.DOTALL)
+    assert found, "the frames did not load"
+    return json.loads(html.unescape(found[1]))

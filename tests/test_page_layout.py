@@ -4,7 +4,6 @@ a link from the site's page. Measured in a real browser."""
 
 import html
 import itertools
-import json
 import re
 
 import logs_made
@@ -14,7 +13,7 @@ from logs_made_b_eff import b_eff_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
-from pages import Page, browse, needs_browser
+from pages import Page, measured, needs_browser
 from pypdf import PdfReader
 from sessions_made import case, database, night, session, steady
 
@@ -74,42 +73,6 @@ def written(logs, tmp_path_factory):
 
 
 # --- in a browser -----------------------------------------------------------------------------------------------------
-
-# Pages in frames, which are measured from outside, because the pages themselves run no script.
-FRAMES = """<!DOCTYPE html>{frames}<pre id="measured"></pre><script>
-const measure = frame => {{
-  const view = frame.contentWindow, page = frame.contentDocument, style = element => view.getComputedStyle(element);
-  const name = e => e.tagName + "." + e.getAttribute("class") + ": " + e.textContent.slice(0, 60);
-  const seen = [...page.body.querySelectorAll("*")].filter(element => element.checkVisibility());
-  const beyond = seen.filter(element => !element.parentElement.closest(".scroll"))
-    .filter(element => element.getBoundingClientRect().right > page.documentElement.clientWidth + 0.5).map(name);
-  const colour = text => text.match(/[\\d.]+/g).map(Number);
-  const behind = element => {{
-    for (; element; element = element.parentElement)
-      if ((colour(style(element).backgroundColor)[3] ?? 1) > 0) return colour(style(element).backgroundColor);
-    return null;
-  }};
-  const texts = seen.filter(element => [...element.childNodes].some(node => node.nodeType == 3 && node.data.trim()))
-    .map(element => [name(element), colour(element.ownerSVGElement ? style(element).fill : style(element).color),
-                     behind(element)]);
-  return {{width: page.documentElement.scrollWidth, beyond, texts}};
-}};
-window.onload = () => measured.textContent = JSON.stringify([...document.querySelectorAll("iframe")].map(measure));
-</script>"""
-
-
-def measured(folder, shown, *options):
-    """For each page in a window of a width: the width that it takes, the elements that leave it outside of scrollable
-    boxes, and its texts with their colour and the colour behind them. `shown` are pairs of text and width."""
-    frame = '<iframe width="{}" height="800" style="border: 0" srcdoc="{}"></iframe>'
-    file = folder / "frames.html"
-    frames = "".join(frame.format(width, html.escape(page)) for page, width in shown)
-    file.write_text(FRAMES.format(frames=frames))
-    dom, console, _ = browse(file, folder, "--dump-dom", "--hide-scrollbars", *options)
-    assert console == []
-    found = re.search(r'<pre id="measured">(\[.*?)</pre>', dom, re.DOTALL)
-    assert found, "the frames did not load"
-    return json.loads(html.unescape(found[1]))
 
 
 def luminance(colour):

@@ -261,6 +261,7 @@ def test_reframe_runs_the_simulated_site_like_any_other(reframe):
     [case] = session.cases
     assert (case["system"], case["partition"], case["num_processes"]) == ("simulated", "sr8000-round-robin", 24)
     assert "simulated" in case["qualifications"].split(",")
+    assert case["reference_status"] == "reference for every metric", "and it passed"
     [log] = reframe.folder.glob("output/**/b_eff.jsonl")
     assert of_kind(log, "run")[0]["environment"]["SMPI_MODEL_OF"] == "Hitachi SR 8000 round-robin"
 

@@ -33,9 +33,16 @@ def propose(
         ),
     ] = 0.95,
     floor: Annotated[
-        float, typer.Option(metavar="FRACTION", help="Minimum distance of the bounds from the value.")
-    ] = 0.05,
-    min_sessions: Annotated[int, typer.Option(metavar="N", help="Minimum number of sessions.")] = 10,
+        float | None,
+        typer.Option(
+            metavar="FRACTION",
+            help="Minimum distance of the bounds from the value (default: 0.05, of simulated sessions 0.01).",
+        ),
+    ] = None,
+    min_sessions: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Minimum number of sessions (default: 10, of simulated ones 1)."),
+    ] = None,
     settings: Annotated[
         str | None,
         typer.Option(metavar="TEXT", help="Use only sessions with these kernel options; needed if sessions differ."),
@@ -91,16 +98,22 @@ def propose(
         raise typer.BadParameter("name one --benchmark: a reference file belongs to one")
     if benchmark not in benchmarks():
         raise typer.BadParameter(f"unknown benchmark {benchmark!r}: valid are {', '.join(benchmarks())}")
-    if not 0 < coverage < 1 or not 0 < floor < 1 or min_sessions < 2:
+    if (
+        not 0 < coverage < 1
+        or not 0 < (0.5 if floor is None else floor) < 1
+        or (2 if min_sessions is None else min_sessions) < 2
+    ):
         raise typer.BadParameter("--coverage and --floor must be between 0 and 1, --min-sessions at least 2")
     latest = max(filter(None, (selection.since, valid_from)), default=None)
     table = one_kind(replace(selection, since=latest).values(), settings, environ)
     used, excluded = good(table, frozenset(include or ()), new_epoch=valid_from is not None)
     values = change_points.session_values(used)
+    simulated = are_simulated(values)
     terms = proposals.Terms(
         coverage,
-        floor,
-        min_sessions,
+        floor or proposals.FLOOR[simulated],
+        min_sessions or proposals.MIN_SESSIONS[simulated],
+        simulated,
         f"{valid_from or values['session_time'].min():%Y-%m-%d}",
         tuple(pairs(xfail, "--xfail")),
         tuple((name, number(text)) for name, text in pairs(scaling, "--scaling")),
@@ -108,7 +121,7 @@ def propose(
     made, useless = proposed(values, terms)
     if "changes" not in (include or ()):
         refuse_changes(values.merge(made[["metric"]].drop_duplicates()))
-    today = today_of(file, benchmark, values, made)
+    today = today_of(file, benchmark, values, made, terms.simulated)
     new = proposals.proposal(today, benchmark, made, values, terms)
     differences, outside = proposals.differences(today, new, benchmark), proposals.outside(values, made)
     if as_json:
@@ -137,6 +150,24 @@ def good(table: pd.DataFrame, include: frozenset[str], new_epoch: bool) -> tuple
         why = "; ".join(sorted(set(excluded["excluded"])))
         raise typer.BadParameter(f"no run is left that a reference may come from: {printable(why)}; see --include")
     return kept, excluded
+
+
+def are_simulated(values: pd.DataFrame) -> bool:
+    """Whether the sessions were simulated. Raises BadParameter if only some were, or if simulated values of one series
+    differ: simulated time has no noise."""
+    from postprocess.history.table import SERIES
+    from postprocess.references.good_runs import simulated
+
+    try:
+        found = simulated(values)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+    if found and (values.groupby(SERIES, observed=True)["value"].nunique() > 1).any():
+        raise typer.BadParameter(
+            "the simulated sessions differ, although simulated time has no noise: the kernel, SimGrid or the platform "
+            "changed between them; use --since or --valid-from for those after the change"
+        )
+    return found
 
 
 def refuse_changes(values: pd.DataFrame) -> None:
@@ -170,11 +201,16 @@ def proposed(values: pd.DataFrame, terms) -> tuple[pd.DataFrame, pd.DataFrame]:
     return made, useless
 
 
-def today_of(file: Path, benchmark: str, values: pd.DataFrame, made: pd.DataFrame) -> dict:
+def today_of(file: Path, benchmark: str, values: pd.DataFrame, made: pd.DataFrame, simulated: bool) -> dict:
     """The current content of the reference file. Raises BadParameter if the entries do not fit into it."""
     from postprocess.references import proposals
 
     today = loaded(file, benchmark) if file_exists(file) else {"_meta": {"benchmark": benchmark, "schema": 1}}
+    other = "measured" if simulated else "simulated"
+    if other in today["_meta"]:
+        raise typer.BadParameter(
+            f"{printable(str(file))}: the references are {other}, the sessions are not: choose another file"
+        )
     index = today.get(benchmark, {}).get("$index")
     wanted = proposals.index_of(values, index or ())
     if index not in (None, wanted):
@@ -222,6 +258,8 @@ def check(
 
     _, table = selection.tables()
     contents = {path.stem: loaded(path, path.stem) for path in files or []}
+    if len(contents) < len(files or []):
+        raise typer.BadParameter("--file: two files of the same name; check one after the other")
     gaps = {
         "without_reference": gate.without_reference(table),
         "unused": gate.orphans(contents, table),

@@ -14,8 +14,8 @@ from postprocess.show.words import printable
 
 HEADER = """\
 # References of the check {benchmark}, in ReFrame's external form: [value, lower and upper bound as fractions, unit]
-# by partition and number of processes. `coffeecup references propose` wrote them from measured sessions; _meta tells
-# of which. docs/references.md explains all.
+# by partition and number of processes. `coffeecup references propose` wrote them; _meta records from which
+# sessions, and whether these measured or simulated. docs/references.md explains the entries.
 """
 
 

@@ -12,6 +12,8 @@ from postprocess.logs.activity import DISTURBED
 PLACE = ["system", "partition", "environ"]
 VERSIONS = {"kernel_version": "kernel", "mpi_library": "MPI library"}
 
+SIMULATED = "simulated"  # the qualification of a run that measured no machine
+
 KINDS = ("failed", "versions", "disturbed", "changes")  # what is used only on request
 
 
@@ -31,6 +33,14 @@ def exclusions(table: pd.DataFrame, include: frozenset[str], new_epoch: bool) ->
         keys = table["qualifications"].map(disturbances)
         reasons = reasons.mask((reasons == "") & keys.ne(""), "disturbed: " + keys)
     return reasons
+
+
+def simulated(values: pd.DataFrame) -> bool:
+    """Whether the runs were simulated. Raises ValueError if only some were: the two do not mix."""
+    found = ("," + values["qualifications"] + ",").str.contains(f",{SIMULATED},", regex=False)
+    if found.nunique() > 1:
+        raise ValueError("some sessions measured and others simulated, and references are of one kind: name the files")
+    return bool(found.any())
 
 
 def disturbances(qualifications: str) -> str:

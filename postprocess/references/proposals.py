@@ -11,6 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
+import orjson
 import pandas as pd
 
 from postprocess.benchmarks.benchmark import Better
@@ -24,16 +25,22 @@ COLUMNS = {
     "num_processes": "processes",
 }  # the entries of a file's $index, and their columns in the table
 SIGNIFICANT = 4  # significant digits
+# By whether the sessions were simulated. Simulated time has no noise, so one session is enough. Other versions of
+# SimGrid may compute a little differently; 1 % is how well the simulation agrees with arithmetic (test_simulated.py).
+FLOOR = {False: 0.05, True: 0.01}
+MIN_SESSIONS = {False: 10, True: 1}
 
 
 @dataclass(frozen=True)
 class Terms:
     """How references are derived. `floor` is a fraction of the value, `scaling` maps a metric to an exponent of the
-    number of processes."""
+    number of processes. A simulated value has bounds on both sides, at `floor`: it changes only with the kernel, the
+    platform or SimGrid."""
 
     coverage: float = 0.95
-    floor: float = 0.05
-    min_sessions: int = 10
+    floor: float = FLOOR[False]
+    min_sessions: int = MIN_SESSIONS[False]
+    simulated: bool = False
     valid_from: str = ""
     xfail: tuple[tuple[str, str], ...] = ()
     scaling: tuple[tuple[str, float], ...] = ()
@@ -89,6 +96,8 @@ def with_bounds(rows: pd.DataFrame, values: pd.DataFrame, terms: Terms) -> pd.Da
     measured = values.pivot_table(index="session", columns="metric", values="value")[list(rows["metric"])].to_numpy()
     better = [rule_of(row.benchmark, row.metric).better for row in each_row(rows)]
     size = rows["value"].abs().to_numpy()
+    if terms.simulated:
+        return rows.assign(lower=-terms.floor, upper=terms.floor, covered=1.0, spread=rows["spread"] / size)
     reach = np.maximum(allowance(measured, better, terms.floor, terms.coverage) / size, terms.floor)
     sessions = len(measured)
     return rows.assign(
@@ -149,7 +158,7 @@ def proposal(today: dict, benchmark: str, made: pd.DataFrame, values: pd.DataFra
         place[size] = dict(before) | {
             row.metric: entry(row, before.get(row.metric), marks.get(row.metric)) for row in each_row(rows)
         }
-        known = inside(meta.setdefault("measured", {}), where)
+        known = inside(meta.setdefault(kind_of(terms), {}), where)
         history = known.get(size, [])
         if history and before and history[-1]["valid_from"] != terms.valid_from:
             history[-1]["values"] = before
@@ -195,10 +204,32 @@ def provenance(rows: pd.DataFrame, values: pd.DataFrame, terms: Terms) -> dict:
         "sessions": sorted(used["session"].unique()),
         "runs": int(rows["runs"].max()),
         "window": [f"{rows['first'].min():%Y-%m-%d}", f"{rows['last'].max():%Y-%m-%d}"],
-        "coverage": round(float(rows["covered"].min()), 3),
         "floor": terms.floor,
-        "spread": {row.metric: round(float(row.spread), 4) for row in each_row(rows)},
         **{name: sorted(set(used[name]) - {""}) for name in ("kernel_version", "mpi_library", "spack_hash")},
+        **(simulation(used) if terms.simulated else noise(rows)),
+    }
+
+
+def noise(rows: pd.DataFrame) -> dict:
+    """What the values of several sessions say about the next one."""
+    return {
+        "coverage": round(float(rows["covered"].min()), 3),
+        "spread": {row.metric: round(float(row.spread), 4) for row in each_row(rows)},
+    }
+
+
+def kind_of(terms: Terms) -> str:
+    """The entry of `_meta` that records the origin of the values."""
+    return "simulated" if terms.simulated else "measured"
+
+
+def simulation(used: pd.DataFrame) -> dict:
+    """What repeats simulated values, besides the versions: the command, the source and the platform."""
+    facts = orjson.loads(used["facts"].iloc[-1])
+    return {
+        "command": "reframe " + used["selection"].iloc[-1],
+        "git_revision": sorted(set(used["git_revision"])),
+        **{name: facts[f"environment SMPI_{name.upper()}"] for name in ("platform", "platform_sha256", "placement")},
     }
 
 

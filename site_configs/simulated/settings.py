@@ -66,6 +66,7 @@ def _partition(name, descr, platform, sizes, cores_per_node=1, placement="sequen
             "cmake_options": ["-DCOFFEECUP_SIMULATED=ON"],
             "spack_environment": str(_HERE / "spack.yaml"),
             "spack_mpi": "simgrid",
+            "reference_values": str(_HERE.parent.parent / "reference_values" / "simulated"),
         },
     }
 
