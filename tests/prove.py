@@ -52,6 +52,7 @@ def of_benchmarks() -> dict[str, tuple[str, ...]]:
     for path in sorted(ROOT.glob("postprocess/benchmarks/*/*.py")):
         if path.stem in ("reduction", "rules"):
             names = [f"test_{path.parent.name}_{what}.py" for what in ("score", "rules", "incomplete_logs")]
+            names.append("test_thresholds.py")
             found[str(path.relative_to(ROOT))] = tuple(name for name in names if (ROOT / "tests" / name).exists())
     return found
 

@@ -112,6 +112,16 @@ def test_mean_and_interval_over_repetitions(scored):
     assert score["io_fraction_high"] - score["io_fraction_low"] == pytest.approx(2 * spread, rel=0.2)
 
 
+def test_interval_is_the_middle_95_percent_of_the_resampled_means():
+    """Of two values, a quarter of the resampled means is the lower one and a quarter the higher one. Means of many are
+    normally distributed: 1.96 standard errors to each side."""
+    assert ftio.bootstrap_interval(np.array([0.2, 0.8])) == (0.2, 0.8)
+    evenly = np.linspace(0, 1, 101)
+    standard_error = math.sqrt((101**2 - 1) / 12) / 100 / math.sqrt(101)
+    low, high = ftio.bootstrap_interval(evenly)
+    assert (0.5 - low, high - 0.5) == pytest.approx((1.96 * standard_error, 1.96 * standard_error), rel=0.1)
+
+
 def test_one_run_has_no_interval_and_says_so(scored):
     score = scored(ftio_log(repetitions=1))
     assert "io_fraction_low" not in score.metrics
@@ -135,6 +145,22 @@ def test_bandwidth_of_writes_is_timed_with_their_flush(scored):
     assert score["exchange_write"] == pytest.approx(0.75 * matrix / (2 * third) / 1e6)
     assert score["verify_read"] == pytest.approx(matrix / 1e6)
     assert score["exchange_between_processes"] == pytest.approx(0.75 * matrix / 0.5 / 1e6)
+
+
+def test_bandwidth_of_a_stage_takes_the_times_of_this_stage_alone(scored):
+    """Series 1 and 2 count together: both move the matrix, in 2 and 3 times a third of a second."""
+    slower = dict(zip(STAGES, (1, 2, 4, 5, 3, 6)))
+    score = values(scored(ftio_log(ranks=4, i=4, seconds=lambda stage, *place: slower[stage] * half(stage, *place))))
+    third_of_matrix = 3 * 16 * 64 * 64 / 1e6  # in a second, when it takes a third of one
+    assert score["series_read"] == pytest.approx(2 * third_of_matrix / (2 + 3))
+    assert score["series_write"] == pytest.approx(2 * third_of_matrix / (2 + 3) / 2)
+    assert score["transpose_read"] == pytest.approx(third_of_matrix / 4)
+    assert score["exchange_read"] == pytest.approx(0.75 * third_of_matrix / 5)
+
+
+def test_sizes_are_in_mebibytes(scored):
+    score = values(scored(ftio_log(ranks=4, i=4)))
+    assert (score["matrix_size"], score["peak_resident"]) == (16 * 64 * 64 / 2**20, 20)
 
 
 def test_cycles_are_counted_ones_by_counted_operations_where_both_are_there(scored):
