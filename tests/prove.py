@@ -6,8 +6,9 @@ missed.
 
 The goals `lowest`, `newest`, `history` and `centre` install this project with pip's packages at an end of the version
 ranges of pyproject.toml and run the tests there that build no kernel. `fuzz` gives the commands odd arguments and
-files. `long` runs the tests that are marked `prove`. `mutants` changes the modules of MUTATED in small ways and counts
-the changes that no test notices. All output is in build/prove.
+files. `long` runs the tests that are marked `prove`. `history-bench` runs tests/bench_history.py, a few minutes.
+`mutants` changes the modules of MUTATED in small ways and counts the changes that no test notices. All output is in
+build/prove.
 """
 
 import argparse
@@ -26,8 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / "build" / "prove"
 TOOLS = Path(sys.executable).parent
 
-# Tests that build no kernel, and what they need besides this project. Otava fixes the version of numpy, so that what
-# needs the extra `history` is run apart.
+# Tests that build no kernel, and what they need besides this project.
 TEST_TOOLS = ("pytest", "hypothesis")
 WITHOUT_KERNELS = ("test_*_score*.py", "test_logs*.py", "test_figures*.py")
 OF_HISTORY = ("test_history*.py", "test_site_report*.py")
@@ -39,6 +39,9 @@ MUTATED = {
     "postprocess/acceptance/evaluation.py": ("test_evaluation.py", "test_thresholds.py"),
     "postprocess/history/change_points.py": ("test_history.py", "test_standing.py", "test_thresholds.py"),
     "postprocess/history/completeness.py": ("test_completeness.py",),
+    "postprocess/history/events.py": ("test_events.py",),
+    "postprocess/history/levels.py": ("test_levels.py", "test_standing.py"),
+    "postprocess/history/site_files.py": ("test_events.py",),
     "postprocess/history/standing.py": ("test_site_report.py", "test_standing.py"),
     "postprocess/logs/placement.py": ("test_placement.py", "test_thresholds.py"),
     "postprocess/references/good_runs.py": ("test_good_runs.py",),
@@ -190,6 +193,14 @@ def long() -> Result:
     return Result("long", "all tests that are marked `prove`", figure, figure.endswith("pass"))
 
 
+def history_bench() -> Result:
+    """False alarms and detections of changes; the tables are in build/prove."""
+    log = "history-bench.log"
+    missed = run(sys.executable, ROOT / "tests" / "bench_history.py", log=log, check=False)
+    last = (OUTPUT / log).read_text(encoding="utf-8").strip().splitlines()[-1]
+    return Result("history-bench", "goals of tests/bench_history.py", last, not missed)
+
+
 # --- mutants ----------------------------------------------------------------------------------------------------------
 
 
@@ -240,10 +251,11 @@ def mutated(folder: Path, module: str, tests: list[str]) -> tuple[list[str], int
 GOALS: dict[str, Callable] = {
     "lowest": lambda: [end_of_ranges("lowest", "--resolution=lowest-direct", ".")],
     "newest": lambda: [end_of_ranges("newest", ".")],
-    "history": lambda: [end_of_ranges("history", ".[history]", patterns=OF_HISTORY)],
+    "history": lambda: [end_of_ranges("history", ".", patterns=OF_HISTORY)],
     "centre": lambda: [centre()],
     "fuzz": lambda: [fuzz()],
     "long": lambda: [long()],
+    "history-bench": lambda: [history_bench()],
     "mutants": mutants,
 }
 

@@ -14,7 +14,11 @@ from logs_made_b_eff import averaged_log
 from sessions_made import case, database, nights, session, steady
 
 # Proven by another test, which needs minutes: the bundle of a whole tree.
-ELSEWHERE = {("site bundle", 0): "test_bundle.py"}
+ELSEWHERE = {
+    ("site bundle", 0): "test_bundle.py",
+    ("acknowledge", 0): "test_events.py",
+    ("acknowledge", 2): "test_events.py",
+}
 REFERENCES = "_meta: {}\nb_eff:\n  $index: [$partition, num_processes]\n"
 
 

@@ -187,7 +187,7 @@ def test_the_page_tells_level_verdict_trend_and_what_regressed(written):
     text = (written / "site.html").read_text()
     words = Page(text).words
     assert len(text) < 5_000_000
-    assert "✗ regression b_eff b_eff on 2 processes of a:default+mpi: -" in words and "since 2026-01-31" in words
+    assert "regression all of a: 5 of 8 metrics there, -" in words and "since 2026-01-31" in words
     assert "Before 2026-01-31 and since 2026-01-31" in words and "b beside a (system)" in words
     assert "✗ fail" in words and "✓ pass" in words and "no reference" in words
     assert "efficiency 50%" in words
@@ -334,14 +334,15 @@ def test_an_export_to_nowhere_is_refused(stored):
 
 
 def test_regression_is_a_failure_in_junit(stored, tmp_path):
-    """Of the two systems both lost a fifth, at three sizes."""
+    """Both systems lost a fifth: two events."""
     done = run("export", stored, "--junit", tmp_path / "junit.xml")
     assert done.exit_code == 0, done.output
     suites = ElementTree.parse(tmp_path / "junit.xml").findall("testsuite")
-    found = [case for case in suites[-1] if case.get("name").endswith("history")]
-    assert len(found) == 2 * len(SIZES) + 2, "b_eff on two systems and b_eff_io on two file systems"
-    assert all(case.find("failure").get("message").startswith("REGRESSION: b_eff") for case in found)
-    assert found[0].get("classname") == "a:default+mpi.b_eff"
+    found = [case for case in suites[-1] if case.get("classname").endswith(".history")]
+    assert [case.get("classname") for case in found] == ["a.history", "b.history"]
+    messages = [case.find("failure").get("message") for case in found]
+    assert messages[0].startswith("REGRESSION: all of a: 5 of 8 metrics there, -")
+    assert messages[1].startswith("REGRESSION: all of b: 3 of 6 metrics there, -")
     failures = len(suites[-1].findall("testcase/failure"))
     assert (suites[-1].get("failures"), suites[-1].get("tests")) == (str(failures), str(len(suites[-1])))
-    assert not [case for suite in suites[:-1] for case in suite if case.get("name").endswith("history")]
+    assert not [case for suite in suites[:-1] for case in suite if case.get("classname").endswith(".history")]

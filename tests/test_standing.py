@@ -16,15 +16,13 @@ from postprocess.history.change_points import (
     changes,
     findings,
     level,
-    rule_of,
     session_values,
     suspicions,
-    without_excursions,
 )
 from postprocess.history.standing import compared, interval, sides, trend, verdict
 
-LOWER = Rule(Better.LOWER, 0.06, 0.0003)
-NEITHER = Rule(Better.NEITHER, 0.06, 0.0003)
+LOWER = Rule(Better.LOWER)
+NEITHER = Rule(Better.NEITHER)
 
 
 def alternating(count, middle=1000.0, apart=1.0):
@@ -126,36 +124,18 @@ def test_four_sessions_are_a_new_level(after, found):
 
 
 @pytest.mark.parametrize(
-    ("drop", "smallest", "found"), [(0.057, 0.06, 0), (0.063, 0.06, 1), (0.19, 0.2, 0), (0.21, 0.2, 1)]
+    ("drop", "smallest", "found"), [(0.018, 0.02, 0), (0.022, 0.02, 1), (0.19, 0.2, 0), (0.21, 0.2, 1)]
 )
 def test_a_change_smaller_than_the_smallest_is_not_reported(drop, smallest, found):
     values = np.array([*alternating(20), *alternating(20, 1000.0 * (1 - drop))])
-    rule = Rule(Better.HIGHER, smallest, 0.0003)
+    rule = Rule(Better.HIGHER, smallest)
     assert len(changes(values, rule)) == found
     for change in changes(values, rule):
         assert (change.before, change.after) == (1001, pytest.approx(1000 * (1 - drop) + 1))
-        assert change.relative == pytest.approx(change.after / 1001 - 1) and change.p_value < 0.0003
+        assert change.relative == pytest.approx(change.after / 1001 - 1) and change.p_value < 1e-4
 
 
-def test_the_smallest_change_is_that_of_the_metric():
-    rule = rule_of("b_eff", "b_eff")
-    assert (rule.better, rule.smallest_change, rule.p_value) == (Better.HIGHER, 0.06, 0.0003)
-    assert rule_of("b_eff", "ping_pong_latency").smallest_change == 0.2
-
-
-@pytest.mark.parametrize(("peak", "replaced"), [(104.1, False), (104.2, True), (97.9, False), (97.8, True)])
-def test_an_excursion_is_more_than_three_spreads_apart(peak, replaced):
-    """Successive values differ by 1: three spreads are 3 * 1.4826 / sqrt(2) = 3.145. The median around 6 is 101."""
-    values = np.tile([100.0, 101.0], 10)
-    values[6] = peak
-    assert without_excursions(values)[6] == (101 if replaced else peak)
-
-
-def test_two_values_have_no_excursion():
-    assert without_excursions(np.array([1.0, 9.0])).tolist() == [1, 9]
-
-
-@pytest.mark.parametrize(("back", "recovered"), [(930.0, False), (950.0, True)])
+@pytest.mark.parametrize(("back", "recovered"), [(979.0, False), (983.0, True)])
 def test_a_regression_has_recovered_within_the_smallest_change_of_its_level(tmp_path, back, recovered):
     numbers = [*alternating(20), *alternating(10, 700.0), *alternating(10, back)]
     first = findings(session_values(table_of(tmp_path, nights(numbers))))[0]
@@ -173,8 +153,8 @@ def suspected(folder, numbers, metric="b_eff", unit="MByte/s"):
 @pytest.mark.parametrize(
     ("before", "last", "suspect"),
     [
-        ([1000.0] * 8, 939.0, True),
-        ([1000.0] * 8, 941.0, False),
+        ([1000.0] * 8, 979.0, True),
+        ([1000.0] * 8, 981.0, False),
         ([1000.0] * 7, 500.0, False),
         (alternating(16, apart=50.0), 777.0, True),  # 3 * 1.4826 * 50 = 222.39
         (alternating(16, apart=50.0), 778.0, False),
@@ -185,7 +165,7 @@ def test_the_last_session_is_suspected_beyond_the_smallest_change_and_the_spread
     assert suspected(tmp_path, [*before, last]) == ([(last, 1000)] if suspect else [])
 
 
-@pytest.mark.parametrize(("last", "suspect"), [(1190.0, False), (1210.0, True), (500.0, False)])
+@pytest.mark.parametrize(("last", "suspect"), [(1019.0, False), (1021.0, True), (500.0, False)])
 def test_a_latency_is_suspected_if_it_grows(tmp_path, last, suspect):
     found = suspected(tmp_path, [*[1000.0] * 8, last], "ping_pong_latency", "us")
     assert found == ([(last, 1000)] if suspect else [])

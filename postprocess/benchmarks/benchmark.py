@@ -34,14 +34,12 @@ class Form(StrEnum):
 
 @dataclass(frozen=True)
 class MetricKind:
-    """A metric of a benchmark's scores. An optional one is missing from some valid runs. `smallest_change` is
-    the smallest lasting change that is reported, as a fraction, where it is not that of change_points."""
+    """A metric of a benchmark's scores. An optional one is missing from some valid runs."""
 
     name: str
     unit: str
     better: Better
     optional: bool = False
-    smallest_change: float | None = None
 
     def __post_init__(self):
         if self.better not in tuple(Better):

@@ -8,6 +8,7 @@ import typer
 from postprocess import __version__
 from postprocess.cli import (
     accept,
+    acknowledge,
     check_history,
     export,
     history,
@@ -41,6 +42,7 @@ add(app, "report", report.report)
 add(app, "watch", watch.watch_command)
 add(app, "history", history.history)
 add(app, "check-history", check_history.check_history)
+add(app, "acknowledge", acknowledge.acknowledge)
 add(app, "export", export.export)
 add(app, "schema", schema.schema)
 add(of_references, "propose", references.propose)

@@ -9,16 +9,16 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from postprocess.cli.common import USAGE, AsJson, changes_of, exit_codes, print_json
+from postprocess.cli.common import USAGE, AcknowledgedFile, AsJson, Thresholds, exit_codes, judged, print_json
 from postprocess.cli.selection import Selection, reads_sessions
-from postprocess.reports.changes import as_object, gap, place, sentence
+from postprocess.reports.changes import as_object, event_object, gap, lines, place
 from postprocess.show.words import counted, digits, printable, unit_word
 
 
 @exit_codes(
     {
-        0: "every test has a value, and no metric got worse without recovering",
-        1: "a test has no value, a session is too old, or a metric got worse and has not recovered",
+        0: "every test has a value, and every event for the worse has recovered or been acknowledged",
+        1: "a test has no value, a session is too old, or an event alarms",
         2: USAGE,
     }
 )
@@ -32,9 +32,11 @@ def check_history(
     max_age: Annotated[
         float | None, typer.Option(metavar="DAYS", help="The newest session of every system must not be older.")
     ] = None,
+    thresholds: Thresholds = None,
+    acknowledged: AcknowledgedFile = None,
     as_json: AsJson = False,
 ) -> None:
-    """Find tests without a value and lasting changes of metrics."""
+    """Find tests without a value and events: lasting changes of metrics that belong together."""
     from postprocess.history import change_points
     from postprocess.history.completeness import completeness, without_value
     from postprocess.history.table import SERIES
@@ -50,19 +52,30 @@ def check_history(
         )
     missing, old = without_value(tests), too_old(cases, max_age)
     values = change_points.session_values(table)
-    found = changes_of(values)
-    suspected = change_points.suspicions(values, found)
+    found, rules, remarks = judged(values, thresholds, acknowledged)
+    findings = [finding for event in found for finding in event.findings]
+    suspected = change_points.suspicions(values, findings, rules)
     if as_json:
         shown = suspected[[*SERIES, "unit", "session", "session_time", "value", "level", "relative", "name"]]
-        changes = list(map(as_object, found))
-        print_json({"tests": len(tests), "missing": missing, "old": old, "changes": changes, "suspected": shown})
+        changes = [as_object(finding, event) for event in found for finding in event.findings]
+        print_json(
+            {
+                "tests": len(tests),
+                "missing": missing,
+                "old": old,
+                "events": list(map(event_object, found)),
+                "changes": changes,
+                "suspected": shown,
+                "remarks": remarks,
+            }
+        )
     else:
-        lines = [f"NO VALUE: {gap(row)}" for row in missing.to_dict("records")]
-        lines += [f"OLD: {age(row)}" for row in old.to_dict("records")]
-        lines += map(sentence, found)
-        lines += map(suspicion, suspected.to_dict("records"))
-        typer.echo("\n".join([*lines, summary(cases, values, found, len(tests), len(missing))]))
-    raise typer.Exit(1 if len(missing) or len(old) or any(finding.alarms for finding in found) else 0)
+        text = [f"NO VALUE: {gap(row)}" for row in missing.to_dict("records")]
+        text += [f"OLD: {age(row)}" for row in old.to_dict("records")]
+        text += [line for event in found for line in lines(event)]
+        text += map(suspicion, suspected.to_dict("records"))
+        typer.echo("\n".join([*text, *remarks, summary(cases, values, found, len(tests), len(missing))]))
+    raise typer.Exit(1 if len(missing) or len(old) or any(event.alarms for event in found) else 0)
 
 
 def too_old(cases: pd.DataFrame, max_age: float | None) -> pd.DataFrame:
@@ -89,7 +102,7 @@ def suspicion(row: dict) -> str:
 
 
 def summary(cases: pd.DataFrame, values: pd.DataFrame, found: list, tests: int, missing: int) -> str:
-    from postprocess.history.change_points import SESSIONS_AFTER, SESSIONS_BEFORE
+    from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
     from postprocess.history.table import SERIES
 
     sessions = values.groupby(SERIES, observed=True).size()
@@ -97,9 +110,9 @@ def summary(cases: pd.DataFrame, values: pd.DataFrame, found: list, tests: int, 
     not_judged = (
         f"; {short} of them not judged, with fewer than {SESSIONS_BEFORE + SESSIONS_AFTER} sessions" if short else ""
     )
-    alarms = sum(finding.alarms for finding in found)
+    alarms, known = sum(event.alarms for event in found), sum(event.acknowledged is not None for event in found)
     return (
         f"{counted(cases['session'].nunique(), 'session')}, {counted(tests, 'test')}, {missing} of them without a "
         f"value; {counted(len(sessions), 'metric')} over time{not_judged}: {counted(alarms, 'regression')} that "
-        f"{'has' if alarms == 1 else 'have'} not recovered"
+        f"{'has' if alarms == 1 else 'have'} not recovered" + (f", {known} acknowledged" if known else "")
     )

@@ -5,7 +5,7 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,12 +19,21 @@ from postprocess.show.words import printable
 if TYPE_CHECKING:
     import pandas as pd
 
+    from postprocess.history.change_points import RuleOf
+    from postprocess.history.events import Event
     from postprocess.show.plots import Figure
 
 USAGE = "wrong usage, or a file that cannot be read or written"  # the exit code 2 of most commands
 
 Logs = Annotated[
     list[Path], typer.Argument(metavar="LOG...", help="Logs (*.jsonl), or directories that are searched for logs.")
+]
+Thresholds = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="The site's thresholds of changes (YAML; see the page History).")
+]
+AcknowledgedFile = Annotated[
+    Path | None,
+    typer.Option("--acknowledged", metavar="FILE", help="The site's events that `coffeecup acknowledge` recorded."),
 ]
 Figures = Annotated[
     Path | None,
@@ -142,10 +151,25 @@ def leave(results: list) -> None:
 def changes_of(values: "pd.DataFrame") -> list:
     from postprocess.history import change_points
 
+    return change_points.findings(values)
+
+
+def judged(
+    values: "pd.DataFrame", thresholds: Path | None, acknowledged: Path | None
+) -> "tuple[list[Event], RuleOf, list[str]]":
+    """The events with a site's thresholds and acknowledgements, the rules that follow from the thresholds, and remarks.
+    Raises BadParameter if a file cannot be used."""
+    from postprocess.history import change_points, events
+    from postprocess.history.site_files import Acknowledgement, SiteFileError, SiteRules, Threshold, read_list
+    from postprocess.history.table import SERIES
+    from postprocess.reports.changes import remarks
+
     try:
-        return change_points.findings(values)
-    except ModuleNotFoundError:
-        raise typer.BadParameter(
-            f"finding changes requires Apache Otava, which is not installed; install it with\n"
-            f"    {sys.executable} -m pip install apache-otava==0.8.0"
-        ) from None
+        rules = SiteRules(read_list(thresholds, Threshold) if thresholds else [])
+        entries = read_list(acknowledged, Acknowledgement) if acknowledged else []
+    except SiteFileError as error:
+        raise typer.BadParameter(printable(str(error))) from None
+    found = events.events(values, change_points.findings(values, rules))
+    known = events.acknowledged(found, entries, datetime.now(UTC).date())
+    unused = rules.unused(values[SERIES].drop_duplicates().to_dict("records"))
+    return known.events, rules, remarks(change_points.changed_units(values), unused, known.unmatched, known.expired)

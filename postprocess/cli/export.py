@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from postprocess.cli.common import USAGE, changes_of, exit_codes, write_text
+from postprocess.cli.common import USAGE, AcknowledgedFile, Thresholds, exit_codes, judged, write_text
 from postprocess.cli.selection import Selection, reads_sessions
 
 
@@ -24,6 +24,8 @@ def export(
             metavar="FILE", help="OpenMetrics text of the last sessions, for monitoring; for a text file collector."
         ),
     ] = None,
+    thresholds: Thresholds = None,
+    acknowledged: AcknowledgedFile = None,
 ) -> None:
     """Export sessions as JUnit XML or OpenMetrics text."""
     from postprocess.history.change_points import session_values
@@ -35,8 +37,9 @@ def export(
         raise typer.BadParameter("use --junit or --openmetrics")
     cases, table = selection.tables()
     values, tests = session_values(table), selection.tests_in(completeness(cases))
-    found = changes_of(values)
+    found, _, _ = judged(values, thresholds, acknowledged)
     if openmetrics:
-        write_text(openmetrics, exports.openmetrics(standing(values, found, cases), tests))
+        findings = [finding for event in found for finding in event.findings]
+        write_text(openmetrics, exports.openmetrics(standing(values, findings, cases), tests, found))
     if junit:
         write_text(junit, exports.junit(selection.tests_in(cases), table, tests, found))

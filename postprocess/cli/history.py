@@ -6,9 +6,19 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from postprocess.cli.common import USAGE, AsJson, Figures, changes_of, exit_codes, print_json, write_figures
+from postprocess.cli.common import (
+    USAGE,
+    AcknowledgedFile,
+    AsJson,
+    Figures,
+    Thresholds,
+    exit_codes,
+    judged,
+    print_json,
+    write_figures,
+)
 from postprocess.cli.selection import Selection, reads_sessions
-from postprocess.reports.changes import as_object, gap, place, sentence
+from postprocess.reports.changes import as_object, event_object, gap, lines, place
 from postprocess.show.words import counted, digits, printable, unit_word
 
 
@@ -23,6 +33,8 @@ def history(
     last: Annotated[
         bool, typer.Option("--last", help="Print only how the newest session differs from the earlier ones.")
     ] = False,
+    thresholds: Thresholds = None,
+    acknowledged: AcknowledgedFile = None,
     figures: Figures = None,
 ) -> None:
     """Print every metric over the sessions, with its reference and what changed at the same time."""
@@ -38,15 +50,16 @@ def history(
         return
     values = change_points.session_values(table)
     missing = without_value(selection.tests_in(completeness(cases)))
-    found = [] if last else changes_of(values)
+    found, _, remarks = ([], None, []) if last else judged(values, thresholds, acknowledged)
     if as_json:
         more = {"newest": compared(cases, values)} if last else of_series(cases, values, found)
         print_json({"missing": missing, **more})
     else:
-        lines = comparison(compared(cases, values)) if last else overview(values, found)
-        typer.echo("\n".join([*(f"NO VALUE: {gap(row)}" for row in missing.to_dict("records")), *lines]))
+        text = comparison(compared(cases, values)) if last else overview(values, found)
+        typer.echo("\n".join([*(f"NO VALUE: {gap(row)}" for row in missing.to_dict("records")), *text, *remarks]))
     if figures and not last:
-        write_figures(figures, [("history", figure) for figure in trends(values, found)])
+        findings = [finding for event in found for finding in event.findings]
+        write_figures(figures, [("history", figure) for figure in trends(values, findings)])
 
 
 def compared(cases: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
@@ -63,59 +76,60 @@ def compared(cases: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
 
 def comparison(front: pd.DataFrame) -> list[str]:
     """A line for each headline of the newest session."""
-    lines = []
+    text = []
     for row in front.to_dict("records"):
         change = f"{row['value'] / row['earlier'] - 1:+.1%} against" if row["earlier"] else "and 0 was"
         before = f"{change} the median of {counted(row['sessions'], 'earlier session')}"
         earlier = before if row["sessions"] else "the first session"
         more = f"; a reference needs {counted(row['needs'], 'more session')}" if row["needs"] else ""
         value = f"{digits(row['value'])} {unit_word(row['unit'])}".strip()
-        lines.append(f"{place(row)}: {value}, {earlier}{more}")
-    return lines
+        text.append(f"{place(row)}: {value}, {earlier}{more}")
+    return text
 
 
 def of_series(cases: pd.DataFrame, values: pd.DataFrame, found: list) -> dict:
-    """The state of every series, their changes, and what else changed in the sessions."""
+    """The state of every series, the events, their changes, and what else changed in the sessions."""
     from postprocess.history.standing import standing
 
     return {
-        "series": standing(values, found, cases),
-        "changes": list(map(as_object, found)),
+        "series": standing(values, [finding for event in found for finding in event.findings], cases),
+        "events": list(map(event_object, found)),
+        "changes": [as_object(finding, event) for event in found for finding in event.findings],
         "circumstances": circumstances(values),
     }
 
 
 def overview(values: pd.DataFrame, found: list) -> list[str]:
-    """A line per series, the changes and the circumstances under them."""
+    """A line per series, the circumstances and the events under them."""
     from postprocess.history.table import SERIES
 
-    lines = []
+    text = []
     for _, series in values.groupby(SERIES, sort=False, observed=True):
         last, unit = series.iloc[-1], unit_word(series["unit"].iloc[0])
         reference = "no reference" if pd.isna(last["reference"]) else f"reference {digits(last['reference'])}"
-        lines.append(
+        text.append(
             f"{place(last[SERIES].to_dict())}: {counted(len(series), 'session')}, last {digits(last['value'])} "
             f"{unit}, median {digits(series['value'].median())}, {digits(series['value'].min())} to "
             f"{digits(series['value'].max())}, {reference}"
         )
-    lines += [
+    text += [
         printable(
             f"{row.session_time:%Y-%m-%d %H:%M} UTC: {row.what}: {row.was or 'nothing'} -> {row.now or 'nothing'}"
         )
         for row in circumstances(values).itertuples()
     ]
-    return [*lines, *map(sentence, found)]
+    return [*text, *(line for event in found for line in lines(event))]
 
 
 def circumstances(values: pd.DataFrame) -> pd.DataFrame:
     """What changed from session to session, by time: session_time, what, was, now."""
-    from postprocess.history.change_points import events
+    from postprocess.history import change_points
     from postprocess.history.table import SERIES
 
     if values.empty:
         return pd.DataFrame(columns=["session_time", "what", "was", "now"])
     happened = [
-        events(series)
+        change_points.circumstances(series)
         for _, series in values.groupby([name for name in SERIES if name != "metric"], sort=False, observed=True)
         for series in [series.drop_duplicates("session")]
     ]

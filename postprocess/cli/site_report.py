@@ -8,11 +8,13 @@ import typer
 
 from postprocess.cli.common import (
     USAGE,
+    AcknowledgedFile,
     AsJson,
     Figures,
-    changes_of,
+    Thresholds,
     command_line,
     exit_codes,
+    judged,
     print_json,
     write_figures,
     write_text,
@@ -48,6 +50,8 @@ def site_report(
     ] = None,
     figures: Figures = None,
     compare: Compare = None,
+    thresholds: Thresholds = None,
+    acknowledged: AcknowledgedFile = None,
     as_json: AsJson = False,
 ) -> None:
     """Write a self-contained HTML report on all benchmarks: levels, verdicts, trends, scaling and comparisons."""
@@ -60,15 +64,16 @@ def site_report(
     values = session_values(table)
     if values.empty:
         raise typer.BadParameter("no session has a value: `coffeecup check-history` states the reasons")
+    found, _, remarks = judged(values, thresholds, acknowledged)
     try:
         tests = selection.tests_in(completeness(cases))
-        page = site_page(values, changes_of(values), cases, tests, [pair(text) for text in compare or []])
+        page = site_page(values, found, cases, tests, [pair(text) for text in compare or []])
     except ValueError as error:
         raise typer.BadParameter(f"--compare: {printable(str(error))}") from None
     if reports is not None and not reports.is_dir():
         raise typer.BadParameter(f"--reports: {printable(str(reports))} is not a folder")
     links = report_links(reports or output.parent, output)
-    write_text(output, html(page, command_line(), links))
+    write_text(output, html(page, command_line(), remarks, links))
     if figures:
         write_figures(figures, [("site", figure) for figure in page.figures])
         for name, table in tables(page).items():

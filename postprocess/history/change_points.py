@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Change points in the history: since when a metric is worse, by how much, and what else changed at that time.
 
-The statistics are those of Apache Otava (E-divisive means with a t-test, Fleming et al., "Hunter", 2023). In addition:
-a session has one value; a short excursion is not a level; and a level is judged once it has lasted SESSIONS_AFTER
-sessions.
+history.levels decides where a level ends. Here, a session has one value, sets of hosts of different speed are put on
+one level, and a series is judged since its unit last changed.
 """
 
-import itertools
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
+from statistics import NormalDist
 
 import numpy as np
 import orjson
@@ -16,45 +16,59 @@ import pandas as pd
 
 from postprocess.benchmarks.benchmark import Better
 from postprocess.benchmarks.registry import metric_kind
+from postprocess.history.levels import (
+    SESSIONS_AFTER,
+    SESSIONS_BEFORE,
+    Shift,
+    detections,
+    settled,
+    threshold,
+    usual_correlation,
+)
 from postprocess.history.table import EVENTS, SERIES
 
-# docs/history.md says how these two were chosen.
-SMALLEST_CHANGE = (
-    0.06  # smallest lasting change that is reported, as a fraction, for metrics that do not state their own
-)
-P_VALUE = 0.0003  # level of significance of Otava's test
-SESSIONS_BEFORE = 8  # sessions that establish a level before it can change
-SESSIONS_AFTER = 4  # shorter than this it may be an excursion
-WINDOW = 50  # sessions in a window of Otava
-EXCURSION_WINDOW = 7
-EXCURSION_SPREADS = 3.0
+SMALLEST_CHANGE = 0.02  # a smaller lasting change is not worth reporting, however significant it is
+WINDOW = 50  # sessions with which the last one is compared
+SUSPICIOUS_SPREADS = 3.0
 MAD_TO_SIGMA = 1.4826  # of a normal distribution
+SIGN = {Better.HIGHER: 1, Better.LOWER: -1, Better.NEITHER: 0}
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What counts as a change of a metric."""
+    """What counts as a change of a series: its better direction, and the smallest change worth reporting (a
+    fraction)."""
 
     better: Better
-    smallest_change: float
-    p_value: float
+    smallest_change: float = SMALLEST_CHANGE
+
+    @property
+    def sign(self) -> int:
+        return SIGN[self.better]
+
+
+RuleOf = Callable[[dict], Rule]  # from a series (the columns of SERIES) to its rule
 
 
 @dataclass(frozen=True)
 class Change:
-    """A change of level at index `index` of the values, `relative` to the size of the old one."""
+    """A change of level at index `index` of the values, or a drift that began there, and the number of sessions after
+    which it was `detected`. `relative` is the new level over the old one, minus 1; infinite if the old one is 0.
+    `p_value` is that of the change alone, without the correction for the number of looks and series."""
 
     index: int
+    detected: int
     before: float
     after: float
     relative: float
     p_value: float
+    drift: bool = False
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A change of a series: when its first session began, for how many sessions it has lasted, and what else
-    changed."""
+    """A change of a series: when its first session began, for how many sessions it has lasted, what else changed, and
+    the hosts since then."""
 
     series: dict
     unit: str
@@ -62,8 +76,10 @@ class Finding:
     time: pd.Timestamp
     lasted: int
     regression: bool
+    improvement: bool
     recovered: bool
     causes: tuple[str, ...]
+    hosts: str
 
     @property
     def alarms(self) -> bool:
@@ -71,9 +87,12 @@ class Finding:
 
 
 def rule_of(benchmark: str, metric: str) -> Rule:
-    """The definition of a change for a metric, as its benchmark states it."""
-    kind = metric_kind(benchmark, metric)
-    return Rule(kind.better, kind.smallest_change or SMALLEST_CHANGE, P_VALUE)
+    """The rule of a metric without a site's file."""
+    return Rule(metric_kind(benchmark, metric).better)
+
+
+def own_rule(series: dict) -> Rule:
+    return rule_of(series["benchmark"], series["metric"])
 
 
 def session_values(table: pd.DataFrame) -> pd.DataFrame:
@@ -112,35 +131,63 @@ def session_values(table: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def without_excursions(values: np.ndarray) -> np.ndarray:
-    """Values (sessions,) in which each value that differs from its neighbours by more than EXCURSION_SPREADS robust
-    standard deviations is replaced by their median: Hampel's filter. The spread is that of successive differences,
-    which a new level does not widen."""
-    if len(values) < 3:
+def same_unit(series: pd.DataFrame) -> pd.DataFrame:
+    """The sessions since the unit of the series last changed: others cannot be compared with them."""
+    other = np.flatnonzero(series["unit"].to_numpy() != series["unit"].iloc[-1])
+    return series.iloc[other[-1] + 1 :] if len(other) else series
+
+
+def changed_units(values: pd.DataFrame) -> list[dict]:
+    """The series whose unit changed: the columns of SERIES, `was`, `unit`, and `since` when."""
+    rows = []
+    for _, series in values.groupby(SERIES, sort=False, observed=True):
+        judged = same_unit(series)
+        if len(judged) < len(series):
+            last = judged.iloc[0]
+            was = series["unit"].iloc[len(series) - len(judged) - 1]
+            rows.append(dict(last[SERIES]) | {"was": was, "unit": last["unit"], "since": last["session_time"]})
+    return rows
+
+
+def without_hosts(values: np.ndarray, hosts: np.ndarray) -> np.ndarray:
+    """Values (sessions,) as if all had run on the most frequent set of hosts: two kinds of nodes are no change.
+
+    A set counts if it was left and came back, with SESSIONS_AFTER sessions at least. Its effect is the median
+    difference between each of its sessions and the nearest one of the most frequent set, which a change of level does
+    not affect.
+    """
+    runs = Counter(hosts[np.flatnonzero(np.append(True, hosts[1:] != hosts[:-1]))])
+    sessions = Counter(hosts)
+    returning = [name for name, count in sessions.most_common() if runs[name] > 1 and count >= SESSIONS_AFTER]
+    if len(returning) < 2:
         return values
-    spread = MAD_TO_SIGMA * np.median(np.abs(np.diff(values))) / np.sqrt(2)
-    middle = pd.Series(values).rolling(EXCURSION_WINDOW, center=True, min_periods=1).median().to_numpy()
-    return np.where(np.abs(values - middle) > EXCURSION_SPREADS * spread, middle, values)
+    usual = np.flatnonzero(hosts == returning[0])
+    adjusted = values.copy()
+    for name in returning[1:]:
+        places = np.flatnonzero(hosts == name)
+        nearest = usual[np.abs(places[:, None] - usual).argmin(axis=1)]
+        adjusted[places] -= np.median(values[places] - values[nearest])
+    return adjusted
 
 
-def changes(values: np.ndarray, rule: Rule) -> list[Change]:
-    """Changes of level in values (sessions,), in the order of time; none if there are too few sessions."""
-    from otava.analysis import compute_change_points
+def changes(values: np.ndarray, rule: Rule, series: int = 1) -> list[Change]:
+    """Changes of values (sessions,), one of so many series of a site, in the order of time; none if there are too few
+    sessions."""
+    limit = threshold(series)
+    [shifts] = detections(values[None], limit, np.array([rule.smallest_change]), np.array([rule.sign]))
+    return described(values, settled(values, shifts, limit), rule)
 
-    if len(values) < SESSIONS_BEFORE + SESSIONS_AFTER:
-        return []
-    cleaned = [float(value) for value in without_excursions(values)]  # Otava 0.8 takes no windows of an array
-    found, _ = compute_change_points(
-        cleaned, window_len=WINDOW, max_pvalue=rule.p_value, min_magnitude=rule.smallest_change
-    )
-    places = [point.index for point in found if SESSIONS_BEFORE <= point.index <= len(values) - SESSIONS_AFTER]
-    significance = {point.index: float(point.stats.pvalue) for point in found}
-    ends = [0, *places, len(values)]
-    levels = [level(values[begin:end], rule) for begin, end in itertools.pairwise(ends)]
-    made = [
-        Change(place, before, after, relative(before, after), significance[place])
-        for place, before, after in zip(places, levels, levels[1:])
-    ]
+
+def described(values: np.ndarray, kept: list[Shift], rule: Rule) -> list[Change]:
+    """The changes with their levels, without those that are smaller than what is worth reporting."""
+    made = []
+    for shift, begin, end in zip(kept, [0, *(s.index for s in kept)], [*(s.index for s in kept[1:]), len(values)]):
+        if shift.drift:
+            before, after = line(values[shift.index : end])
+        else:
+            before, after = level(values[begin : shift.index], rule), level(values[shift.index : end], rule)
+        p_value = 2 * NormalDist().cdf(-abs(shift.deviate))
+        made.append(Change(shift.index, shift.detected, before, after, relative(before, after), p_value, shift.drift))
     return [change for change in made if abs(change.relative) >= rule.smallest_change]
 
 
@@ -149,6 +196,16 @@ def relative(before: float, after: float) -> float:
     if before == after:
         return 0.0
     return (after - before) / abs(before) if before else float(np.copysign(np.inf, after - before))
+
+
+def line(values: np.ndarray) -> tuple[float, float]:
+    """Both ends of the straight line through values (sessions,), without the influence of excursions: the slope is the
+    median of all slopes between two sessions (Theil and Sen)."""
+    time = np.arange(len(values))
+    first, second = np.triu_indices(len(values), 1)
+    slope = np.median((values[second] - values[first]) / (second - first))
+    start = np.median(values - slope * time)
+    return float(start), float(start + slope * (len(values) - 1))
 
 
 def level(values: np.ndarray, rule: Rule) -> float:
@@ -162,33 +219,59 @@ def level(values: np.ndarray, rule: Rule) -> float:
     )
 
 
-def findings(values: pd.DataFrame) -> list[Finding]:
-    """Every change of every series in a table of session_values."""
-    return [finding for _, series in values.groupby(SERIES, sort=False, observed=True) for finding in of_series(series)]
+def findings(values: pd.DataFrame, rules: RuleOf = own_rule) -> list[Finding]:
+    """Every change of every series in a table of session_values. The more series there are, the stronger a change has
+    to be, so that the whole table keeps the promise of levels.FALSE_ALARMS."""
+    every = [same_unit(series) for _, series in values.groupby(SERIES, sort=False, observed=True)]
+    judged = [series for series in every if len(series) >= SESSIONS_BEFORE + SESSIONS_AFTER]
+    rule = [rules(dict(series.iloc[-1][SERIES])) for series in judged]
+    measured = [without_hosts(series["value"].to_numpy(), series["hosts"].to_numpy()) for series in judged]
+    limit, usual = threshold(sum(one.better != Better.NEITHER for one in rule)), usual_correlation(measured)
+    shifts: dict[int, list[Shift]] = {}
+    for length in {len(series) for series in measured}:
+        alike = [place for place, series in enumerate(measured) if len(series) == length]
+        smallest = np.array([rule[place].smallest_change for place in alike])
+        better = np.array([rule[place].sign for place in alike])
+        found = detections(np.array([measured[place] for place in alike]), limit, smallest, better, usual)
+        shifts |= dict(zip(alike, found))
+    return [
+        finding
+        for place, series in enumerate(judged)
+        for kept in [settled(measured[place], shifts[place], limit, usual)]
+        for finding in of_series(series, measured[place], rule[place], described(measured[place], kept, rule[place]))
+    ]
 
 
-def of_series(series: pd.DataFrame) -> list[Finding]:
-    first = series.iloc[0]
-    rule = rule_of(first["benchmark"], first["metric"])
-    measured = series["value"].to_numpy()
-    found = changes(measured, rule)
+def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: list[Change]) -> list[Finding]:
     if not found:
         return []
-    today = level(measured[found[-1].index :], rule)
-    sign = {Better.HIGHER: 1, Better.LOWER: -1, Better.NEITHER: 0}[rule.better]
+    last = found[-1]
+    today = last.after
     return [
         Finding(
-            series=dict(first[SERIES]),
-            unit=first["unit"],
+            series=dict(series.iloc[0][SERIES]),
+            unit=series["unit"].iloc[-1],
             change=change,
             time=series["session_time"].iloc[change.index],
             lasted=len(series) - change.index,
-            regression=sign * change.relative < 0,
-            recovered=sign * relative(change.before, today) > -rule.smallest_change,
+            regression=rule.sign * (change.after - change.before) < 0,
+            improvement=rule.sign * (change.after - change.before) > 0,
+            recovered=recovered(measured, rule, change, today, last.index),
             causes=tuple(causes(series, change.index)),
+            hosts=Counter(series["hosts"].iloc[change.index :]).most_common(1)[0][0],
         )
         for change in found
     ]
+
+
+def recovered(measured: np.ndarray, rule: Rule, change: Change, today: float, since: int) -> bool:
+    """Whether the level of today, since index `since`, is not worse than that before the change: by less than the
+    smallest change worth reporting, or than two standard errors of the difference."""
+    before = measured[: max(change.index, 1)]
+    spread = MAD_TO_SIGMA * np.median(np.abs(before - np.median(before)))
+    error = spread * np.sqrt(1 / len(before) + 1 / (len(measured) - since))
+    worse = rule.sign * (change.before - today)
+    return worse < max(rule.smallest_change * abs(change.before), 2 * error)
 
 
 def surroundings(series: pd.DataFrame) -> pd.DataFrame:
@@ -199,8 +282,10 @@ def surroundings(series: pd.DataFrame) -> pd.DataFrame:
 
 def causes(series: pd.DataFrame, index: int) -> list[str]:
     """Circumstances that differ between most sessions before and most after the change at `index`, and that changed
-    within one session of it."""
+    within one session of it; none of what began with the first session."""
     changed = []
+    if index == 0:
+        return changed
     for name, values in surroundings(series).items():
         was, now = (Counter(part).most_common(1)[0][0] for part in (values.iloc[:index], values.iloc[index:]))
         near = values.iloc[max(index - 2, 0) : index + 2]
@@ -209,7 +294,7 @@ def causes(series: pd.DataFrame, index: int) -> list[str]:
     return changed
 
 
-def events(series: pd.DataFrame) -> pd.DataFrame:
+def circumstances(series: pd.DataFrame) -> pd.DataFrame:
     """Changes of the circumstances from session to session: session_time, what, was, now."""
     recorded = surroundings(series)
     rows = [
@@ -222,20 +307,21 @@ def events(series: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def suspicions(values: pd.DataFrame, found: list[Finding]) -> pd.DataFrame:
+def suspicions(values: pd.DataFrame, found: list[Finding], rules: RuleOf = own_rule) -> pd.DataFrame:
     """The last sessions of series that are worse than the current level by more than the smallest change and the
     spread, but are too few to be a new level: the rows of session_values, with `level` and `relative`. A rerun confirms
     or refutes them. Series with an alarm are left out."""
     alarming = {tuple(finding.series.values()) for finding in found if finding.alarms}
     rows = []
-    for key, series in values.groupby(SERIES, sort=False, observed=True):
+    for key, every in values.groupby(SERIES, sort=False, observed=True):
+        series = same_unit(every)
         last = series.iloc[-1]
-        rule = rule_of(last["benchmark"], last["metric"])
+        rule = rules(dict(last[SERIES]))
         before = series["value"].to_numpy()[:-1][-WINDOW:]
         if len(before) < SESSIONS_BEFORE or rule.better == Better.NEITHER or key in alarming:
             continue
         usual, spread = np.median(before), MAD_TO_SIGMA * np.median(np.abs(before - np.median(before)))
-        worse = (usual - last["value"]) * (1 if rule.better == Better.HIGHER else -1)
-        if usual and worse > max(rule.smallest_change * abs(usual), EXCURSION_SPREADS * spread):
+        worse = (usual - last["value"]) * rule.sign
+        if usual and worse > max(rule.smallest_change * abs(usual), SUSPICIOUS_SPREADS * spread):
             rows.append(last.to_dict() | {"level": usual, "relative": last["value"] / usual - 1})
     return pd.DataFrame(rows, columns=[*values.columns, "level", "relative"])

@@ -9,7 +9,7 @@ import matplotlib
 import pandas as pd
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-from postprocess.history.change_points import Finding, events
+from postprocess.history.change_points import Finding, circumstances
 from postprocess.history.table import SERIES
 from postprocess.show.plots import BLUE, GREEN, GREY, LOOK, ORANGE, VERMILION, Figure, canvas, from_zero
 from postprocess.show.words import counted, digits, unit_word
@@ -84,7 +84,7 @@ def panel(axis, series: pd.DataFrame, found: list[Finding]) -> None:
                 linestyle="--",
                 label="bounds" if bound == "lower" or series["lower"].isna().all() else None,
             )
-    for place, time in enumerate(events(series)["session_time"].unique()):
+    for place, time in enumerate(circumstances(series)["session_time"].unique()):
         axis.axvline(
             time, color=GREY, linestyle=":", linewidth=1.6, zorder=3, label=None if place else "something else changed"
         )

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from postprocess.benchmarks.registry import benchmarks
-from postprocess.history.change_points import SESSIONS_AFTER, SESSIONS_BEFORE, Finding
+from postprocess.history.change_points import Finding
 from postprocess.history.completeness import missed, sessions_of
+from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
 from postprocess.history.table import SERIES
 
 CONFIDENCE = 0.95

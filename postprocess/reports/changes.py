@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of metrics in sentences and as plain values."""
+"""Events, and tests without a value, in sentences and as plain values."""
+
+from math import isfinite
 
 import pandas as pd
 
+from postprocess.history.change_points import Finding
+from postprocess.history.events import BETTER, EVERYTHING, WORSE, Event
+from postprocess.history.site_files import Acknowledgement
 from postprocess.show.words import counted, digits, printable, unit_word
+
+SHOWN = 5  # metrics of an event that are named
 
 
 def place(series: dict) -> str:
@@ -26,9 +33,10 @@ def gap(row: dict) -> str:
     )
 
 
-def as_object(finding) -> dict:
-    """One change as plain values."""
+def as_object(finding: Finding, event: Event) -> dict:
+    """One change of an event as plain values."""
     return finding.series | {
+        "event": event.name,
         "unit": finding.unit,
         "since": finding.time.isoformat(),
         "sessions": finding.lasted,
@@ -36,20 +44,113 @@ def as_object(finding) -> dict:
         "after": finding.change.after,
         "relative": finding.change.relative,
         "p_value": finding.change.p_value,
+        "drift": finding.change.drift,
         "regression": finding.regression,
         "recovered": finding.recovered,
-        "alarm": finding.alarms,
+        "alarm": finding.alarms and event.alarms,
         "changed": list(finding.causes),
     }
 
 
-def sentence(finding) -> str:
-    """One change: what, how much, since when, and what else changed at that time."""
+def event_object(event: Event) -> dict:
+    """An event as plain values."""
+    known = event.acknowledged
+    return {
+        "event": event.name,
+        "system": event.system,
+        "direction": event.direction,
+        "drift": event.drift,
+        "since": event.since.isoformat(),
+        "sessions": event.lasted,
+        "scope": event.scope,
+        "where": event.where,
+        "metrics": len(event.findings),
+        "metrics_there": event.covered,
+        "smallest": event.smallest,
+        "largest": event.largest,
+        "recovered": event.recovered,
+        "alarm": event.alarms,
+        "acknowledged": known and {"who": known.who, "why": known.why, "until": known.until.isoformat()},
+        "changed": list(event.causes),
+    }
+
+
+def verdict(event: Event) -> str:
+    if event.direction != WORSE:
+        return "improvement" if event.direction == BETTER else "changed"
+    if event.recovered:
+        return "recovered"
+    return "acknowledged" if event.acknowledged else "REGRESSION"
+
+
+def sentence(event: Event) -> str:
+    """An event: what, where, how much, since when, what else changed at that time, and who acknowledged it."""
+    since = f"since {event.since:%Y-%m-%d %H:%M} UTC"
+    if len(event.findings) == 1:
+        [finding] = event.findings
+        what = f"{place(finding.series)}: {size_of(finding, since)}, p = {finding.change.p_value:.1g}"
+    else:
+        steps = "a drift of " if event.drift else ""
+        what = (
+            f"{where(event)}: {metrics_of(event)}, {steps}{percent(event.smallest)} to {percent(event.largest)} {since}"
+        )
+    known = event.acknowledged
+    note = f". Acknowledged by {known.who} until {known.until}: {known.why}" if known and event.alarming else ""
+    causes = "; ".join(event.causes) or "nothing recorded"
+    return printable(f"{what}, lasting for {counted(event.lasted, 'session')}. Changed at that time: {causes}{note}")
+
+
+def lines(event: Event) -> list[str]:
+    """An event with its verdict, its name if somebody may acknowledge it, and the series that changed most."""
+    text = [f"{verdict(event)}: {sentence(event)}"]
+    if len(event.findings) > 1:
+        largest = sorted(event.findings, key=lambda finding: -abs(finding.change.relative))
+        text += [f"    {place(finding.series)}: {size_of(finding)}" for finding in largest[:SHOWN]]
+        if len(largest) > SHOWN:
+            text.append(f"    and {counted(len(largest) - SHOWN, 'more metric')}; --json lists all")
+    return [*text, f"    event: {printable(event.name)}"] if event.alarms else text
+
+
+def where(event: Event) -> str:
+    """The place of an event that concerns several series."""
+    if event.scope == EVERYTHING:
+        return printable(f"all of {event.system}")
+    return printable(f"{event.scope} {', '.join(event.where.values())} of {event.system}")
+
+
+def metrics_of(event: Event) -> str:
+    return f"{len(event.findings)} of {counted(event.covered, 'metric')} there"
+
+
+def percent(relative: float) -> str:
+    return f"{relative:+.1%}" if isfinite(relative) else "from a level of 0"
+
+
+def size_of(finding: Finding, since: str = "") -> str:
     change, unit = finding.change, unit_word(finding.unit)
-    verdict = ("recovered since" if finding.recovered else "REGRESSION") if finding.regression else "changed"
-    causes = printable("; ".join(finding.causes)) or "nothing recorded"
-    return (
-        f"{verdict}: {place(finding.series)}: {change.relative:+.1%} since {finding.time:%Y-%m-%d %H:%M} UTC, "
-        f"{digits(change.before)} -> {digits(change.after)} {unit}, p = {change.p_value:.1g}, "
-        f"lasting for {counted(finding.lasted, 'session')}. Changed at that time: {causes}"
-    )
+    drift = " in a steady drift" if change.drift else ""
+    levels = f"{digits(change.before)} -> {digits(change.after)} {unit}".rstrip()
+    return f"{percent(change.relative)}{drift}{since and ' ' + since}, {levels}"
+
+
+def remarks(
+    units: list[dict], unused: list[int], unmatched: list[Acknowledgement], expired: list[Acknowledgement]
+) -> list[str]:
+    """Sentences on what the history leaves out, and on entries of the site's files that have no effect."""
+    return [
+        *(
+            printable(
+                f"unit changed: {place(row)}: from {row['was'] or 'none'} to {row['unit'] or 'none'} on "
+                f"{row['since']:%Y-%m-%d %H:%M} UTC; only the sessions since then are judged"
+            )
+            for row in units
+        ),
+        *(f"thresholds: entry {number} matches no metric" for number in unused),
+        *(f"acknowledgement without an event: {entry_name(entry)}" for entry in unmatched),
+        *(f"acknowledgement expired on {entry.until}: {entry_name(entry)}" for entry in expired),
+    ]
+
+
+def entry_name(entry: Acknowledgement) -> str:
+    place = ", ".join(f"{name} {value}" for name, value in entry.where.items()) or "everything"
+    return printable(f"{entry.direction} since {entry.since} on {entry.system}: {place} (by {entry.who})")

@@ -2,16 +2,15 @@
 """Sessions in formats of other programs: JUnit XML with the metrics for CI systems, OpenMetrics text for monitoring."""
 
 from collections import defaultdict
-from types import SimpleNamespace
 from typing import cast
 from xml.etree import ElementTree
 
 import pandas as pd
 
-from postprocess.history.change_points import Finding
 from postprocess.history.completeness import NOT_RUN, sessions_of
+from postprocess.history.events import Event
 from postprocess.history.table import FAILURES
-from postprocess.reports.changes import gap, sentence
+from postprocess.reports.changes import gap, metrics_of, sentence, verdict
 from postprocess.show.tables import each_row
 from postprocess.show.words import printable
 
@@ -29,21 +28,20 @@ LABELS_OF_TEST = ("benchmark", "system", "partition", "environ", "file_system", 
 LABELS = ("benchmark", "system", "partition", "environ", "file_system", "processes", "settings", "metric", "unit")
 
 
-def junit(cases: pd.DataFrame, history: pd.DataFrame, tests: pd.DataFrame, found: list[Finding]) -> str:
+def junit(cases: pd.DataFrame, history: pd.DataFrame, tests: pd.DataFrame, found: list[Event]) -> str:
     """JUnit XML: a suite per session, a case per row of the case_table, and each metric of the history_table with its
     value, reference, bounds and outcome as a line of the case's output, because Jenkins' schema (junit-10.xsd of its
     xUnit plugin) refuses properties of a case. In the newest session of a system, a test that did not run, of a table
-    of completeness, is an error, and a regression that has not recovered a failure."""
+    of completeness, is an error, and an event that alarms a failure; one that was acknowledged is skipped."""
     root = ElementTree.Element("testsuites", name="coffeecup")
     measured = dict(list(history.groupby("case", sort=False)))
     newest = {system: times.index[-1] for system, times in sessions_of(cases).items()}
     of_system = defaultdict(list)
     for row in each_row(tests[tests["state"] == NOT_RUN]):
         of_system[row.system].append(element(row, row.test, error=gap(row._asdict())))
-    for finding in [finding for finding in found if finding.alarms]:
-        row = SimpleNamespace(**finding.series)
-        name = f"{row.metric} on {row.processes} processes, history"
-        of_system[row.system].append(element(row, name, failure=sentence(finding)))
+    for event in [event for event in found if event.alarming]:
+        message = {"skipped" if event.acknowledged else "failure": f"{verdict(event)}: {sentence(event)}"}
+        of_system[event.system].append(case_of(f"{event.system}.history", event.name, **message))
     for (session, begun), alike in cases.groupby(["session", "session_time"], sort=False):
         made = [of_case(row, measured.get(row.case)) for row in each_row(alike)]
         made += [more for system, name in newest.items() if name == session for more in of_system[system]]
@@ -62,9 +60,12 @@ def junit(cases: pd.DataFrame, history: pd.DataFrame, tests: pd.DataFrame, found
 
 
 def element(row, name: str, **message: str) -> ElementTree.Element:
-    """A test case; `message` is the text of its `error` or `failure`."""
-    place = printable(f"{row.system}:{row.partition}+{row.environ}.{row.benchmark}")
-    made = ElementTree.Element("testcase", name=printable(name), classname=place)
+    """A test case of a row; `message` is the text of its `error`, `failure` or `skipped`."""
+    return case_of(f"{row.system}:{row.partition}+{row.environ}.{row.benchmark}", name, **message)
+
+
+def case_of(place: str, name: str, **message: str) -> ElementTree.Element:
+    made = ElementTree.Element("testcase", name=printable(name), classname=printable(place))
     for tag, text in message.items():
         ElementTree.SubElement(made, tag, message=printable(text))
     return made
@@ -89,10 +90,10 @@ def line_of(metric) -> str:
     return printable(f"{metric.metric}: {value}{limits}; {metric.outcome}")
 
 
-def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame) -> str:
+def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame, found: list[Event]) -> str:
     """OpenMetrics text of the last session of every series, from a table of standing.standing: the value, its reference
     and bounds, and 1 if it fails, has no value or is worse than before; and of every test of a table of completeness,
-    for how many sessions it has had no value."""
+    for how many sessions it has had no value; and of every event that is not over, whether it alarms."""
     families = {
         "coffeecup_result": ("Value of the last session, in the unit of the label.", standing["last"]),
         "coffeecup_level": ("Median of the sessions since the last change.", standing["median"]),
@@ -120,7 +121,19 @@ def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame) -> str:
         labels(tests, LABELS_OF_TEST),
         tests["sessions"],
     )
+    lasting = [event for event in found if event.alarming]
+    lines += family(
+        "coffeecup_event_alarms",
+        "1 if an event for the worse alarms, 0 if it was acknowledged.",
+        [event_labels(event) for event in lasting],
+        pd.Series([event.alarms for event in lasting], dtype=float),
+    )
     return "\n".join([*lines, "# EOF"]) + "\n"
+
+
+def event_labels(event: Event) -> str:
+    named = {"system": event.system, "event": event.name, "scope": event.scope, "metrics": metrics_of(event)}
+    return "{" + ",".join(f'{name}="{escaped(value)}"' for name, value in named.items()) + "}"
 
 
 def labels(table: pd.DataFrame, names: tuple[str, ...]) -> list[str]:

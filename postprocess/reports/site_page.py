@@ -13,8 +13,8 @@ import jinja2
 import pandas as pd
 
 from postprocess import __version__
-from postprocess.history.change_points import Finding
 from postprocess.history.completeness import without_value
+from postprocess.history.events import Event
 from postprocess.history.figures import trends
 from postprocess.history.standing import compared, headlines, scaling, standing
 from postprocess.history.table import SERIES
@@ -50,7 +50,7 @@ class SitePage:
     headlines: pd.DataFrame
     parts: list[Part]
     comparisons: list[Comparison]
-    findings: list[Finding]
+    events: list[Event]
     sessions: int
     since: pd.Timestamp
     until: pd.Timestamp
@@ -71,14 +71,15 @@ class SitePage:
 
 def site_page(
     values: pd.DataFrame,
-    found: list[Finding],
+    found: list[Event],
     cases: pd.DataFrame,
     tests: pd.DataFrame,
     pairs: list[tuple[str, tuple[str, str]]],
 ) -> SitePage:
-    """The page of a table of change_points.session_values with its changes, the case_table of the same sessions, and
+    """The page of a table of change_points.session_values with its events, the case_table of the same sessions, and
     its completeness. `pairs` are the kinds and names of standing.compared, whose ValueError is raised."""
-    table = standing(values, found, cases)
+    findings = [finding for event in found for finding in event.findings]
+    table = standing(values, findings, cases)
     front = headlines(table)
     over_sizes = scaling(table)
     chosen = values.merge(front[SERIES], on=SERIES)
@@ -86,7 +87,10 @@ def site_page(
         Part(
             name,
             table[table["benchmark"] == name],
-            [*trends(chosen[chosen["benchmark"] == name], found), *scaled(over_sizes[over_sizes["benchmark"] == name])],
+            [
+                *trends(chosen[chosen["benchmark"] == name], findings),
+                *scaled(over_sizes[over_sizes["benchmark"] == name]),
+            ],
         )
         for name in table["benchmark"].unique()
     ]
@@ -121,11 +125,8 @@ def comparison(values: pd.DataFrame, front: pd.DataFrame, kind: str, names: tupl
     return Comparison(title, names, table, replace(figure, name=f"{number:02}-{figure.name}"))
 
 
-def html(page: SitePage, command: str, links: Mapping[str, str] = MappingProxyType({})) -> str:
+def html(page: SitePage, command: str, remarks: list[str], links: Mapping[str, str] = MappingProxyType({})) -> str:
     """The page. `links` has the report on a log by the log's SHA-256 (drill_down.report_links)."""
-    main = set(page.headlines[SERIES].itertuples(index=False, name=None))
-    alarms = [finding for finding in page.findings if finding.alarms]
-    headline_alarms = [finding for finding in alarms if tuple(finding.series.values()) in main]
     return (
         environment(jinja2.PackageLoader("postprocess.reports"))
         .get_template("site.html.j2")
@@ -138,8 +139,11 @@ def html(page: SitePage, command: str, links: Mapping[str, str] = MappingProxyTy
             label=site_figures.label,
             place=site_figures.place,
             missing=list(map(changes.gap, page.missing.to_dict("records"))),
-            alarms=headline_alarms,
-            others=len(alarms) - len(headline_alarms),
+            events=[
+                (event, changes.verdict(event), changes.sentence(event))
+                for event in sorted(page.events, key=lambda one: not one.alarms)
+            ],
+            remarks=remarks,
         )
     )
 
@@ -153,7 +157,8 @@ def as_object(page: SitePage) -> dict:
         "tests": page.tests,
         "missing": page.missing,
         "series": pd.concat([part.table for part in page.parts]),
-        "changes": list(map(changes.as_object, page.findings)),
+        "events": list(map(changes.event_object, page.events)),
+        "changes": [changes.as_object(finding, event) for event in page.events for finding in event.findings],
         "comparisons": [
             {"title": part.title, "first": part.names[0], "second": part.names[1], "rows": part.table}
             for part in page.comparisons

@@ -42,9 +42,9 @@ BENCHMARK = Benchmark(
         MetricKind("b_eff_at_l_max_rings_per_process", "MByte/s", Better.HIGHER),
         MetricKind("ping_pong_bandwidth", "MByte/s", Better.HIGHER),
         # A single pair of processes: its value depends mostly on where they are placed.
-        MetricKind("ping_pong_latency", "us", Better.LOWER, smallest_change=0.2),
-        MetricKind("ring_latency", "us", Better.LOWER, smallest_change=0.2),
-        MetricKind("ring_latency_per_message", "us", Better.LOWER, smallest_change=0.2),
+        MetricKind("ping_pong_latency", "us", Better.LOWER),
+        MetricKind("ring_latency", "us", Better.LOWER),
+        MetricKind("ring_latency_per_message", "us", Better.LOWER),
         MetricKind(
             "b_eff_release_3_6", "MByte/s", Better.HIGHER, optional=True
         ),  # requires times that schema version 1 lacks

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Events: changes that belong together and where they are; a site's thresholds and acknowledgements."""
+
+import json
+from datetime import UTC, date, datetime, timedelta
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+from commands import run
+from sessions_made import case, database, night, session, steady, table_of
+
+from postprocess.history.change_points import findings, session_values
+from postprocess.history.events import EVERYTHING, events
+
+TODAY = datetime.now(UTC).date()
+
+
+def files(number, seed, drop, begin=30, changed=("scratch",), metrics=("b_eff_io", "write", "read")):
+    """Rates of a night on two file systems; those of `changed` lose `drop`."""
+    for place, name in enumerate(("home", "scratch")):
+        values = {
+            metric: (steady(begin + 10, 1000.0, 0.02, seed=seed + 10 * place + n)[number], "MByte/s")
+            for n, metric in enumerate(metrics)
+        }
+        factor = 1 - drop if name in changed and number >= begin else 1
+        yield case(
+            {metric: (factor * value, unit) for metric, (value, unit) in values.items()},
+            benchmark="b_eff_io",
+            file_system=name,
+        )
+
+
+def b_eff(number, seed, factor=1.0, **more):
+    return case({"b_eff": (factor * steady(40, 1000.0, 0.02, seed=seed)[number], "MByte/s")}, **more)
+
+
+@pytest.fixture
+def broken(tmp_path):
+    """A file system loses a fifth after 30 of 38 nights; the other one and the network do not."""
+    made = [
+        session([*files(number, 1, 0.2), b_eff(number, 50), b_eff(number, 51, processes=4)], night(number))
+        for number in range(38)
+    ]
+    return database(tmp_path / "results.db", made)
+
+
+def lines_of(done, word):
+    return [line for line in done.output.splitlines() if line.startswith(word)]
+
+
+def test_a_change_of_a_file_system_is_one_event(broken):
+    done = run("check-history", broken)
+    assert done.exit_code == 1
+    [line] = lines_of(done, "REGRESSION")
+    assert line.startswith("REGRESSION: file system scratch of local: ") and "since 2026-01-31 02:00 UTC" in line
+    content = json.loads(run("check-history", broken, "--json").stdout)
+    [event] = content["events"]
+    assert (event["scope"], event["where"], event["direction"], event["alarm"]) == (
+        "file system",
+        {"file_system": "scratch"},
+        "worse",
+        True,
+    )
+    metrics = {change["metric"] for change in content["changes"]}
+    assert event["metrics"] == len(content["changes"]) and metrics <= {"b_eff_io", "write", "read"}
+    assert event["largest"] == pytest.approx(-0.2, abs=0.03) and event["sessions"] == 8
+
+
+def found_in(tmp_path, sessions):
+    values = session_values(table_of(tmp_path, sessions))
+    return events(values, findings(values))
+
+
+def test_the_smallest_place_that_covers_all_series_is_named(tmp_path):
+    """Of partition x (two sizes of b_eff) and y, x changes."""
+    made = [
+        session(
+            [
+                b_eff(number, 1, 0.8 if number >= 30 else 1, partition="x"),
+                b_eff(number, 2, 0.8 if number >= 30 else 1, partition="x", processes=4),
+                b_eff(number, 3, partition="y"),
+            ],
+            night(number),
+        )
+        for number in range(38)
+    ]
+    [event] = found_in(tmp_path, made)
+    assert (event.scope, event.where, event.covered, len(event.findings)) == ("partition", {"partition": "x"}, 2, 2)
+
+
+def test_a_change_of_all_series_is_everywhere(tmp_path):
+    made = [
+        session([b_eff(number, seed, 0.8 if number >= 30 else 1, processes=seed) for seed in (2, 4, 8)], night(number))
+        for number in range(38)
+    ]
+    [event] = found_in(tmp_path, made)
+    assert (event.scope, event.where, event.covered) == (EVERYTHING, {}, 3)
+
+
+@pytest.mark.parametrize(("later", "count"), [(0, 1), (2, 1), (8, 2)])
+def test_changes_at_about_the_same_time_are_one_event(tmp_path, later, count):
+    made = [
+        session(
+            [
+                b_eff(number, 1, 0.7 if number >= 20 else 1),
+                b_eff(number, 2, 0.7 if number >= 20 + later else 1, processes=4),
+            ],
+            night(number),
+        )
+        for number in range(40)
+    ]
+    assert len(found_in(tmp_path, made)) == count
+
+
+def test_better_and_worse_are_two_events_and_better_does_not_alarm(tmp_path):
+    made = [
+        session(
+            [
+                b_eff(number, 1, 0.7 if number >= 20 else 1),
+                b_eff(number, 2, 1.3 if number >= 20 else 1, processes=4),
+            ],
+            night(number),
+        )
+        for number in range(30)
+    ]
+    assert [(event.direction, event.alarms) for event in found_in(tmp_path, made)] == [
+        ("worse", True),
+        ("better", False),
+    ]
+
+
+def test_a_system_is_not_mixed_with_another(tmp_path):
+    made = [
+        session([b_eff(number, 1, 0.7 if number >= 20 else 1, system=name) for name in ("a", "b")], night(number))
+        for number in range(30)
+    ]
+    assert [event.system for event in found_in(tmp_path, made)] == ["a", "b"]
+
+
+# --- acknowledgements -------------------------------------------------------------------------------------------------
+
+
+def acknowledge(stored, file, event, until=TODAY + timedelta(days=7), **more):
+    options = {"who": "operator", "why": "disks are replaced"} | more
+    words = [word for name, value in options.items() for word in (f"--{name}", value)]
+    return run("acknowledge", stored, "--event", event, "--until", str(until), "--file", file, *words)
+
+
+@pytest.fixture
+def known(broken, tmp_path):
+    """The file after the event was acknowledged."""
+    [event] = json.loads(run("check-history", broken, "--json").stdout)["events"]
+    done = acknowledge(broken, tmp_path / "known.yaml", event["event"])
+    assert done.exit_code == 0, done.output
+    return tmp_path / "known.yaml"
+
+
+def test_an_acknowledged_event_is_shown_and_does_not_alarm(broken, known, tmp_path):
+    done = run("check-history", broken, "--acknowledged", known)
+    assert done.exit_code == 0 and not lines_of(done, "REGRESSION")
+    [line] = lines_of(done, "acknowledged")
+    assert f"Acknowledged by operator until {TODAY + timedelta(days=7)}: disks are replaced" in line
+    assert "0 regressions that have not recovered, 1 acknowledged" in done.output
+    junit, metrics = tmp_path / "junit.xml", tmp_path / "metrics.txt"
+    done = run("export", broken, "--acknowledged", known, "--junit", junit, "--openmetrics", metrics)
+    assert done.exit_code == 0, done.output
+    [shown] = [one for one in ElementTree.parse(junit).iter("testcase") if one.get("classname") == "local.history"]
+    assert shown.find("failure") is None and "disks are replaced" in shown.find("skipped").get("message")
+    [sample] = [line for line in metrics.read_text().splitlines() if line.startswith("coffeecup_event_alarms{")]
+    assert sample.endswith(" 0.0") and 'scope="file system"' in sample
+    page = tmp_path / "site.html"
+    assert run("site", "report", broken, "--acknowledged", known, "-o", page).exit_code == 0
+    assert "disks are replaced" in page.read_text() and ">regression<" not in page.read_text()
+
+
+@pytest.mark.parametrize(("days", "code"), [(-1, 1), (0, 0)])
+def test_an_acknowledgement_expires_after_its_last_day(broken, known, days, code):
+    [entry] = yaml.safe_load(known.read_text())
+    known.write_text(yaml.safe_dump([entry | {"until": TODAY + timedelta(days=days)}]))
+    done = run("check-history", broken, "--acknowledged", known)
+    assert done.exit_code == code
+    assert bool(lines_of(done, f"acknowledgement expired on {TODAY + timedelta(days=days)}")) is (code == 1)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"since": date(2026, 1, 27)},
+        {"system": "other"},
+        {"direction": "better"},
+        {"where": {"file_system": "home"}},
+    ],
+    ids=str,
+)
+def test_an_acknowledgement_that_matches_nothing_is_named(broken, known, change):
+    [entry] = yaml.safe_load(known.read_text())
+    known.write_text(yaml.safe_dump([entry | change]))
+    done = run("check-history", broken, "--acknowledged", known)
+    assert done.exit_code == 1 and lines_of(done, "REGRESSION")
+    assert len(lines_of(done, "acknowledgement without an event: ")) == 1
+
+
+def test_an_event_that_spreads_alarms_again(known, tmp_path):
+    """Another file system changes at the same time."""
+    made = [
+        session([*files(number, 1, 0.2, changed=("home", "scratch")), b_eff(number, 50)], night(number))
+        for number in range(38)
+    ]
+    done = run("check-history", database(tmp_path / "spread.db", made), "--acknowledged", known)
+    assert done.exit_code == 1 and lines_of(done, "REGRESSION: benchmark b_eff_io of local")
+
+
+def test_a_second_acknowledgement_keeps_the_text_of_the_file(broken, tmp_path):
+    """A file with a comment and without a line feed at its end."""
+    file = tmp_path / "known.yaml"
+    old = "- {system: old, since: 2025-01-01, direction: worse, who: b, why: c, until: 2025-02-01}"
+    file.write_text(f"# kept by the operators\n{old}")
+    [event] = json.loads(run("check-history", broken, "--json").stdout)["events"]
+    assert acknowledge(broken, file, event["event"]).exit_code == 0
+    assert file.read_text().startswith(f"# kept by the operators\n{old}\n- system: local\n")
+    assert len(yaml.safe_load(file.read_text())) == 2
+
+
+@pytest.mark.parametrize(
+    ("more", "complaint"),
+    [
+        ({"event": "local/2026-02-01/worse/everything"}, "no event that alarms has the name"),
+        ({"until": TODAY - timedelta(days=1)}, "has passed"),
+        ({"who": " "}, "`who` must not be empty"),
+    ],
+)
+def test_what_cannot_be_acknowledged_is_refused_and_nothing_is_written(broken, tmp_path, more, complaint):
+    [event] = json.loads(run("check-history", broken, "--json").stdout)["events"]
+    done = acknowledge(broken, tmp_path / "known.yaml", **{"event": event["event"]} | more)
+    assert done.exit_code == 2 and complaint in " ".join(done.output.replace("│", " ").split())
+    assert not (tmp_path / "known.yaml").exists()
+
+
+# --- thresholds -------------------------------------------------------------------------------------------------------
+
+
+def test_thresholds_of_a_site_decide_what_is_a_change_and_which_direction_is_better(broken, tmp_path):
+    file = tmp_path / "thresholds.yaml"
+    file.write_text("- {file_system: scratch, smallest_change: 0.3}\n- {metric: b_eff, smallest_change: 0.5}\n")
+    assert run("check-history", broken, "--thresholds", file).exit_code == 0
+    file.write_text("- {benchmark: b_eff_io, better: lower}\n")
+    done = run("check-history", broken, "--thresholds", file)
+    assert done.exit_code == 0 and lines_of(done, "improvement: file system scratch of local")
+    file.write_text("- {file_system: scratch, smallest_change: 0.3}\n- {file_system: scratch, smallest_change: 0.1}\n")
+    assert run("check-history", broken, "--thresholds", file).exit_code == 1, "the last entry counts"
+
+
+def test_a_threshold_that_matches_nothing_is_named(broken, tmp_path):
+    file = tmp_path / "thresholds.yaml"
+    file.write_text("- {metric: b_eff, smallest_change: 0.1}\n- {metric: b_ef, smallest_change: 0.1}\n")
+    done = run("check-history", broken, "--thresholds", file)
+    assert lines_of(done, "thresholds: entry") == ["thresholds: entry 2 matches no metric"]
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ("- {metric: b_eff}", "entry 1: states neither `better` nor `smallest_change`"),
+        ("- {metric: b_eff, better: up}", "entry 1: Invalid enum value 'up'"),
+        ("- {metric: b_eff, smallest_change: 5 %}", "entry 1: Expected"),
+        ("- {metric: b_eff, smallest_change: 0}", "`smallest_change` is a fraction"),
+        ("- {metrik: b_eff, better: lower}", "unknown field `metrik`"),
+        ("metric: b_eff", "expected a list of entries"),
+        ("- [", "line"),
+    ],
+)
+def test_a_wrong_file_of_thresholds_is_one_sentence(broken, tmp_path, text, complaint):
+    file = tmp_path / "thresholds.yaml"
+    file.write_text(text)
+    done = run("check-history", broken, "--thresholds", file)
+    assert done.exit_code == 2 and complaint in " ".join(done.output.replace("│", " ").split())
+    assert "Traceback" not in done.output
+
+
+# --- units ------------------------------------------------------------------------------------------------------------
+
+
+def test_sessions_in_another_unit_are_not_compared(tmp_path):
+    """1000 MByte/s, then 1 GByte/s: the same speed."""
+    made = [
+        session(
+            [case({"b_eff": (value / (1000 if number >= 20 else 1), "GByte/s" if number >= 20 else "MByte/s")})],
+            night(number),
+        )
+        for number, value in enumerate(steady(34))
+    ]
+    done = run("check-history", database(tmp_path / "results.db", made))
+    assert done.exit_code == 0, done.output
+    [line] = lines_of(done, "unit changed: ")
+    assert "from MByte/s to GByte/s on 2026-01-21 02:00 UTC" in line
