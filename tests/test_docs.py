@@ -17,6 +17,7 @@ from test_layers import LAYERS
 
 from postprocess import __version__
 from postprocess.benchmarks.registry import benchmarks
+from postprocess.designs.design import Design, read_machines
 
 DOCS = ROOT / "docs"
 
@@ -129,6 +130,18 @@ def test_add_a_benchmark_works_as_described(tree, openmpi):
     assert [path for path in files if (ROOT / path).exists()] == []
     shutil.copytree(ROOT / "postprocess", tree.folder / "postprocess", ignore=shutil.ignore_patterns("__pycache__"))
     documented.follow(page, tree.folder, environment(PYTHONPATH=str(tree.folder), **OPEN_MPI))
+
+
+def test_predict_works_as_described(tmp_path):
+    page = DOCS / "predict.md"
+    assert len(documented.steps(page)) == 1
+    documented.follow(page, tmp_path, environment(COLUMNS="200"))
+    assert (tmp_path / "predicted" / "designs-predicted.png").exists()
+    designs = re.search(r"^```yaml\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)[1]
+    (tmp_path / "designs.yaml").write_text(designs)
+    assert [machine.name for machine in read_machines(tmp_path / "designs.yaml")] == ["offer A", "offer B"]
+    fields = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`[^|]*)\|", page.read_text(), re.MULTILINE)))
+    assert set(fields) == set(Design.__struct_fields__)
 
 
 @pytest.mark.parametrize("output", ["...wrong...", "exit code 0"])

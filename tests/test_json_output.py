@@ -187,6 +187,13 @@ def test_acceptance(tmp_path):
     assert set(documented("coffeecup accept evaluate")) - seen == set()
 
 
+def test_predict(tmp_path):
+    logs_made.write(tmp_path / "log.jsonl", averaged_log(methods=AVERAGED, repetitions=1))
+    words = ["--network", "torus", "--nodes", "8", "--nic", "1GB/s", "--latency", "1us"]
+    content = printed("predict", *words, "--calibrate", tmp_path / "log.jsonl")
+    assert check(content, "coffeecup predict") == set(documented("coffeecup predict"))
+
+
 def test_site_check():
     done = run("site", "check", "no-such-site", "--json")
     content = json.loads(done.stdout)

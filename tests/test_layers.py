@@ -22,7 +22,7 @@ LAYERS = (
     {"postprocess.history"},
     {"reframe_checks", "postprocess.sessions"},
     {"postprocess.benchmarks"},
-    {"postprocess.logs"},
+    {"postprocess.designs", "postprocess.logs"},
     {"postprocess.show"},
     {"postprocess", "reference_values"},
 )

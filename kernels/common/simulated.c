@@ -10,11 +10,14 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "activity.h"
 #include "fail.h"
 #include "memory.h"
+#include "progress.h"
 
 static const char *const memory_property = "memory_bytes"; /* of the platform file's hosts */
 
@@ -174,6 +177,21 @@ int __wrap_MPI_Abort(MPI_Comm comm, int status)
 double __wrap_MPI_Wtick(void)
 {
     return 1e-9;
+}
+
+void __real_progress_show(struct progress *progress, double share, double elapsed_seconds, const char *what);
+
+/* Who waits for a simulation waits in real time. smpicc replaces clock_gettime by simulated time. */
+void __wrap_progress_show(struct progress *progress, double share, double elapsed_seconds, const char *what)
+{
+    static double started_seconds = -1;
+    struct timespec now;
+    (void)elapsed_seconds;
+    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    const double now_seconds = (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    if (started_seconds < 0)
+        started_seconds = now_seconds;
+    __real_progress_show(progress, share, now_seconds - started_seconds, what);
 }
 
 /* SimGrid's network model gives a message a share of a link in proportion to 1 / latency of its path. Shares are equal

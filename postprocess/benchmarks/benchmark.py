@@ -62,7 +62,8 @@ class Benchmark:
 
     Functions that not every benchmark has are named as "module.function" of the folder. `together`: (scores) ->
     sentences on the scores of several runs. `balance_factor`: (score, r_max_gflops) -> the score with its ratio to the
-    Linpack performance of the processors."""
+    Linpack performance of the processors. `prediction`: (machine, sizes, logs, r_max_gflops) -> a Prediction for each
+    number of processes of a described machine."""
 
     package: str
     title: str
@@ -74,6 +75,7 @@ class Benchmark:
     plugin_metric: MetricKind | None = None
     together: str = ""
     balance_factor: str = ""
+    prediction: str = ""
 
     @property
     def name(self) -> str:

@@ -12,6 +12,7 @@ from postprocess.cli import (
     check_history,
     export,
     history,
+    predict,
     references,
     report,
     schema,
@@ -39,6 +40,7 @@ of_sites = typer.Typer(help="Create, check and report on a site.", no_args_is_he
 
 add(app, "score", score.score)
 add(app, "report", report.report)
+add(app, "predict", predict.predict)
 add(app, "watch", watch.watch_command)
 add(app, "history", history.history)
 add(app, "check-history", check_history.check_history)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What b_eff would report on a described machine, by arithmetic: no process runs, nothing is simulated.
+
+All messages of a pattern move at the same time, and messages on a link share its bandwidth equally. A pattern is done
+when its most loaded link is. At the longest messages:
+
+    T(L) = software time + latency + (L + 16 byte) * max over links (messages / bandwidth)
+
+calibration.py has the formula for all lengths. 16 byte are the header that SimGrid's SMPI adds as well, so that both
+can be compared; docs/predict.md shows how well they agree. Averages are those of reduction.py.
+"""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+import pandas as pd
+
+from postprocess.benchmarks.b_eff import BENCHMARK, patterns, reduction
+from postprocess.benchmarks.b_eff.calibration import Calibration, calibrate
+from postprocess.benchmarks.b_eff.exchange import Exchange, exchange
+from postprocess.benchmarks.b_eff.records import Plan
+from postprocess.benchmarks.b_eff.rules import PATTERNS_AVERAGED, l_max_rule, message_lengths
+from postprocess.benchmarks.predicted import Band, Estimate, Limit, Prediction, PredictionError
+from postprocess.designs.design import Machine
+from postprocess.logs.reader import Log
+from postprocess.show.units import MBYTE, MIB
+
+# Published over modelled values of docs/simulated.md ("Compared with published results"), least and most. Some numbers
+# of those two models were chosen to fit the table, so that a machine of which nothing is known may be further off.
+PAPER = "published over modelled values of the T3E and the SR 8000, 9 rows of the paper's Table 1"
+AT_L_MAX = (0.81, 1.10)
+PUBLISHED = {
+    "b_eff": Band(0.53, 1.01, PAPER),
+    "b_eff_at_l_max": Band(*AT_L_MAX, PAPER),
+    "rings_at_l_max": Band(0.94, 1.07, PAPER),
+    "ping_pong_bandwidth": Band(0.84, 1.00, PAPER),
+}
+LIKE = {
+    "b_eff_per_process": "b_eff",
+    "b_eff_at_l_max_per_process": "b_eff_at_l_max",
+    "b_eff_at_l_max_rings_per_process": "rings_at_l_max",
+    "b_eff_at_l_max_random_per_process": "b_eff_at_l_max",
+    "balance_factor": "b_eff",
+}
+OF_PREDICTIONS = {"b_eff_at_l_max_random_per_process": "MByte/s", "balance_factor": "byte/flop"}
+
+
+@dataclass(frozen=True)
+class Model:
+    """A machine on a number of processes. Without calibration, a message takes latency and length / bandwidth."""
+
+    machine: Machine
+    processes: int
+    calibration: Calibration
+    random_patterns: int = PATTERNS_AVERAGED["random"]
+    seed: int = patterns.SEED
+
+    @cached_property
+    def l_max_bytes(self) -> int:
+        return l_max_rule(self.machine.memory_per_process)
+
+    @cached_property
+    def exchanges(self) -> list[tuple[patterns.Messages, Exchange]]:
+        """All averaged patterns; the messages themselves are dropped, because there are many."""
+        made = []
+        for messages in patterns.messages(self.processes, self.seed, self.random_patterns):
+            loads = exchange(self.machine, self.processes, messages)
+            made.append((messages._replace(source=messages.source[:0], target=messages.target[:0]), loads))
+        return made
+
+    def seconds(self, loads: Exchange, message_bytes: np.ndarray) -> np.ndarray:
+        """Time of one exchange at each of the message lengths in byte."""
+        return self.calibration.seconds(self.machine, loads, message_bytes)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """The columns of a reduction.measurement_table that the averages use, and the seconds of an exchange."""
+        lengths = message_lengths(self.l_max_bytes)
+        parts = [
+            pd.DataFrame(
+                {
+                    "log": 0,
+                    "group": messages.group,
+                    "pattern": messages.pattern,
+                    "averaged": True,
+                    "message_bytes": lengths,
+                    "random_patterns": self.random_patterns,
+                    "seconds": seconds,
+                    "bandwidth": lengths * float(loads.messages) / seconds / MBYTE,
+                }
+            )
+            for messages, loads in self.exchanges
+            for seconds in [self.seconds(loads, lengths)]
+        ]
+        return pd.concat(parts, ignore_index=True)
+
+    @cached_property
+    def limits(self) -> list[Limit]:
+        at_l_max = self.table[self.table["message_bytes"] == self.l_max_bytes].set_index("pattern")["bandwidth"]
+        return [
+            Limit(messages.pattern, loads.limit(self.l_max_bytes), float(at_l_max[messages.pattern]))
+            for messages, loads in self.exchanges
+        ]
+
+    def metrics(self) -> dict[str, float]:
+        """Values by name, in the units of the benchmark; a subset of the metrics of a measured run, and
+        b_eff_at_l_max_random_per_process."""
+        table, n = self.table, self.processes
+        effective, at_l_max = (float(each(table).iloc[0]) for each in (reduction.b_eff, reduction.b_eff_at_l_max))
+        groups = reduction.group_bandwidth_at_l_max(table).droplevel("log")
+        pair = exchange(self.machine, self.processes, patterns.ping_pong())
+        longest, shortest = self.seconds(pair, np.array([self.l_max_bytes, 1]))
+        rings = cast(pd.Series, table.query("group == 'ring' and message_bytes == 1")["seconds"])
+        values = {
+            "b_eff": effective,
+            "b_eff_per_process": effective / n,
+            "b_eff_at_l_max": at_l_max,
+            "b_eff_at_l_max_per_process": at_l_max / n,
+            "b_eff_at_l_max_rings_per_process": float(groups["ring"]) / n,
+            "b_eff_at_l_max_random_per_process": float(groups["random"]) / n,
+            "ping_pong_bandwidth": self.l_max_bytes / longest / MBYTE,
+            "ping_pong_latency": shortest * 1e6,
+            "ring_latency": float(np.exp(np.log(rings).mean())) * 1e6,
+            "time_to_communicate_total_memory": n * self.machine.memory_per_process / (effective * MBYTE),
+            "l_max": self.l_max_bytes / MIB,
+        }
+        return {name: float(value) for name, value in values.items()}
+
+
+def predict(
+    machine: Machine, sizes: list[int], logs: list[Log[Plan]], r_max_gflops: float | None = None
+) -> list[Prediction]:
+    """A prediction for each number of processes. `logs` calibrate it. `r_max_gflops` is the Linpack performance of the
+    largest number of processes and adds the balance factor there. Raises PredictionError."""
+    if min(sizes) < 2:
+        raise PredictionError("b_eff needs at least two processes; predict it for more")
+    calibration = calibrate(machine, logs)
+    return [
+        _prediction(Model(machine, size, calibration), r_max_gflops if size == max(sizes) else None) for size in sizes
+    ]
+
+
+def _prediction(model: Model, r_max_gflops: float | None) -> Prediction:
+    values, machine = model.metrics(), model.machine
+    if r_max_gflops:
+        values["balance_factor"] = values["b_eff"] * MBYTE / (r_max_gflops * 1e9)
+    return Prediction(
+        BENCHMARK.name,
+        machine.name,
+        model.processes,
+        -(-model.processes // machine.per_node),
+        {name: _estimate(name, value, model.calibration) for name, value in values.items()},
+        model.limits,
+        list(machine.assumed),
+        model.calibration.origin,
+    )
+
+
+def _estimate(name: str, value: float, calibration: Calibration) -> Estimate:
+    unit, known = (BENCHMARK.units | OF_PREDICTIONS)[name], bands(calibration)
+    if name == "time_to_communicate_total_memory":
+        band = known["b_eff"]
+        return Estimate(value, unit, value / band.high, value / band.low, band.origin)
+    band = known.get(LIKE.get(name, name))
+    return band.around(value, unit) if band else Estimate(value, unit)
+
+
+def bands(calibration: Calibration) -> dict[str, Band]:
+    """Without calibration, the papers' machines. With it, the patterns that were left out of the calibration in turn,
+    widened by what the network beyond the calibrated nodes may do: the papers' machines at L_max."""
+    if calibration.left_out is None:
+        return PUBLISHED
+    found = calibration.left_out
+    low, high, origin = found.low * AT_L_MAX[0], found.high * AT_L_MAX[1], f"{found.origin}, times {PAPER} at L_max"
+    return {name: replace(found, low=low, high=high, origin=origin) for name in PUBLISHED}

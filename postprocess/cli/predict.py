@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`coffeecup predict`: what a described machine is expected to deliver."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from postprocess.cli.common import AsJson, Figures, exit_codes, print_json, write_figures, write_text
+from postprocess.logs.reader import Log, LogError
+
+if TYPE_CHECKING:
+    from postprocess.benchmarks.predicted import Prediction
+    from postprocess.designs.design import Machine
+
+
+@exit_codes(
+    {0: "predicted", 2: "wrong usage, a design that describes no machine, a log that cannot calibrate, or a file that "
+     "cannot be read or written"}
+)  # fmt: skip
+def predict(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[DESIGNS]", help="YAML file with designs, instead of the options.")
+    ] = None,
+    network: Annotated[str | None, typer.Option(help="crossbar, torus, dragonfly or fat_tree.")] = None,
+    nodes: Annotated[int | None, typer.Option(metavar="N", help="Nodes of the machine.")] = None,
+    per_node: Annotated[int | None, typer.Option(metavar="N", help="Processes on a node; default: 1.")] = None,
+    nic: Annotated[
+        str | None, typer.Option(metavar="BANDWIDTH", help="Of an adapter each way: 25GB/s or 200Gbit/s.")
+    ] = None,
+    latency: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Half a round trip of a short message between nodes: 1.5us.")
+    ] = None,
+    taper: Annotated[
+        list[float] | None,
+        typer.Option(
+            metavar="N", help="Fat tree: links down over links up of a leaf switch; repeat it to compare designs."
+        ),
+    ] = None,
+    other: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="FIELD=VALUE", help="Any field of a design (docs/predict.md); may be repeated."),
+    ] = None,
+    calibrate: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="LOG", help="Log of one or two nodes of a similar machine; may be repeated."),
+    ] = None,
+    r_max: Annotated[
+        float | None, typer.Option(metavar="GFLOPS", help="Linpack performance of the run: adds the balance factor.")
+    ] = None,
+    processes: Annotated[
+        int | None, typer.Option(metavar="N", help="Processes of the run; default: all of the machine.")
+    ] = None,
+    as_json: AsJson = False,
+    figures: Figures = None,
+    write_platform: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.cpp", help="Only write the design as a platform of SimGrid, to simulate it."),
+    ] = None,
+) -> None:
+    """Predict the results of a machine from the numbers of an offer. Nothing is measured or simulated."""
+    from postprocess.benchmarks.predicted import PredictionError, as_objects
+    from postprocess.designs.design import DesignError
+    from postprocess.designs.simgrid import PlatformError
+    from postprocess.reports import predictions as shown
+
+    options = {"network": network, "nodes": nodes, "per_node": per_node, "nic": nic, "latency": latency}
+    stated = {key: value for key, value in options.items() if value is not None} | fields(other or [])
+    if r_max is not None and not 0 < r_max < float("inf"):
+        raise typer.BadParameter(f"--r-max must be a positive number of Gflop/s, not {r_max:g}")
+    try:
+        machines = designs(file, stated, taper or [])
+        if write_platform:
+            write(write_platform, machines)
+            return
+        curves = predicted(machines, calibrate or [], r_max, processes, bool(figures))
+    except (DesignError, PredictionError, PlatformError, LogError) as error:
+        raise typer.BadParameter(str(error)) from None
+    full = [curve[-1] for curve in curves]
+    if as_json:
+        print_json(as_objects(full))
+    else:
+        typer.echo(shown.terminal_text(full), nl=False)
+    if figures:
+        drawn = shown.over_nodes([each for curve in curves for each in curve])
+        write_figures(figures, [("designs", drawn)])
+
+
+def fields(assignments: list[str]) -> dict[str, object]:
+    """Fields of a design from FIELD=VALUE; whole numbers as numbers. Raises BadParameter."""
+    read = {}
+    for assignment in assignments:
+        key, sign, value = assignment.partition("=")
+        if not sign or not key or not value:
+            raise typer.BadParameter(f"--set takes FIELD=VALUE, not {assignment!r}")
+        read[key] = int(value) if value.isdecimal() else value
+    return read
+
+
+def designs(file: Path | None, stated: dict[str, object], tapers: list[float]) -> "list[Machine]":
+    """The machines of the file or of the options. Raises BadParameter or DesignError."""
+    from postprocess.designs.design import machine, read_machines
+
+    if file:
+        if stated or tapers:
+            raise typer.BadParameter("state the designs in the file or by options, not both")
+        return read_machines(file)
+    if missing := [key for key in ("network", "nodes", "nic", "latency") if key not in stated]:
+        raise typer.BadParameter(f"state --{missing[0]}, or a file with designs")
+    name = str(stated["network"])
+    if not tapers:
+        return [machine(name, stated)]
+    return [machine(f"{name} {taper:g}:1", {**stated, "taper": taper}) for taper in tapers]
+
+
+def write(path: Path, machines: "list[Machine]") -> None:
+    """Writes the only machine as a platform. Raises PlatformError or BadParameter."""
+    from postprocess.designs.simgrid import PlatformError, platform
+
+    if len(machines) != 1:
+        raise PlatformError(f"a platform describes one machine; state one design, not {len(machines)}")
+    if path.suffix != ".cpp":
+        raise PlatformError(f"a platform is C++; choose a name that ends in .cpp, not {path.name!r}")
+    write_text(path, platform(machines[0], path.stem))
+
+
+def predicted(
+    machines: "list[Machine]", calibrating: list[Path], r_max: float | None, processes: int | None, curve: bool
+) -> "list[list[Prediction]]":
+    """For each machine and each benchmark that can be predicted, predictions for ascending numbers of processes; the
+    last is the wanted one, others are there for a curve. Raises LogError or PredictionError."""
+    from postprocess.benchmarks.predicted import PredictionError
+    from postprocess.benchmarks.registry import benchmarks, optional_function
+
+    logs = [read(path) for path in calibrating]
+    able = {name: compute for name in benchmarks() if (compute := optional_function(name, "prediction"))}
+    if stranger := [log for log in logs if log.benchmark not in able]:
+        raise LogError(
+            stranger[0].path, f"{stranger[0].benchmark} cannot be predicted; calibrate with {', '.join(able)}"
+        )
+    found = []
+    for machine in machines:
+        most = processes or machine.design.processes
+        if most > machine.design.processes:
+            raise PredictionError(f"{most} processes do not fit on {machine.design.processes} of {machine.name}")
+        wanted = sizes(most, machine.per_node) if curve else [most]
+        for name, compute in able.items():
+            found.append(compute(machine, wanted, [log for log in logs if log.benchmark == name], r_max))
+    return found
+
+
+def sizes(most: int, per_node: int) -> list[int]:
+    """Full nodes in powers of two, and the largest size."""
+    powers = [per_node << power for power in range(24) if 2 <= per_node << power < most]
+    return [*powers, most]
+
+
+def read(path: Path) -> Log:
+    """A log with a score. Raises LogError."""
+    from postprocess.benchmarks.scoring import read_or_error, score_read
+
+    log = read_or_error(path)
+    if isinstance(log, LogError):
+        raise log
+    [score] = score_read([log])
+    if isinstance(score, LogError):
+        raise score
+    return log

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Predictions against simulations of the same described machines: SimGrid shares links by its own solver and takes its
+own routes. Skipped where SimGrid is not."""
+
+import pytest
+from designs_made import made, simulated
+
+from postprocess.benchmarks.b_eff.calibration import Calibration
+from postprocess.benchmarks.b_eff.prediction import Model
+from postprocess.benchmarks.b_eff.records import Measurement
+from postprocess.benchmarks.scoring import read_log, score_log
+
+SMALL = {
+    "torus, latency of hops": {"network": "torus", "nodes": 15, "shape": "3x5", "hop_latency": "1us"},
+    "tapered fat tree, nodes with two adapters": {
+        "network": "fat_tree", "nodes": 4, "leaf": 2, "taper": 2, "per_node": 4, "nics": 2, "shared_memory": "3GB/s",
+        "memory_latency": "1us", "placement": "round_robin", "process": "1.5GB/s",
+    },
+    "dragonfly, latency of hops": {
+        "network": "dragonfly", "nodes": 8, "groups": 2, "routers": 2, "per_router": 2, "cables": 1,
+        "hop_latency": "0.5us",
+    },
+}  # fmt: skip
+LARGE = {
+    "crossbar, 8": {"network": "crossbar", "nodes": 8},
+    "torus, 512": {"network": "torus", "nodes": 512, "shape": "8x8x8"},
+    "torus, 64, latency of hops": {"network": "torus", "nodes": 64, "shape": "4x4x4", "hop_latency": "0.3us"},
+    "fat tree, 128, 4:1": {"network": "fat_tree", "nodes": 128, "leaf": 16, "taper": 4},
+    "fat tree, 96, three levels, 2:1, latency of hops": {
+        "network": "fat_tree", "nodes": 96, "leaf": 4, "levels": 3, "taper": [2, 1], "hop_latency": "0.5us",
+    },
+    "fat tree, 256, nodes of 8, 2:1": {
+        "network": "fat_tree", "nodes": 32, "leaf": 8, "taper": 2, "per_node": 8, "shared_memory": "3GB/s",
+        "memory_latency": "1us",
+    },
+    "fat tree, 64, nodes of 4, round robin": {
+        "network": "fat_tree", "nodes": 16, "leaf": 4, "per_node": 4, "shared_memory": "3GB/s",
+        "placement": "round_robin",
+    },
+    "dragonfly, 128, latency of hops": {
+        "network": "dragonfly", "nodes": 128, "groups": 8, "routers": 8, "per_router": 2, "cables": 1,
+        "hop_latency": "0.35us",
+    },
+}  # fmt: skip
+
+
+def compared(described, log, calibration=None):
+    """Predicted over simulated: of the time of each pattern and length, and of each metric."""
+    model = Model(described, described.design.processes, calibration or Calibration(), random_patterns=3)
+    predicted = model.table.set_index(["pattern", "message_bytes"])["seconds"]
+    times = {}
+    for loop in read_log(log).all(Measurement):
+        if loop.pattern not in ("ping-pong", "worst-cycle"):
+            times.setdefault((loop.pattern, loop.message_bytes), []).append(loop.elapsed_seconds / loop.loop_length)
+    assert len(times) == len(predicted) == 9 * 21
+    metrics = score_log(log).metrics
+    ratios = {name: value / metrics[name].value for name, value in model.metrics().items() if name in metrics}
+    assert len(ratios) == 10
+    return {key: predicted[key] / min(seconds) for key, seconds in times.items()}, ratios, model.l_max_bytes
+
+
+def agrees(described, log):
+    times, metrics, l_max = compared(described, log)
+    for (pattern, length), ratio in times.items():
+        assert ratio == pytest.approx(1, abs=0.005 if length == l_max else 0.17), (pattern, length)
+    for name, ratio in metrics.items():
+        assert ratio == pytest.approx(1, abs=0.02), name
+    short, long = (min(times, key=lambda key: key[1])[1], l_max)
+    worst = max(abs(ratio - 1) for (_, length), ratio in times.items() if length not in (short, long))
+    print(f"L_max {max(abs(times[key] - 1) for key in times if key[1] == l_max):.2%}, any length {worst:.1%}, "
+          f"b_eff {metrics['b_eff'] - 1:+.2%}")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_prediction_agrees_with_simulation(simulate, tmp_path, name):
+    described = made(**SMALL[name])
+    agrees(described, simulated(simulate, tmp_path, described))
+
+
+@pytest.mark.prove
+@pytest.mark.parametrize("name", LARGE)
+def test_prediction_agrees_with_simulation_of_larger_machines(simulate, tmp_path, name):
+    described = made(**LARGE[name])
+    agrees(described, simulated(simulate, tmp_path, described))

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of platforms that site_configs/simulated/run accepts, and what it says of others. Skipped where SimGrid is
+not."""
+
+import subprocess
+
+import pytest
+from kernel_runs import of_kind
+from simulations import HEADER, SHORT, SITE
+
+HEAD = """<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1"><zone id="world" routing="Full">"""
+MEMORY = '<prop id="memory_bytes" value="268435456"/>'
+RINGS = [*SHORT, "--random-patterns", "1", "--patterns", "ring,random", "--methods", "nonblocking"]
+
+
+def written(folder, text, name="made.xml"):
+    path = folder / name
+    path.write_text(f"{HEAD}{text}</zone></platform>\n" if name.endswith(".xml") else text)
+    return path
+
+
+def test_plain_hosts(simulate, tmp_path):
+    hosts = "".join(f'<host id="{name}" speed="1Gf">{MEMORY}</host>' for name in "ab")
+    route = '<route src="a" dst="b"><link_ctn id="cable" direction="UP"/></route>'
+    cable = '<link id="cable" bandwidth="100MBps" latency="20us" sharing_policy="SPLITDUPLEX"/>'
+    log = simulate(written(tmp_path, hosts + cable + route), 2, *RINGS)
+    for m in of_kind(log, "measurement"):
+        expected = 20e-6 + (m["message_bytes"] + HEADER) / 100e6
+        assert m["elapsed_seconds"] == pytest.approx(m["loop_length"] * expected, rel=0.01), m
+
+
+@pytest.mark.parametrize(("placement", "messages"), [("sequential", 2), ("round-robin", 8)])
+def test_nodes_of_four_cores_behind_one_adapter(simulate, tmp_path, placement, messages):
+    """Four nodes whose numbers leave gaps. In a ring of all, one message crosses each border in sequence; in round
+    robin all eight messages of a node leave it."""
+    cluster = f"""<cluster id="c" prefix="n" suffix="" radical="0-1,5,7-7" speed="1Gf" core="4" bw="1GBps" lat="5us"
+        loopback_bw="100GBps" loopback_lat="10us">{MEMORY}</cluster>"""
+    log = simulate(written(tmp_path, cluster), 16, *RINGS, placement=placement, per_node=4)
+    [run] = of_kind(log, "run")
+    assert [host["name"] for host in run["hosts"]] == ["n0", "n1", "n5", "n7"]
+    assert {len(host["ranks"]) for host in run["hosts"]} == {4}
+    measured = [m for m in of_kind(log, "measurement") if m["pattern"] == "ring-6"]
+    assert len(measured) == 21
+    for m in measured:
+        expected = 10e-6 + messages * (m["message_bytes"] + HEADER) / 1e9
+        assert m["elapsed_seconds"] == pytest.approx(m["loop_length"] * expected, rel=0.02), m
+
+
+def refused(*words):
+    done = subprocess.run([SITE / "run", *map(str, words)], capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_platforms_that_cannot_be_run_are_refused(tmp_path):
+    assert "has no <host>, <cluster> or <cabinet>" in refused("-np", 2, "--platform", written(tmp_path, ""), "true")
+    broken = tmp_path / "broken.xml"
+    broken.write_text("<platform")
+    assert "is not a SimGrid platform in XML" in refused("-np", 2, "--platform", broken, "true")
+    radical = written(tmp_path, '<cluster id="c" prefix="" suffix="" radical="a-b" bw="1GBps" lat="0us"/>')
+    assert "is not a SimGrid platform in XML" in refused("-np", 2, "--platform", radical, "true")
+    bare = written(tmp_path, "int x;", "bare.cpp")
+    assert "does not define HOSTS and MODEL_OF" in refused("-np", 2, "--platform", bare, "true")
+    four = written(tmp_path, "".join(f'<host id="h{n}" speed="1Gf"/>' for n in range(4)))
+    words = ("-np", 3, "--platform", four, "--placement", "round-robin", "--per-node")
+    assert "2 nodes of 3 processes do not fit on 4" in refused(*words[:1], 4, *words[2:], 3, "true")
+    assert "must be at least 1" in refused("-np", 0, "--platform", four, "true")
