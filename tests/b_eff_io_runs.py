@@ -9,7 +9,7 @@ from builds import libraries
 from kernel_runs import records
 from raw_log import read_log
 
-from postprocess.benchmarks.b_eff_io.rules import TYPES
+from postprocess.benchmarks.b_eff_io.definition import TYPES
 from postprocess.logs.reader import LogError
 
 SMALL = ("--memory-per-process", "64MiB")  # M_PART is 2 MiB

@@ -4,7 +4,7 @@ test knows the score."""
 
 import math
 
-from logs_made import GIB, MIB, complete, derived, run_record
+from logs_made import GIB, MIB, complete, derived, numbered, run_record
 
 # Rings by hand, from the specification's table: (count, size) in rank order for patterns 1 to 6.
 RINGS = {
@@ -50,13 +50,15 @@ def pattern(name, group, rings, processes, methods, messages_per_exchange=None):
 def patterns(ranks, methods):
     n, even = ranks, ranks // 2 * 2
     return [
-        pattern("ping-pong", "ping_pong", None, 2, ["blocking"], 2),
         *(pattern(f"ring-{k}", "ring", RINGS[n][k - 1], n, methods) for k in range(1, 7)),
         *(pattern(f"random-{k:02}", "random", [(1, n)], n, methods) for k in range(1, 31)),
         pattern("worst-cycle", "worst_cycle", [(1, n)], n, methods),
         *(pattern(f"bisection-{which}", "bisection", None, even, methods, even) for which in ("best", "worst")),
-        *(pattern(f"cartesian-2d-{axis}", "cartesian_2d", None, n, methods, 2 * n) for axis in ("x", "y", "all")),
-        *(pattern(f"cartesian-3d-{axis}", "cartesian_3d", None, n, methods, 2 * n) for axis in ("x", "y", "z", "all")),
+        *(pattern(f"cartesian-2d-{axis}", "cartesian_2d", None, n, methods, 2 * n) for axis in ("x", "y")),
+        pattern("cartesian-2d-all", "cartesian_2d", None, n, methods, 4 * n),
+        *(pattern(f"cartesian-3d-{axis}", "cartesian_3d", None, n, methods, 2 * n) for axis in ("x", "y", "z")),
+        pattern("cartesian-3d-all", "cartesian_3d", None, n, methods, 6 * n),
+        pattern("ping-pong", "ping_pong", None, 2, ["blocking"], 2),
     ]
 
 
@@ -107,6 +109,7 @@ def b_eff_log(
     repetitions=3,
     only=None,
     schema_version=2,
+    simulated=False,
 ):
     """All records of a complete, official b_eff run. `bandwidth(pattern, method, length, repetition, plan entry)` in
     byte/s; `only` picks patterns by name. A log of schema version 1 has a record for all repetitions, no latency loops
@@ -114,50 +117,26 @@ def b_eff_log(
     bandwidth = bandwidth or steady()
     l_max = min(128 * MIB, memory_per_process_bytes // 128)
     planned = [entry for entry in patterns(ranks, methods) if only is None or only(entry["name"])]
-    loops = [
-        loop(entry, method, length, repetition, bandwidth)
-        for repetition in range(1, repetitions + 1)
-        for entry in planned
-        for length in lengths(l_max)
-        for method in entry["methods"]
-    ]
-    latencies = [
-        loop(entry, method, 1, repetition, bandwidth, "latency")
-        for repetition in range(1, repetitions + 1)
-        for entry in planned
-        if entry["group"] in ("ring", "ping_pong")
-        for method in entry["methods"]
-        if method in (*AVERAGED, "blocking")
-    ]
-    trials = [
-        loop(entry, method, 1, 1, bandwidth, "trial")
-        for entry in planned
-        for method in entry["methods"]
-        for _ in range(3)
-    ]
-    in_loops = sum(m["elapsed_seconds"] for m in [*loops, *latencies])
     received = derived(exchanged)
     run = run_record(
         "b_eff",
         ranks,
         nodes,
         memory_per_process_bytes,
-        {"seed": 20260101, "memory": None, "patterns": ["ring", "random"]},
+        {"seed": 20260101, "memory-per-process": None},
         schema_version=schema_version,
-    )
-    probes = [
-        {
-            "record": "probe",
-            "repetition": repetition,
-            "hosts": [{"shortest_round_trip_seconds": 1.0e-7, "longest_round_trip_seconds": 1.2e-7}]
-            * len(run["hosts"]),
-        }
+    ) | {"simulated": simulated}
+    measured = [
+        record
         for repetition in range(1, repetitions + 1)
+        for record in one_repetition(planned, lengths(l_max), repetition, bandwidth, run["hosts"])
+        if not (simulated and record["record"] == "probe")
     ]
+    in_loops = sum(record.get("elapsed_seconds", 0) for record in measured)
     plan = {
         "message_bytes": lengths(l_max),
         "l_max_bytes": l_max,
-        "buffer_bytes": 4 * l_max,
+        "buffer_bytes": 8 * l_max,
         "repetitions": repetitions,
         "first_loop_length": 300,
         "longest_loop_length": 100000,
@@ -173,7 +152,7 @@ def b_eff_log(
     return complete(
         run,
         plan,
-        [*probes, *trials, *loops, *latencies] if schema_version > 1 else as_version_1(loops, repetitions),
+        measured if schema_version > 1 else as_version_1(measured, repetitions),
         1.05 * in_loops + 1,
         check={"received_bytes": received, "checked_bytes": received},
     )
@@ -187,12 +166,28 @@ def averaged_log(**options):
     )
 
 
+def one_repetition(planned, message_bytes, repetition, bandwidth, hosts):
+    """The records of a repetition, as the kernel writes them."""
+    round_trips = {"shortest_round_trip_seconds": 1.0e-7, "longest_round_trip_seconds": 1.2e-7}
+    probed = [round_trips if len(host["ranks"]) > 1 else None for host in hosts]
+    yield {"record": "probe", "repetition": repetition, "hosts": probed}
+    for entry in planned:
+        methods = entry["methods"]
+        if repetition == 1:
+            yield from (loop(entry, method, 1, 1, bandwidth, "trial") for method in methods for _ in range(3))
+        for length in message_bytes:
+            yield from (loop(entry, method, length, repetition, bandwidth) for method in methods)
+            if length == 1 and entry["group"] in ("ring", "ping_pong"):
+                for method in [method for method in methods if method in AVERAGED] or methods:
+                    yield loop(entry, method, 1, repetition, bandwidth, "latency")
+
+
 def loop(entry, method, length, repetition, bandwidth, kind="measurement"):
     """One timed loop; its length is that of the first repetition's."""
     first, rate = (bandwidth(entry["name"], method, length, number, entry) for number in (0, repetition - 1))
     moved = length * entry["messages_per_exchange"]
     loop_length = {"latency": 10000, "trial": 1}.get(kind) or (
-        300 if length == 1 else max(1, math.ceil(0.0025 * first / moved))
+        300 if length == 1 else min(100000, max(1, math.ceil(0.0025 * first / moved)))
     )
     elapsed = moved * loop_length / rate
     return {
@@ -210,6 +205,7 @@ def loop(entry, method, length, repetition, bandwidth, kind="measurement"):
 
 def as_version_1(loops, repetitions):
     """A record for each pattern, length and method, with its repetitions' times as lists."""
+    loops = [record for record in loops if record["record"] == "measurement"]
     count = len(loops) // repetitions
     return [
         {
@@ -222,6 +218,29 @@ def as_version_1(loops, repetitions):
         }
         for place, first in enumerate(loops[:count])
     ]
+
+
+def retimed(record, elapsed_seconds, fastest_seconds=None):
+    """Another time of a loop, and of each message in it."""
+    factor = elapsed_seconds / record["elapsed_seconds"]
+    return record | {
+        "elapsed_seconds": elapsed_seconds,
+        "fastest_seconds": elapsed_seconds if fastest_seconds is None else fastest_seconds,
+        "slowest_message_seconds": record["slowest_message_seconds"] * factor,
+    }
+
+
+def reduced(records, left_out, record):
+    """The log of a run whose budget did not suffice for some loops: `record`, a budget, is where they begin."""
+    kind = {"bandwidth": "measurement", "latency": "latency"}[record["loops"]]
+    same = ("repetition", "pattern", "message_bytes")
+    place = next(
+        number
+        for number, loop in enumerate(records)
+        if loop["record"] == kind and all(loop[name] == record[name] for name in same)
+    )
+    kept = [[loop for loop in part if loop not in left_out] for part in (records[:place], records[place:])]
+    return numbered([*kept[0], record, *kept[1]])
 
 
 def loops_of(records, kind, pattern):

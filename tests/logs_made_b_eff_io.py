@@ -25,7 +25,7 @@ SCATTERED = (
     (KIB + 8, MIB + 8 * KIB),
     (MIB + 8, MIB + 8),
 )
-FILL_UP_BYTES = 4096
+PERIOD_BYTES = 4099 * 4096
 
 
 def patterns(m_part):
@@ -46,6 +46,19 @@ def patterns(m_part):
     return planned
 
 
+def size_driven(entry, planned, written, partition):
+    """Calls by the slowest of the types 0 to 2 with the same chunk: tenfold those of type 1, chunks of type 0; without
+    pattern 2."""
+    if entry["units"] == 0:
+        return 1
+    return min(
+        written[partition, other["pattern"]]
+        * (10 if other["type"] == "shared" else other["call_bytes"] // other["chunk_bytes"])
+        for other in planned[:25]
+        if other["units"] and other["pattern"] != 2 and other["chunk_bytes"] == entry["chunk_bytes"]
+    )
+
+
 def b_eff_io_log(
     bandwidth=lambda partition, method, name: 1e8,
     partitions=(2, 4, 8),
@@ -56,29 +69,44 @@ def b_eff_io_log(
     form="standard",
     cache=None,
     overhead_share=0.02,
+    space_limit=10**17,
+    alignment=MIB,
 ):
     """All records of a complete, official run. `bandwidth(partition, method, type)` in byte/s is that of the type from
     opening to closing; every pattern moves what its share of the time gives at this rate."""
     m_part = max(2 * MIB, min(GIB, node_memory // 128))
     planned = patterns(m_part)
-    moving, elapsed, read = [], 0.0, 0
-    written = {}
+    moving, elapsed, read, checked = [], 0.0, 0, 0
+    written, segments, fill = {}, {}, {}
     for method in METHODS:
         for partition in partitions:
             for name in TYPES:
                 if form == "top-clusters" and method == "rewrite" and name != "scatter":
                     continue
                 rate, bytes_of_type, seconds_of_type = bandwidth(partition, method, name), 0, 0.0
+                time_driven = not name.startswith("segmented")
+                segments.setdefault((partition, name), 0)
                 for entry in (entry for entry in planned if entry["type"] == name):
-                    call = entry["call_bytes"] or FILL_UP_BYTES
                     share = scheduled / 3 * entry["units"] / 64
                     key = partition, entry["pattern"]
+                    if not entry["call_bytes"] and method == "write":  # fills up the segment
+                        fill[partition, name] = -segments[partition, name] % alignment
+                    call = entry["call_bytes"] or fill[partition, name]
+                    if not call:
+                        continue
                     if method == "write":
-                        written[key] = max(1, round(share * rate / call / partition))
+                        calls = max(1, round(share * rate / call / partition))
+                        room = space_limit / len(partitions) * entry["units"] / 64 / (call * partition)
+                        full = time_driven and calls >= max(1, int(room))
+                        calls = max(1, int(room)) if full else calls
+                        written[key] = calls if time_driven else size_driven(entry, planned, written, partition)
+                        segments[partition, name] += written[key] * call
                     moved = written[key] * call * partition
                     seconds = (1 - overhead_share) * moved / rate
                     bytes_of_type += moved
                     seconds_of_type += moved / rate
+                    checked += (method == "read") * partition * call * min(written[key], max(1, PERIOD_BYTES // call))
+                    agrees = name in ("scatter", "shared") and entry["units"] > 0
                     moving.append(
                         {
                             "record": "measurement",
@@ -92,18 +120,20 @@ def b_eff_io_log(
                             "calls_max": written[key],
                             "calls_sum": written[key] * partition,
                             "bytes": moved,
-                            "ended_by": "count",
+                            "ended_by": ("space" if full else "time")
+                            if method == "write" and time_driven and share
+                            else "count",
                             "scheduled_seconds": share,
                             "elapsed_seconds": seconds,
                             "position_seconds": 0.0,
-                            "access_seconds": 0.9 * seconds,
+                            "access_seconds": (0.95 if method == "read" else 0.9) * seconds,
                             "access_fastest_seconds": 0.8 * seconds,
                             "sync_seconds": 0.0 if method == "read" else 0.05 * seconds,
-                            "agreement_seconds": 0.04 * seconds,
-                            "agreement_fastest_seconds": 0.001 * seconds,
-                            "agreements": 12,
+                            "agreement_seconds": agrees * 0.04 * seconds,
+                            "agreement_fastest_seconds": agrees * 0.001 * seconds,
+                            "agreements": agrees * min(12, written[key] + 1),
                             "first_done_seconds": 0.85 * seconds,
-                            "last_done_seconds": 0.9 * seconds,
+                            "last_done_seconds": (0.95 if method == "read" else 0.9) * seconds,
                             "hints": None,
                         }
                     )
@@ -117,7 +147,7 @@ def b_eff_io_log(
                         "files": partition if name == "separate" else 1,
                         "bytes": bytes_of_type,
                         "file_bytes": bytes_of_type,
-                        "segment_bytes": bytes_of_type // partition if name.startswith("segmented") else None,
+                        "segment_bytes": None if time_driven else segments[partition, name],
                         "cached_bytes": None,
                         "open_seconds": open_close,
                         "close_seconds": open_close,
@@ -138,9 +168,9 @@ def b_eff_io_log(
         "methods": list(METHODS),
         "node_memory_bytes": node_memory,
         "m_part_bytes": m_part,
-        "alignment_bytes": MIB,
+        "alignment_bytes": alignment,
         "cache_bytes": cache,
-        "space_limit_bytes": 10**13,
+        "space_limit_bytes": space_limit,
         "termination": "geometric",
         "file_pointers": "shared",
         "check": "sample",
@@ -162,7 +192,7 @@ def b_eff_io_log(
         plan,
         [{"record": "mpi_io", "component": "romio"}, *moving],
         1.01 * elapsed + 1,
-        check={"read_bytes": read, "checked_bytes": read // 2},
+        check={"read_bytes": read, "checked_bytes": checked},
     )
 
 

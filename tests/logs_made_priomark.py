@@ -59,8 +59,8 @@ def counts(case, ranks):
 
 
 def latencies(operation, calls, seconds):
-    """All calls in one bin around their mean, but one that took ten times as long."""
-    mean = seconds / calls
+    """All calls in one bin, but one that took ten times as long; `seconds` are those of all calls together."""
+    mean = seconds / (calls + 9)
     edges = [(0.98 * mean, 1.01 * mean, calls - 1), (9.9 * mean, 10.1 * mean, 1)]
     edges = [edge for edge in edges if edge[2]]
     return {
@@ -75,6 +75,20 @@ def latencies(operation, calls, seconds):
     }
 
 
+def transfers(operation, ranks, seconds):
+    """One call of each process, all of the same duration."""
+    return {
+        "operation": operation,
+        "calls": ranks,
+        "sum_seconds": ranks * seconds,
+        "shortest_seconds": seconds,
+        "longest_seconds": seconds,
+        "from_seconds": [0.99 * seconds],
+        "to_seconds": [1.01 * seconds],
+        "bin_calls": [ranks],
+    }
+
+
 def measurement(case, repetition, ranks, bandwidth, evicted):
     reads, writes = counts(case, ranks)
     moved = (reads + writes) * case["block_bytes"]
@@ -83,17 +97,19 @@ def measurement(case, repetition, ranks, bandwidth, evicted):
     values = {}
     if case["benchmark"] == "async":  # half of the calculation's speed and a third of the transfer's are lost
         values = {
-            "io_alone_seconds": [2 / 3 * seconds] * ranks,
-            "io_overlapped_seconds": [seconds] * ranks,
-            "calculation_alone_seconds": [0.6 * seconds] * ranks,
-            "calculation_overlapped_seconds": [1.2 * seconds] * ranks,
+            "io_alone_seconds": [2 / 3 * access] * ranks,
+            "io_overlapped_seconds": [access] * ranks,
+            "calculation_alone_seconds": [0.6 * access] * ranks,
+            "calculation_overlapped_seconds": [1.2 * access] * ranks,
             "covered": [1.0] * ranks,
         }
     return {
         "record": "measurement",
         "repetition": repetition,
         **case,
-        "evicted": evicted,
+        "evicted": evicted
+        and case["target"] != "device"
+        and (case["benchmark"] == "async" or case["pattern"] != "write"),
         "read_calls": reads,
         "write_calls": writes,
         "read_bytes": reads * case["block_bytes"],
@@ -105,7 +121,9 @@ def measurement(case, repetition, ranks, bandwidth, evicted):
         "sync_seconds": seconds - access,
         "close_seconds": 1e-5,
         "latencies": [
-            latencies(operation, calls, access * ranks * calls / (reads + writes))
+            transfers(operation, ranks, access)
+            if case["benchmark"] == "async"
+            else latencies(operation, calls, access * ranks * calls / (reads + writes))
             for operation, calls in (("read", reads), ("write", writes))
             if calls
         ],

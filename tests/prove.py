@@ -7,8 +7,8 @@ missed.
 The goals `lowest`, `newest`, `history` and `centre` install this project with pip's packages at an end of the version
 ranges of pyproject.toml and run the tests there that build no kernel. `fuzz` gives the commands odd arguments and
 files. `long` runs the tests that are marked `prove`. `history-bench` runs tests/bench_history.py, a few minutes.
-`mutants` changes the modules of MUTATED in small ways and counts the changes that no test notices. All output is in
-build/prove.
+`logs` changes logs of kernels 200 000 times and counts contradictions that are accepted. `mutants` changes the modules
+of MUTATED in small ways and counts the changes that no test notices. All output is in build/prove.
 """
 
 import argparse
@@ -18,10 +18,15 @@ import shutil
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from collections import Counter
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from mutator import STRICT, tried
 
 ROOT = Path(__file__).resolve().parent.parent
 OUTPUT = ROOT / "build" / "prove"
@@ -53,7 +58,7 @@ def of_benchmarks() -> dict[str, tuple[str, ...]]:
     """Rules and reduction of each benchmark, with the tests of its scores."""
     found = {}
     for path in sorted(ROOT.glob("postprocess/benchmarks/*/*.py")):
-        if path.stem in ("reduction", "rules"):
+        if path.stem in ("reduction", "rules", "loops", "passes", "definition"):
             names = [f"test_{path.parent.name}_{what}.py" for what in ("score", "rules", "incomplete_logs")]
             names.append("test_thresholds.py")
             found[str(path.relative_to(ROOT))] = tuple(name for name in names if (ROOT / "tests" / name).exists())
@@ -61,6 +66,7 @@ def of_benchmarks() -> dict[str, tuple[str, ...]]:
 
 
 MUTATED |= of_benchmarks()
+MUTATIONS, MUTATIONS_AT_ONCE = 200_000, 250
 NOTICED = 0.9  # of the changes of a module: the rest is equivalent or concerns the wording of a message
 
 
@@ -248,6 +254,31 @@ def mutated(folder: Path, module: str, tests: list[str]) -> tuple[list[str], int
     return shown, len(state)
 
 
+# --- contradictions in logs -------------------------------------------------------------------------------------------
+
+
+def logs() -> list[Result]:
+    """A result for each log of tests/kernel_logs; the changes that were wrongly accepted are in build/prove/logs."""
+    OUTPUT.mkdir(parents=True, exist_ok=True)
+    rounds, left = divmod(MUTATIONS, len(STRICT) * MUTATIONS_AT_ONCE)
+    counts = [(name, seed) for seed in range(rounds + bool(left)) for name in STRICT]
+    found = {name: Counter() for name in STRICT}
+    with TemporaryDirectory() as folder, ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        trials = [(name, pool.submit(tried, name, seed, MUTATIONS_AT_ONCE, folder)) for name, seed in counts]
+        for name, trial in trials:
+            found[name] += trial.result()
+    results = []
+    for name, tally in found.items():
+        wrong = [what for what in tally if what.startswith(f"{name}: ")]
+        defects = sum("defect" in what for what in wrong)
+        figure = (
+            f"{tally.total()} changes: {tally['refused']} refused, {defects} defects, {len(wrong) - defects} accepted"
+        )
+        results.append(Result(f"logs: {name}", "no defect, no contradiction accepted", figure, not wrong))
+    (OUTPUT / "logs").write_text("\n".join(what for tally in found.values() for what in tally) + "\n", encoding="utf-8")
+    return results
+
+
 GOALS: dict[str, Callable] = {
     "lowest": lambda: [end_of_ranges("lowest", "--resolution=lowest-direct", ".")],
     "newest": lambda: [end_of_ranges("newest", ".")],
@@ -256,6 +287,7 @@ GOALS: dict[str, Callable] = {
     "fuzz": lambda: [fuzz()],
     "long": lambda: [long()],
     "history-bench": lambda: [history_bench()],
+    "logs": logs,
     "mutants": mutants,
 }
 

@@ -6,7 +6,7 @@ import copy
 import logs_made
 import pytest
 from logs_made import MIB, first
-from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, budget, loops_of
+from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, budget, loops_of, reduced
 from scores import keys
 
 
@@ -31,52 +31,55 @@ def without(predicate):
         ),
         (
             without(lambda r: r.get("pattern") == "ring-3" and r["message_bytes"] == 64),
-            "ring-3 at 64 byte with nonblocking was planned",
+            "where the measurement of ring-3 at 64 byte with nonblocking in repetition 1 belongs",
         ),
         (
             without(lambda r: r["record"] == "measurement" and r["pattern"] == "ping-pong" and r["message_bytes"] == 1),
-            "ping-pong at 1 byte with blocking was planned",
+            "where the measurement of ping-pong at 1 byte with blocking in repetition 1 belongs",
         ),
-        (without(lambda r: r["record"] == "measurement"), "was planned but not measured"),
+        (
+            without(lambda r: r["record"] == "measurement"),
+            "where the measurement of ring-1 at 1 byte with nonblocking in repetition 1 belongs",
+        ),
         (without(lambda r: r["record"] == "data_check"), "0 data_check records"),
         (without(lambda r: r["record"] == "overhead"), "0 overhead records"),
-        (lambda run, plan, r: [*r[:-2], first(r, record="measurement"), *r[-2:]], "measured more than once"),
-        (lambda run, plan, r: plan["patterns"].pop(3), "planned 5 of the 6 ring patterns"),
-        (lambda run, plan, r: plan["patterns"].__delitem__(slice(10, None)), "planned 3 of the 30 random patterns"),
-        (lambda run, plan, r: plan["patterns"].append(plan["patterns"][0]), "ping-pong is planned twice"),
-        (lambda run, plan, r: plan["patterns"][0].update(averaged=True), "ping-pong is planned as averaged"),
-        (lambda run, plan, r: plan["patterns"][1].update(averaged=False), "ring-1 is planned as not averaged"),
-        (lambda run, plan, r: plan["patterns"][1].update(name="ring-7"), "not ring-1 to ring-6"),
+        (lambda run, plan, r: [*r[:-3], first(r, record="measurement"), *r[-3:]], "which was not planned"),
+        (lambda run, plan, r: plan["patterns"].pop(2), "planned 5 of the 6 ring patterns"),
+        (lambda run, plan, r: plan["patterns"].__delitem__(slice(10, None)), "planned 4 of the 30 random patterns"),
+        (lambda run, plan, r: plan["patterns"].append(plan["patterns"][0]), "ring-1 is planned twice"),
+        (lambda run, plan, r: plan["patterns"][-1].update(averaged=True), "ping-pong is planned as averaged"),
+        (lambda run, plan, r: plan["patterns"][0].update(averaged=False), "ring-1 is planned as not averaged"),
+        (lambda run, plan, r: plan["patterns"][0].update(name="ring-7"), "not ring-1 to ring-6"),
         (
-            lambda run, plan, r: plan["patterns"][1].update(messages_per_exchange=32),
-            "counts 32 messages per exchange, its rings hold 16",
+            lambda run, plan, r: plan["patterns"][0].update(messages_per_exchange=32),
+            "ring-1 counts 32 messages per exchange where 16 belong",
         ),
         (
             lambda run, plan, r: plan["patterns"][9].update(messages_per_exchange=64),
-            "counts 64 messages per exchange, its rings hold 32",
+            "random-04 counts 64 messages per exchange where 32 belong",
         ),
-        (lambda run, plan, r: plan["patterns"][2].update(rings=[{"size": 8, "count": 2}]), "rings of ring-2"),
-        (lambda run, plan, r: plan["patterns"][2].update(rings=None), "rings of ring-2"),
-        (lambda run, plan, r: plan["patterns"][9].update(processes=8), "rings of random-03"),
-        (lambda run, plan, r: plan["patterns"][9].update(methods=["magic"]), "random-03 is to run with magic"),
+        (lambda run, plan, r: plan["patterns"][1].update(rings=[{"size": 8, "count": 2}]), "rings of ring-2"),
+        (lambda run, plan, r: plan["patterns"][1].update(rings=None), "rings of ring-2"),
+        (lambda run, plan, r: plan["patterns"][8].update(processes=8), "random-03 has 8 processes where 16 belong"),
+        (lambda run, plan, r: plan["patterns"][8].update(methods=["magic"]), "random-03 is to run with magic"),
         (lambda run, plan, r: plan["methods"][0].update(averaged=False), "nonblocking is planned as not averaged"),
         (lambda run, plan, r: plan["methods"][1].update(averaged=True), "blocking is planned as averaged"),
         (lambda run, plan, r: plan["message_bytes"].__setitem__(15, 71000), "not the paper's 21"),
         (lambda run, plan, r: plan["message_bytes"].__setitem__(3, 7), "not the paper's 21"),
         (lambda run, plan, r: plan["message_bytes"].pop(), "not the paper's 21"),
         (lambda run, plan, r: plan.update(l_max_bytes=2**24), "not the paper's 21"),
-        (lambda run, plan, r: plan.update(repetitions=4), "has 3 of 4 repetitions"),
+        (lambda run, plan, r: plan.update(repetitions=4), "the probe before repetition 4 was planned but not measured"),
         (
             lambda run, plan, r: first(r, pattern="random-09", record="measurement").update(repetition=4),
-            "has 3 of 3 repetitions",
+            "where the measurement of random-09 at 1 byte with nonblocking in repetition 1 belongs",
         ),
         (
             lambda run, plan, r: [m.update(pattern="surprise") for m in loops_of(r, "measurement", "random-09")],
-            "planned but not measured",
+            "where the measurement of random-09 at 1 byte with nonblocking in repetition 1 belongs",
         ),
         (
             lambda run, plan, r: first(r, pattern="random-09", record="measurement").update(pattern="surprise"),
-            "surprise at 1 byte with nonblocking was measured but not planned",
+            "has the measurement of surprise at 1 byte with nonblocking in repetition 1, where the measurement of",
         ),
         (
             lambda run, plan, r: first(r, pattern="random-09", record="measurement").update(fastest_seconds=9.0),
@@ -84,32 +87,34 @@ def without(predicate):
         ),
         (
             lambda run, plan, r: first(r, pattern="random-09", record="measurement").update(
-                elapsed_seconds=1e-300, fastest_seconds=0
+                elapsed_seconds=1e-300, fastest_seconds=0, slowest_message_seconds=5e-301
             ),
             "nanosecond",
         ),
         (
-            lambda run, plan, r: first(r, pattern="random-09", record="measurement").update(elapsed_seconds=1e5),
+            lambda run, plan, r: first(r, pattern="random-09", record="measurement").update(
+                elapsed_seconds=1e5, slowest_message_seconds=5e4
+            ),
             "timed loops sum up to",
         ),
         (
             lambda run, plan, r: first(r, record="latency").update(pattern="surprise"),
-            "a latency loop of surprise at 1 byte with",
+            "has the latency of surprise at 1 byte with nonblocking in repetition 1, where the latency of ring-1 at",
         ),
         (
             lambda run, plan, r: first(r, record="latency").update(pattern="random-09"),
-            "a latency loop of random-09 at 1 byte with",
+            "has the latency of random-09 at 1 byte with nonblocking in repetition 1",
         ),
         (
             lambda run, plan, r: first(r, record="latency").update(message_bytes=2),
-            "at 2 byte with blocking was measured but not planned",
+            "has the latency of ring-1 at 2 byte with nonblocking in repetition 1",
         ),
-        (lambda run, plan, r: first(r, record="latency").update(elapsed_seconds=9e-10), "has an impossible time"),
-        (lambda run, plan, r: first(r, record="latency").update(fastest_seconds=9.0), "has an impossible time"),
+        (lambda run, plan, r: first(r, record="latency").update(elapsed_seconds=9e-10), "[shortest]"),
+        (lambda run, plan, r: first(r, record="latency").update(fastest_seconds=9.0), "[fastest]"),
         (lambda run, plan, r: first(r, record="data_check").update(wrong_bytes=2), "2 bytes were received wrong"),
         (
             lambda run, plan, r: first(r, record="data_check").update(received_bytes=0),
-            "more bytes were checked than received",
+            "0 bytes were received, but the loops",
         ),
         (lambda run, plan, r: run["hosts"][1].update(ranks=[0]), "hosts' ranks are not 0 to 15"),
         (lambda run, plan, r: run["hosts"][0]["ranks"].__setitem__(0, 9), "hosts' ranks are not 0 to 15"),
@@ -150,10 +155,9 @@ def with_budget(reduced_to, kept=("nonblocking",), pattern="random-30", told=Tru
         for record in loops_of(records, "measurement", pattern)
         if record["message_bytes"] == 8 * MIB and record["repetition"] == 3 and record["method"] not in kept
     ]
-    kept_records = [record for record in records if record not in left_out]
     if told:
-        kept_records.insert(2, budget(pattern, 8 * MIB, reduced_to, list(kept), repetition=3))
-    return logs_made.numbered(kept_records)
+        return reduced(records, left_out, budget(pattern, 8 * MIB, reduced_to, list(kept), repetition=3))
+    return logs_made.numbered([record for record in records if record not in left_out])
 
 
 def test_a_budget_record_excuses_what_it_names(scored):
@@ -171,28 +175,20 @@ def test_a_repetition_that_was_left_out_makes_the_run_not_official(scored):
 
 
 def test_repetitions_must_be_those_of_the_budget_record(scored):
-    assert "has 2 of 3 repetitions" in scored(with_budget("nothing", kept=(), told=False))
-    assert "has 3 of 2 repetitions" in scored(
-        logs_made.numbered(
-            [
-                *with_budget("nothing", kept=AVERAGED, told=False)[:2],
-                budget("random-30", 8 * MIB, "nothing", [], repetition=3),
-                *with_budget("nothing", kept=AVERAGED, told=False)[2:],
-            ]
-        )
-    )
+    sendrecv = "where the measurement of random-30 at 8388608 byte with sendrecv in repetition 3 belongs"
+    assert sendrecv in scored(with_budget("nothing", kept=(), told=False))
+    whole = with_budget("nothing", kept=AVERAGED, told=False)
+    told = reduced(whole, [], budget("random-30", 8 * MIB, "nothing", [], repetition=3))
+    message = scored(told)
+    assert "has the measurement of random-30 at 8388608 byte with sendrecv in repetition 3" in message
+    assert "where the measurement of worst-cycle at 1 byte with sendrecv in repetition 3 belongs" in message
 
 
 def stopped_log(repetition, pattern):
     """A log whose run was stopped at 64 byte of a pattern in a repetition."""
     records = b_eff_log(methods=AVERAGED, only=lambda name: name.startswith(("ring", "random", "worst")))
-    loops = [record for record in records if record["record"] == "measurement"]
-    at = next(
-        place
-        for place, loop in enumerate(loops)
-        if (loop["repetition"], loop["pattern"], loop["message_bytes"]) == (repetition, pattern, 64)
-    )
-    kept = [record for record in records if record["record"] != "measurement" or record in loops[:at]]
+    at = records.index(first(records, record="measurement", repetition=repetition, pattern=pattern, message_bytes=64))
+    end = records.index(first(records, record="data_check"))
     stop = {
         "record": "stop",
         "repetition": repetition,
@@ -200,7 +196,7 @@ def stopped_log(repetition, pattern):
         "message_bytes": 64,
         "elapsed_seconds": 525.0,
     }
-    return logs_made.numbered([*kept[:-2], stop, *kept[-2:]])
+    return logs_made.numbered([*records[:at], stop, *records[end:]])
 
 
 def test_a_run_that_was_stopped_has_a_score_if_its_averaged_patterns_were_measured(scored):
@@ -213,10 +209,11 @@ def test_a_run_that_was_stopped_has_a_score_if_its_averaged_patterns_were_measur
 
 def test_a_budget_that_leaves_no_averaged_method_yields_no_score(scored):
     records = b_eff_log(methods=("sendrecv", "neighbor"), only=lambda name: name.startswith(("ring", "random")))
-    records = [
-        r
-        for r in records
-        if not (r.get("pattern") == "ring-2" and r["message_bytes"] == 4096 and r["method"] == "sendrecv")
-    ]
-    records[2:2] = [budget("ring-2", 4096, "best_method", ["neighbor"], repetition) for repetition in (1, 2, 3)]
+    for repetition in (1, 2, 3):
+        left_out = [
+            loop
+            for loop in loops_of(records, "measurement", "ring-2")
+            if (loop["repetition"], loop["message_bytes"], loop["method"]) == (repetition, 4096, "sendrecv")
+        ]
+        records = reduced(records, left_out, budget("ring-2", 4096, "best_method", ["neighbor"], repetition))
     assert "ring-2 at 4096 byte was measured with none of the averaged methods" in scored(logs_made.numbered(records))

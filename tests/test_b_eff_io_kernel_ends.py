@@ -12,7 +12,7 @@ from conftest import NOT_COMPLETE
 from file_systems import memory, vanish
 from kernel_runs import rank_processes, records, started, wait_until
 
-from postprocess.benchmarks.b_eff_io.rules import TYPES
+from postprocess.benchmarks.b_eff_io.definition import TYPES
 
 __all__ = ["faults", "mpi"]  # fixtures
 MIB = 2**20

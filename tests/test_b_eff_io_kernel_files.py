@@ -12,7 +12,7 @@ from b_eff_io_runs import ALL_TYPES, BRIEF, SMALL, leftovers, mpi, run
 from kernel_runs import records
 from raw_log import read_log
 
-from postprocess.benchmarks.b_eff_io.rules import patterns_rule
+from postprocess.benchmarks.b_eff_io.definition import patterns_rule
 from postprocess.benchmarks.scoring import score_log
 
 __all__ = ["mpi"]  # a fixture

@@ -10,7 +10,7 @@ from b_eff_io_runs import ALL_TYPES, BRIEF, SMALL, faults, model, mpi, run
 from kernel_runs import records
 from raw_log import read_log
 
-from postprocess.benchmarks.b_eff_io.rules import TYPES
+from postprocess.benchmarks.b_eff_io.definition import TYPES
 from postprocess.benchmarks.scoring import score_log
 
 __all__ = ["faults", "mpi"]  # fixtures

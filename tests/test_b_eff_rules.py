@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from logs_made import GIB, MIB
 from logs_made_b_eff import RINGS
 
-from postprocess.benchmarks.b_eff.rules import l_max_rule, message_lengths, messages_per_exchange, ring_sizes
+from postprocess.benchmarks.b_eff.definition import l_max_rule, message_lengths, messages_per_exchange, ring_sizes
 
 
 @pytest.mark.parametrize("processes", RINGS)

@@ -274,15 +274,21 @@ def test_wrong_result_yields_no_score(scored):
 
 
 REFUSED = {
-    "a phase without its time": (lambda r: r.remove(measured(r, "series_1", "fft")), "account for"),
+    "a phase without its time": (lambda r: r.remove(measured(r, "series_1", "fft")), "series_1, fft belongs"),
     "a second phase of the same name": (
         lambda r: r.insert(6, copy.deepcopy(measured(r, "series_1", "fft"))),
-        "more than once",
+        "has repetition 1, series_1, fft, where repetition 1",
     ),
-    "half of the matrix read": (lambda r: measured(r, "series_2", "read").update(bytes=8), "has to read"),
-    "nothing written": (lambda r: r.remove(measured(r, "transpose", "write")), "has to write"),
-    "no flush": (lambda r: r.remove(measured(r, "exchange", "flush")), "not flushed"),
-    "an unknown phase": (lambda r: measured(r, "verify", "wait").update(activity="sleep"), "not planned"),
+    "half of the matrix read": (lambda r: measured(r, "series_2", "read").update(bytes=8), "has to move 65536 bytes"),
+    "nothing written": (
+        lambda r: r.remove(measured(r, "transpose", "write")),
+        "where repetition 1, transpose, write belongs",
+    ),
+    "no flush": (lambda r: r.remove(measured(r, "exchange", "flush")), "where repetition 1, exchange, flush belongs"),
+    "an unknown phase": (
+        lambda r: measured(r, "verify", "wait").update(activity="sleep"),
+        "has repetition 1, verify, sleep",
+    ),
     "an invalid input parameter": (lambda r: r[1].update(input_parameter=3), "not valid"),
     "another width": (lambda r: r[1].update(matrix_width=65), "sizes"),
     "I/O called something else": (lambda r: r[1]["activities"][3].update(io=False), "activities"),
@@ -290,7 +296,7 @@ REFUSED = {
     "a process lost": (lambda r: of_kind(r, "repetition")[1]["io_seconds"].pop(), "each of 4 processes"),
     "more I/O than time": (
         lambda r: of_kind(r, "repetition")[0].update(io_seconds=[99.0] * 4),
-        "longer than the whole",
+        "account for",
     ),
     "less I/O than its phases": (
         lambda r: of_kind(r, "repetition")[0].update(io_seconds=[0.1] * 4, transform_io_seconds=[0.1] * 4),
@@ -298,7 +304,7 @@ REFUSED = {
     ),
     "other operations": (lambda r: of_kind(r, "repetition")[0].update(nominal_flops=1.0), "5 N log2 N"),
     "a faster slowest": (lambda r: measured(r, "verify", "read").update(fastest_seconds=9.0), "clock"),
-    "longer than the run": (lambda r: r[-1].update(elapsed_seconds=1.0), "clock"),
+    "longer than the run": (lambda r: (r.pop(-2), r[-1].update(elapsed_seconds=1.0)), "clock"),
     "no start": (lambda r: r.remove(of_kind(r, "start")[0]), "start records"),
     "no file system": (lambda r: r[0].update(filesystem=None), "file system"),
     "ranks that are not there": (lambda r: r[0]["hosts"][-1]["ranks"].pop(), "ranks"),
@@ -313,6 +319,27 @@ def test_log_that_does_not_add_up_yields_no_score(scored, what):
     assert isinstance(message, str), f"scored {values(message)}"
     assert said in message
     assert "\n" not in message
+
+
+@pytest.mark.parametrize(
+    ("name", "share", "refused"),
+    [
+        ("elapsed_seconds", 0.981, False),
+        ("elapsed_seconds", 0.979, True),
+        ("elapsed_seconds", 1.0001, True),
+        ("io_seconds", 0.999, True),
+        ("transform_elapsed_seconds", 0.999, True),
+        ("transform_io_seconds", 0.999, True),
+    ],
+)
+def test_phases_account_for_the_time_of_the_processes(scored, name, share, refused):
+    """The whole may be 2 % longer than its phases, because it is timed apart; its parts are sums of the phases."""
+    records = ftio_log()
+    for record in of_kind(records, "repetition"):
+        record[name] = [seconds / share for seconds in record[name]]
+    score = scored(records)
+    assert isinstance(score, str) is refused
+    assert not refused or score.endswith("[sums]")
 
 
 # --- the input parameter to run at ------------------------------------------------------------------------------------

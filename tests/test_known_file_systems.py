@@ -17,7 +17,7 @@ from file_systems import disk, glusterfs
 from rates import about, assert_rates
 from raw_log import read_log
 
-from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
+from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from postprocess.benchmarks.priomark import figures as priomark_plots
 from postprocess.benchmarks.scoring import score_log, score_logs
 from postprocess.reports.page import html, items

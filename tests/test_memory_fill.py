@@ -163,7 +163,10 @@ def filled(records, percent=50, option=50, plan=50, **hosts):
     ]
     fill[-1] |= hosts
     record = {"record": "memory_fill", "share_percent": percent, "hosts": fill}
-    body = [run, {**planned, "fill_memory_percent": plan}, others[0], *([record] if percent else []), *others[1:]]
+    behind_data_check = run["benchmark"] == "priomark"
+    place = next(number for number, other in enumerate(others) if other["record"] == "data_check") + behind_data_check
+    added = [record] if percent else []
+    body = [run, {**planned, "fill_memory_percent": plan}, *others[:place], *added, *others[place:]]
     body[-1] = {**body[-1], "records": len(body)}
     return [{**entry, "sequence": number} for number, entry in enumerate(body)]
 
@@ -183,7 +186,7 @@ def test_log_must_agree_with_itself_on_the_fill(scored, made):
         assert "of its memory is" in scored(filled(records, filled_bytes=wrong, resident_bytes=0))
     assert "more memory of node01 was resident than filled" in scored(filled(records, resident_bytes=share + 1))
     swapped = filled(records)
-    swapped[3]["hosts"].pop()
+    next(record for record in swapped if record["record"] == "memory_fill")["hosts"].pop()
     assert "the memory of 1 nodes was filled where the run had 2" in scored(swapped)
 
 

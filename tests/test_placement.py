@@ -8,6 +8,7 @@ import subprocess
 import logs_made
 import pytest
 from builds import OPEN_MPI, PATIENCE, compiler_and_launcher
+from logs_made import GIB
 from logs_made_b_eff import b_eff_log
 from raw_log import read_log
 
@@ -26,16 +27,27 @@ def made(tmp_path, groups, asked, cores=10, **of_host):
         {
             **host,
             "ranks": ranks,
-            "cores": cores,
             "core_sets": [str(core) for core in range(len(ranks))],
             "offered_cores": cores,
             "online_cores": cores,
+            "memory_bytes": len(ranks) * GIB,
             **of_host,
         }
         for host, ranks in zip(records[0]["hosts"], groups)
     ]
+    sets = [[numbers(text) for text in host["core_sets"]] for host in records[0]["hosts"]]
+    for host, of_ranks in zip(records[0]["hosts"], sets):
+        host["cores"] = len(set().union(*of_ranks))
+    sizes = [len(of_rank) for of_ranks in sets for of_rank in of_ranks]
+    records[0]["mpi"].update(binding_cores_min=min(sizes), binding_cores_max=max(sizes))
     records[0]["environment"]["COFFEECUP_ASKED"] = asked
     return logs_made.write(tmp_path / "b_eff.jsonl", records)
+
+
+def numbers(core_set):
+    """4-7 are four cores."""
+    first, _, last = core_set.partition("-")
+    return set(range(int(first), int(last or first) + 1))
 
 
 BLOCKS = [list(range(8)), list(range(8, 16))]

@@ -102,9 +102,20 @@ def test_losses_take_the_slowest_process_and_are_in_no_mean(tmp_path):
             "calculation_alone_seconds": [4.5, 1.0],
             "calculation_overlapped_seconds": [5.0, 5.0],
         }
+        record["access_seconds"] = 4.0
+        record["elapsed_seconds"] = 4.0
+        record["latencies"][0] |= {
+            "sum_seconds": 6.0,
+            "shortest_seconds": 2.0,
+            "longest_seconds": 4.0,
+            "from_seconds": [1.98, 3.96],
+            "to_seconds": [2.02, 4.04],
+            "bin_calls": [1, 1],
+        }
+    records[-1]["elapsed_seconds"] = 100.0
     found = score_log(logs_made.write(tmp_path / "log.jsonl", records))
     assert (value(found, "acl"), value(found, "abl")) == pytest.approx((0.1, 0.25))
-    assert value(found, "total") == pytest.approx(100)
+    assert value(found, "total") == pytest.approx(2 * 32 * MIB / 4 / 1e6)
 
 
 @pytest.mark.parametrize("covered", [[1.0, 1.0], [1.0, 0.0]])
@@ -283,9 +294,9 @@ def double_measurement(records):
 @pytest.mark.parametrize(
     "change, words",
     [
-        (drop_measurement, "case 2, repetition 1, was planned but not measured"),
-        (double_measurement, "case 1 was measured more than once"),
-        (change_measurement(repetition=2), "was measured but not planned"),
+        (drop_measurement, "where case 2, repetition 1 belongs"),
+        (double_measurement, "has case 1, repetition 1, where case 2"),
+        (change_measurement(repetition=2), "has case 1, repetition 2, where case 1"),
         (change_measurement(method="posix"), "is not what was planned under its number"),
         (change_measurement(written_bytes=0), "moved no data"),
         (change_measurement(written_bytes=10 * GIB), "moved"),
@@ -296,7 +307,7 @@ def double_measurement(records):
         ),
         (
             lambda records: of_kind(records, "measurement")[0]["latencies"][0].update(longest_seconds=0),
-            "mean latency is not between",
+            "is not in the outermost bins",
         ),
         (
             lambda records: of_kind(records, "measurement")[-1]["values"].pop("io_alone_seconds"),
@@ -304,13 +315,13 @@ def double_measurement(records):
         ),
         (
             lambda records: of_kind(records, "measurement")[-1]["values"].update(io_alone_seconds=[1.0]),
-            "not a time of each of 4 processes",
+            "not a value of each of 4 processes",
         ),
         (lambda records: records[1]["cases"][0].update(case=9), "are not counted 1, 2, 3"),
         (lambda records: records[1]["benchmarks"].pop(), "not those of the sub-benchmarks"),
         (lambda records: records[1].update(build="serial"), "build without MPI"),
-        (lambda records: records[-2].update(wrong_bytes=3), "3 bytes were read wrong"),
-        (lambda records: records[-1].update(elapsed_seconds=0.5), "its clock is not to be trusted"),
+        (lambda records: records[-3].update(wrong_bytes=3), "3 bytes were read wrong"),
+        (lambda records: (records.pop(-2), records[-1].update(elapsed_seconds=0.5)), "its clock is not to be trusted"),
         (lambda records: records[0].update(filesystem=None), "does not state the file system"),
     ],
 )

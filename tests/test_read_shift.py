@@ -203,7 +203,11 @@ def shifted(records, plan="node", option=True, hosts=None):
 
 def with_ranks(records, *ranks):
     host = records[0]["hosts"][0]
-    return [{**host, "name": f"node{number}", "ranks": list(own)} for number, own in enumerate(ranks)]
+    memory = records[0]["memory_per_process_bytes"]
+    return [
+        {**host, "name": f"node{number}", "ranks": list(own), "memory_bytes": len(own) * memory}
+        for number, own in enumerate(ranks)
+    ]
 
 
 @pytest.mark.parametrize("made", [lambda: b_eff_io_log(partitions=(8,)), lambda: priomark_log(ranks=8)])

@@ -13,7 +13,7 @@ from postprocess.logs.format import LogFormat
 
 # The modules of a benchmark's folder, and the functions of each. section.html.j2 and records.py lie beside them.
 ROLES = {
-    # refusals(logs, table) -> dict[int, str]: which logs yield no score, and why
+    # refusals(logs) -> dict[int, str]: which logs yield no score, and why
     "rules": ("refusals",),
     # measurement_table(logs) -> DataFrame: tidy, many logs at once, column `log` counts them
     # metrics(logs, table) -> DataFrame: a row per log, a column per metric; NaN where a log did not measure it

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from types import ModuleType
 
 from postprocess.benchmarks.benchmark import Benchmark
 from postprocess.benchmarks.registry import benchmarks, log_formats, part
@@ -88,17 +89,20 @@ def score_together(name: str, logs: list[Log]) -> list[Score | LogError]:
 
 def score_alike(name: str, logs: list[Log]) -> list[Score | LogError]:
     reduction, rules = part(name, "reduction"), part(name, "rules")
-    table = reduction.measurement_table(logs)
-    refused = rules.refusals(logs, table)
-    accepted = table[~table["log"].isin(refused)]
-    metrics = dict(reduction.metrics(logs, accepted).iterrows()) if len(refused) < len(logs) else {}
-    by_log = dict(iter(table.groupby("log", observed=True)))
+    refused = rules.refusals(logs)
+    sound = [log for number, log in enumerate(logs) if number not in refused]
+    scores = iter(scores_of(name, reduction, sound) if sound else [])
     return [
-        LogError(log.path, refused[number])
-        if number in refused
-        else scored(benchmarks()[name], log, by_log[number], metrics[number])
-        for number, log in enumerate(logs)
+        LogError(log.path, refused[number]) if number in refused else next(scores) for number, log in enumerate(logs)
     ]
+
+
+def scores_of(name: str, reduction: ModuleType, logs: list[Log]) -> list[Score]:
+    """Scores of logs that no rule refuses."""
+    table = reduction.measurement_table(logs)
+    metrics = dict(reduction.metrics(logs, table).iterrows())
+    by_log = dict(iter(table.groupby("log", observed=True)))
+    return [scored(benchmarks()[name], log, by_log[number], metrics[number]) for number, log in enumerate(logs)]
 
 
 def scored(benchmark: Benchmark, log: Log, table, metrics) -> Score:

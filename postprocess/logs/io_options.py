@@ -6,47 +6,52 @@ from collections.abc import Iterator, Sequence
 
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import MemoryFill, ReadShift
+from postprocess.logs.rules import Problem
 from postprocess.show.units import MIB
 
 RESIDENT_SHARE = 0.99
 
 
-def problems_of_read_shift(log: Log, shift: ReadShift, sizes: Sequence[int]) -> Iterator[str]:
+def problems_of_read_shift(log: Log, shift: ReadShift, sizes: Sequence[int]) -> Iterator[Problem]:
     """`sizes` are the numbers of processes that measured: the first so many ranks. On several nodes, each process can
     read what another node wrote unless one node has more than half of them."""
     hosts = log.run.hosts
     if (shift is not None) != bool(log.run.options.get("read-shift")):
-        yield f"the plan and the options differ on --read-shift; {RUN_AGAIN}"
+        yield "read_shift", f"the plan and the options differ on --read-shift; {RUN_AGAIN}"
     if shift is None:
         return
     if shift != ("node" if len(hosts) > 1 else "process"):
-        yield f"the plan states a read shift by {shift}, the run had {len(hosts)} nodes; {RUN_AGAIN}"
+        yield "read_shift", f"the plan states a read shift by {shift}, the run had {len(hosts)} nodes; {RUN_AGAIN}"
     for size in sizes:
         largest = max(sum(rank < size for rank in host.ranks) for host in hosts) if len(hosts) > 1 else 1
         if 2 * largest > size:
-            yield f"of {size} processes, not each can have read what another {shift} wrote; {RUN_AGAIN}"
+            yield "read_shift", f"of {size} processes, not each can have read what another {shift} wrote; {RUN_AGAIN}"
 
 
-def problems_of_memory_fill(log: Log, percent: int | None) -> Iterator[str]:
+def problems_of_memory_fill(log: Log, percent: int | None) -> Iterator[Problem]:
     """Each node was filled by its share, in whole pages of each process."""
     fills, hosts = log.all(MemoryFill), log.run.hosts
     if (
         percent != log.run.options.get("fill-memory")
         or [fill.share_percent for fill in fills] != [percent][: bool(percent)]
     ):
-        yield f"the plan, the options and the memory_fill records differ on --fill-memory; {RUN_AGAIN}"
+        yield "memory_fill", f"the plan, the options and the memory_fill records differ on --fill-memory; {RUN_AGAIN}"
     for fill in fills:
         if len(fill.hosts) != len(hosts):
-            yield f"the memory of {len(fill.hosts)} nodes was filled where the run had {len(hosts)}; {RUN_AGAIN}"
+            yield (
+                "memory_fill",
+                f"the memory of {len(fill.hosts)} nodes was filled where the run had {len(hosts)}; {RUN_AGAIN}",
+            )
         for host, filled in zip(hosts, fill.hosts):
             share = host.memory_bytes // 100 * fill.share_percent
             if not share - len(host.ranks) * MIB < filled.filled_bytes <= share:
                 yield (
+                    "memory_fill",
                     f"{filled.filled_bytes} bytes of {host.name} were filled where {fill.share_percent} % of its "
-                    f"memory is {share}; {RUN_AGAIN}"
+                    f"memory is {share}; {RUN_AGAIN}",
                 )
             if filled.resident_bytes > filled.filled_bytes:
-                yield f"more memory of {host.name} was resident than filled; {RUN_AGAIN}"
+                yield "memory_fill", f"more memory of {host.name} was resident than filled; {RUN_AGAIN}"
 
 
 def of_read_shift(shift: ReadShift) -> Iterator[tuple[str, str]]:

@@ -27,10 +27,12 @@ from postprocess.logs.lines import (
     why_no_record,
     why_refused,
 )
-from postprocess.logs.records import Activity, End, Record, Run, kind_of
-from postprocess.show.words import printable
+from postprocess.logs.records import End, Record, Run, kind_of
+from postprocess.show.words import printable, size
 
 RUN_AGAIN = "rerun the benchmark"
+# A record of a million processes has about 60 MB.
+LARGEST_LOG, LONGEST_LINE = 2**30, 2**26
 # How a run that did not complete ended, and what to do. The launcher interrupts rank 0 where another process failed.
 ENDS = {
     "failed": ("failed", "fix the cause"),
@@ -42,11 +44,12 @@ ENDS = {
 
 
 class LogError(ValueError):
-    """A log that yields no score; the message is one printable line naming the file and the remedy."""
+    """A log that yields no score; the message is one printable line naming the file and the remedy. `invariant` is the
+    name in docs/log.md of what does not hold; it ends the message in brackets."""
 
-    def __init__(self, path, problem: str):
+    def __init__(self, path, problem: str, invariant: str = ""):
         self.path = Path(path)
-        self.problem = printable(problem)
+        self.problem = printable(f"{problem} [{invariant}]" if invariant else problem)
         super().__init__(f"{printable(str(path))}: {self.problem}")
 
     def __reduce__(self):
@@ -97,24 +100,25 @@ def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
     """
     path = Path(path)
     data = read_bytes(path)
-    lines, rest = split_lines(data)
+    lines, rest = split_lines(path, data)
     written, log_format = read_records(path, lines, formats)
     records = renewed(written)
     end = refuse_incomplete(path, records, log_format)
     if rest:
-        raise LogError(path, f"line {len(lines) + 1}: data after the end record; {COPY_AGAIN}")
+        raise LogError(path, f"line {len(lines) + 1}: data after the end record; {COPY_AGAIN}", "kinds")
     if not data.endswith(b"\n"):
-        raise LogError(path, f"line {len(lines)}: the log was cut off in its last byte, a newline; {COPY_AGAIN}")
+        raise LogError(
+            path, f"line {len(lines)}: the log was cut off in its last byte, a newline; {COPY_AGAIN}", "lines"
+        )
     if end.records != len(lines):
         raise LogError(
             path,
             f"line {len(lines)}: the end record counts {end.records} records, the log has {len(lines)}; {COPY_AGAIN}",
+            "count",
         )
     refuse_duplicate_keys(path, lines, written)
     run, plan, *others = records
-    log = Log(path, hashlib.sha256(data).hexdigest(), cast(Run, run), plan, grouped(others))
-    check_activity(log)
-    return log
+    return Log(path, hashlib.sha256(data).hexdigest(), cast(Run, run), plan, grouped(others))
 
 
 def read_bytes(path: Path) -> bytes:
@@ -124,6 +128,8 @@ def read_bytes(path: Path) -> bytes:
             raise LogError(path, "a directory, not a log; name the log in it")
         if path.exists() and not path.is_file():
             raise LogError(path, "not a regular file; name the log itself")
+        if path.stat().st_size > LARGEST_LOG:
+            raise LogError(path, f"larger than any log, {size(LARGEST_LOG)}; name the log itself", "size")
         data = path.read_bytes()
     except LogError:
         raise
@@ -138,13 +144,16 @@ def read_bytes(path: Path) -> bytes:
     return data
 
 
-def split_lines(data: bytes) -> tuple[list[bytes], bytes]:
+def split_lines(path: Path, data: bytes) -> tuple[list[bytes], bytes]:
     """The log's lines, and what follows the end record's newline.
 
     A last line without its newline counts as a line only if it is a whole record: a record that was cut off is no
     record.
     """
     lines = data.split(b"\n")
+    for number, line in enumerate(lines, 1):
+        if len(line) > LONGEST_LINE:
+            raise LogError(path, f"line {number}: longer than any record, {size(LONGEST_LINE)}; {COPY_AGAIN}", "size")
     last = lines.pop()
     never_a_log = not lines and not last.startswith(b"{")
     if last and (never_a_log or is_json(last)):
@@ -167,13 +176,14 @@ def read_records(path: Path, lines: list[bytes], formats: Mapping[str, LogFormat
             record = decode(line)
         except UNREADABLE as error:
             raise LogError(
-                path, f"line {number + 1}: {why_refused(line, error, benchmark, log_format.records[version])}"
+                path, f"line {number + 1}: {why_refused(line, error, benchmark, log_format.records[version])}", "record"
             ) from None
         if record.sequence != number:
             raise LogError(
                 path,
                 f"line {number + 1}: sequence {record.sequence} where {number} belongs: records are missing, repeated "
                 f"or reordered; {COPY_AGAIN}",
+                "sequence",
             )
         records.append(record)
     check_order(path, [kind_of(record) for record in records])
@@ -184,23 +194,27 @@ def origin(path: Path, line: bytes, formats: Mapping[str, LogFormat]) -> tuple[s
     """The benchmark that wrote the log, and the schema version, by the log's first line."""
     kind = kind_of_line(line)
     if kind is None:
-        raise LogError(path, f"line 1: {why_no_record(line)}")
+        raise LogError(path, f"line 1: {why_no_record(line)}", "record")
     if kind != "run":
-        raise LogError(path, "line 1: the first record is not 'run'; is this a whole log of a coffeecup kernel?")
+        raise LogError(
+            path, "line 1: the first record is not 'run'; is this a whole log of a coffeecup kernel?", "kinds"
+        )
     try:
         origin = msgspec.json.decode(line, type=_Origin)
     except UNREADABLE as error:
-        raise LogError(path, f"line 1: run record, {what_is_wrong(line, error)}; {COPY_AGAIN}") from None
+        raise LogError(path, f"line 1: run record, {what_is_wrong(line, error)}; {COPY_AGAIN}", "record") from None
     if origin.schema_version > SCHEMA_VERSION:
         raise LogError(
             path,
             f"line 1: schema_version {origin.schema_version} is newer than {SCHEMA_VERSION}, which this coffeecup "
             "reads; upgrade coffeecup",
+            "version",
         )
     if origin.benchmark not in formats:
         raise LogError(
             path,
             f"line 1: unknown benchmark {origin.benchmark!r:.80}; this coffeecup knows {', '.join(sorted(formats))}",
+            "version",
         )
     return origin.benchmark, max(origin.schema_version, 1)
 
@@ -218,7 +232,9 @@ def refuse_incomplete(path: Path, records: list[Record], log_format: LogFormat) 
         course.take(record)
     if course.end is None:
         raise LogError(
-            path, f"the log was cut off, it has no end record: {course}; wait for the run to end, or {RUN_AGAIN}"
+            path,
+            f"the log was cut off, it has no end record: {course}; wait for the run to end, or {RUN_AGAIN}",
+            "complete",
         )
     if course.end.status != "complete":
         ended, remedy = ENDS[course.end.status]
@@ -226,9 +242,10 @@ def refuse_incomplete(path: Path, records: list[Record], log_format: LogFormat) 
             path,
             f"the run {ended}: {reason_of(course.end) or 'the kernel gave no reason'} ({course}); {remedy} and "
             f"{RUN_AGAIN}",
+            "complete",
         )
     if course.plan is None:
-        raise LogError(path, f"line 2: the second record is 'end', not 'plan'; {COPY_AGAIN}")
+        raise LogError(path, f"line 2: the second record is 'end', not 'plan'; {COPY_AGAIN}", "kinds")
     return course.end
 
 
@@ -242,24 +259,13 @@ def reason_of(end: End) -> str | None:
 def check_order(path: Path, kinds: list[str]) -> None:
     """First run, second plan, each once; a run that failed early may have no plan. Nothing after the end."""
     if kinds[1:2] not in ([], ["plan"], ["end"]):
-        raise LogError(path, f"line 2: the second record is {kinds[1]!r}, not 'plan'; {COPY_AGAIN}")
+        raise LogError(path, f"line 2: the second record is {kinds[1]!r}, not 'plan'; {COPY_AGAIN}", "kinds")
     for kind in ("run", "plan"):
         if kinds.count(kind) > 1:
             again = [number for number, other in enumerate(kinds, 1) if other == kind][1]
-            raise LogError(path, f"line {again}: a second {kind} record; {COPY_AGAIN}")
+            raise LogError(path, f"line {again}: a second {kind} record; {COPY_AGAIN}", "kinds")
     if "end" in kinds[:-1]:
-        raise LogError(path, f"line {kinds.index('end') + 2}: data after the end record; {COPY_AGAIN}")
-
-
-def check_activity(log: Log) -> None:
-    """At most one activity record, with the same number of hosts as the run."""
-    found, hosts = log.all(Activity), len(log.run.hosts)
-    if any(len(record.hosts) != hosts for record in found) or len(found) > 1:
-        raise LogError(
-            log.path,
-            f"{len(found)} activity records with {len(found[0].hosts)} hosts, where one with {hosts} belongs; "
-            f"{COPY_AGAIN}",
-        )
+        raise LogError(path, f"line {kinds.index('end') + 2}: data after the end record; {COPY_AGAIN}", "kinds")
 
 
 def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[Record]) -> None:
@@ -272,7 +278,7 @@ def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[Record])
                 json.loads(line, object_pairs_hook=unique_keys)
             except KeyError as error:
                 raise LogError(
-                    path, f"line {number}: the key {error.args[0]!r:.80} occurs twice; {COPY_AGAIN}"
+                    path, f"line {number}: the key {error.args[0]!r:.80} occurs twice; {COPY_AGAIN}", "keys"
                 ) from None
 
 

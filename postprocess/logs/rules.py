@@ -1,49 +1,225 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every log must contain to yield a score, whatever the benchmark: generators of problems, one sentence each."""
+"""What every log must contain to yield a score, whatever the benchmark.
 
-from collections.abc import Callable, Iterator
+A problem is the name of an invariant of docs/log.md that the log does not keep, and a sentence. The functions are
+generators of problems; they yield the most serious one first, and what they compute does not grow with a number that a
+log merely states.
+"""
 
-import pandas as pd
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
+from typing import Any, TypeVar
 
-from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import DataCheck, Record, kind_of
+from postprocess.logs.reader import RUN_AGAIN, Kind, Log
+from postprocess.logs.records import Activity, DataCheck, Host, MemoryFill, Overhead, Overlap, Record, Run, kind_of
 
+Problem = tuple[str, str]
+Key = TypeVar("Key", bound=tuple)
 
-def first_problems(
-    score: str, problems: Callable[[Log, pd.DataFrame], Iterator[str]], logs: list[Log], table: pd.DataFrame
-) -> dict[int, str]:
-    """Which logs yield no score and why, by their index in `logs`: the first of a log's problems. `problems` is called
-    with a log and its rows of `table`; `score` is the name of the missing number."""
-    rows, nothing = dict(iter(table.groupby("log"))), table.iloc[:0]
-    return {
-        number: f"no {score}: {why}"
-        for number, log in enumerate(logs)
-        if (why := next(problems(log, rows.get(number, nothing)), None))
-    }
-
-
-def problems_of_ranks(log: Log) -> Iterator[str]:
-    ranks = log.run.ranks
-    placed = [rank for host in log.run.hosts for rank in host.ranks]
-    if len(placed) != ranks or set(placed) != set(range(ranks)):
-        yield f"the hosts' ranks are not 0 to {ranks - 1}, each once; {RUN_AGAIN}"
+AFTER_OVERHEAD = 3  # run, plan and overhead come first
+SLACK_SECONDS, SLACK_SHARE = 1.0, 0.01  # between two clocks, or a counter of ticks and a clock
+EDITED = f"the log was edited, or its kernel is faulty; {RUN_AGAIN}"
 
 
-def problems_of_file_system(log: Log) -> Iterator[str]:
-    if log.run.filesystem is None:
-        yield f"the log does not state the file system under test; {RUN_AGAIN}"
+def first_problems(score: str, problems: Callable[[Any], Iterator[Problem]], logs: Sequence[Log]) -> dict[int, str]:
+    """Which logs yield no score and why, by their index in `logs`: the first of a log's problems, with the name of its
+    invariant in brackets. `score` is the name of the missing number."""
+    found = {number: next(problems(log), None) for number, log in enumerate(logs)}
+    return {number: f"no {score}: {problem[1]} [{problem[0]}]" for number, problem in found.items() if problem}
 
 
-def problems_of_reads(check: DataCheck, least_checked: int = 0) -> Iterator[str]:
-    """The data check of a benchmark that reads what it wrote."""
-    if check.wrong_bytes:
-        yield f"{check.wrong_bytes} bytes were read wrong; have the file system and the MPI library examined"
-    if not least_checked <= check.checked_bytes <= check.read_bytes:
-        yield f"{check.checked_bytes} bytes were checked of {check.read_bytes} that were read; {RUN_AGAIN}"
+def problems_of_log(log: Log, *single: type[Record]) -> Iterator[Problem]:
+    """What all benchmarks have in common. `single` are the kinds of records that must occur exactly once."""
+    yield from problems_of_single(log, *single)
+    yield from problems_of_places(log)
+    yield from problems_of_hosts(log.run)
+    yield from problems_of_cores(log.run)
+    yield from problems_of_memory(log.run)
+    yield from problems_of_end(log)
+    yield from problems_of_activity(log)
 
 
-def problems_of_single(log: Log, *kinds: type[Record]) -> Iterator[str]:
+def problems_of_single(log: Log, *kinds: type[Record]) -> Iterator[Problem]:
     """Kinds of records that must occur exactly once."""
     for kind in kinds:
         if (count := len(log.all(kind))) != 1:
-            yield f"{count} {kind_of(kind)} records where one belongs; {RUN_AGAIN}"
+            yield "single", f"{count} {kind_of(kind)} records where one belongs; {RUN_AGAIN}"
+
+
+def problems_of_places(log: Log) -> Iterator[Problem]:
+    """The records before and after the measurements."""
+    data = [record for kind in (DataCheck, MemoryFill) for record in by_name(log, kind)]
+    last = [*sorted(data, key=lambda record: record.sequence), *log.all(Activity), *log.all(Overlap)]
+    behind = [log.end.sequence - number for number in range(len(last), 0, -1)]
+    first = [record.sequence + 1 for record in by_name(log, Overhead)]
+    if first != [AFTER_OVERHEAD] or [record.sequence for record in last] != behind:
+        yield "places", f"the records before or after the measurements are not in their places; {EDITED}"
+
+
+def by_name(log: Log, kind: type[Record]) -> list[Record]:
+    """The records of a kind, also of a class that a benchmark has instead of the common one."""
+    return [record for found, records in log.by_class.items() if kind_of(found) == kind_of(kind) for record in records]
+
+
+def problems_of_hosts(run: Run) -> Iterator[Problem]:
+    placed = [rank for host in run.hosts for rank in host.ranks]
+    if len(placed) != run.ranks or set(placed) != set(range(len(placed))):
+        yield "ranks", f"the hosts' ranks are not 0 to {run.ranks - 1}, each once; {RUN_AGAIN}"
+    if [sorted(host.ranks) for host in sorted(run.hosts, key=lambda host: min(host.ranks))] != [
+        host.ranks for host in run.hosts
+    ]:
+        yield "ranks_in_order", f"the hosts or their ranks are not in ascending order; {EDITED}"
+
+
+def problems_of_cores(run: Run) -> Iterator[Problem]:
+    """Early logs do not state the processors of each rank."""
+    stated = [host for host in run.hosts if host.core_sets]
+    if stated and len(stated) < len(run.hosts):
+        yield "cores", f"only {len(stated)} of {len(run.hosts)} hosts state the cores of their ranks; {EDITED}"
+    for host in stated:
+        if (together := count_cores(host.core_sets)) != host.cores:
+            yield "cores", f"{host.name} has {host.cores} cores, its ranks have {together} together; {EDITED}"
+    for host in run.hosts:
+        if host.offered_cores and host.offered_cores < host.cores:
+            yield "offered_cores", f"{host.name} offered fewer cores than its ranks had; {EDITED}"
+    counts = [count_cores([text]) for host in stated for text in host.core_sets]
+    bound = run.mpi.binding_cores_min, run.mpi.binding_cores_max
+    if counts and (min(counts), max(counts)) != bound:
+        yield (
+            "binding",
+            f"a rank was bound to {bound[0]} to {bound[1]} cores, by the hosts' core sets to {min(counts)} to "
+            f"{max(counts)}; {EDITED}",
+        )
+
+
+def count_cores(core_sets: Iterable[str]) -> int:
+    """The number of different processors in sets such as 0-3,8, which cost no memory however large they are."""
+    count, end = 0, -1
+    for first, last in sorted(_ranges(core_sets)):
+        count += max(0, last - max(first, end + 1) + 1)
+        end = max(end, last)
+    return count
+
+
+def _ranges(core_sets: Iterable[str]) -> Iterator[tuple[int, int]]:
+    for text in filter(None, core_sets):
+        for part in text.split(","):
+            first, _, last = part.partition("-")
+            yield int(first), int(last or first)
+
+
+def problems_of_memory(run: Run) -> Iterator[Problem]:
+    """Options named `memory-per-process` replace the memory of the machine."""
+    asked = run.options.get("memory-per-process")
+    if "memory-per-process" in run.options and (asked is not None) != (run.memory_source == "option"):
+        yield "memory_source", f"the memory's source is {run.memory_source}, which contradicts the options; {EDITED}"
+    found = memory_on_hosts(run.hosts) if run.memory_source != "option" else asked
+    if found is not None and run.memory_per_process_bytes != found:
+        yield (
+            "memory",
+            f"the memory per process is {run.memory_per_process_bytes} bytes, the hosts or the option give {found}; "
+            f"{EDITED}",
+        )
+
+
+def memory_on_hosts(hosts: list[Host]) -> int:
+    """Memory per process in byte, on the host that has least."""
+    return min(host.memory_bytes // len(host.ranks) for host in hosts)
+
+
+def problems_of_end(log: Log) -> Iterator[Problem]:
+    end = log.end
+    if (end.reason, end.rank, end.host) != (None, None, None):
+        yield "end", f"the end record says that the run completed, and why it failed; {EDITED}"
+
+
+def problems_of_activity(log: Log) -> Iterator[Problem]:
+    """Whether the system reports it depends on the machine."""
+    found, hosts = log.all(Activity), log.run.hosts
+    if any(len(record.hosts) != len(hosts) for record in found) or len(found) > 1:
+        yield (
+            "activity",
+            f"{len(found)} activity records with {len(found[0].hosts)} hosts, where one with {len(hosts)} belongs; "
+            f"{RUN_AGAIN}",
+        )
+    for record in found:
+        if not log.run.simulated and record.elapsed_seconds > with_slack(log.end.elapsed_seconds):
+            yield (
+                "activity_time",
+                f"the use of the processors was counted for {record.elapsed_seconds:.4g} s, the run took "
+                f"{log.end.elapsed_seconds:.4g} s; {EDITED}",
+            )
+        for host, used in zip(hosts, record.hosts):
+            possible = with_slack(record.elapsed_seconds * host.online_cores)
+            if host.online_cores and max(used.others_user_seconds, used.stolen_seconds) > possible:
+                yield "activity_cores", f"{host.name}: more processor time was used than its cores have; {EDITED}"
+
+
+def with_slack(seconds: float) -> float:
+    return seconds * (1 + SLACK_SHARE) + SLACK_SECONDS
+
+
+def problems_of_file_system(log: Log) -> Iterator[Problem]:
+    """Of benchmarks that do I/O."""
+    if log.run.filesystem is None:
+        yield "file_system", f"the log does not state the file system under test; {RUN_AGAIN}"
+    if log.run.tested_filesystem.free_bytes > log.run.tested_filesystem.total_bytes:
+        yield "free_bytes", f"the file system has more bytes free than it has at all; {EDITED}"
+
+
+def problems_of_options(run: Run, planned: Mapping[str, object]) -> Iterator[Problem]:
+    """What the plan makes of the options that are named; early logs may lack an option."""
+    for name, value in planned.items():
+        if name in run.options and not same(run.options[name], value):
+            yield (
+                "options",
+                f"the option {name} is {run.options[name]!r:.80}, the plan or the records say {value!r:.80}; {EDITED}",
+            )
+
+
+def same(stated: object, planned: object) -> bool:
+    """True is not 1, and null is not 0."""
+    return stated == planned and isinstance(stated, bool) == isinstance(planned, bool)
+
+
+def problems_of_reads(check: DataCheck, read_bytes: int, fewest: int, most: int) -> Iterator[Problem]:
+    """The data check of a benchmark that reads what it wrote: `read_bytes` by its measurements, of which at least
+    `fewest` and not more than `most` were checked."""
+    if check.wrong_bytes:
+        yield (
+            "wrong_bytes",
+            f"{check.wrong_bytes} bytes were read wrong; have the file system and the MPI library examined",
+        )
+    if check.read_bytes != read_bytes:
+        yield "read_bytes", f"{check.read_bytes} bytes were read, by the measurements {read_bytes}; {EDITED}"
+    if not fewest <= check.checked_bytes <= most:
+        yield (
+            "checked_bytes",
+            f"{check.checked_bytes} bytes were checked of {check.read_bytes} that were read; {RUN_AGAIN}",
+        )
+
+
+def problems_of_order(
+    found: Iterable[tuple[Record, Key]], planned: Iterable[Key], named: Callable[[Key], str]
+) -> Iterator[Problem]:
+    """`found` are the records in the order of the log, each with the key that says what was measured; `planned` the
+    keys in the order of measuring; `named` puts a key into words. Stops at the first difference, so a large plan costs
+    no memory."""
+    for place, wanted in zip_longest(found, planned):
+        if place is None:
+            yield "order", f"{named(wanted)} was planned but not measured; {RUN_AGAIN}"
+            return
+        record, key = place
+        if key != wanted:
+            belongs = f"where {named(wanted)} belongs" if wanted else "which was not planned"
+            yield (
+                "order",
+                f"line {record.sequence + 1} has {named(key)}, {belongs}: measurements are missing, repeated or in "
+                f"another order than they were made; {RUN_AGAIN}",
+            )
+            return
+
+
+def by_sequence(log: Log, *kinds: type[Kind]) -> list[Kind]:
+    """The records of some kinds in the order of the log."""
+    return sorted((record for kind in kinds for record in log.all(kind)), key=lambda record: record.sequence)

@@ -8,19 +8,13 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
+from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED
+from postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
 from postprocess.benchmarks.b_eff.records import Budget, DataCheck, Measurement, Plan, Probe, Stop
-from postprocess.benchmarks.b_eff.rules import (
-    L_MAX_LIMIT,
-    METHODS_AVERAGED,
-    PATTERNS_AVERAGED,
-    budget_of_bandwidth,
-    l_max_rule,
-)
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
 from postprocess.logs.reader import Log
-from postprocess.logs.records import Overhead, Run
-from postprocess.show.units import MIB
+from postprocess.logs.records import Overhead
 from postprocess.show.words import counted, digits, size
 
 REPETITIONS = 3
@@ -40,7 +34,7 @@ def breaches(log: Log[Plan]) -> list[Qualification]:
 
 
 def broken_rules_of_size(log: Log[Plan]) -> Iterator[tuple[str, str]]:
-    run, plan = log.run, log.plan
+    run = log.run
     if run.simulated:
         yield "simulated", "the machine was simulated, nothing was measured on it"
     if run.memory_source == "option":
@@ -49,22 +43,6 @@ def broken_rules_of_size(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             (
                 f"the memory per process ({size(run.memory_per_process_bytes)}) was set by an option, "
                 "not found on the machine"
-            ),
-        )
-    elif run.memory_per_process_bytes != (found := memory_on_hosts(run)):
-        yield (
-            "memory_differs",
-            (
-                f"the memory per process ({size(run.memory_per_process_bytes)}) is not what the hosts' memory "
-                f"gives ({size(found)})"
-            ),
-        )
-    if abs(plan.l_max_bytes - (rule := l_max_rule(run.memory_per_process_bytes))) > 1:
-        yield (
-            "l_max",
-            (
-                f"L_max is {size(plan.l_max_bytes)} where the rule min({L_MAX_LIMIT // MIB} MiB, memory per process / "
-                f"128) gives {size(rule)}"
             ),
         )
 
@@ -109,11 +87,6 @@ def broken_rules_of_repetition(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         method for pattern in plan.patterns if pattern.averaged for method in METHODS_AVERAGED - set(pattern.methods)
     }:
         yield "methods", f"the run left out the method {' and '.join(sorted(left_out))}"
-
-
-def memory_on_hosts(run: Run) -> int:
-    """Memory per process in byte, on the host that has least."""
-    return min(host.memory_bytes // len(host.ranks) for host in run.hosts)
 
 
 def averaged_patterns(log: Log[Plan]) -> set[str]:

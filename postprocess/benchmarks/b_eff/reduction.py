@@ -15,8 +15,8 @@ import pandas as pd
 import pandera.pandas as pa
 
 from postprocess.benchmarks.b_eff import BENCHMARK
+from postprocess.benchmarks.b_eff.definition import LENGTHS, PATTERNS_AVERAGED
 from postprocess.benchmarks.b_eff.records import Latency, Measurement, Plan
-from postprocess.benchmarks.b_eff.rules import LENGTHS, PATTERNS_AVERAGED
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE, MIB

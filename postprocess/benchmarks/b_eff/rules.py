@@ -1,113 +1,201 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of b_eff (the paper's section 4): what a log must contain to yield a score, and the sizes of rings and
-messages. Nothing is reduced here."""
+"""The rules of b_eff: what a log must contain to yield a score. Here are those on the run and its plan, in loops.py
+those on the measurements. Nothing is reduced here. docs/log.md lists the invariants."""
 
 import itertools
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
-import pandas as pd
 
-from postprocess.benchmarks.b_eff.records import Budget, DataCheck, Latency, Measurement, Pattern, Plan, Stop, Trial
+from postprocess.benchmarks.b_eff.definition import (
+    L_MAX_LIMIT,
+    LENGTHS,
+    METHODS_AVERAGED,
+    PATTERNS_AVERAGED,
+    PING_PONG_METHOD,
+    l_max_rule,
+    message_lengths,
+    messages_per_exchange,
+    ring_sizes,
+)
+from postprocess.benchmarks.b_eff.loops import problems_of_loops, problems_of_received_bytes
+from postprocess.benchmarks.b_eff.records import DataCheck, Pattern, Plan
 from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import Overhead
-from postprocess.logs.rules import first_problems, problems_of_ranks, problems_of_single
+from postprocess.logs.records import Overhead, Run
+from postprocess.logs.rules import EDITED, Problem, first_problems, problems_of_log, problems_of_options
 from postprocess.show.units import MIB
 
-LENGTHS = 21
-PATTERNS_AVERAGED = {"ring": 6, "random": 30}
-METHODS_AVERAGED = {"sendrecv", "alltoallv", "nonblocking"}
-L_MAX_LIMIT = 128 * MIB
-SHORTEST_SECONDS = 1e-9
+BUFFER_MESSAGES, CACHE_LINE = 8, 64  # a buffer has room for this many messages of L_max, each aligned
 
 
-def message_lengths(l_max_bytes: int) -> np.ndarray:
-    """The 21 message lengths in byte, ascending: 1, 2, 4, ... 4096, then round(4096 * a^k) with 4096 * a^8 = L_max."""
-    short = 2 ** np.arange(13)
-    long = np.rint(4096 * (l_max_bytes / 4096) ** (np.arange(1, 9) / 8)).astype(np.int64)
-    return np.concatenate([short, long[:-1], [l_max_bytes]])
-
-
-def l_max_rule(memory_per_process_bytes: int) -> int:
-    """L_max in byte: a 128th of the memory per process, at most 128 MiB."""
-    return min(L_MAX_LIMIT, memory_per_process_bytes // 128)
-
-
-def ring_sizes(processes: int, number: int) -> list[int]:
-    """Sizes of the rings of ring pattern `number` (1 to 6), in rank order. Six patterns on a one-dimensional cyclic
-    topology."""
-    n = processes
-    standard = min((2, 4, 8, max(16, n // 4), max(32, n // 2), n)[number - 1], n)
-    rings = max(1, min((10 * n + 4 * standard) // (10 * standard), n // 2))  # floor(n / m + 0.4), exactly
-    low, larger = divmod(n, rings)
-    small_rings, large_rings = [low] * (rings - larger), [low + 1] * larger
-    return large_rings + small_rings if low % 2 else small_rings + large_rings
-
-
-def messages_per_exchange(sizes: list[int]) -> int:
-    """Two messages per process; one in a ring of two, where the left and the right neighbour are the same."""
-    return sum(size if size == 2 else 2 * size for size in sizes)
-
-
-def refusals(logs: list[Log[Plan]], table: pd.DataFrame) -> dict[int, str]:
+def refusals(logs: list[Log[Plan]]) -> dict[int, str]:
     """Which logs yield no b_eff and why, by their index in `logs`."""
-    return first_problems("b_eff", problems, logs, table)
+    return first_problems("b_eff", problems, logs)
 
 
-def problems(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
+def problems(log: Log[Plan]) -> Iterator[Problem]:
     """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
-    yield from problems_of_plan(log)
-    yield from problems_of_measurements(log)
-    yield from problems_of_times(log, rows)
-    yield from problems_of_latencies(log)
+    yield from problems_of_plan(log.plan, log.run.ranks)
+    yield from problems_of_sizes(log)
+    yield from problems_of_request(log.run, log.plan)
+    yield from problems_of_loops(log)
     yield from problems_of_received_bytes(log)
 
 
-def problems_of_run(log: Log[Plan]) -> Iterator[str]:
-    ranks = log.run.ranks
-    if ranks < 2:
-        yield "b_eff needs at least two processes; run it with more"
-    yield from problems_of_ranks(log)
-    yield from problems_of_single(log, Overhead, DataCheck)
-    check = log.only(DataCheck)
-    if check.wrong_bytes:
-        yield f"{check.wrong_bytes} bytes were received wrong; have the MPI library and the network examined"
-    if check.checked_bytes > check.received_bytes:
-        yield f"more bytes were checked than received; {RUN_AGAIN}"
+def problems_of_run(log: Log[Plan]) -> Iterator[Problem]:
+    if log.run.ranks < 2:
+        yield "two_processes", "b_eff needs at least two processes; run it with more"
+    yield from problems_of_log(log, Overhead, DataCheck)
+    if log.run.filesystem is not None:
+        yield "no_file_system", f"b_eff tests no file system, the log states one; {EDITED}"
+    if wrong := log.only(DataCheck).wrong_bytes:
+        yield "wrong_bytes", f"{wrong} bytes were received wrong; have the MPI library and the network examined"
 
 
-def problems_of_plan(log: Log[Plan]) -> Iterator[str]:
-    plan, patterns = log.plan, log.plan.patterns
+def problems_of_plan(plan: Plan, ranks: int) -> Iterator[Problem]:
     methods = {method.name: method.averaged for method in plan.methods}
-    for what, names in (("pattern", [p.name for p in patterns]), ("method", [m.name for m in plan.methods])):
+    for what, names in (("pattern", [p.name for p in plan.patterns]), ("method", [m.name for m in plan.methods])):
         if twice := [name for name, count in Counter(names).items() if count > 1]:
-            yield f"the {what} {twice[0]} is planned twice; {RUN_AGAIN}"
+            yield "planned_once", f"the {what} {twice[0]} is planned twice; {RUN_AGAIN}"
     for name, averaged in methods.items():
         if averaged != (name in METHODS_AVERAGED):
-            yield f"the method {name} is planned as {'' if averaged else 'not '}averaged, against the paper's rules"
+            yield (
+                "averaged_methods",
+                f"the method {name} is planned as {'' if averaged else 'not '}averaged, against the paper's rules",
+            )
     for group, count in (PATTERNS_AVERAGED | {"random": plan.random_patterns}).items():
-        planned = [pattern.name for pattern in patterns if pattern.group == group]
+        planned = [pattern.name for pattern in plan.patterns if pattern.group == group]
         wanted = pattern_names(group)[:count]
         if set(planned) < set(wanted):
             yield (
+                "all_patterns",
                 f"the run planned {len(planned)} of the {count} {group} patterns; "
-                "run all of them (the measurements can still be plotted)"
+                "run all of them (the measurements can still be plotted)",
             )
         if set(planned) != set(wanted):
-            yield f"the {group} patterns are not {wanted[0]} to {wanted[-1]}; {RUN_AGAIN}"
-    for pattern in patterns:
-        yield from problems_of_pattern(pattern, log.run.ranks, methods)
-    if plan.message_bytes[-1] != plan.l_max_bytes or not follows_length_rule(plan.message_bytes):
-        yield (
-            "the message lengths are not the paper's 21 (1, 2, 4, ... 4096 byte, then 8 more up to L_max on a "
-            "logarithmic scale); run it without an option for the lengths"
-        )
+            yield "all_patterns", f"the {group} patterns are not {wanted[0]} to {wanted[-1]}; {RUN_AGAIN}"
+    for pattern in plan.patterns:
+        yield from problems_of_pattern(pattern, ranks, list(methods))
+    yield from problems_of_grids(plan.patterns)
 
 
 def pattern_names(group: str) -> list[str]:
     return [f"ring-{k}" for k in range(1, 7)] if group == "ring" else [f"random-{k:02}" for k in range(1, 31)]
+
+
+def problems_of_pattern(pattern: Pattern, ranks: int, methods: list[str]) -> Iterator[Problem]:
+    name, group = pattern.name, pattern.group
+    applicable = [method for method in methods if (method == PING_PONG_METHOD) == (group == "ping_pong")]
+    if unknown := set(pattern.methods) - set(methods):
+        yield (
+            "methods_of_pattern",
+            f"{name} is to run with {min(unknown)}, which the plan does not list as a method; {RUN_AGAIN}",
+        )
+    if pattern.methods != applicable:
+        yield "methods_of_pattern", f"{name} is not to run with {', '.join(applicable)} in this order; {EDITED}"
+    if pattern.averaged != (group in PATTERNS_AVERAGED):
+        yield (
+            "averaged_patterns",
+            f"{name} is planned as {'' if pattern.averaged else 'not '}averaged, against the paper's rules",
+        )
+    if not name.startswith(group.replace("_", "-")):
+        yield "group_of_pattern", f"{name} is not a pattern of the group {group}; {EDITED}"
+    sizes = sizes_of_rings(pattern, ranks)
+    planned = [] if pattern.rings is None else [(ring.size, ring.count) for ring in pattern.rings]
+    if merged(planned) != merged([(size, 1) for size in sizes or []]):
+        yield (
+            "rings",
+            f"the rings of {name} are not those of the paper for {ranks} processes; upgrade or fix the kernel",
+        )
+    processes, messages = (ranks, messages_per_exchange(sizes)) if sizes else processes_and_messages(pattern, ranks)
+    if pattern.processes != processes:
+        yield (
+            "processes",
+            f"{name} has {pattern.processes} processes where {processes} belong; upgrade or fix the kernel",
+        )
+    if pattern.messages_per_exchange != messages:
+        yield (
+            "messages",
+            f"{name} counts {pattern.messages_per_exchange} messages per exchange where {messages} belong; "
+            "upgrade or fix the kernel",
+        )
+
+
+def sizes_of_rings(pattern: Pattern, ranks: int) -> list[int] | None:
+    """None for patterns that are not rings."""
+    if pattern.group == "ring":
+        return ring_sizes(ranks, int(pattern.name.removeprefix("ring-")))
+    return [ranks] if pattern.group in ("random", "worst_cycle") else None
+
+
+def processes_and_messages(pattern: Pattern, ranks: int) -> tuple[int, int]:
+    """Of a pattern of pairs, or of a grid as far as the number of processes determines it: an even number of processes
+    exchanges in pairs, and a process of a grid has one neighbour in a direction or two."""
+    if pattern.group == "ping_pong":
+        return 2, 2
+    if pattern.group == "bisection":
+        return ranks - ranks % 2, ranks - ranks % 2
+    each = pattern.messages_per_exchange // pattern.processes
+    most = 2 if not pattern.name.endswith("-all") else 4 if pattern.group == "cartesian_2d" else 6
+    return min(pattern.processes, ranks), pattern.processes * max(1, min(each, most))
+
+
+def problems_of_grids(patterns: list[Pattern]) -> Iterator[Problem]:
+    """A grid's pattern of all directions has the messages of its directions together, on the same processes."""
+    for group in ("cartesian_2d", "cartesian_3d"):
+        grid = [pattern for pattern in patterns if pattern.group == group]
+        together = [pattern.messages_per_exchange for pattern in grid if pattern.name.endswith("-all")]
+        directions = [pattern.messages_per_exchange for pattern in grid if not pattern.name.endswith("-all")]
+        if len({pattern.processes for pattern in grid}) > 1 or (grid and together != [sum(directions)]):
+            yield (
+                "grids",
+                f"the patterns of {group} have different processes, or other messages together than alone; "
+                "upgrade or fix the kernel",
+            )
+
+
+def problems_of_sizes(log: Log[Plan]) -> Iterator[Problem]:
+    plan, memory = log.plan, log.run.memory_per_process_bytes
+    if plan.message_bytes[-1] != plan.l_max_bytes or not follows_length_rule(plan.message_bytes):
+        yield (
+            "lengths",
+            "the message lengths are not the paper's 21 (1, 2, 4, ... 4096 byte, then 8 more up to L_max on a "
+            "logarithmic scale); run it without an option for the lengths",
+        )
+    if plan.l_max_bytes != l_max_rule(memory):
+        yield (
+            "l_max",
+            f"L_max is {plan.l_max_bytes} bytes where min({L_MAX_LIMIT // MIB} MiB, memory per process / 128) is "
+            f"{l_max_rule(memory)}; {EDITED}",
+        )
+    if plan.buffer_bytes != (buffer := BUFFER_MESSAGES * -(-plan.l_max_bytes // CACHE_LINE) * CACHE_LINE):
+        yield "buffer", f"the buffers have {plan.buffer_bytes} bytes where {buffer} belong; {EDITED}"
+
+
+def problems_of_request(run: Run, plan: Plan) -> Iterator[Problem]:
+    """The options, as the kernel prints them, and the plan that follows from them."""
+    methods = [method.name for method in plan.methods]
+    applicable = {"ping_pong": PING_PONG_METHOD in methods}
+    others = any(method != PING_PONG_METHOD for method in methods)
+    asked = run.options.get("patterns")
+    groups = [str(group) for group in asked] if isinstance(asked, list) else []
+    yield from problems_of_options(
+        run,
+        {
+            "time-budget": plan.time_budget_seconds,
+            "seed": plan.seed,
+            "repetitions": plan.repetitions,
+            "first-loop-length": plan.first_loop_length,
+            "longest-loop": plan.longest_loop_length,
+            "random-patterns": plan.random_patterns,
+            "methods": methods,
+        },
+    )
+    planned = list(dict.fromkeys(pattern.group for pattern in plan.patterns))
+    if groups and planned != [group for group in groups if applicable.get(group, others)]:
+        yield "options", f"the option patterns is {', '.join(groups)}, the plan has {', '.join(planned)}; {EDITED}"
 
 
 def follows_length_rule(lengths: list[int]) -> bool:
@@ -120,25 +208,6 @@ def follows_length_rule(lengths: list[int]) -> bool:
     )
 
 
-def problems_of_pattern(pattern: Pattern, ranks: int, methods: dict[str, bool]) -> Iterator[str]:
-    name, group = pattern.name, pattern.group
-    if unknown := set(pattern.methods) - set(methods):
-        yield f"{name} is to run with {min(unknown)}, which the plan does not list as a method; {RUN_AGAIN}"
-    if pattern.averaged != (group in PATTERNS_AVERAGED):
-        yield f"{name} is planned as {'' if pattern.averaged else 'not '}averaged, against the paper's rules"
-    if group not in PATTERNS_AVERAGED:
-        return
-    sizes = ring_sizes(ranks, int(name.removeprefix("ring-"))) if group == "ring" else [ranks]
-    planned = [] if pattern.rings is None else [(ring.size, ring.count) for ring in pattern.rings]
-    if pattern.processes != ranks or merged(planned) != merged([(size, 1) for size in sizes]):
-        yield f"the rings of {name} are not those of the paper for {ranks} processes; upgrade or fix the kernel"
-    if pattern.messages_per_exchange != messages_per_exchange(sizes):
-        yield (
-            f"{name} counts {pattern.messages_per_exchange} messages per exchange, its rings hold "
-            f"{messages_per_exchange(sizes)}; upgrade or fix the kernel"
-        )
-
-
 def merged(rings: list[tuple[int, int]]) -> list[tuple[int, int]]:
     """(size, count) in rank order; neighbouring rings of the same size are one entry."""
     kept = []
@@ -148,126 +217,3 @@ def merged(rings: list[tuple[int, int]]) -> list[tuple[int, int]]:
         else:
             kept.append((size, count))
     return kept
-
-
-def problems_of_measurements(log: Log[Plan]) -> Iterator[str]:
-    records = log.all(Measurement)
-    expected = planned_repetitions(log)
-    measured = defaultdict(list)
-    for record in records:
-        measured[record.pattern, record.message_bytes, record.method].append(record.repetition)
-    if again := [key for key, repetitions in measured.items() if len(set(repetitions)) < len(repetitions)]:
-        yield f"{named(again[0])} was measured more than once; {RUN_AGAIN}"
-    if missing := expected.keys() - measured.keys():
-        yield f"{named(min(missing))} was planned but not measured, and no budget record says why; {RUN_AGAIN}"
-    if unplanned := measured.keys() - expected.keys():
-        yield f"{named(min(unplanned))} was measured but not planned; {RUN_AGAIN}"
-    if unlike := [key for key, repetitions in measured.items() if set(repetitions) != expected[key]]:
-        yield (
-            f"{named(unlike[0])} has {len(measured[unlike[0]])} of {len(expected[unlike[0]])} repetitions; {RUN_AGAIN}"
-        )
-    averaged = {(pattern, length) for pattern, length, method in measured if method in METHODS_AVERAGED}
-    wanted = {(p.name, length) for p in log.plan.patterns if p.averaged for length in log.plan.message_bytes}
-    if (bare := wanted - averaged) and log.all(Stop):
-        yield (
-            f"the run was stopped when it had taken far more than its time budget of {log.plan.time_budget_seconds:g} "
-            f"s, and {len(bare)} of {len(wanted)} combinations of averaged patterns and message lengths were not "
-            "measured; choose a larger --time-budget, or run it when the machine is less busy"
-        )
-    if bare:
-        yield "{} at {} byte was measured with none of the averaged methods; {}".format(*min(bare), RUN_AGAIN)
-
-
-def problems_of_times(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
-    """`rows` are the log's rows of a measurement_table; the negated comparison also detects a missing fastest time."""
-    if (impossible := rows[~(rows["fastest_seconds"] <= rows["elapsed_seconds"])]).size:
-        worst = named(tuple(impossible[["pattern", "message_bytes", "method"]].iloc[0]))
-        yield f"{worst}: the slowest process was faster than the fastest, or has no time; {RUN_AGAIN}"
-    if (rows["elapsed_seconds"] < SHORTEST_SECONDS).any():
-        yield f"a timed loop took less than a nanosecond: its clock is not to be trusted; {RUN_AGAIN}"
-    in_loops = rows["elapsed_seconds"].sum() + sum(loop.elapsed_seconds for loop in log.all(Latency))
-    if in_loops > log.end.elapsed_seconds and not log.run.simulated:
-        yield (
-            f"the timed loops sum up to {in_loops:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: "
-            f"its clock is not to be trusted; {RUN_AGAIN}"
-        )
-
-
-def problems_of_latencies(log: Log[Plan]) -> Iterator[str]:
-    methods = {pattern.name: pattern.methods for pattern in log.plan.patterns if pattern.group in ("ring", "ping_pong")}
-    for loop in log.all(Latency):
-        combination = loop.pattern, loop.message_bytes, loop.method
-        if loop.method not in methods.get(loop.pattern, []) or loop.message_bytes != log.plan.message_bytes[0]:
-            yield f"a latency loop of {named(combination)} was measured but not planned; {RUN_AGAIN}"
-        if not loop.elapsed_seconds >= SHORTEST_SECONDS or loop.fastest_seconds > loop.elapsed_seconds:
-            yield f"the latency loop of {named(combination)} has an impossible time; {RUN_AGAIN}"
-
-
-def problems_of_received_bytes(log: Log[Plan]) -> Iterator[str]:
-    """The loops state how many bytes were sent, the data check how many arrived."""
-    received, exchanged = log.only(DataCheck).received_bytes, bytes_of_loops(log)
-    if received != exchanged:
-        yield (
-            f"{received} bytes were received, but the loops in the log exchanged {exchanged}: the log was edited, or "
-            f"its kernel is faulty; {RUN_AGAIN}"
-        )
-
-
-def bytes_of_loops(log: Log[Plan]) -> int:
-    """Bytes that all loops exchanged, including the untimed exchange before each of them. Kernels that write schema
-    version 1 do not record their trials: three of one exchange for each pattern and method."""
-    plan = log.plan
-    messages = {pattern.name: pattern.messages_per_exchange for pattern in plan.patterns}
-    exchanged = sum(
-        messages[loop.pattern] * loop.message_bytes * (loop.loop_length + 1)
-        for kind in (Measurement, Latency, Trial)
-        for loop in log.all(kind)
-    )
-    if log.run.schema_version > 1 or 1 in (plan.first_loop_length, plan.longest_loop_length):
-        return exchanged
-    return exchanged + sum(
-        6 * pattern.messages_per_exchange * plan.message_bytes[0] * len(pattern.methods) for pattern in plan.patterns
-    )
-
-
-def named(combination: tuple[str, int, str]) -> str:
-    pattern, length, method = combination
-    return f"{pattern} at {length} byte with {method}"
-
-
-def planned_repetitions(log: Log[Plan]) -> dict[tuple[str, int, str], set[int]]:
-    """Repetitions of every (pattern, message length, method) that the plan, the budget records and the stop record
-    require."""
-    plan, planned = log.plan, defaultdict(set)
-    reduced = {
-        (repetition, record.pattern, record.message_bytes): record
-        for record in budget_of_bandwidth(log)
-        for repetition in repetitions_reduced(record, plan)
-    }
-    for repetition, pattern, length in order_of_measuring(log):
-        budget = reduced.get((repetition, pattern.name, length))
-        if budget and budget.reduced_to == "best_method_once" and repetition > 1:
-            continue
-        for method in budget.methods if budget else pattern.methods:
-            planned[pattern.name, length, method].add(repetition)
-    return planned
-
-
-def order_of_measuring(log: Log[Plan]) -> Iterator[tuple[int, Pattern, int]]:
-    """Repetition, pattern and message length of every planned measurement, up to where the run was stopped."""
-    stops = {(stop.repetition, stop.pattern, stop.message_bytes) for stop in log.all(Stop)}
-    for repetition in range(1, log.plan.repetitions + 1):
-        for pattern in log.plan.patterns:
-            for length in log.plan.message_bytes:
-                if (repetition, pattern.name, length) in stops:
-                    return
-                yield repetition, pattern, length
-
-
-def budget_of_bandwidth(log: Log[Plan]) -> list[Budget]:
-    """Budget records of the loops that enter b_eff; those of latency loops do not explain a missing measurement."""
-    return [record for record in log.all(Budget) if record.loops == "bandwidth"]
-
-
-def repetitions_reduced(budget: Budget, plan: Plan) -> list[int]:
-    return list(range(1, plan.repetitions + 1)) if budget.repetition is None else [budget.repetition]

@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from msgspec.structs import asdict
 
 from postprocess.benchmarks.b_eff_io import reduction
+from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from postprocess.benchmarks.b_eff_io.records import PatternType, Plan
-from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
 from postprocess.benchmarks.b_eff_io.system import together
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log

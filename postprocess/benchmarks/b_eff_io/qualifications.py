@@ -7,8 +7,7 @@ from typing import cast
 
 import pandas as pd
 
-from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
-from postprocess.benchmarks.b_eff_io.rules import (
+from postprocess.benchmarks.b_eff_io.definition import (
     CACHE_FACTOR,
     METHODS,
     OFFICIAL_SECONDS,
@@ -16,6 +15,7 @@ from postprocess.benchmarks.b_eff_io.rules import (
     TYPES,
     m_part_rule,
 )
+from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
 from postprocess.logs.io_options import of_memory_fill, of_read_shift

@@ -13,8 +13,8 @@ import pandas as pd
 import pandera.pandas as pa
 
 from postprocess.benchmarks.b_eff_io import BENCHMARK
+from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
-from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE
 

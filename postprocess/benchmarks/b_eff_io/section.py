@@ -5,9 +5,9 @@ papers to compare with."""
 import pandas as pd
 
 from postprocess.benchmarks.b_eff_io import reduction
+from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from postprocess.benchmarks.b_eff_io.figures import TITLES
 from postprocess.benchmarks.b_eff_io.records import PatternType, Plan
-from postprocess.benchmarks.b_eff_io.rules import METHODS, TYPES
 from postprocess.benchmarks.published import published
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log

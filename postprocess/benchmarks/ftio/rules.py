@@ -1,17 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules of FTIO (the paper's section 3): what a complete run has read and written, and when its result is correct.
-Nothing is reduced here."""
+Nothing is reduced here. docs/log.md lists the invariants."""
 
-from collections import Counter
-from collections.abc import Iterator
-
-import pandas as pd
+from collections import defaultdict
+from collections.abc import Callable, Iterator
 
 from postprocess.benchmarks.ftio.records import Measurement, Plan, Repetition, Start
-from postprocess.benchmarks.ftio.sizes import ELEMENT_BYTES, is_valid, matrix_bytes, matrix_width, nominal_flops
+from postprocess.benchmarks.ftio.sizes import (
+    ELEMENT_BYTES,
+    input_of_option,
+    is_valid,
+    matrix_bytes,
+    matrix_width,
+    nominal_flops,
+)
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import Overhead
-from postprocess.logs.rules import first_problems, problems_of_file_system, problems_of_ranks, problems_of_single
+from postprocess.logs.rules import (
+    AFTER_OVERHEAD,
+    EDITED,
+    Problem,
+    by_sequence,
+    first_problems,
+    problems_of_file_system,
+    problems_of_log,
+    problems_of_options,
+    problems_of_order,
+)
 
 EPSILON = 2.0**-52
 STAGES = ("initialise", "series_1", "transpose", "exchange", "series_2", "verify")
@@ -26,8 +41,25 @@ ACTIVITIES = {
     "exchange": False,
     "wait": False,
 }  # whether it is I/O
+TOOK_PLACE = {
+    "initialise": ("open", "write", "flush", "plan", "compute", "wait"),
+    "series_1": ("read", "write", "flush", "fft", "wait"),
+    "transpose": ("read", "write", "flush", "compute", "wait"),
+    "exchange": ("read", "write", "flush", "exchange", "wait"),
+    "series_2": ("read", "write", "flush", "fft", "wait"),
+    "verify": ("read", "compute", "wait"),
+}  # activities of each stage, in the order of the log
 ACCOUNTED = 0.98  # share of the time that the phases must account for
+FINE_CLOCK = 1e-8  # seconds; shorter than any activity
+ROUNDING = 1e-6  # relative, between the same times added up in another order
 WRITTEN_ONLY, READ_ONLY = "initialise", "verify"
+# Which phases the lists of a repetition contain.
+SUMS: dict[str, Callable[[Measurement], bool]] = {
+    "elapsed_seconds": lambda phase: True,
+    "io_seconds": lambda phase: ACTIVITIES[phase.activity],
+    "transform_elapsed_seconds": lambda phase: phase.stage not in (WRITTEN_ONLY, READ_ONLY),
+    "transform_io_seconds": lambda phase: ACTIVITIES[phase.activity] and phase.stage not in (WRITTEN_ONLY, READ_ONLY),
+}
 
 
 def tolerated_difference(width: int) -> float:
@@ -53,127 +85,208 @@ def expected_bytes(width: int, processes: int) -> dict[tuple[str, str], int]:
     }
 
 
-def refusals(logs: list[Log[Plan]], table: pd.DataFrame) -> dict[int, str]:
+def expected_calls(plan: Plan, processes: int, stage: str, activity: str) -> int:
+    """Calls of all processes: of reads and writes at least so many, because a system may transfer less than requested.
+    A row of the matrix is one call of each process; a transposition accesses its Mini-Squares row by row."""
+    width, i = plan.matrix_width, plan.input_parameter
+    if activity in ("open", "plan", "flush", "wait"):
+        return processes
+    if stage == "transpose":
+        return processes**2 * (i * (i + 1) // 2 if activity == "compute" else i**3)
+    if stage == "exchange":
+        rows = min(plan.square_width, max(1, plan.exchange_buffer_bytes // (plan.square_width * ELEMENT_BYTES)))
+        parts = (
+            plan.square_width if plan.storage == "mpiio" and activity != "exchange" else -(-plan.square_width // rows)
+        )
+        return processes * (processes - 1) * parts
+    return width * processes
+
+
+def refusals(logs: list[Log[Plan]]) -> dict[int, str]:
     """Which logs yield no I/O Fraction and why, by their index in `logs`."""
-    return first_problems("I/O Fraction", problems, logs, table)
+    return first_problems("I/O Fraction", problems, logs)
 
 
-def problems(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
+def problems(log: Log[Plan]) -> Iterator[Problem]:
     """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
-    yield from problems_of_run(log)
-    yield from problems_of_plan(log)
-    yield from problems_of_repetitions(log)
-    yield from problems_of_measurements(log, rows)
-    yield from problems_of_times(log, rows)
-
-
-def problems_of_run(log: Log[Plan]) -> Iterator[str]:
-    yield from problems_of_ranks(log)
+    yield from problems_of_log(log, Overhead, Start)
     yield from problems_of_file_system(log)
-    yield from problems_of_single(log, Overhead, Start)
+    if log.only(Start).sequence != AFTER_OVERHEAD:
+        yield "places", f"the start record is not in its place; {EDITED}"
+    yield from problems_of_plan(log)
+    yield from problems_of_request(log)
+    yield from problems_of_order(keyed(log), planned_records(log), in_words)
+    for phase in log.all(Measurement):
+        yield from problems_of_phase(log, phase)
+    phases = defaultdict(list)
+    for phase in log.all(Measurement):
+        phases[phase.repetition].append(phase)
+    for record in log.all(Repetition):
+        yield from problems_of_result(log.plan.matrix_width, record)
+        yield from problems_of_sums(log.run.ranks, record, phases[record.repetition])
+    yield from problems_of_memory_used(log)
+    in_repetitions = sum(max(record.elapsed_seconds) for record in log.all(Repetition))
+    if in_repetitions > log.end.elapsed_seconds and not log.run.simulated:
+        yield (
+            "whole_time",
+            f"the repetitions took {in_repetitions:.4g} s, the run {log.end.elapsed_seconds:.4g} s: its clock is not "
+            f"to be trusted; {RUN_AGAIN}",
+        )
 
 
-def problems_of_plan(log: Log[Plan]) -> Iterator[str]:
+def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
     plan, ranks = log.plan, log.run.ranks
     i, width = plan.input_parameter, plan.matrix_width
     if not is_valid(i, ranks):
         yield (
-            f"the input parameter {i} is not valid on {ranks} processes: {ranks} has to divide its square; {RUN_AGAIN}"
+            "input",
+            f"the input parameter {i} is not valid on {ranks} processes: {ranks} has to divide its square; {RUN_AGAIN}",
         )
     if width != matrix_width(i, ranks) or plan.square_width != i**2 or plan.matrix_bytes != matrix_bytes(i, ranks):
-        yield f"the sizes are not those of the paper for i = {i} on {ranks} processes; upgrade or fix the kernel"
+        yield (
+            "sizes",
+            f"the sizes are not those of the paper for i = {i} on {ranks} processes; upgrade or fix the kernel",
+        )
     if tuple(plan.stages) != STAGES:
-        yield f"the stages are not {', '.join(STAGES)}; upgrade or fix the kernel"
+        yield "stages", f"the stages are not {', '.join(STAGES)}; upgrade or fix the kernel"
     if [(activity.name, activity.io) for activity in plan.activities] != list(ACTIVITIES.items()):
         yield (
+            "activities",
             "the activities, or which of them are I/O, are not those of this coffeecup; upgrade coffeecup or fix the "
-            "kernel"
+            "kernel",
         )
+    if plan.direct and plan.storage != "posix":
+        yield "direct", f"I/O through MPI-IO is not direct; {EDITED}"
 
 
-def problems_of_repetitions(log: Log[Plan]) -> Iterator[str]:
-    repetitions, width, ranks = log.all(Repetition), log.plan.matrix_width, log.run.ranks
-    if [record.repetition for record in repetitions] != list(range(1, log.plan.repetitions + 1)):
-        yield (
-            f"{len(repetitions)} repetitions in the log, {log.plan.repetitions} planned, or not in their order; "
-            f"{RUN_AGAIN}"
-        )
-    for record in repetitions:
-        largest, tolerated = record.verification.largest_relative_difference, tolerated_difference(width)
-        if largest > tolerated:
-            yield (
-                f"the verification failed, the transform is wrong: its largest relative difference is {largest:.3g}, "
-                f"rounding leaves at most {tolerated:.3g}; have the file system, the memory and the MPI library "
-                "examined"
-            )
-        lists = (
-            record.elapsed_seconds,
-            record.io_seconds,
-            record.transform_elapsed_seconds,
-            record.transform_io_seconds,
-        )
-        if any(len(values) != ranks for values in lists):
-            yield f"repetition {record.repetition} does not have a time for each of {ranks} processes; {RUN_AGAIN}"
-        for whole, io, transform, transform_io in zip(*lists):
-            if not (whole > 0 and io <= whole and 0 < transform <= whole and transform_io <= min(io, transform)):
-                yield (
-                    f"a part of repetition {record.repetition} took longer than the whole: its clock is not to be "
-                    f"trusted; {RUN_AGAIN}"
-                )
-        if abs(record.nominal_flops / nominal_flops(width) - 1) > 1e-9:
-            yield "the nominal operations are not 5 N log2 N for 2 N transforms; upgrade or fix the kernel"
+def problems_of_request(log: Log[Plan]) -> Iterator[Problem]:
+    """The options, as the kernel prints them, and the plan that follows from them."""
+    run, plan = log.run, log.plan
+    asked = run.options.get("input")
+    if asked is not None and input_of_option(str(asked), run.ranks, plan.direct) != plan.input_parameter:
+        yield "options", f"the input parameter is {plan.input_parameter}, the option is {asked!r:.40}; {EDITED}"
+    yield from problems_of_options(
+        run,
+        {
+            "storage": plan.storage,
+            "direct": plan.direct,
+            "repeat": plan.repetitions,
+            "exchange-buffer": plan.exchange_buffer_bytes,
+            "keep": log.only(Start).kept,
+        },
+    )
 
 
-def problems_of_measurements(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
-    expected = expected_bytes(log.plan.matrix_width, log.run.ranks)
-    records = log.all(Measurement)
-    seen = Counter((record.repetition, record.stage, record.activity) for record in records)
-    if unknown := [
-        f"{stage}, {activity}" for _, stage, activity in seen if stage not in STAGES or activity not in ACTIVITIES
-    ]:
-        yield f"{unknown[0]} was measured but not planned; {RUN_AGAIN}"
-    if seen and max(seen.values()) > 1:
-        yield "repetition {}: {}, {} was measured more than once; {}".format(*seen.most_common(1)[0][0], RUN_AGAIN)
-    moved = {(record.repetition, record.stage, record.activity): record.bytes for record in records}
+def keyed(log: Log[Plan]) -> Iterator[tuple[Measurement | Repetition, tuple]]:
+    for record in by_sequence(log, Measurement, Repetition):
+        if isinstance(record, Measurement):
+            yield record, (record.repetition, record.stage, record.activity)
+        else:
+            yield record, (record.repetition,)
+
+
+def planned_records(log: Log[Plan]) -> Iterator[tuple]:
+    """In the order of measuring. By a coarse clock, an activity without I/O may have taken no time: then it has no
+    record."""
+    measured = {key for _, key in keyed(log)}
+    moved = expected_bytes(log.plan.matrix_width, log.run.ranks)
+    is_fine = log.only(Overhead).clock_resolution_seconds <= FINE_CLOCK
     for repetition in range(1, log.plan.repetitions + 1):
-        for (stage, activity), count in expected.items():
-            if moved.get((repetition, stage, activity)) != count:
-                yield (
-                    f"repetition {repetition}: {stage} has to {activity} {count} bytes, the log says "
-                    f"{moved.get((repetition, stage, activity), 'nothing')}; {RUN_AGAIN}"
-                )
-            if activity == "write" and (repetition, stage, "flush") not in moved:
-                yield f"repetition {repetition}: what {stage} wrote was not flushed inside its time; {RUN_AGAIN}"
+        for stage, activities in TOOK_PLACE.items():
+            for activity in activities:
+                moves = (stage, "write" if activity == "flush" else activity) in moved
+                alone = stage == "exchange" and log.run.ranks == 1 and activity not in ("flush", "wait")
+                if moves or (is_fine and not alone) or (repetition, stage, activity) in measured:
+                    yield repetition, stage, activity
+        yield (repetition,)
 
 
-def problems_of_times(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
-    """`rows` are the log's rows of a measurement_table."""
-    if len(
-        rows[
-            ~(
-                (rows["fastest_seconds"] <= rows["mean_seconds"] * (1 + 1e-9))
-                & (rows["mean_seconds"] <= rows["elapsed_seconds"] * (1 + 1e-9))
+def problems_of_phase(log: Log[Plan], phase: Measurement) -> Iterator[Problem]:
+    ranks, (fastest, mean, slowest) = log.run.ranks, (phase.fastest_seconds, phase.mean_seconds, phase.elapsed_seconds)
+    moved = expected_bytes(log.plan.matrix_width, ranks)
+    if phase.stage == phase.activity == "exchange":
+        wanted = moved.get(("exchange", "read"), 0)
+    else:
+        wanted = moved.get((phase.stage, phase.activity), 0)
+    if phase.bytes != wanted:
+        yield "bytes", f"{named(phase)} has to move {wanted} bytes, the log says {phase.bytes}; {RUN_AGAIN}"
+    made = expected_calls(log.plan, ranks, phase.stage, phase.activity)
+    if phase.calls < made or (phase.calls > made and phase.activity not in ("read", "write")):
+        yield "calls", f"{named(phase)} has {phase.calls} calls where {made} belong; {EDITED}"
+    least, most = (slowest + (ranks - 1) * fastest) / ranks, (fastest + (ranks - 1) * slowest) / ranks
+    if fastest > slowest * (1 + ROUNDING) or not least * (1 - ROUNDING) <= mean <= most * (1 + ROUNDING):
+        yield (
+            "mean",
+            f"{named(phase)}: the mean of {ranks} processes cannot be {mean:.6g} s where the fastest took "
+            f"{fastest:.6g} "
+            f"and the slowest {slowest:.6g}: its clock is not to be trusted; {RUN_AGAIN}",
+        )
+
+
+def problems_of_result(width: int, record: Repetition) -> Iterator[Problem]:
+    found = record.verification
+    tolerated = tolerated_difference(width)
+    if found.largest_relative_difference > tolerated:
+        yield (
+            "verification",
+            f"the verification failed, the transform is wrong: its largest relative difference is "
+            f"{found.largest_relative_difference:.3g}, rounding leaves at most {tolerated:.3g}; have the file system, "
+            "the memory and the MPI library examined",
+        )
+    if abs(found.tolerated_relative_difference / tolerated - 1) > ROUNDING:
+        yield (
+            "tolerance",
+            f"the verification tolerated {found.tolerated_relative_difference:.3g} where {tolerated:.3g} "
+            f"belongs; {EDITED}",
+        )
+    if found.total_difference < found.largest_difference * (1 - ROUNDING):
+        yield "differences", f"one difference is larger than all together; {EDITED}"
+    if abs(record.nominal_flops / nominal_flops(width) - 1) > ROUNDING:
+        yield "flops", "the nominal operations are not 5 N log2 N for 2 N transforms; upgrade or fix the kernel"
+    counters = record.counters
+    for value, reason in ((counters.cycles, counters.cycles_reason), (counters.flops, counters.flops_reason)):
+        if (value is None) != (reason is not None):
+            yield "counters", f"a counter has both a value and a reason to have none, or neither; {EDITED}"
+
+
+def problems_of_sums(ranks: int, record: Repetition, phases: list[Measurement]) -> Iterator[Problem]:
+    """The time of every process lies between the sums of the fastest and of the slowest in all phases, and the times of
+    all processes together are those of the phases. The whole is timed apart and may be a little longer."""
+    for name, contains in SUMS.items():
+        values, mine = getattr(record, name), [phase for phase in phases if contains(phase)]
+        if len(values) != ranks:
+            yield (
+                "each_process",
+                f"repetition {record.repetition} does not have a time for each of {ranks} processes; {RUN_AGAIN}",
             )
-        ]
-    ):
-        yield (
-            f"the slowest process of a phase was faster than the mean or the fastest: its clock is not to be trusted; "
-            f"{RUN_AGAIN}"
-        )
-    for record in log.all(Repetition):
-        mine = rows[rows["repetition"] == record.repetition]
-        for what, phases, whole in (
-            ("", mine, record.elapsed_seconds),
-            ("I/O ", mine[mine["io"]], record.io_seconds),
-        ):
-            share = phases["mean_seconds"].sum() * log.run.ranks / max(sum(whole), 1e-300)
-            if not ACCOUNTED <= share <= 2 - ACCOUNTED:
-                yield (
-                    f"repetition {record.repetition}: the phases account for {share:.1%} of its {what}time; {RUN_AGAIN}"
-                )
-    in_repetitions = sum(max(record.elapsed_seconds) for record in log.all(Repetition))
-    if in_repetitions > log.end.elapsed_seconds and not log.run.simulated:
-        yield (
-            f"the repetitions took {in_repetitions:.4g} s, the run {log.end.elapsed_seconds:.4g} s: its clock is not "
-            f"to be trusted; {RUN_AGAIN}"
-        )
+        together = ranks * sum(phase.mean_seconds for phase in mine)
+        least = ACCOUNTED if name == "elapsed_seconds" else 1 - ROUNDING
+        share = together / max(sum(values), 1e-300)
+        if not least <= share <= 1 + ROUNDING:
+            yield (
+                "sums",
+                f"repetition {record.repetition}: the phases account for {share:.1%} of its {name}; {RUN_AGAIN}",
+            )
+        low, high = (sum(getattr(phase, of) for phase in mine) for of in ("fastest_seconds", "elapsed_seconds"))
+        most = high + (1 - least) * sum(values)
+        if min(values) < low * (1 - ROUNDING) or max(values) > most * (1 + ROUNDING):
+            yield (
+                "processes",
+                f"repetition {record.repetition}: a process has a time in {name} that its phases do not "
+                f"allow; {RUN_AGAIN}",
+            )
+
+
+def problems_of_memory_used(log: Log[Plan]) -> Iterator[Problem]:
+    """The largest memory so far cannot shrink."""
+    used = [log.only(Start).resident_bytes, *(record.peak_resident_bytes for record in log.all(Repetition))]
+    if used != sorted(used):
+        yield "resident", f"the largest memory of a process became smaller during the run; {EDITED}"
+
+
+def in_words(key: tuple) -> str:
+    return ", ".join([f"repetition {key[0]}", *key[1:]])
+
+
+def named(phase: Measurement) -> str:
+    return in_words((phase.repetition, phase.stage, phase.activity))

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sizes of FTIO (the paper's sections 3.3 and 5.5): from the input parameter i and c processes, N = i^2 c."""
 
+import re
 from itertools import count
 from math import isqrt, log2
 
 ELEMENT_BYTES = 16  # a complex number in double precision
+DIRECT_MULTIPLE = 32  # of input parameters, so that rows are aligned for direct I/O
 
 
 def matrix_width(input_parameter: int, processes: int) -> int:
@@ -21,24 +23,35 @@ def is_valid(input_parameter: int, processes: int) -> bool:
     return input_parameter >= 2 and input_parameter**2 % processes == 0
 
 
-def lowest_input(processes: int, at_least: int = 2) -> int:
-    """The lowest valid input parameter from `at_least` on. The matrix of the lowest of all grows with the fourth power
-    of c."""
-    return next(i for i in count(max(at_least, 2)) if is_valid(i, processes))
+def lowest_input(processes: int, at_least: int = 2, multiple: int = 1) -> int:
+    """The lowest valid input parameter from `at_least` on, a multiple of DIRECT_MULTIPLE for direct I/O. The matrix of
+    the lowest of all grows with the fourth power of c."""
+    return next(i for i in count(max(at_least, 2)) if is_valid(i, processes) and i % multiple == 0)
 
 
-def automatic_input(processes: int) -> int:
+def automatic_input(processes: int, multiple: int = 1) -> int:
     """Eq. (5): the lowest valid input parameter that is at least sqrt(c) + 1."""
     root_rounded_up = isqrt(processes - 1) + 1 if processes > 1 else 1
-    return lowest_input(processes, root_rounded_up + 1)
+    return lowest_input(processes, root_rounded_up + 1, multiple)
 
 
-def input_for_bytes(wanted: int, processes: int) -> int:
+def input_for_bytes(wanted: int, processes: int, multiple: int = 1) -> int:
     """The lowest valid input parameter whose matrix has at least so many bytes."""
-    i = lowest_input(processes)
+    i = lowest_input(processes, 2, multiple)
     while matrix_bytes(i, processes) < wanted:
-        i = lowest_input(processes, i + 1)
+        i = lowest_input(processes, i + 1, multiple)
     return i
+
+
+def input_of_option(text: str, processes: int, direct: bool) -> int | None:
+    """The input parameter that the kernel's option --input selects; None for a value that it refuses."""
+    multiple = DIRECT_MULTIPLE if direct else 1
+    if text == "auto":
+        return automatic_input(processes, multiple)
+    parts = re.fullmatch("([0-9]+)(B|KiB|MiB|GiB|TiB)?", text)
+    if parts is None or not parts[2]:
+        return int(text) if parts else None
+    return input_for_bytes(int(parts[1]) * 1024 ** "BKMGT".index(parts[2][0]), processes, multiple)
 
 
 def bytes_of_parameter(text: str, processes: int) -> int:

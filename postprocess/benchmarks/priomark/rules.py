@@ -1,27 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a log of PRIOMark must contain to yield a score. The paper is M. Krietemeyer, D. Versick and D. Tavangarian,
-"The PRIOMark Parallel I/O-Benchmark". Nothing is reduced here."""
+"The PRIOMark Parallel I/O-Benchmark". Nothing is reduced here. docs/log.md lists the invariants."""
 
 import itertools
-from collections import Counter
+import math
+import re
 from collections.abc import Iterator
 
-import pandas as pd
-
 from postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PAPER
-from postprocess.benchmarks.priomark.records import Measurement, Plan
+from postprocess.benchmarks.priomark.records import Case, Latencies, Measurement, Plan
 from postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
 from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import DataCheck, Overhead
+from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Overhead
 from postprocess.logs.rules import (
+    EDITED,
+    Problem,
     first_problems,
     problems_of_file_system,
-    problems_of_ranks,
+    problems_of_log,
+    problems_of_options,
+    problems_of_order,
     problems_of_reads,
-    problems_of_single,
 )
 
 NEEDS_MPI = ("common_file", "strided")
+MPI_IO_METHODS = ("individual", "individual-collective", "explicit", "explicit-collective")
 OVERLAP = (
     "io_alone_seconds",
     "io_overlapped_seconds",
@@ -29,150 +32,275 @@ OVERLAP = (
     "calculation_overlapped_seconds",
     "covered",
 )
+CASE = ("benchmark", "pattern", "method", "process_bytes", "block_bytes", "read_share", "direct", "target")
 # What the recorder counts instead of recording it.
 UNSEEN = ("streams", "mmap", "aio", "io_uring", "splice", "copy", "rename", "link", "program", "other")
 REPLAY = ("differing_results", "threads", "copies", "overlapped", *(f"unseen_{kind}" for kind in UNSEEN))
-CASE = ("benchmark", "pattern", "method", "process_bytes", "block_bytes", "read_share", "direct", "target")
+# The share of reads in patterns that do not state it.
+READ_SHARES = {"write": 0.0, "read": 1.0, "backwards-read": 1.0}
+CREATES = ("write",)  # patterns whose files are new, so that nothing is evicted; in async, files exist before
 CLOCK_TOLERANCE = 1e-6
+ROUNDING = 1e-9  # relative
+PARTS_SHARE, PARTS_SECONDS = 0.05, 5.0  # that a process may lose between the parts, with its core
+NANOSECONDS = 2e-9  # the edges of bins are whole nanoseconds
 
 
-def refusals(logs: list[Log[Plan]], table: pd.DataFrame) -> dict[int, str]:
+def refusals(logs: list[Log[Plan]]) -> dict[int, str]:
     """Which logs yield no score and why, by their index in `logs`."""
-    return first_problems("PRIOMark value", problems, logs, table)
+    return first_problems("PRIOMark value", problems, logs)
 
 
-def problems(log: Log[Plan], rows: pd.DataFrame) -> Iterator[str]:
+def problems(log: Log[Plan]) -> Iterator[Problem]:
     """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
-    yield from problems_of_run(log)
+    yield from problems_of_log(log, Overhead, DataCheck)
+    yield from problems_of_file_system(log)
+    yield from problems_of_read_shift(log, log.plan.read_shift, [log.run.ranks])
+    yield from problems_of_memory_fill(log, log.plan.fill_memory_percent)
+    if any(fill.sequence < log.only(DataCheck).sequence for fill in log.all(MemoryFill)):
+        yield "memory_fill", f"the memory was released before the data check; {EDITED}"
     yield from problems_of_plan(log)
+    yield from problems_of_request(log)
     yield from problems_of_measurements(log)
-    for record in log.all(Measurement):
-        yield from problems_of_bytes(log, record)
-        yield from problems_of_latencies(record)
-        yield from problems_of_overlap(log, record)
-        yield from problems_of_replay(log, record)
-        yield from problems_of_times(record)
+    yield from problems_of_data(log)
     total = sum(r.open_seconds + r.elapsed_seconds + r.close_seconds for r in log.all(Measurement))
     if total > log.end.elapsed_seconds + CLOCK_TOLERANCE:
         yield (
+            "whole_time",
             f"the timed parts sum up to {total:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: its clock is not "
-            f"to be trusted; {RUN_AGAIN}"
+            f"to be trusted; {RUN_AGAIN}",
         )
 
 
-def problems_of_run(log: Log[Plan]) -> Iterator[str]:
-    yield from problems_of_ranks(log)
-    yield from problems_of_file_system(log)
-    yield from problems_of_single(log, Overhead, DataCheck)
-    yield from problems_of_reads(log.only(DataCheck))
-
-
-def problems_of_plan(log: Log[Plan]) -> Iterator[str]:
+def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
     plan = log.plan
     names = [entry.name for entry in plan.benchmarks]
     if [case.case for case in plan.cases] != list(range(1, len(plan.cases) + 1)):
-        yield f"the cases are not counted 1, 2, 3, ...; {RUN_AGAIN}"
-    if len(set(names)) != len(names) or {case.benchmark for case in plan.cases} != set(names):
-        yield f"the planned cases are not those of the sub-benchmarks {', '.join(names)}; {RUN_AGAIN}"
+        yield "case_numbers", f"the cases are not counted 1, 2, 3, ...; {RUN_AGAIN}"
+    if len(set(names)) != len(names) or list(dict.fromkeys(case.benchmark for case in plan.cases)) != names:
+        yield "benchmarks", f"the planned cases are not those of the sub-benchmarks {', '.join(names)}; {RUN_AGAIN}"
     if taken := [name for name in names if name in BENCHMARK.units and name not in INCLUDED]:
-        yield f"the plug-in {taken[0]} has the name of another metric; rename the plug-in and run it again"
+        yield (
+            "plugin_names",
+            f"the plug-in {taken[0]} has the name of another metric; rename the plug-in and run it again",
+        )
+    for entry in plan.benchmarks:
+        if (entry.plugin is None) != (entry.name in INCLUDED):
+            yield "plugins", f"{entry.name} is {'not ' * (entry.plugin is None)}stated to be a plug-in; {EDITED}"
     if plan.build == "serial" and (log.run.ranks > 1 or set(names) & set(NEEDS_MPI)):
-        yield f"the build without MPI has one process and neither of {' and '.join(NEEDS_MPI)}; {RUN_AGAIN}"
-    yield from problems_of_read_shift(log, plan.read_shift, [log.run.ranks])
-    yield from problems_of_memory_fill(log, plan.fill_memory_percent)
+        yield "build", f"the build without MPI has one process and neither of {' and '.join(NEEDS_MPI)}; {RUN_AGAIN}"
+    if plan.build != "full" and any(map(is_by_mpi_io, plan.cases)):
+        yield "build", f"the build without MPI-IO planned a case with it; {EDITED}"
+    if plan.node_memory_bytes != (least := min(host.memory_bytes for host in log.run.hosts)):
+        yield "node_memory", f"a node has {least} bytes, the plan says {plan.node_memory_bytes}; {EDITED}"
 
 
-def problems_of_measurements(log: Log[Plan]) -> Iterator[str]:
-    planned = {case.case: case for case in log.plan.cases}
-    expected = {(case, repetition) for case in planned for repetition in range(1, log.plan.repetitions + 1)}
-    seen = Counter((record.case, record.repetition) for record in log.all(Measurement))
-    if unplanned := seen.keys() - expected:
-        yield f"case {min(unplanned)[0]}, repetition {min(unplanned)[1]}, was measured but not planned; {RUN_AGAIN}"
-    if missing := expected - seen.keys():
-        yield f"case {min(missing)[0]}, repetition {min(missing)[1]}, was planned but not measured; {RUN_AGAIN}"
-    if max(seen.values()) > 1:
-        yield f"case {seen.most_common(1)[0][0][0]} was measured more than once; {RUN_AGAIN}"
-    for record in log.all(Measurement):
+def problems_of_request(log: Log[Plan]) -> Iterator[Problem]:
+    """The options, as the kernel prints them, and the plan that follows from them."""
+    plan = log.plan
+    yield from problems_of_options(
+        log.run, {"workload": plan.workload, "cache-size": plan.cache_bytes, "dry-run": False}
+    )
+    planned = {"seed": plan.seed, "repetitions": plan.repetitions, "check": plan.check, "evict": plan.evict}
+    for name, value in settings_of(plan.workload_text).items():
+        if name in planned and value != str(planned[name]).lower():
+            yield "workload", f"the workload sets {name} to {value:.40}, the plan says {planned[name]}; {EDITED}"
+
+
+def settings_of(workload: str) -> dict[str, str]:
+    """The keys of a workload outside its groups whose values are decimal numbers, true or false."""
+    text = re.sub(r'"(?:\\.|[^"\\])*"|#[^\n]*|//[^\n]*|/\*.*?\*/', " ", workload, flags=re.DOTALL)
+    while (outside := re.sub(r"[({\[][^(){}\[\]]*[)}\]]", " ", text)) != text:
+        text = outside
+    found = re.findall(r"(\w+)\s*[=:]\s*([0-9]+|true|false)\s*(?:[;,]|$|\n)", text, flags=re.IGNORECASE)
+    return {name: str(int(value)) if value.isdecimal() else value.lower() for name, value in found}
+
+
+def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
+    plan, planned = log.plan, {case.case: case for case in log.plan.cases}
+    records = log.all(Measurement)
+    found = ((record, (record.case, record.repetition)) for record in records)
+    order = ((case.case, repetition) for case in plan.cases for repetition in range(1, plan.repetitions + 1))
+    yield from problems_of_order(found, order, lambda key: f"case {key[0]}, repetition {key[1]}")
+    for record in records:
         if any(getattr(record, name) != getattr(planned[record.case], name) for name in CASE):
-            yield f"{named(record)} is not what was planned under its number; {RUN_AGAIN}"
+            yield "planned_case", f"{named(record)} is not what was planned under its number; {RUN_AGAIN}"
+        yield from problems_of_bytes(log, record)
+        yield from problems_of_eviction(plan, record)
+        yield from problems_of_latencies(plan, record)
+        yield from problems_of_replay(log, record)
+        yield from problems_of_overlap(log, record)
+        yield from problems_of_times(log, record)
+    opened = [record.sequence - 1 for record in records if is_by_mpi_io(record)][:1]
+    if [record.sequence for record in log.all(MpiIo)] != opened:
+        yield "mpi_io", f"one mpi_io record belongs before the first case that is measured by MPI-IO; {EDITED}"
 
 
-def problems_of_bytes(log: Log[Plan], record: Measurement) -> Iterator[str]:
+def is_by_mpi_io(case: Case | Measurement) -> bool:
+    return case.benchmark in PAPER and case.method in MPI_IO_METHODS
+
+
+def problems_of_bytes(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
     """Bytes and calls agree with each other and, where requests have one size, with the data of each process."""
     block, ranks = record.block_bytes, log.run.ranks
-    moved, calls = record.read_bytes + record.written_bytes, record.read_calls + record.write_calls
+    moved = record.read_bytes + record.written_bytes
     if not moved:
-        yield f"{named(record)} moved no data; {RUN_AGAIN}"
+        yield "bytes", f"{named(record)} moved no data; {RUN_AGAIN}"
     if (record.read_bytes > 0 and not record.read_calls) or (record.written_bytes > 0 and not record.write_calls):
-        yield f"{named(record)} moved data without a call; {RUN_AGAIN}"
+        yield "bytes", f"{named(record)} moved data without a call; {RUN_AGAIN}"
     if record.benchmark not in PAPER or block is None:
         return
-    if record.read_bytes > record.read_calls * block or record.written_bytes > record.write_calls * block:
-        yield f"{named(record)} moved more than its calls can, of {block} byte each; {RUN_AGAIN}"
-    if moved != ranks * (record.process_bytes // block) * block or calls != ranks * (record.process_bytes // block):
+    requests = record.process_bytes // block
+    reads = ranks * share_of(record, requests)
+    if (record.read_calls, record.write_calls) != (reads, ranks * requests - reads):
         yield (
-            f"{named(record)} moved {moved} byte in {calls} calls where {ranks} times {record.process_bytes} byte "
-            f"were planned; {RUN_AGAIN}"
+            "calls",
+            f"{named(record)} made {record.read_calls} reads and {record.write_calls} writes where {reads} and "
+            f"{ranks * requests - reads} were planned; {RUN_AGAIN}",
         )
+    if record.read_bytes != record.read_calls * block or record.written_bytes != record.write_calls * block:
+        yield "bytes", f"{named(record)} moved other bytes than its calls, of {block} byte each; {RUN_AGAIN}"
 
 
-def problems_of_latencies(record: Measurement) -> Iterator[str]:
+def share_of(record: Case | Measurement, requests: int) -> int:
+    """The reads of a process among its requests; halves are rounded up."""
+    share = record.read_share if record.read_share is not None else READ_SHARES.get(record.pattern, 0.0)
+    return math.floor(requests * share + 0.5)
+
+
+def problems_of_eviction(plan: Plan, record: Measurement) -> Iterator[Problem]:
+    if record.benchmark not in PAPER:
+        return
+    exists = record.benchmark == "async" or record.pattern not in CREATES
+    if record.evicted != (plan.evict and exists and record.target != "device"):
+        yield "evicted", f"{named(record)}: whether its files were evicted contradicts the plan; {EDITED}"
+
+
+def problems_of_latencies(plan: Plan, record: Measurement) -> Iterator[Problem]:
     calls = {"read": record.read_calls, "write": record.write_calls}
+    if [found.operation for found in record.latencies] != [name for name, count in calls.items() if count]:
+        yield (
+            "latencies",
+            f"{named(record)} does not have the latencies of its reads and writes, each once; {RUN_AGAIN}",
+        )
     for found in record.latencies:
-        edges = list(zip(found.from_seconds, found.to_seconds))
-        counts = found.bin_calls
+        bins = list(zip(found.from_seconds, found.to_seconds, found.bin_calls))
         if (
-            len(found.from_seconds) != len(found.to_seconds)
-            or len(edges) != len(counts)
-            or sum(counts) != found.calls
+            not len(found.from_seconds) == len(found.to_seconds) == len(found.bin_calls)
+            or sum(found.bin_calls) != found.calls
             or found.calls != calls[found.operation]
         ):
-            yield f"{named(record)}: its latencies do not count its {found.operation} calls; {RUN_AGAIN}"
-        elif any(low >= high for low, high in edges) or any(
-            a[1] > b[0] * (1 + 1e-9) for a, b in itertools.pairwise(edges)
+            yield (
+                "latency_calls",
+                f"{named(record)}: its latencies do not count its {found.operation} calls; {RUN_AGAIN}",
+            )
+        elif any(low >= high for low, high, _ in bins) or any(
+            a[1] > b[0] * (1 + ROUNDING) for a, b in itertools.pairwise(bins)
         ):
-            yield f"{named(record)}: the bins of its latencies overlap; {RUN_AGAIN}"
-        elif not (
-            found.shortest_seconds <= found.sum_seconds / found.calls * (1 + 1e-6)
-            and found.sum_seconds / found.calls <= found.longest_seconds * (1 + 1e-6)
+            yield "bins", f"{named(record)}: the bins of its latencies overlap; {RUN_AGAIN}"
+        elif any(
+            high - low > max((high + low) * plan.latency_relative_error * (1 + CLOCK_TOLERANCE), NANOSECONDS)
+            for low, high, _ in bins
         ):
-            yield f"{named(record)}: its mean latency is not between the shortest and the longest; {RUN_AGAIN}"
-    if len({found.operation for found in record.latencies}) != len(record.latencies):
-        yield f"{named(record)} has the latencies of an operation twice; {RUN_AGAIN}"
+            yield "bin_widths", f"{named(record)}: a bin of its latencies is wider than the plan states; {EDITED}"
+        else:
+            yield from problems_of_durations(record, found, bins)
 
 
-def problems_of_overlap(log: Log[Plan], record: Measurement) -> Iterator[str]:
+def problems_of_durations(
+    record: Measurement, found: Latencies, bins: list[tuple[float, float, int]]
+) -> Iterator[Problem]:
+    """The shortest call is in the first bin, the longest in the last one, and the sum follows from all, nearly."""
+    low, high = bins[0][0], bins[-1][1]
+    if not (
+        low - NANOSECONDS <= found.shortest_seconds <= bins[0][1] + NANOSECONDS
+        and bins[-1][0] - NANOSECONDS <= found.longest_seconds <= high + NANOSECONDS
+        and found.shortest_seconds <= found.longest_seconds
+    ):
+        yield "extremes", f"{named(record)}: its shortest or longest latency is not in the outermost bins; {RUN_AGAIN}"
+    least, most = (sum(edges[side] * edges[2] for edges in bins) for side in (0, 1))
+    least = max(least, found.calls * found.shortest_seconds) - NANOSECONDS * found.calls
+    most = min(most, found.calls * found.longest_seconds) + NANOSECONDS * found.calls
+    if not least * (1 - CLOCK_TOLERANCE) <= found.sum_seconds <= most * (1 + CLOCK_TOLERANCE):
+        yield "latency_sum", f"{named(record)}: the sum of its latencies is not that of their bins; {RUN_AGAIN}"
+
+
+def problems_of_overlap(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
     found = [name for name in OVERLAP if name in record.values]
     if (record.benchmark == "async" and len(found) < len(OVERLAP)) or 0 < len(found) < len(OVERLAP):
-        yield f"{named(record)} does not state all times alone and overlapped; {RUN_AGAIN}"
+        yield "overlap", f"{named(record)} does not state all times alone and overlapped; {RUN_AGAIN}"
+    for name, values in record.values.items():
+        if len(values) != log.run.ranks:
+            yield (
+                "each_process",
+                f"{named(record)}: {name} is not a value of each of {log.run.ranks} processes; {RUN_AGAIN}",
+            )
     for name in found:
         values = record.values[name]
-        if (
-            len(values) != log.run.ranks
-            or any(value < 0 for value in values)
-            or (name != "covered" and not max(values) > 0)
-        ):
-            yield f"{named(record)}: {name} is not a time of each of {log.run.ranks} processes; {RUN_AGAIN}"
+        if any(value < 0 for value in values) or (name != "covered" and not max(values) > 0):
+            yield "overlap", f"{named(record)}: {name} is not a time of each of {log.run.ranks} processes; {RUN_AGAIN}"
+    if found and not set(record.values["covered"]) <= {0, 1}:
+        yield "covered", f"{named(record)}: a calculation covered its transfer or did not; {EDITED}"
+    if record.benchmark == "async":
+        yield from problems_of_transfer(record)
 
 
-def problems_of_replay(log: Log[Plan], record: Measurement) -> Iterator[str]:
+def problems_of_transfer(record: Measurement) -> Iterator[Problem]:
+    """Each process has one transfer. If it consists of several requests, each of them takes as long."""
+    times, [latencies] = record.values["io_overlapped_seconds"], record.latencies
+    requests = record.process_bytes // (record.block_bytes or record.process_bytes)
+    stated = latencies.shortest_seconds, latencies.longest_seconds, record.access_seconds, latencies.sum_seconds
+    measured = min(times), max(times), max(times), requests * sum(times)
+    if any(abs(a - b) > ROUNDING * b for a, b in zip(stated, measured)):
+        yield "transfer", f"{named(record)}: the times of its transfers are not those of its requests; {EDITED}"
+
+
+def problems_of_replay(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
     """Early kernels do not state how a replay differs from the recording: `copies` and the values that came with it."""
     if record.benchmark != "trace" or "copies" not in record.values:
         return
     for name in REPLAY:
         values = record.values.get(name, [])
         if len(values) != log.run.ranks or any(value < 0 or value != int(value) for value in values):
-            yield f"{named(record)}: {name} is not a count of each of {log.run.ranks} processes; {RUN_AGAIN}"
-            return
+            yield (
+                "replay",
+                f"{named(record)}: {name} is not a count of each of {log.run.ranks} processes; {RUN_AGAIN}",
+            )
     copies = record.values["copies"]
     if len(set(copies)) != 1 or not copies[0] or log.run.ranks % copies[0]:
-        yield f"{named(record)}: {log.run.ranks} processes are not {copies[0]:.0f} copies of a recording; {RUN_AGAIN}"
+        yield (
+            "copies",
+            f"{named(record)}: {log.run.ranks} processes are not {copies[0]:.0f} copies of a recording; {RUN_AGAIN}",
+        )
 
 
-def problems_of_times(record: Measurement) -> Iterator[str]:
+def problems_of_times(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
+    """The parts are those of the slowest process, so together they may be longer than the whole, but none alone."""
     whole = record.elapsed_seconds * (1 + CLOCK_TOLERANCE) + CLOCK_TOLERANCE
     if max(record.access_seconds, record.sync_seconds, record.fastest_seconds) > whole:
-        yield f"{named(record)} has parts longer than the whole; {RUN_AGAIN}"
+        yield "parts", f"{named(record)} has parts longer than the whole; {RUN_AGAIN}"
+    if record.benchmark not in PAPER:
+        return
+    parts = record.access_seconds + record.sync_seconds
+    if record.elapsed_seconds > parts * (1 + PARTS_SHARE) + PARTS_SECONDS:
+        yield "whole", f"{named(record)} took {record.elapsed_seconds:.4g} s, its parts {parts:.4g} s; {RUN_AGAIN}"
+    requests = sum(found.sum_seconds for found in record.latencies)
+    if (
+        record.benchmark != "async"
+        and requests > log.run.ranks * record.access_seconds * (1 + CLOCK_TOLERANCE) + CLOCK_TOLERANCE
+    ):
+        yield (
+            "request_time",
+            f"{named(record)}: its requests took longer than the accesses of its processes; {RUN_AGAIN}",
+        )
+
+
+def problems_of_data(log: Log[Plan]) -> Iterator[Problem]:
+    """With `check`, every byte that is read is checked. Plug-ins check what they like."""
+    records = log.all(Measurement)
+    together = sum(record.read_bytes for record in records)
+    papers = sum(record.read_bytes for record in records if record.benchmark in PAPER) if log.plan.check else 0
+    others = sum(record.read_bytes for record in records if record.benchmark not in PAPER)
+    yield from problems_of_reads(log.only(DataCheck), together, papers, papers + others)
 
 
 def named(record: Measurement) -> str:

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The definition of b_eff (the paper's section 4): its patterns, methods and message lengths, and the sizes of rings.
+"the paper" is R. Rabenseifner and A. E. Koniges, "The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and
+b_eff_io"."""
+
+import numpy as np
+
+from postprocess.show.units import MIB
+
+LENGTHS = 21
+PATTERNS_AVERAGED = {"ring": 6, "random": 30}
+METHODS_AVERAGED = {"sendrecv", "alltoallv", "nonblocking"}
+PING_PONG_METHOD = "blocking"  # for the ping-pong only, which has no other
+L_MAX_LIMIT = 128 * MIB
+
+
+def message_lengths(l_max_bytes: int) -> np.ndarray:
+    """The 21 message lengths in byte, ascending: 1, 2, 4, ... 4096, then round(4096 * a^k) with 4096 * a^8 = L_max."""
+    short = 2 ** np.arange(13)
+    long = np.rint(4096 * (l_max_bytes / 4096) ** (np.arange(1, 9) / 8)).astype(np.int64)
+    return np.concatenate([short, long[:-1], [l_max_bytes]])
+
+
+def l_max_rule(memory_per_process_bytes: int) -> int:
+    """L_max in byte: a 128th of the memory per process, at most 128 MiB."""
+    return min(L_MAX_LIMIT, memory_per_process_bytes // 128)
+
+
+def ring_sizes(processes: int, number: int) -> list[int]:
+    """Sizes of the rings of ring pattern `number` (1 to 6), in rank order. Six patterns on a one-dimensional cyclic
+    topology."""
+    n = processes
+    standard = min((2, 4, 8, max(16, n // 4), max(32, n // 2), n)[number - 1], n)
+    rings = max(1, min((10 * n + 4 * standard) // (10 * standard), n // 2))  # floor(n / m + 0.4), exactly
+    low, larger = divmod(n, rings)
+    small_rings, large_rings = [low] * (rings - larger), [low + 1] * larger
+    return large_rings + small_rings if low % 2 else small_rings + large_rings
+
+
+def messages_per_exchange(sizes: list[int]) -> int:
+    """Two messages per process; one in a ring of two, where the left and the right neighbour are the same."""
+    return sum(size if size == 2 else 2 * size for size in sizes)

@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of b_eff on its measurements: which loops the plan, the time budget and an early stop leave, in which
+order, how long they may take, and how many bytes they exchange."""
+
+from collections.abc import Iterator
+
+from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED
+from postprocess.benchmarks.b_eff.records import (
+    Budget,
+    DataCheck,
+    Latency,
+    Loop,
+    Measurement,
+    Pattern,
+    Plan,
+    Probe,
+    Stop,
+    Trial,
+)
+from postprocess.logs.reader import RUN_AGAIN, Log
+from postprocess.logs.records import Record, kind_of
+from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order
+
+SHORTEST_SECONDS = 1e-9
+ROUNDING = 1e-9  # relative
+TRIALS, LATENCY_LOOP = 3, 10_000
+WITH_LATENCIES = ("ring", "ping_pong")
+Budgets = dict[tuple[int, str, int, str], Budget]
+
+
+def problems_of_loops(log: Log[Plan]) -> Iterator[Problem]:
+    yield from problems_of_budgets(log)
+    yield from problems_of_order(keyed(log), planned_records(log), in_words)
+    yield from problems_of_averages(log)
+    yield from problems_of_times(log)
+    yield from problems_of_lengths(log)
+    yield from problems_of_probes(log)
+
+
+# --- which loops, in which order --------------------------------------------------------------------------------------
+
+
+def keyed(log: Log[Plan]) -> Iterator[tuple[Record, tuple]]:
+    """The records of the measurement in the order of the log. In schema version 1, a record holds all repetitions."""
+    kinds = (Probe, Trial, Latency, Measurement, Budget, Stop) if log.run.schema_version > 1 else (Measurement,)
+    return ((record, key_of(record)) for record in by_sequence(log, *kinds))
+
+
+def key_of(record: Record) -> tuple:
+    kind = kind_of(record)
+    match record:
+        case Loop():
+            return kind, record.pattern, record.message_bytes, record.method, record.repetition
+        case Budget():
+            return kind, record.pattern, record.message_bytes, record.loops, record.repetition
+        case Stop():
+            return kind, record.pattern, record.message_bytes, record.repetition
+        case Probe():
+            return kind, record.repetition
+    raise TypeError(kind)
+
+
+def in_words(key: tuple) -> str:
+    kind, *where = key
+    if kind == "probe":
+        return f"the probe before repetition {where[0]}"
+    pattern, length, *method, repetition = where
+    return " ".join(
+        [
+            f"the {kind} of {pattern} at {length} byte",
+            *(f"with {name}" for name in method),
+            f"in repetition {repetition}",
+        ]
+    )
+
+
+def planned_records(log: Log[Plan]) -> Iterator[tuple]:
+    plan, budgets = log.plan, budgets_of(log)
+    if log.run.schema_version == 1:
+        yield from planned_records_of_version_1(plan, budgets)
+        return
+    stops = {(stop.repetition, stop.pattern, stop.message_bytes) for stop in log.all(Stop)}
+    for repetition in range(1, plan.repetitions + 1):
+        if not log.run.simulated:
+            yield "probe", repetition
+        for pattern in plan.patterns:
+            if repetition == 1 and 1 not in (plan.first_loop_length, plan.longest_loop_length):
+                for method in pattern.methods:
+                    yield from TRIALS * [("trial", pattern.name, plan.message_bytes[0], method, 1)]
+            for length in plan.message_bytes:
+                if (repetition, pattern.name, length) in stops:
+                    yield "stop", pattern.name, length, repetition
+                    return
+                yield from planned_at(pattern, length, repetition, budgets, plan.message_bytes[0])
+
+
+def planned_at(pattern: Pattern, length: int, repetition: int, budgets: Budgets, shortest: int) -> Iterator[tuple]:
+    """The loops of a pattern at one length, and the latency loops that follow those at the shortest."""
+    loops = [("bandwidth", "measurement", pattern.methods)]
+    if length == shortest and pattern.group in WITH_LATENCIES:
+        loops.append(("latency", "latency", latency_methods(pattern)))
+    for name, kind, methods in loops:
+        budget = budgets.get((repetition, pattern.name, length, name))
+        if budget:
+            yield "budget", pattern.name, length, name, repetition
+        for method in budget.methods if budget else methods:
+            yield kind, pattern.name, length, method, repetition
+
+
+def planned_records_of_version_1(plan: Plan, budgets: Budgets) -> Iterator[tuple]:
+    """Its budget records hold for all repetitions."""
+    for pattern in plan.patterns:
+        for length in plan.message_bytes:
+            budget = budgets.get((1, pattern.name, length, "bandwidth"))
+            once = budget is not None and budget.reduced_to == "best_method_once"
+            for method in budget.methods if budget else pattern.methods:
+                for repetition in range(1, 1 + (1 if once else plan.repetitions)):
+                    yield "measurement", pattern.name, length, method, repetition
+
+
+def latency_methods(pattern: Pattern) -> list[str]:
+    """Methods that enter a latency: those that enter b_eff, or all of a pattern that has none of these."""
+    return [method for method in pattern.methods if method in METHODS_AVERAGED] or pattern.methods
+
+
+def budgets_of(log: Log[Plan]) -> Budgets:
+    return {
+        (record.repetition or 1, record.pattern, record.message_bytes, record.loops): record
+        for record in log.all(Budget)
+    }
+
+
+def problems_of_budgets(log: Log[Plan]) -> Iterator[Problem]:
+    """What a budget record leaves of a pattern's methods, in their order."""
+    methods = {pattern.name: pattern.methods for pattern in log.plan.patterns}
+    averaged = {pattern.name: latency_methods(pattern) for pattern in log.plan.patterns}
+    for record in log.all(Budget):
+        planned = methods.get(record.pattern, [])
+        kept = [method for method in planned if method in record.methods]
+        possible = {
+            "averaged_methods": record.methods == averaged.get(record.pattern),
+            "best_method": len(kept) == 1,
+            "best_method_once": len(kept) == 1,
+            "nothing": not kept,
+        }
+        if record.methods != kept or not possible[record.reduced_to]:
+            yield (
+                "budget",
+                f"line {record.sequence + 1}: the budget leaves {', '.join(record.methods) or 'no method'} of "
+                f"{record.pattern}, which is not what {record.reduced_to} means; {EDITED}",
+            )
+        if (record.repetition is None) != (log.run.schema_version == 1):
+            yield "budget", f"line {record.sequence + 1}: a budget record of another schema version; {EDITED}"
+    stops = log.all(Stop)
+    if len(stops) > 1:
+        yield "stop", f"the run was stopped {len(stops)} times; {EDITED}"
+
+
+def problems_of_averages(log: Log[Plan]) -> Iterator[Problem]:
+    """Each averaged pattern has, at each length, a loop that enters b_eff."""
+    measured = {(loop.pattern, loop.message_bytes) for loop in log.all(Measurement) if loop.method in METHODS_AVERAGED}
+    patterns = [pattern.name for pattern in log.plan.patterns if pattern.averaged]
+    wanted = [(pattern, length) for pattern in patterns for length in log.plan.message_bytes]
+    bare = [key for key in wanted if key not in measured]
+    if bare and log.all(Stop):
+        yield (
+            "averaged_loops",
+            f"the run was stopped when it had taken far more than its time budget of {log.plan.time_budget_seconds:g} "
+            f"s, and {len(bare)} of {len(wanted)} combinations of averaged patterns and message lengths were not "
+            "measured; choose a larger --time-budget, or run it when the machine is less busy",
+        )
+    if bare:
+        yield (
+            "averaged_loops",
+            "{} at {} byte was measured with none of the averaged methods; {}".format(*min(bare), RUN_AGAIN),
+        )
+
+
+# --- times and lengths ------------------------------------------------------------------------------------------------
+
+
+def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
+    """A comparison with NaN is false: slowest_message_seconds of schema version 1."""
+    bounds = {pattern.name: messages_of_process(pattern) for pattern in log.plan.patterns}
+    for kind in (Measurement, Latency, Trial):
+        for loop in log.all(kind):
+            if kind is not Trial and loop.elapsed_seconds < SHORTEST_SECONDS:
+                yield (
+                    "shortest",
+                    f"{named(loop)} took less than a nanosecond: its clock is not to be trusted; {RUN_AGAIN}",
+                )
+            if loop.fastest_seconds > loop.elapsed_seconds:
+                yield "fastest", f"{named(loop)}: the slowest process was faster than the fastest; {RUN_AGAIN}"
+            fewest, most = bounds[loop.pattern]
+            message = loop.slowest_message_seconds / loop.elapsed_seconds
+            if message * most < 1 - ROUNDING or message * fewest > 1 + ROUNDING:
+                yield (
+                    "slowest_message",
+                    f"{named(loop)} took {loop.elapsed_seconds:.6g} s, and "
+                    f"{loop.slowest_message_seconds:.6g} s for each "
+                    f"of the messages of a process; {EDITED}",
+                )
+    in_loops = sum(loop.elapsed_seconds for kind in (Measurement, Latency, Trial) for loop in log.all(kind))
+    if in_loops > log.end.elapsed_seconds and not log.run.simulated:
+        yield (
+            "whole_time",
+            f"the timed loops sum up to {in_loops:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: "
+            f"its clock is not to be trusted; {RUN_AGAIN}",
+        )
+    last = 0.0
+    for record in by_sequence(log, Budget, Stop):
+        if record.elapsed_seconds < last:
+            yield "budget_times", f"line {record.sequence + 1}: the run's time went back; {EDITED}"
+        last = record.elapsed_seconds
+
+
+def messages_of_process(pattern: Pattern) -> tuple[int, int]:
+    """The fewest and the most messages that a process sends in an exchange: one in a ring of two, otherwise two. All
+    processes of other patterns send the same number."""
+    each = pattern.messages_per_exchange // pattern.processes
+    sizes = [ring.size for ring in pattern.rings or []]
+    return (min(*sizes, 3) - 1, min(max(sizes), 3) - 1) if sizes else (each, each)
+
+
+def problems_of_lengths(log: Log[Plan]) -> Iterator[Problem]:
+    plan = log.plan
+    longest = {Trial: 1, Latency: min(LATENCY_LOOP, plan.longest_loop_length), Measurement: plan.longest_loop_length}
+    for kind, most in longest.items():
+        for loop in log.all(kind):
+            if loop.loop_length > most or (kind is not Measurement and loop.loop_length < most):
+                yield "loop_length", f"{named(loop)} has {loop.loop_length} exchanges where {most} belong; {EDITED}"
+
+
+def problems_of_probes(log: Log[Plan]) -> Iterator[Problem]:
+    hosts = log.run.hosts
+    for probe in log.all(Probe):
+        if len(probe.hosts) != len(hosts):
+            yield "probe_hosts", f"a probe has {len(probe.hosts)} hosts, the run {len(hosts)}; {EDITED}"
+        for host, times in zip(hosts, probe.hosts):
+            if times and len(host.ranks) < 2:
+                yield "probe_pairs", f"{host.name} has a round trip between its ranks, of which it has one; {EDITED}"
+            if times and times.shortest_round_trip_seconds > times.longest_round_trip_seconds:
+                yield "probe_times", f"{host.name}: the longest round trip was shorter than the shortest; {EDITED}"
+
+
+# --- bytes ------------------------------------------------------------------------------------------------------------
+
+
+def problems_of_received_bytes(log: Log[Plan]) -> Iterator[Problem]:
+    """The loops state how many bytes were sent, the data check how many arrived. A simulator moves no data."""
+    check, exchanged = log.only(DataCheck), bytes_of_loops(log)
+    if check.received_bytes != exchanged:
+        yield (
+            "received_bytes",
+            f"{check.received_bytes} bytes were received, but the loops in the log exchanged {exchanged}: the log was "
+            f"edited, or its kernel is faulty; {RUN_AGAIN}",
+        )
+    if not (0 if log.run.simulated else least_checked(log)) <= check.checked_bytes <= exchanged:
+        yield "checked_bytes", f"{check.checked_bytes} bytes were checked of {exchanged} that were received; {EDITED}"
+
+
+def bytes_of_loops(log: Log[Plan]) -> int:
+    """Bytes that all loops exchanged, including the untimed exchange before each of them. Kernels that write schema
+    version 1 do not record their trials: three of one exchange for each pattern and method."""
+    plan = log.plan
+    messages = {pattern.name: pattern.messages_per_exchange for pattern in plan.patterns}
+    exchanged = sum(
+        messages[loop.pattern] * loop.message_bytes * (loop.loop_length + 1)
+        for kind in (Measurement, Latency, Trial)
+        for loop in log.all(kind)
+    )
+    if log.run.schema_version > 1 or 1 in (plan.first_loop_length, plan.longest_loop_length):
+        return exchanged
+    return exchanged + sum(
+        6 * pattern.messages_per_exchange * plan.message_bytes[0] * len(pattern.methods) for pattern in plan.patterns
+    )
+
+
+def least_checked(log: Log[Plan]) -> int:
+    """At least one exchange of each loop lies in the buffers at its end."""
+    messages = {pattern.name: pattern.messages_per_exchange for pattern in log.plan.patterns}
+    return sum(
+        messages[loop.pattern] * loop.message_bytes for kind in (Measurement, Latency, Trial) for loop in log.all(kind)
+    )
+
+
+def named(loop: Loop) -> str:
+    return f"{kind_of(loop)} of {loop.pattern} at {loop.message_bytes} byte with {loop.method}"
+
+
+def budget_of_bandwidth(log: Log[Plan]) -> list[Budget]:
+    """Budget records of the loops that enter b_eff."""
+    return [record for record in log.all(Budget) if record.loops == "bandwidth"]

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: Apache-2.0
+"""For each invariant of docs/log.md, by section of the page, changes of a sound log that break it. A change gets the
+records of a log made for tests and edits them in place, or returns the text of a log."""
+
+import json
+
+from logs_made import GIB, MIB, first, text
+from logs_made_b_eff import b_eff_log, retimed
+from logs_made_b_eff_io import b_eff_io_log
+from logs_made_ftio import ftio_log
+from logs_made_priomark import ALL, priomark_log
+
+
+def pattern_groups(name):
+    return name.startswith(("ring", "random", "worst", "bisection", "cartesian-2d", "ping"))
+
+
+def made() -> dict[str, list[dict]]:
+    """A small sound log of each benchmark."""
+    return {
+        "b_eff": b_eff_log(ranks=5, methods=("sendrecv", "neighbor"), repetitions=2, only=pattern_groups),
+        "b_eff_io": b_eff_io_log(ranks=4, partitions=(2, 4), scheduled=9.0),
+        "ftio": ftio_log(ranks=4, repetitions=2),
+        "priomark": priomark_log(ranks=4, benchmarks=ALL, process_bytes=(MIB,), repetitions=2),
+    }
+
+
+def put(kind, **fields):
+    """Sets fields of the first record of a kind."""
+    return lambda r: first(r, record=kind).update(fields)
+
+
+def where(kind, fields, **match):
+    return lambda r: first(r, record=kind, **match).update(fields)
+
+
+def option(**options):
+    return lambda r: r[0]["options"].update({name.replace("_", "-"): value for name, value in options.items()})
+
+
+def host(**fields):
+    return lambda r: r[0]["hosts"][0].update(fields)
+
+
+def pattern(of, /, **fields):
+    return lambda r: next(entry for entry in r[1]["patterns"] if entry["name"] == of).update(fields)
+
+
+def both(*changes):
+    def change(r):
+        for one in changes:
+            one(r)
+
+    return change
+
+
+def lines(change):
+    return lambda r: change(text(r))
+
+
+def gone(kind):
+    return lambda r: r.remove(first(r, record=kind))
+
+
+def cores(r):
+    """States the cores of each rank: five of them, one each."""
+    for entry in r[0]["hosts"]:
+        entry.update(core_sets=[str(rank) for rank in entry["ranks"]], cores=len(entry["ranks"]))
+
+
+def latencies(**fields):
+    return lambda r: first(r, record="measurement", case=1)["latencies"][0].update(fields)
+
+
+def phase(stage, activity, **fields):
+    return where("measurement", fields, stage=stage, activity=activity)
+
+
+def reduction(name, length, reduced_to, methods, elapsed_seconds=9.0):
+    return {
+        "record": "budget",
+        "repetition": 1,
+        "loops": "bandwidth",
+        "pattern": name,
+        "message_bytes": length,
+        "reduced_to": reduced_to,
+        "methods": methods,
+        "elapsed_seconds": elapsed_seconds,
+        "estimate_seconds": 900.0,
+    }
+
+
+def without_averaged(r):
+    """The budget leaves out the averaged method, in both repetitions."""
+    for repetition in (1, 2):
+        at = next(
+            n
+            for n, m in enumerate(r)
+            if (m["record"], m.get("repetition"), m.get("pattern"), m.get("message_bytes"))
+            == ("measurement", repetition, "ring-1", 2)
+        )
+        r[at] = {**reduction("ring-1", 2, "best_method", ["neighbor"]), "repetition": repetition}
+
+
+def one_exchange_more(r):
+    """The data check stays as it was."""
+    check = first(r, record="data_check")
+    check["received_bytes"] = check["checked_bytes"] = int(check["received_bytes"])
+    first(r, record="measurement")["loop_length"] += 1
+
+
+def budgets_back(r):
+    """Two lengths are measured by the averaged method only; the second budget is noted before the first."""
+    for length, seconds in ((2, 9.0), (4, 5.0)):
+        at = next(n for n, m in enumerate(r) if m["record"] == "measurement" and m["message_bytes"] == length)
+        r.insert(at, reduction("ring-1", length, "averaged_methods", ["sendrecv"], seconds))
+        del r[at + 2]
+
+
+EVERY = {
+    "record": [
+        put("run", ranks=2.0),
+        put("plan", surprise=1),
+        lines(lambda t: t.replace(b'"wrong_bytes": 0', b'"wrong_bytes": NaN')),
+    ],
+    "keys": [lines(lambda t: t.replace(b'"ranks": 5,', b'"ranks": 5, "ranks": 5,'))],
+    "sequence": [lines(lambda t: b"".join(t.splitlines(keepends=True)[:-2] + t.splitlines(keepends=True)[-1:]))],
+    "lines": [lines(lambda t: t[:-1])],
+    "kinds": [lines(lambda t: t.split(b"\n", 1)[1]), lambda r: r.append(dict(r[-1]))],
+    "count": [
+        lines(
+            lambda t: (
+                t[: t.rindex(b"{")] + json.dumps({**json.loads(t.splitlines()[-1]), "records": 3}).encode() + b"\n"
+            )
+        )
+    ],
+    "complete": [put("end", status="failed"), lambda r: r.pop()],
+    "version": [put("run", schema_version=3), put("run", benchmark="linpack")],
+    "end": [put("end", reason="it failed"), put("end", rank=1)],
+    "single": [gone("data_check"), lambda r: r.insert(3, dict(first(r, record="overhead")))],
+    "places": [lambda r: r.insert(4, r.pop(2)), lambda r: r.insert(3, r.pop(-2))],
+    "ranks": [host(ranks=[0, 1, 3]), lambda r: r[0]["hosts"].pop()],
+    "ranks_in_order": [lambda r: r[0]["hosts"].reverse(), host(ranks=[1, 0, 2])],
+    "cores": [
+        both(cores, host(cores=7)),
+        both(cores, host(core_sets=["0", "0", "1"])),
+        both(cores, lambda r: r[0]["hosts"][1].pop("core_sets")),
+    ],
+    "offered_cores": [host(offered_cores=1)],
+    "binding": [both(cores, lambda r: r[0]["mpi"].update(binding_cores_max=2))],
+    "memory_source": [put("run", memory_source="option"), option(memory_per_process=GIB)],
+    "memory": [
+        put("run", memory_per_process_bytes=GIB + 1),
+        both(put("run", memory_source="option"), option(memory_per_process=MIB)),
+    ],
+    "activity": [
+        lambda r: first(r, record="activity")["hosts"].pop(),
+        lambda r: r.insert(-1, dict(first(r, record="activity"))),
+    ],
+    "activity_time": [put("activity", elapsed_seconds=1e6)],
+    "activity_cores": [
+        both(host(online_cores=128), lambda r: first(r, record="activity")["hosts"][0].update(stolen_seconds=1e9))
+    ],
+    "options": [option(seed=7), option(repetitions=3), option(methods=["sendrecv"]), option(patterns=["ring"])],
+    "order": [
+        lambda r: r.insert(20, r.pop(21)),
+        lambda r: r.pop(30),
+        lambda r: r.insert(30, dict(r[30])),
+        lambda r: r.insert(40, r.pop(400)),
+    ],
+}
+B_EFF = {
+    "two_processes": [put("run", ranks=1)],
+    "no_file_system": [put("run", filesystem={"directory": "/", "type": "ext4", "total_bytes": 9, "free_bytes": 9})],
+    "wrong_bytes": [put("data_check", wrong_bytes=1)],
+    "planned_once": [
+        lambda r: r[1]["patterns"].append(r[1]["patterns"][0]),
+        lambda r: r[1]["methods"].append(r[1]["methods"][0]),
+    ],
+    "averaged_methods": [lambda r: r[1]["methods"][1].update(averaged=True)],
+    "averaged_patterns": [pattern("worst-cycle", averaged=True)],
+    "all_patterns": [put("plan", random_patterns=29), lambda r: r[1]["patterns"].pop(0)],
+    "methods_of_pattern": [
+        pattern("ring-1", methods=["neighbor", "sendrecv"]),
+        pattern("ping-pong", methods=["sendrecv"]),
+    ],
+    "group_of_pattern": [pattern("worst-cycle", name="cycle")],
+    "rings": [
+        pattern("ring-1", rings=[{"size": 5, "count": 1}]),
+        pattern("bisection-best", rings=[{"size": 2, "count": 2}]),
+    ],
+    "processes": [
+        pattern("ring-2", processes=4),
+        pattern("bisection-best", processes=5),
+        pattern("ping-pong", processes=5),
+    ],
+    "messages": [
+        pattern("ping-pong", messages_per_exchange=200),
+        pattern("ring-1", messages_per_exchange=10),
+        pattern("cartesian-2d-x", messages_per_exchange=11),
+    ],
+    "grids": [
+        pattern("cartesian-2d-x", messages_per_exchange=5),
+        pattern("cartesian-2d-y", processes=4, messages_per_exchange=8),
+    ],
+    "lengths": [lambda r: r[1]["message_bytes"].__setitem__(14, 27560)],
+    "l_max": [
+        both(
+            put("run", memory_per_process_bytes=2 * GIB),
+            lambda r: [h.update(memory_bytes=2 * h["memory_bytes"]) for h in r[0]["hosts"]],
+        )
+    ],
+    "buffer": [put("plan", buffer_bytes=MIB)],
+    "options": [
+        option(time_budget=1.0),
+        option(first_loop_length=1),
+        option(longest_loop=1),
+        option(random_patterns=1),
+    ],
+    "budget": [lambda r: r.insert(9, reduction("ring-1", 1, "best_method", ["sendrecv", "neighbor"]))],
+    "budget_times": [budgets_back],
+    "stop": [
+        lambda r: [
+            r.insert(
+                9, {"record": "stop", "repetition": 1, "pattern": "ring-1", "message_bytes": 1, "elapsed_seconds": 9.0}
+            )
+            for _ in "12"
+        ]
+    ],
+    "averaged_loops": [without_averaged],
+    "shortest": [lambda r: first(r, record="measurement").update(retimed(first(r, record="measurement"), 1e-10))],
+    "fastest": [put("measurement", fastest_seconds=1e6), put("trial", fastest_seconds=1e6)],
+    "slowest_message": [
+        where("measurement", {"slowest_message_seconds": 1e6}, pattern="ring-2"),
+        where("trial", {"elapsed_seconds": 1.0}, pattern="ring-2"),
+    ],
+    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=0.1))],
+    "loop_length": [
+        put("latency", loop_length=9999),
+        put("trial", loop_length=2),
+        put("measurement", loop_length=100001),
+    ],
+    "probe_hosts": [lambda r: first(r, record="probe")["hosts"].pop()],
+    "probe_pairs": [both(host(ranks=[0]), lambda r: r[0]["hosts"][1].update(ranks=[1, 2, 3, 4], memory_bytes=4 * GIB))],
+    "probe_times": [lambda r: first(r, record="probe")["hosts"][0].update(longest_round_trip_seconds=1e-9)],
+    "received_bytes": [one_exchange_more, put("data_check", received_bytes=1, checked_bytes=1)],
+    "checked_bytes": [put("data_check", checked_bytes=10**18), put("data_check", checked_bytes=0)],
+}

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of logs of the benchmarks that do I/O, as in contradictions.py."""
+
+from contradictions import B_EFF, EVERY, both, gone, latencies, option, phase, put, where
+from logs_made import GIB, KIB, MIB, first, of_kind
+
+KINDS = ("streams", "mmap", "aio", "io_uring", "splice", "copy", "rename", "link", "program", "other")
+REPLAYED = ("differing_results", "threads", "copies", "overlapped", *(f"unseen_{kind}" for kind in KINDS))
+
+
+def replayed(**different):
+    """A replay as the kernel counts it, which differs in some values; no other rule concerns those of `trace`."""
+
+    def change(r):
+        counts = {name: [1.0] * 4 for name in REPLAYED} | different
+        for case in r[1]["cases"]:
+            case["benchmark"] = "trace" if case["benchmark"] == "raw" else case["benchmark"]
+        r[1]["benchmarks"][-1]["name"] = "trace"
+        for record in of_kind(r, "measurement"):
+            if record["benchmark"] == "raw":
+                record.update(benchmark="trace", values=counts)
+
+    return change
+
+
+def longer(r, seconds):
+    """A pattern takes longer than its parts, and with it its type."""
+    entry = first(r, record="measurement", pattern=3)
+    first(r, record="pattern_type", type="scatter")["elapsed_seconds"] += seconds
+    entry["elapsed_seconds"] += seconds
+    r[-1]["elapsed_seconds"] += seconds
+
+
+WITH_IO = {
+    "file_system": [put("run", filesystem=None)],
+    "free_bytes": [lambda r: r[0]["filesystem"].update(free_bytes=10**16)],
+    "wrong_bytes": [put("data_check", wrong_bytes=1)],
+    "read_bytes": [put("data_check", read_bytes=1)],
+    "read_shift": [put("plan", read_shift="node"), both(option(read_shift=True), put("plan", read_shift="process"))],
+    "memory_fill": [option(fill_memory=50), put("plan", fill_memory_percent=50)],
+    "checked_bytes": [
+        put("data_check", checked_bytes=0),
+        lambda r: first(r, record="data_check").update(checked_bytes=10**15),
+    ],
+}
+OF_WORKLOAD = {"options": [option(workload="default"), option(cache_size=GIB), option(dry_run=True)]}
+B_EFF_IO = {
+    "all_methods": [put("plan", methods=["write", "read"])],
+    "methods": [put("plan", methods=["read", "rewrite", "write"])],
+    "all_types": [lambda r: r[1]["types"].pop()],
+    "types": [
+        lambda r: r[1]["types"][0].update(averaged=False),
+        lambda r: r[1]["types"][2].update(separate=False),
+        lambda r: r[1]["types"][1].update(number=5),
+    ],
+    "patterns": [lambda r: r[1]["patterns"][4].update(units=3), put("plan", m_part_bytes=3 * MIB)],
+    "partitions": [
+        put("plan", partitions=[2, 9]),
+        put("plan", partitions=[4, 2]),
+        option(partitions="1,4"),
+        option(partitions="all"),
+    ],
+    "scheduled": [option(scheduled_time=60.0), option(scheduled_time=0.0)],
+    "node_memory": [put("plan", node_memory_bytes=GIB)],
+    "m_part": [option(largest_chunk=MIB)],
+    "space_limit": [option(space_limit=MIB), option(space_limit=None)],
+    "planned_sizes": [put("measurement", chunk_bytes=KIB), where("measurement", {"type": "shared"}, pattern=3)],
+    "scheduled_share": [where("measurement", {"scheduled_seconds": 1.0}, pattern=3)],
+    "calls": [where("measurement", {"calls_max": 2}, pattern=0), where("measurement", {"calls_sum": 3}, pattern=0)],
+    "bytes": [put("measurement", bytes=5)],
+    "written_calls": [
+        where(
+            "measurement",
+            {"ended_by": "count", "calls_min": 1, "calls_max": 1, "calls_sum": 2, "bytes": 2 * KIB},
+            method="read",
+            pattern=13,
+        )
+    ],
+    "ended_by": [
+        where("measurement", {"ended_by": "space"}, pattern=3),
+        where("measurement", {"ended_by": "time"}, method="read", pattern=3),
+        put("measurement", ended_by="time"),
+    ],
+    "size_driven": [where("measurement", {"ended_by": "overrun"}, pattern=30, method="write")],
+    "segment": [where("pattern_type", {"segment_bytes": MIB, "file_bytes": MIB}, type="segmented", method="write")],
+    "fill_up": [lambda r: [m.update(chunk_bytes=8) for m in r if m.get("pattern") == 33 and m["partition"] == 2]],
+    "agreements": [
+        where("measurement", {"agreements": 1}, pattern=3),
+        where("measurement", {"agreements": 2}, pattern=30),
+    ],
+    "agreement_seconds": [where("measurement", {"agreement_seconds": 1e-9}, pattern=30)],
+    "type_bytes": [put("pattern_type", bytes=1)],
+    "file_bytes": [put("pattern_type", file_bytes=1)],
+    "files": [put("pattern_type", files=77)],
+    "cached": [where("pattern_type", {"cached_bytes": 0}, method="read"), put("plan", evict=True)],
+    "hints": [both(option(hints=None), put("measurement", hints={}))],
+    "parts": [
+        where("measurement", {"access_seconds": 1e3}, pattern=3),
+        where("measurement", {"first_done_seconds": 1e3}, pattern=3),
+    ],
+    "whole": [lambda r: longer(r, 100.0)],
+    "sync": [where("measurement", {"sync_seconds": 1e-9}, pattern=3, method="read")],
+    "type_time": [put("pattern_type", open_seconds=1.0)],
+    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=1.0))],
+}
+FTIO = {
+    "places": [lambda r: r.insert(6, r.pop(3))],
+    "input": [put("plan", input_parameter=3)],
+    "sizes": [put("plan", matrix_width=65), put("plan", matrix_bytes=1), put("plan", square_width=1)],
+    "stages": [lambda r: r[1]["stages"].reverse()],
+    "activities": [lambda r: r[1]["activities"][3].update(io=False)],
+    "direct": [put("plan", direct=True, storage="mpiio")],
+    "options": [
+        option(input="8"),
+        option(input="1GiB"),
+        option(storage="mpiio"),
+        option(repeat=1),
+        option(exchange_buffer=KIB),
+        option(keep=True),
+        option(direct=True),
+    ],
+    "bytes": [
+        phase("series_2", "read", bytes=8),
+        phase("exchange", "exchange", bytes=8),
+        phase("verify", "wait", bytes=1),
+    ],
+    "calls": [
+        phase("series_2", "read", calls=8),
+        phase("series_1", "fft", calls=257),
+        put("plan", exchange_buffer_bytes=KIB),
+        put("plan", storage="mpiio"),
+    ],
+    "mean": [
+        phase("verify", "read", fastest_seconds=9.0),
+        phase("verify", "read", mean_seconds=9.0),
+        phase("verify", "read", elapsed_seconds=9.0),
+    ],
+    "each_process": [lambda r: of_kind(r, "repetition")[1]["io_seconds"].pop()],
+    "sums": [
+        put("repetition", io_seconds=[0.1] * 4),
+        put("repetition", transform_io_seconds=[0.0] * 4),
+        put("repetition", transform_elapsed_seconds=[99.0] * 4),
+        phase("verify", "read", fastest_seconds=1.001, mean_seconds=1.001, elapsed_seconds=1.001),
+    ],
+    "processes": [put("repetition", io_seconds=[5.0, 7.0, 6.0, 6.0])],
+    "verification": [lambda r: first(r, record="repetition")["verification"].update(largest_relative_difference=1e-3)],
+    "tolerance": [
+        lambda r: first(r, record="repetition")["verification"].update(tolerated_relative_difference=3.7e-11)
+    ],
+    "differences": [lambda r: first(r, record="repetition")["verification"].update(total_difference=0.0)],
+    "flops": [put("repetition", nominal_flops=1.0)],
+    "counters": [
+        lambda r: first(r, record="repetition")["counters"].update(cycles=1),
+        lambda r: first(r, record="repetition")["counters"].update(flops_reason=None),
+    ],
+    "resident": [put("start", resident_bytes=GIB), put("repetition", peak_resident_bytes=GIB)],
+    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=1.0))],
+}
+PRIOMARK = {
+    "replay": [replayed(threads=[0.5] * 4), replayed(unseen_mmap=[-1.0] * 4)],
+    "copies": [replayed(copies=[3.0] * 4), replayed(copies=[1.0, 1.0, 2.0, 1.0])],
+    "case_numbers": [lambda r: r[1]["cases"][0].update(case=9)],
+    "benchmarks": [lambda r: r[1]["benchmarks"].pop(), lambda r: r[1]["benchmarks"].reverse()],
+    "plugins": [lambda r: r[1]["benchmarks"][0].update(plugin="/lib/x.so")],
+    "plugin_names": [
+        lambda r: [
+            e.update({name: "total"})
+            for name, es in (
+                ("name", r[1]["benchmarks"][-1:]),
+                ("benchmark", [c for c in r[1]["cases"] if c["benchmark"] == "raw"]),
+            )
+            for e in es
+        ]
+    ],
+    "build": [put("plan", build="serial"), put("plan", build="mpi")],
+    "mpi_io": [gone("mpi_io"), lambda r: r.insert(5, r.pop(3)), lambda r: r.insert(3, dict(r[3]))],
+    "node_memory": [put("plan", node_memory_bytes=GIB)],
+    "workload": [
+        put("plan", workload_text="# seed = 1;\nseed = 2; raw = { check = true; };"),
+        put("plan", workload_text="evict = false"),
+        put("plan", workload_text="check = TRUE;"),
+        put("plan", workload_text="repetitions = 3;"),
+    ],
+    "planned_case": [
+        put("measurement", method="posix"),
+        where("measurement", {"read_share": 0.25}, pattern="read-write"),
+        put("measurement", direct=True),
+    ],
+    "calls": [where("measurement", {"read_calls": 1}, pattern="read-write"), put("measurement", write_calls=1)],
+    "bytes": [
+        put("measurement", written_bytes=0),
+        put("measurement", written_bytes=GIB),
+        put("measurement", read_bytes=1),
+    ],
+    "evicted": [
+        put("measurement", evicted=True),
+        where("measurement", {"evicted": False}, pattern="read-write"),
+        put("plan", evict=False),
+    ],
+    "latencies": [
+        put("measurement", latencies=[]),
+        lambda r: first(r, record="measurement", pattern="read-write")["latencies"].reverse(),
+        latencies(operation="read"),
+    ],
+    "latency_calls": [
+        latencies(calls=7),
+        lambda r: first(r, record="measurement", case=1)["latencies"][0]["bin_calls"].__setitem__(0, 1),
+    ],
+    "bins": [
+        lambda r: [
+            first(r, record="measurement", case=1)["latencies"][0][name].reverse()
+            for name in ("from_seconds", "to_seconds", "bin_calls")
+        ]
+    ],
+    "bin_widths": [
+        lambda r: first(r, record="measurement", case=1)["latencies"][0]["to_seconds"].__setitem__(-1, 1.0),
+        put("plan", latency_relative_error=0.001),
+    ],
+    "extremes": [latencies(longest_seconds=0.0), latencies(shortest_seconds=0.0)],
+    "latency_sum": [latencies(sum_seconds=1e3), latencies(sum_seconds=0.0)],
+    "overlap": [lambda r: first(r, record="measurement", benchmark="async")["values"].pop("covered")],
+    "covered": [lambda r: first(r, record="measurement", benchmark="async")["values"].update(covered=[0.5] * 4)],
+    "transfer": [
+        lambda r: first(r, record="measurement", benchmark="async")["values"].update(io_overlapped_seconds=[1.0] * 4)
+    ],
+    "each_process": [put("measurement", values={"noise": [1.0]})],
+    "parts": [put("measurement", access_seconds=1e5), put("measurement", fastest_seconds=1e5)],
+    "whole": [put("measurement", elapsed_seconds=6.0)],
+    "request_time": [put("measurement", access_seconds=1e-9)],
+    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=0.1))],
+}
+
+
+# Section of the page: the benchmark whose log is changed, and the changes.
+CONTRADICTIONS = {
+    "Every log": {"b_eff": EVERY, "b_eff_io": WITH_IO, "priomark": OF_WORKLOAD},
+    "b_eff invariants": {"b_eff": B_EFF},
+    "b_eff_io invariants": {"b_eff_io": B_EFF_IO},
+    "ftio invariants": {"ftio": FTIO},
+    "priomark invariants": {"priomark": PRIOMARK},
+}

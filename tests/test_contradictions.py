@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every redundancy of a log is checked: the list of docs/log.md, the code, and changes of logs that break each
+invariant cannot drift apart."""
+
+import ast
+import copy
+import re
+
+import logs_made
+import pytest
+from builds import ROOT
+from contradictions import made
+from contradictions_io import CONTRADICTIONS
+
+from postprocess.benchmarks.score import Score
+from postprocess.benchmarks.scoring import score_logs
+
+PAGE = (ROOT / "docs" / "log.md").read_text(encoding="utf-8").split("\n## Invariants\n")[1].split("\n## ")[0]
+SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.MULTILINE | re.DOTALL))
+MODULES = {
+    "Every log": ["logs/rules.py", "logs/reader.py", "logs/io_options.py"],
+    "b_eff invariants": ["benchmarks/b_eff/rules.py", "benchmarks/b_eff/loops.py"],
+    "b_eff_io invariants": ["benchmarks/b_eff_io/rules.py", "benchmarks/b_eff_io/passes.py"],
+    "ftio invariants": ["benchmarks/ftio/rules.py"],
+    "priomark invariants": ["benchmarks/priomark/rules.py"],
+}
+ONLY_HUGE = {"size"}  # test_log_limits.py
+MADE = made()
+
+
+def documented(section):
+    rows = re.findall(r"^\| (`.*?) \|", SECTIONS[section], re.MULTILINE)
+    return {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+
+
+def in_code(path):
+    """The first members of what functions `problems...` yield, and what a LogError gets as its invariant."""
+    tree = ast.parse((ROOT / "postprocess" / path).read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "LogError" and len(node.args) == 3:
+            yield node.args[2].value
+        if isinstance(node, ast.FunctionDef) and node.name.startswith("problems"):
+            found = [inner.value for inner in ast.walk(node) if isinstance(inner, ast.Yield)]
+            yield from (value.elts[0].value for value in found if isinstance(value, ast.Tuple))
+
+
+CHANGES = [
+    pytest.param(benchmark, name, change, id=f"{section.split()[0]}-{name}-{number}")
+    for section, by_benchmark in CONTRADICTIONS.items()
+    for benchmark, invariants in by_benchmark.items()
+    for name, changes in invariants.items()
+    for number, change in enumerate(changes)
+]
+
+
+def scored(tmp_path, records):
+    [score] = score_logs([logs_made.write(tmp_path / "log.jsonl", records)])
+    return score
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_page_code_and_changes_name_the_same_invariants(section):
+    changed = {name for invariants in CONTRADICTIONS[section].values() for name in invariants}
+    code = {name for path in MODULES[section] for name in in_code(path)}
+    assert documented(section) - ONLY_HUGE == changed
+    elsewhere = {"memory_fill"} if section != "Every log" else set()
+    assert documented(section) == code - elsewhere
+
+
+@pytest.mark.parametrize("benchmark", MADE)
+def test_logs_that_are_changed_are_sound(tmp_path, benchmark):
+    assert isinstance(scored(tmp_path, copy.deepcopy(MADE[benchmark])), Score)
+
+
+@pytest.mark.parametrize(("benchmark", "name", "change"), CHANGES)
+def test_log_that_contradicts_itself_is_refused_with_the_name_of_the_invariant(tmp_path, benchmark, name, change):
+    records = copy.deepcopy(MADE[benchmark])
+    changed = change(records)
+    score = scored(tmp_path, changed if isinstance(changed, bytes) else logs_made.numbered(records))
+    assert not isinstance(score, Score), f"scored {score.headline}"
+    assert str(score).endswith(f"[{name}]") and "defect" not in str(score), str(score)
