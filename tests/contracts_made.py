@@ -139,9 +139,9 @@ def measure(folder, benchmark, repeat, kernels, *options, env=None):
 def bind(folder, copy, nonce):
     """A copy of a session of made logs as if it had run now, on the hosts of its logs and with this nonce."""
     shutil.copytree(folder, copy)
-    hashes = {}
+    hashes, now = {}, time.time()
     for path in [*folder.parent.glob("bin/*.jsonl"), *copy.rglob("*.jsonl")]:
-        new = moved(path.read_bytes(), nonce)
+        new = moved(path.read_bytes(), nonce, now)
         hashes[hashlib.sha256(path.read_bytes()).hexdigest()] = hashlib.sha256(new).hexdigest()
         if path.is_relative_to(copy):
             path.write_bytes(new)
@@ -151,9 +151,9 @@ def bind(folder, copy, nonce):
     return copy
 
 
-def moved(log, nonce):
+def moved(log, nonce, now):
     """A made log with this nonce, as if its run had begun now."""
-    shift = int(time.time()) - int(datetime.fromisoformat(START).timestamp())
+    shift = int(now) - int(datetime.fromisoformat(START).timestamp())
 
     def later(found):
         return found[1] + utc(datetime.fromisoformat(found[2].decode()).timestamp() + shift).encode()

@@ -41,7 +41,7 @@ OF_A_CENTRE = {"reframe-hpc": "4.10.4", "pandas": "2.2.3", "numpy": "1.26.4"}
 
 # Modules that decide, each with the tests that concern it and take seconds.
 MUTATED = {
-    "postprocess/acceptance/evaluation.py": ("test_evaluation.py", "test_thresholds.py"),
+    "postprocess/acceptance/evaluation.py": ("test_evaluation.py", "test_terms.py", "test_thresholds.py"),
     "postprocess/history/change_points.py": ("test_history.py", "test_standing.py", "test_thresholds.py"),
     "postprocess/history/completeness.py": ("test_completeness.py",),
     "postprocess/history/events.py": ("test_events.py",),

@@ -12,6 +12,7 @@ import yaml
 from commands import run
 from contracts_made import accept, bound, clause, contract, evaluate, real, sessions
 from pages import Page, browse, needs_browser
+from pypdf import PdfReader
 
 __all__ = ["real", "sessions"]  # fixtures
 
@@ -302,6 +303,11 @@ def test_a_browser_shows_the_page_without_complaint_and_prints_it(judged, sessio
     assert done.exit_code == 0
     pdf = (tmp_path / "result" / "acceptance.pdf").read_bytes()
     assert pdf.startswith(b"%PDF") and len(pdf) > 20_000
+    agreed = hashlib.sha256((tmp_path / "contract.yaml").read_bytes()).hexdigest()
+    pages = [page.extract_text() for page in PdfReader(tmp_path / "result" / "acceptance.pdf").pages]
+    assert len(pages) > 1 and all(f"contract{agreed}" in "".join(text.split()) for text in pages)
+    assert all(f"{number} / {len(pages)}" in text for number, text in enumerate(pages, 1))
+    assert "Passed" in pages[0] and "Signature" in pages[0]
 
 
 def test_without_a_browser_a_pdf_is_refused_before_anything_is_written(sessions, tmp_path, monkeypatch):

@@ -2,8 +2,11 @@
 """Contracts are read strictly: what is wrong with one is told with file, line and place."""
 
 import hashlib
+import json
 
 import pytest
+from builds import ROOT
+from commands import run
 
 from postprocess.acceptance.contract import ContractError, read_contract
 
@@ -68,6 +71,15 @@ def test_a_contract_is_read_with_its_hash(tmp_path):
             "line 5, clauses.1.benchmark: unknown benchmark 'linpack'; valid are b_eff, ",
         ),
         ("unit: MByte/s", "unit: GByte/s", "line 7, clauses.1.unit: b_eff is in 'MByte/s', not in 'GByte/s'"),
+        ("    floor: 1000", "    floor: 1000\n    variation: 0", "line 12, clauses.1.variation: "),
+        ("    floor: 1000", "    floor: 1000\n    variation: .inf", "line 12, clauses.1.variation: "),
+        ("    floor: 1000", "    floor: 1000\n    every_run: {least: 101}", "line 12, clauses.1.every_run.least: "),
+        ("    floor: 1000", "    floor: 1000\n    every_run: {most: 99}", "line 12, clauses.1.every_run.most: "),
+        ("    floor: 1000", "    floor: 1000\n    forbidden: [overloaded]", "line 12, clauses.1.forbidden.1: "),
+        ("version: 1", "version: 1\nperiod: {from: 2026-02-30, until: 2026-03-01}", "line 3, period: no period: "),
+        ("version: 1", "version: 1\nperiod: {from: 2026-03-02, until: 2026-03-01}", "line 3, period: "),
+        ("version: 1", "version: 1\nsoftware: {source_sha256: abc}", "line 3, software.source_sha256: "),
+        ("version: 1", f"version: 1\nsigners: {{file: none, sha256: {'a' * 64}}}", "line 3, signers.file: cannot be"),
         ("clauses:\n", "clauses: [\n", "line "),
         (GOOD, "", ": the file is empty"),
         (GOOD, "- a", "line 1"),
@@ -112,3 +124,81 @@ def test_aliases_that_stand_for_few_entries_are_read(tmp_path):
     second = size.partition("clauses:\n")[2].replace("&size {processes: 2}", "*size").replace("network", "again")
     (tmp_path / "c.yaml").write_text(size + second)
     assert [clause.processes for clause in read_contract(tmp_path / "c.yaml").clauses] == [2, 2]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "docs" / "contracts").glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_template_is_a_contract_that_can_be_explained(path):
+    agreed = read_contract(path)
+    done = run("accept", "--explain", path)
+    assert done.exit_code == 0 and done.stdout.splitlines()[0].startswith(agreed.title)
+    for clause in agreed.clauses:
+        [line] = [line for line in done.stdout.splitlines() if line.startswith(f"{clause.name}: ")]
+        assert clause.metric in line and all(key in line for key in clause.forbidden)
+    assert f"from {agreed.terms.first_day} to {agreed.terms.last_day}" in done.stdout
+
+
+def test_qualifications_that_a_contract_can_forbid_exist():
+    """A key with a typing error would forbid nothing."""
+    schema = json.loads((ROOT / "postprocess" / "acceptance" / "contract_schema.json").read_text())
+    keys = schema["$defs"]["clause"]["properties"]["forbidden"]["items"]["enum"]
+    sources = [*ROOT.glob("postprocess/logs/*.py"), *ROOT.glob("postprocess/benchmarks/*/qualifications.py")]
+    text = "".join(path.read_text() for path in sources)
+    assert keys == sorted(keys) and [key for key in keys if f'"{key}"' not in text] == []
+
+
+def test_a_dry_run_names_the_runs_that_are_missing_with_their_command(tmp_path):
+    path = tmp_path / "contract.yaml"
+    path.write_text(GOOD)
+    done = run("accept", "--dry-run", path)
+    assert (done.exit_code, done.stdout) == (
+        0,
+        "network: 3 runs are missing: reframe -c reframe_checks -r --system=local:default --mode=acceptance -n "
+        "'^b_eff%' -P b_eff.num_processes=2 --repeat=3\n",
+    )
+    assert run("accept", path).exit_code == 2  # no sessions
+    assert not list(tmp_path.glob("*.html"))
+
+
+SECOND = GOOD[GOOD.index("  - clause") :].replace("network", "rack").replace("processes: 2", "processes: 1")
+
+
+def with_relation(kind="scaling_efficiency", of="network", to="rack", bound="floor: 0.8", second=SECOND):
+    return f"{GOOD}{second}relations:\n  - {{relation: r, {kind}: {{of: {of}, to: {to}}}, {bound}}}\n"
+
+
+def test_a_relation_of_two_clauses_is_read_and_explained(tmp_path):
+    path = tmp_path / "contract.yaml"
+    path.write_text(with_relation())
+    [relation] = read_contract(path).relations
+    assert (relation.kind, relation.of, relation.to, relation.floor) == ("scaling_efficiency", "network", "rack", 0.8)
+    done = run("accept", "--explain", path)
+    assert "r: ratio of the values per process of 'network' to 'rack', at least 0.8.\n" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (with_relation(of="elsewhere"), "relations.1.scaling_efficiency: there is no clause 'elsewhere'"),
+        (with_relation(of="rack", to="network"), "`of` has to be the clause with more processes"),
+        (with_relation(of="rack"), "`of` has to be the clause with more processes"),
+        (with_relation("relation_of"), "relations.1: "),
+        (with_relation(bound="floor: 2, ceiling: 1"), "the floor is above the ceiling"),
+        (with_relation(bound="official: true"), "relations.1: "),
+        (with_relation().replace("relation: r,", "relation: rack,"), "a second clause or relation 'rack'"),
+        (with_relation().replace("metric: b_eff\n", "metric: b_eff_per_process\n"), "write ratio"),
+        (with_relation(second=SECOND.replace("metric: b_eff\n", "metric: b_eff_at_l_max\n")), "on different metrics"),
+        (
+            with_relation(
+                "ratio",
+                second=SECOND.replace("metric: b_eff\n    unit: MByte/s", "metric: ping_pong_latency\n    unit: us"),
+            ),
+            "different units, 'MByte/s' and 'us'",
+        ),
+    ],
+)
+def test_a_relation_that_cannot_be_evaluated_is_refused(tmp_path, text, told):
+    path = tmp_path / "contract.yaml"
+    path.write_text(text)
+    with pytest.raises(ContractError) as error:
+        read_contract(path)
+    assert told in str(error.value) and ", line " in str(error.value)

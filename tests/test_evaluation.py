@@ -3,70 +3,21 @@
 read off the numbers. test_acceptance.py evaluates contracts against sessions of ReFrame."""
 
 from dataclasses import replace
-from datetime import date
 from types import SimpleNamespace
 
 import pytest
+from clauses_made import CLAUSE, run, verdict
 
-from postprocess.acceptance.contract import Clause, Contract
-from postprocess.acceptance.evaluation import concerns, evaluate, evaluate_clause, overall, within
+from postprocess.acceptance.contract import Contract
+from postprocess.acceptance.evaluation import (
+    concerns,
+    evaluate,
+    overall,
+    within,
+)
 from postprocess.acceptance.refusal import Refusal
 from postprocess.acceptance.terms import Terms
 from postprocess.benchmarks.score import Qualification
-from postprocess.logs.records import Filesystem
-
-CLAUSE = Clause(
-    name="bandwidth",
-    benchmark="b_eff",
-    metric="b_eff",
-    unit="MByte/s",
-    system="hawk",
-    partition="rome",
-    processes=256,
-    hosts=None,
-    directory=None,
-    filesystem=None,
-    floor=1000.0,
-    ceiling=None,
-    official=False,
-    repetitions=2,
-    statistic="median",
-    excluded_nodes={},
-)
-
-
-def log(start="2026-12-01T23:59:59Z", files=(), library="Open MPI v4.1.4, Debian", **build):
-    """What a log states about the software of a run."""
-    stated = {"git_revision": "0123abc", "source_sha256": "a" * 64, "compiler": "GNU 12.2.0"} | build
-    run = SimpleNamespace(
-        benchmark="b_eff",
-        start_time=start,
-        build=SimpleNamespace(**stated),
-        mpi=SimpleNamespace(library=library),
-    )
-    return SimpleNamespace(run=run, all=lambda _: [SimpleNamespace(files=files)])
-
-
-def run(value=1000.0, breaches=(), cache_affected=(), **other):
-    """A run that counts for CLAUSE, unless `other` changes it."""
-    made = {
-        "benchmark": "b_eff",
-        "system": "hawk",
-        "partition": "rome",
-        "processes": 256,
-        "hosts": ("n1", "n2"),
-        "filesystem": Filesystem("/scratch/run", "lustre", total_bytes=10**12, free_bytes=10**12),
-        "kernel_version": "1.0",
-        "refusals": (),
-        "score": SimpleNamespace(breaches=breaches, cache_affected=cache_affected, log=log()),
-    } | other
-    return SimpleNamespace(
-        **made, metric=lambda name: SimpleNamespace(value=value) if name == "b_eff" and value is not None else None
-    )
-
-
-def verdict(clause, *runs, **terms):
-    return evaluate_clause(clause, list(runs), Terms(**terms))
 
 
 @pytest.mark.parametrize(("count", "outcome"), [(2, "not proven"), (3, "pass"), (4, "pass")])
@@ -231,60 +182,6 @@ def test_a_run_on_an_excluded_node_is_refused_with_the_reason():
 def test_an_excluded_node_is_recognised_by_its_short_and_its_full_name(host, excluded, refused):
     found = verdict(replace(CLAUSE, excluded_nodes={excluded: "broken"}), run(hosts=(host,)))
     assert found.runs[0].counts is not refused
-
-
-# --- terms of the contract --------------------------------------------------------------------------------------------
-
-PERIOD = {"first_day": date(2026, 12, 1), "last_day": date(2026, 12, 3)}
-PROGRAM = SimpleNamespace(role="program", sha256="c" * 64)
-
-
-@pytest.mark.parametrize(
-    ("terms", "stated", "key"),
-    [
-        (PERIOD, {"start": "2026-11-30T23:59:59Z"}, "period"),
-        (PERIOD, {"start": "2026-12-01T00:00:00Z"}, None),
-        (PERIOD, {"start": "2026-12-03T23:59:59Z"}, None),
-        (PERIOD, {"start": "2026-12-04T00:00:00Z"}, "period"),
-        (PERIOD, {"start": "2020-12-02T00:00:00Z"}, "period"),
-        ({"git_revision": "0123abc"}, {}, None),
-        ({"git_revision": "0123abc"}, {"git_revision": "0123abd"}, "git_revision"),
-        ({"git_revision": "0123abc"}, {"git_revision": None}, "git_revision"),
-        ({"source_sha256": "a" * 64}, {}, None),
-        ({"source_sha256": "a" * 64}, {"source_sha256": "b" * 64}, "source"),
-        ({"source_sha256": "a" * 64}, {"source_sha256": None}, "source"),
-        ({"mpi_library": "Open MPI v4.1"}, {}, None),
-        ({"mpi_library": "Open MPI v4.1"}, {"library": "Open MPI v4.0"}, "mpi_library"),
-        ({"compiler": "GNU 12"}, {}, None),
-        ({"compiler": "GNU 12"}, {"compiler": "GNU 11.2.0"}, "compiler"),
-        ({"programs": {"b_eff": "c" * 64}}, {"files": (PROGRAM,)}, None),
-        ({"programs": {"b_eff": "d" * 64}}, {"files": (PROGRAM,)}, "program"),
-        ({"programs": {"b_eff": "c" * 64}}, {}, "program"),
-        ({"programs": {"ftio": "d" * 64}}, {"files": (PROGRAM,)}, None),
-    ],
-)
-def test_a_run_outside_the_terms_of_the_contract_is_refused(terms, stated, key):
-    made = run()
-    made.score.log = log(**stated)
-    assert [refusal.key for refusal in verdict(CLAUSE, made, **terms).runs[0].refusals] == ([key] if key else [])
-
-
-@pytest.mark.parametrize(
-    ("revision", "terms", "known"),
-    [
-        ("0123abc", {}, True),
-        ("0123abc-dirty", {}, False),
-        ("0123abc-dirty", {"source_sha256": "a" * 64}, False),
-        (None, {}, False),
-        (None, {"source_sha256": "a" * 64}, True),
-    ],
-)
-def test_official_evidence_comes_from_known_sources_only(revision, terms, known):
-    made = run()
-    made.score.log = log(git_revision=revision)
-    keys = [refusal.key for refusal in verdict(replace(CLAUSE, official=True), made, **terms).runs[0].refusals]
-    assert keys == ([] if known else ["revision"])
-    assert verdict(CLAUSE, made, **terms).runs[0].counts
 
 
 # --- versions and several clauses -------------------------------------------------------------------------------------

@@ -36,7 +36,7 @@ class Place:
 def places(reports: list[SessionReport]) -> dict[str, Place]:
     """By the key of a test case in case_table."""
     return {
-        case.get("uuid") or f"{report.info['uuid']}:{number}:{place}": place_of(report, case)
+        f"{report.info['uuid']}:{number}:{place}": place_of(report, case)
         for report in reports
         for number, run in enumerate(report.content["runs"])
         for place, case in enumerate(run["testcases"])

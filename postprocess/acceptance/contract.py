@@ -18,6 +18,7 @@ from typing import NoReturn
 import jsonschema_rs
 import yaml
 
+from postprocess.acceptance.relations import Relation, problem_of, relation_of
 from postprocess.acceptance.terms import Terms, terms_of
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.logs.paths import regular
@@ -35,7 +36,9 @@ class ContractError(ValueError):
 
 @dataclass(frozen=True)
 class Clause:
-    """What one metric must reach. `floor` and `ceiling` are in `unit`, None if there is no such bound."""
+    """What one metric must reach. `floor` and `ceiling` are in `unit`, None if there is no such bound. `variation` is
+    the largest coefficient of variation, `least_of_median` and `most_of_median` are bounds of every run; all three in
+    percent. `forbidden` are keys of qualifications, `workload_sha256` is the hash of a workload's text."""
 
     name: str
     benchmark: str
@@ -53,6 +56,11 @@ class Clause:
     repetitions: int
     statistic: str
     excluded_nodes: dict[str, str]  # host name to reason
+    variation: float | None = None
+    least_of_median: float | None = None
+    most_of_median: float | None = None
+    forbidden: tuple[str, ...] = ()
+    workload_sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,6 +76,7 @@ class Contract:
     parties: tuple[str, ...]
     clauses: tuple[Clause, ...]
     signers: Path | None = None
+    relations: tuple[Relation, ...] = ()
 
 
 class Loader(yaml.SafeLoader):
@@ -106,10 +115,11 @@ def read_contract(path) -> Contract:
         refuse(path, root, error.instance_path, f"{error.message:.300}; docs/acceptance.md says what a contract holds")
     for number, clause in enumerate(content["clauses"]):
         check_clause(path, root, number, clause, [other["clause"] for other in content["clauses"][:number]])
+    check_relations(path, root, content)
     try:
         terms = terms_of(content)
     except ValueError as error:
-        refuse(path, root, ["period"], f"no date: {error}")
+        refuse(path, root, ["period"], f"no period: {error}")
     return Contract(
         path,
         hashlib.sha256(data).hexdigest(),
@@ -119,7 +129,20 @@ def read_contract(path) -> Contract:
         tuple(content.get("parties", ("for the site", "for the supplier"))),
         tuple(map(clause_of, content["clauses"])),
         signers_of(path, root, content),
+        tuple(map(relation_of, content.get("relations", ()))),
     )
+
+
+def check_relations(path: Path, root: yaml.Node, content: dict) -> None:
+    clauses, names = {clause["clause"]: clause for clause in content["clauses"]}, set()
+    for number, relation in enumerate(content.get("relations", ())):
+        check_bounds(path, root, ["relations", number], relation)
+        if relation["relation"] in names | clauses.keys():
+            name = relation["relation"]
+            refuse(path, root, ["relations", number, "relation"], f"a second clause or relation {name!r:.80}")
+        names.add(relation["relation"])
+        if problem := problem_of(relation, clauses):
+            refuse(path, root, ["relations", number, problem[0]], problem[1])
 
 
 def signers_of(path: Path, root: yaml.Node, content: dict) -> Path | None:
@@ -211,11 +234,16 @@ def check_clause(path: Path, root: yaml.Node, number: int, clause: dict, earlier
         wrong("metric", f"{clause['benchmark']} has no metric {clause['metric']!r:.80}; valid are {', '.join(units)}")
     if clause["unit"] != units[clause["metric"]]:
         wrong("unit", f"{clause['metric']} is in {units[clause['metric']]!r}, not in {clause['unit']!r:.80}")
-    for key in ("floor", "ceiling"):
-        if not abs(clause.get(key, 0)) <= sys.float_info.max:
-            wrong(key, "a finite number is expected")
-    if clause.get("floor", -math.inf) > clause.get("ceiling", math.inf):
-        wrong("floor", "the floor is above the ceiling: no value can pass")
+    check_bounds(path, root, ["clauses", number], clause)
+
+
+def check_bounds(path: Path, root: yaml.Node, place: list, content: dict) -> None:
+    """Refuses bounds of a clause or relation that no value can meet."""
+    for key in ("floor", "ceiling", "variation"):
+        if not abs(content.get(key, 0)) <= sys.float_info.max:
+            refuse(path, root, [*place, key], "a finite number is expected")
+    if content.get("floor", -math.inf) > content.get("ceiling", math.inf):
+        refuse(path, root, [*place, "floor"], "the floor is above the ceiling: no value can pass")
 
 
 def clause_of(content: dict) -> Clause:
@@ -228,6 +256,11 @@ def clause_of(content: dict) -> Clause:
         filesystem=filesystem.get("type"),
         floor=content.get("floor"),
         ceiling=content.get("ceiling"),
+        variation=content.get("variation"),
+        least_of_median=content.get("every_run", {}).get("least"),
+        most_of_median=content.get("every_run", {}).get("most"),
+        forbidden=tuple(content.get("forbidden", ())),
+        workload_sha256=content.get("workload_sha256"),
         excluded_nodes={excluded["node"]: excluded["reason"] for excluded in content.get("excluded_nodes", [])},
         **{
             key: content[key]

@@ -6,6 +6,7 @@ version, and official if the clause requires it. Every run that is left out is n
 the clause is not proven.
 """
 
+import hashlib
 import math
 import statistics
 from collections.abc import Iterator, Sequence
@@ -15,7 +16,9 @@ from postprocess.acceptance.binding import same_host
 from postprocess.acceptance.contract import Clause, Contract
 from postprocess.acceptance.evidence import Run, below
 from postprocess.acceptance.refusal import Refusal
+from postprocess.acceptance.relations import SCALING, Relation
 from postprocess.acceptance.terms import Terms, broken_terms, unknown_sources
+from postprocess.logs.reader import Log
 from postprocess.show.words import counted, digits, exact, unit_word
 
 PASS, FAIL, NOT_PROVEN = "pass", "fail", "not proven"
@@ -58,8 +61,34 @@ def evaluate(contract: Contract, runs: list[Run]) -> list[Verdict]:
     return [evaluate_clause(clause, runs, contract.terms) for clause in contract.clauses]
 
 
-def overall(verdicts: list[Verdict], gaps: Sequence[str] = ()) -> str:
-    """Passed if all clauses passed and no session is missing, failed if a clause failed, otherwise not proven."""
+@dataclass(frozen=True)
+class RelationVerdict:
+    """The verdict on one relation; `value` is None if one of its clauses has none."""
+
+    relation: Relation
+    outcome: str
+    value: float | None
+    sentence: str
+
+
+def evaluate_relation(relation: Relation, verdicts: Sequence[Verdict]) -> RelationVerdict:
+    """The verdict on a relation, by the verdicts on all clauses."""
+    values = []
+    for name in (relation.of, relation.to):
+        [verdict] = [verdict for verdict in verdicts if verdict.clause.name == name]
+        if verdict.value is None:
+            return RelationVerdict(relation, NOT_PROVEN, None, f"Clause {name!r} has no value.")
+        values.append(verdict.value / (verdict.clause.processes if relation.kind == SCALING else 1))
+    if not values[1]:
+        return RelationVerdict(relation, NOT_PROVEN, None, f"The value of clause {relation.to!r} is 0.")
+    value = values[0] / values[1]
+    outcome = PASS if within(relation, value) else FAIL
+    return RelationVerdict(relation, outcome, value, f"It is {exact(value)}, {' and '.join(margins(relation, value))}.")
+
+
+def overall(verdicts: Sequence[Verdict | RelationVerdict], gaps: Sequence[str] = ()) -> str:
+    """Passed if all clauses and relations passed and no session is missing, failed if one failed, otherwise not
+    proven."""
     outcomes = {verdict.outcome for verdict in verdicts} | ({NOT_PROVEN} if gaps else set())
     return next((outcome for outcome in (FAIL, NOT_PROVEN) if outcome in outcomes), PASS)
 
@@ -86,8 +115,10 @@ def evaluate_clause(clause: Clause, runs: list[Run], terms: Terms) -> Verdict:
             evaluated,
         )
     value = STATISTICS[clause.statistic](values)
-    outcome = PASS if within(clause, value) else FAIL
-    return Verdict(clause, outcome, value, f"{sentence(clause, value)} {spread(values, len(evaluated))}", evaluated)
+    wide = list(too_wide(clause, values))
+    outcome = PASS if within(clause, value) and not wide else FAIL
+    text = " ".join([sentence(clause, value), *wide, spread(values, len(evaluated))])
+    return Verdict(clause, outcome, value, text, evaluated)
 
 
 def concerns(clause: Clause, run: Run) -> bool:
@@ -127,13 +158,52 @@ def refusals(clause: Clause, run: Run, terms: Terms) -> Iterator[Refusal]:
     yield from broken_terms(terms, run.score.log)
     if run.metric(clause.metric) is None:
         yield Refusal("not_measured", f"the run did not measure {clause.metric}")
+    yield from other_workload(clause, run.score.log)
+    unknown = "activity_unknown" if "load_of_others" in clause.forbidden else None  # proves nothing about others
+    rules = (*run.score.breaches, *run.score.cache_affected) if clause.official else ()
+    forbidden = [found for found in run.score.qualifications if found.key in (*clause.forbidden, unknown)]
+    for qualification in dict.fromkeys((*rules, *forbidden)):
+        yield Refusal(qualification.key, qualification.text.rstrip("."))
     if clause.official:
-        for qualification in (*run.score.breaches, *run.score.cache_affected):
-            yield Refusal(qualification.key, qualification.text.rstrip("."))
         yield from unknown_sources(run.score.log.run.build, terms)
 
 
-def within(clause: Clause, value: float) -> bool:
+def other_workload(clause: Clause, log: Log) -> Iterator[Refusal]:
+    """Only the plan of some benchmarks has the text of a workload."""
+    if clause.workload_sha256 is None:
+        return
+    text = getattr(log.plan, "workload_text", None)
+    found = "unknown" if text is None else hashlib.sha256(text.encode()).hexdigest()
+    if found != clause.workload_sha256:
+        required = clause.workload_sha256
+        yield Refusal("workload", f"the workload's SHA-256 is {found}, the contract requires {required}")
+
+
+def too_wide(clause: Clause, values: list[float]) -> Iterator[str]:
+    """How the runs scatter more than the clause allows, one sentence each."""
+    if clause.variation is not None:
+        yield from too_variable(clause.variation, values)
+    median = statistics.median(values)
+    for bound, worst, side in (
+        (clause.least_of_median, min(values), "below"),
+        (clause.most_of_median, max(values), "above"),
+    ):
+        if bound is None or math.isclose(worst, median * bound / 100, rel_tol=ROUNDING):
+            continue
+        if (worst < median * bound / 100) == (side == "below"):
+            yield f"A run reached {digits(worst)}, {side} {exact(bound)} % of the median."
+
+
+def too_variable(most_percent: float, values: list[float]) -> Iterator[str]:
+    """The coefficient of variation is the standard deviation of the sample divided by the absolute mean."""
+    mean = abs(statistics.fmean(values))
+    if len(values) < 2 or not mean:
+        yield "These runs have no coefficient of variation."
+    elif (percent := 100 * statistics.stdev(values) / mean) > most_percent * (1 + ROUNDING):
+        yield f"The coefficient of variation is {digits(percent)} %, above {exact(most_percent)} %."
+
+
+def within(clause: Clause | Relation, value: float) -> bool:
     """Whether a value reaches a bound. A difference within the rounding of the computation counts as reached."""
 
     def reached(bound: float) -> bool:
@@ -145,12 +215,16 @@ def within(clause: Clause, value: float) -> bool:
 
 
 def sentence(clause: Clause, value: float) -> str:
-    margins = [
+    reached = f"{exact(value)} {unit_word(clause.unit)}".rstrip()
+    return f"The {clause.statistic} is {reached}, {' and '.join(margins(clause, value))}."
+
+
+def margins(clause: Clause | Relation, value: float) -> list[str]:
+    return [
         f"{margin(value, bound)} the {name} {exact(bound)}"
         for name, bound in (("floor", clause.floor), ("ceiling", clause.ceiling))
         if bound is not None
     ]
-    return f"The {clause.statistic} is {f'{exact(value)} {unit_word(clause.unit)}'.rstrip()}, {' and '.join(margins)}."
 
 
 def margin(value: float, bound: float) -> str:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from postprocess.acceptance.contract import Contract
-from postprocess.acceptance.evaluation import Verdict, evaluate, overall
+from postprocess.acceptance.evaluation import RelationVerdict, Verdict, evaluate, evaluate_relation, overall
 from postprocess.acceptance.evidence import gather
 from postprocess.acceptance.ledger import Entry, gaps, ledger_path, read_ledger
 from postprocess.acceptance.signatures import Signature, verify
@@ -26,12 +26,13 @@ class Acceptance:
     entries: list[Entry]
     gaps: list[str]
     signatures: Mapping[Path, Signature]
+    relations: list[RelationVerdict]
     command: str
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     @property
     def outcome(self) -> str:
-        return overall(self.verdicts, self.gaps)
+        return overall([*self.verdicts, *self.relations], self.gaps)
 
 
 def accept(contract: Contract, sessions: list[SessionReport], command: str) -> Acceptance:
@@ -44,4 +45,6 @@ def accept(contract: Contract, sessions: list[SessionReport], command: str) -> A
     if ledger in signatures and signatures[ledger].signer is None:
         missing.append(f"The ledger does not count: {signatures[ledger].problem}.")
     runs = gather(sessions, entries, signatures)
-    return Acceptance(contract, evaluate(contract, runs), sessions, entries, missing, signatures, command)
+    verdicts = evaluate(contract, runs)
+    relations = [evaluate_relation(relation, verdicts) for relation in contract.relations]
+    return Acceptance(contract, verdicts, sessions, entries, missing, signatures, relations, command)

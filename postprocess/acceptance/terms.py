@@ -28,8 +28,10 @@ class Terms:
 
 
 def terms_of(content: dict) -> Terms:
-    """Those of a contract's content."""
+    """Those of a contract's content. Raises ValueError for an impossible period."""
     period, software = content.get("period", {}), content.get("software", {})
+    if period and period["from"] > period["until"]:
+        raise ValueError("it ends before it begins: no run can count")
     return Terms(
         kernel_version=content.get("kernel_version"),
         first_day=date.fromisoformat(period["from"]) if period else None,

@@ -9,7 +9,6 @@ import typer
 from typer.core import TyperGroup
 
 from postprocess.cli.common import USAGE, AsJson, command_line, exit_codes, print_json, writing
-from postprocess.cli.selection import Sources
 from postprocess.logs.reader import LogError
 from postprocess.show.words import printable
 
@@ -23,6 +22,10 @@ class WithDefault(TyperGroup):
         return super().parse_args(ctx, args)
 
 
+SomeSources = Annotated[
+    list[Path] | None,
+    typer.Argument(metavar="SESSIONS...", help="Session reports (--report-file), or directories with session*.json."),
+]
 ContractFile = Annotated[
     Path, typer.Argument(metavar="CONTRACT", help="Contract in YAML; docs/acceptance.md describes it.")
 ]
@@ -37,7 +40,7 @@ ContractFile = Annotated[
 )
 def evaluate(
     contract: ContractFile,
-    sessions: Sources,
+    sessions: SomeSources = None,
     output: Annotated[
         Path,
         typer.Option(
@@ -49,12 +52,18 @@ def evaluate(
     ] = Path("acceptance.html"),
     pdf: Annotated[bool, typer.Option("--pdf", help="Write the page as PDF as well; requires Chromium.")] = False,
     as_json: AsJson = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Print the contract in sentences instead.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Print the runs that are missing instead, with the command for each.")
+    ] = False,
 ) -> None:
     """Evaluate a contract against recorded runs and write a report to sign. `accept CONTRACT SESSIONS...` is the
     same."""
     from postprocess.acceptance.contract import ContractError, read_contract
     from postprocess.acceptance.evaluation import PASS
     from postprocess.acceptance.result import accept
+    from postprocess.acceptance.sentences import explain as explained
+    from postprocess.acceptance.sentences import missing_runs
     from postprocess.acceptance.signatures import SigningError
     from postprocess.reports import acceptance_page
     from postprocess.sessions.files import read_reports
@@ -62,10 +71,19 @@ def evaluate(
 
     if output.suffix != ".html":
         raise typer.BadParameter(f"--output must end in .html, not {printable(output.name)}")
+    if not (sessions or explain or dry_run):
+        raise typer.BadParameter("name the sessions to evaluate, or choose --explain or --dry-run")
     try:
+        agreed = read_contract(contract)
+        if explain:
+            typer.echo("\n".join(map(printable, explained(agreed))))
+            return
         if pdf:
             browser()
-        reached = accept(read_contract(contract), read_reports(sessions), command_line())
+        reached = accept(agreed, read_reports(sessions or []), command_line())
+        if dry_run:
+            typer.echo("\n".join(map(printable, missing_runs(reached.verdicts))) or "no runs are missing")
+            return
         with writing(output):
             files = acceptance_page.write(reached, output, pdf)
     except (ContractError, LogError, PdfError, SigningError) as error:

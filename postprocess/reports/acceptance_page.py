@@ -15,14 +15,14 @@ from rich.table import Table
 from rich.text import Text
 
 from postprocess import __version__
-from postprocess.acceptance.contract import Clause
-from postprocess.acceptance.evaluation import EvaluatedRun, Verdict
+from postprocess.acceptance.evaluation import EvaluatedRun, RelationVerdict, Verdict
 from postprocess.acceptance.ledger import file_sha256
 from postprocess.acceptance.result import Acceptance
+from postprocess.acceptance.sentences import demand
 from postprocess.sessions.files import SessionReport
 from postprocess.show.html import environment
 from postprocess.show.pdf import print_page
-from postprocess.show.words import counted, exact, printable, unit_word
+from postprocess.show.words import printable
 
 
 def write(acceptance: Acceptance, page: Path, pdf: bool) -> list[Path]:
@@ -60,6 +60,7 @@ def as_object(acceptance: Acceptance) -> dict:
         ],
         "sessions": [session_object(acceptance, report) for report in acceptance.sessions],
         "clauses": [clause_object(verdict) for verdict in acceptance.verdicts],
+        "relations": [relation_object(verdict) for verdict in acceptance.relations],
     }
 
 
@@ -103,12 +104,23 @@ def clause_object(verdict: Verdict) -> dict:
                 "filesystem",
                 "official",
                 "repetitions",
+                "variation",
+                "least_of_median",
+                "most_of_median",
+                "forbidden",
+                "workload_sha256",
                 "excluded_nodes",
             )
         },
         "counted": len(verdict.counting),
         "runs": [run_object(evaluated) for evaluated in verdict.runs],
     }
+
+
+def relation_object(verdict: RelationVerdict) -> dict:
+    fields = {"relation": verdict.relation.name, "result": verdict.outcome, "sentence": verdict.sentence}
+    kept = {key: getattr(verdict.relation, key) for key in ("kind", "of", "to", "floor", "ceiling")}
+    return fields | {"value": verdict.value} | kept
 
 
 def run_object(evaluated: EvaluatedRun) -> dict:
@@ -152,24 +164,6 @@ def html(acceptance: Acceptance, json_name: str, json_sha256: str) -> str:
     )
 
 
-def demand(clause: Clause) -> str:
-    """A clause as a sentence."""
-    unit = unit_word(clause.unit)
-    bounds = " and ".join(
-        f"at {word} {f'{exact(bound)} {unit}'.rstrip()}"
-        for word, bound in (("least", clause.floor), ("most", clause.ceiling))
-        if bound is not None
-    )
-    where = f"{clause.system}:{clause.partition}, {counted(clause.processes, 'process')}"
-    where += f" on {counted(clause.hosts, 'host')}" if clause.hosts else ""
-    files = " ".join(filter(None, [clause.filesystem, clause.directory]))
-    return (
-        f"{clause.statistic} of {clause.metric} ({clause.benchmark}) {bounds}, on "
-        f"{where}{f', files on {files}' if files else ''}; "
-        f"{counted(clause.repetitions, 'run')} or more, {'official ones' if clause.official else 'official or not'}"
-    )
-
-
 def terminal_text(acceptance: Acceptance) -> str:
     """A table of the clauses, followed by the reasons why runs were refused; 80 columns."""
     text = io.StringIO()
@@ -180,6 +174,8 @@ def terminal_text(acceptance: Acceptance) -> str:
     table.add_column("why", overflow="fold")
     for verdict in acceptance.verdicts:
         table.add_row(Text(printable(verdict.clause.name)), verdict.outcome, Text(verdict.sentence))
+    for relation in acceptance.relations:
+        table.add_row(Text(printable(relation.relation.name)), relation.outcome, Text(printable(relation.sentence)))
     console.print(Text(printable(f"{acceptance.contract.title}: {acceptance.outcome}"), style="bold"), table)
     for gap in acceptance.gaps:
         console.print(Text(printable(gap)))

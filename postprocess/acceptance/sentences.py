@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A contract in sentences, and the runs that are still missing with the command for each."""
+
+import shlex
+from collections.abc import Iterator
+
+from postprocess.acceptance.contract import Clause, Contract
+from postprocess.acceptance.evaluation import Verdict
+from postprocess.acceptance.relations import SCALING
+from postprocess.show.words import counted, exact, unit_word
+
+
+def explain(contract: Contract) -> Iterator[str]:
+    """What a contract demands, one sentence each."""
+    terms = contract.terms
+    yield f"{contract.title}: passed if no clause fails or lacks evidence."
+    yield "Runs count if they contain a nonce of `coffeecup accept begin`, and if no session that was begun is missing."
+    if contract.signers:
+        yield f"Each session and the ledger have to be signed with a key in {contract.signers.name}."
+    if terms.first_day:
+        yield f"Runs count if they start from {terms.first_day} to {terms.last_day} (UTC)."
+    for name, value in (
+        ("kernel version", terms.kernel_version),
+        ("Git revision", terms.git_revision),
+        ("SHA-256 of the sources", terms.source_sha256),
+        ("MPI library", terms.mpi_library),
+        ("compiler", terms.compiler),
+        *((f"SHA-256 of the program {benchmark}", value) for benchmark, value in terms.programs.items()),
+    ):
+        if value:
+            yield f"The {name} has to be {value}."
+    for clause in contract.clauses:
+        yield f"{clause.name}: {demand(clause)}."
+    for relation in contract.relations:
+        per = " of the values per process" if relation.kind == SCALING else ""
+        bounds = " and ".join(
+            f"at {word} {exact(bound)}"
+            for word, bound in (("least", relation.floor), ("most", relation.ceiling))
+            if bound is not None
+        )
+        yield f"{relation.name}: ratio{per} of '{relation.of}' to '{relation.to}', {bounds}."
+
+
+def demand(clause: Clause) -> str:
+    """A clause as a sentence."""
+    unit = unit_word(clause.unit)
+    bounds = " and ".join(
+        f"at {word} {f'{exact(bound)} {unit}'.rstrip()}"
+        for word, bound in (("least", clause.floor), ("most", clause.ceiling))
+        if bound is not None
+    )
+    where = f"{clause.system}:{clause.partition}, {counted(clause.processes, 'process')}"
+    where += f" on {counted(clause.hosts, 'host')}" if clause.hosts else ""
+    files = " ".join(filter(None, [clause.filesystem, clause.directory]))
+    kind = "official ones" if clause.official else "official or not"
+    return "; ".join(
+        [
+            f"{clause.statistic} of {clause.metric} ({clause.benchmark}) {bounds}, on "
+            f"{where}{f', files on {files}' if files else ''}",
+            f"{counted(clause.repetitions, 'run')} or more, {kind}",
+            *further_demands(clause),
+        ]
+    )
+
+
+def further_demands(clause: Clause) -> Iterator[str]:
+    if clause.variation is not None:
+        yield f"coefficient of variation at most {exact(clause.variation)} %"
+    for word, bound in (("least", clause.least_of_median), ("most", clause.most_of_median)):
+        if bound is not None:
+            yield f"every run at {word} {exact(bound)} % of the median"
+    if clause.forbidden:
+        yield f"no run with the qualification {' or '.join(clause.forbidden)}"
+    if clause.workload_sha256:
+        yield f"workload with the SHA-256 {clause.workload_sha256}"
+    if clause.excluded_nodes:
+        yield f"not on {', '.join(clause.excluded_nodes)}"
+
+
+def missing_runs(verdicts: list[Verdict]) -> Iterator[str]:
+    """A sentence for each clause that has too few runs, with the command that runs the missing ones."""
+    for verdict in verdicts:
+        missing = verdict.clause.repetitions - len(verdict.counting)
+        if missing > 0:
+            runs = f"{counted(missing, 'run')} {'is' if missing == 1 else 'are'} missing"
+            yield f"{verdict.clause.name}: {runs}: {command(verdict.clause, missing)}"
+
+
+def command(clause: Clause, repeat: int) -> str:
+    """The site's configuration is that of RFM_CONFIG_FILES."""
+    words = ["reframe", "-c", "reframe_checks", "-r", f"--system={clause.system}:{clause.partition}"]
+    words += ["--mode=acceptance"] if clause.official else []
+    words += ["-n", f"^{clause.benchmark}%", "-P", f"{clause.benchmark}.num_processes={clause.processes}"]
+    return shlex.join([*words, f"--repeat={repeat}"])

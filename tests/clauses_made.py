@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A clause, and runs as far as its evaluation looks at them."""
+
+from types import SimpleNamespace
+
+from postprocess.acceptance.contract import Clause
+from postprocess.acceptance.evaluation import (
+    evaluate_clause,
+)
+from postprocess.acceptance.terms import Terms
+from postprocess.logs.records import Filesystem
+
+CLAUSE = Clause(
+    name="bandwidth",
+    benchmark="b_eff",
+    metric="b_eff",
+    unit="MByte/s",
+    system="hawk",
+    partition="rome",
+    processes=256,
+    hosts=None,
+    directory=None,
+    filesystem=None,
+    floor=1000.0,
+    ceiling=None,
+    official=False,
+    repetitions=2,
+    statistic="median",
+    excluded_nodes={},
+)
+
+
+def log(start="2026-12-01T23:59:59Z", files=(), library="Open MPI v4.1.4, Debian", **build):
+    """What a log states about the software of a run."""
+    stated = {"git_revision": "0123abc", "source_sha256": "a" * 64, "compiler": "GNU 12.2.0"} | build
+    run = SimpleNamespace(
+        benchmark="b_eff",
+        start_time=start,
+        build=SimpleNamespace(**stated),
+        mpi=SimpleNamespace(library=library),
+    )
+    return SimpleNamespace(run=run, all=lambda _: [SimpleNamespace(files=files)])
+
+
+def run(value=1000.0, breaches=(), cache_affected=(), qualifications=(), **other):
+    """A run that counts for CLAUSE, unless `other` changes it."""
+    made = {
+        "benchmark": "b_eff",
+        "system": "hawk",
+        "partition": "rome",
+        "processes": 256,
+        "hosts": ("n1", "n2"),
+        "filesystem": Filesystem("/scratch/run", "lustre", total_bytes=10**12, free_bytes=10**12),
+        "kernel_version": "1.0",
+        "refusals": (),
+        "score": SimpleNamespace(
+            breaches=breaches,
+            cache_affected=cache_affected,
+            qualifications=(*breaches, *qualifications),
+            log=log(),
+        ),
+    } | other
+    return SimpleNamespace(
+        **made, metric=lambda name: SimpleNamespace(value=value) if name == "b_eff" and value is not None else None
+    )
+
+
+def verdict(clause, *runs, **terms):
+    return evaluate_clause(clause, list(runs), Terms(**terms))

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a clause and a contract demand besides the bounds of a value: scatter, qualifications, workloads, software, and
+relations of two clauses; every rule from both sides."""
+
+import hashlib
+from dataclasses import replace
+from datetime import date
+from types import SimpleNamespace
+
+import pytest
+from clauses_made import CLAUSE, log, run, verdict
+
+from postprocess.acceptance.evaluation import (
+    Verdict,
+    evaluate_relation,
+    overall,
+)
+from postprocess.acceptance.refusal import Refusal
+from postprocess.acceptance.relations import Relation
+from postprocess.benchmarks.score import Qualification
+
+# --- scatter, qualifications and workloads ----------------------------------------------------------------------------
+
+# 90, 100, 110: the sample's standard deviation is 10, the mean 100
+TEN_PERCENT = (900.0, 1000.0, 1100.0)
+
+
+@pytest.mark.parametrize(("most", "outcome"), [(9.99, "fail"), (10.0, "pass"), (10.01, "pass")])
+def test_the_coefficient_of_variation_is_at_most_that_of_the_clause(most, outcome):
+    found = verdict(replace(CLAUSE, variation=most), *map(run, TEN_PERCENT))
+    assert (found.outcome, found.value) == (outcome, 1000)
+    assert ("The coefficient of variation is 10 %, above 9.99 %." in found.sentence) is (outcome == "fail")
+
+
+@pytest.mark.parametrize("values", [(1000.0,), (-1.0, 1.0)])
+def test_one_run_and_a_mean_of_zero_have_no_coefficient_of_variation(values):
+    clause = replace(CLAUSE, variation=50, repetitions=1, floor=-1e9)
+    found = verdict(clause, *map(run, values))
+    assert found.outcome == "fail" and "no coefficient of variation" in found.sentence
+    assert verdict(replace(clause, variation=None), *map(run, values)).outcome == "pass"
+
+
+@pytest.mark.parametrize(
+    ("bounds", "outcome", "words"),
+    [
+        ({"least_of_median": 90}, "pass", ""),
+        ({"least_of_median": 90.1}, "fail", "A run reached 900, below 90.1 % of the median."),
+        ({"most_of_median": 110}, "pass", ""),
+        ({"most_of_median": 109.9}, "fail", "A run reached 1100, above 109.9 % of the median."),
+    ],
+)
+def test_every_run_is_near_the_median(bounds, outcome, words):
+    found = verdict(replace(CLAUSE, **bounds), *map(run, TEN_PERCENT))
+    assert found.outcome == outcome and words in found.sentence
+
+
+def test_a_clause_forbids_qualifications():
+    busy, unknown = Qualification("load_of_others", "Others."), Qualification("activity_unknown", "Not known.")
+    clause = replace(CLAUSE, forbidden=("load_of_others",), repetitions=1)
+    runs = [run(qualifications=(busy,)), run(qualifications=(unknown,)), run(qualifications=(Qualification("a", "b"),))]
+    found = verdict(clause, *runs)
+    assert [entry.counts for entry in found.runs] == [False, False, True]
+    assert found.runs[0].refusals == (Refusal("load_of_others", "Others"),)
+    assert [entry.counts for entry in verdict(CLAUSE, *runs).runs] == [True, True, True]
+    assert verdict(replace(clause, forbidden=("stolen",)), runs[1]).runs[0].counts
+    official = replace(clause, official=True, forbidden=("repetitions",))
+    twice = verdict(official, run(breaches=(Qualification("repetitions", "One."),))).runs[0].refusals
+    assert twice == (Refusal("repetitions", "One"),)
+
+
+def test_a_workload_is_that_of_the_clause_by_its_content():
+    made, other, none = run(), run(), run()
+    made.score.log.plan = SimpleNamespace(workload_text="a")
+    other.score.log.plan = SimpleNamespace(workload_text="b")
+    none.score.log.plan = SimpleNamespace()
+    clause = replace(CLAUSE, workload_sha256=hashlib.sha256(b"a").hexdigest())
+    found = verdict(clause, made, other, none)
+    assert [[refusal.key for refusal in entry.refusals] for entry in found.runs] == [[], ["workload"], ["workload"]]
+
+
+# --- terms of the contract --------------------------------------------------------------------------------------------
+
+PERIOD = {"first_day": date(2026, 12, 1), "last_day": date(2026, 12, 3)}
+PROGRAM = SimpleNamespace(role="program", sha256="c" * 64)
+
+
+@pytest.mark.parametrize(
+    ("terms", "stated", "key"),
+    [
+        (PERIOD, {"start": "2026-11-30T23:59:59Z"}, "period"),
+        (PERIOD, {"start": "2026-12-01T00:00:00Z"}, None),
+        (PERIOD, {"start": "2026-12-03T23:59:59Z"}, None),
+        (PERIOD, {"start": "2026-12-04T00:00:00Z"}, "period"),
+        (PERIOD, {"start": "2020-12-02T00:00:00Z"}, "period"),
+        ({"git_revision": "0123abc"}, {}, None),
+        ({"git_revision": "0123abc"}, {"git_revision": "0123abd"}, "git_revision"),
+        ({"git_revision": "0123abc"}, {"git_revision": None}, "git_revision"),
+        ({"source_sha256": "a" * 64}, {}, None),
+        ({"source_sha256": "a" * 64}, {"source_sha256": "b" * 64}, "source"),
+        ({"source_sha256": "a" * 64}, {"source_sha256": None}, "source"),
+        ({"mpi_library": "Open MPI v4.1"}, {}, None),
+        ({"mpi_library": "Open MPI v4.1"}, {"library": "Open MPI v4.0"}, "mpi_library"),
+        ({"compiler": "GNU 12"}, {}, None),
+        ({"compiler": "GNU 12"}, {"compiler": "GNU 11.2.0"}, "compiler"),
+        ({"programs": {"b_eff": "c" * 64}}, {"files": (PROGRAM,)}, None),
+        ({"programs": {"b_eff": "d" * 64}}, {"files": (PROGRAM,)}, "program"),
+        ({"programs": {"b_eff": "c" * 64}}, {}, "program"),
+        ({"programs": {"ftio": "d" * 64}}, {"files": (PROGRAM,)}, None),
+    ],
+)
+def test_a_run_outside_the_terms_of_the_contract_is_refused(terms, stated, key):
+    made = run()
+    made.score.log = log(**stated)
+    assert [refusal.key for refusal in verdict(CLAUSE, made, **terms).runs[0].refusals] == ([key] if key else [])
+
+
+@pytest.mark.parametrize(
+    ("revision", "terms", "known"),
+    [
+        ("0123abc", {}, True),
+        ("0123abc-dirty", {}, False),
+        ("0123abc-dirty", {"source_sha256": "a" * 64}, False),
+        (None, {}, False),
+        (None, {"source_sha256": "a" * 64}, True),
+    ],
+)
+def test_official_evidence_comes_from_known_sources_only(revision, terms, known):
+    made = run()
+    made.score.log = log(git_revision=revision)
+    keys = [refusal.key for refusal in verdict(replace(CLAUSE, official=True), made, **terms).runs[0].refusals]
+    assert keys == ([] if known else ["revision"])
+    assert verdict(CLAUSE, made, **terms).runs[0].counts
+
+
+# --- relations of two clauses -----------------------------------------------------------------------------------------
+
+SMALL = Verdict(replace(CLAUSE, name="small", processes=100), "pass", 1000.0, "", ())
+LARGE = Verdict(replace(CLAUSE, name="large", processes=400), "fail", 3000.0, "", ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "bounds", "outcome", "value"),
+    [
+        ("ratio", (3.0, None), "pass", 3.0),
+        ("ratio", (3.001, None), "fail", 3.0),
+        ("ratio", (None, 3.0), "pass", 3.0),
+        ("ratio", (None, 2.999), "fail", 3.0),
+        ("scaling_efficiency", (0.75, None), "pass", 0.75),  # 3000 / 400 to 1000 / 100
+        ("scaling_efficiency", (0.751, None), "fail", 0.75),
+    ],
+)
+def test_a_relation_compares_the_values_of_two_clauses(kind, bounds, outcome, value):
+    found = evaluate_relation(Relation("r", kind, "large", "small", *bounds), [SMALL, LARGE])
+    assert (found.outcome, found.value) == (outcome, value)
+    assert found.sentence.startswith(f"It is {value:g}, ")
+
+
+@pytest.mark.parametrize(("value", "words"), [(None, "Clause 'small' has no value."), (0.0, "clause 'small' is 0.")])
+def test_a_relation_without_a_value_is_not_proven(value, words):
+    found = evaluate_relation(Relation("r", "ratio", "large", "small", 1.0, None), [replace(SMALL, value=value), LARGE])
+    assert (found.outcome, found.value) == ("not proven", None) and words in found.sentence
+    assert overall([SMALL, found]) == "not proven"
