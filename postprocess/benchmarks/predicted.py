@@ -3,11 +3,8 @@
 their own, so that nothing mixes them with scores."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
-
-from postprocess.show.words import printable
 
 
 class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,22 +64,3 @@ class Band:
 def as_objects(predictions: list[Prediction]) -> list[dict]:
     """In JSON's types."""
     return msgspec.to_builtins(predictions)
-
-
-def from_json(name: str, text: bytes) -> list[Prediction]:
-    """What `coffeecup predict --json` printed. Raises PredictionError."""
-    try:
-        predictions = msgspec.json.decode(text, type=list[Prediction])
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise PredictionError(
-            f"{printable(name)}: not the output of `coffeecup predict --json`: {printable(str(error))}"
-        ) from None
-    if other := [each for each in predictions if each.kind != "predicted" or not each.metrics]:
-        raise PredictionError(f"{printable(name)}: {printable(other[0].design)} is not a prediction")
-    return predictions
-
-
-def matching(predictions: list[Prediction], benchmark: str, processes: int, nodes: int) -> list[Any]:
-    """The predictions for a run of this size."""
-    wanted = (benchmark, processes, nodes)
-    return [each for each in predictions if (each.benchmark, each.processes, each.nodes) == wanted]
