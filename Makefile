@@ -20,7 +20,7 @@ test: lint      ## check the sources, build everything and run every test
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel
 	ctest --test-dir build/kernels --output-on-failure --no-tests=error
-	.venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
 lint:           ## check layout, types, spelling, licences and common errors of the sources; nothing is changed
 	site_configs/local/setup test

@@ -35,7 +35,9 @@ static json_t *hosts_of_file(const char *path)
         return json_null();
     FILE *text = open_memstream(&hosts, &bytes);
     for (char last[sizeof line] = ""; text && fgets(line, sizeof line, file);) {
-        line[strcspn(line, "\n")] = '\0';
+        char *end = strchr(line, '\n');
+        if (end)
+            *end = '\0';
         if (strcmp(line, last) != 0)
             fprintf(text, "%s%s", *last ? "," : "", line);
         memcpy(last, line, sizeof last);
@@ -92,7 +94,9 @@ static void add_libraries(FILE *list, const char *program)
         char *path = strchr(line, '/');
         if (!permissions || strlen(permissions) < 5 || permissions[3] != 'x' || !path)
             continue;
-        path[strcspn(path, "\n")] = '\0';
+        char *end = strchr(path, '\n');
+        if (end)
+            *end = '\0';
         if (strcmp(path, program) == 0 || strcmp(path, last) == 0)
             continue;
         add_line(list, path, path);
@@ -125,7 +129,7 @@ static char *list_of_files(void)
 static const char *first_other(const char *list, const char *reference)
 {
     const size_t bytes = strlen(reference);
-    for (const char *line = list, *end; (end = strchr(line, '\n')); line = end + 1)
+    for (const char *line = list, *end; line && (end = strchr(line, '\n')) != NULL; line = end + 1)
         if (!memmem(reference, bytes, line, (size_t)(end + 1 - line)))
             return line;
     return NULL;
@@ -190,7 +194,7 @@ static json_t *file_json(const char *role, const char *path, size_t path_bytes, 
 static json_t *all_files_json(const char *list, const struct option_row *options)
 {
     json_t *files = json_array();
-    for (const char *line = list, *end; (end = strchr(line, '\n')); line = end + 1) {
+    for (const char *line = list, *end; line && (end = strchr(line, '\n')) != NULL; line = end + 1) {
         const char *path = strchr(line, ' ') + 2;
         json_array_append_new(files, file_json(line == list ? "program" : "library", path, (size_t)(end - path),
                                                *line == ' ' ? NULL : line));

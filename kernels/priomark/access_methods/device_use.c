@@ -23,10 +23,10 @@ static bool has_open(const char *process, dev_t number)
     bool found = false;
     snprintf(path, sizeof path, "/proc/%.20s/fd", process);
     DIR *descriptors = opendir(path);
-    for (struct dirent *entry; descriptors && !found && (entry = readdir(descriptors));) {
+    const int folder = descriptors ? dirfd(descriptors) : -1;
+    for (struct dirent *entry; folder >= 0 && !found && (entry = readdir(descriptors)) != NULL;) {
         struct stat status;
-        found = fstatat(dirfd(descriptors), entry->d_name, &status, 0) == 0 && S_ISBLK(status.st_mode) &&
-                status.st_rdev == number;
+        found = fstatat(folder, entry->d_name, &status, 0) == 0 && S_ISBLK(status.st_mode) && status.st_rdev == number;
     }
     if (descriptors)
         closedir(descriptors);
@@ -35,12 +35,14 @@ static bool has_open(const char *process, dev_t number)
 
 static void read_name(const char *process, char name[NAME_LENGTH])
 {
-    char path[PATH_LENGTH];
+    char path[PATH_LENGTH], *end;
     snprintf(path, sizeof path, "/proc/%.20s/comm", process);
     FILE *file = fopen(path, "r");
     if (!file || !fgets(name, NAME_LENGTH, file))
         snprintf(name, NAME_LENGTH, "unknown");
-    name[strcspn(name, "\n")] = '\0';
+    end = strchr(name, '\n');
+    if (end)
+        *end = '\0';
     if (file)
         fclose(file);
 }
@@ -48,7 +50,7 @@ static void read_name(const char *process, char name[NAME_LENGTH])
 void find_openers(dev_t number, char *reason, size_t bytes)
 {
     DIR *processes = opendir("/proc");
-    for (struct dirent *entry; processes && !reason[0] && (entry = readdir(processes));) {
+    for (struct dirent *entry; processes && !reason[0] && (entry = readdir(processes)) != NULL;) {
         char name[NAME_LENGTH];
         if (strspn(entry->d_name, "0123456789") != strlen(entry->d_name) || atol(entry->d_name) == getpid() ||
             !has_open(entry->d_name, number))

@@ -47,9 +47,10 @@ static bool is_unseen_program(int file, char head[HEAD_BYTES])
 static bool is_unseen(const char *path)
 {
     char head[HEAD_BYTES], name[PATH_MAX];
-    if (strlen(path) >= sizeof name)
+    const size_t path_bytes = strlen(path) + 1;
+    if (path_bytes > sizeof name)
         return false;
-    strcpy(name, path);
+    memcpy(name, path, path_bytes);
     for (int i = 0; i < MOST_INTERPRETERS; i++) {
         const int file = (int)syscall(SYS_openat, AT_FDCWD, name, O_RDONLY | O_CLOEXEC);
         if (file < 0)
@@ -94,14 +95,16 @@ static void note_searched(const char *file, char *const environment[])
         note_program(file, environment);
         return;
     }
-    for (const char *end; *folders; folders = *end ? end + 1 : end) {
-        end = folders + strcspn(folders, ":");
+    const size_t file_bytes = strlen(file) + 1;
+    for (const char *end; *folders; folders = end + (*end != 0)) {
+        for (end = folders; *end && *end != ':';)
+            end++;
         const size_t length = (size_t)(end - folders);
-        if (length + strlen(file) + 2 > sizeof path)
+        if (length + 1 + file_bytes > sizeof path)
             continue;
         memcpy(path, folders, length);
         path[length] = '/';
-        strcpy(path + length + 1, file);
+        memcpy(path + length + 1, file, file_bytes);
         if (syscall(SYS_faccessat, AT_FDCWD, length ? path : file, X_OK) == 0) {
             note_program(length ? path : file, environment);
             break;

@@ -216,8 +216,9 @@ static void after_fork(void)
 }
 
 /* Programs that this one starts may do so in another directory. */
-static void make_absolute(const char *name, const char *old, const char *absolute)
+static void make_absolute(const char *name, const char *absolute)
 {
+    const char *old = getenv(name);
     if (old && *old && strcmp(old, absolute) != 0)
         setenv(name, absolute, 1);
 }
@@ -226,18 +227,17 @@ static void make_absolute(const char *name, const char *old, const char *absolut
 static void make_preload_absolute(void)
 {
     static char list[4 * PATH_MAX];
-    const char *old = getenv("LD_PRELOAD");
     size_t length = 0;
-    for (const char *at = old; at && *at && length + PATH_MAX < sizeof list;) {
+    for (const char *at = getenv("LD_PRELOAD"), *end; at && *at && length + PATH_MAX < sizeof list;
+         at = end + (*end != 0)) {
         char name[PATH_MAX], absolute[PATH_MAX];
-        const size_t name_bytes = strcspn(at, " :");
-        snprintf(name, sizeof name, "%.*s", (int)name_bytes, at);
+        for (end = at; *end && *end != ' ' && *end != ':';)
+            end++;
+        snprintf(name, sizeof name, "%.*s", (int)(end - at), at);
         const bool relative = name[0] != '/' && strchr(name, '/') && realpath(name, absolute);
-        length += (size_t)snprintf(list + length, sizeof list - length, "%s%.1s", relative ? absolute : name,
-                                   at + name_bytes);
-        at += name_bytes + (at[name_bytes] != 0);
+        length += (size_t)snprintf(list + length, sizeof list - length, "%s%.1s", relative ? absolute : name, end);
     }
-    make_absolute("LD_PRELOAD", old, list);
+    make_absolute("LD_PRELOAD", list);
 }
 
 __attribute__((constructor)) static void start(void)
@@ -252,8 +252,8 @@ __attribute__((constructor)) static void start(void)
     else if (only && *only && !realpath(only, below))
         complain("PRIOMARK_TRACE_BELOW:", only, errno);
     else {
-        make_absolute("PRIOMARK_TRACE", folder, directory);
-        make_absolute("PRIOMARK_TRACE_BELOW", only, below);
+        make_absolute("PRIOMARK_TRACE", directory);
+        make_absolute("PRIOMARK_TRACE_BELOW", below);
         make_preload_absolute();
         sees_streams = streams_watch();
         begin_trace();

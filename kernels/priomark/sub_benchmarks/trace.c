@@ -72,7 +72,7 @@ static int read_traces(const struct priomark *run, struct trace **traces, int64_
 }
 
 /* "12 mmap, 1 program" */
-static void refuse_without_data(const struct priomark *run, const int64_t unseen[TRACE_UNSEEN_KINDS])
+_Noreturn static void refuse_without_data(const struct priomark *run, const int64_t unseen[TRACE_UNSEEN_KINDS])
 {
     char list[256] = "";
     size_t length = 0;

@@ -135,8 +135,9 @@ static uint64_t hash_of(const char *path)
 /* The slot of the file with this path or, if there is none, the free one where it belongs. */
 static size_t find_slot(const struct reader *reader, const char *path, uint64_t hash)
 {
-    size_t slot = hash % reader->slots;
-    for (; reader->slot[slot] >= 0; slot = (slot + 1) % reader->slots) {
+    const size_t mask = reader->slots - 1; /* a power of two */
+    size_t slot = hash & mask;
+    for (; reader->slot[slot] >= 0; slot = (slot + 1) & mask) {
         const struct trace_file *file = &reader->trace->file[reader->slot[slot]];
         if (file->hash == hash && strcmp(file->path, path) == 0)
             break;
