@@ -159,8 +159,9 @@ def test_altered_truncated_and_foreign_logs_are_refused_and_told_apart(judged, s
     altered, truncated = told["altered", "differs"], told["altered", "incomplete"]
     now = Path(altered["log"]).read_bytes()
     assert altered["sha256_now"] == hashlib.sha256(now).hexdigest()
-    place = now.index(b"0.005492", now.index(b'"ring-1", "method": "sendrecv", "message_bytes": 8388608'))
-    before = hashlib.sha256(now[:place] + b"0.005592" + now[place + 8 :]).hexdigest()
+    line = now.index(b'"ring-1", "method": "sendrecv", "message_bytes": 8388608')
+    end = now.index(b"\n", line)
+    before = hashlib.sha256(now[:line] + now[line:end].replace(b"0.005492", b"0.005592") + now[end:]).hexdigest()
     assert altered["sha256_recorded"] == before != altered["sha256_now"]
     assert before in altered["refusals"][0]["text"]
     assert truncated["sha256_recorded"] != truncated["sha256_now"]

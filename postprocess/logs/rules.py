@@ -11,12 +11,23 @@ from itertools import zip_longest
 from typing import Any, TypeVar
 
 from postprocess.logs.reader import RUN_AGAIN, Kind, Log
-from postprocess.logs.records import Activity, DataCheck, Host, MemoryFill, Overhead, Overlap, Record, Run, kind_of
+from postprocess.logs.records import (
+    Activity,
+    DataCheck,
+    Files,
+    Host,
+    MemoryFill,
+    Overhead,
+    Overlap,
+    Record,
+    Run,
+    kind_of,
+)
 
 Problem = tuple[str, str]
 Key = TypeVar("Key", bound=tuple)
 
-AFTER_OVERHEAD = 3  # run, plan and overhead come first
+OVERHEAD = 2  # after run and plan
 SLACK_SECONDS, SLACK_SHARE = 1.0, 0.01  # between two clocks, or a counter of ticks and a clock
 EDITED = f"the log was edited, or its kernel is faulty; {RUN_AGAIN}"
 
@@ -51,9 +62,14 @@ def problems_of_places(log: Log) -> Iterator[Problem]:
     data = [record for kind in (DataCheck, MemoryFill) for record in by_name(log, kind)]
     last = [*sorted(data, key=lambda record: record.sequence), *log.all(Activity), *log.all(Overlap)]
     behind = [log.end.sequence - number for number in range(len(last), 0, -1)]
-    first = [record.sequence + 1 for record in by_name(log, Overhead)]
-    if first != [AFTER_OVERHEAD] or [record.sequence for record in last] != behind:
+    first = [record.sequence for kind in (Overhead, Files) for record in by_name(log, kind)]
+    if first != list(range(OVERHEAD, first_place(log))) or [record.sequence for record in last] != behind:
         yield "places", f"the records before or after the measurements are not in their places; {EDITED}"
+
+
+def first_place(log: Log) -> int:
+    """The sequence number of the first record after the common ones; early logs have no `files`."""
+    return OVERHEAD + 1 + min(len(log.all(Files)), 1)
 
 
 def by_name(log: Log, kind: type[Record]) -> list[Record]:

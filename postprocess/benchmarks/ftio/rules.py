@@ -17,10 +17,10 @@ from postprocess.benchmarks.ftio.sizes import (
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import Overhead
 from postprocess.logs.rules import (
-    AFTER_OVERHEAD,
     EDITED,
     Problem,
     by_sequence,
+    first_place,
     first_problems,
     problems_of_file_system,
     problems_of_log,
@@ -111,7 +111,7 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_log(log, Overhead, Start)
     yield from problems_of_file_system(log)
-    if log.only(Start).sequence != AFTER_OVERHEAD:
+    if log.only(Start).sequence != first_place(log):
         yield "places", f"the start record is not in its place; {EDITED}"
     yield from problems_of_plan(log)
     yield from problems_of_request(log)
