@@ -13,8 +13,9 @@ from commands import run
 from logs_made_b_eff import b_eff_log
 from sessions_made import case, database, night, session
 
+from postprocess.history.cases import selection
 from postprocess.history.completeness import completeness, without_value
-from postprocess.history.table import case_table, selection
+from postprocess.history.table import case_table
 from postprocess.sessions.files import read_reports
 
 GOOD = {"b_eff": (1000.0, "MByte/s")}

@@ -17,7 +17,7 @@ from logs_made_b_eff import AVERAGED, averaged_log
 from sessions_made import case, database, night, session, steady
 
 PAGE = ROOT / "docs" / "machines.md"
-SERIES_TEXT = ("benchmark", "system", "partition", "environ", "file_system", "settings", "metric")
+SERIES_TEXT = ("benchmark", "system", "partition", "environ", "node", "file_system", "settings", "metric")
 IS = {
     "text": lambda value: isinstance(value, str),
     "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),

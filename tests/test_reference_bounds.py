@@ -26,7 +26,7 @@ def test_bound_is_the_usual_reach_widened_until_the_next_session_is_inside(tmp_p
 
 def test_bound_is_on_the_bad_side_of_a_metric(tmp_path):
     made = [
-        session([case({"b_eff": (rate, "MByte/s"), "ring_latency": (time, "us"), "own": (5.0, "s")})], night(number))
+        session([case({"b_eff": (rate, "MByte/s"), "ring_latency": (time, "us"), "own": (5.0, "1")})], night(number))
         for number, (rate, time) in enumerate([(100.0, 2.0)] * 9 + [(200.0, 1.0)])
     ]
     values = session_values(table_of(tmp_path, made))
@@ -34,7 +34,7 @@ def test_bound_is_on_the_bad_side_of_a_metric(tmp_path):
     assert new["b_eff"]["local:default"][2] == {
         "b_eff": [100.0, -0.05, None, "MByte/s"],
         "ring_latency": [2.0, None, 0.05, "us"],
-        "own": [5.0, -0.05, 0.05, "s"],
+        "own": [5.0, -0.05, 0.05, "1"],
     }, "an improvement widens nothing; of an unknown metric no direction is better"
 
 

@@ -87,12 +87,8 @@ def test_a_row_tells_session_case_and_metric(tmp_path):
     assert table["outcome"][1] == "not measured" and table["value"].isna()[1]
 
 
-def test_what_is_not_ours_is_left_out_and_what_failed_before_a_metric_is_a_case(tmp_path):
-    cases = [
-        case({}, result="fail"),
-        case({"x": (1.0, "s")}, fixture=True),
-        {**case({"x": (1.0, "s")}), "benchmark": None},
-    ]
+def test_fixture_is_left_out_and_what_failed_before_a_metric_is_a_case(tmp_path):
+    cases = [case({}, result="fail"), case({"x": (1.0, "s")}, fixture=True)]
     reports = read_reports([write(tmp_path, [session(cases)])])
     assert case_table(reports)["result"].tolist() == ["fail"] and history_table(reports).empty
 

@@ -86,6 +86,7 @@ def test_the_trend_names_the_last_change(alarms, recovered, words):
     found = SimpleNamespace(
         alarms=alarms,
         regression=alarms or recovered,
+        suspect=alarms or recovered,
         recovered=recovered,
         time=pd.Timestamp("2026-01-31"),
         change=SimpleNamespace(relative=-0.125),

@@ -15,11 +15,13 @@ from postprocess.logs.format import LogFormat
 
 
 class Better(StrEnum):
-    """Which direction of a metric is an improvement. NEITHER: a change is shown and is never a regression."""
+    """Which direction of a metric is an improvement. NEITHER: a change is shown and is never a regression. UNKNOWN: a
+    metric of another test, of which nothing states it: a change may be a regression."""
 
     HIGHER = "higher"
     LOWER = "lower"
     NEITHER = "neither"
+    UNKNOWN = "unknown"
 
 
 class Form(StrEnum):
@@ -51,7 +53,7 @@ class MetricKind:
         if not reference or not isfinite(reference):
             return False
         low, high = lower is not None and -1 < lower < inf, upper is not None and isfinite(upper)
-        return {Better.HIGHER: low, Better.LOWER: high, Better.NEITHER: low or high}[self.better]
+        return {Better.HIGHER: low, Better.LOWER: high}.get(self.better, low or high)
 
 
 @dataclass(frozen=True)

@@ -39,13 +39,13 @@ def benchmarks() -> dict[str, Benchmark]:
     return {benchmark.name: benchmark for benchmark in found}
 
 
-def metric_kind(benchmark: str, metric: str) -> MetricKind:
-    """What a benchmark states about a metric. Of metrics of benchmarks that are not installed here, no direction is
-    better."""
+def metric_kind(benchmark: str, metric: str, better: str = Better.UNKNOWN) -> MetricKind:
+    """What a benchmark states about a metric; of the metrics of other tests only the direction is known, `better`, as
+    directions finds it."""
     try:
         return benchmarks()[benchmark].metric(metric)
     except KeyError:
-        return MetricKind(metric, "", Better.NEITHER)
+        return MetricKind(metric, "", Better(better))
 
 
 @cache

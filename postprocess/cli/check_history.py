@@ -17,7 +17,7 @@ from postprocess.show.words import counted, digits, printable, unit_word
 
 @exit_codes(
     {
-        0: "every test has a value, and every event for the worse has recovered or been acknowledged",
+        0: "every test has a value, and every event that is or may be for the worse has recovered or been acknowledged",
         1: "a test has no value, a session is too old, or an event alarms",
         2: USAGE,
     }
@@ -102,6 +102,7 @@ def suspicion(row: dict) -> str:
 
 
 def summary(cases: pd.DataFrame, values: pd.DataFrame, found: list, tests: int, missing: int) -> str:
+    from postprocess.history.events import UNKNOWN
     from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
     from postprocess.history.table import SERIES
 
@@ -110,9 +111,12 @@ def summary(cases: pd.DataFrame, values: pd.DataFrame, found: list, tests: int, 
     not_judged = (
         f"; {short} of them not judged, with fewer than {SESSIONS_BEFORE + SESSIONS_AFTER} sessions" if short else ""
     )
-    alarms, known = sum(event.alarms for event in found), sum(event.acknowledged is not None for event in found)
+    unknown = sum(event.alarms and event.direction == UNKNOWN for event in found)
+    alarms, known = sum(event.alarms for event in found) - unknown, sum(bool(event.acknowledged) for event in found)
     return (
         f"{counted(cases['session'].nunique(), 'session')}, {counted(tests, 'test')}, {missing} of them without a "
         f"value; {counted(len(sessions), 'metric')} over time{not_judged}: {counted(alarms, 'regression')} that "
-        f"{'has' if alarms == 1 else 'have'} not recovered" + (f", {known} acknowledged" if known else "")
+        f"{'has' if alarms == 1 else 'have'} not recovered"
+        + (f", {counted(unknown, 'change')} of unknown direction" if unknown else "")
+        + (f", {known} acknowledged" if known else "")
     )

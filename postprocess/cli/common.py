@@ -172,4 +172,5 @@ def judged(
     found = events.events(values, change_points.findings(values, rules))
     known = events.acknowledged(found, entries, datetime.now(UTC).date())
     unused = rules.unused(values[SERIES].drop_duplicates().to_dict("records"))
-    return known.events, rules, remarks(change_points.changed_units(values), unused, known.unmatched, known.expired)
+    units, unknown = change_points.changed_units(values), change_points.undirected(values, rules)
+    return known.events, rules, remarks(units, unknown, unused, known.unmatched, known.expired)

@@ -96,8 +96,6 @@ def propose(
     benchmark, *others = selection.benchmark or [""]
     if others or not benchmark:
         raise typer.BadParameter("name one --benchmark: a reference file belongs to one")
-    if benchmark not in benchmarks():
-        raise typer.BadParameter(f"unknown benchmark {benchmark!r}: valid are {', '.join(benchmarks())}")
     if (
         not 0 < coverage < 1
         or not 0 < (0.5 if floor is None else floor) < 1
@@ -132,6 +130,12 @@ def propose(
         with writing(file):
             save(file, new, benchmark)
         typer.echo(f"wrote {printable(str(file))}", err=True)
+        if benchmark not in benchmarks():
+            typer.echo(
+                f"the test compares with it if the class {benchmark} contains this line:\n"
+                f'    reference = {{"$ref": "{printable(str(file.resolve()))}"}}',
+                err=True,
+            )
     else:
         typer.echo("nothing was written; use --write to write the file", err=True)
 
@@ -263,7 +267,7 @@ def check(
     gaps = {
         "without_reference": gate.without_reference(table),
         "unused": gate.orphans(contents, table),
-        "cannot_fail": gate.without_effect(contents),
+        "cannot_fail": gate.without_effect(contents, table),
     }
     metrics, sessions, number = (
         len(gate.with_distinct_places(table)),
@@ -283,14 +287,16 @@ def check(
 def one_kind(table: pd.DataFrame, settings: str | None, environ: str | None) -> pd.DataFrame:
     """The rows of one form of the benchmark, because runs with other options are not comparable, and of the chosen
     environment."""
-    for column, chosen, option in (("settings", settings, "--settings"), ("environ", environ, "--environ")):
-        found = sorted(table[column].unique())
+    from postprocess.references.proposals import kinds
+
+    for kind, chosen, option in ((kinds, settings, "--settings"), (lambda rows: rows["environ"], environ, "--environ")):
+        found = sorted(kind(table).unique())
         if option == "--settings" and chosen is None and len(found) > 1:
             raise typer.BadParameter(
                 f"the sessions are of several kinds; select one with {option}: {printable(', '.join(map(repr, found)))}"
             )
         if chosen is not None:
-            table = table[table[column] == chosen]
+            table = table[(kind(table) == chosen) | ((option == "--settings") & (table["settings"] == chosen))]
             if table.empty:
                 there = ", ".join(map(repr, found))
                 raise typer.BadParameter(printable(f"{option}: no session has {chosen!r}; there are {there}"))
@@ -321,7 +327,7 @@ def number(text: str) -> float:
 def as_object(excluded, useless, made: pd.DataFrame, differences: list, outside: pd.DataFrame) -> dict:
     """What `show` prints as plain values and tables."""
     place = ["system", "partition", "environ", "file_system", "processes"]
-    entry = ["where", "environ", "file_system", "processes", "metric", "value", "unit", "lower", "upper"]
+    entry = ["where", "environ", "file_system", "parameters", "processes", "metric", "value", "unit", "lower", "upper"]
     detail = [*entry, "sessions", "covered", "spread"]
     return {
         "excluded": excluded[["session", "session_time", "name", *place, "excluded"]],

@@ -105,7 +105,7 @@ class Selection:
         read = self.reports()
         cases, table = case_table(read), history_table(read)
         if cases.empty:
-            raise typer.BadParameter("these sessions contain no result of a benchmark")
+            raise typer.BadParameter("these sessions contain no test with performance variables")
         cases = matching(cases, "system", self.system)
         chosen = matching(matching(cases, "partition", self.partition), "benchmark", self.benchmark)
         return cases, matching(table[table["case"].isin(chosen["case"])], "metric", self.metric)

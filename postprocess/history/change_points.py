@@ -31,7 +31,8 @@ SMALLEST_CHANGE = 0.02  # a smaller lasting change is not worth reporting, howev
 WINDOW = 50  # sessions with which the last one is compared
 SUSPICIOUS_SPREADS = 3.0
 MAD_TO_SIGMA = 1.4826  # of a normal distribution
-SIGN = {Better.HIGHER: 1, Better.LOWER: -1, Better.NEITHER: 0}
+SIGN = {Better.HIGHER: 1, Better.LOWER: -1, Better.NEITHER: 0, Better.UNKNOWN: 0}
+RULED = [*SERIES, "better"]  # the columns of session_values on which a rule depends
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Rule:
         return SIGN[self.better]
 
 
-RuleOf = Callable[[dict], Rule]  # from a series (the columns of SERIES) to its rule
+RuleOf = Callable[[dict], Rule]  # from a series (the columns of RULED) to its rule
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Finding:
     change: Change
     time: pd.Timestamp
     lasted: int
+    better: Better
     regression: bool
     improvement: bool
     recovered: bool
@@ -82,17 +84,22 @@ class Finding:
     hosts: str
 
     @property
+    def suspect(self) -> bool:
+        """Whether the change is, or may be, a regression."""
+        return self.regression or self.better == Better.UNKNOWN
+
+    @property
     def alarms(self) -> bool:
-        return self.regression and not self.recovered
+        return self.suspect and not self.recovered
 
 
-def rule_of(benchmark: str, metric: str) -> Rule:
-    """The rule of a metric without a site's file."""
-    return Rule(metric_kind(benchmark, metric).better)
+def rule_of(benchmark: str, metric: str, better: str = Better.UNKNOWN) -> Rule:
+    """The rule of a metric without a site's file; `better` is the direction of a metric of another test."""
+    return Rule(metric_kind(benchmark, metric, better).better)
 
 
 def own_rule(series: dict) -> Rule:
-    return rule_of(series["benchmark"], series["metric"])
+    return rule_of(series["benchmark"], series["metric"], series["better"])
 
 
 def session_values(table: pd.DataFrame) -> pd.DataFrame:
@@ -101,13 +108,15 @@ def session_values(table: pd.DataFrame) -> pd.DataFrame:
     A run that failed and was run again (ReFrame's --max-retries) counts by its last retry: so a suspected regression is
     confirmed before it enters the history. Repeats (--repeat, --reruns) all count.
     """
-    test = ["session", "name", "system", "partition", "environ", "metric"]
+    test = ["session", "name", "system", "partition", "environ", "node", "metric"]
     retried = (table["result"] == "fail") & (table["run"] < table.groupby(test)["run"].transform("max"))
     kept = table[~retried].dropna(subset="value").sort_values("time", kind="stable")
     last = {
         name: (name, "last")
         for name in (
             "unit",
+            "better",
+            "parameters",
             "time",
             "reference",
             "lower",
@@ -147,6 +156,15 @@ def changed_units(values: pd.DataFrame) -> list[dict]:
             was = series["unit"].iloc[len(series) - len(judged) - 1]
             rows.append(dict(last[SERIES]) | {"was": was, "unit": last["unit"], "since": last["session_time"]})
     return rows
+
+
+def undirected(values: pd.DataFrame, rules: RuleOf = own_rule) -> list[dict]:
+    """The metrics of which nothing states whether more or less is better: `benchmark`, `metric` and `unit`."""
+    last = values.drop_duplicates(SERIES, keep="last")
+    unknown = [rules(series).better == Better.UNKNOWN for series in last[RULED].to_dict("records")]
+    return (
+        last.loc[unknown, ["benchmark", "metric", "unit"]].drop_duplicates(["benchmark", "metric"]).to_dict("records")
+    )
 
 
 def without_hosts(values: np.ndarray, hosts: np.ndarray) -> np.ndarray:
@@ -214,7 +232,7 @@ def level(values: np.ndarray, rule: Rule) -> float:
     ordered = np.sort(values)
     return (
         float(ordered[(len(ordered) - (rule.better == Better.LOWER)) // 2])
-        if rule.better != Better.NEITHER
+        if rule.better in (Better.HIGHER, Better.LOWER)
         else float(np.median(values))
     )
 
@@ -224,7 +242,7 @@ def findings(values: pd.DataFrame, rules: RuleOf = own_rule) -> list[Finding]:
     to be, so that the whole table keeps the promise of levels.FALSE_ALARMS."""
     every = [same_unit(series) for _, series in values.groupby(SERIES, sort=False, observed=True)]
     judged = [series for series in every if len(series) >= SESSIONS_BEFORE + SESSIONS_AFTER]
-    rule = [rules(dict(series.iloc[-1][SERIES])) for series in judged]
+    rule = [rules(dict(series.iloc[-1][RULED])) for series in judged]
     measured = [without_hosts(series["value"].to_numpy(), series["hosts"].to_numpy()) for series in judged]
     limit, usual = threshold(sum(one.better != Better.NEITHER for one in rule)), usual_correlation(measured)
     shifts: dict[int, list[Shift]] = {}
@@ -254,23 +272,32 @@ def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: lis
             change=change,
             time=series["session_time"].iloc[change.index],
             lasted=len(series) - change.index,
+            better=rule.better,
             regression=rule.sign * (change.after - change.before) < 0,
             improvement=rule.sign * (change.after - change.before) > 0,
-            recovered=recovered(measured, rule, change, today, last.index),
+            recovered=any(recovered(measured, rule, one, today, last.index) for one in undone(found, number, rule)),
             causes=tuple(causes(series, change.index)),
             hosts=Counter(series["hosts"].iloc[change.index :]).most_common(1)[0][0],
         )
-        for change in found
+        for number, change in enumerate(found)
     ]
+
+
+def undone(found: list[Change], number: int, rule: Rule) -> list[Change]:
+    """The changes of which one must have recovered if a change, of this number, is to count as recovered: itself; of
+    unknown direction also those before it, because the return to an earlier level is no second change."""
+    return found[: number + 1] if rule.better == Better.UNKNOWN else [found[number]]
 
 
 def recovered(measured: np.ndarray, rule: Rule, change: Change, today: float, since: int) -> bool:
     """Whether the level of today, since index `since`, is not worse than that before the change: by less than the
-    smallest change worth reporting, or than two standard errors of the difference."""
+    smallest change worth reporting, or than two standard errors of the difference. A level of unknown direction may be
+    worse if it differs."""
     before = measured[: max(change.index, 1)]
     spread = MAD_TO_SIGMA * np.median(np.abs(before - np.median(before)))
     error = spread * np.sqrt(1 / len(before) + 1 / (len(measured) - since))
-    worse = rule.sign * (change.before - today)
+    higher = today - change.before
+    worse = abs(higher) if rule.better == Better.UNKNOWN else -rule.sign * higher
     return worse < max(rule.smallest_change * abs(change.before), 2 * error)
 
 
@@ -316,9 +343,9 @@ def suspicions(values: pd.DataFrame, found: list[Finding], rules: RuleOf = own_r
     for key, every in values.groupby(SERIES, sort=False, observed=True):
         series = same_unit(every)
         last = series.iloc[-1]
-        rule = rules(dict(last[SERIES]))
+        rule = rules(dict(last[RULED]))
         before = series["value"].to_numpy()[:-1][-WINDOW:]
-        if len(before) < SESSIONS_BEFORE or rule.better == Better.NEITHER or key in alarming:
+        if len(before) < SESSIONS_BEFORE or rule.better not in (Better.HIGHER, Better.LOWER) or key in alarming:
             continue
         usual, spread = np.median(before), MAD_TO_SIGMA * np.median(np.abs(before - np.median(before)))
         worse = (usual - last["value"]) * rule.sign

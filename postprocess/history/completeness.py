@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was expected to be measured, and what was not: tests that failed, were skipped or did not run.
+"""What was expected to be measured, and what was not: tests that failed, were skipped or did not run, and tests that
+lack a metric.
 
 Sessions with the same selection of tests are compared with each other: a test is missed if as many of them have passed
 without it as usually (in the median) pass between two that have it. So a test that runs every night is missed at once,
 one that runs in every seventh session after seven, and a session that somebody starts by hand with other options misses
-nothing. A test that ran once is expected only if a list of expected tests contains it, and then in every session.
+nothing. A test that ran once is expected only if a list of expected tests contains it, and then in every session. The
+same holds for a metric of a test of others: ReFrame passes a test whose performance function raised.
 
 Pure functions from tables of history.table to tables.
 """
 
 import numpy as np
+import orjson
 import pandas as pd
 
-TEST = ["system", "partition", "environ", "test"]  # what the sessions repeat
+TEST = ["system", "partition", "environ", "node", "test"]  # what the sessions repeat
 PLACE = ["benchmark", "processes", "file_system"]
 MEASURED, FAILED, SKIPPED, NOT_RUN = "measured", "failed", "skipped", "not run"
+INCOMPLETE = "without some of its metrics"
 DETAILS = ["state", "sessions", "since", "last_value", "reason"]
 
 
@@ -84,10 +88,29 @@ def of_test(runs: pd.DataFrame, sessions: pd.DataFrame, listed: bool) -> list:
     last_value = times.iloc[last] if last >= 0 else pd.NaT
     without = sorted(failed | absent)
     if not without:
-        return [MEASURED, 0, pd.NaT, last_value, ""]
+        lost = lost_metrics(runs, sessions)
+        if not lost:
+            return [MEASURED, 0, pd.NaT, last_value, ""]
+        places = sorted({place for gaps in lost.values() for place in gaps})
+        return [INCOMPLETE, len(places), times.iloc[places[0]], last_value, f"no value of {', '.join(lost)}"]
     final = runs[places == places.max()].iloc[-1]
     state = NOT_RUN if without[-1] in absent else SKIPPED if final["result"] == "skip" else FAILED
     return [state, len(without), times.iloc[without[0]], last_value, final["reason"] if failed else ""]
+
+
+def lost_metrics(runs: pd.DataFrame, sessions: pd.DataFrame) -> dict[str, list[int]]:
+    """The metrics that the runs of one test had and no longer have, each with the places of the sessions that miss
+    it."""
+    having: dict[str, set[str]] = {}
+    for session, metrics in zip(runs["session"], runs["metrics"]):
+        for metric in orjson.loads(metrics):
+            having.setdefault(metric, set()).add(session)
+    gaps = {}
+    for metric, seen in having.items():
+        last = sessions.index.get_indexer(pd.Index(list(seen))).max()
+        if later := [place for place in missed(seen, sessions) if place > last]:
+            gaps[metric] = later
+    return gaps
 
 
 def without_value(table: pd.DataFrame) -> pd.DataFrame:

@@ -10,12 +10,13 @@ from datetime import date
 
 import pandas as pd
 
+from postprocess.benchmarks.benchmark import Better
 from postprocess.history.change_points import Finding
 from postprocess.history.site_files import Acknowledgement
 from postprocess.history.table import SERIES
 
 NEAR = 2  # sessions between the dates of two changes of one event: each date is right within one
-WORSE, BETTER, CHANGED = "worse", "better", "changed"
+WORSE, BETTER, CHANGED, UNKNOWN = "worse", "better", "changed", "unknown"  # the last: worse or better, nobody knows
 # Where an event can be, from the narrowest; of scopes with equally many series, the first is named.
 SCOPES = {
     "hosts": ("hosts",),
@@ -31,10 +32,10 @@ SERIES_SCOPE, EVERYTHING = "series", "everything"
 class Event:
     """Changes of a system that belong together.
 
-    `direction` is one of WORSE, BETTER and CHANGED. `since` is the begin of the session with which most of its series
-    changed, and `lasted` the number of sessions from it on. `where` are the columns (those of a series, or hosts) and
-    values that all its series have in common and that cover the fewest series of the system, `covered`; `scope` is the
-    word for them. `causes` are what else changed then in at least half of its series.
+    `direction` is one of WORSE, BETTER, CHANGED and UNKNOWN. `since` is the begin of the session with which most of
+    its series changed, and `lasted` the number of sessions from it on. `where` are the columns (those of a series, or
+    hosts) and values that all its series have in common and that cover the fewest series of the system, `covered`;
+    `scope` is the word for them. `causes` are what else changed then in at least half of its series.
     """
 
     system: str
@@ -60,12 +61,12 @@ class Event:
 
     @property
     def alarming(self) -> bool:
-        """Whether any series is worse and has not recovered."""
+        """Whether any series is, or may be, worse and has not recovered."""
         return any(finding.alarms for finding in self.findings)
 
     @property
     def recovered(self) -> bool:
-        return self.direction == WORSE and not self.alarming
+        return self.direction in (WORSE, UNKNOWN) and not self.alarming
 
     @property
     def alarms(self) -> bool:
@@ -94,6 +95,8 @@ def events(values: pd.DataFrame, found: list[Finding]) -> list[Event]:
 
 
 def direction_of(finding: Finding) -> str:
+    if finding.better == Better.UNKNOWN:
+        return UNKNOWN
     return WORSE if finding.regression else BETTER if finding.improvement else CHANGED
 
 

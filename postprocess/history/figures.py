@@ -2,6 +2,7 @@
 """Figures of the history: each metric over time, a panel per size, with references, bounds, changes, and what else
 changed at the same time."""
 
+import re
 from collections.abc import Iterator
 from typing import cast
 
@@ -15,11 +16,12 @@ from postprocess.show.plots import BLUE, GREEN, GREY, LOOK, ORANGE, VERMILION, F
 from postprocess.show.words import counted, digits, unit_word
 
 PANELS = 4
-WITHOUT_SIZE = [name for name in SERIES if name != "processes"]
+WITHOUT_SIZE = [name for name in SERIES if name not in ("processes", "node")]
 
 
 def trends(values: pd.DataFrame, found: list[Finding]) -> Iterator[Figure]:
-    """A figure per metric and place, up to PANELS sizes in each, from a table of change_points.session_values."""
+    """A figure per metric and place with all its nodes, up to PANELS sizes in each, from a table of
+    change_points.session_values."""
     for number, (_, alike) in enumerate(values.groupby(WITHOUT_SIZE, sort=False, observed=True), 1):
         sizes = sorted(alike["processes"].unique())
         for start in range(0, len(sizes), PANELS):
@@ -43,14 +45,16 @@ def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figu
     drawn, axes = canvas(3 + 3.2 * len(panels), 3.4, len(panels))
     sizes = []
     for axis, (size, series) in zip(axes, panels):
-        here = [finding for finding in found if finding.series == dict(series.iloc[0][SERIES])]
+        keys = series[SERIES].drop_duplicates().to_dict("records")
+        here = [finding for finding in found if finding.series in keys]
         panel(axis, series, here)
-        axis.set_title(counted(cast(int, size), "process"))
+        title = counted(cast(int, size), "process") if size else "unknown number of processes"
+        axis.set_title(title)
         sizes.append(
-            f"{counted(cast(int, size), 'process')}: {counted(len(series), 'session')}, median "
+            f"{title}: {counted(series['session'].nunique(), 'session')}, median "
             f"{digits(series['value'].median())} {unit_word(first['unit'])}, {counted(len(here), 'change')}"
         )
-    axes[0].set_ylabel(f"{first['metric']} [{first['unit']}]")
+    axes[0].set_ylabel(f"{first['metric']} [{first['unit']}]" if first["unit"] else first["metric"])
     axes[0].legend(loc="best")
     drawn.get_layout_engine().execute(drawn)  # pyright: ignore[reportOptionalMemberAccess]: canvas() sets it
     drawn.set_layout_engine("none")  # the layout is computed once, not for each file: it takes longer than drawing
@@ -58,7 +62,7 @@ def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figu
         f", {first['file_system']}" if first["file_system"] else ""
     )
     return Figure(
-        name=f"{number}-{first['benchmark']}-{first['metric']}",
+        name=re.sub(r"[^\w.-]+", "_", f"{number}-{first['benchmark']}-{first['metric']}"),
         title=f"{first['metric']} of {first['benchmark']} on {where} over time",
         description=f"{first['metric']} over the sessions, options {first['settings'] or 'none'}. "
         + "; ".join(sizes)
@@ -69,8 +73,13 @@ def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figu
 
 
 def panel(axis, series: pd.DataFrame, found: list[Finding]) -> None:
+    series = series.sort_values("session_time", kind="stable")
     times = series["session_time"]
-    axis.plot(times, series["value"], "o-", color=BLUE, linewidth=0.8, markersize=3, label="session")
+    nodes = [of_node for _, of_node in series.groupby("node", sort=False)]
+    for place, of_node in enumerate(nodes):
+        style = {"color": BLUE, "linewidth": 0.8, "markersize": 3, "alpha": 1 if len(nodes) == 1 else 0.5}
+        label = None if place else "session" if len(nodes) == 1 else "session of a node"
+        axis.plot(of_node["session_time"], of_node["value"], "o-", label=label, **style)
     if series["reference"].notna().any():
         axis.plot(times, series["reference"], drawstyle="steps-post", color=GREEN, linewidth=1.2, label="reference")
     for bound in ("lower", "upper"):
@@ -84,7 +93,8 @@ def panel(axis, series: pd.DataFrame, found: list[Finding]) -> None:
                 linestyle="--",
                 label="bounds" if bound == "lower" or series["lower"].isna().all() else None,
             )
-    for place, time in enumerate(circumstances(series)["session_time"].unique()):
+    happened = {time for of_node in nodes for time in circumstances(of_node)["session_time"]}
+    for place, time in enumerate(sorted(happened)):
         axis.axvline(
             time, color=GREY, linestyle=":", linewidth=1.6, zorder=3, label=None if place else "something else changed"
         )

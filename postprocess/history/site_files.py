@@ -12,9 +12,10 @@ import yaml
 
 from postprocess.benchmarks.benchmark import Better
 from postprocess.history.change_points import Rule, own_rule
+from postprocess.history.table import SERIES
 
 SAME_DAYS = 3  # days by which the date of an event may shift when later sessions date it better
-COLUMNS = frozenset(("benchmark", "partition", "environ", "file_system", "processes", "settings", "metric", "hosts"))
+COLUMNS = frozenset(SERIES) - {"system"} | {"hosts"}  # with which an acknowledgement states a place
 
 
 class SiteFileError(Exception):
@@ -59,6 +60,7 @@ class Threshold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     system: str | None = None
     partition: str | None = None
     environ: str | None = None
+    node: str | None = None
     file_system: str | None = None
     processes: int | None = None
     better: Better | None = None
@@ -67,6 +69,8 @@ class Threshold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def __post_init__(self):
         if self.better is None and self.smallest_change is None:
             raise ValueError("states neither `better` nor `smallest_change`")
+        if self.better == Better.UNKNOWN:
+            raise ValueError(f"`better` is {Better.HIGHER}, {Better.LOWER} or {Better.NEITHER}")
         if self.smallest_change is not None and not 0 < self.smallest_change <= 10:
             raise ValueError(f"`smallest_change` is a fraction, such as 0.05 for 5 %, not {self.smallest_change:g}")
 
@@ -75,7 +79,7 @@ class Threshold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return all(value is None or series[name] == value for name, value in wanted.items())
 
 
-PLACES = ("benchmark", "metric", "system", "partition", "environ", "file_system", "processes")
+PLACES = ("benchmark", "metric", "system", "partition", "environ", "node", "file_system", "processes")
 
 
 class SiteRules:

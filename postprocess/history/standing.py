@@ -112,9 +112,10 @@ def trend(series: pd.DataFrame, found: list[Finding]) -> str:
         return "too few sessions"
     if not found:
         return "steady"
-    return (
-        f"{'worse' if found[-1].alarms else 'changed'} since {found[-1].time:%Y-%m-%d}: "
-        f"{found[-1].change.relative:+.1%}" + (", recovered" if found[-1].regression and found[-1].recovered else "")
+    last = found[-1]
+    alarm = "worse" if last.regression else "worse or better"  # of unknown direction
+    return f"{alarm if last.alarms else 'changed'} since {last.time:%Y-%m-%d}: {last.change.relative:+.1%}" + (
+        ", recovered" if last.suspect and last.recovered else ""
     )
 
 
@@ -137,7 +138,7 @@ def newest(values: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
 def scaling(table: pd.DataFrame) -> pd.DataFrame:
     """The headlines that are bandwidths and have several sizes, with `per_process` and `efficiency`: the bandwidth per
     process over that at the smallest size."""
-    rates = headlines(table).query("unit == 'MByte/s'")
+    rates = headlines(table).query("unit == 'MByte/s' and processes > 0")
     rates = rates.assign(per_process=rates["median"] / rates["processes"])
     alike = rates.groupby([name for name in SERIES if name != "processes"], sort=False, observed=True)
     return rates[alike["processes"].transform("size") > 1].assign(

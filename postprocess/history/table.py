@@ -4,30 +4,33 @@
 ReFrame's session reports and its results database are the only store; here they become a table.
 """
 
-from pathlib import Path
+from collections.abc import Iterator
 
 import orjson
 import pandas as pd
 import pandera.pandas as pa
 
+from postprocess.benchmarks.benchmark import Better
+from postprocess.benchmarks.directions import by_bounds, by_unit
+from postprocess.benchmarks.registry import metric_kind
+from postprocess.history.cases import (
+    EVENTS,
+    NODE,
+    is_own,
+    is_without_value,
+    measured,
+    of_kernel,
+    of_other_test,
+    selection,
+    why,
+    without_metrics,
+)
 from postprocess.sessions.files import SessionReport
-from postprocess.sessions.verdicts import verdict
+from postprocess.sessions.verdicts import verdicts_of
 
 # A time series: rows that differ only in the session. Other options of the kernel are another series.
-SERIES = ["benchmark", "system", "partition", "environ", "file_system", "processes", "settings", "metric"]
-# What may explain a change of a value; `facts` contains more.
-EVENTS = {
-    "kernel_version": "kernel version",
-    "mpi_library": "MPI library",
-    "spack_hash": "Spack hash",
-    "git_revision": "source revision",
-}
-GIVEN = "given"  # the file system of a run with an explicit directory
-BUILD_FAILED = "fail_deps"  # ReFrame's result of a test whose fixture failed
-FAILURES = ("fail", BUILD_FAILED, "abort")
-OWN = ("benchmark", "num_processes", "log_sha256")  # variables that identify a test case of coffeecup
-# ReFrame's options, each with a value, that differ between sessions which run the same tests.
-OF_ONE_SESSION = ("--prefix", "--report-file", "--session-extras", "--perflogdir", "--output", "-o", "--stage", "-s")
+SERIES = ["benchmark", "system", "partition", "environ", "node", "file_system", "processes", "settings", "metric"]
+NO_VALUE = "ReFrame counted this test as passed, but none of its performance variables has a value"
 # What ReFrame itself records of a session; everything else was given with --session-extras.
 RESERVED = {
     "data_version",
@@ -57,12 +60,15 @@ CASES = {
     "system": TEXT,
     "partition": TEXT,
     "environ": TEXT,
+    "node": TEXT,
     "file_system": TEXT,
-    "processes": pa.Column(int, pa.Check.gt(0)),
+    "processes": pa.Column(int, pa.Check.ge(0)),
     "settings": TEXT,
+    "parameters": TEXT,
     "result": TEXT,
     "reason": TEXT,
     "measured": pa.Column(bool),
+    "metrics": TEXT,
     "official": pa.Column(bool),
     "qualifications": TEXT,
     "reference_status": TEXT,
@@ -82,120 +88,87 @@ METRICS = {
     "upper": NUMBER,
     "outcome": TEXT,
 }
+DIRECTION = {"better": pa.Column(str, pa.Check.isin(list(Better)))}
 CASE_TABLE = pa.DataFrameSchema(CASES, strict=True)
-HISTORY = pa.DataFrameSchema(CASES | {"case": TEXT} | METRICS, strict=True, unique=["case", "metric"])
+HISTORY = pa.DataFrameSchema(CASES | {"case": TEXT} | METRICS | DIRECTION, strict=True, unique=["case", "metric"])
 
 
 def case_table(reports: list[SessionReport]) -> pd.DataFrame:
-    """A row per test case that ran one of coffeecup's kernels, by time, including those that failed without a metric.
+    """A row per test case that measures something, by time, including those that failed without a metric: those of
+    coffeecup's kernels, and of every other test with performance variables.
 
     `session_time` and `time` are when the session began and the job ended (UTC). `selection` is the same for sessions
-    that run the same tests. `file_system` is the site's name for it, empty if none is tested. `measured` is whether any
-    metric has a value. `settings` are the kernel's options without paths of the session. `facts` is a JSON object of
-    everything else that was recorded, with the session's extras as "session NAME".
+    that run the same tests. `benchmark` is the class of another test. `node` is the one that ReFrame's --distribute
+    chose, otherwise empty. `file_system` is the site's name for it, empty if none is tested. `processes` is 0 if it is
+    unknown. `settings` are the kernel's options without paths of the session, or the parameters of another test;
+    `parameters` are the latter as a JSON object. `measured` is whether any metric has a value, `metrics` is a JSON list
+    of those that have one; empty for coffeecup's checks, which fail if one is missing. `facts` is a JSON object
+    of everything else that was recorded, with the session's extras as "session NAME".
     """
-    return CASE_TABLE.validate(typed([row for report in reports for row, _ in cases_of(report)], CASES))
+    return CASE_TABLE.validate(typed([row for row, _ in cases_of(reports)], CASES))
 
 
 def history_table(reports: list[SessionReport]) -> pd.DataFrame:
     """A row per test case and metric, by time: the columns of case_table, and the metric against its reference.
 
     `value`, `reference`, `lower` and `upper` are in `unit`, NaN if there is none; the bounds are absolute. `outcome` is
-    "no reference" if nothing was compared, and "not measured" if the value is NaN.
+    "no reference" if nothing was compared, and "not measured" if the value is NaN. `better` is the metric's direction
+    without a site's file (site_files.Threshold).
     """
-    rows = [row | metric for report in reports for row, metrics in cases_of(report) for metric in metrics]
-    return HISTORY.validate(typed(rows, CASES | METRICS))
+    table = typed([row | metric for row, metrics in cases_of(reports) for metric in metrics], CASES | METRICS)
+    return HISTORY.validate(table.assign(better=directions(table)))
 
 
-def cases_of(report: SessionReport):
+def directions(table: pd.DataFrame) -> pd.Series:
+    """The direction of the metric in each row of a table with METRICS: as its benchmark states it, or else as the
+    references have a bound on one side only, or else as its unit tells."""
+    found = {}
+    for (benchmark, metric), rows in table.groupby(["benchmark", "metric"], sort=False):
+        key = str(benchmark), str(metric)
+        bounds = {by_bounds(*side) for side in zip(rows["lower"].notna(), rows["upper"].notna())} - {Better.UNKNOWN}
+        other = bounds.pop() if len(bounds) == 1 else by_unit(rows["unit"].iloc[-1])
+        found[key] = metric_kind(*key, other).better
+    return pd.Series([str(found[key]) for key in zip(table["benchmark"], table["metric"])], table.index, dtype=str)
+
+
+def cases_of(reports: list[SessionReport]) -> Iterator[tuple[dict, list[dict]]]:
     """Pairs of a row of case_table and its rows of metrics."""
-    extras = {
-        f"session {name}": str(value)
-        for name, value in report.info.items()
-        if name not in RESERVED and not name.startswith(("num_", "time_"))
-    }
-    for number, run in enumerate(report.content["runs"]):
-        failed = [case for case in run["testcases"] if case.get("fixture") and case["result"] in FAILURES]
-        for place, case in enumerate(run["testcases"]):
-            if not case.get("fixture") and all(case.get(name) is not None for name in OWN):
-                row = case_row(report, case, number, extras)
-                if case["result"] == BUILD_FAILED:
-                    row["reason"] = "; ".join(reason_of(build) for build in failed if is_for(build, case))
-                row["case"] = f"{report.info['uuid']}:{number}:{place}"
-                yield row, [metric_row(key, values) for key, values in case["perfvalues"].items()]
-
-
-def is_for(build: dict, case: dict) -> bool:
-    """Whether a fixture built the kernel of a case."""
-    return all(build.get(name) == case.get(name) for name in ("benchmark", "system", "partition", "environ"))
-
-
-def reason_of(case: dict) -> str:
-    return " ".join((case.get("fail_reason") or "").split())
+    ignored = without_metrics(reports)
+    for report in reports:
+        extras = {
+            f"session {name}": str(value)
+            for name, value in report.info.items()
+            if name not in RESERVED and not name.startswith(("num_", "time_"))
+        }
+        for again, run in enumerate(report.content["runs"]):
+            for place, case in enumerate(run["testcases"]):
+                if not case.get("fixture") and case["name"] not in ignored:
+                    row = case_row(report, case, again, extras) | {"reason": why(case, run["testcases"])}
+                    if is_without_value(case) and not is_own(case):
+                        row |= {"result": "fail", "reason": NO_VALUE}
+                    row["case"] = f"{report.info['uuid']}:{again}:{place}"
+                    yield row, [{name: getattr(found, name) for name in METRICS} for found in verdicts_of(case)]
 
 
 def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]) -> dict:
     begun, ended = report.info["time_start_unix"], report.info["time_end_unix"]
     nodes = case.get("job_nodelist") or []
-    copied = (
-        "name",
-        "benchmark",
-        "system",
-        "partition",
-        "environ",
-        "file_system",
-        "result",
-        "qualifications",
-        "reference_status",
-        "log_sha256",
-        *EVENTS,
-    )
-    return {name: case.get(name) or "" for name in copied} | {
+    of_test = of_kernel(case) if is_own(case) else of_other_test(case, report.info)
+    node = NODE.search(case.get("display_name") or "")
+    return {name: case.get(name) or "" for name in ("name", "system", "partition", "environ", "result")} | {
+        **of_test,
         "session": report.info["uuid"],
         "session_time": begun,
         "selection": selection(report.info.get("cmdline") or ""),
         "time": case.get("job_completion_time_unix") or ended,
         "run": case.get("run_index", run),
-        "processes": case["num_processes"],
-        "settings": settings(case),
-        "reason": reason_of(case),
-        "measured": any(values[0] is not None for values in case["perfvalues"].values()),
-        "official": bool(case.get("official")),
-        # ReFrame leaves the files of failed tests in the stage directory.
-        "log": str(Path(case.get("outputdir") or case.get("stagedir") or "", f"{case['benchmark']}.jsonl")),
+        "node": node[1] if node else "",
+        "measured": bool(measured(case)),
+        "metrics": orjson.dumps([] if is_own(case) else measured(case)).decode(),
         "hosts": nodes if isinstance(nodes, str) else ",".join(map(str, nodes)),
-        "facts": orjson.dumps((case.get("facts") or {}) | extras, option=orjson.OPT_SORT_KEYS).decode(),
+        "facts": orjson.dumps(of_test["facts"] | extras, option=orjson.OPT_SORT_KEYS).decode(),
         "source": str(report.source),
     }
-
-
-def selection(cmdline: str) -> str:
-    """What a session's command line selects: it without its program and without what differs from session to session.
-    Sessions with the same selection run the same tests."""
-    words, kept = cmdline.split()[1:], []
-    for place, word in enumerate(words):
-        before = words[place - 1] if place else ""
-        if before not in OF_ONE_SESSION and word.partition("=")[0] not in OF_ONE_SESSION:
-            kept.append(word)
-    return " ".join(kept)
-
-
-def settings(case: dict) -> str:
-    """The kernel's options without those that name the session's own files, and without the directory if the file
-    system has a name."""
-    options, kept = [str(option) for option in case.get("executable_opts") or []], []
-    left_out = {"--log"} | ({"--directory"} if case.get("file_system") not in (None, "", GIVEN) else set())
-    stage = case.get("stagedir") or "\0"
-    for place, option in enumerate(options):
-        before = options[place - 1] if place else ""
-        if not {option, before} & left_out:
-            kept.append(option.replace(stage, "(stage directory)"))
-    return " ".join(kept)
-
-
-def metric_row(key: str, values: list) -> dict:
-    found = verdict(key.rsplit(":", 1)[-1], *values)
-    return {name: getattr(found, name) for name in METRICS}
 
 
 def typed(rows: list[dict], columns: dict) -> pd.DataFrame:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import yaml
 
+from postprocess.benchmarks.registry import benchmarks
 from postprocess.logs.paths import regular
 from postprocess.logs.trees import refuse_too_large
 from postprocess.references.proposals import COLUMNS
@@ -42,7 +43,8 @@ def load(path: Path, benchmark: str) -> dict:
             path, f"not a reference file of {benchmark}: the entry {benchmark} or _meta is missing"
         )
     index = content[benchmark].get("$index")
-    if not isinstance(index, list) or not index or not all(isinstance(name, str) and name in COLUMNS for name in index):
+    own, named = benchmark in benchmarks(), isinstance(index, list) and all(isinstance(name, str) for name in index)
+    if not index or not named or (own and not all(name in COLUMNS for name in index)):
         raise ReferenceFileError(path, f"$index must be a list of {', '.join(COLUMNS)}, not {index!r:.80}")
     tree = {where: inner for where, inner in content[benchmark].items() if where != "$index"}
     if problem := next(problems(tree, content["_meta"].get("measured"), len(index)), None):

@@ -6,13 +6,14 @@ from functools import partial
 
 import pandas as pd
 
+from postprocess.benchmarks.benchmark import Better
 from postprocess.benchmarks.registry import metric_kind
-from postprocess.references.proposals import COLUMNS, flat, with_places, worded
+from postprocess.references.proposals import PLACE, column, flat, with_places, worded
 
 
 def with_distinct_places(table: pd.DataFrame) -> pd.DataFrame:
     """A row of the history table for each benchmark, place, size and metric."""
-    return with_places(table).drop_duplicates(["benchmark", *COLUMNS.values(), "metric"])
+    return with_places(table).drop_duplicates(["benchmark", *PLACE, "metric"])
 
 
 def without_reference(table: pd.DataFrame) -> list[str]:
@@ -34,13 +35,17 @@ def orphans(contents: dict[str, dict], table: pd.DataFrame) -> list[str]:
     ]
 
 
-def without_effect(contents: dict[str, dict]) -> list[str]:
-    """References that no bad value fails: without a bound on the bad side, or with one that no value exceeds."""
+def without_effect(contents: dict[str, dict], table: pd.DataFrame) -> list[str]:
+    """References that no bad value fails: without a bound on the bad side, which the table states, or with one that no
+    value exceeds."""
+    better = dict(zip(zip(table["benchmark"], table["metric"]), table["better"]))
     return [
         f"{', '.join(map(str, key))}: the reference of {benchmark} cannot fail: {entry}"
         for benchmark, content in contents.items()
         for key, entry in flat(content, benchmark).items()
-        if not metric_kind(benchmark, key[-1]).can_fail(*(entry[2] if entry[0] == "$xfail" else entry)[:3])
+        if not metric_kind(benchmark, key[-1], better.get((benchmark, key[-1]), Better.UNKNOWN)).can_fail(
+            *(entry[2] if entry[0] == "$xfail" else entry)[:3]
+        )
     ]
 
 
@@ -48,7 +53,7 @@ def used(table: pd.DataFrame, index: list[str], key: tuple) -> bool:
     """Whether ReFrame can look a row up by this key: text keys are anchored patterns, sizes are equal."""
     fits = table["metric"] == key[-1]
     for name, wanted in zip(index, key):
-        fits &= table[COLUMNS[name]].map(partial(matches, wanted))
+        fits &= column(table, name).map(partial(matches, wanted))
     return bool(fits.any())
 
 

@@ -6,7 +6,7 @@ Pure functions from the history table to tables.
 
 import pandas as pd
 
-from postprocess.history.table import FAILURES
+from postprocess.history.cases import FAILURES
 from postprocess.logs.activity import DISTURBED
 
 PLACE = ["system", "partition", "environ"]

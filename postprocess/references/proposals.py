@@ -15,15 +15,20 @@ import orjson
 import pandas as pd
 
 from postprocess.benchmarks.benchmark import Better
-from postprocess.history.change_points import MAD_TO_SIGMA, rule_of
+from postprocess.benchmarks.registry import benchmarks
+from postprocess.history.change_points import MAD_TO_SIGMA
 from postprocess.show.tables import each_row
 
+# The entries of a file's $index, and their columns in the table; a test's parameters are entries as well.
 COLUMNS = {
     "$partition": "where",
     "$environ": "environ",
     "file_system": "file_system",
     "num_processes": "processes",
-}  # the entries of a file's $index, and their columns in the table
+    "num_tasks": "processes",
+}
+SIZE = {True: "num_processes", False: "num_tasks"}  # of coffeecup's checks, and of any other test
+PLACE = ["where", "environ", "file_system", "parameters", "processes"]  # the columns that tell tests of a class apart
 SIGNIFICANT = 4  # significant digits
 # By whether the sessions were simulated. Simulated time has no noise, so one session is enough. Other versions of
 # SimGrid may compute a little differently; 1 % is how well the simulation agrees with arithmetic (test_simulated.py).
@@ -56,13 +61,43 @@ def with_places(table: pd.DataFrame) -> pd.DataFrame:
 
 def index_of(table: pd.DataFrame, current=()) -> list[str]:
     """The $index for the references of one benchmark's table: with the environment if a partition has several or the
-    current $index has it, with the file system if one is tested, and the size at the end."""
+    current $index has it, with the file system if one is tested, with the parameters of a test, and with the size at
+    the end if it is known."""
     placed = with_places(table)
+    own = bool(table["benchmark"].isin(list(benchmarks())).all())
+    parameters = [name for text in table["parameters"].unique() for name in orjson.loads(text) if is_indexable(name)]
     used = {
+        "$partition": True,
         "$environ": "$environ" in current or placed["place"].ne(placed["where"]).any(),
         "file_system": table["file_system"].ne("").any(),
+        **dict.fromkeys(parameters, True),
+        SIZE[own]: table["processes"].gt(0).any(),
     }
-    return [name for name in COLUMNS if used.get(name, True)]
+    return [name for name, use in used.items() if use]
+
+
+def is_indexable(parameter: str) -> bool:
+    """Whether ReFrame can look up references by a parameter of a test: not by those of its fixtures."""
+    return "." not in parameter
+
+
+def kinds(table: pd.DataFrame) -> pd.Series:
+    """For each row the settings that $index cannot tell apart: the options of a kernel; of another test, which
+    parameters it has, and the values of those of its fixtures."""
+
+    def kind(parameters: str) -> str:
+        named = orjson.loads(parameters).items()
+        return " ".join(name if is_indexable(name) else f"{name}={value}" for name, value in named)
+
+    own = table["benchmark"].isin(list(benchmarks()))
+    return table["settings"].where(own, table["parameters"].map(kind))
+
+
+def column(table: pd.DataFrame, name: str) -> pd.Series:
+    """The values of an entry of $index in the rows of a table of with_places."""
+    if name in COLUMNS:
+        return table[COLUMNS[name]]
+    return table["parameters"].map(lambda text: orjson.loads(str(text)).get(name))
 
 
 def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
@@ -71,12 +106,13 @@ def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
     `covered` (the coverage that this number of sessions supports) and the robust `spread` (1.4826 MAD over the median).
     Metrics with a median of 0 have no fractions and are left out."""
     placed = with_places(values)
-    grouped = placed.groupby([*COLUMNS.values(), "metric"], sort=True, observed=True)
+    grouped = placed.groupby([*PLACE, "metric"], sort=True, observed=True)
     made = grouped.agg(
         benchmark=("benchmark", "last"),
         unit=("unit", "last"),
+        better=("better", "last"),
         place=("place", "last"),
-        sessions=("value", "size"),
+        sessions=("session", "nunique"),
         runs=("runs", "sum"),
         value=("value", "median"),
         first=("session_time", "min"),
@@ -85,20 +121,27 @@ def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
     ).reset_index()
     made = made[(made["sessions"] >= terms.min_sessions) & (made["value"] != 0)]
     parts = [
-        with_bounds(rows, placed.merge(rows[[*COLUMNS.values(), "metric"]]), terms)
-        for _, rows in made.groupby(list(COLUMNS.values()), sort=True)
+        with_bounds(rows, placed.merge(rows[[*PLACE, "metric"]]), terms) for _, rows in made.groupby(PLACE, sort=True)
     ]
     return pd.concat(parts, ignore_index=True) if parts else made.assign(lower=0.0, upper=0.0, covered=0.0)
 
 
 def with_bounds(rows: pd.DataFrame, values: pd.DataFrame, terms: Terms) -> pd.DataFrame:
-    """The rows of one test with `lower`, `upper` and `covered`, from the values of its sessions."""
-    measured = values.pivot_table(index="session", columns="metric", values="value")[list(rows["metric"])].to_numpy()
-    better = [rule_of(row.benchmark, row.metric).better for row in each_row(rows)]
-    size = rows["value"].abs().to_numpy()
+    """The rows of one test with `lower`, `upper` and `covered`, from the values of its sessions. All nodes of a test
+    that --distribute runs on each one have the same reference: its bounds are those of the node that needs the widest.
+    """
+    size, better = rows["value"].abs().to_numpy(), list(rows["better"])
     if terms.simulated:
         return rows.assign(lower=-terms.floor, upper=terms.floor, covered=1.0, spread=rows["spread"] / size)
-    reach = np.maximum(allowance(measured, better, terms.floor, terms.coverage) / size, terms.floor)
+    wide = values.pivot_table(index="session", columns=["metric", "node"], values="value")
+    wide = wide.loc[:, wide.count() > 1]
+    of_column = rows.set_index("metric").loc[wide.columns.get_level_values("metric")]
+    each, measured = list(of_column["better"]), wide.to_numpy()
+    middle = median_of(measured)
+    needed = np.maximum(allowance(measured, each, terms.floor, terms.coverage), terms.floor * np.abs(middle))
+    needed += shortfall(middle, of_column["value"].to_numpy(), each)
+    widest = pd.Series(needed, wide.columns).groupby(level="metric").max()[rows["metric"]].to_numpy()
+    reach = np.maximum(widest / size, terms.floor)
     sessions = len(measured)
     return rows.assign(
         lower=np.where([side == Better.LOWER for side in better], np.nan, -reach),
@@ -136,7 +179,7 @@ def reach_of(measured: np.ndarray, better: list[Better], floor: float) -> np.nda
 
 def shortfall(measured: np.ndarray, median: np.ndarray, better: list[Better]) -> np.ndarray:
     """How much worse than the median each value is; how far from it, if no direction is better."""
-    worse = np.array([{Better.HIGHER: 1, Better.LOWER: -1, Better.NEITHER: 0}[side] for side in better])
+    worse = np.array([{Better.HIGHER: 1, Better.LOWER: -1}.get(side, 0) for side in better])
     return np.where(worse == 0, np.abs(median - measured), worse * (median - measured))
 
 
@@ -151,7 +194,7 @@ def proposal(today: dict, benchmark: str, made: pd.DataFrame, values: pd.DataFra
     index = index_of(values, today.get(benchmark, {}).get("$index", ()))
     meta, tree = new.setdefault("_meta", {}), new.setdefault(benchmark, {"$index": index})
     marks = dict(terms.xfail)
-    for key, rows in made.groupby([COLUMNS[name] for name in index]):
+    for key, rows in made.groupby([column(made, name).rename(name) for name in index]):
         *where, size = key
         place = inside(tree, where)
         before = place.get(size, {})
@@ -197,7 +240,7 @@ def rounded(value: float) -> float:
 
 def provenance(rows: pd.DataFrame, values: pd.DataFrame, terms: Terms) -> dict:
     """The origin of the values of one place and size."""
-    used = with_places(values).merge(rows[[*COLUMNS.values(), "metric"]])
+    used = with_places(values).merge(rows[[*PLACE, "metric"]])
     return {
         "valid_from": terms.valid_from,
         "settings": ", ".join(sorted(used["settings"].unique())),
@@ -234,8 +277,10 @@ def simulation(used: pd.DataFrame) -> dict:
 
 
 def worded(row) -> str:
-    """Place, size and metric of a row with the columns of with_places."""
-    return ", ".join(str(part) for part in (row.place, row.file_system, row.processes, row.metric) if part != "")
+    """Place, parameters, size and metric of a row with the columns of with_places."""
+    parameters = " ".join(f"{name}={value}" for name, value in orjson.loads(row.parameters).items())
+    parts = (row.place, row.file_system, parameters, row.processes, row.metric)
+    return ", ".join(str(part) for part in parts if part)
 
 
 def hidden(today: dict, benchmark: str, made: pd.DataFrame) -> str | None:
@@ -277,6 +322,6 @@ def outside(values: pd.DataFrame, made: pd.DataFrame) -> pd.DataFrame:
         least=made["value"] + made["value"].abs() * made["lower"],
         most=made["value"] + made["value"].abs() * made["upper"],
     )
-    key = [*COLUMNS.values(), "metric"]
+    key = [*PLACE, "metric"]
     joined = with_places(values).merge(bounds[[*key, "least", "most"]], on=key)
     return joined[(joined["value"] < joined["least"]) | (joined["value"] > joined["most"])].sort_values("session_time")

@@ -6,25 +6,33 @@ from math import isfinite
 import pandas as pd
 
 from postprocess.history.change_points import Finding
-from postprocess.history.events import BETTER, EVERYTHING, WORSE, Event
+from postprocess.history.events import BETTER, CHANGED, EVERYTHING, UNKNOWN, Event
 from postprocess.history.site_files import Acknowledgement
 from postprocess.show.words import counted, digits, printable, unit_word
 
 SHOWN = 5  # metrics of an event that are named
+REMEDY = (
+    "To state the direction, give its reference a bound on the bad side only, or name the metric with `better` in the "
+    "site's file (--thresholds)."
+)
 
 
 def place(series: dict) -> str:
     options = f" ({series['settings']})" if series["settings"] else ""
     files = f", files on {series['file_system']}" if series["file_system"] else ""
-    return printable(
-        f"{series['benchmark']} {series['metric']} on {counted(series['processes'], 'process')} of "
-        f"{series['system']}:{series['partition']}+{series['environ']}{files}{options}"
-    )
+    size = f"{counted(series['processes'], 'process')} of " if series["processes"] else ""
+    return printable(f"{series['benchmark']} {series['metric']} on {size}{where(series)}{files}{options}")
+
+
+def where(row: dict) -> str:
+    """System, partition, environment, and the node of a test that --distribute runs on each one."""
+    node = f", node {row['node']}" if row["node"] else ""
+    return f"{row['system']}:{row['partition']}+{row['environ']}{node}"
 
 
 def gap(row: dict) -> str:
     """A test without a value, a row of completeness.without_value."""
-    what = f"{row['test']} on {row['system']}:{row['partition']}+{row['environ']}"
+    what = f"{row['test']} on {where(row)}"
     since = f", since {row['since']:%Y-%m-%d %H:%M} UTC" if pd.notna(row["since"]) else ""
     last = f"{row['last_value']:%Y-%m-%d %H:%M} UTC" if pd.notna(row["last_value"]) else "never"
     reason = f": {row['reason']}" if row["reason"] else ""
@@ -45,6 +53,7 @@ def as_object(finding: Finding, event: Event) -> dict:
         "relative": finding.change.relative,
         "p_value": finding.change.p_value,
         "drift": finding.change.drift,
+        "better": str(finding.better),
         "regression": finding.regression,
         "recovered": finding.recovered,
         "alarm": finding.alarms and event.alarms,
@@ -76,11 +85,13 @@ def event_object(event: Event) -> dict:
 
 
 def verdict(event: Event) -> str:
-    if event.direction != WORSE:
+    if event.direction in (BETTER, CHANGED):
         return "improvement" if event.direction == BETTER else "changed"
     if event.recovered:
         return "recovered"
-    return "acknowledged" if event.acknowledged else "REGRESSION"
+    if event.acknowledged:
+        return "acknowledged"
+    return "CHANGE OF UNKNOWN DIRECTION" if event.direction == UNKNOWN else "REGRESSION"
 
 
 def sentence(event: Event) -> str:
@@ -91,9 +102,8 @@ def sentence(event: Event) -> str:
         what = f"{place(finding.series)}: {size_of(finding, since)}, p = {finding.change.p_value:.1g}"
     else:
         steps = "a drift of " if event.drift else ""
-        what = (
-            f"{where(event)}: {metrics_of(event)}, {steps}{percent(event.smallest)} to {percent(event.largest)} {since}"
-        )
+        size = f"{steps}{percent(event.smallest)} to {percent(event.largest)}"
+        what = f"{event_place(event)}: {metrics_of(event)}, {size} {since}"
     known = event.acknowledged
     note = f". Acknowledged by {known.who} until {known.until}: {known.why}" if known and event.alarming else ""
     causes = "; ".join(event.causes) or "nothing recorded"
@@ -111,7 +121,7 @@ def lines(event: Event) -> list[str]:
     return [*text, f"    event: {printable(event.name)}"] if event.alarms else text
 
 
-def where(event: Event) -> str:
+def event_place(event: Event) -> str:
     """The place of an event that concerns several series."""
     if event.scope == EVERYTHING:
         return printable(f"all of {event.system}")
@@ -134,10 +144,16 @@ def size_of(finding: Finding, since: str = "") -> str:
 
 
 def remarks(
-    units: list[dict], unused: list[int], unmatched: list[Acknowledgement], expired: list[Acknowledgement]
+    units: list[dict],
+    unknown: list[dict],
+    unused: list[int],
+    unmatched: list[Acknowledgement],
+    expired: list[Acknowledgement],
 ) -> list[str]:
-    """Sentences on what the history leaves out, and on entries of the site's files that have no effect."""
+    """Sentences on what the history leaves out, on metrics of unknown direction, and on entries of the site's files
+    that have no effect."""
     return [
+        *([undirected(unknown)] if unknown else []),
         *(
             printable(
                 f"unit changed: {place(row)}: from {row['was'] or 'none'} to {row['unit'] or 'none'} on "
@@ -149,6 +165,15 @@ def remarks(
         *(f"acknowledgement without an event: {entry_name(entry)}" for entry in unmatched),
         *(f"acknowledgement expired on {entry.until}: {entry_name(entry)}" for entry in expired),
     ]
+
+
+def undirected(unknown: list[dict]) -> str:
+    """The metrics of unknown direction, of change_points.undirected, with the remedy."""
+    names = ", ".join(f"{row['benchmark']} {row['metric']} [{row['unit'] or 'no unit'}]" for row in unknown)
+    return printable(
+        f"direction unknown ({counted(len(unknown), 'metric')}): nothing states whether more or less is better for "
+        f"{names}. A lasting change of such a metric fails, whichever way it goes. {REMEDY}"
+    )
 
 
 def entry_name(entry: Acknowledgement) -> str:

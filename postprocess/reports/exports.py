@@ -7,9 +7,9 @@ from xml.etree import ElementTree
 
 import pandas as pd
 
-from postprocess.history.completeness import NOT_RUN, sessions_of
+from postprocess.history.cases import FAILURES
+from postprocess.history.completeness import INCOMPLETE, NOT_RUN, sessions_of
 from postprocess.history.events import Event
-from postprocess.history.table import FAILURES
 from postprocess.reports.changes import gap, metrics_of, sentence, verdict
 from postprocess.show.tables import each_row
 from postprocess.show.words import printable
@@ -24,21 +24,33 @@ FAILS = {  # verdict to whether it is a failure
     "expected failure": 1.0,
     "no value": 1.0,
 }
-LABELS_OF_TEST = ("benchmark", "system", "partition", "environ", "file_system", "processes", "test")
-LABELS = ("benchmark", "system", "partition", "environ", "file_system", "processes", "settings", "metric", "unit")
+LABELS_OF_TEST = ("benchmark", "system", "partition", "environ", "node", "file_system", "processes", "test")
+LABELS = (
+    "benchmark",
+    "system",
+    "partition",
+    "environ",
+    "node",
+    "file_system",
+    "processes",
+    "settings",
+    "metric",
+    "unit",
+)
 
 
 def junit(cases: pd.DataFrame, history: pd.DataFrame, tests: pd.DataFrame, found: list[Event]) -> str:
     """JUnit XML: a suite per session, a case per row of the case_table, and each metric of the history_table with its
     value, reference, bounds and outcome as a line of the case's output, because Jenkins' schema (junit-10.xsd of its
-    xUnit plugin) refuses properties of a case. In the newest session of a system, a test that did not run, of a table
-    of completeness, is an error, and an event that alarms a failure; one that was acknowledged is skipped."""
+    xUnit plugin) refuses properties of a case. In the newest session of a system, a test that did not run or lacks a
+    metric, of a table of completeness, is an error, and an event that alarms a failure; one that was acknowledged is
+    skipped."""
     root = ElementTree.Element("testsuites", name="coffeecup")
     measured = dict(list(history.groupby("case", sort=False)))
     newest = {system: times.index[-1] for system, times in sessions_of(cases).items()}
     of_system = defaultdict(list)
-    for row in each_row(tests[tests["state"] == NOT_RUN]):
-        of_system[row.system].append(element(row, row.test, error=gap(row._asdict())))
+    for row in each_row(tests[tests["state"].isin((NOT_RUN, INCOMPLETE))]):
+        of_system[row.system].append(element(row, on_node(row.test, row.node), error=gap(row._asdict())))
     for event in [event for event in found if event.alarming]:
         message = {"skipped" if event.acknowledged else "failure": f"{verdict(event)}: {sentence(event)}"}
         of_system[event.system].append(case_of(f"{event.system}.history", event.name, **message))
@@ -71,8 +83,12 @@ def case_of(place: str, name: str, **message: str) -> ElementTree.Element:
     return made
 
 
+def on_node(test: str, node: str) -> str:
+    return f"{test} on {node}" if node else test
+
+
 def of_case(row, metrics: pd.DataFrame | None) -> ElementTree.Element:
-    made = element(row, row.name)
+    made = element(row, on_node(row.name, row.node))
     if row.result in FAILURES:
         ElementTree.SubElement(made, "failure", message=printable(row.reason or "no reason was recorded"))
     elif row.result == "skip":
@@ -105,7 +121,7 @@ def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame, found: list[Event])
             standing["verdict"].map(FAILS),
         ),
         "coffeecup_regression": (
-            "1 if the level got worse and has not recovered.",
+            "1 if the level got worse, or may have, and has not recovered.",
             standing["trend"].str.startswith("worse").astype(float),
         ),
         "coffeecup_session_seconds": (
@@ -124,7 +140,7 @@ def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame, found: list[Event])
     lasting = [event for event in found if event.alarming]
     lines += family(
         "coffeecup_event_alarms",
-        "1 if an event for the worse alarms, 0 if it was acknowledged.",
+        "1 if an event for the worse, or of unknown direction, alarms, 0 if it was acknowledged.",
         [event_labels(event) for event in lasting],
         pd.Series([event.alarms for event in lasting], dtype=float),
     )

@@ -24,7 +24,7 @@ def place(row) -> str:
     shown = (f"{row.system}:{row.partition}" if hasattr(row, "system") else "") + (
         f"+{row.environ}" if hasattr(row, "environ") else ""
     )
-    return " ".join(filter(None, [shown, getattr(row, "file_system", "")]))
+    return " ".join(filter(None, [shown, getattr(row, "node", ""), getattr(row, "file_system", "")]))
 
 
 def scaling(table: pd.DataFrame) -> Figure:

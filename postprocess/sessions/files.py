@@ -5,6 +5,8 @@ Nothing is ever changed: a database is opened read-only. A file that cannot be r
 the remedy.
 """
 
+import json
+import re
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing
@@ -22,12 +24,15 @@ from postprocess.logs.reader import LogError
 SQLITE_MAGIC = b"SQLite format 3\0"
 DATABASE_VERSION = "1.0"  # of ReFrame 4.7 to 4.10
 LOCK_SECONDS = 5.0  # another process may need this long to store its session
+NOT_FINITE = re.compile(rb"\b(NaN|Infinity)\b")
 TEXT = {"type": ["string", "null"]}
 NUMBER = {"type": ["number", "null"]}
 LARGEST = 2**31 - 1
 LAST_SECOND = 2**53 / 1e6  # the year 2255: later times have no microseconds in a floating point number, nor in pandas
 
-# The parts of a session report that are read; ReFrame's own schema requires less.
+# The parts of a session report that are read; ReFrame's own schema requires less. Other tests may log anything under
+# the names of our variables, so that these have a type only beside a log. A metric's value may be anything: whatever is
+# no finite number was not measured.
 TESTCASE = {
     "type": "object",
     "required": ["name", "system", "partition", "environ", "result", "perfvalues"],
@@ -38,41 +43,53 @@ TESTCASE = {
                 "type": "array",
                 "minItems": 6,
                 "maxItems": 6,
-                "prefixItems": [*[NUMBER] * 4, TEXT, TEXT],
+                "prefixItems": [{}, *[NUMBER] * 3, TEXT, TEXT],
             },
         },
         "job_completion_time_unix": {"type": ["number", "null"], "minimum": 0, "maximum": LAST_SECOND},
         "fixture": {"type": "boolean"},
         "run_index": {"type": "integer", "minimum": 0, "maximum": LARGEST},
-        "num_processes": {"type": "integer", "minimum": 1, "maximum": LARGEST},
-        "official": {"type": "boolean"},
         "job_nodelist": {"type": ["array", "string", "null"]},
         "executable_opts": {"type": ["array", "null"]},
-        "facts": {"type": "object", "additionalProperties": {"type": "string"}},
+        "dependencies_actual": {"type": "array"},
         **dict.fromkeys(
             (
                 "name",
+                "display_name",
                 "system",
                 "partition",
                 "environ",
                 "result",
                 "fail_phase",
                 "fail_reason",
-                "log_sha256",
                 "uuid",
-                "benchmark",
                 "stagedir",
                 "outputdir",
-                "file_system",
-                "qualifications",
-                "reference_status",
-                "kernel_version",
-                "mpi_library",
-                "spack_hash",
-                "git_revision",
             ),
             TEXT,
         ),
+    },
+    "if": {"required": ["log_sha256"]},
+    "then": {
+        "properties": {
+            "num_processes": {"type": "integer", "minimum": 1, "maximum": LARGEST},
+            "official": {"type": "boolean"},
+            "facts": {"type": "object", "additionalProperties": {"type": "string"}},
+            **dict.fromkeys(
+                (
+                    "log_sha256",
+                    "benchmark",
+                    "file_system",
+                    "qualifications",
+                    "reference_status",
+                    "kernel_version",
+                    "mpi_library",
+                    "spack_hash",
+                    "git_revision",
+                ),
+                TEXT,
+            ),
+        },
     },
 }
 RUNS = {
@@ -162,8 +179,8 @@ def load_report(path) -> dict:
     """The content of one session report, validated as far as it is read."""
     path = Path(path)
     try:
-        content = orjson.loads(regular(path).read_bytes())
-    except orjson.JSONDecodeError as error:
+        content = parsed(regular(path).read_bytes())
+    except json.JSONDecodeError as error:
         raise LogError(
             path, f"no ReFrame session report: not JSON ({error.msg}); name the file that --report-file wrote"
         ) from None
@@ -174,6 +191,19 @@ def load_report(path) -> dict:
             "name the file that ReFrame's --report-file wrote",
         ) from None
     return checked(path, content, "the file")
+
+
+def parsed(text: bytes):
+    """The content of JSON. NaN and Infinity, which JSON does not have and ReFrame writes for such values, are None."""
+    try:
+        return orjson.loads(text)
+    except json.JSONDecodeError as error:
+        if not NOT_FINITE.search(text):
+            raise
+        try:
+            return json.loads(text, parse_constant=lambda _: None)
+        except RecursionError:
+            raise error from None
 
 
 def checked(path: Path, content, what: str) -> dict:
@@ -244,8 +274,8 @@ def refuse_other_versions(path: Path, connection: sqlite3.Connection) -> None:
 
 def stored(path: Path, uuid: str, blob: str) -> dict:
     try:
-        content = orjson.loads(blob)
-    except (orjson.JSONDecodeError, TypeError):
+        content = parsed(blob.encode())
+    except (json.JSONDecodeError, AttributeError):
         raise LogError(
             path,
             f"session {uuid} of this results database is damaged: remove it with "

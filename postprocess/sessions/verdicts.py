@@ -7,6 +7,7 @@ because nothing was compared.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 
 from postprocess.benchmarks.score import Score
 from postprocess.sessions.files import load_report
@@ -59,19 +60,25 @@ def read_session(path) -> list[Case]:
     return [case_of_json(testcase) for run in report["runs"] for testcase in run["testcases"]]
 
 
+def verdicts_of(testcase: dict) -> list[Verdict]:
+    """The verdict on each performance variable of a test case."""
+    place = f"{testcase['system']}:{testcase['partition']}:"
+    return [verdict(key.removeprefix(place), *values) for key, values in testcase["perfvalues"].items()]
+
+
 def case_of_json(testcase: dict) -> Case:
-    verdicts = [verdict(key.rsplit(":", 1)[-1], *values) for key, values in testcase["perfvalues"].items()]
     return Case(
         name=testcase["name"],
         where=f"{testcase['system']}:{testcase['partition']}+{testcase['environ']}",
         result=testcase["result"] or "unknown",
         reason=" ".join((testcase.get("fail_reason") or "").split()),
         log_sha256=testcase.get("log_sha256") or "",
-        verdicts={verdict.metric: verdict for verdict in verdicts},
+        verdicts={verdict.metric: verdict for verdict in verdicts_of(testcase)},
     )
 
 
 def verdict(metric: str, value, reference, low, high, unit, result) -> Verdict:
+    value = number(value)
     if value is None:
         outcome = "not measured"
     elif low is None and high is None:
@@ -87,6 +94,12 @@ def verdict(metric: str, value, reference, low, high, unit, result) -> Verdict:
         bound(reference, high),
         outcome,
     )
+
+
+def number(value) -> float | None:
+    """A measured value; None for whatever is no finite number."""
+    known = isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+    return value if known else None
 
 
 def bound(reference: float, fraction: float | None) -> float | None:
