@@ -174,7 +174,7 @@ def rebound(report, hashes, nonce):
 
 
 def tamper(folder, left):
-    """The log of 3000 MByte/s gets shorter times of one loop, the one of 4000 loses its end; both as ReFrame kept them."""
+    """The log of 3000 MByte/s gets shorter times of a loop, that of 4000 loses its end; both as ReFrame kept them."""
     kept = {path.read_bytes(): path for path in (folder / "output").rglob("b_eff.jsonl")}
     assert sorted(kept) == sorted(left)
     altered, truncated = kept[left[4]], kept[left[5]]
