@@ -65,6 +65,8 @@ RUNS = [
     ("accept evaluate", 2, ["low/session.json", "low/session.json", "-o", "new/a.html"]),
     ("accept begin", 0, ["contract.yaml"]),
     ("accept begin", 2, ["low/contract.yaml"]),
+    ("predict", 0, ["--network", "crossbar", "--nodes", "4", "--nic", "1GB/s", "--latency", "1us"]),
+    ("predict", 2, ["--network", "ether", "--nodes", "4", "--nic", "1GB/s", "--latency", "1us"]),
     ("schema", 0, ["b_eff"]),
     ("schema", 2, ["c_eff"]),
     ("references propose", 0, ["steady.db", "--benchmark", "b_eff", "--file", "new.yaml"]),

@@ -110,6 +110,13 @@ def test_a_drop_is_found_among_excursions():
     assert abs(change.index - 40) <= 1 and change.relative == pytest.approx(-0.1, abs=0.03)
 
 
+def test_a_drop_to_half_is_found_where_most_values_are_the_same():
+    """Rates of fio, in MB/s: the spread of the old level is nearly 0, so all new values lie far outside of it."""
+    rates = [21.1, 21.1, 21.1, 20.6, 21.1, 20.7, *[21.1] * 6, 10.6, 10.6, 10.3, 10.5]
+    [change] = changes(np.array(rates), HIGHER, 4)
+    assert (change.index, change.before, round(change.after, 2)) == (12, 21.1, 10.6)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_two_kinds_of_nodes_are_no_change(seed):
     rng = np.random.default_rng(seed)

@@ -268,5 +268,8 @@ def confirmed(part: np.ndarray, shift: Shift, begin: int, limit: float, usual: f
     place = shift.index - begin
     levels = np.repeat([np.median(part[:place]), np.median(part[place:])], [place, len(part) - place])
     counted = ~bounded((part - levels)[None])[1]
+    for side in (slice(None, place), slice(place, None)):
+        if counted[0, side].sum() < SESSIONS_AFTER:  # where most are excursions, none is: the spread may be nearly 0
+            counted[0, side] = True
     there = step_at(part[None] - levels[0], counted, np.array([place]), least_squares(part[None]), usual)
     return [shift] if sign * there[0] > limit / 2 else []
