@@ -305,7 +305,8 @@ def session_table(values: np.ndarray) -> pd.DataFrame:
         parts.append(
             pd.DataFrame({"session_time": times, "session": times.astype(str), "value": series}).assign(**place)
         )
-    recorded = {"unit": "MByte/s", "hosts": "node1", "facts": "{}", "name": "test", **dict.fromkeys(EVENTS, "")}
+    recorded = {"unit": "MByte/s", "better": Better.HIGHER, "hosts": "node1", "node": "", "facts": "{}", "name": "test"}
+    recorded |= dict.fromkeys(EVENTS, "")
     return pd.concat(parts, ignore_index=True).assign(**recorded)
 
 
