@@ -94,15 +94,20 @@ def tree(tmp_path_factory):
             timeout=PATIENCE,
         )
 
+    contract, after = folder.parent / "contract.yaml", []
+    contract.write_text(CONTRACT)
     for _ in (1, 2):
+        begun = run(COFFEECUP, "accept", "begin", contract, *after)
         done = run(
             "make",
             "--old-file=setup",
             "run",
             "REFRAME_OPTIONS=-n ^barrier%num_processes=2 -S builder=cmake",
             cwd=folder,
+            COFFEECUP_ACCEPTANCE=begun.stdout.strip().partition("=")[2],
         )
         assert done.returncode == 0, done.stdout + done.stderr
+        after = ["--after", max(folder.glob("output/*/session.json"))]
     sessions = sorted(folder.glob("output/*/session.json"))
     assert len(sessions) == 2
     [log] = (sessions[1].parent / "output").rglob("barrier.jsonl")
@@ -113,6 +118,7 @@ def tree(tmp_path_factory):
         coffeecup=lambda *arguments: run(COFFEECUP, *arguments),
         printed=done.stdout,
         sessions=sessions,
+        contract=contract,
         log=log,
     )
 
@@ -172,14 +178,14 @@ def test_it_is_scored_and_plotted(tree, tmp_path):
 def test_a_log_that_breaks_its_rules_or_its_schema_is_refused(tree, tmp_path):
     text = tree.log.read_text()
     for old, new, words in (
-        ('"repetition":2,', '"repetition":3,', "3 repetitions in order"),
+        ('"repetition":2,', '"repetition":3,', "in another order"),
         ('"record":"plan",', '"record":"plan","more":1,', "plan record"),
     ):
         assert text.count(old) == 1
         (tmp_path / "b.jsonl").write_text(text.replace(old, new))
         done = tree.coffeecup("score", tmp_path / "b.jsonl")
         assert done.returncode == 1 and words in done.stderr
-    (tmp_path / "cut.jsonl").write_text("".join(text.splitlines(keepends=True)[:5]))
+    (tmp_path / "cut.jsonl").write_text("".join(text.splitlines(keepends=True)[:6]))
     assert "2 of the 3 planned measurements were done" in tree.coffeecup("score", tmp_path / "cut.jsonl").stderr
 
 
@@ -192,8 +198,7 @@ def test_it_is_judged_by_its_reference_and_by_a_contract(tree, tmp_path):
     ]
     value, reference, _, upper, unit, result = case["perfvalues"]["local:default:barrier_time"]
     assert (reference, upper, unit, result) == (1e6, 0.5, "us", "pass") and 0 < value < 1e6
-    (tmp_path / "contract.yaml").write_text(CONTRACT)
-    done = tree.coffeecup("accept", tmp_path / "contract.yaml", *tree.sessions, "-o", tmp_path / "a.html")
+    done = tree.coffeecup("accept", tree.contract, *tree.sessions, "-o", tmp_path / "a.html")
     assert done.returncode == 0, done.stdout + done.stderr
 
 
