@@ -203,6 +203,7 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     return status;
 }
 """
+IO = ("b_eff_io", "--scheduled-time", "2", "--memory-per-process", "32MiB", "--types", "scatter,shared,separate")
 SHORT = ("--memory-per-process", "1MiB", "--patterns", "ring,random,ping_pong")
 
 
@@ -274,7 +275,7 @@ def test_the_hash_of_the_sources_is_that_of_the_documented_command(openmpi, tmp_
 def test_a_kernel_whose_clock_is_slow_is_refused(openmpi, slow_clock, tmp_path):
     """Its times are a third of the true ones, so its bandwidths are three times as high."""
     settings = {"LD_PRELOAD": slow_clock, NONCE: FREE}
-    done = openmpi.run(2, "b_eff", "--log", tmp_path / "log.jsonl", "--time-budget", "2", *SHORT, env=settings)
+    done = openmpi.run(2, *IO, "--log", tmp_path / "log.jsonl", "--directory", tmp_path, env=settings)
     assert done.returncode == 0, done.stderr
     slow = read_log(tmp_path / "log.jsonl")  # a score needs a machine that is not busy
     assert keys(slow, place_of(slow)) == ["clock", "preloaded"]
@@ -282,7 +283,7 @@ def test_a_kernel_whose_clock_is_slow_is_refused(openmpi, slow_clock, tmp_path):
 
 def test_another_library_on_one_of_the_nodes_is_refused(openmpi, slow_clock, tmp_path):
     """Two nodes: the kernel takes a node's name from Slurm. The second one preloads a library."""
-    kernel = [openmpi.bin / "b_eff", "--log", tmp_path / "log.jsonl", "--time-budget", "1", *SHORT]
+    kernel = [openmpi.bin / IO[0], *IO[1:], "--log", tmp_path / "log.jsonl", "--directory", tmp_path]
     command = [openmpi.mpirun, "-n", "1", "env", f"{NONCE}={FREE}", "SLURMD_NODENAME=one", *kernel]
     command += [":", "-n", "1", "env", "SLURMD_NODENAME=two", f"LD_PRELOAD={slow_clock}", *kernel]
     done = subprocess.run(
