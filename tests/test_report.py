@@ -63,7 +63,7 @@ def test_how_it_was_obtained_and_how_to_repeat_it_stand_on_the_page(logs, pages)
         "gcc 12.2.0",
         "0123abc",
         "seed = 20260101",
-        "memory = not set",
+        "memory-per-process = not set",
         "node00 0–7",
         "node01 8–15",
         "mpiexec -n 16 b_eff --log b_eff.jsonl",
