@@ -5,6 +5,7 @@ were the model."""
 import json
 import uuid
 
+import sessions_made
 from sessions_made import database, night
 
 from postprocess.history.table import case_table, history_table
@@ -50,24 +51,7 @@ def case(metrics, test="scratch", parameters=None, *, node="", result="pass", **
 
 def session(cases, when, cmdline=NIGHTLY, **extras):
     """A report of one run."""
-    name, begun = str(uuid.uuid5(uuid.NAMESPACE_URL, when.isoformat())), when.timestamp()
-    cases = [
-        {"job_completion_time_unix": begun + 60} | made | {"uuid": f"{name}:0:{number}"}
-        for number, made in enumerate(cases)
-    ]
-    info = {
-        "data_version": "4.2",
-        "hostname": "login1",
-        "uuid": name,
-        "time_start_unix": begun,
-        "time_end_unix": begun + 600,
-        "time_elapsed": 600.0,
-        "cmdline": cmdline,
-        "prefix_stage": "/work/stage",
-        **extras,
-    }
-    runs = [{"num_cases": len(cases), "num_failures": 0, "testcases": cases}]
-    return {"session_info": info, "runs": runs, "restored_cases": []}
+    return sessions_made.session(cases, when, cmdline=cmdline, prefix_stage="/scratch/stage", **extras)
 
 
 def nights(*lists, first=0):

@@ -144,7 +144,7 @@ def test_names_of_our_variables_may_mean_anything_elsewhere(tmp_path):
 def test_what_reframe_records_explains_a_change(tmp_path):
     before = [[bandwidth(value, libfabric="1.20")] for value in steady(12, 100)]
     after = [
-        [bandwidth(value, libfabric="1.21", executable_opts=["--dir=/work/stage/x"], modules=["a", "b"])]
+        [bandwidth(value, libfabric="1.21", executable_opts=["--dir=/scratch/stage/x"], modules=["a", "b"])]
         for value in steady(8, 50)
     ]
     stored = database(tmp_path / "results.db", nights(*before, *after))

@@ -2,10 +2,12 @@
 """One installation for many users: nothing is written into it."""
 
 import os
+import shutil
 import subprocess
 import tarfile
 
 import pytest
+from builds import ROOT
 from conftest import PATIENCE, REFRAME
 
 from site_configs.common import bundle, new
@@ -41,6 +43,20 @@ def test_reframe_writes_into_the_users_own_place(tree, kernel_that, named):
     assert not list((tree.scratch / "home").rglob("*.db"))
     if named:
         assert not list(user.iterdir())
+
+
+@pytest.mark.parametrize("goal", [(), ("prove",)], ids=["run", "prove"])
+def test_setup_in_a_fresh_tree_creates_the_environment_or_fails(tmp_path, goal):
+    """Without an index of packages, pip fails."""
+    for name in ("pyproject.toml", "site_configs/local/setup", "site_configs/local/constraints.txt"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / name)
+    clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"} | {"PIP_NO_INDEX": "1"}
+    command = [tmp_path / "site_configs" / "local" / "setup", *goal]
+    done = subprocess.run(command, env=clean, capture_output=True, text=True, check=False, timeout=PATIENCE)
+    assert done.returncode != 0 and "creating the Python environment .venv" in done.stdout, done.stdout + done.stderr
+    assert "No matching distribution found" in done.stderr
+    assert not list((tmp_path / ".venv").glob("coffeecup-*"))
 
 
 def test_new_site_outside_a_checkout_is_written_where_the_user_says(tree):

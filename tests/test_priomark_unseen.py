@@ -173,17 +173,17 @@ def test_files_elsewhere_are_not_counted(recorder, tmp_path):
 
 def test_children_are_recorded_after_a_change_of_directory(recorder, tmp_path):
     """With everything given by relative paths."""
-    (tmp_path / "work").mkdir()
+    (tmp_path / "data").mkdir()
     (tmp_path / "traces").mkdir()
-    (tmp_path / "work" / "input").write_bytes(bytes(1000))
+    (tmp_path / "data" / "input").write_bytes(bytes(1000))
     settings = {
-        "LD_PRELOAD": os.path.relpath(recorder, tmp_path / "work"),
+        "LD_PRELOAD": os.path.relpath(recorder, tmp_path / "data"),
         "PRIOMARK_TRACE": "../traces",
         "PRIOMARK_TRACE_BELOW": ".",
     }
-    script = f"cd / && cat {tmp_path}/work/input > /dev/null && cat {tmp_path}/work/input"
+    script = f"cd / && cat {tmp_path}/data/input > /dev/null && cat {tmp_path}/data/input"
     done = subprocess.run(
-        ["sh", "-c", script], cwd=tmp_path / "work", env=os.environ | settings, capture_output=True, check=False
+        ["sh", "-c", script], cwd=tmp_path / "data", env=os.environ | settings, capture_output=True, check=False
     )
     assert (done.returncode, done.stderr, len(done.stdout)) == (0, b"", 1000)
     reads = [line for line in lines_of(tmp_path / "traces") if line.startswith("read") and line.endswith(" 1000")]
