@@ -75,7 +75,7 @@ def session(cases, when=START, **extras):
     name = str(uuid.uuid5(uuid.NAMESPACE_URL, f"{when.isoformat()} {extras}"))
     begun = when.timestamp()
     cases = [
-        made | {"uuid": f"{name}:0:{number}", "job_completion_time_unix": begun + 60 + number}
+        {"job_completion_time_unix": begun + 60 + number} | made | {"uuid": f"{name}:0:{number}"}
         for number, made in enumerate(cases)
     ]
     info = {
