@@ -4,7 +4,7 @@ missed.
 
     .venv/bin/python tests/prove.py [GOAL...]
 
-The goals `lowest`, `newest`, `history` and `centre` install this project with pip's packages at an end of the version
+The goals `lowest`, `newest` and `centre` install this project with pip's packages at an end of the version
 ranges of pyproject.toml and run the tests there that build no kernel. `fuzz` gives the commands odd arguments and
 files. `long` runs the tests that are marked `prove`. `history-bench` runs tests/bench_history.py, a few minutes.
 `logs` changes logs of kernels 200 000 times and counts contradictions that are accepted. `mutants` changes the modules
@@ -33,9 +33,8 @@ OUTPUT = ROOT / "build" / "prove"
 TOOLS = Path(sys.executable).parent
 
 # Tests that build no kernel, and what they need besides this project.
-TEST_TOOLS = ("pytest", "hypothesis")
-WITHOUT_KERNELS = ("test_*_score*.py", "test_logs*.py", "test_figures*.py")
-OF_HISTORY = ("test_history*.py", "test_site_report*.py")
+TEST_TOOLS = ("pytest", "hypothesis", "otava-test-data")
+WITHOUT_KERNELS = ("test_*_score*.py", "test_logs*.py", "test_figures*.py", "test_history*.py", "test_site_report*.py")
 # What a centre may have: its own ReFrame and pandas, which the installation must leave alone.
 OF_A_CENTRE = {"reframe-hpc": "4.10.4", "pandas": "2.2.3", "numpy": "1.26.4"}
 
@@ -137,11 +136,11 @@ def versions(folder: Path) -> dict[str, str]:
     return {package["name"]: package["version"] for package in json.loads(listed)}
 
 
-def tested(name: str, folder: Path, patterns: tuple[str, ...]) -> str:
+def tested(name: str, folder: Path) -> str:
     """Runs tests with the installed package, not with the sources of this tree; "N tests pass" or what fails."""
-    files = [path for pattern in patterns for path in sorted((ROOT / "tests").glob(pattern))]
-    if not all(any(path.match(pattern) for path in files) for pattern in patterns):
-        raise ProofError(f"no file in tests/ matches one of {', '.join(patterns)}")
+    files = [path for pattern in WITHOUT_KERNELS for path in sorted((ROOT / "tests").glob(pattern))]
+    if not all(any(path.match(pattern) for path in files) for pattern in WITHOUT_KERNELS):
+        raise ProofError(f"no file in tests/ matches one of {', '.join(WITHOUT_KERNELS)}")
     return outcome(name, folder / "bin" / "pytest", "-k", "not browser", *files)
 
 
@@ -162,13 +161,13 @@ def outcome(name: str, pytest: Path, *words, **variables: str) -> str:
     return f"{wrong} of {count['tests']} fail" if wrong else f"{count['tests'] - count['skipped']} pass"
 
 
-def end_of_ranges(name: str, *requirements: str, patterns: tuple[str, ...] = WITHOUT_KERNELS) -> Result:
+def end_of_ranges(name: str, *requirements: str) -> Result:
     folder, install = environment(name)
     install(*requirements)
-    install(*TEST_TOOLS, *(["otava-test-data"] if patterns == OF_HISTORY else []))
+    install(*TEST_TOOLS)
     have = versions(folder)
     shown = ", ".join(f"{package} {have[package]}" for package in ("numpy", "pandas", "pandera", "matplotlib", "typer"))
-    figure = tested(name, folder, patterns)
+    figure = tested(name, folder)
     return Result(name, "all tests without kernels", f"{figure}; {shown}", figure.endswith("pass"))
 
 
@@ -182,7 +181,7 @@ def centre() -> Result:
     words = ["-C", "site_configs/local/settings.py", "-c", "reframe_checks", "-l", "--prefix", OUTPUT / "centre-output"]
     run(folder / "bin" / "reframe", *words, log="centre-reframe.log", cwd=ROOT)
     install(*TEST_TOOLS)
-    figure = tested("centre", folder, WITHOUT_KERNELS)
+    figure = tested("centre", folder)
     kept = f"changes {', '.join(changed)}" if changed else "keeps " + ", ".join(map(" ".join, OF_A_CENTRE.items()))
     return Result(
         "centre", "its versions stay; all tests", f"{figure}; {kept}", figure.endswith("pass") and not changed
@@ -284,7 +283,6 @@ def logs() -> list[Result]:
 GOALS: dict[str, Callable] = {
     "lowest": lambda: [end_of_ranges("lowest", "--resolution=lowest-direct", ".")],
     "newest": lambda: [end_of_ranges("newest", ".")],
-    "history": lambda: [end_of_ranges("history", ".", patterns=OF_HISTORY)],
     "centre": lambda: [centre()],
     "fuzz": lambda: [fuzz()],
     "long": lambda: [long()],
