@@ -17,6 +17,7 @@ from sessions_made import case, database, night, session
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.history.change_points import findings, session_values
 from postprocess.history.completeness import completeness
+from postprocess.history.events import events
 from postprocess.history.figures import trends
 from postprocess.history.table import case_table, history_table
 from postprocess.reports.site_page import html, site_page
@@ -65,7 +66,9 @@ def main():
         values = session_values(table)
         found = findings(values)
         told(f"{len(found)} changes found in {values.groupby(['metric', 'processes']).ngroups} series")
-        page = html(site_page(values, found, cases, completeness(cases), []), "coffeecup site report")
+        page = html(
+            site_page(values, events(values, found), cases, completeness(cases), []), "coffeecup site report", []
+        )
         told(f"site page of {len(page) / 1e6:.2f} MByte drawn")
         paths = [path for figure in trends(values, found) for path in figure.save(Path(folder), "history")]
         told(f"every metric drawn, {len(paths)} files")

@@ -3,7 +3,10 @@
 figures."""
 
 import json
+import sys
 
+import bench_history
+import bench_results
 import numpy as np
 import otava_test_data
 import pandas as pd
@@ -207,6 +210,14 @@ def test_a_history_that_is_too_short_is_said_to_be_not_judged(tmp_path):
     assert done.exit_code == 0 and "1 of them not judged, with fewer than 12 sessions" in done.output
 
 
+@pytest.mark.parametrize(("sessions", "said"), [(11, True), (12, False)])
+def test_the_page_says_what_is_not_judged(tmp_path, sessions, said):
+    page = tmp_path / "site.html"
+    run("site", "report", database(tmp_path / "results.db", nights(steady(sessions))), "-o", page)
+    words = "Not judged, because there are too few sessions: 1 of 1 metric over time."
+    assert (words in page.read_text()) is said
+
+
 @pytest.mark.parametrize(
     "values",
     [[*steady(9, 1.0), *steady(9, 3.0, seed=2)], [1 + 2 * number / 17 for number in range(18)]],
@@ -290,3 +301,14 @@ def test_newest_session_is_compared_with_the_earlier_ones(tmp_path):
     ]
     enough = database(tmp_path / "ten.db", nights([100.0] * 10))
     assert "needs" not in run("history", enough, "--last").stdout
+
+
+def test_the_programs_that_measure_the_history_run(monkeypatch, capsys):
+    """Each of 20 series drops by a tenth in the last quarter; a file system loses a tenth at 2 % noise."""
+    monkeypatch.setattr(sys, "argv", ["bench_results.py", "--sessions", "40"])
+    bench_results.main()
+    assert "20 changes found in 20 series" in capsys.readouterr().out
+    values = 1000 + 20 * np.random.default_rng(1).standard_normal((30, 45))
+    values[:22, 40:] *= 0.9
+    found = findings(bench_history.session_table(values))
+    assert {finding.series["file_system"] for finding in found if finding.alarms} == {"scratch"}

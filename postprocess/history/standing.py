@@ -17,6 +17,7 @@ from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
 from postprocess.history.table import SERIES
 
 CONFIDENCE = 0.95
+TOO_FEW = "too few sessions"  # to judge a series
 FROM_LAST = [*SERIES, "unit", "reference", "lower", "upper", "log_sha256"]
 COLUMNS = [*FROM_LAST, "time", "last", "verdict", "median", "low", "high", "confidence", "sessions", "trend"]
 KINDS = (
@@ -109,7 +110,7 @@ def verdict(last: pd.Series) -> str:
 
 def trend(series: pd.DataFrame, found: list[Finding]) -> str:
     if len(series) < SESSIONS_BEFORE + SESSIONS_AFTER:
-        return "too few sessions"
+        return TOO_FEW
     if not found:
         return "steady"
     last = found[-1]

@@ -16,7 +16,7 @@ from postprocess import __version__
 from postprocess.history.completeness import without_value
 from postprocess.history.events import Event
 from postprocess.history.figures import trends
-from postprocess.history.standing import compared, headlines, scaling, standing
+from postprocess.history.standing import TOO_FEW, compared, headlines, scaling, standing
 from postprocess.history.table import SERIES
 from postprocess.reports import changes, site_figures
 from postprocess.show.html import environment
@@ -61,6 +61,12 @@ class SitePage:
         return self.headlines.groupby([name for name in SERIES if name != "processes"], sort=False, observed=True).tail(
             1
         )
+
+    @property
+    def not_judged(self) -> tuple[int, int]:
+        """How many series have too few sessions, and how many there are."""
+        trends = [trend for part in self.parts for trend in part.table["trend"]]
+        return trends.count(TOO_FEW), len(trends)
 
     @property
     def figures(self) -> list[Figure]:
