@@ -126,6 +126,8 @@ def session_values(table: pd.DataFrame) -> pd.DataFrame:
             "hosts",
             "source",
             "name",
+            "qualifications",
+            "selection",
             "log_sha256",
             *EVENTS,
         )
