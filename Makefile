@@ -18,7 +18,7 @@ run: setup      ## measure this machine, print the scores and write output/repor
 
 test: lint      ## check the sources, build everything and run every test
 	cmake -S kernels -B build/kernels
-	cmake --build build/kernels --parallel
+	cmake --build build/kernels --parallel $$(nproc)
 	ctest --test-dir build/kernels --output-on-failure --no-tests=error
 	.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder
 
@@ -29,7 +29,7 @@ lint:           ## check layout, types, spelling, licences and common errors of 
 	.venv/bin/basedpyright
 	git ls-files '*.c' '*.h' '*.cpp' | xargs .venv/bin/clang-format --dry-run --Werror
 	cmake -S kernels -B build/kernels
-	cmake --build build/kernels --parallel
+	cmake --build build/kernels --parallel $$(nproc)
 	.venv/bin/run-clang-tidy.py -clang-tidy-binary .venv/bin/clang-tidy -p build/kernels -quiet -extra-arg=-fgnuc-version=6.4.0
 	git grep -lE '^#!.*sh$$' -- ':!tests/golden' | xargs .venv/bin/shellcheck
 	git ls-files | xargs .venv/bin/codespell
@@ -39,7 +39,7 @@ coverage:       ## run the tests, or TESTS="tests/test_...", and print which lin
 	site_configs/local/setup test
 	mkdir -p build/coverage && find build -name '*.gcda' -delete
 	cmake -S kernels -B build/coverage -DCOFFEECUP_COVERAGE=ON -DCMAKE_BUILD_TYPE=Debug
-	cmake --build build/coverage --parallel
+	cmake --build build/coverage --parallel $$(nproc)
 	ctest --test-dir build/coverage --output-on-failure --no-tests=error
 	COFFEECUP_COVERAGE=1 .venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder --cov --cov-report=term:skip-covered $(TESTS)
 	.venv/bin/gcovr --root kernels --merge-mode-functions=separate build
@@ -47,14 +47,14 @@ coverage:       ## run the tests, or TESTS="tests/test_...", and print which lin
 docs:           ## build the documentation as a site that needs no network: build/docs/index.html
 	site_configs/local/setup docs
 	cmake -S kernels -B build/kernels
-	cmake --build build/kernels --parallel
+	cmake --build build/kernels --parallel $$(nproc)
 	cmake --install build/kernels --prefix build/kernels/install >/dev/null
 	.venv/bin/sphinx-build --fail-on-warning --keep-going docs build/docs
 
 bench:          ## compare the kernels with bare loops of the same calls, hpcc and fio; measure coffeecup history itself
 	site_configs/local/setup bench
 	cmake -S kernels -B build/kernels
-	cmake --build build/kernels --parallel
+	cmake --build build/kernels --parallel $$(nproc)
 	.venv/bin/python kernels/tests/bench.py $(BENCH_OPTIONS)
 
 prove:          ## longer evidence: both ends of the version ranges, long tests, mutants of the modules that decide

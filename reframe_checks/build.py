@@ -98,7 +98,7 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
         self.executable_path = f"{self.stagedir}/install/bin/{self.benchmark}"
         return [
             f"cmake -S {shlex.quote(str(KERNELS))} -B build {chosen}",
-            "cmake --build build --parallel",
+            "cmake --build build --parallel $(nproc)",
             "cmake --install build",
         ]
 

@@ -289,6 +289,45 @@ def file_system(options, goals: Goals) -> None:
         goals.check(f"one event of a file system at {spread:.0%} noise", share, least=0.95 if spread < 0.05 else 0.0)
 
 
+def gaps(options, goals: Goals) -> None:
+    """Sessions that lack some values, and nights without a session; every series of a session has its own date."""
+    header(
+        "Normal noise of 3 %, seen in 20 sites: nothing changes; 22 metrics change after 40 of 48 nights",
+        "what is missing",
+        "stable sites with an alarm",
+        "drops of 10 % found, of 100",
+        "improvements of 10 % found, of 100",
+        "alarms for improvements",
+    )
+    for name, share, week in (("nothing", 0.0, False), ("a fifth of the values", 0.2, False), ("a week", 0.0, True)):
+        rng = np.random.default_rng(options.seed)
+        stable, drops, rises, wrong = 0, [], [], 0
+        for _ in range(20):
+            quiet = with_gaps(1000 * (1 + 0.03 * rng.standard_normal((SERIES, NIGHTS))), share, week, rng)
+            stable += any(finding.alarms for finding in quiet)
+            for factor, found in ((0.9, drops), (1.1, rises)):
+                values = 1000 * (1 + 0.03 * rng.standard_normal((SERIES, 48)))
+                values[:22, 40:] *= factor
+                seen = [one for one in with_gaps(values, share, week, rng) if one.series["file_system"] == "scratch"]
+                right = [one for one in seen if (one.improvement if factor > 1 else one.regression)]
+                found.append(len({one.series["processes"] for one in right}) / 22)
+                wrong += sum(one.alarms for one in seen) if factor > 1 else 0
+        row(name, f"{stable} of 20", percent(np.mean(drops)), percent(np.mean(rises)), wrong)
+        goals.check(f"stable sites with an alarm, missing: {name}", stable, most=1)
+        goals.check(f"drops found, missing: {name}", np.mean(drops), least=0.9)
+        goals.check(f"alarms for improvements, missing: {name}", wrong, most=0)
+
+
+def with_gaps(values: np.ndarray, share: float, week: bool, rng) -> list:
+    """The findings in a site whose values are missing: a share of them at random, and those of the nights 20 to 26."""
+    table = session_table(values)
+    kept = rng.random(len(table)) >= share
+    if week:
+        night = (table["session_time"] - table["session_time"].min()).dt.days
+        kept &= ~night.between(20, 26)
+    return findings(table[kept])
+
+
 def session_table(values: np.ndarray) -> pd.DataFrame:
     """A table of session_values: 22 metrics of b_eff_io on each of two file systems, the rest of b_eff."""
     times = pd.date_range("2026-01-01", periods=values.shape[1], freq="D", tz="UTC")
@@ -310,7 +349,14 @@ def session_table(values: np.ndarray) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True).assign(**recorded)
 
 
-TABLES = {"stable": stable, "drops": drops, "drifts": drifts, "file-system": file_system, "choice": choice}
+TABLES = {
+    "stable": stable,
+    "drops": drops,
+    "drifts": drifts,
+    "file-system": file_system,
+    "gaps": gaps,
+    "choice": choice,
+}
 
 
 def main() -> int:

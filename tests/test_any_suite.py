@@ -259,7 +259,9 @@ def suite(tmp_path):
     """The suite of the page, in a folder of the test's own."""
     if not shutil.which("fio"):
         pytest.skip("no fio on this machine (Debian: fio)")
-    [file] = [step for step in documented.steps(PAGE) if isinstance(step, documented.File)]
+    [file] = [
+        step for step in documented.steps(PAGE) if isinstance(step, documented.File) and step.path.endswith(".py")
+    ]
     file.follow(tmp_path, {})
     return tmp_path / file.path
 

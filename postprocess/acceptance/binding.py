@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from postprocess.acceptance.ledger import NONCE, Entry
+from postprocess.acceptance.ledger import NONCE, Entry, nonce_of
 from postprocess.acceptance.refusal import Refusal
 from postprocess.logs.reader import Log
 from postprocess.logs.records import Files, Job
@@ -52,7 +52,7 @@ def place_of(report: SessionReport, case: dict) -> Place:
         hosts=tuple(nodes.split(",") if isinstance(nodes, str) else map(str, nodes)),
         begin=case.get("job_submit_time") or report.info["time_start_unix"],
         end=case.get("job_completion_time_unix") or report.info["time_end_unix"],
-        nonce=str((case.get("env_vars") or {}).get(NONCE, "")),
+        nonce=nonce_of(report, case),
     )
 
 
@@ -81,6 +81,16 @@ def unbound(place: Place, log: Log, entries: Mapping[str, Entry]) -> Iterator[Re
         yield Refusal("other_user", f"user {provenance.user!r:.80} ran it, the session belongs to {place.user!r:.80}")
     yield from other_job(place, provenance.job)
     yield from other_files(log)
+
+
+def unbound_session(place: Place, entries: Mapping[str, Entry]) -> Iterator[Refusal]:
+    """Reasons why a session may not belong to this acceptance, for tests without a log."""
+    if not place.nonce:
+        yield Refusal("unbound", f"its session contains no nonce: set {NONCE} with ReFrame's --session-extras")
+    elif place.nonce not in entries:
+        yield Refusal("unbound", "its session contains a nonce that was not issued for this contract")
+    elif place.begin < entries[place.nonce].issued.timestamp() - SKEW_SECONDS:
+        yield Refusal("other_time", "its session states a start before its nonce was issued")
 
 
 def other_acceptance(place: Place, log: Log, entries: Mapping[str, Entry]) -> Iterator[Refusal]:

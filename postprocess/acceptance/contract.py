@@ -9,7 +9,8 @@ import hashlib
 import json
 import math
 import sys
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -25,6 +26,8 @@ from postprocess.logs.paths import regular
 from postprocess.logs.trees import refuse_too_large
 from postprocess.show.words import printable
 
+LOG, SESSION = "log", "session"
+
 
 class ContractError(ValueError):
     """A contract that cannot be evaluated; the message is one printable line with the file, the line and the key."""
@@ -38,7 +41,8 @@ class ContractError(ValueError):
 class Clause:
     """What one metric must reach. `floor` and `ceiling` are in `unit`, None if there is no such bound. `variation` is
     the largest coefficient of variation, `least_of_median` and `most_of_median` are bounds of every run; all three in
-    percent. `forbidden` are keys of qualifications, `workload_sha256` is the hash of a workload's text."""
+    percent. `forbidden` are keys of qualifications, `workload_sha256` is the hash of a workload's text. `evidence` says
+    where a value comes from: a LOG, or a SESSION alone for tests of other suites, which `parameters` select."""
 
     name: str
     benchmark: str
@@ -61,6 +65,8 @@ class Clause:
     most_of_median: float | None = None
     forbidden: tuple[str, ...] = ()
     workload_sha256: str | None = None
+    evidence: str = LOG
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -227,14 +233,35 @@ def check_clause(path: Path, root: yaml.Node, number: int, clause: dict, earlier
 
     if clause["clause"] in earlier:
         wrong("clause", f"a second clause {clause['clause']!r:.80}; the verdict calls clauses by name")
+    check_bounds(path, root, ["clauses", number], clause)
+    if clause.get("evidence") == SESSION:
+        for key, problem in unfit_for_session(clause):
+            wrong(key, problem)
+        return
+    if "parameters" in clause:
+        wrong("parameters", f"only clauses with `evidence: {SESSION}` have parameters")
     if clause["benchmark"] not in benchmarks():
-        wrong("benchmark", f"unknown benchmark {clause['benchmark']!r:.80}; valid are {', '.join(benchmarks())}")
+        wrong(
+            "benchmark",
+            f"unknown benchmark {clause['benchmark']!r:.80}; valid are {', '.join(benchmarks())}, and tests of other "
+            f"suites with `evidence: {SESSION}`",
+        )
     units = benchmarks()[clause["benchmark"]].units
     if clause["metric"] not in units:
         wrong("metric", f"{clause['benchmark']} has no metric {clause['metric']!r:.80}; valid are {', '.join(units)}")
     if clause["unit"] != units[clause["metric"]]:
         wrong("unit", f"{clause['metric']} is in {units[clause['metric']]!r}, not in {clause['unit']!r:.80}")
-    check_bounds(path, root, ["clauses", number], clause)
+
+
+def unfit_for_session(clause: dict) -> Iterator[tuple[str, str]]:
+    """The keys of a clause on a test of another suite that only a log can prove, each with the problem."""
+    if clause["benchmark"] in benchmarks():
+        yield "evidence", f"{clause['benchmark']} writes a log, which is stronger evidence: leave out this key"
+    if clause["official"]:
+        yield "official", "only a log can prove that a run is official: false is expected"
+    for key in ("file_system", "forbidden", "workload_sha256"):
+        if key in clause:
+            yield key, f"only a log can prove this: leave it out of a clause with `evidence: {SESSION}`"
 
 
 def check_bounds(path: Path, root: yaml.Node, place: list, content: dict) -> None:
@@ -261,6 +288,8 @@ def clause_of(content: dict) -> Clause:
         most_of_median=content.get("every_run", {}).get("most"),
         forbidden=tuple(content.get("forbidden", ())),
         workload_sha256=content.get("workload_sha256"),
+        evidence=content.get("evidence", LOG),
+        parameters={name: str(value) for name, value in content.get("parameters", {}).items()},
         excluded_nodes={excluded["node"]: excluded["reason"] for excluded in content.get("excluded_nodes", [])},
         **{
             key: content[key]

@@ -13,11 +13,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from postprocess.acceptance.binding import same_host
-from postprocess.acceptance.contract import Clause, Contract
+from postprocess.acceptance.contract import SESSION, Clause, Contract
 from postprocess.acceptance.evidence import Run, below
 from postprocess.acceptance.refusal import Refusal
 from postprocess.acceptance.relations import SCALING, Relation
-from postprocess.acceptance.terms import Terms, broken_terms, unknown_sources
+from postprocess.acceptance.terms import Terms, broken_terms, other_period, unknown_sources
 from postprocess.logs.reader import Log
 from postprocess.show.words import counted, digits, exact, unit_word
 
@@ -114,6 +114,8 @@ def evaluate_clause(clause: Clause, runs: list[Run], terms: Terms) -> Verdict:
             "kernel_version in the contract.",
             evaluated,
         )
+    if others := other_tests(evaluated):
+        return Verdict(clause, NOT_PROVEN, None, others, evaluated)
     value = STATISTICS[clause.statistic](values)
     wide = list(too_wide(clause, values))
     outcome = PASS if within(clause, value) and not wide else FAIL
@@ -127,6 +129,9 @@ def concerns(clause: Clause, run: Run) -> bool:
     asked = (clause.benchmark, clause.system, clause.partition, clause.processes)
     if (run.benchmark, run.system, run.partition, run.processes) != asked:
         return False
+    if run.reported is not None or clause.evidence == SESSION:
+        same = clause.evidence == SESSION and run.reported is not None and clause.hosts in (None, len(run.hosts))
+        return same and clause.parameters.items() <= run.parameters.items()
     if run.score is None:
         return True
     files = run.filesystem
@@ -153,6 +158,8 @@ def refusals(clause: Clause, run: Run, terms: Terms) -> Iterator[Refusal]:
         for excluded, reason in clause.excluded_nodes.items():
             if same_host(node, excluded):
                 yield Refusal("excluded_node", f"it ran on {node}, which is excluded: {reason}")
+    if run.reported is not None:
+        yield from unfit_values(clause, run, terms)
     if run.score is None:
         return
     yield from broken_terms(terms, run.score.log)
@@ -166,6 +173,26 @@ def refusals(clause: Clause, run: Run, terms: Terms) -> Iterator[Refusal]:
         yield Refusal(qualification.key, qualification.text.rstrip("."))
     if clause.official:
         yield from unknown_sources(run.score.log.run.build, terms)
+
+
+def unfit_values(clause: Clause, run: Run, terms: Terms) -> Iterator[Refusal]:
+    """Reasons why the values of a test without a log do not count."""
+    yield from other_period(terms, run.time.date())
+    metric = run.metric(clause.metric)
+    if metric is None and run.reported:
+        yield Refusal("not_measured", f"the session has no value of {clause.metric}")
+    elif metric and metric.unit != clause.unit:
+        yield Refusal("other_unit", f"the session states {clause.metric} in {metric.unit!r:.80}")
+
+
+def other_tests(evaluated: Sequence[EvaluatedRun]) -> str:
+    """In what the tests of the runs that count differ, as a sentence; empty if they are one test."""
+    parameters = [entry.run.parameters for entry in evaluated if entry.counts]
+    names = sorted({name for found in parameters for name in found})
+    differing = [name for name in names if len({found.get(name) for found in parameters}) > 1]
+    if not differing:
+        return ""
+    return f"The runs differ in {' and '.join(differing)} and must not be mixed: name a value under `parameters`."
 
 
 def other_workload(clause: Clause, log: Log) -> Iterator[Refusal]:

@@ -6,14 +6,15 @@ is always computed from the log, never taken from the session.
 """
 
 import hashlib
+import json
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
 
-from postprocess.acceptance.binding import Place, places, unbound
+from postprocess.acceptance.binding import Place, places, unbound, unbound_session
 from postprocess.acceptance.ledger import Entry
 from postprocess.acceptance.refusal import Refusal
 from postprocess.acceptance.signatures import Signature
@@ -30,9 +31,9 @@ from postprocess.show.tables import each_row
 
 @dataclass(frozen=True)
 class Run:
-    """A test case of a session, and its log as it is now; without a score if the log yields none. `reported` are the
-    metrics in the session; `measurements` is the hash of what was planned and measured; `refusals` are those that apply
-    to every clause.
+    """A test case of a session, and its log as it is now; without a score if the log yields none. `measurements` is the
+    hash of what was planned and measured; `refusals` are those that apply to every clause. A test of another suite has
+    no log: `reported` are its metrics in the session, and `parameters` those of the test.
     """
 
     session: str
@@ -46,12 +47,14 @@ class Run:
     hosts: tuple[str, ...]
     kernel_version: str
     git_revision: str
-    log: Path
+    log: Path | None
     sha256_recorded: str
     sha256_now: str | None
     score: Score | None
     measurements: str | None
     refusals: tuple[Refusal, ...]
+    reported: Mapping[str, Metric] | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def filesystem(self) -> Filesystem | None:
@@ -59,15 +62,16 @@ class Run:
         return self.score.log.run.filesystem if self.score else None
 
     def metric(self, name: str) -> Metric | None:
-        return self.score.metrics.get(name) if self.score else None
+        return (self.score.metrics if self.score else self.reported or {}).get(name)
 
 
 def gather(reports: list[SessionReport], entries: list[Entry], signatures: Mapping[Path, Signature]) -> list[Run]:
     """The runs of sessions, by time, each with its log as it is now. `entries` are those of the acceptance's ledger,
     `signatures` those of the sessions' files, if the contract demands them."""
     cases, history, where = case_table(reports), history_table(reports), places(reports)
-    cases = cases[cases["log"] != ""]  # other tests have none
     issued = {entry.nonce: entry for entry in entries}
+    without_log = [reported_run(row, rows, where[row.case], issued) for row, rows in of_other_suites(cases, history)]
+    cases = cases[cases["log"] != ""]
     logs = [located(Path(row.log), Path(row.source)) for row in each_row(cases)]
     each = list(dict.fromkeys(logs))
     results = dict(zip(each, score_logs(each)))
@@ -76,7 +80,8 @@ def gather(reports: list[SessionReport], entries: list[Entry], signatures: Mappi
         run_of(row, log, results[log], reported.get(row.case, {}), where[row.case], issued)
         for row, log in zip(each_row(cases), logs)
     ]
-    return without_twins([unsigned(run, signatures) for run in runs])
+    found = sorted([*runs, *without_log], key=lambda run: run.time)
+    return without_twins([unsigned(run, signatures) for run in found])
 
 
 def unsigned(run: Run, signatures: Mapping[Path, Signature]) -> Run:
@@ -122,6 +127,45 @@ def run_of(
         measurements=measurements_sha256(log) if score else None,
         refusals=(*refusals(row, result, now, reported), *(unbound(place, score.log, issued) if score else ())),
     )
+
+
+def of_other_suites(cases: pd.DataFrame, history: pd.DataFrame) -> list[tuple]:
+    """Each test case without a log, as a row of case_table, with its rows of history_table."""
+    metrics = dict(list(history.groupby("case")))
+    return [(row, metrics.get(row.case, history[:0])) for row in each_row(cases[cases["log"] == ""])]
+
+
+def reported_run(row, metrics: pd.DataFrame, place: Place, issued: Mapping[str, Entry]) -> Run:
+    """A test case of another suite, by its row of case_table and its rows of history_table."""
+    values = metrics.dropna(subset="value")
+    reported = {found.metric: Metric(found.value, found.unit) for found in each_row(values)}
+    measured = json.dumps([place.end, row.name, {name: metric.value for name, metric in reported.items()}])
+    return Run(
+        session=row.session,
+        source=row.source,
+        case=row.name,
+        time=row.time,
+        benchmark=row.benchmark,
+        system=row.system,
+        partition=row.partition,
+        processes=row.processes,
+        hosts=tuple(filter(None, row.hosts.split(","))),
+        kernel_version="",
+        git_revision="",
+        log=None,
+        sha256_recorded="",
+        sha256_now=None,
+        score=None,
+        measurements=hashlib.sha256(measured.encode()).hexdigest(),
+        refusals=(*without_value(row, reported), *unbound_session(place, issued)),
+        reported=reported,
+        parameters={name: str(value) for name, value in json.loads(row.parameters).items()},
+    )
+
+
+def without_value(row, reported: Mapping[str, Metric]) -> Iterator[Refusal]:
+    if not reported:
+        yield Refusal("failed", f"the test ended without a value: {row.reason or row.result}")
 
 
 def sha256(path: Path) -> str | None:
@@ -175,7 +219,8 @@ def without_twins(runs: list[Run]) -> list[Run]:
 
 
 def duplicate(run: Run, known: Run) -> Refusal:
-    what = "the same log as" if run.sha256_now == known.sha256_now else "the same measurements, to the last digit, as"
+    same_log = run.sha256_now and run.sha256_now == known.sha256_now
+    what = "the same log as" if same_log else "the same measurements, to the last digit, as"
     return Refusal("duplicate", f"{what} in session {known.session} of {known.time:%Y-%m-%d %H:%M:%S}: it counts once")
 
 

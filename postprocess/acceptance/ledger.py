@@ -132,9 +132,19 @@ def begin(contract: Contract, session_sha256: str | None, abandoned: str | None)
 
 
 def nonces(report: SessionReport) -> set[str]:
-    """The nonces that the checks of a session passed to their kernels."""
+    """The nonces that the checks of a session passed to their kernels, and that of the session itself."""
     cases = [case for run in report.content["runs"] for case in run["testcases"]]
-    return {nonce for case in cases if (nonce := (case.get("env_vars") or {}).get(NONCE))}
+    return {nonce for case in cases if (nonce := nonce_of(report, case))} | ({session_nonce(report)} - {""})
+
+
+def nonce_of(report: SessionReport, case: dict) -> str:
+    """The nonce that a test case passed to its kernel, or else that of its session; empty if there is none."""
+    return str((case.get("env_vars") or {}).get(NONCE) or session_nonce(report))
+
+
+def session_nonce(report: SessionReport) -> str:
+    """The nonce that ReFrame was given with --session-extras; empty if there is none."""
+    return str(report.info.get(NONCE) or "")
 
 
 def gaps(entries: list[Entry], reports: list[SessionReport]) -> Iterator[str]:

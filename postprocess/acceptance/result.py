@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from postprocess.acceptance.contract import Contract
+from postprocess.acceptance.contract import SESSION, Contract
 from postprocess.acceptance.evaluation import RelationVerdict, Verdict, evaluate, evaluate_relation, overall
 from postprocess.acceptance.evidence import gather
 from postprocess.acceptance.ledger import Entry, gaps, ledger_path, read_ledger
+from postprocess.acceptance.sentences import WEAKER
 from postprocess.acceptance.signatures import Signature, verify
 from postprocess.sessions.files import SessionReport
+from postprocess.show.words import counted
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,13 @@ class Acceptance:
     relations: list[RelationVerdict]
     command: str
     made: datetime = field(default_factory=lambda: datetime.now(UTC))
+
+    @property
+    def weaker(self) -> str:
+        """How many clauses rest on sessions alone, as a sentence; empty if none does."""
+        count = sum(clause.evidence == SESSION for clause in self.contract.clauses)
+        rest = "rests" if count == 1 else "rest"
+        return f"{counted(count, 'clause')} {rest} on {WEAKER}." if count else ""
 
     @property
     def outcome(self) -> str:

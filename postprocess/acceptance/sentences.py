@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A contract in sentences, and the runs that are still missing with the command for each."""
 
+import re
 import shlex
 from collections.abc import Iterator
 
-from postprocess.acceptance.contract import Clause, Contract
+from postprocess.acceptance.contract import SESSION, Clause, Contract
 from postprocess.acceptance.evaluation import Verdict
+from postprocess.acceptance.ledger import NONCE
 from postprocess.acceptance.relations import SCALING
 from postprocess.show.words import counted, exact, unit_word
+
+WEAKER = "weaker evidence: ReFrame's session alone, because this test writes no log"
 
 
 def explain(contract: Contract) -> Iterator[str]:
@@ -64,6 +68,10 @@ def demand(clause: Clause) -> str:
 
 
 def further_demands(clause: Clause) -> Iterator[str]:
+    if clause.evidence == SESSION:
+        yield WEAKER
+    if clause.parameters:
+        yield f"parameters {', '.join(f'{name}={value}' for name, value in clause.parameters.items())}"
     if clause.variation is not None:
         yield f"coefficient of variation at most {exact(clause.variation)} %"
     for word, bound in (("least", clause.least_of_median), ("most", clause.most_of_median)):
@@ -88,7 +96,18 @@ def missing_runs(verdicts: list[Verdict]) -> Iterator[str]:
 
 def command(clause: Clause, repeat: int) -> str:
     """The site's configuration is that of RFM_CONFIG_FILES."""
+    if clause.evidence == SESSION:
+        return of_other_suite(clause, repeat)
     words = ["reframe", "-c", "reframe_checks", "-r", f"--system={clause.system}:{clause.partition}"]
     words += ["--mode=acceptance"] if clause.official else []
     words += ["-n", f"^{clause.benchmark}%", "-P", f"{clause.benchmark}.num_processes={clause.processes}"]
     return shlex.join([*words, f"--repeat={repeat}"])
+
+
+def of_other_suite(clause: Clause, repeat: int) -> str:
+    """ReFrame finds the tests by -c or RFM_CHECK_SEARCH_PATH, and compares -n with names without spaces. The shell
+    replaces the variable, so it is not quoted."""
+    chosen = [f"%{name}={value}".replace(" ", "") for name, value in clause.parameters.items()]
+    name = f"^{clause.benchmark}(?=%|$)" + "".join(f"(?=.*{re.escape(word)}(%|$))" for word in chosen)
+    words = ["reframe", "-r", f"--system={clause.system}:{clause.partition}", "-n", name, f"--repeat={repeat}"]
+    return f"{shlex.join(words)} --session-extras {NONCE}=${NONCE}"

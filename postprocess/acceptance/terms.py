@@ -43,9 +43,7 @@ def terms_of(content: dict) -> Terms:
 def broken_terms(terms: Terms, log: Log) -> Iterator[Refusal]:
     """The terms that a run does not meet."""
     run, build = log.run, log.run.build
-    day = datetime.fromisoformat(run.start_time).date()
-    if terms.first_day and terms.last_day and not terms.first_day <= day <= terms.last_day:
-        yield Refusal("period", f"it ran on {day}, the contract counts runs from {terms.first_day} to {terms.last_day}")
+    yield from other_period(terms, datetime.fromisoformat(run.start_time).date())
     if terms.git_revision and terms.git_revision != build.git_revision:
         yield Refusal(
             "git_revision",
@@ -65,6 +63,12 @@ def broken_terms(terms: Terms, log: Log) -> Iterator[Refusal]:
             key = name.lower().replace(" ", "_")
             yield Refusal(key, f"its {name} is {stated:.200}, the contract requires {required}")
     yield from other_program(terms, log)
+
+
+def other_period(terms: Terms, day: date) -> Iterator[Refusal]:
+    """Whether a run on this day (UTC) is outside of the contract's period."""
+    if terms.first_day and terms.last_day and not terms.first_day <= day <= terms.last_day:
+        yield Refusal("period", f"it ran on {day}, the contract counts runs from {terms.first_day} to {terms.last_day}")
 
 
 def other_program(terms: Terms, log: Log) -> Iterator[Refusal]:

@@ -112,7 +112,7 @@ def begin(
 ) -> None:
     """Begin the next session of an acceptance: issue its nonce, and note it in the ledger beside the contract. Prints
     the command that sets the nonce for ReFrame."""
-    from postprocess.acceptance.contract import ContractError, read_contract
+    from postprocess.acceptance.contract import SESSION, ContractError, read_contract
     from postprocess.acceptance.ledger import NONCE, file_sha256, ledger_path
     from postprocess.acceptance.ledger import begin as begin_session
     from postprocess.acceptance.signatures import SigningError, sign
@@ -136,3 +136,5 @@ def begin(
         f"Session {entry.number} of {printable(agreed.title)} has begun. Set its nonce where ReFrame starts:", err=True
     )
     typer.echo(f"export {NONCE}={entry.nonce}")
+    if any(clause.evidence == SESSION for clause in agreed.clauses):
+        typer.echo(f"Tests of other suites need this option of ReFrame: --session-extras {NONCE}=${NONCE}", err=True)

@@ -53,6 +53,7 @@ def as_object(acceptance: Acceptance) -> dict:
             "sha256": contract.sha256,
             "kernel_version": contract.terms.kernel_version,
         },
+        "weaker": acceptance.weaker,
         "gaps": [printable(gap) for gap in acceptance.gaps],
         "begun": [
             {"number": entry.number, "nonce": entry.nonce, "issued": utc(entry.issued), "abandoned": entry.abandoned}
@@ -95,6 +96,8 @@ def clause_object(verdict: Verdict) -> dict:
                 "floor",
                 "ceiling",
                 "benchmark",
+                "evidence",
+                "parameters",
                 "metric",
                 "system",
                 "partition",
@@ -136,7 +139,7 @@ def run_object(evaluated: EvaluatedRun) -> dict:
         "filesystem": {"directory": run.filesystem.directory, "type": run.filesystem.type} if run.filesystem else None,
         "kernel_version": run.kernel_version,
         "git_revision": run.git_revision,
-        "log": printable(str(run.log)),
+        "log": run.log and printable(str(run.log)),
         "sha256_recorded": run.sha256_recorded,
         "sha256_now": run.sha256_now,
     }
@@ -177,8 +180,8 @@ def terminal_text(acceptance: Acceptance) -> str:
     for relation in acceptance.relations:
         table.add_row(Text(printable(relation.relation.name)), relation.outcome, Text(printable(relation.sentence)))
     console.print(Text(printable(f"{acceptance.contract.title}: {acceptance.outcome}"), style="bold"), table)
-    for gap in acceptance.gaps:
-        console.print(Text(printable(gap)))
+    for notice in filter(None, [acceptance.weaker, *acceptance.gaps]):
+        console.print(Text(printable(notice)))
     for verdict in acceptance.verdicts:
         for evaluated in verdict.runs:
             if not evaluated.counts:
