@@ -127,13 +127,17 @@ def outputs(stored, tmp_path):
     logs_made.write(tmp_path / "good.jsonl", averaged_log(methods=AVERAGED, repetitions=1))
     logs_made.write(tmp_path / "simulated.jsonl", averaged_log(methods=AVERAGED, repetitions=3))
     logs_made.write(tmp_path / "broken.jsonl", b"{}\n")
+    designs = tmp_path / "designs.yaml"
+    fields = "network: torus, per_node: 16, nic: 1GB/s, latency: 1us"
+    designs.write_text(f"fits: {{{fields}, nodes: 8}}\nsmall: {{{fields}, nodes: 1}}\n")
+    compared = ["--design", designs, "--calibrate", tmp_path / "simulated.jsonl"]
     page, file = tmp_path / "site.html", tmp_path / "b_eff.yaml"
     file.write_text(
         "_meta: {}\nb_eff:\n  $index: [$partition, num_processes]\n  nowhere:\n    2: {b_eff: [0, null, null, x]}\n"
     )
     propose = ["references", "propose", stored, "--benchmark", "b_eff", "--system", "local"]
     return {
-        "coffeecup score": [printed("score", tmp_path, code=1)],
+        "coffeecup score": [printed("score", tmp_path, *compared, code=1)],
         "coffeecup history": [printed("history", stored), printed("history", stored, "--last")],
         "coffeecup check-history": [printed("check-history", stored, "--max-age", "0", code=1)],
         "coffeecup site report": [

@@ -313,7 +313,7 @@ def test_command_compares_designs(tmp_path):
         ("fat_tree 1:1", "predicted", 64),
         ("fat_tree 2:1", "predicted", 64),
     ]
-    assert len(shown[0]["limits"]) == 36
+    assert len(shown[0]["limits"]) == 37
     values = [p["metrics"]["b_eff"]["value"] for p in shown]
     assert values[0] > values[1]
     [low, high] = [shown[0]["metrics"]["b_eff"][end] / values[0] for end in ("low", "high")]

@@ -65,7 +65,8 @@ class Benchmark:
     Functions that not every benchmark has are named as "module.function" of the folder. `together`: (scores) ->
     sentences on the scores of several runs. `balance_factor`: (score, r_max_gflops) -> the score with its ratio to the
     Linpack performance of the processors. `prediction`: (machine, sizes, logs, r_max_gflops) -> a Prediction for each
-    number of processes of a described machine."""
+    number of processes of a described machine. `comparison`: (machine, log, score, logs) -> a Comparison of the log's
+    run with a described machine."""
 
     package: str
     title: str
@@ -78,6 +79,7 @@ class Benchmark:
     together: str = ""
     balance_factor: str = ""
     prediction: str = ""
+    comparison: str = ""
 
     @property
     def name(self) -> str:

@@ -19,10 +19,13 @@ from postprocess.show.words import printable
 if TYPE_CHECKING:
     import pandas as pd
 
+    from postprocess.benchmarks.predicted import Designs
     from postprocess.history.change_points import RuleOf
     from postprocess.history.events import Event
+    from postprocess.logs.reader import Log
     from postprocess.show.plots import Figure
 
+UNSCORED = "a log has no score, or a design does not fit its run; the others are shown all the same"
 USAGE = "wrong usage, or a file that cannot be read or written"  # the exit code 2 of most commands
 
 Logs = Annotated[
@@ -41,6 +44,18 @@ Figures = Annotated[
         metavar="DIR",
         help="Folder for every figure as PNG and SVG, with its numbers as CSV; created if it does not exist.",
     ),
+]
+DesignFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--design",
+        metavar="FILE",
+        help="YAML file with designs (the page Predict a machine): what they predict for each run is shown beside it.",
+    ),
+]
+Calibrate = Annotated[
+    list[Path] | None,
+    typer.Option(metavar="LOG", help="Log of one or two nodes of a similar machine; may be repeated."),
 ]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON document instead; messages go to the standard error output.")
@@ -139,6 +154,48 @@ def logs_below(paths: list[Path]) -> list[Path]:
             raise typer.BadParameter(f"the directory {printable(str(path))} contains no *.jsonl file")
         logs |= dict.fromkeys(inside)
     return list(logs)
+
+
+def compared_with(design: Path | None, calibrate: list[Path] | None) -> "Designs":
+    """The designs of the file, and what calibrates them. Raises BadParameter."""
+    from postprocess.benchmarks.predicted import Designs
+    from postprocess.designs.design import DesignError, read_machines
+
+    if calibrate and not design:
+        raise typer.BadParameter("--calibrate calibrates a design: add --design FILE")
+    try:
+        return Designs(read_machines(design) if design else [], calibrating(calibrate))
+    except (DesignError, LogError) as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+def need_comparison(design: Path | None, results: list, compared: list[list]) -> None:
+    """Raises BadParameter where a design was given, all logs have scores, and none can be compared with it."""
+    from postprocess.benchmarks.predicted import predictable
+
+    if design and not any(compared) and not any(isinstance(result, LogError) for result in results):
+        raise typer.BadParameter(
+            f"nothing to compare with the design: no log with a score is of {', '.join(predictable())}"
+        )
+
+
+def calibrating(paths: list[Path] | None) -> "list[Log]":
+    """Logs with a score, of benchmarks that can be predicted. Raises LogError."""
+    from postprocess.benchmarks.predicted import predictable
+    from postprocess.benchmarks.scoring import read_or_error, score_read
+
+    logs = []
+    for path in paths or []:
+        log = read_or_error(path)
+        if isinstance(log, LogError):
+            raise log
+        if log.benchmark not in (able := predictable()):
+            raise LogError(log.path, f"{log.benchmark} cannot be predicted; calibrate with {', '.join(able)}")
+        [score] = score_read([log])
+        if isinstance(score, LogError):
+            raise score
+        logs.append(log)
+    return logs
 
 
 def leave(results: list) -> None:

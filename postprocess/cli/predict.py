@@ -1,12 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """`coffeecup predict`: what a described machine is expected to deliver."""
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
-from postprocess.cli.common import AsJson, Figures, exit_codes, print_json, write_figures, write_text
+from postprocess.cli.common import (
+    AsJson,
+    Calibrate,
+    Figures,
+    calibrating,
+    exit_codes,
+    print_json,
+    write_figures,
+    write_text,
+)
 from postprocess.logs.reader import Log, LogError
 
 if TYPE_CHECKING:
@@ -41,10 +51,7 @@ def predict(
         list[str] | None,
         typer.Option("--set", metavar="FIELD=VALUE", help="Any field of a design (docs/predict.md); may be repeated."),
     ] = None,
-    calibrate: Annotated[
-        list[Path] | None,
-        typer.Option(metavar="LOG", help="Log of one or two nodes of a similar machine; may be repeated."),
-    ] = None,
+    calibrate: Calibrate = None,
     r_max: Annotated[
         float | None, typer.Option(metavar="GFLOPS", help="Linpack performance of the run: adds the balance factor.")
     ] = None,
@@ -73,7 +80,7 @@ def predict(
         if write_platform:
             write(write_platform, machines)
             return
-        curves = predicted(machines, calibrate or [], r_max, processes, bool(figures))
+        curves = predicted(machines, calibrating(calibrate), r_max, processes, bool(figures))
     except (DesignError, PredictionError, PlatformError, LogError) as error:
         raise typer.BadParameter(str(error)) from None
     full = [curve[-1] for curve in curves]
@@ -125,26 +132,21 @@ def write(path: Path, machines: "list[Machine]") -> None:
 
 
 def predicted(
-    machines: "list[Machine]", calibrating: list[Path], r_max: float | None, processes: int | None, curve: bool
+    machines: "list[Machine]", logs: list[Log], r_max: float | None, processes: int | None, curve: bool
 ) -> "list[list[Prediction]]":
     """For each machine and each benchmark that can be predicted, predictions for ascending numbers of processes; the
-    last is the wanted one, others are there for a curve. Raises LogError or PredictionError."""
-    from postprocess.benchmarks.predicted import PredictionError
-    from postprocess.benchmarks.registry import benchmarks, optional_function
+    last is the wanted one, others are there for a curve. Raises PredictionError."""
+    from postprocess.benchmarks.predicted import PredictionError, predictable
+    from postprocess.benchmarks.registry import optional_function
 
-    logs = [read(path) for path in calibrating]
-    able = {name: compute for name in benchmarks() if (compute := optional_function(name, "prediction"))}
-    if stranger := [log for log in logs if log.benchmark not in able]:
-        raise LogError(
-            stranger[0].path, f"{stranger[0].benchmark} cannot be predicted; calibrate with {', '.join(able)}"
-        )
     found = []
     for machine in machines:
         most = processes or machine.design.processes
         if most > machine.design.processes:
             raise PredictionError(f"{most} processes do not fit on {machine.design.processes} of {machine.name}")
         wanted = sizes(most, machine.per_node) if curve else [most]
-        for name, compute in able.items():
+        for name in predictable():
+            compute = cast(Callable, optional_function(name, "prediction"))
             found.append(compute(machine, wanted, [log for log in logs if log.benchmark == name], r_max))
     return found
 
@@ -153,16 +155,3 @@ def sizes(most: int, per_node: int) -> list[int]:
     """Full nodes in powers of two, and the largest size."""
     powers = [per_node << power for power in range(24) if 2 <= per_node << power < most]
     return [*powers, most]
-
-
-def read(path: Path) -> Log:
-    """A log with a score. Raises LogError."""
-    from postprocess.benchmarks.scoring import read_or_error, score_read
-
-    log = read_or_error(path)
-    if isinstance(log, LogError):
-        raise log
-    [score] = score_read([log])
-    if isinstance(score, LogError):
-        raise score
-    return log

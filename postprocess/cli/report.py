@@ -7,20 +7,25 @@ from typing import Annotated
 import typer
 
 from postprocess.cli.common import (
+    UNSCORED,
     USAGE,
+    Calibrate,
+    DesignFile,
     Figures,
     Logs,
     command_line,
+    compared_with,
     exit_codes,
     leave,
     logs_below,
+    need_comparison,
     write_figures,
     write_text,
 )
 from postprocess.logs.reader import LogError
 
 
-@exit_codes({0: "every log has a score", 1: "a log has no score; the others are shown all the same", 2: USAGE})
+@exit_codes({0: "every log has a score", 1: UNSCORED, 2: USAGE})
 def report(
     logs: Logs,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")] = Path(
@@ -32,6 +37,8 @@ def report(
             metavar="JSON", help="A ReFrame session report (--report-file): its references and verdicts are shown."
         ),
     ] = None,
+    design: DesignFile = None,
+    calibrate: Calibrate = None,
     figures: Figures = None,
 ) -> None:
     """Write one self-contained HTML page on all logs, which opens offline and prints."""
@@ -42,8 +49,9 @@ def report(
         cases = read_session(session) if session else None
     except LogError as error:
         raise typer.BadParameter(str(error)) from None
-    items = page.items(logs_below(logs))
+    items = page.items(logs_below(logs), compared_with(design, calibrate))
+    need_comparison(design, [item.result for item in items], [item.comparisons for item in items])
     write_text(output, page.html(items, cases, command_line()))
     if figures:
         write_figures(figures, page.named_figures(items))
-    leave([item.result for item in items])
+    leave([result for item in items for result in (item.result, *item.comparisons)])

@@ -5,10 +5,24 @@ from typing import Annotated
 
 import typer
 
-from postprocess.cli.common import USAGE, AsJson, Logs, exit_codes, leave, logs_below, print_json
+from postprocess.cli.common import (
+    UNSCORED,
+    USAGE,
+    AsJson,
+    Calibrate,
+    DesignFile,
+    Logs,
+    compared_with,
+    exit_codes,
+    leave,
+    logs_below,
+    need_comparison,
+    print_json,
+)
+from postprocess.logs.reader import LogError
 
 
-@exit_codes({0: "every log has a score", 1: "a log has no score; the others are shown all the same", 2: USAGE})
+@exit_codes({0: "every log has a score", 1: UNSCORED, 2: USAGE})
 def score(
     logs: Logs,
     as_json: AsJson = False,
@@ -20,18 +34,26 @@ def score(
             help="Linpack performance of the processors of the run: adds the balance factor, communication over R_max.",
         ),
     ] = None,
+    design: DesignFile = None,
+    calibrate: Calibrate = None,
 ) -> None:
     """Print the scores of logs with their qualifications."""
     from postprocess.benchmarks.registry import optional_function
     from postprocess.benchmarks.score import Score
     from postprocess.benchmarks.scoring import score_logs
     from postprocess.reports import terminal
+    from postprocess.reports.predictions import comparison_text
 
     if as_json and as_csv:
         raise typer.BadParameter("choose one of --json and --csv")
     if r_max is not None and not 0 < r_max < float("inf"):
         raise typer.BadParameter(f"--r-max must be a positive number of Gflop/s, not {r_max:g}")
+    if as_csv and design:
+        raise typer.BadParameter("--csv has measured values only: use --json with --design")
+    designs = compared_with(design, calibrate)
     results = score_logs(logs_below(logs))
+    compared = [designs.of(result) for result in results]
+    need_comparison(design, results, compared)
     if r_max is not None:
         results = [
             add(result, r_max)
@@ -40,7 +62,9 @@ def score(
             for result in results
         ]
     if as_json:
-        print_json([terminal.as_object(result) for result in results])
+        print_json([terminal.as_object(result, beside) for result, beside in zip(results, compared)])
     else:
         typer.echo(terminal.csv_text(results) if as_csv else terminal.terminal_text(results), nl=False)
-    leave(results)
+        found = [each for beside in compared for each in beside if not isinstance(each, LogError)]
+        typer.echo(comparison_text(found), nl=False)
+    leave([each for result, beside in zip(results, compared) for each in (result, *beside)])

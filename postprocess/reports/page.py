@@ -8,23 +8,25 @@ none of it becomes markup, and the page's security policy forbids scripts and re
 
 import shlex
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 import jinja2
 
 from postprocess import __version__
+from postprocess.benchmarks.predicted import Comparison, Designs
 from postprocess.benchmarks.registry import benchmarks, part
 from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import read_or_error, score_read
 from postprocess.logs.activity import use_of_hosts
 from postprocess.logs.reader import Log, LogError
 from postprocess.logs.records import Filesystem
+from postprocess.reports.predictions import beside
 from postprocess.sessions import verdicts
 from postprocess.show.html import environment
 from postprocess.show.plots import Figure
-from postprocess.show.words import counted, printable, ranges, seconds, size
+from postprocess.show.words import NARROW_SPACE, counted, printable, ranges, seconds, size
 
 
 @dataclass(frozen=True)
@@ -36,14 +38,16 @@ class Item:
     log: Log | None
     figures: list[Figure]
     section: dict
+    comparisons: list[Comparison | LogError] = field(default_factory=list)
 
 
-def items(paths: Iterable[Path]) -> list[Item]:
-    """Reads, scores and draws one log after the other: their measurements are never all in memory."""
-    return [item(path) for path in paths]
+def items(paths: Iterable[Path], designs: Designs | None = None) -> list[Item]:
+    """Reads, scores and draws one log after the other: their measurements are never all in memory. Each run is compared
+    with the designs."""
+    return [item(path, designs or Designs([])) for path in paths]
 
 
-def item(path: Path) -> Item:
+def item(path: Path, designs: Designs) -> Item:
     log = read_or_error(path)
     if isinstance(log, LogError):
         return Item(path, log, None, [], {})
@@ -55,6 +59,7 @@ def item(path: Path) -> Item:
         log.brief(),
         part(log.benchmark, "figures").figures(log, table),
         part(log.benchmark, "section").section(log, table, result if isinstance(result, Score) else None),
+        designs.comparisons(log, result) if isinstance(result, Score) else [],
     )
 
 
@@ -128,6 +133,10 @@ def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
     shown = {"file": printable(item.path.name), "scored": isinstance(item.result, Score)}
     if item.log is not None:
         shown |= {"obtained": obtained(item.log), "hosts": hosts(item.log), "commands": commands(item.log, item.path)}
+        shown["comparisons"] = [
+            {"problem": each.problem} if isinstance(each, LogError) else beside(each, NARROW_SPACE)
+            for each in item.comparisons
+        ]
     if isinstance(item.result, Score) and cases is not None:
         case = verdicts.case_of(item.result, cases)
         shown |= {

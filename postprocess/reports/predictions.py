@@ -3,7 +3,6 @@
 
 import io
 import itertools
-from collections import Counter
 from typing import Any
 
 import matplotlib
@@ -13,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from postprocess.benchmarks.predicted import Estimate, Prediction
+from postprocess.benchmarks.predicted import Comparison, Estimate, Prediction, limited_by
 from postprocess.show import plots
 from postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
 from postprocess.show.words import counted, digits, printable, unit_word
@@ -41,6 +40,64 @@ def terminal_text(predictions: list[Prediction]) -> str:
     return text.getvalue()
 
 
+def comparison_text(comparisons: list[Comparison]) -> str:
+    """A table per comparison: the run beside its prediction."""
+    text = io.StringIO()
+    console = Console(file=text, force_terminal=Console().is_terminal, width=max(Console().width, 150))
+    for shown in map(beside, comparisons):
+        title = f"{shown['log']}, {shown['size']}: predicted by the design {shown['design']}, not measured"
+        console.print(Text(title, style="bold"))
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        table.add_column("metric", no_wrap=True)
+        for column in (shown["run"], "predicted", "run / predicted", "expected (run is)"):
+            table.add_column(column, justify="right", no_wrap=True)
+        table.add_column("limited at the longest messages by")
+        for row in shown["rows"]:
+            name = f"{row['name']}, {unit_word(row['unit'])}".removesuffix(", ")
+            table.add_row(name, *(row[key] for key in ("run", "predicted", "ratio", "expected", "limit")))
+        console.print(table)
+        for line in shown["notes"]:
+            console.print(Text(f"- {line}"))
+        console.print()
+    return text.getvalue()
+
+
+def beside(comparison: Comparison, thousands: str = "") -> dict:
+    """What people read of a comparison, as text, for a table. Nothing in it is a metric of the run's score."""
+    prediction = comparison.prediction
+
+    def row(run: float, predicted: float, limit: str) -> dict:
+        shown = {"run": digits(run, thousands), "predicted": digits(predicted, thousands)}
+        return shown | {"ratio": f"{run / predicted:.2f}", "limit": printable(limit) or "–"}
+
+    return {
+        "log": printable(comparison.log),
+        "design": printable(prediction.design),
+        "size": f"{counted(prediction.processes, 'process')} on {counted(prediction.nodes, 'node')}",
+        "run": "this run, simulated" if comparison.simulated else "this run, measured",
+        "rows": [
+            {"name": name, "unit": estimate.unit, "expected": expected(comparison.run[name], estimate, thousands)}
+            | row(comparison.run[name], estimate.value, estimate.limit)
+            for name, estimate in prediction.metrics.items()
+            if name in comparison.run and name != "l_max"
+        ],
+        "patterns": [
+            {"name": limit.pattern} | row(comparison.patterns[limit.pattern], limit.mbyte_per_second, limit.link)
+            for limit in prediction.limits
+            if limit.pattern in comparison.patterns
+        ],
+        "notes": remarks(prediction) + [f"Expected: {origin}." for origin in origins([prediction])],
+    }
+
+
+def expected(run: float, estimate: Estimate, thousands: str) -> str:
+    """The band of a prediction, and whether the run is within it."""
+    if estimate.low is None or estimate.high is None:
+        return "not known"
+    place = "below" if run < estimate.low else "above" if run > estimate.high else "within"
+    return f"{digits(estimate.low, thousands)} to {digits(estimate.high, thousands)} ({place})"
+
+
 def units(predictions: list[Prediction]) -> dict[str, str]:
     return {name: estimate.unit for each in predictions for name, estimate in each.metrics.items()}
 
@@ -58,20 +115,26 @@ def notes(predictions: list[Prediction]) -> list[str]:
     """What limits the patterns, what was assumed, and where the bands come from."""
     lines = []
     for each in predictions:
-        limits = Counter((limit.pattern.rpartition("-")[0], kind_of(limit.link)) for limit in each.limits)
-        shown = "; ".join(f"{counted(count, f'{group} pattern')}: {link}" for (group, link), count in limits.items())
-        lines.append(f"- {printable(each.design)}, limited at the longest messages by: {printable(shown)}.")
-        if each.assumed:
-            lines.append(f"  Assumed, because the design does not state it: {printable(', '.join(each.assumed))}.")
-        lines += [f"  Calibrated by {printable(origin)}." for origin in each.calibration]
-    origins = {e.origin: None for each in predictions for e in each.metrics.values() if e.origin}
-    lines += [f"- In brackets: where a measured value is expected: {printable(origin)}." for origin in origins]
+        shown = printable(limited_by(each.limits))
+        lines.append(f"- {printable(each.design)}, limited at the longest messages by: {shown}.")
+        lines += [f"  {line}" for line in remarks(each)]
+    lines += [f"- In brackets: where a measured value is expected: {origin}." for origin in origins(predictions)]
     return lines
 
 
-def kind_of(link: str) -> str:
-    """A link's name without numbers, so that links of the same kind count together."""
-    return " ".join(word for word in link.split() if not word.strip(",").isdigit()).replace(" ,", ",").rstrip(",")
+def remarks(prediction: Prediction) -> list[str]:
+    """What was assumed, and what calibrates."""
+    assumed = printable(", ".join(prediction.assumed))
+    return [
+        *([f"Assumed, because the design does not state it: {assumed}."] if assumed else []),
+        *(f"Calibrated by {printable(origin)}." for origin in prediction.calibration),
+    ]
+
+
+def origins(predictions: list[Prediction]) -> list[str]:
+    """Where the bands come from, each once."""
+    found = (estimate.origin for each in predictions for estimate in each.metrics.values())
+    return [printable(origin) for origin in dict.fromkeys(found) if origin]
 
 
 def over_nodes(predictions: list[Prediction]) -> Figure:

@@ -4,6 +4,7 @@
 import io
 import os
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -12,6 +13,8 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from postprocess.benchmarks.predicted import Comparison
+from postprocess.benchmarks.predicted import as_object as predicted
 from postprocess.benchmarks.registry import optional_function
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import LogError
@@ -20,10 +23,11 @@ from postprocess.show.words import counted, digits, printable, ranges, unit_word
 LOGS_IN_FULL = 4
 
 
-def as_object(result: Score | LogError) -> dict:
-    """The score of a log, or its error, as plain values."""
+def as_object(result: Score | LogError, compared: Sequence[Comparison | LogError] = ()) -> dict:
+    """The score of a log, or its error, as plain values. What designs predict for the run is apart from its metrics."""
     if isinstance(result, LogError):
         return {"log": printable(str(result.path)), "error": result.problem}
+    predictions = [{"error": each.problem} if isinstance(each, LogError) else predicted(each) for each in compared]
     return {
         "log": printable(str(result.log.path)),
         "sha256": result.log.sha256,
@@ -36,6 +40,7 @@ def as_object(result: Score | LogError) -> dict:
         "simulated": result.log.run.simulated,
         "metrics": {name: {"value": metric.value, "unit": metric.unit} for name, metric in result.metrics.items()},
         "qualifications": [{"key": q.key, "text": q.text} for q in result.qualifications],
+        **({"predictions": predictions} if predictions else {}),
     }
 
 

@@ -61,4 +61,5 @@ BENCHMARK = Benchmark(
     forms={Form.SHORT: {"time_budget": "30"}},
     balance_factor="reduction.with_balance_factor",
     prediction="prediction.predict",
+    comparison="comparison.compare",
 )

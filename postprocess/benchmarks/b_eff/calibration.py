@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from postprocess.benchmarks.b_eff import patterns
-from postprocess.benchmarks.b_eff.exchange import HEADER, KINDS, NETWORK, Exchange, Places, exchange
+from postprocess.benchmarks.b_eff.exchange import HEADER, KINDS, NETWORK, Exchange, exchange, logged
 from postprocess.benchmarks.b_eff.records import Measurement, Plan
 from postprocess.benchmarks.b_eff.rules import METHODS_AVERAGED
 from postprocess.benchmarks.predicted import Band, PredictionError
@@ -124,7 +124,7 @@ def _measured(machine: Machine, log: Log[Plan]) -> list[Measured]:
         )
     network = FatTree(machine.network.link, False, (MOST_HOSTS,), (1,))
     alone = replace(machine, network=network, hop_latency=0.0)
-    places = _places(machine, log)
+    places = logged(machine, log)
     best = _best_seconds(log)
     made = [
         *patterns.messages(run.ranks, plan.seed, plan.random_patterns),
@@ -136,14 +136,6 @@ def _measured(machine: Machine, log: Log[Plan]) -> list[Measured]:
         if (times := best.get(messages.pattern))
         for lengths, seconds in [(np.array(sorted(times)), np.array([times[length] for length in sorted(times)]))]
     ]
-
-
-def _places(machine: Machine, log: Log[Plan]) -> Places:
-    node, local = (np.zeros(log.run.ranks, dtype=int) for _ in range(2))
-    for number, host in enumerate(log.run.hosts):
-        node[host.ranks], local[host.ranks] = number, np.arange(len(host.ranks))
-        local[host.ranks] = local[host.ranks] * machine.nics // len(host.ranks)
-    return Places(node, local)
 
 
 def _best_seconds(log: Log[Plan]) -> dict[str, dict[int, float]]:

@@ -9,6 +9,7 @@ import numpy as np
 from postprocess.benchmarks.b_eff.patterns import Messages
 from postprocess.designs.design import Machine
 from postprocess.designs.routes import NO_LOAD, Load, most
+from postprocess.logs.reader import Log
 
 HEADER = 16  # byte with each message, as SimGrid's SMPI adds them
 MEMORY, NETWORK = KINDS = ("memory", "network")  # messages inside nodes, and between them
@@ -47,6 +48,15 @@ def placed(machine: Machine, processes: int) -> Places:
     else:
         node, local = rank % nodes, rank // nodes
     return Places(node, local * machine.nics // machine.per_node)
+
+
+def logged(machine: Machine, log: Log) -> Places:
+    """Where the ranks of a log were. Its hosts are the first nodes, in the order of the log."""
+    node, local = (np.zeros(log.run.ranks, dtype=int) for _ in range(2))
+    for number, host in enumerate(log.run.hosts):
+        node[host.ranks], local[host.ranks] = number, np.arange(len(host.ranks))
+        local[host.ranks] = local[host.ranks] * machine.nics // len(host.ranks)
+    return Places(node, local)
 
 
 def exchange(machine: Machine, processes: int, messages: Messages, places: Places | None = None) -> Exchange:

@@ -14,15 +14,16 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import cast
 
+import msgspec
 import numpy as np
 import pandas as pd
 
 from postprocess.benchmarks.b_eff import BENCHMARK, patterns, reduction
 from postprocess.benchmarks.b_eff.calibration import Calibration, calibrate
-from postprocess.benchmarks.b_eff.exchange import Exchange, exchange
+from postprocess.benchmarks.b_eff.exchange import Exchange, Places, exchange
 from postprocess.benchmarks.b_eff.records import Plan
 from postprocess.benchmarks.b_eff.rules import PATTERNS_AVERAGED, l_max_rule, message_lengths
-from postprocess.benchmarks.predicted import Band, Estimate, Limit, Prediction, PredictionError
+from postprocess.benchmarks.predicted import Band, Estimate, Limit, Prediction, PredictionError, limited_by
 from postprocess.designs.design import Machine
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE, MIB
@@ -45,17 +46,24 @@ LIKE = {
     "balance_factor": "b_eff",
 }
 OF_PREDICTIONS = {"b_eff_at_l_max_random_per_process": "MByte/s", "balance_factor": "byte/flop"}
+LIMITED = {  # by which group of patterns
+    "b_eff_at_l_max_rings_per_process": "ring",
+    "b_eff_at_l_max_random_per_process": "random",
+    "ping_pong_bandwidth": "ping-pong",
+}
 
 
 @dataclass(frozen=True)
 class Model:
-    """A machine on a number of processes. Without calibration, a message takes latency and length / bandwidth."""
+    """A machine on a number of processes. Without calibration, a message takes latency and length / bandwidth. `places`
+    where it is not the machine's own placement."""
 
     machine: Machine
     processes: int
     calibration: Calibration
     random_patterns: int = PATTERNS_AVERAGED["random"]
     seed: int = patterns.SEED
+    places: Places | None = None
 
     @cached_property
     def l_max_bytes(self) -> int:
@@ -66,7 +74,7 @@ class Model:
         """All averaged patterns; the messages themselves are dropped, because there are many."""
         made = []
         for messages in patterns.messages(self.processes, self.seed, self.random_patterns):
-            loads = exchange(self.machine, self.processes, messages)
+            loads = exchange(self.machine, self.processes, messages, self.places)
             made.append((messages._replace(source=messages.source[:0], target=messages.target[:0]), loads))
         return made
 
@@ -97,12 +105,19 @@ class Model:
         return pd.concat(parts, ignore_index=True)
 
     @cached_property
+    def pair(self) -> Exchange:
+        return exchange(self.machine, self.processes, patterns.ping_pong(), self.places)
+
+    @cached_property
     def limits(self) -> list[Limit]:
+        """Of each averaged pattern, and of the ping-pong, one way."""
         at_l_max = self.table[self.table["message_bytes"] == self.l_max_bytes].set_index("pattern")["bandwidth"]
-        return [
+        averaged = [
             Limit(messages.pattern, loads.limit(self.l_max_bytes), float(at_l_max[messages.pattern]))
             for messages, loads in self.exchanges
         ]
+        one_way = self.l_max_bytes / float(self.seconds(self.pair, np.array([self.l_max_bytes]))[0]) / MBYTE
+        return [*averaged, Limit("ping-pong", self.pair.limit(self.l_max_bytes), one_way)]
 
     def metrics(self) -> dict[str, float]:
         """Values by name, in the units of the benchmark; a subset of the metrics of a measured run, and
@@ -110,8 +125,7 @@ class Model:
         table, n = self.table, self.processes
         effective, at_l_max = (float(each(table).iloc[0]) for each in (reduction.b_eff, reduction.b_eff_at_l_max))
         groups = reduction.group_bandwidth_at_l_max(table).droplevel("log")
-        pair = exchange(self.machine, self.processes, patterns.ping_pong())
-        longest, shortest = self.seconds(pair, np.array([self.l_max_bytes, 1]))
+        longest, shortest = self.seconds(self.pair, np.array([self.l_max_bytes, 1]))
         rings = cast(pd.Series, table.query("group == 'ring' and message_bytes == 1")["seconds"])
         values = {
             "b_eff": effective,
@@ -138,20 +152,28 @@ def predict(
         raise PredictionError("b_eff needs at least two processes; predict it for more")
     calibration = calibrate(machine, logs)
     return [
-        _prediction(Model(machine, size, calibration), r_max_gflops if size == max(sizes) else None) for size in sizes
+        prediction(Model(machine, size, calibration), r_max_gflops if size == max(sizes) else None) for size in sizes
     ]
 
 
-def _prediction(model: Model, r_max_gflops: float | None) -> Prediction:
+def prediction(model: Model, r_max_gflops: float | None = None) -> Prediction:
+    """The metrics of a model with their bands, and the balance factor where R_max is known."""
     values, machine = model.metrics(), model.machine
     if r_max_gflops:
         values["balance_factor"] = values["b_eff"] * MBYTE / (r_max_gflops * 1e9)
+    limits = {
+        name: limited_by(limit for limit in model.limits if limit.pattern.startswith(group))
+        for name, group in LIMITED.items()
+    }
     return Prediction(
         BENCHMARK.name,
         machine.name,
         model.processes,
-        -(-model.processes // machine.per_node),
-        {name: _estimate(name, value, model.calibration) for name, value in values.items()},
+        len(np.unique(model.places.node)) if model.places else -(-model.processes // machine.per_node),
+        {
+            name: msgspec.structs.replace(_estimate(name, value, model.calibration), limit=limits.get(name, ""))
+            for name, value in values.items()
+        },
         model.limits,
         list(machine.assumed),
         model.calibration.origin,

@@ -18,6 +18,7 @@ LABELS = {
     "b_eff_at_l_max": "b_eff at L_max",
     "b_eff_at_l_max_per_process": "b_eff at L_max per process",
     "b_eff_at_l_max_rings_per_process": "b_eff at L_max per process, ring patterns",
+    "b_eff_at_l_max_random_per_process": "b_eff at L_max per process, random patterns",
     "ping_pong_bandwidth": "ping-pong bandwidth at L_max",
     "ping_pong_latency": "ping-pong latency, half a round trip of 1 byte",
     "ring_latency": "ring latency per exchange, 1 byte with both neighbours",
