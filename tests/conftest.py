@@ -10,6 +10,7 @@ import subprocess
 import sys
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -262,12 +263,12 @@ def scored(tmp_path):
     return result
 
 
-def kernel_of(folder, script, ranks="first"):
+def kernel_of(folder, script, ranks="first", name="b_eff"):
     """A kernel of a few lines of shell, for checks that take binaries as they are: options of ReFrame that choose
     it."""
     folder = folder / "bin"
     folder.mkdir(exist_ok=True)
-    kernel = folder / "b_eff"
+    kernel = folder / name
     kernel.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\nlog=$2\n{WHO[ranks]}\n{script}\n')
     kernel.chmod(0o755)
     return ["-S", "builder=prebuilt", "-S", f"prebuilt_directory={folder}"]
@@ -276,7 +277,7 @@ def kernel_of(folder, script, ranks="first"):
 @pytest.fixture
 def kernel_that(tmp_path):
     """`kernel_of` in the test's own folder."""
-    return lambda script, ranks="first": kernel_of(tmp_path, script, ranks)
+    return partial(kernel_of, tmp_path)
 
 
 PARTS_OF_SITES = ("site_configs", "reframe_checks", "reference_values", "spack-repo", "kernels")

@@ -296,13 +296,11 @@ def test_another_library_on_one_of_the_nodes_is_refused(openmpi, slow_clock, tmp
 
 
 def test_a_log_that_was_edited_before_the_session_recorded_it_fails_the_test(openmpi, reframe, kernel_that):
-    edit = """sed -i '1s/"compiler":"/"compiler":"better /' $log"""
-    options = kernel_that(
-        f'{openmpi.bin}/b_eff "$@" --time-budget 1 --memory-per-process 1MiB || exit\n'
-        f'[ "$OMPI_COMM_WORLD_RANK" != 0 ] || {edit}',
-        "all",
-    )
-    session = reframe("-r", "-n", "^b_eff%.*num_processes=2", *options)
+    edit = """sed -i '1s/"compiler":"/"compiler":"better /' ftio.jsonl"""
+    script = f'{openmpi.bin}/ftio "$@" || exit\n[ "$OMPI_COMM_WORLD_RANK" != 0 ] || {edit}'
+    options = kernel_that(script, "all", name="ftio")
+    short = ("-S", "ftio.input_parameter=1MiB", "-S", "ftio.repetitions=1")
+    session = reframe("-r", "-n", "^ftio%.*num_processes=2", *options, *short)
     [case] = session.cases
     assert (case["result"], case["log_sha256"]) == ("fail", "")
-    assert "b_eff.jsonl is not what the kernel wrote: its SHA-256 is " in case["fail_reason"]
+    assert "ftio.jsonl is not what the kernel wrote: its SHA-256 is " in case["fail_reason"]

@@ -250,6 +250,11 @@ def test_keeper_does_not_run_while_a_kernel_measures(tmp_path, openmpi):
         if call.startswith("write(") and f'"{{\\"record\\":\\"{mark}\\"' in call
     }
     assert written.keys() == {"plan", "data_check"}
-    waiting = [time for time, call in keeper if call.startswith("recvfrom(")]
-    assert waiting and min(waiting) < written["plan"]
-    assert [call for time, call in keeper if written["plan"] < time < written["data_check"]] == []
+    [ready] = [time for time, call in keeper if call.startswith("sendto(")]
+    orders = [time for calls in traces for time, call in calls if call.startswith("sendto(") and "MSG_NOSIGNAL" in call]
+    assert ready < written["plan"] and not [time for time in orders if written["plan"] < time < written["data_check"]]
+    # The keeper wakes for an order only. On a busy machine it may still take one when the plan has been written.
+    waiting = [time for time, call in keeper if call.startswith("recvfrom(") and time < written["data_check"]]
+    taken = [time for time in orders if time < written["plan"] and time != ready]
+    assert len(waiting) == len(taken) + 1
+    assert [call for time, call in keeper if waiting[-1] < time < written["data_check"]] == []

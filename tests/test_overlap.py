@@ -2,10 +2,12 @@
 """Runs of coffeecup in the same directory notice each other, and their results say so."""
 
 import os
+import signal
 import subprocess
 
 import pytest
 from builds import OPEN_MPI, PATIENCE
+from conftest import read_processes
 from slurm_made import wait_until
 
 from postprocess.benchmarks.scoring import read_log, score_log
@@ -29,22 +31,33 @@ def finished(run):
 
 @pytest.fixture
 def long_run(openmpi, tmp_path):
-    """A run of b_eff_io that began to use the directory; its name there, and how to wait for its log."""
+    """A run of b_eff_io that began to use the directory and is stopped there, so that no other can outlast it; its name
+    there, and how to let it go on and wait for its log."""
     directory, log = tmp_path / "tested", tmp_path / "long.jsonl"
     directory.mkdir()
+
+    def signal_all(number):
+        """To the run's processes, not to their launcher."""
+        for each in read_processes():
+            if str(log) in each.words and each.words[0].endswith("b_eff_io"):
+                os.kill(each.pid, number)
+
     process = subprocess.Popen(
         command(openmpi, "b_eff_io", directory, log), env=os.environ | OPEN_MPI, stdout=subprocess.DEVNULL
     )
 
     def ended():
+        signal_all(signal.SIGCONT)
         assert process.wait(timeout=PATIENCE) == 0
         return log
 
     try:
         wait_until(lambda: list(directory.glob("b_eff_io-*/.coffeecup-*")), "the run has its directory")
         [place] = directory.iterdir()
+        signal_all(signal.SIGSTOP)
         yield directory, place.name, ended
     finally:
+        signal_all(signal.SIGCONT)
         process.kill()
         process.wait()
 
