@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """From real sessions to a verdict: short sessions on this machine give references, slowed ones fail them, the change is
-found.
+found, and so is a benchmark that dies.
 
-    .venv/bin/python tests/real_sessions.py FOLDER [--sessions 20] [--slowed 5] [--minutes 3] [--kernels
+    .venv/bin/python tests/real_sessions.py FOLDER [--sessions 20] [--slowed 5] [--dying 5] [--minutes 3] [--kernels
     build/kernels/b_eff]
 
 Each session is ReFrame's own: b_eff on two processes, three repeats, failing ones retried twice. The slowed ones differ
-in nothing but that all processes share one core. Nothing is asserted; the lines of the `coffeecup` commands are
-printed. Called again with the same folder it goes on where --minutes ended it.
+in nothing but that all processes share one core. In the dying ones the kernel kills its launcher. Nothing is asserted;
+the lines of the `coffeecup` commands are printed. Called again with the same folder it goes on where --minutes ended
+it.
 """
 
 import argparse
@@ -50,6 +51,15 @@ def stored(database):
         return connection.execute("SELECT count(*) FROM sessions").fetchone()[0]
 
 
+def deadly(folder):
+    """A folder with a kernel that kills its launcher."""
+    kernel = folder / "deadly" / "b_eff"
+    kernel.parent.mkdir(exist_ok=True)
+    kernel.write_text('#!/bin/sh\n[ "$1" = --version ] || kill -9 $PPID\n')
+    kernel.chmod(0o755)
+    return kernel.parent
+
+
 def session(folder, kernels, references, slowed):
     """One session of ReFrame; its exit code."""
     chosen = ["-S", f"b_eff.reference_file={references}"] if references.exists() else []
@@ -85,33 +95,31 @@ def main():
     parser.add_argument("folder", type=Path)
     parser.add_argument("--sessions", type=int, default=20)
     parser.add_argument("--slowed", type=int, default=5)
+    parser.add_argument("--dying", type=int, default=5)
     parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--kernels", type=Path, default=ROOT / "build" / "kernels" / "b_eff")
     options = parser.parse_args()
     folder = options.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     database, references, began = folder / "results.db", folder / "b_eff.yaml", time.monotonic()
-    while (done := stored(database)) < options.sessions + options.slowed:
+    slowed, last = options.sessions + options.slowed, options.sessions + options.slowed + options.dying
+    while (done := stored(database)) < last:
         if time.monotonic() - began > 60 * options.minutes:
             sys.exit(f"{done} sessions so far: the same command goes on")
         if done == options.sessions and not references.exists():
-            show(
-                "references",
-                "propose",
-                database,
-                "--benchmark",
-                "b_eff",
-                "--file",
-                references,
-                "--write",
-                "--include",
-                "disturbed",
-            )
-        code = session(folder, options.kernels.resolve(), references, slowed=done >= options.sessions)
+            chosen = ["--benchmark", "b_eff", "--file", references, "--write", "--include", "disturbed"]
+            show("references", "propose", database, *chosen)
+        if done == slowed:
+            show("check-history", database, "--metric", "b_eff")
+        kind = "good" if done < options.sessions else "slowed" if done < slowed else "dying"
+        kernels = deadly(folder) if kind == "dying" else options.kernels.resolve()
+        code = session(folder, kernels, references, slowed=kind == "slowed")
         if stored(database) == done:
             sys.exit(f"ReFrame stored no session: {folder / 'reframe.out'} says why")
-        print(f"session {done + 1}{', slowed' if done >= options.sessions else ''}: exit code {code}", flush=True)
+        print(f"session {done + 1}, {kind}: exit code {code}", flush=True)
     show("check-history", database, "--metric", "b_eff")
+    show("site", "report", database, "-o", folder / "site.html")
+    show("export", database, "--openmetrics", folder / "coffeecup.prom", "--junit", folder / "junit.xml")
 
 
 if __name__ == "__main__":

@@ -18,25 +18,16 @@ __all__ = ["faults", "mpi"]  # fixtures
 @pytest.mark.parametrize(
     "ranks, i",
     [
-        (1, 2),
         (1, 3),
-        (1, 7),
         (2, 2),
-        (2, 4),
         (2, 10),
-        (3, 3),
         (3, 6),
         (4, 2),
-        (4, 4),
         (4, 6),
         (6, 6),
-        (6, 12),
-        (8, 4),
         (8, 8),
         (9, 3),
-        (9, 6),
         (16, 4),
-        (16, 8),
     ],
 )
 @pytest.mark.parametrize("storage", ["posix", "mpiio"])

@@ -98,7 +98,8 @@ def test_sr8000_sequential_beats_round_robin_by_about_two(simulate):
         assert metrics["b_eff_at_l_max"].value == pytest.approx(published, rel=0.15)
 
 
-def test_512_processes_are_few_enough_for_a_test(simulate, t3e):
+@pytest.mark.prove
+def test_t3e_of_512_processes_comes_near_table_1(simulate, t3e):
     """Table 1: 39 MByte/s for each of 512 processes, less than half of the 91 for each of two; rings at L_max still
     have 193 of 210."""
     log = simulate("t3e", 512, *BEST, "--random-patterns", "1")
