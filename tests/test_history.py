@@ -274,6 +274,12 @@ def test_a_figure_shows_each_size_with_its_reference(tmp_path):
     assert set(drawn["reference"]) == {1000} and set(drawn["bounds"]) == {900}
 
 
+def test_the_time_axis_of_a_single_session_is_two_days_long(tmp_path):
+    [figure] = trends(session_values(table_of(tmp_path, nights([1000.0]))), [])
+    first, last = figure.canvas.axes[0].get_xlim()
+    assert last - first == pytest.approx(2)
+
+
 def test_newest_session_is_compared_with_the_earlier_ones(tmp_path):
     """By hand: 90 is a tenth below the median of 100, 110 and 90; ten sessions are needed."""
     values = [(100.0, 8.0), (110.0, 8.0), (90.0, 8.0), (90.0, 10.0)]

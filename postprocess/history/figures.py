@@ -16,6 +16,7 @@ from postprocess.show.plots import BLUE, GREEN, GREY, LOOK, ORANGE, VERMILION, F
 from postprocess.show.words import counted, digits, unit_word
 
 PANELS = 4
+DAY = pd.Timedelta(days=1)
 WITHOUT_SIZE = [name for name in SERIES if name not in ("processes", "node")]
 
 
@@ -105,6 +106,8 @@ def panel(axis, series: pd.DataFrame, found: list[Finding]) -> None:
             linewidth=1.4,
             label=None if place else "change of level",
         )
+    if times.min() == times.max():  # Matplotlib would show four years
+        axis.set_xlim(times.min() - DAY, times.max() + DAY)
     locator = AutoDateLocator(minticks=2, maxticks=6)
     axis.xaxis.set_major_locator(locator)
     axis.xaxis.set_major_formatter(ConciseDateFormatter(locator))
