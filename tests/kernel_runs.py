@@ -16,6 +16,16 @@ def run(command, **options):
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False, **options)
 
 
+def on_nodes(mpi, nodes, kernel, *options, env=None):
+    """The command that starts a kernel with so many processes on each node. Nodes are made up: the kernels go by the
+    name that Slurm gives to a node. `nodes`: (name, processes), in the order of the ranks."""
+    parts = [
+        mpi.command(processes, kernel, *options, env={**(env or {}), "SLURMD_NODENAME": name})[1:]
+        for name, processes in nodes
+    ]
+    return [mpi.mpirun, *[word for part in parts for word in (":", *part)][1:]]
+
+
 def wait_until(condition):
     deadline = time.monotonic() + PATIENCE
     while not condition():

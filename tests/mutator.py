@@ -20,13 +20,32 @@ from postprocess.benchmarks.scoring import score_logs
 from postprocess.logs.reader import LogError
 
 KERNEL_LOGS = Path(__file__).resolve().parent / "kernel_logs"
-STRICT = ("b_eff", "b_eff_io", "ftio", "ftio-mpiio", "priomark", "priomark-posix")  # of the current schema version
+STRICT = (
+    "b_eff",
+    "b_eff-nodes",
+    "b_eff_io",
+    "ftio",
+    "ftio-mpiio",
+    "priomark",
+    "priomark-posix",
+)  # of the current schema version
 PATIENCE = 120  # seconds for one log
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "log.md"
 PROVES_NOTHING = "## What a log alone cannot prove"
 # Records that the system or the run may lack, and parts that early kernels did not write.
-MAY_LACK = {"activity", "overlap"}
-MAY_LACK_KEY = {"core_sets", "offered_cores", "online_cores", "mpi_library", "rank", "host", "loops"}
+MAY_LACK = {"activity", "files", "overlap"}
+MAY_LACK_KEY = {
+    "provenance",
+    "source_sha256",
+    "end_time",
+    "core_sets",
+    "offered_cores",
+    "online_cores",
+    "mpi_library",
+    "rank",
+    "host",
+    "loops",
+}
 WORDS = {
     "ended_by": ("time", "count", "space", "overrun"),
     "form": ("standard", "quick", "top-clusters"),
@@ -37,7 +56,11 @@ WORDS = {
     "storage": ("posix", "mpiio"),
     "build": ("full", "mpi", "serial"),
     "target": ("directory", "file", "device"),
-    "loops": ("bandwidth", "latency"),
+    "loops": ("bandwidth", "latency", "one_per_node", "all", "patterns"),
+    "processes": ("one_per_node", "all"),
+    "scope": ("all", "within", "across"),
+    "direction": ("both", "up", "down"),
+    "resolution": ("process", "node"),
     "status": ("complete", "interrupted", "failed"),
     "operation": ("read", "write"),
 }

@@ -11,6 +11,7 @@ import pytest
 from builds import ROOT
 from contradictions import made
 from contradictions_io import CONTRADICTIONS
+from mutator import kernel_log
 
 from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import score_logs
@@ -19,13 +20,13 @@ PAGE = (ROOT / "docs" / "log.md").read_text(encoding="utf-8").split("\n## Invari
 SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 MODULES = {
     "Every log": ["logs/rules.py", "logs/reader.py", "logs/io_options.py"],
-    "b_eff invariants": ["benchmarks/b_eff/rules.py", "benchmarks/b_eff/loops.py"],
+    "b_eff invariants": ["benchmarks/b_eff/rules.py", "benchmarks/b_eff/loops.py", "benchmarks/b_eff/pairwise.py"],
     "b_eff_io invariants": ["benchmarks/b_eff_io/rules.py", "benchmarks/b_eff_io/passes.py"],
     "ftio invariants": ["benchmarks/ftio/rules.py"],
     "priomark invariants": ["benchmarks/priomark/rules.py"],
 }
 ONLY_HUGE = {"size"}  # test_log_limits.py
-MADE = made()
+MADE = made() | {"b_eff-nodes": kernel_log("b_eff-nodes")}
 
 
 def documented(section):

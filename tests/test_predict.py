@@ -8,7 +8,7 @@ from collections import defaultdict
 import msgspec
 import numpy as np
 import pytest
-from builds import ROOT, compiler_and_launcher
+from builds import ROOT, linked_with_b_eff
 from conftest import COFFEECUP
 from designs_made import L_MAX, PLAIN, made
 from typer.testing import CliRunner
@@ -33,13 +33,7 @@ def model(processes=None, **fields):
 @pytest.fixture(scope="module")
 def of_the_kernel(openmpi, tmp_path_factory):
     """A function of processes and seed: the messages of the kernel's own patterns.c."""
-    built, program = openmpi.bin.parent.parent, tmp_path_factory.mktemp("patterns") / "printed_patterns"
-    kernels = ROOT / "kernels"
-    includes = [f"-I{kernels / folder}" for folder in ("b_eff", "common")]
-    libraries = [built / "b_eff" / "libb_eff_parts.a", built / "common" / "libcoffeecup_common.a", "-ljansson", "-lm"]
-    compiler = compiler_and_launcher("openmpi")[0]
-    sources = ROOT / "tests" / "printed_patterns.c"
-    subprocess.run([compiler, "-D_GNU_SOURCE", *includes, sources, *libraries, "-o", program], check=True)
+    program = linked_with_b_eff(openmpi, "printed_patterns.c", tmp_path_factory.mktemp("patterns"))
 
     def printed(processes, seed):
         words = [program, str(processes), str(seed)]

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""--read-shift of b_eff_io and PRIOMark: which process reads what, as strace sees it. Nodes are made up: the kernels go
-by the name that Slurm gives to a node."""
+"""--read-shift of b_eff_io and PRIOMark: which process reads what, as strace sees it, on nodes that are made up."""
 
 import re
 
 import pytest
 from b_eff_io_runs import ALL_TYPES, BRIEF, SMALL
-from kernel_runs import error, run
+from kernel_runs import error, on_nodes, run
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_priomark import priomark_log
 from raw_log import read_log
@@ -25,12 +24,8 @@ def mpi(request):
 
 def command(mpi, nodes, kernel, folder, *options):
     """A run with so many processes on each of the nodes."""
-    words = ("--directory", folder, "--log", folder / "log.jsonl", *options)
-    parts = [
-        mpi.command(processes, kernel, *words, env={"SLURMD_NODENAME": f"node{number}"})[1:]
-        for number, processes in enumerate(nodes)
-    ]
-    return [mpi.mpirun, *[word for part in parts for word in (":", *part)][1:]]
+    names = [(f"node{number}", processes) for number, processes in enumerate(nodes)]
+    return on_nodes(mpi, names, kernel, "--directory", folder, "--log", folder / "log.jsonl", *options)
 
 
 # By hand: nodes {0}, {1, 2}, {3}; the largest has two processes, so each reads the data of the second one after it.

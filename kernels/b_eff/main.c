@@ -10,14 +10,18 @@
 #include "measure.h"
 #include "memory.h"
 #include "methods.h"
+#include "nodes.h"
+#include "pairwise.h"
 #include "units.h"
 
-enum { FEWEST_RANKS = 2 };
+enum { FEWEST_RANKS = 2, MATCHINGS = 16, MOST_MATCHINGS = 1000, MOST_NODES_ALL_PAIRS = 4096 };
 static const int64_t smallest_memory = MIB; /* gives L_max = 8 KiB: above the fixed lengths */
 
 struct choices {
     const char *log;
-    int64_t memory_per_process, seed, first_loop_length, longest_loop, repetitions, random_patterns;
+    int64_t memory_per_process, seed, first_loop_length, longest_loop, repetitions, random_patterns, matchings;
+    const char *node_groups;
+    bool all_pairs;
     double time_budget;
     uint64_t patterns, methods;
 };
@@ -60,7 +64,8 @@ static json_t *methods_of_pattern(const struct request *request, const struct pa
     return list;
 }
 
-static json_t *plan_json(const struct request *request, int ranks)
+/* Takes ownership of `groups`, as pairwise_json(). */
+static json_t *plan_json(const struct request *request, int ranks, json_t *groups)
 {
     json_t *lengths = json_array(), *method_list = json_array(), *patterns = json_array();
     for (int k = 0; k < LENGTHS; k++)
@@ -78,12 +83,13 @@ static json_t *plan_json(const struct request *request, int ranks)
                                                   "methods", methods_of_pattern(request, pattern)));
     }
     const int64_t l_max = request->length[LENGTHS - 1];
-    return json_pack("{s:o, s:I, s:I, s:i, s:I, s:I, s:I, s:f, s:I, s:o, s:o}", "message_bytes", lengths, "l_max_bytes",
-                     (json_int_t)l_max, "buffer_bytes", (json_int_t)walk_buffer_bytes(l_max), "repetitions",
-                     request->repetitions, "first_loop_length", (json_int_t)request->first_loop_length,
+    return json_pack("{s:o, s:I, s:I, s:i, s:I, s:I, s:I, s:f, s:I, s:o, s:o, s:o}", "message_bytes", lengths,
+                     "l_max_bytes", (json_int_t)l_max, "buffer_bytes", (json_int_t)walk_buffer_bytes(l_max),
+                     "repetitions", request->repetitions, "first_loop_length", (json_int_t)request->first_loop_length,
                      "longest_loop_length", (json_int_t)request->longest_loop_length, "random_patterns",
                      (json_int_t)request->random_patterns, "time_budget_seconds", request->time_budget_seconds, "seed",
-                     (json_int_t)request->seed, "methods", method_list, "patterns", patterns);
+                     (json_int_t)request->seed, "methods", method_list, "patterns", patterns, "matchings",
+                     pairwise_json(&request->pairwise, groups));
 }
 
 /* Removes patterns for which no method was requested, and random patterns beyond the requested number. */
@@ -113,6 +119,17 @@ static void print_table(const struct request *request, const struct summary *sum
     run_print_score_command(choices->log);
 }
 
+static struct pairwise plan_of_nodes(const struct nodes *nodes, const struct choices *choices, const int64_t *length)
+{
+    const struct pairwise plan = pairwise_plan(nodes, choices->matchings, choices->all_pairs, length,
+                                               choices->longest_loop, choices->time_budget);
+    if (plan.all_pairs && (plan.matchings == 0 || nodes->count > MOST_NODES_ALL_PAIRS))
+        refuse("--all-pairs requires 2 to %d nodes and --matchings of at least 1; this run has %d nodes and "
+               "--matchings %" PRId64,
+               MOST_NODES_ALL_PAIRS, nodes->count, choices->matchings);
+    return plan;
+}
+
 static int run_b_eff(const struct program *program, const struct choices *choices, int argc, char **argv)
 {
     struct run run = run_begin(program, &argc, &argv, &choices->memory_per_process);
@@ -134,7 +151,10 @@ static int run_b_eff(const struct program *program, const struct choices *choice
         refuse("nothing to measure: none of the --methods applies to any of the --patterns (blocking applies to "
                "ping_pong, "
                "the other methods to all other patterns)");
-    run_open_log(&run, choices->log, argv, NULL, run.rank == 0 ? plan_json(&request, run.ranks) : NULL);
+    struct nodes nodes = nodes_find(run.machine.leader);
+    json_t *groups = choices->node_groups ? nodes_read_groups(&nodes, choices->node_groups, run.machine.hosts) : NULL;
+    request.pairwise = plan_of_nodes(&nodes, choices, request.length);
+    run_open_log(&run, choices->log, argv, NULL, run.rank == 0 ? plan_json(&request, run.ranks, groups) : NULL);
 
     struct summary *summaries = allocate((size_t)request.patterns, sizeof *summaries);
     measure(&run, &request, summaries);
@@ -142,22 +162,26 @@ static int run_b_eff(const struct program *program, const struct choices *choice
     if (run.rank == 0 && status == EXIT_COMPLETE)
         print_table(&request, summaries, choices);
     free(summaries);
+    nodes_free(&nodes);
     free(patterns);
     return status;
 }
 
 /* The options that enter the published definition keep their defaults in an official run. */
+static const struct choices defaults = {.log = "b_eff.jsonl",
+                                        .seed = 1,
+                                        .first_loop_length = 300,
+                                        .longest_loop = LONGEST_LOOP,
+                                        .repetitions = REPETITIONS,
+                                        .random_patterns = RANDOM_PATTERNS,
+                                        .matchings = MATCHINGS,
+                                        .time_budget = 240,
+                                        .patterns = (1u << (GROUP_PING_PONG + 1)) - 1,
+                                        .methods = (1u << METHODS) - 1};
+
 int main(int argc, char **argv)
 {
-    struct choices choices = {.log = "b_eff.jsonl",
-                              .seed = 1,
-                              .first_loop_length = 300,
-                              .longest_loop = LONGEST_LOOP,
-                              .repetitions = REPETITIONS,
-                              .random_patterns = RANDOM_PATTERNS,
-                              .time_budget = 240,
-                              .patterns = (1u << (GROUP_PING_PONG + 1)) - 1,
-                              .methods = (1u << METHODS) - 1};
+    struct choices choices = defaults;
     const struct option_row rows[] = {
         OPTION_LOG(&choices.log),
         {"memory-per-process", OPTION_SIZE, &choices.memory_per_process, "SIZE",
@@ -172,7 +196,7 @@ int main(int argc, char **argv)
          "groups of patterns to run; b_eff requires ring and random", 0, 0, pattern_group_names},
         {"methods", OPTION_LIST, &choices.methods, "LIST",
          "methods to run; the best of the first three enters b_eff, blocking is for the ping-pong", 0, 0, method_names},
-        {"seed", OPTION_COUNT, &choices.seed, "N", "seed of the random patterns", 0, INT64_MAX, NULL},
+        {"seed", OPTION_COUNT, &choices.seed, "N", "seed of the random patterns and matchings", 0, INT64_MAX, NULL},
         {"first-loop-length", OPTION_COUNT, &choices.first_loop_length, "N",
          "exchanges in the first timed loop of a pattern; later loops are adapted to take 2.5 to 5 ms", 1, 100000,
          NULL},
@@ -183,6 +207,16 @@ int main(int argc, char **argv)
          NULL},
         {"random-patterns", OPTION_COUNT, &choices.random_patterns, "N", "number of random patterns to run", 1,
          RANDOM_PATTERNS, NULL},
+        {"matchings", OPTION_COUNT, &choices.matchings, "N",
+         "random matchings of the nodes, which show slow nodes and do not enter b_eff; 0: none", 0, MOST_MATCHINGS,
+         NULL},
+        {"node-groups", OPTION_INPUT, &choices.node_groups, "FILE",
+         "groups of nodes, such as those of a leaf switch: a line 'NODE GROUP' for each node. Matchings are first\n"
+         "        within groups, then across",
+         0, 0, NULL},
+        {"all-pairs", OPTION_FLAG, &choices.all_pairs, NULL,
+         "measure each pair of nodes at L_max as well, after the other measurements; takes additional time", 0, 0,
+         NULL},
         {0}};
     const struct program program = {"b_eff", summary_text, usage_text, rows};
     return run_b_eff(&program, &choices, argc, argv);

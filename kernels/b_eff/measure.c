@@ -10,6 +10,7 @@
 #include "fail.h"
 #include "memory.h"
 #include "methods.h"
+#include "pairwise.h"
 #include "probe.h"
 #include "progress.h"
 #include "timed.h"
@@ -235,12 +236,13 @@ static bool measure_pattern(struct state *state, int repetition, int number, str
 {
     const struct request *request = state->request;
     const double start = run_elapsed_seconds(state->run);
+    const double end = request->time_budget_seconds - request->pairwise.reserved_seconds;
     const int left = (request->repetitions - repetition + 1) * request->patterns - number;
     struct measured measured = {.repetition = repetition,
                                 .number = number,
                                 .exchange = exchange_open(&request->pattern[number], request->seed, state->order),
                                 .allowance = {.run_seconds = start,
-                                              .share_seconds = fmax(request->time_budget_seconds - start, 0) / left,
+                                              .share_seconds = fmax(end - start, 0) / left,
                                               .overhead_factor = 1,
                                               .patterns_left = left,
                                               .may_leave_out = repetition > 1},
@@ -264,6 +266,8 @@ void measure(struct run *run, const struct request *request, struct summary *sum
         for (int p = 0; in_time && p < request->patterns; p++)
             in_time = measure_pattern(&state, repetition, p, &summaries[p]);
     }
+    if (in_time)
+        measure_pairwise(run, request, &state.loops, state.order);
     if (run->rank == 0)
         progress_end(&state.progress);
     run_log_data_check(run, "received_bytes", state.loops.received_bytes, state.loops.checked_bytes);

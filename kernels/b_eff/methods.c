@@ -189,7 +189,7 @@ static void exchange_blocking(struct exchange *exchange, const struct walk *walk
 const struct method methods[METHODS] = {
     {"sendrecv", true, 0, is_not_ping_pong, nothing, exchange_sendrecv, nothing},
     {"alltoallv", true, 0, is_not_ping_pong, prepare_alltoallv, exchange_alltoallv, nothing},
-    {"nonblocking", true, 0, is_not_ping_pong, nothing, exchange_nonblocking, nothing},
+    [METHOD_NONBLOCKING] = {"nonblocking", true, 0, is_not_ping_pong, nothing, exchange_nonblocking, nothing},
 #if HAVE_MPI_NEIGHBORHOODS
     {"neighbor", false, 0, is_not_ping_pong, prepare_neighbor, exchange_neighbor, nothing},
 #endif

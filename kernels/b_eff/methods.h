@@ -29,7 +29,7 @@ struct exchange {
     int transfers;      /* messages that this rank sends, and receives, in one exchange */
     int slots;          /* per place: the transfers of the rank with the most */
     struct transfer transfer[MOST_TRANSFERS];
-    int source[MOST_TRANSFERS]; /* world rank of the sender of each transfer */
+    int source[MOST_TRANSFERS]; /* world rank of the sender of each transfer; MPI_PROC_NULL: nothing is received */
     int *counts;    /* alltoallv: send counts, send offsets, receive counts, receive offsets, `size` of each */
     MPI_Comm graph; /* neighbor: created at first use */
     int graph_counts[MOST_TRANSFERS], graph_offsets[MOST_TRANSFERS];
@@ -47,7 +47,7 @@ struct method {
     void (*clean)(struct exchange *exchange, const struct walk *walk);
 };
 
-enum { METHODS = 5 + HAVE_MPI_NEIGHBORHOODS };
+enum { METHOD_NONBLOCKING = 2, METHODS = 5 + HAVE_MPI_NEIGHBORHOODS };
 extern const struct method methods[METHODS];
 extern const char *const method_names[]; /* NULL-terminated, in the order of `methods` */
 

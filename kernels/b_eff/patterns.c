@@ -79,28 +79,12 @@ static void describe_ring(struct pattern *pattern, int ranks)
 
 /* --- one ring of all processes in another order ------------------------------------------------------------------ */
 
-/* Unbiased: values beyond the last full multiple of `bound` are drawn again. `drawn` counts the numbers of `seed`. */
-static uint64_t random_below(uint64_t seed, uint64_t *drawn, uint64_t bound)
-{
-    const uint64_t rejected = -bound % bound;
-    uint64_t value;
-    do
-        value = random_number(seed, (*drawn)++);
-    while (value < rejected);
-    return value % bound;
-}
-
 static struct layout random_ring(const struct pattern *pattern, int ranks, int rank, uint64_t seed, int *order)
 {
     const uint64_t own_seed = random_number(seed, 0) + (uint64_t)pattern->index; /* no order is shared with seed + 1 */
-    uint64_t drawn = 0;
     for (int i = 0; i < ranks; i++)
         order[i] = i;
-    for (int i = ranks - 1; i > 0; i--) {
-        const int j = (int)random_below(own_seed, &drawn, (uint64_t)i + 1), swapped = order[i];
-        order[i] = order[j];
-        order[j] = swapped;
-    }
+    random_shuffle(order, ranks, own_seed);
     int position = 0;
     while (order[position] != rank)
         position++;

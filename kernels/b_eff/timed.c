@@ -112,7 +112,10 @@ static struct result agree_on_result(const struct exchange *exchange, double ela
         mine[2] = mine[0] / exchange->transfers;
     }
     MPI_CHECK(MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-    return (struct result){.elapsed_seconds = all[0], .fastest_seconds = -all[1], .slowest_message_seconds = all[2]};
+    return (struct result){.elapsed_seconds = all[0],
+                           .fastest_seconds = -all[1],
+                           .own_seconds = exchange->transfers > 0 ? mine[0] : NAN,
+                           .slowest_message_seconds = all[2]};
 }
 
 /* --- check of received data --------------------------------------------------------------------------------------- */
@@ -122,7 +125,7 @@ static void check_received(struct loops *loops, const struct exchange *exchange,
                            char text[WRONG_TEXT_LENGTH])
 {
     for (int j = 0; j < exchange->transfers; j++) {
-        for (long place = 0; place < walk->places; place++) {
+        for (long place = 0; exchange->source[j] != MPI_PROC_NULL && place < walk->places; place++) {
             const size_t offset = (size_t)place * walk->step + (size_t)j * walk->stride;
             size_t first;
             const size_t count =
@@ -161,7 +164,9 @@ struct result time_loop(struct loops *loops, struct exchange *exchange, const st
     const struct result result = agree_on_result(exchange, elapsed);
     if (buffers_hold_data)
         stop_if_wrong(loops, exchange, method, &walk);
-    loops->received_bytes += exchange->transfers * bytes * (loop_length + 1);
+    for (int j = 0; j < exchange->transfers; j++)
+        if (exchange->source[j] != MPI_PROC_NULL)
+            loops->received_bytes += bytes * (loop_length + 1);
     loops->count++;
     return result;
 }

@@ -24,6 +24,7 @@ struct loops {
 /* The times of a loop. */
 struct result {
     double elapsed_seconds, fastest_seconds; /* on the slowest and on the fastest process */
+    double own_seconds;                      /* on this process; NAN if it does not take part */
     double slowest_message_seconds;          /* maximum of: time of a process / messages that it sends in an exchange */
 };
 

@@ -16,6 +16,8 @@
 #include "memory.h"
 #include "sha256.h"
 
+enum { ALL_DIGITS = 17, FEW_DIGITS = 4 };
+
 struct log {
     int file;
     off_t bytes;
@@ -70,12 +72,12 @@ static bool append(struct log *log, const char *line, size_t length)
     return true;
 }
 
-static bool write_record(struct log *log, const char *kind, json_t *fields)
+static bool write_record(struct log *log, const char *kind, json_t *fields, size_t digits)
 {
     json_t *record = json_pack("{s:s, s:I}", "record", kind, "sequence", (json_int_t)log->records);
     json_object_update(record, fields);
     json_decref(fields);
-    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(17));
+    char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(digits));
     json_decref(record);
     if (!text) {
         errno = EINVAL;
@@ -88,19 +90,29 @@ static bool write_record(struct log *log, const char *kind, json_t *fields)
     return written;
 }
 
-void log_write(struct log *log, const char *kind, json_t *fields)
+static void log_digits(struct log *log, const char *kind, json_t *fields, size_t digits)
 {
     if (!log)
         return;
     if (!fields)
         fail("cannot form the record '%s': out of memory; use fewer processes on the node", kind);
     interrupt_hold();
-    const bool written = write_record(log, kind, fields);
+    const bool written = write_record(log, kind, fields, digits);
     const int cause = errno;
     interrupt_release(log->records);
     if (!written)
         fail("cannot write the log '%s': %s; free some space or choose another directory with --log", log->path,
              strerror(cause));
+}
+
+void log_write(struct log *log, const char *kind, json_t *fields)
+{
+    log_digits(log, kind, fields, ALL_DIGITS);
+}
+
+void log_write_rounded(struct log *log, const char *kind, json_t *fields)
+{
+    log_digits(log, kind, fields, FEW_DIGITS);
 }
 
 int log_file(const struct log *log)
@@ -120,7 +132,7 @@ bool log_close(struct log *log, const char *status, json_t *cause)
     if (cause)
         json_object_update(fields, cause);
     interrupt_hold(); /* a signal meanwhile must not append a second end record */
-    bool written = write_record(log, "end", fields);
+    bool written = write_record(log, "end", fields, ALL_DIGITS);
     interrupt_forget();
     written = close(log->file) == 0 && written;
     if (!written && !cause) /* a cause has been printed already */

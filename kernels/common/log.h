@@ -17,6 +17,9 @@ struct log *log_open(const char *path, char *reason, size_t reason_bytes);
 /* Appends `{"record": kind, "sequence": n, ...fields}`. Takes ownership of `fields`. A full disk ends the run. */
 void log_write(struct log *log, const char *kind, json_t *fields);
 
+/* The same with real numbers of four significant digits: for long lists of times. */
+void log_write_rounded(struct log *log, const char *kind, json_t *fields);
+
 /* The open file, for the keeper. */
 int log_file(const struct log *log);
 

@@ -35,3 +35,24 @@ uint64_t random_number(uint64_t seed, uint64_t i)
     x = (x ^ (x >> 27)) * UINT64_C(0x94D049BB133111EB);
     return x ^ (x >> 31);
 }
+
+/* Unbiased: values beyond the last full multiple of `bound` are drawn again. `drawn` counts the numbers of `seed`. */
+static uint64_t random_below(uint64_t seed, uint64_t *drawn, uint64_t bound)
+{
+    const uint64_t rejected = -bound % bound;
+    uint64_t value;
+    do
+        value = random_number(seed, (*drawn)++);
+    while (value < rejected);
+    return value % bound;
+}
+
+void random_shuffle(int *values, int count, uint64_t seed)
+{
+    uint64_t drawn = 0;
+    for (int i = count - 1; i > 0; i--) {
+        const int j = (int)random_below(seed, &drawn, (uint64_t)i + 1), swapped = values[i];
+        values[i] = values[j];
+        values[j] = swapped;
+    }
+}

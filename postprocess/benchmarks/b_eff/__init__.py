@@ -2,11 +2,16 @@
 """b_eff, the effective bandwidth of MPI communication."""
 
 from postprocess.benchmarks.b_eff.records import (
+    AllPairs,
     Budget,
     DataCheck,
     Latency,
+    Matching,
+    MatchingsLeftOut,
     Measurement,
     MeasurementOfVersion1,
+    Pair,
+    PatternProcesses,
     Plan,
     Probe,
     Stop,
@@ -52,7 +57,21 @@ BENCHMARK = Benchmark(
         MetricKind("l_max", "MiB", Better.NEITHER),
     ),
     log_format=LogFormat(
-        own=(Plan, Measurement, Trial, Latency, Budget, Stop, Probe, DataCheck),
+        own=(
+            Plan,
+            Measurement,
+            Trial,
+            Latency,
+            Budget,
+            Stop,
+            Probe,
+            Matching,
+            MatchingsLeftOut,
+            PatternProcesses,
+            AllPairs,
+            Pair,
+            DataCheck,
+        ),
         version_1=(MeasurementOfVersion1,),
         progress=Progress(
             planned=planned_loops, done={Measurement: lambda plan, measurement: 1}, left_out={Budget: left_out}

@@ -4,12 +4,14 @@ order, how long they may take, and how many bytes they exchange."""
 
 from collections.abc import Iterator
 
+from postprocess.benchmarks.b_eff import pairwise
 from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED
 from postprocess.benchmarks.b_eff.records import (
     Budget,
     DataCheck,
     Latency,
     Loop,
+    MatchingsLeftOut,
     Measurement,
     Pattern,
     Plan,
@@ -35,6 +37,7 @@ def problems_of_loops(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_times(log)
     yield from problems_of_lengths(log)
     yield from problems_of_probes(log)
+    yield from pairwise.problems_of_pairwise(log)
 
 
 # --- which loops, in which order --------------------------------------------------------------------------------------
@@ -42,7 +45,11 @@ def problems_of_loops(log: Log[Plan]) -> Iterator[Problem]:
 
 def keyed(log: Log[Plan]) -> Iterator[tuple[Record, tuple]]:
     """The records of the measurement in the order of the log. In schema version 1, a record holds all repetitions."""
-    kinds = (Probe, Trial, Latency, Measurement, Budget, Stop) if log.run.schema_version > 1 else (Measurement,)
+    kinds = (
+        (Probe, Trial, Latency, Measurement, Budget, Stop, *pairwise.KINDS)
+        if log.run.schema_version > 1
+        else (Measurement,)
+    )
     return ((record, key_of(record)) for record in by_sequence(log, *kinds))
 
 
@@ -57,13 +64,15 @@ def key_of(record: Record) -> tuple:
             return kind, record.pattern, record.message_bytes, record.repetition
         case Probe():
             return kind, record.repetition
-    raise TypeError(kind)
+    return pairwise.key_of(record)
 
 
 def in_words(key: tuple) -> str:
     kind, *where = key
     if kind == "probe":
         return f"the probe before repetition {where[0]}"
+    if kind in map(kind_of, pairwise.KINDS):
+        return pairwise.in_words(key)
     pattern, length, *method, repetition = where
     return " ".join(
         [
@@ -92,6 +101,7 @@ def planned_records(log: Log[Plan]) -> Iterator[tuple]:
                     yield "stop", pattern.name, length, repetition
                     return
                 yield from planned_at(pattern, length, repetition, budgets, plan.message_bytes[0])
+    yield from pairwise.planned_pairwise(log)
 
 
 def planned_at(pattern: Pattern, length: int, repetition: int, budgets: Budgets, shortest: int) -> Iterator[tuple]:
@@ -201,6 +211,7 @@ def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
                     f"of the messages of a process; {EDITED}",
                 )
     in_loops = sum(loop.elapsed_seconds for kind in (Measurement, Latency, Trial) for loop in log.all(kind))
+    in_loops += pairwise.seconds_of_pairwise(log)
     if in_loops > log.end.elapsed_seconds and not log.run.simulated:
         yield (
             "whole_time",
@@ -208,7 +219,7 @@ def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
             f"its clock is not to be trusted; {RUN_AGAIN}",
         )
     last = 0.0
-    for record in by_sequence(log, Budget, Stop):
+    for record in by_sequence(log, Budget, Stop, MatchingsLeftOut):
         if record.elapsed_seconds < last:
             yield "budget_times", f"line {record.sequence + 1}: the run's time went back; {EDITED}"
         last = record.elapsed_seconds
@@ -269,6 +280,7 @@ def bytes_of_loops(log: Log[Plan]) -> int:
         for kind in (Measurement, Latency, Trial)
         for loop in log.all(kind)
     )
+    exchanged += pairwise.bytes_of_pairwise(log)[1]
     if log.run.schema_version > 1 or 1 in (plan.first_loop_length, plan.longest_loop_length):
         return exchanged
     return exchanged + sum(
@@ -279,7 +291,7 @@ def bytes_of_loops(log: Log[Plan]) -> int:
 def least_checked(log: Log[Plan]) -> int:
     """At least one exchange of each loop lies in the buffers at its end."""
     messages = {pattern.name: pattern.messages_per_exchange for pattern in log.plan.patterns}
-    return sum(
+    return pairwise.bytes_of_pairwise(log)[0] + sum(
         messages[loop.pattern] * loop.message_bytes for kind in (Measurement, Latency, Trial) for loop in log.all(kind)
     )
 

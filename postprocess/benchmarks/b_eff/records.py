@@ -16,6 +16,7 @@ from postprocess.logs.records import (
     Processes,
     Record,
     Seconds,
+    Text,
     distinct,
 )
 
@@ -48,6 +49,18 @@ class Method(Part):
     averaged: bool
 
 
+class Matchings(Part):
+    """The loops that show slow nodes; none if `count` is 0. `groups` are those of the nodes, by name."""
+
+    count: Annotated[int, Meta(ge=0, le=1000)]
+    lengths: Annotated[list[PositiveBytes], Meta(min_length=1, max_length=3)]
+    loop_lengths: Annotated[list[Count], Meta(min_length=1, max_length=3)]
+    resolution: Literal["process", "node"]
+    groups: dict[Text, Text] | None
+    all_pairs: bool
+    reserved_seconds: Seconds
+
+
 class Plan(Record):
     """What b_eff is going to measure."""
 
@@ -62,6 +75,7 @@ class Plan(Record):
     seed: Annotated[int, Meta(ge=0)]
     methods: Annotated[list[Method], Meta(min_length=1)]
     patterns: Annotated[list[Pattern], Meta(min_length=1, max_length=10_000)]
+    matchings: Matchings | None = None  # missing in early logs
 
     def __post_init__(self):
         if self.seed >= 2**64:  # msgspec has no bounds beyond 63 bits
@@ -163,6 +177,60 @@ class Probe(Record):
 
     repetition: Repetition
     hosts: Annotated[list[RoundTrips | None], Meta(min_length=1)]
+
+
+Partners = Annotated[list[Annotated[int, Meta(ge=-1, le=10**8)]], Meta(min_length=2)]
+Times = Annotated[list[PositiveSeconds | None], Meta(min_length=2)]
+Scope = Literal["all", "within", "across"]
+
+
+class Matching(Record):
+    """A loop in which nodes exchange messages in pairs. `partners` has the partner of each node, -1 if it rests;
+    `seconds` the time of each process, or of one for each node, null if it rests."""
+
+    processes: Literal["one_per_node", "all"]
+    scope: Scope
+    matching: Annotated[int, Meta(ge=0, le=1000)]
+    direction: Literal["both", "up", "down"]
+    message_bytes: PositiveBytes
+    loop_length: Count
+    partners: Partners
+    seconds: Times
+
+
+class MatchingsLeftOut(Record):
+    """There was no time for more than `measured` matchings, or patterns, of a kind."""
+
+    loops: Literal["one_per_node", "all", "patterns"]
+    scope: Scope | None
+    measured: Annotated[int, Meta(ge=0, le=1000)]
+    elapsed_seconds: Seconds
+
+
+class PatternProcesses(Record):
+    """A short loop of an averaged pattern, with the time of each process."""
+
+    pattern: Name
+    message_bytes: PositiveBytes
+    loop_length: Count
+    seconds: Times
+
+
+class AllPairs(Record):
+    """The pairs of all nodes follow, in so many rounds, which will take about so long."""
+
+    rounds: Count
+    estimate_seconds: Seconds
+
+
+class Pair(Record):
+    """A round of all pairs, as a matching of one process per node in both directions."""
+
+    message_bytes: PositiveBytes
+    loop_length: Count
+    partners: Partners
+    seconds: Times
+    round: Annotated[int, Meta(ge=0, le=10**8)]
 
 
 class DataCheck(Record):

@@ -20,6 +20,7 @@ from postprocess.benchmarks.b_eff.definition import (
     ring_sizes,
 )
 from postprocess.benchmarks.b_eff.loops import problems_of_loops, problems_of_received_bytes
+from postprocess.benchmarks.b_eff.pairwise import problems_of_matchings
 from postprocess.benchmarks.b_eff.records import DataCheck, Pattern, Plan
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import Overhead, Run
@@ -40,6 +41,7 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_plan(log.plan, log.run.ranks)
     yield from problems_of_sizes(log)
     yield from problems_of_request(log.run, log.plan)
+    yield from problems_of_matchings(log.run, log.plan)
     yield from problems_of_loops(log)
     yield from problems_of_received_bytes(log)
 

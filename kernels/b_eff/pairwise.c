@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See pairwise.h. The loops are those of timed.c, by nonblocking messages. */
+#include "pairwise.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fail.h"
+#include "matchings.h"
+#include "memory.h"
+#include "methods.h"
+
+enum { MOST_NODES_ALL_LENGTHS = 16384, MOST_RANKS_EACH = 16384 }; /* keeps the log small (docs/log.md) */
+enum { EACH_MATCHING = 4, MOST_NODES_REPEATED = 4 };
+static const double reserved_share = 0.05; /* of the time budget */
+
+/* Of L_max, of the geometric mean of 4096 byte and L_max, and of 4096 byte: some milliseconds in common networks. */
+static const struct {
+    int length, loop_length;
+} lengths[PAIRWISE_LENGTHS] = {{FIXED_LENGTHS - 1, 300}, {(FIXED_LENGTHS + LENGTHS) / 2 - 1, 30}, {LENGTHS - 1, 3}};
+
+enum {
+    PATTERN_LOOP = 1, /* a slow process delays only its neighbours */
+    MOST_SETS = 5
+};
+
+enum direction { BOTH, UP, DOWN, DIRECTIONS };
+static const char *const direction_names[DIRECTIONS] = {"both", "up", "down"};
+
+enum scope { ALL, WITHIN, ACROSS, NO_SCOPE };
+static const char *const scope_names[] = {"all", "within", "across", NULL};
+
+/* The state of these measurements. */
+struct state {
+    const struct run *run;
+    const struct request *request;
+    const struct pairwise *plan;
+    const struct nodes *nodes;
+    struct loops *loops;
+    int *order;             /* scratch memory of pattern_layout() */
+    int *partner;           /* of each node */
+    int place;              /* of this rank among those of its node */
+    double *seconds;        /* rank 0: of each rank, in the last loop */
+    double end_seconds;     /* of the run: no later than that */
+    double longest_seconds; /* of a loop between single processes at L_max, with all that belongs to it */
+    int sets_left;
+};
+
+/* Loops that are left out together if there is no time for them. */
+struct set {
+    const char *loops;
+    bool one_per_node;
+    enum scope scope; /* of matchings; NO_SCOPE: averaged patterns */
+    int units;        /* matchings or patterns */
+    void (*measure)(struct state *, const struct set *, int unit);
+};
+
+/* --- the plan ----------------------------------------------------------------------------------------------------- */
+
+/* Few nodes have few different matchings. */
+static int matchings_of(int nodes, int64_t requested)
+{
+    const int different = EACH_MATCHING * tournament_rounds(nodes);
+    if (nodes < 2)
+        return 0;
+    return nodes <= MOST_NODES_REPEATED && requested > different ? different : (int)requested;
+}
+
+struct pairwise pairwise_plan(const struct nodes *nodes, int64_t matchings, bool all_pairs, const int64_t *length,
+                              int64_t longest_loop, double time_budget_seconds)
+{
+    struct pairwise plan = {.nodes = nodes, .matchings = matchings_of(nodes->count, matchings), .all_pairs = all_pairs};
+    const int first = nodes->count > MOST_NODES_ALL_LENGTHS ? PAIRWISE_LENGTHS - 1 : 0;
+    for (int i = first; i < PAIRWISE_LENGTHS; i++, plan.lengths++) {
+        plan.length[plan.lengths] = length[lengths[i].length];
+        plan.loop_length[plan.lengths] = lengths[i].loop_length < longest_loop ? lengths[i].loop_length : longest_loop;
+    }
+    plan.by_node = nodes->first[nodes->count] > MOST_RANKS_EACH;
+    plan.reserved_seconds = plan.matchings > 0 ? reserved_share * time_budget_seconds : 0;
+    return plan;
+}
+
+json_t *pairwise_json(const struct pairwise *pairwise, json_t *groups)
+{
+    json_t *length = json_array(), *loop_length = json_array();
+    for (int i = 0; i < pairwise->lengths; i++) {
+        json_array_append_new(length, json_integer(pairwise->length[i]));
+        json_array_append_new(loop_length, json_integer(pairwise->loop_length[i]));
+    }
+    return json_pack("{s:i, s:o, s:o, s:s, s:o, s:b, s:f}", "count", pairwise->matchings, "lengths", length,
+                     "loop_lengths", loop_length, "resolution", pairwise->by_node ? "node" : "process", "groups",
+                     groups ? groups : json_null(), "all_pairs", pairwise->all_pairs, "reserved_seconds",
+                     pairwise->reserved_seconds);
+}
+
+/* --- the records -------------------------------------------------------------------------------------------------- */
+
+static json_t *seconds_or_null(double seconds)
+{
+    return isnan(seconds) ? json_null() : json_real(seconds);
+}
+
+/* The times of the first process of each node, of all processes, or of the slowest process of each node. */
+static json_t *seconds_json(const struct state *state, bool one_per_node)
+{
+    const struct nodes *nodes = state->nodes;
+    json_t *list = json_array();
+    for (int rank = 0; !one_per_node && !state->plan->by_node && rank < state->run->ranks; rank++)
+        json_array_append_new(list, seconds_or_null(state->seconds[rank]));
+    for (int node = 0; (one_per_node || state->plan->by_node) && node < nodes->count; node++) {
+        double slowest = NAN; /* fmax() ignores it */
+        for (int i = nodes->first[node]; i < nodes->first[node + 1]; i++)
+            slowest = fmax(slowest, state->seconds[nodes->rank[i]]);
+        json_array_append_new(list, seconds_or_null(slowest));
+    }
+    return list;
+}
+
+static json_t *partners_json(const struct state *state)
+{
+    json_t *list = json_array();
+    for (int node = 0; node < state->nodes->count; node++)
+        json_array_append_new(list, json_integer(state->partner[node]));
+    return list;
+}
+
+static void log_left_out(const struct state *state, const struct set *set, int measured)
+{
+    if (state->run->log)
+        log_write(state->run->log, "matchings_left_out",
+                  json_pack("{s:s, s:s?, s:i, s:f}", "loops", set->loops, "scope", scope_names[set->scope], "measured",
+                            measured, "elapsed_seconds", run_elapsed_seconds(state->run)));
+}
+
+static json_t *pair_json(const struct state *state, bool one_per_node, int64_t bytes, int64_t loop_length)
+{
+    return json_pack("{s:I, s:I, s:o, s:o}", "message_bytes", (json_int_t)bytes, "loop_length", (json_int_t)loop_length,
+                     "partners", partners_json(state), "seconds", seconds_json(state, one_per_node));
+}
+
+/* --- one loop ----------------------------------------------------------------------------------------------------- */
+
+/* Times a loop and sends the time of each process to rank 0. Returns the time that all of it took. */
+static double time_each(struct state *state, struct exchange *exchange, int64_t bytes, int64_t loop_length)
+{
+    const double start = MPI_Wtime();
+    const struct result result = time_loop(state->loops, exchange, &methods[METHOD_NONBLOCKING], bytes, loop_length);
+    MPI_CHECK(MPI_Gather(&result.own_seconds, 1, MPI_DOUBLE, state->seconds, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+    return MPI_Wtime() - start;
+}
+
+/* The rank with which this one exchanges messages: the process with the same place on the partner of its node. */
+static int partner_of(const struct state *state, bool one_per_node)
+{
+    const struct nodes *nodes = state->nodes;
+    const int node = state->partner[nodes->of_rank[state->run->rank]];
+    if (node == NO_PARTNER || (one_per_node && state->place > 0) ||
+        state->place >= nodes->first[node + 1] - nodes->first[node])
+        return MPI_PROC_NULL;
+    return nodes->rank[nodes->first[node] + state->place];
+}
+
+static struct exchange pair_exchange(const struct state *state, bool one_per_node, enum direction direction)
+{
+    static const struct pattern matching = {.name = "matching"};
+    struct exchange exchange = {.pattern = &matching, .comm = MPI_COMM_WORLD, .graph = MPI_COMM_NULL, .slots = 1};
+    const int partner = partner_of(state, one_per_node);
+    if (partner == MPI_PROC_NULL)
+        return exchange;
+    const bool lower = state->nodes->of_rank[state->run->rank] < state->nodes->of_rank[partner];
+    exchange.transfers = 1;
+    exchange.transfer[0].to = direction == BOTH || (direction == UP) == lower ? partner : MPI_PROC_NULL;
+    exchange.transfer[0].from = direction == BOTH || (direction == DOWN) == lower ? partner : MPI_PROC_NULL;
+    exchange.source[0] = exchange.transfer[0].from;
+    return exchange;
+}
+
+/* --- matchings, patterns, all pairs ------------------------------------------------------------------------------- */
+
+static void log_matching(const struct state *state, const struct set *set, int matching, enum direction direction,
+                         int length)
+{
+    if (!state->seconds)
+        return;
+    json_t *fields = json_pack("{s:s, s:s, s:i, s:s}", "processes", set->loops, "scope", scope_names[set->scope],
+                               "matching", matching, "direction", direction_names[direction]);
+    json_t *pairs = pair_json(state, set->one_per_node, state->plan->length[length], state->plan->loop_length[length]);
+    json_object_update(fields, pairs);
+    json_decref(pairs);
+    log_write_rounded(state->run->log, "matching", fields);
+}
+
+static void measure_matching(struct state *state, const struct set *set, int matching)
+{
+    const struct pairwise *plan = state->plan;
+    const struct nodes *nodes = state->nodes;
+    (set->scope == ACROSS ? match_across : match_within)(nodes->count, nodes->group, state->request->seed, matching,
+                                                         state->partner);
+    for (int length = 0; length < plan->lengths; length++)
+        for (int direction = 0; direction < DIRECTIONS; direction++) {
+            struct exchange exchange = pair_exchange(state, set->one_per_node, (enum direction)direction);
+            const double seconds = time_each(state, &exchange, plan->length[length], plan->loop_length[length]);
+            if (set->one_per_node && length == plan->lengths - 1)
+                state->longest_seconds = fmax(state->longest_seconds, seconds);
+            log_matching(state, set, matching, (enum direction)direction, length);
+        }
+}
+
+/* The averaged patterns come first in the list. */
+static void measure_pattern(struct state *state, const struct set *set, int number)
+{
+    const struct request *request = state->request;
+    const int64_t l_max = request->length[LENGTHS - 1];
+    struct exchange exchange = exchange_open(&request->pattern[number], request->seed, state->order);
+    time_each(state, &exchange, l_max, PATTERN_LOOP);
+    exchange_close(&exchange);
+    if (state->seconds)
+        log_write_rounded(state->run->log, "pattern_processes",
+                          json_pack("{s:s, s:I, s:I, s:o}", "pattern", request->pattern[number].name, "message_bytes",
+                                    (json_int_t)l_max, "loop_length", (json_int_t)PATTERN_LOOP, "seconds",
+                                    seconds_json(state, set->one_per_node)));
+}
+
+/* Each set has an equal share of the time that is left. Rank 0 decides whether another unit fits into it. */
+static void measure_set(struct state *state, const struct set *set)
+{
+    const double start = run_elapsed_seconds(state->run);
+    const double share = (state->end_seconds - start) / state->sets_left--;
+    double longest = 0, now = start;
+    int unit = 0;
+    for (; unit < set->units; unit++) {
+        int fits = share > 0 && now - start + longest <= share;
+        MPI_CHECK(MPI_Bcast(&fits, 1, MPI_INT, 0, MPI_COMM_WORLD));
+        if (!fits)
+            break;
+        set->measure(state, set, unit);
+        const double before = now;
+        now = run_elapsed_seconds(state->run);
+        longest = fmax(longest, now - before);
+    }
+    if (unit < set->units)
+        log_left_out(state, set, unit);
+}
+
+/* A group file may name one group, or one for each node. */
+static bool has_pairs(const struct nodes *nodes, enum scope scope)
+{
+    if (scope == ACROSS)
+        return nodes->groups > 1;
+    return nodes->groups < nodes->count && (scope == WITHIN) == nodes->named;
+}
+
+/* In the order of measuring: first what is cheapest. */
+static int list_sets(const struct state *state, struct set sets[])
+{
+    const struct nodes *nodes = state->nodes;
+    int count = 0, patterns = 0;
+    for (int all = 0; all <= (nodes->largest_node > 1); all++)
+        for (int scope = ALL; scope < NO_SCOPE; scope++)
+            if (has_pairs(nodes, (enum scope)scope))
+                sets[count++] = (struct set){all ? "all" : "one_per_node", !all, (enum scope)scope,
+                                             state->plan->matchings, measure_matching};
+    while (patterns < state->request->patterns && state->request->pattern[patterns].averaged)
+        patterns++;
+    if (patterns > 0)
+        sets[count++] = (struct set){"patterns", false, NO_SCOPE, patterns, measure_pattern};
+    return count;
+}
+
+/* Not limited by the time budget, because it was requested; the log and standard output state how long it takes. */
+static void measure_all_pairs(struct state *state)
+{
+    const int nodes = state->nodes->count, rounds = tournament_rounds(nodes);
+    const int64_t l_max = state->request->length[LENGTHS - 1];
+    const int64_t loop_length = state->plan->loop_length[state->plan->lengths - 1];
+    const double estimate = rounds * state->longest_seconds;
+    if (state->run->log) {
+        printf("All pairs of %d nodes, %d rounds: about %.3g s in addition to the time budget.\n", nodes, rounds,
+               estimate);
+        log_write(state->run->log, "all_pairs",
+                  json_pack("{s:i, s:f}", "rounds", rounds, "estimate_seconds", estimate));
+    }
+    for (int round = 0; round < rounds; round++) {
+        for (int node = 0; node < nodes; node++)
+            state->partner[node] = tournament_partner(nodes, round, node);
+        struct exchange exchange = pair_exchange(state, true, BOTH);
+        time_each(state, &exchange, l_max, loop_length);
+        if (!state->seconds)
+            continue;
+        json_t *fields = pair_json(state, true, l_max, loop_length);
+        json_object_set_new(fields, "round", json_integer(round));
+        log_write_rounded(state->run->log, "pair", fields);
+    }
+}
+
+void measure_pairwise(const struct run *run, const struct request *request, struct loops *loops, int *order)
+{
+    const struct nodes *nodes = request->pairwise.nodes;
+    const double start = run_elapsed_seconds(run);
+    struct state state = {.run = run,
+                          .request = request,
+                          .plan = &request->pairwise,
+                          .nodes = nodes,
+                          .loops = loops,
+                          .order = order,
+                          .end_seconds =
+                              fmax(request->time_budget_seconds, start + request->pairwise.reserved_seconds)};
+    if (request->pairwise.matchings == 0)
+        return;
+    while (nodes->rank[nodes->first[nodes->of_rank[run->rank]] + state.place] != run->rank)
+        state.place++;
+    state.partner = allocate((size_t)nodes->count, sizeof *state.partner);
+    state.seconds = run->rank == 0 ? allocate((size_t)run->ranks, sizeof *state.seconds) : NULL;
+    struct set sets[MOST_SETS];
+    const int count = list_sets(&state, sets);
+    state.sets_left = count;
+    for (int i = 0; i < count; i++)
+        measure_set(&state, &sets[i]);
+    if (request->pairwise.all_pairs)
+        measure_all_pairs(&state);
+    free(state.seconds);
+    free(state.partner);
+}

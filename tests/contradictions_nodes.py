@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of a log with matchings of nodes, for each invariant that they break: as in contradictions.py, but of the log
+of a kernel."""
+
+from contradictions import both, option, put, where
+from logs_made import first
+
+
+def of_plan(**fields):
+    return lambda r: r[1]["matchings"].update(fields)
+
+
+def groups(**names):
+    return lambda r: r[1]["matchings"]["groups"].update(names)
+
+
+def seconds(kind, change, **match):
+    return lambda r: change(first(r, record=kind, **match)["seconds"])
+
+
+def pair_up(r):
+    """The nodes of the first two pairs change their partners."""
+    partners = first(r, record="matching", scope="across")["partners"]
+    (a, b), (c, d) = [(node, other) for node, other in enumerate(partners) if node < other][:2]
+    partners[a], partners[d], partners[c], partners[b] = d, a, b, c
+
+
+def longer_budget(r):
+    """With a budget of two seconds more, a tenth of a second more would be reserved."""
+    both(put("plan", time_budget_seconds=32.0), option(time_budget=32.0))(r)
+
+
+NODES = {
+    "matchings": [
+        of_plan(count=6),
+        option(matchings=8),
+        of_plan(lengths=[4096, 8192]),
+        of_plan(loop_lengths=[300, 30, 3]),
+        of_plan(resolution="node"),
+        of_plan(reserved_seconds=1.6),
+        longer_budget,
+        lambda r: r[1].pop("matchings"),
+    ],
+    "matching_groups": [
+        groups(n6="left"),
+        lambda r: r[1]["matchings"]["groups"].pop("n5"),
+        option(node_groups=None),
+        of_plan(groups=None),
+    ],
+    "options": [option(all_pairs=False)],
+    "partners": [
+        pair_up,
+        where("matching", {"partners": [1, 0, -1, -1, -1]}, scope="within"),
+        where("pair", {"partners": [-1] * 5}),
+        both(put("plan", seed=2), option(seed=2)),
+        groups(n3="left"),
+    ],
+    "process_times": [
+        seconds("matching", list.pop, processes="one_per_node"),
+        seconds("matching", lambda times: times.append(0.1), processes="all"),
+        seconds("matching", lambda times: times.__setitem__(times.index(None), 0.1), processes="one_per_node"),
+        seconds("matching", lambda times: times.__setitem__(0, None), processes="all", scope="within"),
+        seconds("pair", list.pop),
+        seconds("pattern_processes", list.pop),
+        seconds("pattern_processes", lambda times: times.__setitem__(0, None)),
+    ],
+    "loop_length": [
+        put("matching", loop_length=4),
+        put("pair", loop_length=2),
+        put("pair", message_bytes=4096),
+        put("pattern_processes", loop_length=2),
+    ],
+    "budget_times": [put("matchings_left_out", elapsed_seconds=1.0)],
+    "whole_time": [seconds("pair", lambda times: times.__setitem__(-1, 1e6))],
+    "received_bytes": [
+        put("data_check", received_bytes=10**6),
+    ],
+}

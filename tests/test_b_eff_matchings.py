@@ -1,0 +1,271 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The loops of b_eff that show slow nodes: who exchanges messages with whom, whose times are in the log, and what is
+left out if there is no time. The network is a formula (faults/network.c) on which each rank has a speed of its own, so
+the time of each process in the log has to be that of the formula."""
+
+import subprocess
+from itertools import groupby
+
+import pytest
+from b_eff_runs import IMPATIENT, check_bytes, mpi, network
+from builds import linked_with_b_eff
+from kernel_runs import error, of_kind, on_nodes, run
+from raw_log import read_log
+from simulations import HEADER, SHORT
+
+from postprocess.benchmarks.b_eff import matchings
+
+__all__ = ["mpi", "network"]  # fixtures
+
+# Ranks of a node need not follow each other: a has 0, 1 and 5, b 2, c 3 and 4, d 6, e 7.
+NODES = [("a", 2), ("b", 1), ("c", 2), ("a", 1), ("d", 1), ("e", 1)]
+PLACED = {"a": [0, 1, 5], "b": [2], "c": [3, 4], "d": [6], "e": [7]}
+RANKS = list(PLACED.values())
+TWO = [("a", 1), ("b", 1)]
+LATENCY, BANDWIDTH, SLOWDOWN = 4e-4, 1e8, 0.25
+SHORT_LOOPS = ["--first-loop-length", "1", "--longest-loop", "20", "--repetitions", "1"]
+BRIEF = ["--memory-per-process", "4MiB", *SHORT_LOOPS, "--methods", "nonblocking"]
+LENGTHS, LOOPS = [4096, 11585, 32768], [20, 20, 3]  # 4 MiB / 128, and the geometric mean with 4096
+RESTS = -1.0  # instead of null, which cannot be compared approximately
+
+
+def started(mpi, network, folder, nodes, *options, **model):
+    """A run over the formula's network, and its log."""
+    model = {"MODEL_LATENCY": LATENCY, "MODEL_BANDWIDTH": BANDWIDTH, "MODEL_SLOWDOWN": SLOWDOWN} | model
+    env = {name: str(value) for name, value in model.items()} | {"LD_PRELOAD": network(mpi.name)}
+    log = folder / "log.jsonl"
+    done = run(on_nodes(mpi, nodes, "b_eff", "--log", log, *options, env=env), env=mpi.environment | IMPATIENT)
+    return done, log
+
+
+def complete(*request, **model):
+    done, log = started(*request, **model)
+    assert done.returncode == 0, done.stderr
+    return read_log(log)
+
+
+def groups_file(folder, **groups):
+    path = folder / "groups"
+    path.write_text("# leaf switches\n\n" + "".join(f"{node} {group}\n" for node, group in groups.items()))
+    return ["--node-groups", path]
+
+
+# --- who exchanges messages with whom ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def of_the_kernel(openmpi, tmp_path_factory):
+    """A function of nodes, groups, seed and index: the partners within and across, by the kernel's own matchings.c."""
+    program = linked_with_b_eff(openmpi, "printed_matchings.c", tmp_path_factory.mktemp("matchings"))
+
+    def printed(*numbers):
+        done = subprocess.run([program, *map(str, numbers)], capture_output=True, text=True, check=True)
+        return [[int(word) for word in line.split()] for line in done.stdout.splitlines()]
+
+    return printed
+
+
+@pytest.mark.parametrize("groups", [1, 2, 7])
+def test_matchings_are_those_of_the_kernel(of_the_kernel, groups):
+    for nodes in range(max(2, groups), 66):
+        for seed, index in ((1, nodes % 3), (2**63 - 1, 3 * nodes)):
+            group = [node % groups for node in range(nodes)]
+            ours = [matchings.within(group, seed, index), matchings.across(group, seed, index)]
+            assert of_the_kernel(nodes, groups, seed, index) == ours, (nodes, seed, index)
+
+
+@pytest.mark.parametrize("players", [1, 2, 5, 8])
+def test_in_a_tournament_each_pair_meets_once(players):
+    rounds = [matchings.tournament(players, number) for number in range(matchings.tournament_rounds(players))]
+    met = [(a, b) for opponents in rounds for a, b in enumerate(opponents) if b != matchings.RESTS]
+    assert sorted(met) == [(a, b) for a in range(players) for b in range(players) if a != b]
+
+
+def test_groups_are_numbered_in_the_order_of_the_nodes():
+    assert matchings.numbered(["x", "b", "x", "a"]) == [0, 1, 0, 2]
+
+
+# --- whose times are in the log ---------------------------------------------------------------------------------------
+
+
+def expected_seconds(record, one_per_node):
+    """One message in each exchange, in either direction; RESTS for a process without a counterpart."""
+    exchange = LATENCY + record["message_bytes"] / BANDWIDTH
+    seconds = {}
+    for ranks, partner in zip(RANKS, record["partners"]):
+        others = [] if partner == -1 else RANKS[partner]
+        for place, rank in enumerate(ranks[:1] if one_per_node else ranks):
+            takes_part = place < (min(1, len(others)) if one_per_node else len(others))
+            seconds[rank] = record["loop_length"] * exchange * (1 + SLOWDOWN * rank) if takes_part else RESTS
+    return [seconds[rank] for rank in sorted(seconds)]
+
+
+def test_every_process_has_its_own_time_in_every_matching(mpi, network, tmp_path):
+    log = complete(mpi, network, tmp_path, NODES, *BRIEF, "--patterns", "ring", "--time-budget", "86400", "--all-pairs")
+    assert {host["name"]: host["ranks"] for host in log.run["hosts"]} == PLACED
+    assert log.plan["matchings"] == {
+        "count": 16,
+        "lengths": LENGTHS,
+        "loop_lengths": LOOPS,
+        "resolution": "process",
+        "groups": None,
+        "all_pairs": True,
+        "reserved_seconds": 4320.0,
+    }
+    records = log.records["matching"]
+    assert [
+        (m["processes"], m["scope"], m["matching"], m["message_bytes"], m["loop_length"], m["direction"])
+        for m in records
+    ] == [
+        (processes, "all", number, length, loop, direction)
+        for processes in ("one_per_node", "all")
+        for number in range(16)
+        for length, loop in zip(LENGTHS, LOOPS)
+        for direction in ("both", "up", "down")
+    ]
+    for record in [*records, *log.records["pair"]]:
+        expected = expected_seconds(record, record.get("processes") != "all")
+        seconds = [RESTS if value is None else value for value in record["seconds"]]
+        assert seconds == pytest.approx(expected, rel=1e-3), record
+    # five rounds of tournaments: each pair once, and each node rests once
+    for _, matching in groupby(records[: 5 * 9], lambda record: record["matching"]):
+        assert len({tuple(record["partners"]) for record in matching}) == 1
+    for rounds in (records[: 5 * 9 : 9], log.records["pair"]):
+        met = [(a, b) for record in rounds for a, b in enumerate(record["partners"])]
+        assert sorted(met) == sorted((a, b) for a in range(5) for b in [-1, *range(5)] if a != b)
+    assert [record["rounds"] for record in log.records["all_pairs"]] == [5]
+    patterns = log.records["pattern_processes"]
+    assert [record["pattern"] for record in patterns] == [f"ring-{k}" for k in range(1, 7)]
+    for record in patterns:
+        sent = 2 if record["pattern"] != "ring-1" else 1  # eight processes: rings of two in the first
+        exchange = sent * (LATENCY + 32768 / BANDWIDTH)
+        assert (record["message_bytes"], record["loop_length"]) == (32768, 1)
+        assert record["seconds"] == pytest.approx([exchange * (1 + SLOWDOWN * rank) for rank in range(8)], rel=1e-3)
+    words = [str(seconds) for record in records for seconds in record["seconds"] if seconds]
+    assert all(len(word.split("e")[0].replace(".", "").strip("0")) <= 4 for word in words)
+
+
+def test_matchings_are_first_within_groups_and_then_across(openmpi, network, tmp_path):
+    groups = {"a": "left", "b": "right", "c": "left", "d": "right", "e": "left"}
+    log = complete(
+        openmpi, network, tmp_path, NODES, *BRIEF, "--patterns", "ring", *groups_file(tmp_path, **groups, other="far")
+    )
+    assert log.plan["matchings"]["groups"] == groups
+    scopes = [(record["processes"], record["scope"]) for record in log.records["matching"]]
+    assert [key for key, _ in groupby(scopes)] == [
+        ("one_per_node", "within"),
+        ("one_per_node", "across"),
+        ("all", "within"),
+        ("all", "across"),
+    ]
+    side = [*groups.values()]
+    for record in log.records["matching"]:
+        pairs = [(side[a], side[b]) for a, b in enumerate(record["partners"]) if b != -1]
+        assert len(pairs) == 4
+        assert all((one == other) == (record["scope"] == "within") for one, other in pairs), record
+
+
+@pytest.mark.parametrize(
+    ("nodes", "options", "count", "loops"),
+    [
+        ([("a", 3)], [], 0, 0),
+        (TWO, ["--matchings", "0"], 0, 0),
+        (TWO, [], 4, 4 * 9),
+        ([("a", 1), ("b", 1), ("c", 2)], [], 12, 2 * 12 * 9),
+    ],
+)
+def test_few_nodes_have_few_matchings_and_one_has_none(openmpi, network, tmp_path, nodes, options, count, loops):
+    log = complete(openmpi, network, tmp_path, nodes, *BRIEF, "--patterns", "ping_pong,ring", *options)
+    assert (log.plan["matchings"]["count"], len(log.records.get("matching", []))) == (count, loops)
+    assert len(log.records.get("pattern_processes", [])) == (6 if count else 0)
+    assert (log.plan["matchings"]["reserved_seconds"] > 0) == (count > 0)
+    if count == 0:
+        assert not {"matching", "pattern_processes", "pair", "matchings_left_out"} & set(log.records)
+        check_bytes(log)
+
+
+# --- time and errors --------------------------------------------------------------------------------------------------
+
+
+def test_what_does_not_fit_into_the_reserved_time_is_left_out_and_recorded(openmpi, network, tmp_path):
+    """An exchange takes 0.1 s. The rings take more than the budget, two seconds are kept for the rest, and a matching
+    of one process per node takes 0.1 s * 3 * (21 + 21 + 4): one is tried, then the time is over."""
+    model = {"MODEL_LATENCY": 0.1, "MODEL_SLOWDOWN": 0}
+    nodes = [("a", 2), ("b", 2)]
+    log = complete(openmpi, network, tmp_path, nodes, *BRIEF, "--patterns", "ring", "--time-budget", "40", **model)
+    assert [(record["loops"], record["scope"], record["measured"]) for record in log.records["matchings_left_out"]] == [
+        ("one_per_node", "all", 1),
+        ("all", "all", 0),
+        ("patterns", None, 0),
+    ]
+    assert len(log.records["matching"]) == 9
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "cannot read --node-groups"),
+        ("a left\nc left\n", "names no group of the node 'b'; add a line"),
+        ("a left\nb\n", "line 2 is not 'NODE GROUP'"),
+        ("a left\nb left right\n", "line 2 is not 'NODE GROUP'"),
+        ("a left\nb left\na right\n", "line 3 names a group of 'a' again"),
+    ],
+)
+def test_a_file_that_names_no_group_of_each_node_once_is_refused(openmpi, network, tmp_path, text, said):
+    if text is not None:
+        (tmp_path / "groups").write_text(text)
+    done, log = started(openmpi, network, tmp_path, TWO, *BRIEF, "--node-groups", tmp_path / "groups")
+    assert done.returncode != 0 and not log.exists()
+    assert said in error(done)
+
+
+@pytest.mark.parametrize(("nodes", "options"), [([("a", 2)], []), (TWO, ["--matchings", "0"])])
+def test_all_pairs_of_one_node_or_without_matchings_are_refused(openmpi, network, tmp_path, nodes, options):
+    done, log = started(openmpi, network, tmp_path, nodes, *BRIEF, "--all-pairs", *options)
+    assert done.returncode != 0 and not log.exists()
+    assert "--all-pairs requires 2 to 4096 nodes and --matchings of at least 1" in error(done)
+
+
+def test_a_damaged_message_of_a_matching_ends_the_run(openmpi, network, tmp_path):
+    """The ping-pong's messages are not received by MPI_Waitall."""
+    fault = {"FAULT_KIND": "flip", "FAULT_CALL": "Waitall", "FAULT_BYTES": 32768, "FAULT_RANK": 1, "FAULT_NUMBER": 2}
+    request = [*BRIEF[:-1], "blocking", "--patterns", "ping_pong"]
+    done, log = started(openmpi, network, tmp_path, TWO, *request, **fault)
+    assert done.returncode != 0
+    assert "data check: pattern matching, method nonblocking, message length 32768 byte: rank 1" in error(done)
+    assert of_kind(log, "end")[0]["status"] == "failed"
+
+
+# --- a slow node on a simulated machine -------------------------------------------------------------------------------
+
+
+def test_a_slow_node_of_a_simulated_crossbar_has_the_longest_times(simulate, tmp_path):
+    """Sixteen nodes on cables of 350 MByte/s, one of half of that: a message over it takes twice as long."""
+    memory, cable = '<prop id="memory_bytes" value="134217728"/>', 'latency="5us" sharing_policy="SPLITDUPLEX"'
+    hosts = [f'<host id="n{k}" speed="1Gf">{memory}</host>' for k in range(16)]
+    links = [f'<link id="l{k}" bandwidth="{175 if k == 11 else 350}MBps" {cable}/>' for k in range(16)]
+    routes = [
+        f'<route src="n{a}" dst="n{b}"><link_ctn id="l{a}" direction="UP"/>'
+        f'<link_ctn id="l{b}" direction="DOWN"/></route>'
+        for a in range(16)
+        for b in range(a + 1, 16)
+    ]
+    head = (
+        '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
+        '<zone id="w" routing="Full">'
+    )
+    platform = tmp_path / "slow.xml"
+    platform.write_text(head + "".join([*hosts, *links, *routes]) + "</zone></platform>")
+    log = read_log(simulate(platform, 16, *SHORT, "--patterns", "ring", "--methods", "nonblocking"))
+    assert [host["ranks"] for host in log.run["hosts"]] == [[rank] for rank in range(16)]
+    l_max = log.plan["l_max_bytes"]
+    longest = [record for record in log.records["matching"] if record["message_bytes"] == l_max]
+    assert len(longest) == 16 * 3
+    for record in longest:
+        partners, seconds = record["partners"], record["seconds"]
+        slow = {11, partners[11]}
+        expected = [10e-6 + (l_max + HEADER) / (175e6 if node in slow else 350e6) for node in range(16)]
+        # a sender need not wait until its message has arrived
+        pairs = [max(seconds[node], seconds[partners[node]]) for node in range(16)]
+        assert pairs == pytest.approx(expected, rel=1e-3), record
+        assert record["direction"] != "both" or seconds == pytest.approx(expected, rel=1e-3), record
