@@ -15,7 +15,9 @@ from pages import HOSTILE, Page
 
 from postprocess.benchmarks.b_eff.calibration import Calibration
 from postprocess.benchmarks.b_eff.prediction import Model
+from postprocess.benchmarks.predicted import Estimate
 from postprocess.designs.design import read_machines
+from postprocess.reports.predictions import expected
 
 DESIGN = "{name}: {{network: crossbar, nodes: {nodes}, per_node: {per_node}, nic: 1GB/s, latency: 5us, {more}}}\n"
 SOFTWARE, NIC, L_MAX, HEADER = 5e-6, 1e9, 8 * 2**20, 16  # s, byte/s, byte, byte
@@ -76,9 +78,9 @@ def test_run_over_predicted_is_known(tmp_path):
         assert value == pytest.approx(compared["run_over_predicted"][name] * compared["metrics"][name]["value"])
         assert name not in shown["metrics"] or value == shown["metrics"][name]["value"]
     [rings] = [limit for limit in compared["limits"] if limit["pattern"] == "ring-6"]
-    expected = 32 * L_MAX / (SOFTWARE + 2 * (L_MAX + HEADER) / NIC) / 1e6
-    assert rings["mbyte_per_second"] == pytest.approx(expected)
-    assert compared["run_patterns"]["ring-6"] == pytest.approx(SPEED * expected, rel=1e-3)
+    rate = 32 * L_MAX / (SOFTWARE + 2 * (L_MAX + HEADER) / NIC) / 1e6
+    assert rings["mbyte_per_second"] == pytest.approx(rate)
+    assert compared["run_patterns"]["ring-6"] == pytest.approx(SPEED * rate, rel=1e-3)
     limits = {name: metric["limit"] for name, metric in compared["metrics"].items() if metric["limit"]}
     assert limits == {
         "b_eff_at_l_max_rings_per_process": "6 ring patterns: out of the adapter of node",
@@ -132,7 +134,7 @@ def test_page_and_terminal_mark_it_apart_from_the_score(tmp_path):
     page = out.read_text()
     words = Page(page).words
     assert words.count(MARK) == 1 and "This run, measured Predicted Run / predicted" in words
-    assert "0.70" in words and "(below)" in words and "6 ring patterns: out of the adapter of node" in words
+    assert "0.70" in words and "(within)" in words and "6 ring patterns: out of the adapter of node" in words
     assert "All 37 patterns at the longest messages, predicted and this run, measured" in words
     assert "<script" not in page and HOSTILE in words
     text = run("score", path, "--design", described).stdout
@@ -140,6 +142,14 @@ def test_page_and_terminal_mark_it_apart_from_the_score(tmp_path):
     plain, with_design = (beside(path, *words)[0] for words in ((), ("--design", described)))
     assert "predictions" not in plain
     assert {key: value for key, value in with_design.items() if key != "predictions"} == plain
+
+
+@pytest.mark.parametrize(
+    ("value", "place"), [(9.99, "below"), (10, "within"), (12, "within"), (12.01, "above"), (99, "above"), (0, "below")]
+)
+def test_run_is_below_within_or_above_the_range(value, place):
+    assert expected(value, Estimate(11, "us", 10, 12), "") == f"10 to 12 ({place})"
+    assert expected(value, Estimate(11, "us"), "") == "not known"
 
 
 def test_values_of_simulated_runs_are_not_called_measured(tmp_path):

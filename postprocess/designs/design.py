@@ -31,6 +31,8 @@ QUANTITIES = {
     "link": quantities.bandwidth,
     "shared_memory": quantities.bandwidth,
     "process": quantities.bandwidth,
+    "process_total": quantities.bandwidth,
+    "router": quantities.bandwidth,
     "latency": quantities.duration,
     "memory_latency": quantities.duration,
     "overhead": quantities.duration,
@@ -39,7 +41,7 @@ QUANTITIES = {
 }
 OF_NETWORKS = {
     "fat_tree": {"levels", "leaf", "taper"},
-    "torus": {"shape", "dimensions"},
+    "torus": {"shape", "dimensions", "router", "order"},
     "dragonfly": {"groups", "routers", "per_router", "cables"},
     "crossbar": set(),
 }
@@ -63,6 +65,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     link: float | None = None
     shared_memory: float | None = None
     process: float | None = None
+    process_total: float | None = None
     memory_latency: float | None = None
     overhead: float | None = None
     hop_latency: float = 0.0
@@ -72,6 +75,8 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
     taper: Taper | list[Taper] | None = None
     shape: str | None = None
     dimensions: Annotated[int, msgspec.Meta(ge=1, le=6)] | None = None
+    router: float | None = None
+    order: Literal["rows", "hilbert"] | None = None
     groups: Whole | None = None
     routers: Whole | None = None
     per_router: Whole | None = None
@@ -94,6 +99,7 @@ class Machine:
     per_node: int
     shared_memory: float
     process: float
+    process_total: float
     overhead: float
     latency: float  # beyond the overhead, between nodes, without hops
     memory_latency: float  # beyond the overhead, inside a node
@@ -176,6 +182,7 @@ def _decided(name: str, design: Design) -> Machine:
         per_node=design.per_node,
         shared_memory=shared,
         process=design.process or math.inf,
+        process_total=design.process_total or math.inf,
         overhead=overhead,
         latency=design.latency - overhead,
         memory_latency=inside - overhead,
@@ -190,10 +197,19 @@ def _network(design: Design, link: float, assumed: list[str]) -> Network:
     if design.network == "crossbar":
         return FatTree(link, adaptive, (design.nodes,), (1,))
     if design.network == "torus":
-        return Torus(link, adaptive, _shape(design, assumed))
+        return _torus(design, link, adaptive, assumed)
     if design.network == "dragonfly":
         return _dragonfly(design, link, adaptive, assumed)
     return _fat_tree(design, link, adaptive, assumed)
+
+
+def _torus(design: Design, link: float, adaptive: bool, assumed: list[str]) -> Torus:
+    shape, curve = _shape(design, assumed), design.order == "hilbert"
+    if curve and (len(set(shape)) > 1 or shape[0].bit_count() != 1):
+        raise ValueError(f"Hilbert's curve needs equal sides of a power of two, not {'x'.join(map(str, shape))}")
+    if design.router and adaptive:
+        raise ValueError("a limit of routers is known for static routing only; remove router or adaptive routing")
+    return Torus(link, adaptive, shape, design.router or math.inf, curve)
 
 
 def _shape(design: Design, assumed: list[str]) -> tuple[int, ...]:

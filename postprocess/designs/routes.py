@@ -10,8 +10,9 @@ nodes. Everything is counted for all messages at once, because a machine may hav
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -90,29 +91,36 @@ class FatTree:
 
 @dataclass(frozen=True)
 class Torus:
-    """`shape[0]` nodes follow each other along the first dimension, which is also the first on each route."""
+    """`shape[0]` nodes follow each other along the first dimension, which is also the first on each route. `router` is
+    the byte/s of all messages that start at a node, end there or pass it; `curve` numbers the nodes along Hilbert's
+    curve, so that a range of them fills a block."""
 
     link: float
     adaptive: bool
     shape: tuple[int, ...]
+    router: float = math.inf
+    curve: bool = False
 
     def busiest(self, source: np.ndarray, target: np.ndarray) -> Load:
         starts, ends = self._places(source), self._places(target)
         steps = [self._steps(*each) for each in zip(starts, ends, self.shape)]
         if self.adaptive:
             return self._spread(starts, steps)
-        found = NO_LOAD
+        found, passing = NO_LOAD, np.zeros(self.shape[::-1])  # messages at each router: those that start there
+        np.add.at(passing, tuple(starts[::-1]), 1)
         for dimension in range(len(self.shape)):
             line = [*ends[:dimension], *starts[dimension + 1 :]]  # earlier dimensions are done, later ones are not
             found = max(found, self._along(dimension, line, starts[dimension], steps[dimension]), key=_time)
-        return found
+            if self.router < math.inf:
+                passing += self._arriving(dimension, line, starts[dimension], steps[dimension])
+        return max(found, most(passing.ravel(), self.router, "router of node {}"), key=_time)
 
     def longest(self, source: np.ndarray, target: np.ndarray) -> int:
         steps = [self._steps(*each) for each in zip(self._places(source), self._places(target), self.shape)]
         return int(sum(np.abs(each) for each in steps).max())  # pyright: ignore[reportAttributeAccessIssue]
 
     def _places(self, node: np.ndarray) -> list[np.ndarray]:
-        places = []
+        node, places = along_curve(self.shape)[node] if self.curve else node, []
         for side in self.shape:
             places.append(node % side)
             node = node // side
@@ -127,8 +135,29 @@ class Torus:
         return np.where(forward, ahead, ahead - side)
 
     def _along(self, dimension: int, line: Sequence[np.ndarray], start: np.ndarray, steps: np.ndarray) -> Load:
-        """The busiest link of one dimension. Messages are intervals of links on their line: their ends are counted."""
-        side, lines, found = self.shape[dimension], math.prod(self.shape) // self.shape[dimension], NO_LOAD
+        """The busiest link of one dimension."""
+        found = NO_LOAD
+        for way, messages in self._messages(dimension, line, start, steps):
+            name = f"link {{1}} of line {{0}} in dimension-{dimension + 1}, direction {way}"
+            found = max(found, most(messages.ravel(), self.link, name, *messages.shape), key=_time)
+        return found
+
+    def _arriving(self, dimension: int, line: Sequence[np.ndarray], start: np.ndarray, steps: np.ndarray) -> np.ndarray:
+        """How many messages reach each node by a link of one dimension; the last dimension is the first axis."""
+        reached = sum(
+            np.roll(messages, 1, axis=1) if way == "+" else messages
+            for way, messages in self._messages(dimension, line, start, steps)
+        )
+        others = [length for number, length in enumerate(self.shape) if number != dimension]
+        of_lines = np.reshape(reached, (*others[::-1], self.shape[dimension]))
+        return np.moveaxis(of_lines, -1, len(others) - dimension)
+
+    def _messages(
+        self, dimension: int, line: Sequence[np.ndarray], start: np.ndarray, steps: np.ndarray
+    ) -> Iterator[tuple[str, np.ndarray]]:
+        """For each way along one dimension, the messages on each link, by line and link; link k joins the nodes k and
+        k + 1. Messages are intervals of links on their line: their ends are counted."""
+        side, lines = self.shape[dimension], math.prod(self.shape) // self.shape[dimension]
         others = [length for number, length in enumerate(self.shape) if number != dimension]
         number = np.zeros_like(start)
         for place, length in zip(reversed(line), reversed(others)):
@@ -138,10 +167,7 @@ class Torus:
             size = lines * (2 * side + 1)
             ends = np.bincount(begin, minlength=size) - np.bincount(begin + count, minlength=size)
             passing = ends.reshape(lines, -1).cumsum(axis=1)
-            name = f"link {{1}} of line {{0}} in dimension-{dimension + 1}, direction {way}"
-            load = most((passing[:, :side] + passing[:, side : 2 * side]).ravel(), self.link, name, lines, side)
-            found = max(found, load, key=_time)
-        return found
+            yield way, passing[:, :side] + passing[:, side : 2 * side]
 
     def _spread(self, starts: list[np.ndarray], steps: list[np.ndarray]) -> Load:
         """No minimal routing has a busiest link below the mean over the links of a dimension that minimal paths may
@@ -179,6 +205,31 @@ class Torus:
         ends = np.bincount(first, minlength=size) - np.bincount(first + np.abs(steps) + 1, minlength=size)
         passing = ends.cumsum()
         return int(((passing[:side] + passing[side : 2 * side]) > 0).sum())
+
+
+@cache
+def along_curve(shape: tuple[int, ...]) -> np.ndarray:
+    """Nodes along Hilbert's curve: element k is the number, counted along the dimensions, of the k-th. All sides are
+    the same power of two. The transformation of J. Skilling, Programming the Hilbert curve, AIP Conference Proceedings
+    707, 2004."""
+    bits = shape[0].bit_length() - 1
+    at = np.indices(shape[::-1])[::-1].reshape(len(shape), -1)  # at[0] is the place along the first dimension
+    for bit in (1 << power for power in range(bits - 1, 0, -1)):
+        for axis in range(len(shape)):
+            inverts = at[axis] & bit > 0
+            swapped = np.where(inverts, 0, (at[0] ^ at[axis]) & (bit - 1))
+            at[0] ^= np.where(inverts, bit - 1, swapped)
+            at[axis] ^= swapped
+    for axis in range(1, len(shape)):
+        at[axis] ^= at[axis - 1]
+    mirrored = np.zeros_like(at[0])
+    for bit in (1 << power for power in range(bits - 1, 0, -1)):
+        mirrored ^= np.where(at[-1] & bit > 0, bit - 1, 0)
+    index = np.zeros_like(at[0])
+    for power in range(bits - 1, -1, -1):
+        for axis in at:
+            index = index << 1 | ((axis ^ mirrored) >> power & 1)
+    return index.argsort()
 
 
 @dataclass(frozen=True)

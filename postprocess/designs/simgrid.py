@@ -16,10 +16,10 @@ PLATFORM = Template("""\
  * assumed: $assumed
  *
  * A host is a process; a node is a zone with PER_NODE of them, its memory, and ADAPTERS adapters. Names: $stem-0, ...
- * in the order of nodes. Bandwidths in byte/s, each way; a PROCESS of 0 byte/s is no limit. Times in s: SOFTWARE to
- * send and again to receive a message, and NODE_LATENCY inside a node, or LATENCY and HOP for each link of the network.
- * SimGrid gives messages shares in proportion to 1 / latency of their paths. So the paths have the same latency SAME,
- * and a factor turns it into the real one. */
+ * in the order of nodes. Bandwidths in byte/s, each way, but PROCESS_TOTAL both ways; 0 byte/s is no limit. Times in
+ * s: SOFTWARE to send and again to receive a message, and NODE_LATENCY inside a node, or LATENCY and HOP for each link
+ * of the network. SimGrid gives messages shares in proportion to 1 / latency of their paths. So the paths have the same
+ * latency SAME, and a factor turns it into the real one. */
 #include <simgrid/kernel/resource/NetworkModelIntf.hpp>
 #include <simgrid/s4u/Engine.hpp>
 #include <simgrid/s4u/Host.hpp>
@@ -31,6 +31,7 @@ namespace s4u = simgrid::s4u;
 static constexpr char MODEL_OF[] = "$title";
 static constexpr unsigned HOSTS = $hosts, PER_NODE = $per_node, ADAPTERS = $adapters;
 static constexpr double NIC = $nic, LINK = $link, MEMORY = $memory, PROCESS = $process;
+static constexpr double PROCESS_TOTAL = $total;
 static constexpr double LATENCY = $latency, NODE_LATENCY = $memory_latency, HOP = $hop, SAME = 1e-5;
 static constexpr char SOFTWARE[] = "0:$half:0", MEMORY_BYTES[] = "$memory_bytes";
 static const std::string OF_NODES = "$stem-node-";
@@ -64,6 +65,11 @@ static auto node(s4u::NetZone *network, const std::vector<unsigned long> &, unsi
         if (PROCESS > 0) {
             sends[i].emplace_back(limit(zone, OF_NODES + process + "-out", PROCESS));
             receives[i].emplace_back(limit(zone, OF_NODES + process + "-in", PROCESS));
+        }
+        if (PROCESS_TOTAL > 0) {
+            const s4u::LinkInRoute total(limit(zone, OF_NODES + process + "-total", PROCESS_TOTAL));
+            sends[i].push_back(total);
+            receives[i].push_back(total);
         }
     }
     const auto join = [](std::vector<s4u::LinkInRoute> first, const s4u::LinkInRoute &middle,
@@ -134,6 +140,7 @@ def platform(machine: Machine, stem: str) -> str:
         link=repr(machine.network.link),
         memory=repr(1e15 if machine.shared_memory == inf else machine.shared_memory),
         process=repr(0.0 if machine.process == inf else machine.process),
+        total=repr(0.0 if machine.process_total == inf else machine.process_total),
         latency=repr(machine.latency),
         memory_latency=repr(machine.memory_latency),
         hop=repr(machine.hop_latency),
@@ -153,6 +160,10 @@ def _zone(machine: Machine, stem: str) -> str:
             )
             return f'fatTree_zone("{stem}", nullptr, {{{len(network.children)}, {down}, {up}, {count}}}, {rest}'
         case Torus():
+            if network.router != inf or network.curve:
+                raise PlatformError(
+                    "a torus with a limit of routers or along Hilbert's curve is not written as a platform"
+                )
             return f'torus_zone("{stem}", nullptr, {{{", ".join(map(str, network.shape))}}}, {rest}'
         case Dragonfly():
             if network.cables > 1 or network.groups > network.routers:

@@ -64,7 +64,7 @@ def exchange(machine: Machine, processes: int, messages: Messages, places: Place
     at = places or placed(machine, processes)
     source, target = at.node[messages.source], at.node[messages.target]
     inside = source == target
-    ends = _process_load(machine, messages)
+    ends = _process_load(machine, processes, messages)
     loads, hops = {}, 0
     if inside.any():
         loads[MEMORY] = _most(ends, most(np.bincount(source[inside]), machine.shared_memory, "memory of node {}"))
@@ -79,11 +79,15 @@ def exchange(machine: Machine, processes: int, messages: Messages, places: Place
     return Exchange(len(messages.source), messages.each, loads, hops)
 
 
-def _process_load(machine: Machine, messages: Messages) -> Load:
-    """Each process sends as many messages as it receives."""
-    if machine.process == np.inf:
+def _process_load(machine: Machine, processes: int, messages: Messages) -> Load:
+    """A process has to send or to receive its messages, and both together."""
+    if machine.process == machine.process_total == np.inf:
         return NO_LOAD
-    return most(np.bincount(messages.source), machine.process, "process {}")
+    sent, received = (np.bincount(ends, minlength=processes) for ends in (messages.source, messages.target))
+    return _most(
+        most(np.maximum(sent, received), machine.process, "process {}"),
+        most(sent + received, machine.process_total, "process {}, both ways"),
+    )
 
 
 def _adapter_loads(machine: Machine, at: Places, senders: np.ndarray, receivers: np.ndarray) -> Iterator[Load]:
