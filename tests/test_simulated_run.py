@@ -2,6 +2,8 @@
 """The kinds of platforms that site_configs/simulated/run accepts, and what it says of others. Skipped where SimGrid is
 not."""
 
+import os
+import re
 import subprocess
 
 import pytest
@@ -67,3 +69,54 @@ def test_platforms_that_cannot_be_run_are_refused(tmp_path):
     words = ("-np", 3, "--platform", four, "--placement", "round-robin", "--per-node")
     assert "2 nodes of 3 processes do not fit on 4" in refused(*words[:1], 4, *words[2:], 3, "true")
     assert "must be at least 1" in refused("-np", 0, "--platform", four, "true")
+
+
+def test_description_that_simgrid_cannot_simulate_is_one_sentence(simulated_kernel, tmp_path):
+    """SimGrid 3.32 crashes on this dragonfly."""
+    dragonfly = f"""<cluster id="c" prefix="n" suffix="" radical="0-31" speed="1Gf" topology="DRAGONFLY" lat="0us"
+        topo_parameters="4,1;2,1;2,1;2" bw="1GBps" sharing_policy="SPLITDUPLEX">{MEMORY}</cluster>"""
+    platform, log = written(tmp_path, dragonfly), tmp_path / "b_eff.jsonl"
+    words = [SITE / "run", "-np", "32", "--platform", platform, simulated_kernel, "--log", log, *RINGS]
+    done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
+    if done.returncode == 0:
+        pytest.skip("this version of SimGrid simulates the dragonfly on which version 3.32 crashes")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("run: SimGrid ended with SIG") and "it cannot simulate this description" in last
+    assert str(platform) in last and "Traceback" not in done.stderr
+    assert done.returncode == 1 and not log.exists()
+
+
+def test_kernel_started_outside_a_simulation_is_one_sentence(simulated_kernel):
+    for option in ("--version", "--help"):
+        done = subprocess.run([simulated_kernel, option], capture_output=True, text=True, check=False)
+        assert done.returncode == 2 and done.stdout == ""
+        assert done.stderr.startswith("error: this kernel is built for simulations; start it with site_configs/")
+        assert done.stderr.count("\n") == 1
+
+
+def test_progress_is_shown_in_real_time(simulated_kernel, tmp_path):
+    """At a terminal, progress is shown at most every 0.2 s. The whole run takes less than that in simulated time, so
+    that a clock of the simulation would show it once."""
+    log = tmp_path / "b_eff.jsonl"
+    short = [*RINGS, "--memory-per-process", "1MiB"]
+    run = ["-np", "32", "--platform", "crossbar", simulated_kernel, "--log", log, *short]
+    leader, terminal = os.openpty()
+    with subprocess.Popen([SITE / "run", *map(str, run)], stdout=subprocess.DEVNULL, stderr=terminal) as started:
+        os.close(terminal)
+        shown = b""
+        while part := read_terminal(leader):
+            shown += part
+    os.close(leader)
+    assert started.returncode == 0, shown
+    [end] = of_kind(log, "end")
+    assert end["elapsed_seconds"] < 0.2
+    percent = [int(number) for number in re.findall(rb"b_eff: +(\d+) %, \d+ s", shown)]
+    assert len(percent) > 1 and percent == sorted(percent) and percent[-1] > percent[0]
+
+
+def read_terminal(leader):
+    """What was written; nothing once the other end is closed."""
+    try:
+        return os.read(leader, 65536)
+    except OSError:
+        return b""

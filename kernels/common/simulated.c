@@ -266,3 +266,39 @@ int __wrap_sched_getaffinity(pid_t process, size_t bytes, cpu_set_t *cores)
         CPU_SET_S((size_t)core, bytes, cores);
     return 0;
 }
+
+/* --- outside of a simulation ------------------------------------------------------------------------------------- */
+
+#if defined(__x86_64__)
+static long system_call(long number, long first, const void *second, long third)
+{
+    long result;
+    __asm__ volatile("syscall"
+                     : "=a"(result)
+                     : "a"(number), "D"(first), "S"(second), "d"(third)
+                     : "rcx", "r11", "memory");
+    return result;
+}
+#elif defined(__aarch64__)
+static long system_call(long number, long first, const void *second, long third)
+{
+    register long x8 __asm__("x8") = number, x0 __asm__("x0") = first, x2 __asm__("x2") = third;
+    register const void *x1 __asm__("x1") = second;
+    __asm__ volatile("svc 0" : "+r"(x0) : "r"(x8), "r"(x1), "r"(x2) : "memory");
+    return x0;
+}
+#endif
+
+/* smpicc links a library that smpirun loads. If a user starts it like a program, it begins here (--entry, see
+ * CMakeLists.txt), where libc is not loaded: only the kernel can be called. */
+#if defined(__x86_64__) || defined(__aarch64__)
+void started_outside_a_simulation(void);
+void started_outside_a_simulation(void)
+{
+    static const char message[] = "error: this kernel is built for simulations; start it with "
+                                  "site_configs/simulated/run (docs/simulated.md)\n";
+    system_call(SYS_write, STDERR_FILENO, message, sizeof message - 1);
+    for (;;)
+        system_call(SYS_exit, EXIT_REFUSED, NULL, 0);
+}
+#endif
