@@ -106,14 +106,14 @@ class Torus:
         steps = [self._steps(*each) for each in zip(starts, ends, self.shape)]
         if self.adaptive:
             return self._spread(starts, steps)
-        found, passing = NO_LOAD, np.zeros(self.shape[::-1])  # messages at each router: those that start there
-        np.add.at(passing, tuple(starts[::-1]), 1)
-        for dimension in range(len(self.shape)):
-            line = [*ends[:dimension], *starts[dimension + 1 :]]  # earlier dimensions are done, later ones are not
-            found = max(found, self._along(dimension, line, starts[dimension], steps[dimension]), key=_time)
-            if self.router < math.inf:
-                passing += self._arriving(dimension, line, starts[dimension], steps[dimension])
-        return max(found, most(passing.ravel(), self.router, "router of node {}"), key=_time)
+        # on each line along a dimension, earlier dimensions are done and later ones are not
+        lines = [[*ends[:done], *starts[done + 1 :]] for done in range(len(self.shape))]
+        ways = list(zip(range(len(self.shape)), lines, starts, steps))
+        loads = [self._along(*way) for way in ways]
+        if self.router < math.inf:
+            passing = sum((self._arriving(*way) for way in ways), start=self._starting(starts))
+            loads.append(most(passing.ravel(), self.router, "router of node {}"))
+        return max(loads, key=_time)
 
     def longest(self, source: np.ndarray, target: np.ndarray) -> int:
         steps = [self._steps(*each) for each in zip(self._places(source), self._places(target), self.shape)]
@@ -141,6 +141,12 @@ class Torus:
             name = f"link {{1}} of line {{0}} in dimension-{dimension + 1}, direction {way}"
             found = max(found, most(messages.ravel(), self.link, name, *messages.shape), key=_time)
         return found
+
+    def _starting(self, starts: list[np.ndarray]) -> np.ndarray:
+        """How many messages start at each node; the last dimension is the first axis."""
+        count = np.zeros(self.shape[::-1])
+        np.add.at(count, tuple(starts[::-1]), 1)
+        return count
 
     def _arriving(self, dimension: int, line: Sequence[np.ndarray], start: np.ndarray, steps: np.ndarray) -> np.ndarray:
         """How many messages reach each node by a link of one dimension; the last dimension is the first axis."""
