@@ -13,11 +13,12 @@ from conftest import COFFEECUP
 from designs_made import L_MAX, PLAIN, made
 from typer.testing import CliRunner
 
-from postprocess.benchmarks.b_eff import patterns
+from postprocess.benchmarks.b_eff import patterns, prediction
 from postprocess.benchmarks.b_eff.calibration import Calibration
 from postprocess.benchmarks.b_eff.exchange import exchange
 from postprocess.benchmarks.b_eff.patterns import Messages
 from postprocess.benchmarks.b_eff.prediction import PUBLISHED, Model, predict
+from postprocess.benchmarks.predicted import PredictionError
 from postprocess.cli.app import app
 from postprocess.designs.design import DesignError, read_machines
 from postprocess.designs.quantities import QuantityError, bandwidth, duration, memory
@@ -342,6 +343,10 @@ def test_ambiguous_quantities_are_refused(parse, text):
         ({"network": "torus", "shape": "3x3", "order": "hilbert"}, "needs equal sides of a power of two"),
         ({"network": "torus", "router": "1GB/s", "routing": "adaptive"}, "known for static routing only"),
         ({"network": "crossbar", "router": "1GB/s"}, "router is no property of a crossbar"),
+        ({"network": "fat_tree", "levels": 6, "leaf": 10_000_000}, "describe one of at most 10000000"),
+        ({"network": "torus", "shape": "1000x1000x11"}, "describe one of at most 10000000"),
+        ({"network": "dragonfly", "groups": 3163, "routers": 2, "per_router": 1}, "describe one of at most 10000000"),
+        ({"network": "dragonfly", "groups": 10, "routers": 1001}, "describe one of at most 10000000"),
         ({"network": "dragonfly", "groups": 1, "routers": 2, "per_router": 2}, "have 4 nodes, not 8"),
         ({"network": "crossbar", "nics": 2}, "1 processes cannot use 2 adapters"),
         ({"network": "crossbar", "overhead": "6us"}, "overhead is a part of each latency"),
@@ -421,6 +426,21 @@ def test_wrong_usage_is_one_sentence(tmp_path, monkeypatch, words, problem):
     assert done.exit_code == 2
     assert problem in " ".join(done.stderr.replace("│", " ").split()) and "Traceback" not in done.output
     assert list(tmp_path.iterdir()) == []
+
+
+def test_largest_networks_are_accepted():
+    """One side of the limit; the other side is above."""
+    assert made(network="torus", nodes=8, shape="1000x1000x10").network.links == 10_000_000
+    assert made(network="dragonfly", nodes=8, groups=3162, routers=2, per_router=1).network.links == 3162**2
+    assert made(network="fat_tree", nodes=8, levels=3, leaf=100).network.links == 100**2  # each node has a link
+
+
+def test_largest_run_is_predicted_and_a_larger_one_refused(monkeypatch):
+    assert prediction.MOST_PROCESSES == 1_000_000
+    monkeypatch.setattr(prediction, "MOST_PROCESSES", 8)
+    assert len(predict(made(network="crossbar", nodes=9), [8], [])) == 1
+    with pytest.raises(PredictionError, match="at most 8 processes"):
+        predict(made(network="crossbar", nodes=9), [9], [])
 
 
 def test_file_with_designs(tmp_path):

@@ -47,6 +47,9 @@ OF_NETWORKS = {
 }
 
 
+MOST_LINKS = 10_000_000  # of a network: so many fit into memory
+
+
 class DesignError(ValueError):
     """A design that describes no machine; the message is one printable line with the remedy."""
 
@@ -172,11 +175,13 @@ def _decided(name: str, design: Design) -> Machine:
     overhead = min(design.latency, inside) if design.overhead is None else design.overhead
     if overhead > min(design.latency, inside):
         raise ValueError("overhead is a part of each latency and cannot exceed it")
-    link = design.link or design.nics * design.nic
+    network = _network(design, design.link or design.nics * design.nic, assumed)
+    if network.links > MOST_LINKS:
+        raise ValueError(f"the network has {network.links} links; describe one of at most {MOST_LINKS}")
     return Machine(
         name=name,
         design=design,
-        network=_network(design, link, assumed),
+        network=network,
         nic=design.nic,
         nics=design.nics,
         per_node=design.per_node,

@@ -37,6 +37,11 @@ class Network(Protocol):
     @property
     def adaptive(self) -> bool: ...
 
+    @property
+    def links(self) -> int:
+        """How many are counted at once at most."""
+        ...
+
     def busiest(self, source: np.ndarray, target: np.ndarray) -> Load: ...
 
     def longest(self, source: np.ndarray, target: np.ndarray) -> int:
@@ -61,6 +66,11 @@ class FatTree:
     adaptive: bool
     children: tuple[int, ...]
     parents: tuple[int, ...]
+
+    @property
+    def links(self) -> int:
+        levels = range(len(self.children))
+        return max(math.prod(self.children[level:]) * math.prod(self.parents[: level + 1]) for level in levels)
 
     def busiest(self, source: np.ndarray, target: np.ndarray) -> Load:
         found = NO_LOAD
@@ -100,6 +110,10 @@ class Torus:
     shape: tuple[int, ...]
     router: float = math.inf
     curve: bool = False
+
+    @property
+    def links(self) -> int:
+        return math.prod(self.shape)
 
     def busiest(self, source: np.ndarray, target: np.ndarray) -> Load:
         starts, ends = self._places(source), self._places(target)
@@ -249,6 +263,10 @@ class Dragonfly:
     routers: int
     per_router: int
     cables: int
+
+    @property
+    def links(self) -> int:
+        return max(self.groups * self.routers**2, self.groups**2 * self.cables)
 
     def busiest(self, source: np.ndarray, target: np.ndarray) -> Load:
         local = np.zeros(self.groups * self.routers**2)

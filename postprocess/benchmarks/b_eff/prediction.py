@@ -38,6 +38,7 @@ PUBLISHED = {
     "rings_at_l_max": Band(0.32, 1.02, PAPER),
     "ping_pong_bandwidth": Band(0.74, 1.10, PAPER),
 }
+MOST_PROCESSES = 1_000_000  # some minutes, and the memory of a laptop
 LIKE = {
     "b_eff_per_process": "b_eff",
     "b_eff_at_l_max_per_process": "b_eff_at_l_max",
@@ -150,6 +151,8 @@ def predict(
     largest number of processes and adds the balance factor there. Raises PredictionError."""
     if min(sizes) < 2:
         raise PredictionError("b_eff needs at least two processes; predict it for more")
+    if max(sizes) > MOST_PROCESSES:
+        raise PredictionError(f"b_eff is predicted for at most {MOST_PROCESSES} processes; choose fewer by --processes")
     calibration = calibrate(machine, logs)
     return [
         prediction(Model(machine, size, calibration), r_max_gflops if size == max(sizes) else None) for size in sizes
