@@ -6,11 +6,13 @@ own routes. Skipped where SimGrid is not.
 
 prints the table of docs/predict.md."""
 
+import json
 import statistics
 
 import pytest
 from builds import ROOT
-from designs_made import SHORT, made, simulated
+from commands import run
+from designs_made import PLAIN, SHORT, made, simulated
 
 from postprocess.benchmarks.b_eff.calibration import Calibration
 from postprocess.benchmarks.b_eff.prediction import Model
@@ -108,3 +110,21 @@ def test_prediction_agrees_with_simulation_of_the_t3e(simulate, processes):
     [described] = [machine for machine in designs if machine.name == "Cray T3E/900-512, fitted"]
     log = simulate("t3e", processes, *SHORT)
     agrees(f"T3E, {processes}: a torus with a limit of routers", described, log, processes)
+
+
+def test_gap_between_run_and_design_shows_a_planted_fault(simulate, tmp_path):
+    """The machine has a quarter of the links up that its design states: rings keep up with the prediction, random
+    patterns do not. Beside the true design, nothing is missing."""
+    stated = {"network": "fat_tree", "nodes": 32, "leaf": 8, "taper": 1}
+    log = simulated(simulate, tmp_path, made(**stated | {"taper": 4}))
+    designs = tmp_path / "designs.yaml"
+    designs.write_text(json.dumps({f"taper {taper}": PLAIN | stated | {"taper": taper} for taper in (1, 4)}))
+    done = run("score", log, "--design", designs, "--json")
+    assert done.exit_code == 0, done.output
+    [shown] = json.loads(done.stdout)
+    as_stated, true = (each["run_over_predicted"] for each in shown["predictions"])
+    rings, random = "b_eff_at_l_max_rings_per_process", "b_eff_at_l_max_random_per_process"
+    assert as_stated[rings] == pytest.approx(1, abs=0.01) and as_stated[random] < 0.7
+    assert true[rings] == pytest.approx(1, abs=0.01) and true[random] == pytest.approx(1, abs=0.01)
+    [of_rings, of_random] = [shown["predictions"][1]["metrics"][name]["limit"] for name in (rings, random)]
+    assert "subtree" not in of_rings and of_random.endswith("subtree of level-1")
