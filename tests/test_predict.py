@@ -8,7 +8,7 @@ from collections import defaultdict
 import msgspec
 import numpy as np
 import pytest
-from builds import ROOT, linked_with_b_eff
+from builds import linked_with_b_eff
 from conftest import COFFEECUP
 from designs_made import L_MAX, PLAIN, made
 from typer.testing import CliRunner
