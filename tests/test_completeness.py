@@ -14,8 +14,10 @@ from logs_made_b_eff import b_eff_log
 from sessions_made import case, database, night, session
 
 from postprocess.history.cases import selection
+from postprocess.history.change_points import session_values
 from postprocess.history.completeness import completeness, without_value
-from postprocess.history.table import case_table
+from postprocess.history.standing import standing
+from postprocess.history.table import case_table, history_table
 from postprocess.sessions.files import read_reports
 
 GOOD = {"b_eff": (1000.0, "MByte/s")}
@@ -42,6 +44,28 @@ def state(source, processes=2, expected=None):
     table = completeness(case_table(read_reports([source])), expected)
     [row] = table[table["processes"] == processes].itertuples()
     return row.state, row.sessions, row.since, row.last_value, row.reason
+
+
+def verdicts(tmp_path, *sessions):
+    """The verdict on b_eff by options of the kernel."""
+    reports = read_reports([database(tmp_path / f"{len(sessions)}.db", list(sessions))])
+    table = standing(session_values(history_table(reports)), [], case_table(reports))
+    return dict(zip(table["settings"], table["verdict"]))
+
+
+def test_a_crash_in_a_session_with_another_command_leaves_no_series_green(tmp_path):
+    """Such as one with other options of ReFrame, which is compared with no other session."""
+    good_nights = [session([good()], night(number), cmdline=NIGHTLY) for number in range(10)]
+    other = session([crashed()], night(10), cmdline=f"{NIGHTLY} -S builder=prebuilt")
+    assert verdicts(tmp_path, *good_nights) == {"--time-budget 5": "no reference"}
+    assert verdicts(tmp_path, *good_nights, other) == {"--time-budget 5": "no value"}
+
+
+def test_a_crash_is_none_of_a_series_that_other_options_replaced(tmp_path):
+    longer = ["--log", "b_eff.jsonl", "--time-budget", "9"]
+    nights = [[good()], [good(executable_opts=longer)], [crashed(executable_opts=longer)]]
+    made = [session(cases, night(number), cmdline=f"{NIGHTLY} -S x={number}") for number, cases in enumerate(nights)]
+    assert verdicts(tmp_path, *made) == {"--time-budget 5": "no reference", "--time-budget 9": "no value"}
 
 
 def test_benchmark_that_crashes_for_twenty_nights_is_named_everywhere(tmp_path):

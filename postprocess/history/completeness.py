@@ -11,6 +11,8 @@ same holds for a metric of a test of others: ReFrame passes a test whose perform
 Pure functions from tables of history.table to tables.
 """
 
+from typing import cast
+
 import numpy as np
 import orjson
 import pandas as pd
@@ -29,8 +31,16 @@ def tests_of(cases: pd.DataFrame) -> pd.DataFrame:
     return named[named["measured"] | (named["result"] != "pass")]
 
 
-def with_names(cases: pd.DataFrame) -> pd.DataFrame:
-    return cases.assign(test=cases["name"].str.replace(r" %\.repeat_no=\d+", "", regex=True))
+def with_names(table: pd.DataFrame) -> pd.DataFrame:
+    return table.assign(test=table["name"].str.replace(r" %\.repeat_no=\d+", "", regex=True))
+
+
+def with_and_without(cases: pd.DataFrame) -> dict[tuple, tuple[set[str], set[str]]]:
+    """By the columns of TEST: the sessions with a value, and those whose runs have none."""
+    return {
+        cast(tuple, key): (set(runs["session"][runs["measured"]]), set(runs["session"][~runs["measured"]]))
+        for key, runs in tests_of(cases).groupby(TEST)
+    }
 
 
 def sessions_of(cases: pd.DataFrame) -> dict[str, pd.DataFrame]:

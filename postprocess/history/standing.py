@@ -12,7 +12,7 @@ import pandas as pd
 
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.history.change_points import Finding
-from postprocess.history.completeness import missed, sessions_of
+from postprocess.history.completeness import TEST, missed, sessions_of, with_and_without, with_names
 from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
 from postprocess.history.table import SERIES
 
@@ -48,11 +48,12 @@ def standing(values: pd.DataFrame, found: list[Finding], cases: pd.DataFrame) ->
     changed = {}
     for finding in found:
         changed.setdefault(tuple(finding.series.values()), []).append(finding)
-    sessions = sessions_of(cases)
-    rows = [
-        of_series(series, changed.get(key, [])) | stopped(series, sessions[series["system"].iloc[0]])
-        for key, series in values.groupby(SERIES, sort=False, observed=True)
-    ]
+    sessions, tests = sessions_of(cases), with_and_without(cases)
+    rows = []
+    for key, series in with_names(values).groupby(SERIES, sort=False, observed=True):
+        test = series[TEST].iloc[-1]
+        row = of_series(series, changed.get(key, []))
+        rows.append(row | stopped(series, sessions[test["system"]], *tests[tuple(test)]))
     order = {
         (name, metric): place
         for name in values["benchmark"].unique()
@@ -89,13 +90,20 @@ def of_series(series: pd.DataFrame, found: list[Finding]) -> dict:
     }
 
 
-def stopped(series: pd.DataFrame, sessions: pd.DataFrame) -> dict:
-    """Verdict and trend of a series that should have had a value in a later one of its system's sessions."""
-    last = sessions.index.get_indexer(pd.Index(series["session"])).max()
-    later = [place for place in missed(set(series["session"]), sessions) if place > last]
+def stopped(series: pd.DataFrame, sessions: pd.DataFrame, having: set[str], failed: set[str]) -> dict:
+    """Verdict and trend of a series that should have had a value in a later one of its system's sessions: because it
+    usually has one then, or because its test, which was `having` values, `failed`. A series that other options of the
+    test replaced is not one of them."""
+
+    def places(some: set[str]) -> set[int]:
+        return set(map(int, sessions.index.get_indexer(pd.Index(list(some)))))
+
+    last = max(places(set(series["session"])))
+    absent = set(missed(set(series["session"]), sessions)) | (places(failed) if last == max(places(having)) else set())
+    later = [place for place in absent if place > last]
     if not later:
         return {}
-    since = sessions["session_time"].iloc[later[0]]
+    since = sessions["session_time"].iloc[min(later)]
     return {"verdict": "no value", "trend": f"no value since {since:%Y-%m-%d}"}
 
 
