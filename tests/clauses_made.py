@@ -53,6 +53,8 @@ def run(value=1000.0, breaches=(), cache_affected=(), qualifications=(), **other
         "filesystem": Filesystem("/scratch/run", "lustre", total_bytes=10**12, free_bytes=10**12),
         "kernel_version": "1.0",
         "refusals": (),
+        "reported": None,
+        "parameters": {},
         "score": SimpleNamespace(
             breaches=breaches,
             cache_affected=cache_affected,

@@ -29,18 +29,18 @@ def utc(seconds):
     return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def provable(records):
+PROGRAM = {"role": "program", "path": "/opt/bin/kernel", "sha256": "0" * 64}
+
+
+def provable(records, files=(PROGRAM,)):
     """With all that a kernel states about its run."""
-    run, plan, overhead, *others, end = records
-    who = {"nonce": FREE, "user": getpass.getuser(), "job": None}
-    files = {
-        "record": "files",
-        "files": [{"role": "program", "path": "/opt/bin/kernel", "sha256": "0" * 64}],
-        "other_files": [],
-    }
+    run, plan, overhead, *others, activity, end = records
+    who = {"nonce": FREE, "user": getpass.getuser(), "job": None, "preloaded": []}
+    ran = {"record": "files", "files": list(files), "other_files": []}
+    clocks = {"record": "clocks", "mpi_seconds": end["elapsed_seconds"], "day_seconds": end["elapsed_seconds"]}
     ended = datetime.fromisoformat(run["start_time"]).timestamp() + end["elapsed_seconds"]
     return logs_made.numbered(
-        [{**run, "provenance": who}, plan, overhead, files, *others, {**end, "end_time": utc(ended)}]
+        [{**run, "provenance": who}, plan, overhead, ran, *others, clocks, activity, {**end, "end_time": utc(ended)}]
     )
 
 

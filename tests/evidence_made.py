@@ -7,7 +7,7 @@ import json
 import time
 
 import logs_made
-from contracts_made import begin, moved, provable, rebound
+from contracts_made import PROGRAM, begin, moved, provable, rebound
 from logs_made_b_eff import AVERAGED, averaged_log
 from sessions_made import case, session
 
@@ -23,12 +23,13 @@ relations:
 """
 
 
-def evidence(folder, agreed, *after, **record):
-    """The report of the next session of a contract, whose log is official; `record` changes the log's first record."""
+def evidence(folder, agreed, *after, files=(PROGRAM,), **record):
+    """The report of the next session of a contract, whose log is official; `record` changes the log's first record,
+    `files` are those that ran."""
     nonce = begin(agreed, *after)
     records = averaged_log(methods=AVERAGED, repetitions=3)
     records[0] |= record
-    log = logs_made.write(folder / "b_eff.jsonl", moved(logs_made.text(provable(records)), nonce, time.time()))
+    log = logs_made.write(folder / "b_eff.jsonl", moved(logs_made.text(provable(records, files)), nonce, time.time()))
     made = case(
         {}, processes=16, outputdir=str(folder), log_sha256=hashlib.sha256(log.read_bytes()).hexdigest(), official=True
     )

@@ -126,15 +126,23 @@ def throttled(device, bytes_per_second):
 
 @contextmanager
 def glusterfs(folder, bricks=3):
+    """A GlusterFS volume that is mounted once."""
+    with glusterfs_mounts(folder, 1, bricks) as [mount]:
+        yield mount
+
+
+@contextmanager
+def glusterfs_mounts(folder, mounts, bricks=3, options=()):
     """A GlusterFS volume: a server process for each brick, files in shards of 4 MiB over all of them, mounted through
-    FUSE. The servers have namespaces of their own, for processes, network and sockets: with the first of them all
-    end."""
+    FUSE as often as requested, each time with a client process whose number is in run/mount0.pid and so on. The servers
+    have namespaces of their own, for processes, network and sockets: with the first of them all end."""
     purpose = "a GlusterFS volume"
     needs(purpose, "glusterd", "gluster", "glusterfs", "unshare", "nsenter", "ip")
     folder = Path(folder)
-    for name in ("work", "run", "log", "mount", *(f"brick{number}" for number in range(bricks))):
+    mounted = [folder / f"mount{number}" for number in range(mounts)]
+    for name in ("work", "run", "log", *mounted, *(f"brick{number}" for number in range(bricks))):
         (folder / name).mkdir()
-    options = {
+    settings = {
         "working-directory": folder / "work",
         "run-directory": folder / "run",
         "logging-directory": folder / "log",
@@ -148,7 +156,7 @@ def glusterfs(folder, bricks=3):
     }
     Path(folder, "glusterd.vol").write_text(
         "volume management\n    type mgmt/glusterd\n"
-        + "".join(f"    option {name} {value}\n" for name, value in options.items())
+        + "".join(f"    option {name} {value}\n" for name, value in settings.items())
         + "end-volume\n"
     )
     start = (
@@ -187,21 +195,18 @@ def glusterfs(folder, bricks=3):
         root(purpose, *gluster, "set", "cup", "features.shard-block-size", "4MB")
         root(purpose, *gluster, "start", "cup")
         [inside] = Path(f"/proc/{servers.pid}/task/{servers.pid}/children").read_text().split()
-        root(
-            purpose,
-            "nsenter",
-            f"--net=/proc/{inside}/ns/net",
-            "glusterfs",
-            f"--volfile-server={ADDRESS}",
-            "--volfile-id=cup",
-            "-l",
-            folder / "log" / "mount.log",
-            folder / "mount",
-        )
-        wait_for(purpose, servers, lambda: os.path.ismount(folder / "mount"))
-        yield folder / "mount"
+        for mount in mounted:
+            root(
+                purpose,
+                *("nsenter", f"--net=/proc/{inside}/ns/net", "glusterfs", *options),
+                *(f"--volfile-server={ADDRESS}", "--volfile-id=cup", "-l", folder / "log" / f"{mount.name}.log"),
+                *(f"--pid-file={folder}/run/{mount.name}.pid", mount),
+            )
+            wait_for(purpose, servers, lambda mount=mount: os.path.ismount(mount))
+        yield mounted
     finally:
-        unmount(folder / "mount")
+        for mount in mounted:
+            unmount(mount)
         servers.kill()
         servers.communicate()
 

@@ -4,6 +4,7 @@ refused. test_ledger.py manipulates whole sessions."""
 
 import getpass
 import hashlib
+import os
 import re
 import subprocess
 import time
@@ -24,14 +25,15 @@ from kernel_runs import of_kind
 from logs_made_b_eff import averaged_log
 from msgspec.structs import replace as with_fields
 
-from postprocess.acceptance.binding import Place, same_host, unbound
+from postprocess.acceptance.binding import Issued, Place, same_host, unbound
 from postprocess.acceptance.ledger import Entry
 from postprocess.benchmarks.scoring import read_log, score_log
-from postprocess.logs.records import End, File, Files, Job, OtherFile
+from postprocess.logs.records import Clocks, End, File, Files, Job, OtherFile
 
 BEGIN = datetime.fromisoformat(START).timestamp()
 PLACE = Place(getpass.getuser(), "local", "4711", ("node00", "node01"), BEGIN, BEGIN + 10**6, FREE)
 ENTRY = Entry(1, FREE, datetime.fromtimestamp(BEGIN, UTC), None, None)
+LATER = datetime(2100, 1, 1, tzinfo=UTC)
 PROGRAM = File("program", "/opt/bin/b_eff", "0" * 64)
 LIBRARY = File("library", "/lib/libmpi.so", None)
 
@@ -43,8 +45,8 @@ def log(tmp_path_factory):
     return score_log(logs_made.write(path, provable(averaged_log(ranks=2, nodes=2)))).log
 
 
-def keys(log, place=PLACE, entry=ENTRY):
-    found = list(unbound(place, log, {entry.nonce: entry}))
+def keys(log, place=PLACE, entry=ENTRY, now=LATER):
+    found = list(unbound(place, log, Issued({entry.nonce: entry}, now)))
     assert all(refusal.text.isprintable() and not refusal.text.endswith(".") for refusal in found)
     return [refusal.key for refusal in found]
 
@@ -122,6 +124,26 @@ def test_a_clock_that_differs_from_the_time_of_day_is_refused(log, elapsed, refu
     assert keys(ended(log, elapsed, "2026-11-20T14:01:40Z")) == refused
 
 
+@pytest.mark.parametrize(
+    ("by_mpi", "refused"),
+    [(99.41, []), (99.39, ["clock"]), (100.59, []), (100.61, ["clock"]), (33.3, ["clock"])],
+)
+def test_an_mpi_clock_that_differs_from_the_time_of_day_is_refused(log, by_mpi, refused):
+    """By more than 0.1 s and 0.5 % of the 100 s that the run took. Measurements are by MPI's clock."""
+    assert keys(with_record(log, Clocks, Clocks(4, by_mpi, 100.0))) == refused
+
+
+def test_a_run_that_does_not_state_what_mpis_clock_showed_is_refused(log):
+    assert keys(with_record(log, Clocks)) == ["clock"]
+    assert keys(with_record(log, Clocks, Clocks(4, 1.0, 1.0), Clocks(5, 1.0, 1.0))) == ["clock"]
+
+
+@pytest.mark.parametrize(("seconds", "refused"), [(60, []), (61, ["other_time"])])
+def test_a_run_in_the_future_is_refused(log, seconds, refused):
+    """The period of a contract has not begun, and the clocks of the machine were set forward."""
+    assert keys(log, now=datetime.fromtimestamp(BEGIN - seconds, UTC)) == refused
+
+
 @pytest.mark.parametrize("hosts", [(), ("node00",), ("node00", "node02"), ("node00", "node1")])
 def test_a_run_on_other_hosts_than_the_job_is_refused(log, hosts):
     assert keys(log, replace(PLACE, hosts=hosts)) == ["other_host"]
@@ -171,6 +193,7 @@ def test_a_run_of_another_job_is_refused(log, scheduler, job, refused):
         ([Files(3, [PROGRAM, LIBRARY], [])], []),
         ([], ["no_hashes"]),
         ([Files(3, [File("program", "/opt/bin/b_eff", None)], [])], ["no_hashes"]),
+        ([Files(3, [LIBRARY], [])], ["no_hashes"]),
         ([Files(3, [PROGRAM, File("input", "hints.cfg", None)], [])], ["no_hashes"]),
         ([Files(3, [PROGRAM], [OtherFile("node01", "/lib/libmpi.so")])], ["other_files"]),
     ],
@@ -183,6 +206,11 @@ def test_a_run_of_unknown_programs_is_refused(log, files, refused):
 def test_a_run_with_preloaded_libraries_is_refused(log, variable):
     assert keys(with_run(log, environment={variable: "/tmp/faster.so"})) == ["preloaded"]
     assert keys(with_run(log, environment={variable: ""})) == []
+
+
+@pytest.mark.parametrize(("paths", "refused"), [([], []), (["/tmp/faster.so"], ["preloaded"]), (None, ["preloaded"])])
+def test_a_run_with_libraries_that_no_variable_names_is_refused(log, paths, refused):
+    assert keys(with_provenance(log, preloaded=paths)) == refused
 
 
 # --- real kernels -----------------------------------------------------------------------------------------------------
@@ -203,18 +231,34 @@ int clock_gettime(clockid_t clock, struct timespec *now)
     return status;
 }
 """
+# MPI's clock runs at a third of its speed, and nothing else: all bandwidths are three times as high. The environment
+# does not show how the library came into the process.
+SLOW_MPI = """
+#include <stdlib.h>
+double PMPI_Wtime(void);
+double MPI_Wtime(void) { return PMPI_Wtime() / 3; }
+__attribute__((constructor)) static void hide(void) { unsetenv("LD_PRELOAD"); }
+"""
 IO = ("b_eff_io", "--scheduled-time", "2", "--memory-per-process", "32MiB", "--types", "scatter,shared,separate")
 SHORT = ("--memory-per-process", "1MiB", "--patterns", "ring,random,ping_pong")
+
+
+def library_of(folder, text):
+    (folder / "library.c").write_text(text)
+    library = folder / "library.so"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, folder / "library.c", "-ldl"], check=True)
+    return library
 
 
 @pytest.fixture(scope="module")
 def slow_clock(tmp_path_factory):
     """A library that shows a third of the time that has passed."""
-    folder = tmp_path_factory.mktemp("slow_clock")
-    (folder / "slow_clock.c").write_text(SLOW_CLOCK)
-    library = folder / "slow_clock.so"
-    subprocess.run(["cc", "-shared", "-fPIC", "-o", library, folder / "slow_clock.c", "-ldl"], check=True)
-    return library
+    return library_of(tmp_path_factory.mktemp("slow_clock"), SLOW_CLOCK)
+
+
+@pytest.fixture(scope="module")
+def slow_mpi(tmp_path_factory):
+    return library_of(tmp_path_factory.mktemp("slow_mpi"), SLOW_MPI)
 
 
 def place_of(log):
@@ -236,7 +280,8 @@ def test_a_real_run_states_where_it_comes_from(openmpi, tmp_path):
     assert done.returncode == 0, done.stderr
     [stated] = of_kind(tmp_path / "log.jsonl", "run")
     job = {"scheduler": "pbs", "id": "12.server", "nodes": "a,b"}
-    assert stated["provenance"] == {"nonce": FREE, "user": getpass.getuser(), "job": job}
+    who = {"nonce": FREE, "user": getpass.getuser(), "job": job}
+    assert stated["provenance"] == who | {"preloaded": []}
     [files] = of_kind(tmp_path / "log.jsonl", "files")
     by_role = {
         role: {file["path"]: file["sha256"] for file in files["files"] if file["role"] == role}
@@ -278,6 +323,45 @@ def test_a_kernel_whose_clock_is_slow_is_refused(openmpi, slow_clock, tmp_path):
     done = openmpi.run(2, *IO, "--log", tmp_path / "log.jsonl", "--directory", tmp_path, env=settings)
     assert done.returncode == 0, done.stderr
     slow = read_log(tmp_path / "log.jsonl")  # a score needs a machine that is not busy
+    assert keys(slow, place_of(slow)) == ["clock", "clock", "preloaded"]  # the log's and MPI's
+
+
+def by_variable(library, kernel):
+    return ["env", f"LD_PRELOAD={library}", kernel]
+
+
+def by_loader(library, kernel):
+    """The dynamic loader as a program; the process has no variable."""
+    header = subprocess.run(["readelf", "-l", kernel], capture_output=True, text=True, check=True).stdout
+    return [re.search(r"interpreter: (\S+)\]", header)[1], "--preload", library, kernel]
+
+
+def by_file(library, kernel):
+    """/etc/ld.so.preload, for this process only."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can have an /etc/ld.so.preload for one process")
+    etc = Path(library).parent / "etc"
+    for name in ("upper", "work"):
+        (etc / name).mkdir(parents=True, exist_ok=True)
+    (etc / "upper" / "ld.so.preload").write_text(f"{library}\n")
+    mount = f"mount -t overlay overlay -o lowerdir=/etc,upperdir={etc}/upper,workdir={etc}/work /etc"
+    tried = subprocess.run(["unshare", "--mount", "sh", "-c", mount], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        pytest.skip(f"no overlay of /etc on this machine: {tried.stderr.strip()}")
+    return ["unshare", "--mount", "sh", "-c", f'{mount} && exec "$@"', "sh", kernel]
+
+
+@pytest.mark.parametrize("preload", [by_variable, by_loader, by_file])
+def test_a_library_that_changes_mpis_clock_is_refused_however_it_was_preloaded(openmpi, slow_mpi, tmp_path, preload):
+    kernel = [*preload(slow_mpi, openmpi.bin / "b_eff_io"), *IO[1:], "--log", tmp_path / "log.jsonl"]
+    command = [openmpi.mpirun, "-n", "2", "env", f"{NONCE}={FREE}", *kernel, "--directory", tmp_path]
+    done = subprocess.run(
+        command, env=openmpi.environment, capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    slow = read_log(tmp_path / "log.jsonl")
+    assert "LD_PRELOAD" not in slow.run.environment
+    assert slow.run.provenance.preloaded == [str(slow_mpi)]
     assert keys(slow, place_of(slow)) == ["clock", "preloaded"]
 
 

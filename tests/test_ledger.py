@@ -7,7 +7,8 @@ import json
 import re
 import shutil
 import subprocess
-from datetime import datetime
+import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,75 @@ def test_the_same_measurements_with_another_start_count_once(sessions, tmp_path)
     refusals = [refusal for run in result["clauses"][0]["runs"] for refusal in run["refusals"]]
     assert [r["text"] for r in refusals if r["key"] == "duplicate"] != []
     assert result["clauses"][0]["counted"] == 2
+
+
+def formatted(line):
+    """The same record in other words: another order of keys, white space and digits of numbers."""
+    numbers = {"elapsed_seconds": lambda value: json.loads(f"{value:.25e}")}
+    record = {key: numbers.get(key, lambda same: same)(value) for key, value in json.loads(line).items()}
+    return json.dumps(dict(reversed(record.items())), indent=None, separators=(" , ", " : "))
+
+
+def test_the_same_measurements_in_another_format_count_once(sessions, tmp_path):
+    [made] = bound(tmp_path, contract(clause()), sessions / "made")
+    _, _, first = log_of(made, 1000)
+    report, case, second = log_of(made, 1010)
+    second.write_text("".join(f"{formatted(line)}\n" for line in first.read_text().splitlines()))
+    case |= {"log_sha256": sha256(second), "perfvalues": log_of(made, 1000)[1]["perfvalues"]}
+    (made / "session.json").write_text(json.dumps(report))
+    _, result = evaluate(tmp_path, made)
+    [run] = [run for run in result["clauses"][0]["runs"] if run["log"] == str(second)]
+    assert [refusal["key"] for refusal in run["refusals"]] == ["duplicate"], run
+    assert result["clauses"][0]["counted"] == 2
+
+
+def test_a_log_that_is_a_link_to_a_better_one_is_altered(sessions, tmp_path):
+    [made] = bound(tmp_path, contract(clause(statistic="minimum")), sessions / "made")
+    _, _, good = log_of(made, 1060)
+    _, _, bad = log_of(made, 1000)
+    bad.unlink()
+    bad.symlink_to(good)
+    _, result = evaluate(tmp_path, made)
+    [run] = [run for run in result["clauses"][0]["runs"] if run["log"] == str(bad)]
+    assert "altered" in {refusal["key"] for refusal in run["refusals"]} and result["result"] == "not proven"
+
+
+def test_a_ledger_of_another_contract_is_refused(sessions, tmp_path):
+    """Two contracts: the strict one is begun, and its sessions are to prove the easy one."""
+    [made] = bound(tmp_path, contract(clause(floor=1e6)), sessions / "made")
+    ledger = (tmp_path / "contract.acceptance.jsonl").read_bytes()
+    easy = write_contract(tmp_path, contract(clause(floor=1)))
+    easy.with_suffix(".acceptance.jsonl").write_bytes(ledger)
+    done, result = evaluate(tmp_path, made)
+    assert (done.exit_code, result) == (2, None)
+    assert "the contract was changed after this acceptance had begun" in message(done)
+
+
+def test_a_ledger_that_begins_again_proves_nothing_about_older_sessions(sessions, tmp_path):
+    """The contract and the ledger are replaced together, to keep the good sessions."""
+    [made] = bound(tmp_path, contract(clause(floor=1e6)), sessions / "made")
+    (tmp_path / "contract.acceptance.jsonl").unlink()
+    begin(write_contract(tmp_path, contract(clause(floor=1))))
+    _, result = evaluate(tmp_path, made)
+    assert (result["result"], result["clauses"][0]["counted"]) == ("not proven", 0)
+    assert result["gaps"][0].startswith("Session 1, begun ") and "is missing" in result["gaps"][0]
+
+
+@pytest.mark.parametrize("zone", ["Pacific/Kiritimati", "Etc/GMT+12"])  # 14 h before and 12 h behind UTC
+def test_the_time_zone_of_the_evaluation_changes_nothing(sessions, tmp_path, monkeypatch, zone):
+    today = datetime.now(UTC).date().isoformat()
+    agreed = contract(clause(floor=1), period={"from": today, "until": today})
+    [made] = bound(tmp_path, agreed, sessions / "made")
+    before = evaluate(tmp_path, made)[1]
+    monkeypatch.setenv("TZ", zone)
+    time.tzset()
+    try:
+        after = evaluate(tmp_path, made)[1]
+    finally:
+        monkeypatch.undo()
+        time.tzset()
+    assert (before["result"], after["result"]) == ("pass", "pass")
+    assert [run["time"] for run in before["clauses"][0]["runs"]] == [run["time"] for run in after["clauses"][0]["runs"]]
 
 
 def test_a_contract_that_was_never_begun_is_not_proven(sessions, tmp_path):

@@ -3,6 +3,7 @@
 #include "provenance.h"
 
 #include <limits.h>
+#include <link.h>
 #include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -68,10 +69,49 @@ static json_t *job_json(void)
     return json_null();
 }
 
+/* --- preloaded libraries ------------------------------------------------------------------------------------------ */
+
+/* Whether the program itself names a library with this file name. */
+static bool is_needed(const char *path)
+{
+    const char *names = NULL, *slash = strrchr(path, '/');
+    for (const ElfW(Dyn) *entry = _DYNAMIC; entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == DT_STRTAB)
+            names = (const char *)entry->d_un.d_ptr;
+    for (const ElfW(Dyn) *entry = _DYNAMIC; names && entry->d_tag != DT_NULL; entry++) {
+        if (entry->d_tag != DT_NEEDED)
+            continue;
+        const char *needed = names + entry->d_un.d_val, *end = strrchr(needed, '/');
+        if (strcmp(end ? end + 1 : needed, slash ? slash + 1 : path) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* The loader puts preloaded libraries between the program and the first library that the program needs, whether
+ * LD_PRELOAD, /etc/ld.so.preload or its own option --preload name them. */
+static int add_preloaded(struct dl_phdr_info *info, size_t size, void *list)
+{
+    (void)size;
+    if (!strchr(info->dlpi_name, '/')) /* the program itself, and the kernel's linux-vdso.so */
+        return 0;
+    if (is_needed(info->dlpi_name))
+        return 1;
+    json_array_append_new(list, text_json(info->dlpi_name));
+    return 0;
+}
+
+static json_t *preloaded_json(void)
+{
+    json_t *list = json_array();
+    dl_iterate_phdr(add_preloaded, list);
+    return list;
+}
+
 json_t *provenance_json(void)
 {
-    return json_pack("{s:o, s:o, s:o}", "nonce", text_or_null(getenv("COFFEECUP_ACCEPTANCE")), "user", user_json(),
-                     "job", job_json());
+    return json_pack("{s:o, s:o, s:o, s:o}", "nonce", text_or_null(getenv("COFFEECUP_ACCEPTANCE")), "user", user_json(),
+                     "job", job_json(), "preloaded", preloaded_json());
 }
 
 /* --- what ran ----------------------------------------------------------------------------------------------------- */

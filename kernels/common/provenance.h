@@ -8,8 +8,9 @@
 
 #include "options.h"
 
-/* The field `provenance` of the record `run`: the acceptance's nonce (COFFEECUP_ACCEPTANCE), the user, and the job as
- * the scheduler's environment states it; null where unknown. */
+/* The field `provenance` of the record `run`: the acceptance's nonce (COFFEECUP_ACCEPTANCE), the user, the job as
+ * the scheduler's environment states it, and the libraries that were loaded before those that the program needs; null
+ * where unknown. */
 json_t *provenance_json(void);
 
 /* The fields of the record `files`: path and SHA-256 of the program, of the libraries that it has loaded and of the

@@ -165,6 +165,7 @@ void run_open_log(struct run *run, const char *path, char **command, const struc
     create_log(run, path);
     run->processor_time = processor_time_now();
     run->opened_seconds = run_elapsed_seconds(run);
+    run->opened_day_seconds = day_seconds();
     if (run->rank != 0) {
         json_decref(overhead);
         return;
@@ -196,10 +197,25 @@ double run_elapsed_seconds(const struct run *run)
     return MPI_Wtime() - run->start_seconds;
 }
 
+/* MPI's clock, by which everything is measured, and the time of day have to agree. A simulation has its own time. */
+static void log_clocks(const struct run *run, double mpi_seconds)
+{
+#ifndef COFFEECUP_SIMULATED
+    if (run->log)
+        log_write(run->log, "clocks",
+                  json_pack("{s:f, s:f}", "mpi_seconds", mpi_seconds, "day_seconds",
+                            day_seconds() - run->opened_day_seconds));
+#else
+    (void)run;
+    (void)mpi_seconds;
+#endif
+}
+
 int run_end(struct run *run)
 {
-    json_t *activity =
-        activity_json(&run->processor_time, run->machine.leader, run_elapsed_seconds(run) - run->opened_seconds);
+    const double mpi_seconds = run_elapsed_seconds(run) - run->opened_seconds;
+    log_clocks(run, mpi_seconds);
+    json_t *activity = activity_json(&run->processor_time, run->machine.leader, mpi_seconds);
     if (activity)
         log_write(run->log, "activity", activity);
     json_t *overlap = overlap_json();

@@ -21,6 +21,7 @@ struct run {
     struct log *log;                      /* NULL on all ranks but 0 */
     double start_seconds;                 /* MPI_Wtime */
     double opened_seconds;                /* of the run, when the log was opened */
+    double opened_day_seconds;            /* since 1970, at the same time */
     struct processor_time processor_time; /* of the node, until then */
 };
 

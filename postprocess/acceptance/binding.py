@@ -9,12 +9,13 @@ from datetime import UTC, datetime
 from postprocess.acceptance.ledger import NONCE, Entry, nonce_of
 from postprocess.acceptance.refusal import Refusal
 from postprocess.logs.reader import Log
-from postprocess.logs.records import Files, Job
+from postprocess.logs.records import Clocks, Files, Job
 from postprocess.sessions.files import SessionReport
 from postprocess.show.words import digits
 
 SKEW_SECONDS = 60.0  # between the clocks of a node and of the machine that ReFrame ran on
-CLOCK_SECONDS, CLOCK_SHARE = 2.0, 0.01  # allowed between a run's wall-clock time and its own measure of it
+CLOCK_SECONDS, CLOCK_SHARE = 2.0, 0.01  # allowed between a run's wall-clock time, in whole seconds, and the log's clock
+MPI_CLOCK_SECONDS, MPI_CLOCK_SHARE = 0.1, 0.005  # allowed between wall-clock time and MPI's clock
 # ReFrame's name of a scheduler to the log's.
 IDENTIFIED = {"slurm": "slurm", "squeue": "slurm", "pbs": "pbs", "torque": "pbs", "lsf": "lsf"}
 PRELOADING = ("LD_PRELOAD", "LD_AUDIT")
@@ -31,6 +32,14 @@ class Place:
     begin: float
     end: float
     nonce: str
+
+
+@dataclass(frozen=True)
+class Issued:
+    """The entries of the ledger, by nonce, and the time of the evaluation."""
+
+    entries: Mapping[str, Entry]
+    now: datetime
 
 
 def places(reports: list[SessionReport]) -> dict[str, Place]:
@@ -63,16 +72,18 @@ def same_host(one: str, other: str) -> bool:
     return one == other or ("." not in short and full.startswith(f"{short}.") and not short.isdigit())
 
 
-def unbound(place: Place, log: Log, entries: Mapping[str, Entry]) -> Iterator[Refusal]:
-    """Reasons why the log may not be the one that the job wrote. `entries` are those of the ledger, by nonce."""
+def unbound(place: Place, log: Log, issued: Issued) -> Iterator[Refusal]:
+    """Reasons why the log may not be the one that the job wrote."""
     provenance = log.run.provenance
     if provenance is None:
         yield Refusal(
             "unbound", "the log states neither user nor job nor nonce: use kernels that were built from this version"
         )
         return
-    yield from other_acceptance(place, log, entries)
+    yield from other_acceptance(place, log, issued.entries)
+    yield from in_future(seconds(log.run.start_time), "log", issued)
     yield from other_time(place, log)
+    yield from other_clock(log)
     if not place.hosts:
         yield Refusal("other_host", "the session does not state the nodes of the job")
     elif strange := [h.name for h in log.run.hosts if not any(same_host(h.name, node) for node in place.hosts)]:
@@ -81,16 +92,23 @@ def unbound(place: Place, log: Log, entries: Mapping[str, Entry]) -> Iterator[Re
         yield Refusal("other_user", f"user {provenance.user!r:.80} ran it, the session belongs to {place.user!r:.80}")
     yield from other_job(place, provenance.job)
     yield from other_files(log)
+    yield from preloaded(log)
 
 
-def unbound_session(place: Place, entries: Mapping[str, Entry]) -> Iterator[Refusal]:
+def unbound_session(place: Place, issued: Issued) -> Iterator[Refusal]:
     """Reasons why a session may not belong to this acceptance, for tests without a log."""
+    yield from in_future(place.begin, "session", issued)
     if not place.nonce:
         yield Refusal("unbound", f"its session contains no nonce: set {NONCE} with ReFrame's --session-extras")
-    elif place.nonce not in entries:
+    elif place.nonce not in issued.entries:
         yield Refusal("unbound", "its session contains a nonce that was not issued for this contract")
-    elif place.begin < entries[place.nonce].issued.timestamp() - SKEW_SECONDS:
+    elif place.begin < issued.entries[place.nonce].issued.timestamp() - SKEW_SECONDS:
         yield Refusal("other_time", "its session states a start before its nonce was issued")
+
+
+def in_future(start: float, source: str, issued: Issued) -> Iterator[Refusal]:
+    if start > issued.now.timestamp() + SKEW_SECONDS:
+        yield Refusal("other_time", f"the {source} states a start in the future: correct the clocks")
 
 
 def other_acceptance(place: Place, log: Log, entries: Mapping[str, Entry]) -> Iterator[Refusal]:
@@ -117,12 +135,28 @@ def other_time(place: Place, log: Log) -> Iterator[Refusal]:
             f"it ran from {log.run.start_time} to {log.end.end_time}, but the session's job from {utc(place.begin)} to "
             f"{utc(place.end)}",
         )
-    if abs(end - start - elapsed) > CLOCK_SECONDS + CLOCK_SHARE * (end - start):
-        yield Refusal(
-            "clock",
-            f"it took {digits(end - start)} s by the time of day, but {digits(elapsed)} s by the clock of its "
-            "measurements",
-        )
+    if differ(end - start, elapsed, CLOCK_SECONDS, CLOCK_SHARE):
+        yield two_times(end - start, elapsed, "the clock of its log")
+
+
+def other_clock(log: Log) -> Iterator[Refusal]:
+    """Kernels measure with MPI_Wtime(), which is a function of the MPI library."""
+    if len(log.all(Clocks)) != 1:
+        yield Refusal("clock", "the log does not state how long the run took by MPI's clock")
+        return
+    clocks = log.only(Clocks)
+    if differ(clocks.day_seconds, clocks.mpi_seconds, MPI_CLOCK_SECONDS, MPI_CLOCK_SHARE):
+        yield two_times(clocks.day_seconds, clocks.mpi_seconds, "MPI's clock, which measured")
+
+
+def differ(day_seconds: float, other_seconds: float, seconds: float, share: float) -> bool:
+    return abs(day_seconds - other_seconds) > seconds + share * day_seconds
+
+
+def two_times(day_seconds: float, other_seconds: float, clock: str) -> Refusal:
+    return Refusal(
+        "clock", f"it took {digits(day_seconds)} s by the time of day, but {digits(other_seconds)} s by {clock}"
+    )
 
 
 def other_job(place: Place, job: Job | None) -> Iterator[Refusal]:
@@ -146,11 +180,21 @@ def other_files(log: Log) -> Iterator[Refusal]:
         return
     if others := found[0].other_files:
         yield Refusal("other_files", f"on {others[0].host} another {others[0].path} ran than on the node of rank 0")
-    if [file for file in found[0].files if file.sha256 is None and file.role != "library"]:
+    unread = [file for file in found[0].files if file.sha256 is None and file.role != "library"]
+    if unread or all(file.role != "program" for file in found[0].files):
         yield Refusal("no_hashes", "the program or an input file could not be read to compute its hash")
-    for name in PRELOADING:
-        if text := log.run.environment.get(name):
-            yield Refusal("preloaded", f"libraries were preloaded by {name} ({text:.200}), which can change anything")
+
+
+def preloaded(log: Log) -> Iterator[Refusal]:
+    """A preloaded library can remove the variable that named it, and some ways of preloading need none."""
+    paths = log.run.provenance and log.run.provenance.preloaded
+    if paths is None:
+        yield Refusal("preloaded", "the log does not state which libraries were preloaded")
+        return
+    named = [text for name in PRELOADING if (text := log.run.environment.get(name))]
+    if paths or named:
+        text = ", ".join(dict.fromkeys([*paths, *named]))
+        yield Refusal("preloaded", f"libraries were preloaded ({text:.200}), which can change anything")
 
 
 def seconds(time: str) -> float:

@@ -10,11 +10,13 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from pathlib import Path
 
+import orjson
 import pandas as pd
 
-from postprocess.acceptance.binding import Place, places, unbound, unbound_session
+from postprocess.acceptance.binding import Issued, Place, places, unbound, unbound_session
 from postprocess.acceptance.ledger import Entry
 from postprocess.acceptance.refusal import Refusal
 from postprocess.acceptance.signatures import Signature
@@ -65,11 +67,13 @@ class Run:
         return (self.score.metrics if self.score else self.reported or {}).get(name)
 
 
-def gather(reports: list[SessionReport], entries: list[Entry], signatures: Mapping[Path, Signature]) -> list[Run]:
+def gather(
+    reports: list[SessionReport], entries: list[Entry], signatures: Mapping[Path, Signature], now: datetime
+) -> list[Run]:
     """The runs of sessions, by time, each with its log as it is now. `entries` are those of the acceptance's ledger,
     `signatures` those of the sessions' files, if the contract demands them."""
     cases, history, where = case_table(reports), history_table(reports), places(reports)
-    issued = {entry.nonce: entry for entry in entries}
+    issued = Issued({entry.nonce: entry for entry in entries}, now)
     without_log = [reported_run(row, rows, where[row.case], issued) for row, rows in of_other_suites(cases, history)]
     cases = cases[cases["log"] != ""]
     logs = [located(Path(row.log), Path(row.source)) for row in each_row(cases)]
@@ -103,9 +107,7 @@ def located(log: Path, source: Path) -> Path:
     return log
 
 
-def run_of(
-    row, log: Path, result: Score | LogError, reported: dict[str, float], place: Place, issued: Mapping[str, Entry]
-) -> Run:
+def run_of(row, log: Path, result: Score | LogError, reported: dict[str, float], place: Place, issued: Issued) -> Run:
     score = result if isinstance(result, Score) else None
     now = score.log.sha256 if score else sha256(log)
     return Run(
@@ -135,7 +137,7 @@ def of_other_suites(cases: pd.DataFrame, history: pd.DataFrame) -> list[tuple]:
     return [(row, metrics.get(row.case, history[:0])) for row in each_row(cases[cases["log"] == ""])]
 
 
-def reported_run(row, metrics: pd.DataFrame, place: Place, issued: Mapping[str, Entry]) -> Run:
+def reported_run(row, metrics: pd.DataFrame, place: Place, issued: Issued) -> Run:
     """A test case of another suite, by its row of case_table and its rows of history_table."""
     values = metrics.dropna(subset="value")
     reported = {found.metric: Metric(found.value, found.unit) for found in each_row(values)}
@@ -200,11 +202,13 @@ def refusals(row, result: Score | LogError, now: str | None, reported: dict[str,
 
 
 def measurements_sha256(log: Path) -> str:
-    """The hash of the log's lines that the benchmark itself wrote, without what states time, place and end. Two runs
-    never measure the same times to the last digit."""
-    common = {kind_of(record) for record in COMMON}
-    lines = [line for line in log.read_bytes().splitlines() if kind_of_line(line) not in common]
-    return hashlib.sha256(b"\n".join(lines)).hexdigest()
+    """The hash of the records that the benchmark itself wrote, however they are formatted, without what states time,
+    place and end. Two runs never measure the same times to the last digit."""
+    common, hash_ = {kind_of(record) for record in COMMON}, hashlib.sha256()
+    for line in log.read_bytes().splitlines():
+        if kind_of_line(line) not in common:
+            hash_.update(orjson.dumps(orjson.loads(line) | {"sequence": 0}, option=orjson.OPT_SORT_KEYS))
+    return hash_.hexdigest()
 
 
 def without_twins(runs: list[Run]) -> list[Run]:

@@ -2,7 +2,7 @@
 """The result of an acceptance: a contract, the evidence for it, and the verdicts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,6 +12,7 @@ from postprocess.acceptance.evidence import gather
 from postprocess.acceptance.ledger import Entry, gaps, ledger_path, read_ledger
 from postprocess.acceptance.sentences import WEAKER
 from postprocess.acceptance.signatures import Signature, verify
+from postprocess.benchmarks.score import Score
 from postprocess.sessions.files import SessionReport
 from postprocess.show.words import counted
 
@@ -30,7 +31,7 @@ class Acceptance:
     signatures: Mapping[Path, Signature]
     relations: list[RelationVerdict]
     command: str
-    made: datetime = field(default_factory=lambda: datetime.now(UTC))
+    made: datetime
 
     @property
     def weaker(self) -> str:
@@ -43,6 +44,19 @@ class Acceptance:
     def outcome(self) -> str:
         return overall([*self.verdicts, *self.relations], self.gaps)
 
+    @property
+    def scores(self) -> list[Score]:
+        """Those of all runs that match a clause and have one, each once, by time."""
+        runs = [evaluated.run for verdict in self.verdicts for evaluated in verdict.runs]
+        return list(
+            {run.score.log.sha256: run.score for run in sorted(runs, key=lambda run: run.time) if run.score}.values()
+        )
+
+    @property
+    def counting(self) -> set[str]:
+        """The SHA-256 of the logs that count for a clause."""
+        return {entry.run.sha256_now for verdict in self.verdicts for entry in verdict.counting if entry.run.sha256_now}
+
 
 def accept(contract: Contract, sessions: list[SessionReport], command: str) -> Acceptance:
     """Evaluates a contract against sessions. Raises ContractError if the ledger was altered, SigningError if signatures
@@ -53,7 +67,8 @@ def accept(contract: Contract, sessions: list[SessionReport], command: str) -> A
     missing = list(gaps(entries, sessions))
     if ledger in signatures and signatures[ledger].signer is None:
         missing.append(f"The ledger does not count: {signatures[ledger].problem}.")
-    runs = gather(sessions, entries, signatures)
+    made = datetime.now(UTC)
+    runs = gather(sessions, entries, signatures, made)
     verdicts = evaluate(contract, runs)
     relations = [evaluate_relation(relation, verdicts) for relation in contract.relations]
-    return Acceptance(contract, verdicts, sessions, entries, missing, signatures, relations, command)
+    return Acceptance(contract, verdicts, sessions, entries, missing, signatures, relations, command, made)

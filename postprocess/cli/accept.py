@@ -51,6 +51,9 @@ def evaluate(
         ),
     ] = Path("acceptance.html"),
     pdf: Annotated[bool, typer.Option("--pdf", help="Write the page as PDF as well; requires Chromium.")] = False,
+    sbom: Annotated[
+        bool, typer.Option("--sbom", help="Write the software bill of materials as well, in CycloneDX (.cdx.json).")
+    ] = False,
     as_json: AsJson = False,
     explain: Annotated[bool, typer.Option("--explain", help="Print the contract in sentences instead.")] = False,
     dry_run: Annotated[
@@ -85,14 +88,14 @@ def evaluate(
             typer.echo("\n".join(map(printable, missing_runs(reached.verdicts))) or "no runs are missing")
             return
         with writing(output):
-            files = acceptance_page.write(reached, output, pdf)
+            written = acceptance_page.write(reached, output, pdf, sbom)
     except (ContractError, LogError, PdfError, SigningError) as error:
         raise typer.BadParameter(str(error)) from None
     if as_json:
-        print_json(acceptance_page.as_object(reached))
+        print_json(written.result)
     else:
         typer.echo(acceptance_page.terminal_text(reached), nl=False)
-    typer.echo(f"wrote {', '.join(printable(str(path)) for path in files)}", err=True)
+    typer.echo(f"wrote {', '.join(printable(str(path)) for path in written.files)}", err=True)
     raise typer.Exit(0 if reached.outcome == PASS else 1)
 
 

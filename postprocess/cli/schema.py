@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`coffeecup schema`: the format of a benchmark's log for other programs."""
+"""`coffeecup schema`: the format of a log, a contract or the result of an acceptance for other programs."""
 
+from importlib import resources
 from typing import Annotated
 
 import orjson
@@ -8,14 +9,23 @@ import typer
 
 from postprocess.cli.common import exit_codes
 
+SCHEMAS = {"contract": "contract_schema.json", "acceptance": "result_schema.json"}
 
-@exit_codes({0: "printed", 2: "no benchmark has this name"})
+
+@exit_codes({0: "printed", 2: "no format has this name"})
 def schema(
-    benchmark: Annotated[str, typer.Argument(metavar="BENCHMARK", help="Name of the benchmark.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Name of a benchmark, `contract`, or `acceptance` for its result.")
+    ],
 ) -> None:
-    """Print the JSON Schema of the records in a benchmark's log."""
+    """Print the JSON Schema of the records in a benchmark's log, of a contract, or of the result of an acceptance."""
     from postprocess.benchmarks.registry import log_formats
 
-    if benchmark not in log_formats():
-        raise typer.BadParameter(f"unknown benchmark {benchmark!r}; use one of {', '.join(sorted(log_formats()))}")
-    typer.echo(orjson.dumps(log_formats()[benchmark].schema, option=orjson.OPT_INDENT_2).decode())
+    if name in SCHEMAS:
+        text = resources.files("postprocess.acceptance").joinpath(SCHEMAS[name]).read_text("utf-8")
+        typer.echo(text, nl=False)
+        return
+    if name not in log_formats():
+        known = ", ".join(sorted({*log_formats(), *SCHEMAS}))
+        raise typer.BadParameter(f"unknown format {name!r}; use one of {known}")
+    typer.echo(orjson.dumps(log_formats()[name].schema, option=orjson.OPT_INDENT_2).decode())

@@ -119,11 +119,13 @@ class Job(Part):
 
 
 class Provenance(Part):
-    """Who started the run, in which job, and the nonce of the acceptance that it belongs to."""
+    """Who started the run, in which job, and the nonce of the acceptance that it belongs to. `preloaded` are the paths
+    of libraries that were loaded before those that the program needs."""
 
     nonce: Text | None
     user: Text
     job: Job | None
+    preloaded: list[Text] | None = None
 
 
 class Run(Record, kw_only=True):
@@ -186,6 +188,14 @@ class Files(Record):
     other_files: list[OtherFile]
 
 
+class Clocks(Record):
+    """How long the run took on rank 0, from opening to closing the log: by MPI's clock, which all measurements use, and
+    by the time of day."""
+
+    mpi_seconds: Seconds
+    day_seconds: Seconds
+
+
 class ActivityOfHost(Part):
     others_user_seconds: ProcessorSeconds
     stolen_seconds: ProcessorSeconds
@@ -217,7 +227,7 @@ class End(Record, kw_only=True):
     end_time: Time | None = None
 
 
-COMMON = (Run, Overhead, Files, Activity, Overlap, End)
+COMMON = (Run, Overhead, Files, Clocks, Activity, Overlap, End)
 
 # Records of the benchmarks that do I/O.
 

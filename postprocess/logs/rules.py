@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from postprocess.logs.reader import RUN_AGAIN, Kind, Log
 from postprocess.logs.records import (
     Activity,
+    Clocks,
     DataCheck,
     Files,
     Host,
@@ -60,7 +61,8 @@ def problems_of_single(log: Log, *kinds: type[Record]) -> Iterator[Problem]:
 def problems_of_places(log: Log) -> Iterator[Problem]:
     """The records before and after the measurements."""
     data = [record for kind in (DataCheck, MemoryFill) for record in by_name(log, kind)]
-    last = [*sorted(data, key=lambda record: record.sequence), *log.all(Activity), *log.all(Overlap)]
+    data.sort(key=lambda record: record.sequence)
+    last = [*data, *log.all(Clocks), *log.all(Activity), *log.all(Overlap)]
     behind = [log.end.sequence - number for number in range(len(last), 0, -1)]
     first = [record.sequence for kind in (Overhead, Files) for record in by_name(log, kind)]
     if first != list(range(OVERHEAD, first_place(log))) or [record.sequence for record in last] != behind:

@@ -4,7 +4,8 @@ the same."""
 
 import hashlib
 import io
-from datetime import UTC, datetime
+from collections import defaultdict
+from dataclasses import dataclass
 from pathlib import Path
 
 import jinja2
@@ -15,147 +16,74 @@ from rich.table import Table
 from rich.text import Text
 
 from postprocess import __version__
-from postprocess.acceptance.evaluation import EvaluatedRun, RelationVerdict, Verdict
-from postprocess.acceptance.ledger import file_sha256
 from postprocess.acceptance.result import Acceptance
 from postprocess.acceptance.sentences import demand
-from postprocess.sessions.files import SessionReport
+from postprocess.reports.acceptance_object import as_object
+from postprocess.reports.software_bill import counts, software_bill
 from postprocess.show.html import environment
 from postprocess.show.pdf import print_page
 from postprocess.show.words import printable
 
+MOST_GAPS, MOST_RUNS = 5, 8  # of all gaps on the first page, and of a clause's runs beside its verdict
+VERSIONS = (
+    "kernel_version",
+    "git_revision",
+    "source_sha256",
+    "spack_hash",
+    "compiler",
+    "flags",
+    "mpi_library",
+    "files",
+)
 
-def write(acceptance: Acceptance, page: Path, pdf: bool) -> list[Path]:
-    """Writes the page, the result as JSON beside it, and the PDF if requested; returns their paths. Raises OSError if a
-    file cannot be written, PdfError if the page cannot be printed."""
-    result = json_text(acceptance)
-    files = [page, page.with_suffix(".json")]
+
+@dataclass(frozen=True)
+class Written:
+    """The files that were written, and the result as plain values."""
+
+    files: list[Path]
+    result: dict
+
+
+def write(acceptance: Acceptance, page: Path, pdf: bool, bill: bool) -> Written:
+    """Writes the page and the result as JSON beside it; if requested, also the software bill of materials and the PDF.
+    Raises OSError if a file cannot be written, PdfError if the page cannot be printed."""
     page.parent.mkdir(parents=True, exist_ok=True)
-    files[1].write_text(result, encoding="utf-8")
-    page.write_text(html(acceptance, files[1].name, hashlib.sha256(result.encode()).hexdigest()), encoding="utf-8")
+    files, stated = [page, page.with_suffix(".json")], None
+    if bill:
+        files.append(page.with_suffix(".cdx.json"))
+        stated = write_bill(software_bill(acceptance), files[-1])
+    result = as_object(acceptance, stated)
+    text = json_text(result)
+    files[1].write_text(text, encoding="utf-8")
+    page.write_text(
+        html(acceptance, result, files[1].name, hashlib.sha256(text.encode()).hexdigest()), encoding="utf-8"
+    )
     if pdf:
         files.append(page.with_suffix(".pdf"))
-        print_page(page, files[2])
-    return files
+        print_page(page, files[-1])
+    return Written(files, result)
 
 
-def as_object(acceptance: Acceptance) -> dict:
-    """The result as plain values, for JSON and for the page."""
-    contract = acceptance.contract
-    return {
-        "result": acceptance.outcome,
-        "made": utc(acceptance.made),
-        "coffeecup": __version__,
-        "command": acceptance.command,
-        "contract": {
-            "title": contract.title,
-            "file": printable(contract.path.name),
-            "sha256": contract.sha256,
-            "kernel_version": contract.terms.kernel_version,
-        },
-        "weaker": acceptance.weaker,
-        "gaps": [printable(gap) for gap in acceptance.gaps],
-        "begun": [
-            {"number": entry.number, "nonce": entry.nonce, "issued": utc(entry.issued), "abandoned": entry.abandoned}
-            for entry in acceptance.entries
-        ],
-        "sessions": [session_object(acceptance, report) for report in acceptance.sessions],
-        "clauses": [clause_object(verdict) for verdict in acceptance.verdicts],
-        "relations": [relation_object(verdict) for verdict in acceptance.relations],
-    }
+def write_bill(bill: dict, path: Path) -> dict:
+    """Writes a software bill of materials; what the result states about it."""
+    text = json_text(bill)
+    path.write_text(text, encoding="utf-8")
+    return {"file": printable(path.name), "sha256": hashlib.sha256(text.encode()).hexdigest(), **counts(bill)}
 
 
-def utc(time: datetime) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ")
+def json_text(content: dict) -> str:
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2).decode() + "\n"
 
 
-def session_object(acceptance: Acceptance, report: SessionReport) -> dict:
-    signature = acceptance.signatures.get(report.source)
-    return {
-        "session": report.info["uuid"],
-        "file": printable(str(report.source)),
-        "file_sha256": file_sha256(report.source),
-        "start": utc(datetime.fromtimestamp(report.info["time_start_unix"], UTC)),
-        "user": printable(str(report.info.get("user") or "")),
-        "signer": signature and signature.signer and printable(signature.signer),
-    }
-
-
-def clause_object(verdict: Verdict) -> dict:
-    clause = verdict.clause
-    return {
-        "clause": clause.name,
-        "result": verdict.outcome,
-        "sentence": verdict.sentence,
-        "value": verdict.value,
-        **{
-            key: getattr(clause, key)
-            for key in (
-                "statistic",
-                "unit",
-                "floor",
-                "ceiling",
-                "benchmark",
-                "evidence",
-                "parameters",
-                "metric",
-                "system",
-                "partition",
-                "processes",
-                "hosts",
-                "directory",
-                "filesystem",
-                "official",
-                "repetitions",
-                "variation",
-                "least_of_median",
-                "most_of_median",
-                "forbidden",
-                "workload_sha256",
-                "excluded_nodes",
-            )
-        },
-        "counted": len(verdict.counting),
-        "runs": [run_object(evaluated) for evaluated in verdict.runs],
-    }
-
-
-def relation_object(verdict: RelationVerdict) -> dict:
-    fields = {"relation": verdict.relation.name, "result": verdict.outcome, "sentence": verdict.sentence}
-    kept = {key: getattr(verdict.relation, key) for key in ("kind", "of", "to", "floor", "ceiling")}
-    return fields | {"value": verdict.value} | kept
-
-
-def run_object(evaluated: EvaluatedRun) -> dict:
-    run = evaluated.run
-    return {
-        "counts": evaluated.counts,
-        "value": evaluated.value,
-        "refusals": [{"key": refusal.key, "text": printable(refusal.text)} for refusal in evaluated.refusals],
-        "session": run.session,
-        "case": printable(run.case),
-        "time": run.time.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "hosts": [printable(host) for host in run.hosts],
-        "filesystem": {"directory": run.filesystem.directory, "type": run.filesystem.type} if run.filesystem else None,
-        "kernel_version": run.kernel_version,
-        "git_revision": run.git_revision,
-        "log": run.log and printable(str(run.log)),
-        "sha256_recorded": run.sha256_recorded,
-        "sha256_now": run.sha256_now,
-    }
-
-
-def json_text(acceptance: Acceptance) -> str:
-    return orjson.dumps(as_object(acceptance), option=orjson.OPT_INDENT_2).decode() + "\n"
-
-
-def html(acceptance: Acceptance, json_name: str, json_sha256: str) -> str:
+def html(acceptance: Acceptance, result: dict, json_name: str, json_sha256: str) -> str:
     """The page to sign. It contains the hash of the JSON result, so that a signature covers both."""
+    logs = [{"number": number, **log} for number, log in enumerate(result["logs"], 1)]
     return (
         environment(jinja2.PackageLoader("postprocess.reports"))
         .get_template("acceptance.html.j2")
         .render(
-            result=as_object(acceptance),
+            result=result,
             text=acceptance.contract.text,
             parties=acceptance.contract.parties,
             version=__version__,
@@ -163,8 +91,33 @@ def html(acceptance: Acceptance, json_name: str, json_sha256: str) -> str:
             json_sha256=json_sha256,
             demand=demand,
             clauses=acceptance.contract.clauses,
+            MOST_GAPS=MOST_GAPS,
+            MOST_RUNS=MOST_RUNS,
+            log_numbers=defaultdict(str, {log["sha256"]: log["number"] for log in logs}),
+            logs=logs,
+            units=units,
+            settings=alike(result["logs"], ("command", "options", "environment")),
+            versions=alike(result["logs"], VERSIONS),
         )
     )
+
+
+def units(logs: list[dict]) -> dict[str, str]:
+    """The unit of each metric that one of the logs has."""
+    return {name: metric["unit"] for log in logs for name, metric in log["metrics"].items()}
+
+
+def alike(logs: list[dict], keys: tuple[str, ...]) -> list[tuple[list[int], dict]]:
+    """The different values of these keys, each with the numbers of the logs that have them, from 1."""
+    groups: list[tuple[list[int], dict]] = []
+    for number, log in enumerate(logs, 1):
+        values = {key: log[key] for key in keys}
+        same = next((numbers for numbers, known in groups if known == values), None)
+        if same:
+            same.append(number)
+        else:
+            groups.append(([number], values))
+    return groups
 
 
 def terminal_text(acceptance: Acceptance) -> str:
