@@ -34,6 +34,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
     official = variable(bool, value=False, loggable=True)
     qualifications = variable(str, value="", loggable=True)
     facts = variable(dict, value={}, loggable=True)
+    node_effects = variable(dict, value={}, loggable=True)
 
     @property
     def log_name(self):
@@ -136,6 +137,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
                 raise SanityError(f"{name} is not a finite number: {metric.value}")
 
     def _record(self, score, run):
+        from postprocess.benchmarks.nodes import stored
         from postprocess.logs.facts import facts
 
         self.log_sha256 = score.log.sha256
@@ -147,3 +149,4 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         self.official = score.official
         self.qualifications = ",".join(qualification.key for qualification in score.qualifications)
         self.facts = facts(score.log)
+        self.node_effects = stored(score.nodes) if score.nodes else {}

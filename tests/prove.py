@@ -6,7 +6,8 @@ missed.
 
 The goals `lowest`, `newest` and `centre` install this project with pip's packages at an end of the version
 ranges of pyproject.toml and run the tests there that build no kernel. `fuzz` gives the commands odd arguments and
-files. `long` runs the tests that are marked `prove`. `history-bench` runs tests/bench_history.py, a few minutes.
+files. `long` runs the tests that are marked `prove`. `history-bench` runs tests/bench_history.py, a few minutes, and
+`nodes` tests/bench_nodes.py.
 `logs` changes logs of kernels 200 000 times and counts contradictions that are accepted. `mutants` changes the modules
 of MUTATED in small ways and counts the changes that no test notices. All output is in build/prove.
 """
@@ -47,10 +48,12 @@ MUTATED = {
     "postprocess/history/completeness.py": ("test_any_suite.py", "test_completeness.py"),
     "postprocess/history/events.py": ("test_directions.py", "test_events.py"),
     "postprocess/history/levels.py": ("test_levels.py", "test_standing.py"),
+    "postprocess/history/nodes.py": ("test_nodes_history.py",),
     "postprocess/history/site_files.py": ("test_directions.py", "test_events.py"),
     "postprocess/history/standing.py": ("test_site_report.py", "test_standing.py"),
     "postprocess/logs/placement.py": ("test_placement.py", "test_thresholds.py"),
     "postprocess/references/good_runs.py": ("test_good_runs.py",),
+    "postprocess/statistics/nodes.py": ("test_nodes.py",),
     "postprocess/references/proposals.py": ("test_references.py", "test_reference_bounds.py", "test_good_runs.py"),
 }
 
@@ -208,6 +211,14 @@ def history_bench() -> Result:
     return Result("history-bench", "goals of tests/bench_history.py", last, not missed)
 
 
+def nodes() -> Result:
+    """Slow nodes found and named falsely; the table is in build/prove."""
+    log = "nodes.log"
+    missed = run(sys.executable, ROOT / "tests" / "bench_nodes.py", log=log, check=False)
+    last = (OUTPUT / log).read_text(encoding="utf-8").strip().splitlines()[-1]
+    return Result("nodes", "goals of tests/bench_nodes.py", last, not missed)
+
+
 # --- mutants ----------------------------------------------------------------------------------------------------------
 
 
@@ -287,6 +298,7 @@ GOALS: dict[str, Callable] = {
     "fuzz": lambda: [fuzz()],
     "long": lambda: [long()],
     "history-bench": lambda: [history_bench()],
+    "nodes": lambda: [nodes()],
     "logs": logs,
     "mutants": mutants,
 }

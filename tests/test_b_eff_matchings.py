@@ -13,7 +13,9 @@ from kernel_runs import error, of_kind, on_nodes, run
 from raw_log import read_log
 from simulations import HEADER, SHORT
 
+from postprocess.benchmarks import scoring
 from postprocess.benchmarks.b_eff import matchings
+from postprocess.benchmarks.b_eff.slow_nodes import examination
 
 __all__ = ["mpi", "network"]  # fixtures
 
@@ -269,3 +271,6 @@ def test_a_slow_node_of_a_simulated_crossbar_has_the_longest_times(simulate, tmp
         pairs = [max(seconds[node], seconds[partners[node]]) for node in range(16)]
         assert pairs == pytest.approx(expected, rel=1e-3), record
         assert record["direction"] != "both" or seconds == pytest.approx(expected, rel=1e-3), record
+    found = examination(scoring.read_log(log.path))
+    assert (found.verdict, list(found.named["node"])) == ("suspects", ["n11"])
+    assert found.nodes["ratio"].to_numpy() == pytest.approx([0.5, *[1.0] * 15], rel=2e-3)

@@ -29,6 +29,12 @@ def folder(tmp_path_factory):
     logs_made.write(top / "bad.jsonl", b"{}\n")
     database(top / "steady.db", nights(steady(20)))
     database(top / "slower.db", nights([*steady(20), *steady(8, 700)]))
+    effect = {
+        "suspects": ["x1"],
+        "confirmed": ["x1"],
+        "values": {f"x{node}": [0.5**node, 0, 1, 1, 1] for node in (0, 1)},
+    }
+    database(top / "slow_node.db", [session([case({"b_eff": (1000.0, "MByte/s")}, node_effects=effect)])])
     entry = {"b_eff": (1000.0, 1000.0, -0.1, None, "MByte/s", "pass")}
     database(top / "compared.db", [session([case(entry)])])
     (top / "b_eff.yaml").write_text(REFERENCES + "  local:default:\n    2: {b_eff: [1000, -0.1, null, MByte/s]}\n")
@@ -55,6 +61,9 @@ RUNS = [
     ("watch", "any other", [".", "--", "sh", "-c", "exit 7"]),
     ("history", 0, ["slower.db"]),
     ("history", 2, ["none.db"]),
+    ("nodes", 0, ["steady.db"]),
+    ("nodes", 1, ["slow_node.db"]),
+    ("nodes", 2, ["steady.db", "--last", "0"]),
     ("check-history", 0, ["steady.db"]),
     ("check-history", 1, ["slower.db"]),
     ("check-history", 2, ["steady.db", "--max-age", "nan"]),

@@ -17,6 +17,7 @@ PLACES = [
 ]
 COMMANDS = [
     ["check-history"],
+    ["nodes"],
     ["export", "--junit", "junit.xml"],
     ["references", "check"],
     ["references", "propose", "--benchmark", "b_eff", "--file", "new.yaml"],

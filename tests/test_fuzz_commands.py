@@ -158,6 +158,7 @@ READING = {
         ["history", "--csv"],
     ],
     "check-history": [["check-history"], ["check-history", "--json", "--max-age", "10"]],
+    "nodes": [["nodes", "--all"], ["nodes", "--format", "slurm"], ["nodes", "--json"]],
     "export": [["export", "--junit", "out.xml", "--openmetrics", "out.prom"]],
     "site report": [["site", "report", "-o", "out.html"], ["site", "report", "-o", "out.html", "--json"]],
     "references check": [["references", "check", "--file", "b_eff.yaml"]],

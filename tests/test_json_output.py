@@ -41,6 +41,12 @@ def tables():
 
 
 TABLES = tables()
+EFFECT = {
+    "verdict": "suspects",
+    "suspects": ["x3"],
+    "confirmed": [],
+    "values": {"x1": [1.0, 0.9, 1.1, 0, 16], "x2": [1.0, None, None, 0, 1], "x3": [0.5, 0.4, 0.6, 16, 16]},
+}
 
 
 def documented(name):
@@ -108,6 +114,7 @@ def stored(tmp_path_factory):
                 ),
                 case({"b_eff": (rate * 2, "MByte/s")}, system="other"),
                 case({}, benchmark="ftio", result="fail", fail_reason="no space"),
+                case({"b_eff": (rate, "MByte/s")}, processes=4, node_effects=EFFECT if number else {}),
             ],
             night(number),
         )
@@ -140,6 +147,7 @@ def outputs(stored, tmp_path):
         "coffeecup score": [printed("score", tmp_path, *compared, code=1)],
         "coffeecup history": [printed("history", stored), printed("history", stored, "--last")],
         "coffeecup check-history": [printed("check-history", stored, "--max-age", "0", code=1)],
+        "coffeecup nodes": [printed("nodes", stored)],
         "coffeecup site report": [
             printed("site", "report", stored, "-o", page, "--compare", kind)
             for kind in ("system=local,other", "time=2026-01-10,2026-01-10")
@@ -163,7 +171,7 @@ def test_every_field_is_documented_and_every_documented_field_occurs(stored, tmp
         rare = {
             path
             for path in missing
-            if re.match(r"excluded\[\]|no_reference\[\]|would_have_failed\[\]|remarks\[\]", path)
+            if re.match(r"\[\]\.nodes\?\.nodes|excluded\[\]|no_reference\[\]|would_have_failed\[\]|remarks\[\]", path)
         }
         assert missing - rare == set(), command
 

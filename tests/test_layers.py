@@ -23,7 +23,7 @@ LAYERS = (
     {"reframe_checks", "postprocess.sessions"},
     {"postprocess.benchmarks"},
     {"postprocess.designs", "postprocess.logs"},
-    {"postprocess.show"},
+    {"postprocess.show", "postprocess.statistics"},
     {"postprocess", "reference_values"},
 )
 TOPS = ("postprocess", "site_configs", "reframe_checks", "reference_values")

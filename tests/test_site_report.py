@@ -15,9 +15,10 @@ from pages import HOSTILE, Page, browse, needs_browser
 from sessions_made import case, database, night, session, steady, table_of
 
 from postprocess.history.change_points import findings, session_values
-from postprocess.history.standing import compared, headlines, interval, scaling, standing
+from postprocess.history.standing import compared, headlines, scaling, standing
 from postprocess.history.table import case_table, history_table
 from postprocess.sessions.files import read_reports
+from postprocess.statistics.medians import interval
 
 SIZES = (2, 4, 8)
 

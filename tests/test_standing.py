@@ -19,7 +19,8 @@ from postprocess.history.change_points import (
     session_values,
     suspicions,
 )
-from postprocess.history.standing import compared, interval, sides, trend, verdict
+from postprocess.history.standing import compared, sides, trend, verdict
+from postprocess.statistics.medians import interval
 
 LOWER = Rule(Better.LOWER)
 NEITHER = Rule(Better.NEITHER)

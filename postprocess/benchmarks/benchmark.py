@@ -66,7 +66,7 @@ class Benchmark:
     sentences on the scores of several runs. `balance_factor`: (score, r_max_gflops) -> the score with its ratio to the
     Linpack performance of the processors. `prediction`: (machine, sizes, logs, r_max_gflops) -> a Prediction for each
     number of processes of a described machine. `comparison`: (machine, log, score, logs) -> a Comparison of the log's
-    run with a described machine."""
+    run with a described machine. `nodes`: (log) -> an Examination of the run's nodes."""
 
     package: str
     title: str
@@ -80,6 +80,7 @@ class Benchmark:
     balance_factor: str = ""
     prediction: str = ""
     comparison: str = ""
+    nodes: str = ""
 
     @property
     def name(self) -> str:

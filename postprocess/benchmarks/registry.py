@@ -61,7 +61,6 @@ def part(name: str, role: str) -> ModuleType:
 
 
 def optional_function(name: str, field: str) -> Callable | None:
-    """The function that a benchmark names in `together`, `balance_factor`, `prediction` or `comparison`; None if it has
-    none."""
+    """The function that a benchmark names in a field such as `together` or `nodes`; None if it has none."""
     module, _, function = getattr(benchmarks()[name], field).partition(".")
     return getattr(part(name, module), function) if function else None

@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from postprocess.benchmarks.nodes import Examination
 from postprocess.logs.reader import Log
 
 
@@ -24,7 +25,7 @@ class Qualification:
 class Score:
     """The first metric is the headline. `log` is without its measurements. `breaches`, the paper's rules that the run
     did not keep, are the first of `qualifications`; `cache_affected` are those which state that a cache took part in
-    the result."""
+    the result. `nodes` is None if the benchmark does not examine them."""
 
     benchmark: str
     metrics: dict[str, Metric]
@@ -32,6 +33,7 @@ class Score:
     breaches: tuple[Qualification, ...]
     cache_affected: tuple[Qualification, ...]
     log: Log
+    nodes: Examination | None = None
 
     @property
     def official(self) -> bool:

@@ -10,9 +10,10 @@ from multiprocessing import get_context
 from pathlib import Path
 from types import ModuleType
 
+from postprocess.benchmarks import nodes
 from postprocess.benchmarks.benchmark import Benchmark
-from postprocess.benchmarks.registry import benchmarks, log_formats, part
-from postprocess.benchmarks.score import Metric, Score
+from postprocess.benchmarks.registry import benchmarks, log_formats, optional_function, part
+from postprocess.benchmarks.score import Metric, Qualification, Score
 from postprocess.logs import reader
 from postprocess.logs.reader import Log, LogError
 
@@ -108,7 +109,10 @@ def scores_of(name: str, reduction: ModuleType, logs: list[Log]) -> list[Score]:
 def scored(benchmark: Benchmark, log: Log, table, metrics) -> Score:
     qualifications = part(benchmark.name, "qualifications")
     breaches = tuple(qualifications.breaches(log))
-    every = (*breaches, *qualifications.qualifications(log, table))
+    examine = optional_function(benchmark.name, "nodes")
+    examined = examine(log) if examine else None
+    of_nodes = [Qualification(*stated) for stated in nodes.qualifications(examined)] if examined else []
+    every = (*breaches, *qualifications.qualifications(log, table), *of_nodes)
     return Score(
         benchmark=benchmark.name,
         metrics={name: Metric(float(value), benchmark.metric(name).unit) for name, value in metrics.dropna().items()},
@@ -116,4 +120,5 @@ def scored(benchmark: Benchmark, log: Log, table, metrics) -> Score:
         breaches=breaches,
         cache_affected=tuple(qualification for qualification in every if qualification.key in benchmark.cache_affected),
         log=log.brief(),
+        nodes=examined,
     )

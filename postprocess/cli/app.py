@@ -12,6 +12,7 @@ from postprocess.cli import (
     check_history,
     export,
     history,
+    nodes,
     predict,
     references,
     report,
@@ -44,6 +45,7 @@ add(app, "predict", predict.predict)
 add(app, "watch", watch.watch_command)
 add(app, "history", history.history)
 add(app, "check-history", check_history.check_history)
+add(app, "nodes", nodes.nodes)
 add(app, "acknowledge", acknowledge.acknowledge)
 add(app, "export", export.export)
 add(app, "schema", schema.schema)

@@ -5,8 +5,6 @@ comparison.
 Pure functions from tables of change_points.session_values to tables.
 """
 
-from math import comb
-
 import numpy as np
 import pandas as pd
 
@@ -15,8 +13,8 @@ from postprocess.history.change_points import Finding
 from postprocess.history.completeness import TEST, missed, sessions_of, with_and_without, with_names
 from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
 from postprocess.history.table import SERIES
+from postprocess.statistics.medians import interval
 
-CONFIDENCE = 0.95
 TOO_FEW = "too few sessions"  # to judge a series
 FROM_LAST = [*SERIES, "unit", "reference", "lower", "upper", "log_sha256"]
 COLUMNS = [*FROM_LAST, "time", "last", "verdict", "median", "low", "high", "confidence", "sessions", "trend"]
@@ -26,18 +24,6 @@ KINDS = (
     "file_system",
     "environ",
 )  # what can be compared, besides sessions and times
-
-
-def interval(values: np.ndarray) -> tuple[float, float, float]:
-    """(low, high, confidence) of the median of values (sessions,): the innermost order statistics that enclose it with
-    CONFIDENCE, for any distribution (the interval of the sign test); with too few values, the whole range with its own
-    confidence."""
-    ordered, count = np.sort(values), len(values)
-    tails = np.cumsum(
-        [comb(count, place) / 2**count for place in range(count)]
-    )  # P(fewer than place + 1 values lie below the median)
-    inner = max(int((2 * tails <= 1 - CONFIDENCE).sum()) - 1, 0)
-    return float(ordered[inner]), float(ordered[-1 - inner]), float(max(1 - 2 * tails[inner], 0)) if count > 1 else 0.0
 
 
 def standing(values: pd.DataFrame, found: list[Finding], cases: pd.DataFrame) -> pd.DataFrame:

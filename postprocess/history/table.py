@@ -146,8 +146,13 @@ def cases_of(reports: list[SessionReport]) -> Iterator[tuple[dict, list[dict]]]:
                     row = case_row(report, case, again, extras) | {"reason": why(case, run["testcases"])}
                     if is_without_value(case) and not is_own(case):
                         row |= {"result": "fail", "reason": NO_VALUE}
-                    row["case"] = f"{report.info['uuid']}:{again}:{place}"
+                    row["case"] = case_id(report, again, place)
                     yield row, [{name: getattr(found, name) for name in METRICS} for found in verdicts_of(case)]
+
+
+def case_id(report: SessionReport, run: int, place: int) -> str:
+    """What identifies a test case: its session, and its places there."""
+    return f"{report.info['uuid']}:{run}:{place}"
 
 
 def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]) -> dict:

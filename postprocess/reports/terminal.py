@@ -13,6 +13,7 @@ from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
 
+from postprocess.benchmarks import nodes
 from postprocess.benchmarks.predicted import Comparison
 from postprocess.benchmarks.predicted import as_object as predicted
 from postprocess.benchmarks.registry import optional_function
@@ -41,6 +42,7 @@ def as_object(result: Score | LogError, compared: Sequence[Comparison | LogError
         "metrics": {name: {"value": metric.value, "unit": metric.unit} for name, metric in result.metrics.items()},
         "qualifications": [{"key": q.key, "text": q.text} for q in result.qualifications],
         **({"predictions": predictions} if predictions else {}),
+        **({"nodes": nodes.as_object(result.nodes)} if result.nodes else {}),
     }
 
 

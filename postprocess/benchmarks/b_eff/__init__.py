@@ -81,4 +81,5 @@ BENCHMARK = Benchmark(
     balance_factor="reduction.with_balance_factor",
     prediction="prediction.predict",
     comparison="comparison.compare",
+    nodes="slow_nodes.examination",
 )

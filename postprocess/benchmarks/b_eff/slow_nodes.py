@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which nodes are slow, from the loops of b_eff's matchings of nodes at the longest messages."""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+
+from postprocess.benchmarks import nodes
+from postprocess.benchmarks.b_eff.records import Matching, Plan
+from postprocess.benchmarks.nodes import Examination
+from postprocess.logs.reader import Log
+from postprocess.statistics.nodes import COLUMNS
+
+NO_GROUPS = "The groups of the nodes (leaf switches) are not known: nodes beyond a shared link may seem slow"
+
+
+def examination(log: Log[Plan]) -> Examination:
+    """The nodes of a run. Where their groups are known, each is compared with those of its own group: a trunk between
+    groups is nobody's property."""
+    names = [host.name for host in log.run.hosts]
+    planned = log.plan.matchings
+    if planned is None:
+        return nodes.not_examined("The log was written by a kernel without matchings of nodes")
+    if not planned.count:
+        return nodes.not_examined("The run measured no matchings of nodes")
+    loops = [record for record in log.all(Matching) if record.message_bytes == log.plan.l_max_bytes]
+    loops = [record for record in loops if record.scope != "across"] or loops
+    ranks = [host.ranks for host in log.run.hosts]
+    if len({len(of_node) for of_node in ranks}) > 1:  # with more processes a pair takes longer
+        loops = [record for record in loops if record.processes == "one_per_node"]
+    tables = [times_of(record, ranks, planned.resolution) for record in loops]
+    times = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
+    return nodes.examination(names, times, [NO_GROUPS] if planned.groups is None else [])
+
+
+def times_of(record: Matching, ranks: list[list[int]], resolution: str) -> pd.DataFrame:
+    """A row per pair of nodes of a loop: the geometric mean over their processes, of which each has its counterpart
+    on the other node. A transfer takes as long as the slower one of the two processes needs."""
+    per_node = record.processes == "one_per_node" or resolution == "node"
+    rows = [
+        (first, second, mean_of(record, [first] if per_node else ranks[first], [second] if per_node else ranks[second]))
+        for first, second in enumerate(record.partners)
+        if first < second
+    ]
+    table = pd.DataFrame(rows, columns=["first", "second", "seconds"])
+    return table.assign(
+        unit=f"{record.scope} {record.matching}",
+        condition=f"{record.scope} {record.processes} {record.direction}",
+    )[COLUMNS]
+
+
+def mean_of(record: Matching, first: Iterable[int], second: Iterable[int]) -> float:
+    longest = [max(record.seconds[a] or 0.0, record.seconds[b] or 0.0) for a, b in zip(first, second)]
+    return float(np.exp(np.mean(np.log(longest))))

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The nodes of a run: which are slow, how certain that is, and what cannot be told apart. docs/nodes.md explains it."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import isfinite
+
+import numpy as np
+import pandas as pd
+
+from postprocess.show.tables import each_row
+from postprocess.show.words import counted
+from postprocess.statistics.nodes import FALSE_SUSPICION, SLOWER, TOO_MANY, Effects, effects
+
+SHOWN = 20  # nodes that a text or a figure lists
+QUALIFICATION = "slow_nodes"
+
+
+class Verdict(StrEnum):
+    """UNCLEAR: some nodes are slow, but nothing says which. A node is CONFIRMED only by a second measurement."""
+
+    NOT_EXAMINED = "not examined"
+    NONE = "none"
+    UNCLEAR = "unclear"
+    SUSPECTS = "suspects"
+    CONFIRMED = "confirmed"
+
+
+@dataclass(frozen=True)
+class Examination:
+    """`nodes` has a row per node, the slowest first: `node`, its name; the columns of statistics.nodes.Effects; and
+    `confirmed`. `remarks` state what limits the verdict."""
+
+    verdict: Verdict
+    nodes: pd.DataFrame
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> pd.DataFrame:
+        """The suspects, and those of them that were confirmed."""
+        return self.nodes[self.nodes["suspect"]]
+
+
+COLUMNS = ["node", "ratio", "low", "high", "slow", "examined", "suspect", "confirmed"]
+
+
+def not_examined(why: str) -> Examination:
+    nobody = pd.DataFrame(columns=COLUMNS, dtype=float).astype({"node": str, "suspect": bool, "confirmed": bool})
+    return Examination(Verdict.NOT_EXAMINED, nobody, (why,))
+
+
+def examination(names: Sequence[str], times: pd.DataFrame, remarks: Sequence[str] = ()) -> Examination:
+    """The nodes `names` by a table of statistics.nodes.effects. Fewer than three have no peers."""
+    if len(names) < 3:
+        return not_examined(
+            "With two nodes a slow one cannot be told from its partner, nor from their link: run on three or more"
+            if len(names) == 2
+            else "One node has no peers: run on three or more"
+        )
+    if times.empty:
+        return not_examined("The log contains no times of pairs of nodes")
+    found = effects(times, len(names))
+    table = found.nodes.assign(node=list(names), confirmed=False)[COLUMNS].sort_values("ratio", ignore_index=True)
+    if not with_interval(table):
+        return not_examined("No node had enough matchings for an interval")
+    verdict = Verdict.SUSPECTS if table["suspect"].any() else Verdict.UNCLEAR if found.withheld else Verdict.NONE
+    return Examination(verdict, table, (*remarks, *limits(found)))
+
+
+def with_interval(table: pd.DataFrame) -> int:
+    return int(np.isfinite(table[["low", "high"]]).all(axis=1).sum())
+
+
+def limits(found: Effects) -> Iterator[str]:
+    slow = counted(int(found.nodes["slower"].sum()), "node")
+    if found.withheld == TOO_MANY:
+        yield f"{slow} of {len(found.nodes)} seem slow: that is a property of the machine, or of how the job was placed"
+    elif found.withheld:
+        yield "Nodes are slow with some partners only, which is a property of the network between them; name the groups"
+    if unknown := len(found.nodes) - with_interval(found.nodes):
+        yield f"Not examined, because of too few matchings: {counted(unknown, 'node')}"
+
+
+def in_words(row) -> str:
+    """Such as "x0417: 0.52 of its peers [0.50, 0.55], slow in 14 of 16 matchings"."""
+    return (
+        f"{row.node}: {row.ratio:.2f} of its peers [{row.low:.2f}, {row.high:.2f}], "
+        f"slow in {row.slow} of {row.examined} matchings"
+    )
+
+
+def listed(found: Examination) -> list[str]:
+    """A text per named node."""
+    named = found.named
+    more = [f"and {len(named) - SHOWN} more"] if len(named) > SHOWN else []
+    return [in_words(row) for row in each_row(named[:SHOWN])] + more
+
+
+def qualifications(found: Examination) -> Iterator[tuple[str, str]]:
+    """What a score states about slow nodes."""
+    if len(found.named):
+        what = "confirmed" if found.verdict == Verdict.CONFIRMED else "suspected"
+        yield QUALIFICATION, f"Slow {'node' if len(found.named) == 1 else 'nodes'} {what}: {'; '.join(listed(found))}"
+
+
+def sentence(found: Examination) -> str:
+    """The verdict for a report."""
+    count = counted(with_interval(found.nodes), "node")
+    return {
+        Verdict.NOT_EXAMINED: "The nodes were not examined.",
+        Verdict.NONE: f"None of {count} is suspected: none is slower than {SLOWER:.0%} of its peers with certainty.",
+        Verdict.UNCLEAR: f"Some of {count} are slow, but it cannot be told which.",
+        Verdict.SUSPECTS: f"{len(found.named)} of {count} suspected; a second measurement has to confirm it. Chance "
+        f"alone makes a node a suspect in at most {FALSE_SUSPICION:.0%} of the runs of a healthy machine.",
+        Verdict.CONFIRMED: f"{int(found.nodes['confirmed'].sum())} of {count} confirmed by a second measurement.",
+    }[found.verdict]
+
+
+def plain(value):
+    """A number that JSON has, or None."""
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def as_object(found: Examination) -> dict:
+    """Plain values: the verdict, the remarks and every node."""
+    return {
+        "verdict": str(found.verdict),
+        "remarks": list(found.remarks),
+        "nodes": [{name: plain(value) for name, value in row.items()} for row in found.nodes.to_dict("records")],
+    }
+
+
+def stored(found: Examination) -> dict:
+    """What a session keeps of an examination, about 45 bytes a node: `values` has [ratio, low, high, slow, examined] of
+    each node, null where unknown."""
+    values = {
+        row.node: [*(plain(round(value, 4)) for value in (row.ratio, row.low, row.high)), row.slow, row.examined]
+        for row in each_row(found.nodes)
+    }
+    named = found.named
+    return {
+        "verdict": str(found.verdict),
+        "suspects": list(named["node"]),
+        "confirmed": list(named["node"][named["confirmed"]]),
+        "values": values,
+    }

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`coffeecup nodes`: which nodes are slow, over sessions."""
+
+import shlex
+from enum import StrEnum
+from typing import Annotated
+
+import pandas as pd
+import typer
+
+from postprocess.cli.common import USAGE, AsJson, exit_codes, print_json
+from postprocess.cli.selection import Selection, reads_sessions
+from postprocess.show.words import counted, printable
+
+
+class Format(StrEnum):
+    """TEXT for people; SLURM for `scontrol`."""
+
+    TEXT = "text"
+    SLURM = "slurm"
+
+
+@exit_codes({0: "no node is confirmed to be slow", 1: "a node is confirmed to be slow", 2: USAGE})
+@reads_sessions()
+def nodes(
+    selection: Selection,
+    last: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Newest sessions of a test from which a node's effect is computed.")
+    ] = 10,
+    every: Annotated[bool, typer.Option("--all", help="List every node, not only slow ones and failed jobs.")] = False,
+    form: Annotated[
+        Format,
+        typer.Option(
+            "--format",
+            help="slurm: print commands that drain the confirmed nodes, and suspects as comments. Nothing is drained.",
+        ),
+    ] = Format.TEXT,
+    as_json: AsJson = False,
+) -> None:
+    """List slow nodes: how slow compared with their peers, since when, and how often they were suspected."""
+    from postprocess.history.nodes import node_table, summary
+
+    if as_json and form != Format.TEXT:
+        raise typer.BadParameter("choose one of --json and --format")
+    cases, values = selection.tables()
+    chosen = selection.tests_in(cases)
+    found = summary(node_table(selection.reports(), values), chosen, last)
+    if as_json:
+        print_json({"nodes": found})
+    elif form == Format.SLURM:
+        typer.echo("\n".join(drains(found)), nl=not found.empty)
+    else:
+        typer.echo("\n".join(overview(found, every)))
+    raise typer.Exit(1 if len(found) and found["confirmed_now"].any() else 0)
+
+
+def drains(found: pd.DataFrame) -> list[str]:
+    """A line per named node: a command if its newest session confirmed it, otherwise a comment."""
+    from postprocess.history.nodes import short
+
+    named = found[found["confirmed_now"].astype(bool) | found["since"].notna()]
+    text = {}
+    for row in named.to_dict("records"):
+        reason = f"coffeecup: {effect(row)}, {'confirmed' if row['confirmed_now'] else 'suspected only'}"
+        command = f"scontrol update nodename={shlex.quote(short(row['node']))} state=drain reason={shlex.quote(reason)}"
+        line = command if row["confirmed_now"] else f"# {command}"
+        text[row["node"]] = min(text.get(row["node"], line), line, key=lambda known: known.startswith("#"))
+    return [printable(line) for line in text.values()]
+
+
+def overview(found: pd.DataFrame, every: bool) -> list[str]:
+    """A line per node and test of which there is something to tell, and what was examined."""
+    if found.empty:
+        return ["No selected session examined nodes: see docs/nodes.md for the tests that do, on three or more nodes."]
+    known = found["since"].notna() | found["slow"].astype(bool) | found["suspected"].gt(0) | found["failed"].gt(0)
+    count = counted(found[["system", "node"]].drop_duplicates().shape[0], "node")
+    shown = found if every else found[known]
+    rest = [] if every or len(shown) else ["None was suspected, and none took part in a failed job."]
+    return [f"{count} examined.", *rest, *(line(row) for row in shown.to_dict("records"))]
+
+
+def effect(row: dict) -> str:
+    """Such as "0.52 of its peers [0.50, 0.55]"."""
+    if pd.isna(row["ratio"]):
+        return "unknown effect"
+    interval = f" [{row['low']:.2f}, {row['high']:.2f}]" if row["low"] > 0 and row["high"] < float("inf") else ""
+    return f"{row['ratio']:.2f} of its peers{interval}"
+
+
+def line(row: dict) -> str:
+    state = "CONFIRMED" if row["confirmed_now"] else "suspected" if pd.notna(row["since"]) else "not suspected now"
+    since = f" since {row['since']:%Y-%m-%d %H:%M} UTC" if pd.notna(row["since"]) else ""
+    slow = ", slow over these sessions" if row["slow"] else ""
+    failed = f", {counted(row['failed'], 'failed job')}" if row["failed"] else ""
+    return printable(
+        f"{row['node']}: {effect(row)}{slow}; {state}{since}; suspected in {row['suspected']} and confirmed in "
+        f"{row['confirmed']} of {counted(row['sessions'], 'session')}{failed}; {row['test']}"
+    )

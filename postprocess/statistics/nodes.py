@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which nodes are slow, from times of pairs of nodes.
+
+The model: the logarithm of a pair's time is the usual one of its loop, plus the effect of the *slower* of the two
+nodes, plus noise. A sum of both effects instead of the larger one would attribute a part of a slow node's effect to its
+partners. All estimates are medians, and the noise is taken from the run itself.
+"""
+
+from dataclasses import dataclass
+from math import comb, inf, log, nan
+
+import numpy as np
+import pandas as pd
+
+from postprocess.statistics.medians import CONFIDENCE, interval
+
+SLOWER = 0.95  # a node is slow if it certainly reaches less than this share of its peers' bandwidth
+FALSE_SUSPICION = 0.01  # probability that chance makes any node of a healthy run a suspect
+MOST = 1 / 3  # a larger share of slow nodes is a property of the machine: it is unknown which ones are the peers
+MOST_FAST = 1 / 8  # of the units of a slow node: noise makes nothing faster, but disturbs what is compared with
+BURSTS = 1 / 100  # of all units: fewer fast pairs of nodes called slow come from bursts
+ROUNDS, PASSES = 4, 8  # both settle earlier
+TOO_MANY, SOME_PARTNERS = "too many", "some partners"
+UNIT, CONDITION, FIRST, SECOND, SECONDS = COLUMNS = ["unit", "condition", "first", "second", "seconds"]
+
+
+@dataclass(frozen=True)
+class Effects:
+    """`nodes` has a row per node: `ratio`, its bandwidth to the median node's, with `low` and `high`, an interval of
+    CONFIDENCE; `slow` of the `examined` units without a slower partner in which it reached less than SLOWER;
+    `probability` that chance alone makes so many slow; `suspect`. NaN where nothing is known of the node.
+
+    `exceeding` is the share of times that noise alone makes slow. `withheld` states why slow nodes are no suspects,
+    empty if they are: TOO_MANY, so that it is unknown which ones are the peers, or SOME_PARTNERS, with which alone they
+    are slow: that is a property of the network between them."""
+
+    nodes: pd.DataFrame
+    exceeding: float
+    withheld: str
+
+    @property
+    def suspects(self) -> list[int]:
+        """The slowest first."""
+        return list(self.nodes[self.nodes["suspect"]].sort_values("ratio").index)
+
+
+def effects(times: pd.DataFrame, nodes: int) -> Effects:
+    """The effect of each of `nodes` nodes.
+
+    `times` has the columns COLUMNS: `seconds` that the nodes `first` and `second` (the same one twice for a node's own
+    time) needed in a loop of `unit` (a matching: its loops follow each other, so one disturbance may affect them all)
+    under `condition` (what makes times comparable: message length, direction, processes). Pairs of a loop communicate
+    at the same time. Raises ValueError for times that are not positive and finite.
+    """
+    seconds = times[SECONDS].to_numpy(float)
+    if not (np.isfinite(seconds) & (seconds > 0)).all():
+        raise ValueError("a time is not positive and finite")
+    pairs = times.assign(time=np.log(seconds))
+    pairs["time"] -= pairs.groupby(CONDITION)["time"].transform("median")
+    effect = np.zeros(nodes)
+    for _ in range(ROUNDS):
+        units = of_units(pairs, effect)
+        effect = fitted(*by_node(units, nodes))
+        effect -= np.nanmedian(effect)
+    return judged(effect, of_units(pairs, effect), nodes)
+
+
+def explained(pairs: pd.DataFrame, effect: np.ndarray) -> np.ndarray:
+    """The effect of the slower node of each pair, 0 where neither is known."""
+    return np.nan_to_num(np.fmax(effect[pairs[FIRST]], effect[pairs[SECOND]]))
+
+
+def of_units(pairs: pd.DataFrame, effect: np.ndarray) -> pd.DataFrame:
+    """A row per unit and pair: the median over conditions of its time relative to that of its loop. What slows down a
+    whole loop, such as other traffic, is no pair's property. A single pair has only its condition to compare with."""
+    rest = pairs["time"] - explained(pairs, effect)
+    loop = rest.groupby([pairs[UNIT], pairs[CONDITION]])
+    usual = loop.transform("median").where(
+        loop.transform("size") > 1, rest.groupby(pairs[CONDITION]).transform("median")
+    )
+    relative = pairs.assign(time=pairs["time"] - usual)
+    return relative.groupby([UNIT, FIRST, SECOND], sort=False)["time"].median().reset_index()
+
+
+def by_node(units: pd.DataFrame, nodes: int) -> tuple[np.ndarray, np.ndarray]:
+    """(nodes, most units of a node): the times of each node's units, NaN beyond its last one, and its partner in each,
+    the node itself if it had none."""
+    first, second, time = (units[name].to_numpy() for name in (FIRST, SECOND, "time"))
+    alone = first == second
+    node = np.concatenate([first, second[~alone]])
+    partner = np.concatenate([second, first[~alone]])
+    time = np.concatenate([time, time[~alone]])
+    place = pd.Series(node).groupby(node).cumcount().to_numpy()
+    shape = (nodes, int(place.max(initial=-1)) + 1)
+    values, partners = np.full(shape, nan), np.tile(np.arange(nodes)[:, None], shape[1])
+    values[node, place], partners[node, place] = time, partner
+    return values, partners
+
+
+def own_units(effect: np.ndarray, partners: np.ndarray) -> np.ndarray:
+    """In which of its units a node's partner is not clearly slower, so that the time is the node's own."""
+    return ~(effect[partners] > effect[:, None] - log(SLOWER))
+
+
+def fitted(values: np.ndarray, partners: np.ndarray) -> np.ndarray:
+    """Each node's median over its own units, which depend on the other nodes' effects. It begins with the fast
+    units: a fast node has some fast partners, a slow one has no fast unit."""
+    known = np.isfinite(values).any(axis=1)
+    effect = np.full(len(values), nan)
+    effect[known] = np.nanquantile(values[known], MOST_FAST, axis=1)
+    for _ in range(PASSES):
+        own = np.where(own_units(effect, partners), values, nan)
+        there = np.isfinite(own).any(axis=1)
+        effect[there] = np.nanmedian(own[there], axis=1)
+    return effect
+
+
+def judged(effect: np.ndarray, units: pd.DataFrame, nodes: int) -> Effects:
+    """Suspects are slower by the interval of their effect, slow more often than the run's noise explains, and slow with
+    every partner: a shared link is slow with those beyond it only."""
+    rest = units["time"].to_numpy() - explained(units, effect)
+    exceeding = float(((rest > -log(SLOWER)).sum() + 1) / (len(rest) + 2))
+    values, partners = by_node(units, nodes)
+    values[~own_units(effect, partners)] = nan
+    table = pd.DataFrame([of_node(row[np.isfinite(row)], exceeding, nodes) for row in values])
+    unlikely = (table["high"] < SLOWER) & (table["probability"] * nodes <= FALSE_SUSPICION)
+    table["slower"] = unlikely & (table["fast"] <= MOST_FAST * table["examined"])
+    called = explained(units, effect) > -2 * log(SLOWER)
+    fast = called & (units["time"].to_numpy() < explained(units, effect) / 2)
+    contradicted = unlikely.any() and fast.sum() > max(MOST_FAST * called.sum(), BURSTS * len(units))
+    withheld = TOO_MANY if table["slower"].sum() > MOST * nodes else SOME_PARTNERS if contradicted else ""
+    table["suspect"] = table["slower"] & (not withheld)
+    return Effects(table, exceeding, withheld)
+
+
+def of_node(own: np.ndarray, exceeding: float, nodes: int) -> dict:
+    """The row of a node with these times."""
+    if not len(own):
+        return {"ratio": nan, "low": nan, "high": nan, "slow": 0, "fast": 0, "examined": 0, "probability": 1.0}
+    low, high, confidence = interval(own)
+    if confidence < CONFIDENCE:
+        low, high = -inf, inf
+    slow = int((own > -log(SLOWER)).sum())
+    return {
+        "ratio": float(np.exp(-np.median(own))),
+        "low": float(np.exp(-high)),
+        "high": float(np.exp(-low)),
+        "slow": slow,
+        "fast": int((own < np.median(own) / 2).sum()),
+        "examined": len(own),
+        "probability": at_least(slow, len(own), exceeding),
+    }
+
+
+def at_least(successes: int, trials: int, probability: float) -> float:
+    """P(at least so many successes) of the binomial distribution."""
+    return sum(
+        comb(trials, count) * probability**count * (1 - probability) ** (trials - count)
+        for count in range(successes, trials + 1)
+    )
