@@ -233,7 +233,7 @@ def along_curve(shape: tuple[int, ...]) -> np.ndarray:
     the same power of two. The transformation of J. Skilling, Programming the Hilbert curve, AIP Conference Proceedings
     707, 2004."""
     bits = shape[0].bit_length() - 1
-    at = np.indices(shape[::-1])[::-1].reshape(len(shape), -1)  # at[0] is the place along the first dimension
+    at = np.indices(shape).reshape(len(shape), -1)  # at[0] is the place along the last dimension
     for bit in (1 << power for power in range(bits - 1, 0, -1)):
         for axis in range(len(shape)):
             inverts = at[axis] & bit > 0
