@@ -115,7 +115,7 @@ def test_prediction_agrees_with_simulation_of_the_t3e(simulate, processes):
 def test_gap_between_run_and_design_shows_a_planted_fault(simulate, tmp_path):
     """The machine has a quarter of the links up that its design states: rings keep up with the prediction, random
     patterns do not. Beside the true design, nothing is missing."""
-    stated = {"network": "fat_tree", "nodes": 32, "leaf": 8, "taper": 1}
+    stated = {"network": "fat_tree", "nodes": 16, "leaf": 4, "taper": 1}
     log = simulated(simulate, tmp_path, made(**stated | {"taper": 4}))
     designs = tmp_path / "designs.yaml"
     designs.write_text(json.dumps({f"taper {taper}": PLAIN | stated | {"taper": taper} for taper in (1, 4)}))
