@@ -146,7 +146,7 @@ def test_simulated_and_measured_references_do_not_share_a_file(tmp_path):
 
 
 # Sizes of the site that docs/simulated.md says have no reference.
-MISSING = {("fat_tree", 512), ("dragonfly", 128), ("dragonfly", 512)}
+MISSING = {("fat_tree", 512), ("dragonfly", 512)}
 
 
 def test_every_reference_is_used_and_the_sizes_without_one_are_those_stated(reframe):

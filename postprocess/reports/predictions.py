@@ -45,7 +45,7 @@ def comparison_text(comparisons: list[Comparison]) -> str:
     text = io.StringIO()
     console = Console(file=text, force_terminal=Console().is_terminal, width=max(Console().width, 150))
     for shown in map(beside, comparisons):
-        title = f"{shown['log']}, {shown['size']}: predicted by the design {shown['design']}, not measured"
+        title = f"{shown['log']}, {shown['size']}: predicted by the design “{shown['design']}”, not measured"
         console.print(Text(title, style="bold"))
         table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
         table.add_column("metric", no_wrap=True)
@@ -86,7 +86,8 @@ def beside(comparison: Comparison, thousands: str = "") -> dict:
             for limit in prediction.limits
             if limit.pattern in comparison.patterns
         ],
-        "notes": remarks(prediction) + [f"Expected: {origin}." for origin in origins([prediction])],
+        "notes": remarks(prediction)
+        + [f"Expected: the prediction times the least and the most of {origin}." for origin in origins([prediction])],
     }
 
 
