@@ -212,6 +212,7 @@ WHY = [{"key": "altered", "text": "the log was altered"}]
         ("pass", ("relations", 0, "value"), None),
         ("pass", (*RUN, "refusals"), WHY),
         ("pass", (*RUN, "counts"), False),
+        ("not proven", (*RUN, "counts"), False),
         ("pass", (*RUN, "value"), None),
         ("pass", (*RUN, "sha256_now"), None),
         ("pass", (*RUN, "sha256_recorded"), ""),

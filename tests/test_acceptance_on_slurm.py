@@ -106,13 +106,16 @@ def test_an_acceptance_from_its_beginning_to_the_signed_pdf(user, openmpi):
         **{NONCE: nonce},
     )
     user("ssh-keygen", "-q", "-Y", "sign", "-n", "coffeecup", "-f", "centre", "session.json")
-    user(COFFEECUP, "accept", "contract.yaml", "session.json", "--pdf")
+    user(COFFEECUP, "accept", "contract.yaml", "session.json", "--pdf", "--sbom")
 
     result = json.loads((user.home / "acceptance.json").read_text())
     [found] = result["clauses"]
     assert (result["result"], result["gaps"], found["counted"]) == ("pass", [], 2), result
     assert [session["signer"] for session in result["sessions"]] == [SIGNER]
     assert (user.home / "acceptance.pdf").read_bytes().startswith(b"%PDF")
+    bill = result["software_bill"]
+    assert bill["programs"] == 1 and bill["packages"] > 0
+    assert user("sha256sum", bill["file"]).split()[0] == bill["sha256"]
     jobs = {case["jobid"] for case in cases(user.home / "session.json")}
     stated = [json.loads(Path(run["log"]).read_text().partition("\n")[0]) for run in found["runs"]]
     assert {run["provenance"]["job"]["id"] for run in stated} == jobs and len(jobs) == 2

@@ -71,6 +71,7 @@ static json_t *job_json(void)
 
 /* --- preloaded libraries ------------------------------------------------------------------------------------------ */
 
+#ifndef COFFEECUP_SIMULATED
 /* Whether the program itself names a library with this file name. */
 static bool is_needed(const char *path)
 {
@@ -107,6 +108,12 @@ static json_t *preloaded_json(void)
     dl_iterate_phdr(add_preloaded, list);
     return list;
 }
+#else
+static json_t *preloaded_json(void)
+{
+    return json_null();
+}
+#endif
 
 json_t *provenance_json(void)
 {

@@ -78,7 +78,10 @@ def json_text(content: dict) -> str:
 
 def html(acceptance: Acceptance, result: dict, json_name: str, json_sha256: str) -> str:
     """The page to sign. It contains the hash of the JSON result, so that a signature covers both."""
-    logs = [{"number": number, **log} for number, log in enumerate(result["logs"], 1)]
+    logs = [
+        {"number": number, **log, "files": sorted(log["files"], key=lambda file: (file["role"], file["path"]))}
+        for number, log in enumerate(result["logs"], 1)
+    ]
     return (
         environment(jinja2.PackageLoader("postprocess.reports"))
         .get_template("acceptance.html.j2")
@@ -96,8 +99,8 @@ def html(acceptance: Acceptance, result: dict, json_name: str, json_sha256: str)
             log_numbers=defaultdict(str, {log["sha256"]: log["number"] for log in logs}),
             logs=logs,
             units=units,
-            settings=alike(result["logs"], ("command", "options", "environment")),
-            versions=alike(result["logs"], VERSIONS),
+            settings=alike(logs, ("command", "options", "environment")),
+            versions=alike(logs, VERSIONS),
         )
     )
 
