@@ -25,6 +25,10 @@ def pair_up(r):
     partners[a], partners[d], partners[c], partners[b] = d, a, b, c
 
 
+def suspect(number, **fields):
+    return lambda r: first(r, record="suspects")["suspects"][number].update(fields)
+
+
 def longer_budget(r):
     """With a budget of two seconds more, a tenth of a second more would be reserved."""
     both(put("plan", time_budget_seconds=32.0), option(time_budget=32.0))(r)
@@ -61,14 +65,27 @@ NODES = {
         seconds("matching", lambda times: times.__setitem__(times.index(None), 0.1), processes="one_per_node"),
         seconds("matching", lambda times: times.__setitem__(0, None), processes="all", scope="within"),
         seconds("pair", list.pop),
+        seconds("confirmation", lambda times: times.append(0.1), processes="one_per_node"),
+        seconds("confirmation", lambda times: times.append(None), processes="all"),
         seconds("pattern_processes", list.pop),
         seconds("pattern_processes", lambda times: times.__setitem__(0, None)),
     ],
     "loop_length": [
         put("matching", loop_length=4),
         put("pair", loop_length=2),
+        put("confirmation", loop_length=2),
         put("pair", message_bytes=4096),
         put("pattern_processes", loop_length=2),
+    ],
+    "suspects": [
+        suspect(2, node=4),
+        suspect(2, node=0),
+        suspect(2, good=[4]),
+        suspect(2, good=[4, 4]),
+        suspect(2, good=[4, 0]),
+        suspect(2, good=[4, 5]),
+        suspect(2, ratio=2.0),
+        suspect(2, ratio=1.09),
     ],
     "budget_times": [put("matchings_left_out", elapsed_seconds=1.0)],
     "whole_time": [seconds("pair", lambda times: times.__setitem__(-1, 1e6))],

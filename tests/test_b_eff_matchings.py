@@ -274,3 +274,13 @@ def test_a_slow_node_of_a_simulated_crossbar_has_the_longest_times(simulate, tmp
     found = examination(scoring.read_log(log.path))
     assert (found.verdict, list(found.named["node"])) == ("suspects", ["n11"])
     assert found.nodes["ratio"].to_numpy() == pytest.approx([0.5, *[1.0] * 15], rel=2e-3)
+    [suspects] = log.records["suspects"]
+    [suspect] = suspects["suspects"]
+    assert (suspect["node"], suspect["ratio"]) == (11, pytest.approx(expected[11] / (expected[11] / 2), rel=0.01))
+    one, other = suspect["good"]
+    assert [(record["repetition"], record["pair"]) for record in log.records["confirmation"]] == [
+        (repetition, pair) for repetition in (1, 2, 3) for pair in ([11, one], [11, other], [one, other])
+    ]
+    for record in log.records["confirmation"]:
+        alone = 10e-6 + (l_max + HEADER) / (175e6 if 11 in record["pair"] else 350e6)
+        assert record["seconds"] == pytest.approx([alone] * 2, rel=1e-3), record

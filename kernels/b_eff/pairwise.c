@@ -7,10 +7,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "confirmation.h"
 #include "fail.h"
 #include "matchings.h"
 #include "memory.h"
 #include "methods.h"
+#include "pairwise_loop.h"
+#include "suspects.h"
 
 enum { MOST_NODES_ALL_LENGTHS = 16384, MOST_RANKS_EACH = 16384 }; /* keeps the log small (docs/log.md) */
 enum { EACH_MATCHING = 4, MOST_NODES_REPEATED = 4 };
@@ -23,38 +26,21 @@ static const struct {
 
 enum {
     PATTERN_LOOP = 1, /* a slow process delays only its neighbours */
-    MOST_SETS = 5
+    MOST_SETS = 4
 };
 
-enum direction { BOTH, UP, DOWN, DIRECTIONS };
 static const char *const direction_names[DIRECTIONS] = {"both", "up", "down"};
 
 enum scope { ALL, WITHIN, ACROSS, NO_SCOPE };
 static const char *const scope_names[] = {"all", "within", "across", NULL};
 
-/* The state of these measurements. */
-struct state {
-    const struct run *run;
-    const struct request *request;
-    const struct pairwise *plan;
-    const struct nodes *nodes;
-    struct loops *loops;
-    int *order;             /* scratch memory of pattern_layout() */
-    int *partner;           /* of each node */
-    int place;              /* of this rank among those of its node */
-    double *seconds;        /* rank 0: of each rank, in the last loop */
-    double end_seconds;     /* of the run: no later than that */
-    double longest_seconds; /* of a loop between single processes at L_max, with all that belongs to it */
-    int sets_left;
-};
-
 /* Loops that are left out together if there is no time for them. */
 struct set {
     const char *loops;
     bool one_per_node;
-    enum scope scope; /* of matchings; NO_SCOPE: averaged patterns */
-    int units;        /* matchings or patterns */
-    void (*measure)(struct state *, const struct set *, int unit);
+    enum scope scope; /* of matchings, else NO_SCOPE */
+    int units;        /* matchings, suspects or patterns */
+    void (*measure)(struct pairwise_state *, const struct set *, int unit);
 };
 
 /* --- the plan ----------------------------------------------------------------------------------------------------- */
@@ -97,28 +83,18 @@ json_t *pairwise_json(const struct pairwise *pairwise, json_t *groups)
 
 /* --- the records -------------------------------------------------------------------------------------------------- */
 
-static json_t *seconds_or_null(double seconds)
-{
-    return isnan(seconds) ? json_null() : json_real(seconds);
-}
-
 /* The times of the first process of each node, of all processes, or of the slowest process of each node. */
-static json_t *seconds_json(const struct state *state, bool one_per_node)
+static json_t *seconds_json(const struct pairwise_state *state, bool one_per_node)
 {
-    const struct nodes *nodes = state->nodes;
     json_t *list = json_array();
     for (int rank = 0; !one_per_node && !state->plan->by_node && rank < state->run->ranks; rank++)
-        json_array_append_new(list, seconds_or_null(state->seconds[rank]));
-    for (int node = 0; (one_per_node || state->plan->by_node) && node < nodes->count; node++) {
-        double slowest = NAN; /* fmax() ignores it */
-        for (int i = nodes->first[node]; i < nodes->first[node + 1]; i++)
-            slowest = fmax(slowest, state->seconds[nodes->rank[i]]);
-        json_array_append_new(list, seconds_or_null(slowest));
-    }
+        json_array_append_new(list, pairwise_seconds(state->seconds[rank]));
+    for (int node = 0; (one_per_node || state->plan->by_node) && node < state->nodes->count; node++)
+        json_array_append_new(list, pairwise_seconds(pairwise_slowest(state, node)));
     return list;
 }
 
-static json_t *partners_json(const struct state *state)
+static json_t *partners_json(const struct pairwise_state *state)
 {
     json_t *list = json_array();
     for (int node = 0; node < state->nodes->count; node++)
@@ -126,7 +102,7 @@ static json_t *partners_json(const struct state *state)
     return list;
 }
 
-static void log_left_out(const struct state *state, const struct set *set, int measured)
+static void log_left_out(const struct pairwise_state *state, const struct set *set, int measured)
 {
     if (state->run->log)
         log_write(state->run->log, "matchings_left_out",
@@ -134,53 +110,16 @@ static void log_left_out(const struct state *state, const struct set *set, int m
                             measured, "elapsed_seconds", run_elapsed_seconds(state->run)));
 }
 
-static json_t *pair_json(const struct state *state, bool one_per_node, int64_t bytes, int64_t loop_length)
+static json_t *pair_json(const struct pairwise_state *state, bool one_per_node, int64_t bytes, int64_t loop_length)
 {
     return json_pack("{s:I, s:I, s:o, s:o}", "message_bytes", (json_int_t)bytes, "loop_length", (json_int_t)loop_length,
                      "partners", partners_json(state), "seconds", seconds_json(state, one_per_node));
 }
 
-/* --- one loop ----------------------------------------------------------------------------------------------------- */
-
-/* Times a loop and sends the time of each process to rank 0. Returns the time that all of it took. */
-static double time_each(struct state *state, struct exchange *exchange, int64_t bytes, int64_t loop_length)
-{
-    const double start = MPI_Wtime();
-    const struct result result = time_loop(state->loops, exchange, &methods[METHOD_NONBLOCKING], bytes, loop_length);
-    MPI_CHECK(MPI_Gather(&result.own_seconds, 1, MPI_DOUBLE, state->seconds, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD));
-    return MPI_Wtime() - start;
-}
-
-/* The rank with which this one exchanges messages: the process with the same place on the partner of its node. */
-static int partner_of(const struct state *state, bool one_per_node)
-{
-    const struct nodes *nodes = state->nodes;
-    const int node = state->partner[nodes->of_rank[state->run->rank]];
-    if (node == NO_PARTNER || (one_per_node && state->place > 0) ||
-        state->place >= nodes->first[node + 1] - nodes->first[node])
-        return MPI_PROC_NULL;
-    return nodes->rank[nodes->first[node] + state->place];
-}
-
-static struct exchange pair_exchange(const struct state *state, bool one_per_node, enum direction direction)
-{
-    static const struct pattern matching = {.name = "matching"};
-    struct exchange exchange = {.pattern = &matching, .comm = MPI_COMM_WORLD, .graph = MPI_COMM_NULL, .slots = 1};
-    const int partner = partner_of(state, one_per_node);
-    if (partner == MPI_PROC_NULL)
-        return exchange;
-    const bool lower = state->nodes->of_rank[state->run->rank] < state->nodes->of_rank[partner];
-    exchange.transfers = 1;
-    exchange.transfer[0].to = direction == BOTH || (direction == UP) == lower ? partner : MPI_PROC_NULL;
-    exchange.transfer[0].from = direction == BOTH || (direction == DOWN) == lower ? partner : MPI_PROC_NULL;
-    exchange.source[0] = exchange.transfer[0].from;
-    return exchange;
-}
-
 /* --- matchings, patterns, all pairs ------------------------------------------------------------------------------- */
 
-static void log_matching(const struct state *state, const struct set *set, int matching, enum direction direction,
-                         int length)
+static void log_matching(const struct pairwise_state *state, const struct set *set, int matching,
+                         enum direction direction, int length)
 {
     if (!state->seconds)
         return;
@@ -192,7 +131,26 @@ static void log_matching(const struct state *state, const struct set *set, int m
     log_write_rounded(state->run->log, "matching", fields);
 }
 
-static void measure_matching(struct state *state, const struct set *set, int matching)
+/* Pairs inside groups tell most of nodes: there is nothing else between them. */
+static bool is_screened(const struct pairwise_state *state, const struct set *set)
+{
+    return set->scope != ACROSS || state->nodes->groups == state->nodes->count;
+}
+
+/* Adds a matching to those by which suspects are chosen. */
+static void screen(struct pairwise_state *state, const struct set *set, int matching)
+{
+    const int nodes = state->nodes->count;
+    if (!state->seconds || !is_screened(state, set))
+        return;
+    double *of_node = allocate((size_t)nodes, sizeof *of_node);
+    for (int node = 0; node < nodes; node++)
+        of_node[node] = pairwise_slowest(state, node);
+    compare_pairs(nodes, state->partner, of_node, state->ratio + (size_t)matching * (size_t)nodes);
+    free(of_node);
+}
+
+static void measure_matching(struct pairwise_state *state, const struct set *set, int matching)
 {
     const struct pairwise *plan = state->plan;
     const struct nodes *nodes = state->nodes;
@@ -200,21 +158,23 @@ static void measure_matching(struct state *state, const struct set *set, int mat
                                                          state->partner);
     for (int length = 0; length < plan->lengths; length++)
         for (int direction = 0; direction < DIRECTIONS; direction++) {
-            struct exchange exchange = pair_exchange(state, set->one_per_node, (enum direction)direction);
-            const double seconds = time_each(state, &exchange, plan->length[length], plan->loop_length[length]);
+            struct exchange exchange = pairwise_exchange(state, set->one_per_node, (enum direction)direction);
+            const double seconds = pairwise_time(state, &exchange, plan->length[length], plan->loop_length[length]);
             if (set->one_per_node && length == plan->lengths - 1)
                 state->longest_seconds = fmax(state->longest_seconds, seconds);
+            if (direction == BOTH && length == plan->lengths - 1)
+                screen(state, set, matching);
             log_matching(state, set, matching, (enum direction)direction, length);
         }
 }
 
 /* The averaged patterns come first in the list. */
-static void measure_pattern(struct state *state, const struct set *set, int number)
+static void measure_pattern(struct pairwise_state *state, const struct set *set, int number)
 {
     const struct request *request = state->request;
     const int64_t l_max = request->length[LENGTHS - 1];
     struct exchange exchange = exchange_open(&request->pattern[number], request->seed, state->order);
-    time_each(state, &exchange, l_max, PATTERN_LOOP);
+    pairwise_time(state, &exchange, l_max, PATTERN_LOOP);
     exchange_close(&exchange);
     if (state->seconds)
         log_write_rounded(state->run->log, "pattern_processes",
@@ -223,8 +183,9 @@ static void measure_pattern(struct state *state, const struct set *set, int numb
                                     seconds_json(state, set->one_per_node)));
 }
 
-/* Each set has an equal share of the time that is left. Rank 0 decides whether another unit fits into it. */
-static void measure_set(struct state *state, const struct set *set)
+/* Each set has an equal share of the time that is left. Rank 0 decides whether another unit fits into it. Returns how
+ * many did. */
+static int measure_set(struct pairwise_state *state, const struct set *set)
 {
     const double start = run_elapsed_seconds(state->run);
     const double share = (state->end_seconds - start) / state->sets_left--;
@@ -242,6 +203,7 @@ static void measure_set(struct state *state, const struct set *set)
     }
     if (unit < set->units)
         log_left_out(state, set, unit);
+    return unit;
 }
 
 /* A group file may name one group, or one for each node. */
@@ -253,24 +215,52 @@ static bool has_pairs(const struct nodes *nodes, enum scope scope)
 }
 
 /* In the order of measuring: first what is cheapest. */
-static int list_sets(const struct state *state, struct set sets[])
+static int list_sets(const struct pairwise_state *state, struct set sets[])
 {
     const struct nodes *nodes = state->nodes;
-    int count = 0, patterns = 0;
+    int count = 0;
     for (int all = 0; all <= (nodes->largest_node > 1); all++)
         for (int scope = ALL; scope < NO_SCOPE; scope++)
             if (has_pairs(nodes, (enum scope)scope))
                 sets[count++] = (struct set){all ? "all" : "one_per_node", !all, (enum scope)scope,
                                              state->plan->matchings, measure_matching};
-    while (patterns < state->request->patterns && state->request->pattern[patterns].averaged)
-        patterns++;
-    if (patterns > 0)
-        sets[count++] = (struct set){"patterns", false, NO_SCOPE, patterns, measure_pattern};
     return count;
 }
 
+static void measure_matchings(struct pairwise_state *state)
+{
+    struct set sets[MOST_SETS];
+    const int count = list_sets(state, sets);
+    state->sets_left = count + 2; /* confirmation, patterns */
+    for (int i = 0; i < count; i++) {
+        const int measured = measure_set(state, &sets[i]);
+        if (state->seconds && is_screened(state, &sets[i]))
+            raise_levels(state->nodes->count, measured, state->ratio, state->level);
+    }
+}
+
+static void confirm(struct pairwise_state *state, const struct set *set, int number)
+{
+    (void)set;
+    measure_suspect(state, number);
+}
+
+static void measure_suspects(struct pairwise_state *state)
+{
+    const int suspects = choose_suspects(state);
+    measure_set(state, &(struct set){"confirmation", true, NO_SCOPE, suspects, confirm});
+}
+
+static void measure_patterns(struct pairwise_state *state)
+{
+    int patterns = 0;
+    while (patterns < state->request->patterns && state->request->pattern[patterns].averaged)
+        patterns++;
+    measure_set(state, &(struct set){"patterns", false, NO_SCOPE, patterns, measure_pattern});
+}
+
 /* Not limited by the time budget, because it was requested; the log and standard output state how long it takes. */
-static void measure_all_pairs(struct state *state)
+static void measure_all_pairs(struct pairwise_state *state)
 {
     const int nodes = state->nodes->count, rounds = tournament_rounds(nodes);
     const int64_t l_max = state->request->length[LENGTHS - 1];
@@ -285,8 +275,8 @@ static void measure_all_pairs(struct state *state)
     for (int round = 0; round < rounds; round++) {
         for (int node = 0; node < nodes; node++)
             state->partner[node] = tournament_partner(nodes, round, node);
-        struct exchange exchange = pair_exchange(state, true, BOTH);
-        time_each(state, &exchange, l_max, loop_length);
+        struct exchange exchange = pairwise_exchange(state, true, BOTH);
+        pairwise_time(state, &exchange, l_max, loop_length);
         if (!state->seconds)
             continue;
         json_t *fields = pair_json(state, true, l_max, loop_length);
@@ -299,27 +289,33 @@ void measure_pairwise(const struct run *run, const struct request *request, stru
 {
     const struct nodes *nodes = request->pairwise.nodes;
     const double start = run_elapsed_seconds(run);
-    struct state state = {.run = run,
-                          .request = request,
-                          .plan = &request->pairwise,
-                          .nodes = nodes,
-                          .loops = loops,
-                          .order = order,
-                          .end_seconds =
-                              fmax(request->time_budget_seconds, start + request->pairwise.reserved_seconds)};
+    struct pairwise_state state = {.run = run,
+                                   .request = request,
+                                   .plan = &request->pairwise,
+                                   .nodes = nodes,
+                                   .loops = loops,
+                                   .order = order,
+                                   .end_seconds =
+                                       fmax(request->time_budget_seconds, start + request->pairwise.reserved_seconds)};
     if (request->pairwise.matchings == 0)
         return;
     while (nodes->rank[nodes->first[nodes->of_rank[run->rank]] + state.place] != run->rank)
         state.place++;
     state.partner = allocate((size_t)nodes->count, sizeof *state.partner);
     state.seconds = run->rank == 0 ? allocate((size_t)run->ranks, sizeof *state.seconds) : NULL;
-    struct set sets[MOST_SETS];
-    const int count = list_sets(&state, sets);
-    state.sets_left = count;
-    for (int i = 0; i < count; i++)
-        measure_set(&state, &sets[i]);
+    if (run->rank == 0) {
+        state.ratio = allocate((size_t)nodes->count * (size_t)state.plan->matchings, sizeof *state.ratio);
+        state.level = allocate((size_t)nodes->count, sizeof *state.level);
+        for (int node = 0; node < nodes->count; node++)
+            state.level[node] = NAN;
+    }
+    measure_matchings(&state);
+    measure_suspects(&state);
+    measure_patterns(&state);
     if (request->pairwise.all_pairs)
         measure_all_pairs(&state);
+    free(state.level);
+    free(state.ratio);
     free(state.seconds);
     free(state.partner);
 }

@@ -4,6 +4,7 @@
 from postprocess.benchmarks.b_eff.records import (
     AllPairs,
     Budget,
+    Confirmation,
     DataCheck,
     Latency,
     Matching,
@@ -15,6 +16,7 @@ from postprocess.benchmarks.b_eff.records import (
     Plan,
     Probe,
     Stop,
+    Suspects,
     Trial,
 )
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
@@ -67,6 +69,8 @@ BENCHMARK = Benchmark(
             Probe,
             Matching,
             MatchingsLeftOut,
+            Suspects,
+            Confirmation,
             PatternProcesses,
             AllPairs,
             Pair,

@@ -9,21 +9,25 @@ from functools import lru_cache
 from postprocess.benchmarks.b_eff.matchings import RESTS, across, numbered, tournament, tournament_rounds, within
 from postprocess.benchmarks.b_eff.records import (
     AllPairs,
+    Confirmation,
     Matching,
     Matchings,
     MatchingsLeftOut,
     Pair,
     PatternProcesses,
     Plan,
+    Suspect,
+    Suspects,
 )
 from postprocess.logs.reader import Log
 from postprocess.logs.records import Host, Record, Run, kind_of
 from postprocess.logs.rules import EDITED, Problem, problems_of_options
 
-KINDS = (Matching, MatchingsLeftOut, PatternProcesses, AllPairs, Pair)
+KINDS = (Matching, MatchingsLeftOut, Suspects, Confirmation, PatternProcesses, AllPairs, Pair)
 DIRECTIONS = ("both", "up", "down")
 PLACES, LOOP_LENGTHS = (12, 16, 20), (300, 30, 3)  # of the lengths in the plan's, and their loops
 PATTERN_LOOP = 1
+CONFIRMATIONS, SUSPICIOUS = 3, 1.1
 MOST_NODES_ALL_LENGTHS = MOST_RANKS_EACH = 16384
 MOST_NODES_REPEATED, EACH_MATCHING = 4, 4
 RESERVED_SHARE = 0.05
@@ -87,6 +91,10 @@ def key_of(record: Record) -> tuple:
             return kind, *where
         case MatchingsLeftOut():
             return kind, record.loops, record.scope, record.measured
+        case Suspects():
+            return (kind,)
+        case Confirmation():
+            return kind, record.suspect, record.repetition, record.processes, *record.pair, record.message_bytes
         case PatternProcesses():
             return kind, record.pattern, record.message_bytes
         case AllPairs():
@@ -97,7 +105,7 @@ def key_of(record: Record) -> tuple:
 
 
 def in_words(key: tuple) -> str:
-    return f"the record {key[0]} of {', '.join(map(str, key[1:]))}"
+    return f"the record {' '.join(map(str, key))}"
 
 
 def planned_pairwise(log: Log[Plan]) -> Iterator[tuple]:
@@ -105,14 +113,18 @@ def planned_pairwise(log: Log[Plan]) -> Iterator[tuple]:
     plan, matchings = log.plan, log.plan.matchings
     if not matchings or not matchings.count:
         return
-    left_out = {(record.loops, record.scope): record.measured for record in log.all(MatchingsLeftOut)}
+    left_out: dict[tuple[str | None, str | None], int] = {
+        (record.loops, record.scope): record.measured for record in log.all(MatchingsLeftOut)
+    }
     patterns = [("pattern_processes", pattern.name, plan.l_max_bytes) for pattern in plan.patterns if pattern.averaged]
-    sets: list[tuple[str, str | None, list[list[tuple]]]] = [
+    sets: list[tuple[str | None, str | None, list[list[tuple]]]] = [
         (loops, scope, [[*planned_matching(loops, scope, index, matchings)] for index in range(matchings.count)])
         for loops, scope in planned_sets(log.run, matchings)
     ]
-    if patterns:
-        sets.append(("patterns", None, [[key] for key in patterns]))
+    compared = [suspect for record in log.all(Suspects) for suspect in record.suspects if suspect.good]
+    sets.append((None, None, [[("suspects",)]]))
+    sets.append(("confirmation", None, [[*planned_confirmation(log, suspect)] for suspect in compared]))
+    sets.append(("patterns", None, [[key] for key in patterns]))
     for loops, scope, units in sets:
         measured = left_out.get((loops, scope), len(units))
         for unit in units[:measured]:
@@ -131,13 +143,24 @@ def planned_matching(loops: str, scope: str, index: int, matchings: Matchings) -
             yield "matching", loops, scope, index, length, direction
 
 
+def planned_confirmation(log: Log[Plan], suspect: Suspect) -> Iterator[tuple]:
+    one, other = suspect.good[0], suspect.good[-1]
+    for repetition in range(1, 1 + CONFIRMATIONS):
+        for processes in kinds_of_processes(log.run):
+            for pair in ((suspect.node, one), (suspect.node, other), (one, other)):
+                yield "confirmation", suspect.node, repetition, processes, *pair, log.plan.l_max_bytes
+
+
+def kinds_of_processes(run: Run) -> list[str]:
+    return ["one_per_node", *["all"] * any(len(host.ranks) > 1 for host in run.hosts)]
+
+
 def planned_sets(run: Run, matchings: Matchings) -> list[tuple[str, str]]:
     """Processes and scopes. A file of groups may name one group, or one for each node."""
     nodes = len(run.hosts)
     groups = len(set(matchings.groups.values())) if matchings.groups else 1
     scopes = [scope for scope, pairs in (("within", groups < nodes), ("across", groups > 1)) if pairs]
-    processes = ["one_per_node", *["all"] * any(len(host.ranks) > 1 for host in run.hosts)]
-    return [(loops, scope) for loops in processes for scope in (scopes if matchings.groups else ["all"])]
+    return [(loops, scope) for loops in kinds_of_processes(run) for scope in (scopes if matchings.groups else ["all"])]
 
 
 # --- partners and times -----------------------------------------------------------------------------------------------
@@ -167,8 +190,17 @@ class Partners:
                 rests[rank] = place >= others
         return rests
 
-    def messages(self, record: Matching | Pair) -> int:
+    def rests_in_pair(self, record: Confirmation) -> list[bool]:
+        """The same for the processes of both nodes."""
+        if record.processes == "one_per_node":
+            return [False, False]
+        sizes = [len(self.hosts[node].ranks) for node in record.pair]
+        return [place >= min(sizes) for size in sizes for place in range(size)]
+
+    def messages(self, record: Matching | Pair | Confirmation) -> int:
         """Messages of all processes in one exchange."""
+        if isinstance(record, Confirmation):
+            return 2 if record.processes == "one_per_node" else 2 * min(len(self.hosts[n].ranks) for n in record.pair)
         one = isinstance(record, Pair) or record.processes == "one_per_node"
         sizes = [1 if one else len(host.ranks) for host in self.hosts]
         both = sum(min(size, sizes[other]) for size, other in zip(sizes, record.partners) if other != RESTS)
@@ -203,6 +235,13 @@ def problems_of_pairwise(log: Log[Plan]) -> Iterator[Problem]:
                 kind is Pair and record.message_bytes != log.plan.l_max_bytes
             ):
                 yield "loop_length", f"{where} has another message or loop length than planned; {EDITED}"
+    yield from problems_of_suspects(log)
+    for record in log.all(Confirmation):
+        where = f"line {record.sequence + 1}: the confirmation"
+        if [seconds is None for seconds in record.seconds] != partners.rests_in_pair(record):
+            yield "process_times", f"{where} does not have a time for each process that takes part; {EDITED}"
+        if record.loop_length != loop_lengths.get(record.message_bytes):
+            yield "loop_length", f"{where} has another loop length than planned; {EDITED}"
     times = len(log.run.hosts) if matchings.resolution == "node" else log.run.ranks
     for record in log.all(PatternProcesses):
         where = f"line {record.sequence + 1}: the loop of {record.pattern}"
@@ -212,6 +251,22 @@ def problems_of_pairwise(log: Log[Plan]) -> Iterator[Problem]:
             yield "loop_length", f"{where} has {record.loop_length} exchanges where {PATTERN_LOOP} belongs; {EDITED}"
 
 
+def problems_of_suspects(log: Log[Plan]) -> Iterator[Problem]:
+    """Suspects and good nodes are different nodes of the run, the slowest first."""
+    for record in log.all(Suspects):
+        nodes, ratios = [suspect.node for suspect in record.suspects], [suspect.ratio for suspect in record.suspects]
+        good = [set(suspect.good) for suspect in record.suspects]
+        if (
+            len(set(nodes)) != len(nodes)
+            or any(len(two) != len(suspect.good) or len(two) == 1 for two, suspect in zip(good, record.suspects))
+            or set(nodes) & set().union(*good)
+            or any(node >= len(log.run.hosts) for node in set(nodes).union(*good))
+            or ratios != sorted(ratios, reverse=True)
+            or any(ratio < SUSPICIOUS for ratio in ratios)
+        ):
+            yield "suspects", f"the suspects are not nodes that are slow, with two other nodes each; {EDITED}"
+
+
 # --- sums -------------------------------------------------------------------------------------------------------------
 
 
@@ -219,7 +274,7 @@ def bytes_of_pairwise(log: Log[Plan]) -> tuple[int, int]:
     """Bytes of one exchange of each loop, and of all its exchanges with the untimed one before it."""
     partners = partners_of(log)
     messages = {pattern.name: pattern.messages_per_exchange for pattern in log.plan.patterns}
-    loops = [(record, partners.messages(record)) for kind in (Matching, Pair) for record in log.all(kind)]
+    loops = [(record, partners.messages(record)) for kind in (Matching, Confirmation, Pair) for record in log.all(kind)]
     loops += [(record, messages[record.pattern]) for record in log.all(PatternProcesses)]
     once = [(count * record.message_bytes, record.loop_length + 1) for record, count in loops]
     return sum(one for one, _ in once), sum(one * exchanges for one, exchanges in once)
@@ -227,5 +282,5 @@ def bytes_of_pairwise(log: Log[Plan]) -> tuple[int, int]:
 
 def seconds_of_pairwise(log: Log[Plan]) -> float:
     """The time of the slowest process of each loop, summed up."""
-    loops = [record for kind in (Matching, Pair, PatternProcesses) for record in log.all(kind)]
+    loops = [record for kind in (Matching, Confirmation, Pair, PatternProcesses) for record in log.all(kind)]
     return sum(max((seconds for seconds in record.seconds if seconds), default=0.0) for record in loops)

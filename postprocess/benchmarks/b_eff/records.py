@@ -199,12 +199,42 @@ class Matching(Record):
 
 
 class MatchingsLeftOut(Record):
-    """There was no time for more than `measured` matchings, or patterns, of a kind."""
+    """There was no time for more than `measured` matchings, suspects or patterns."""
 
-    loops: Literal["one_per_node", "all", "patterns"]
+    loops: Literal["one_per_node", "all", "confirmation", "patterns"]
     scope: Scope | None
     measured: Annotated[int, Meta(ge=0, le=1000)]
     elapsed_seconds: Seconds
+
+
+Node = Annotated[int, Meta(ge=0, le=10**8)]
+
+
+class Suspect(Part):
+    """A node whose pairs were `ratio` times slower than the others, and nodes to compare it with, if there are two."""
+
+    node: Node
+    ratio: Annotated[float, Meta(ge=1, le=1e9)]
+    good: Annotated[list[Node], Meta(max_length=2)]
+
+
+class Suspects(Record):
+    """Which nodes the kernel measured again; no judgement."""
+
+    suspects: Annotated[list[Suspect], Meta(max_length=8)]
+
+
+class Confirmation(Record):
+    """A loop of one pair of nodes in both directions, while all others rest: a suspect and a good node, or both good
+    nodes. `seconds` has the times of the first node's processes, then of the second one's; null for those that rest."""
+
+    suspect: Node
+    repetition: Annotated[int, Meta(ge=1, le=3)]
+    processes: Literal["one_per_node", "all"]
+    pair: Annotated[list[Node], Meta(min_length=2, max_length=2)]
+    message_bytes: PositiveBytes
+    loop_length: Count
+    seconds: Times
 
 
 class PatternProcesses(Record):

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Suspected nodes are measured again, each with two good nodes, and these with each other, while all others rest. */
+#ifndef B_EFF_CONFIRMATION_H
+#define B_EFF_CONFIRMATION_H
+
+#include "pairwise_loop.h"
+
+/* Rank 0 chooses, the log states whom. Returns how many suspects have good nodes to be compared with. Collective. */
+int choose_suspects(struct pairwise_state *state);
+
+/* Measures the pairs of one of them. Collective. */
+void measure_suspect(struct pairwise_state *state, int number);
+
+#endif

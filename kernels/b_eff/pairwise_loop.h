@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One loop between nodes that exchange messages in pairs, and what its measurements share. */
+#ifndef B_EFF_PAIRWISE_LOOP_H
+#define B_EFF_PAIRWISE_LOOP_H
+
+#include <jansson.h>
+
+#include "methods.h"
+#include "request.h"
+#include "run.h"
+#include "suspects.h"
+#include "timed.h"
+
+enum direction { BOTH, UP, DOWN, DIRECTIONS };
+
+/* The state of these measurements. */
+struct pairwise_state {
+    const struct run *run;
+    const struct request *request;
+    const struct pairwise *plan;
+    const struct nodes *nodes;
+    struct loops *loops;
+    int *order;             /* scratch memory of pattern_layout() */
+    int *partner;           /* of each node */
+    int place;              /* of this rank among those of its node */
+    double *seconds;        /* rank 0: of each rank, in the last loop */
+    double end_seconds;     /* of the run: no later than that */
+    double longest_seconds; /* of a loop between single processes at L_max, with all that belongs to it */
+    int sets_left;
+    double *ratio, *level; /* rank 0: of each node, see suspects.h; `ratio` for each matching of a set */
+    struct suspect suspect[MOST_SUSPECTS];
+    int suspects;
+};
+
+/* Times a loop and sends the time of each process to rank 0, NAN for those that rest. Returns the time that all of it
+ * took. Collective. */
+double pairwise_time(struct pairwise_state *state, struct exchange *exchange, int64_t bytes, int64_t loop_length);
+
+/* This rank's part of the exchange between each node and its partner; needs no exchange_close(). */
+struct exchange pairwise_exchange(const struct pairwise_state *state, bool one_per_node, enum direction direction);
+
+/* Rank 0: the last loop's time on the slowest process of a node, NAN if it rests. */
+double pairwise_slowest(const struct pairwise_state *state, int node);
+
+/* Null for NAN. */
+json_t *pairwise_seconds(double seconds);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A coarse search for slow nodes, only to decide which nodes are measured again in the same run. Postprocess judges,
+ * from all times in the log. Pure functions. */
+#ifndef B_EFF_SUSPECTS_H
+#define B_EFF_SUSPECTS_H
+
+enum { MOST_SUSPECTS = 8, GOOD_NODES = 2 };
+
+struct suspect {
+    int node;
+    double ratio;         /* its level, see below */
+    int good;             /* GOOD_NODES; 0 if there are not so many */
+    int with[GOOD_NODES]; /* nodes that are not suspected, of the same group if it has enough of them */
+};
+
+/* The time of each node's pair over the median of all pairs, `ratio[node]`; NAN for nodes that rest. `seconds` has the
+ * time of each node. */
+void compare_pairs(int nodes, const int *partner, const double *seconds, double *ratio);
+
+/* Raises the level of each node to the median of its ratios in the matchings, `ratio[matching * nodes + node]`. */
+void raise_levels(int nodes, int matchings, const double *ratio, double *level);
+
+/* The nodes whose level is above 1.1, the highest first; NAN is none. Returns their number. */
+int list_suspects(int nodes, const double *level, const int *group, struct suspect suspects[MOST_SUSPECTS]);
+
+#endif
