@@ -26,7 +26,8 @@ static const struct {
 
 enum {
     PATTERN_LOOP = 1, /* a slow process delays only its neighbours */
-    MOST_SETS = 4
+    MOST_SETS = 4,
+    ONE_PER_NODE_PARTS = 4
 };
 
 static const char *const direction_names[DIRECTIONS] = {"both", "up", "down"};
@@ -40,6 +41,7 @@ struct set {
     bool one_per_node;
     enum scope scope; /* of matchings, else NO_SCOPE */
     int units;        /* matchings, suspects or patterns */
+    int parts;        /* of the time that is left; what it does not use is left to later sets */
     void (*measure)(struct pairwise_state *, const struct set *, int unit);
 };
 
@@ -183,13 +185,14 @@ static void measure_pattern(struct pairwise_state *state, const struct set *set,
                                     seconds_json(state, set->one_per_node)));
 }
 
-/* Each set has an equal share of the time that is left. Rank 0 decides whether another unit fits into it. Returns how
+/* Each set has a share of the time that is left. Rank 0 decides whether another unit fits into it. Returns how
  * many did. */
 static int measure_set(struct pairwise_state *state, const struct set *set)
 {
     const double start = run_elapsed_seconds(state->run);
-    const double share = (state->end_seconds - start) / state->sets_left--;
+    const double share = (state->end_seconds - start) * set->parts / state->parts_left;
     double longest = 0, now = start;
+    state->parts_left -= set->parts;
     int unit = 0;
     for (; unit < set->units; unit++) {
         int fits = share > 0 && now - start + longest <= share;
@@ -222,8 +225,12 @@ static int list_sets(const struct pairwise_state *state, struct set sets[])
     for (int all = 0; all <= (nodes->largest_node > 1); all++)
         for (int scope = ALL; scope < NO_SCOPE; scope++)
             if (has_pairs(nodes, (enum scope)scope))
-                sets[count++] = (struct set){all ? "all" : "one_per_node", !all, (enum scope)scope,
-                                             state->plan->matchings, measure_matching};
+                sets[count++] = (struct set){all ? "all" : "one_per_node",
+                                             !all,
+                                             (enum scope)scope,
+                                             state->plan->matchings,
+                                             all ? 1 : ONE_PER_NODE_PARTS,
+                                             measure_matching};
     return count;
 }
 
@@ -231,7 +238,9 @@ static void measure_matchings(struct pairwise_state *state)
 {
     struct set sets[MOST_SETS];
     const int count = list_sets(state, sets);
-    state->sets_left = count + 2; /* confirmation, patterns */
+    state->parts_left = 2; /* confirmation, patterns */
+    for (int i = 0; i < count; i++)
+        state->parts_left += sets[i].parts;
     for (int i = 0; i < count; i++) {
         const int measured = measure_set(state, &sets[i]);
         if (state->seconds && is_screened(state, &sets[i]))
@@ -248,7 +257,7 @@ static void confirm(struct pairwise_state *state, const struct set *set, int num
 static void measure_suspects(struct pairwise_state *state)
 {
     const int suspects = choose_suspects(state);
-    measure_set(state, &(struct set){"confirmation", true, NO_SCOPE, suspects, confirm});
+    measure_set(state, &(struct set){"confirmation", true, NO_SCOPE, suspects, 1, confirm});
 }
 
 static void measure_patterns(struct pairwise_state *state)
@@ -256,7 +265,7 @@ static void measure_patterns(struct pairwise_state *state)
     int patterns = 0;
     while (patterns < state->request->patterns && state->request->pattern[patterns].averaged)
         patterns++;
-    measure_set(state, &(struct set){"patterns", false, NO_SCOPE, patterns, measure_pattern});
+    measure_set(state, &(struct set){"patterns", false, NO_SCOPE, patterns, 1, measure_pattern});
 }
 
 /* Not limited by the time budget, because it was requested; the log and standard output state how long it takes. */

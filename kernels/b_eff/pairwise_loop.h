@@ -26,8 +26,8 @@ struct pairwise_state {
     double *seconds;        /* rank 0: of each rank, in the last loop */
     double end_seconds;     /* of the run: no later than that */
     double longest_seconds; /* of a loop between single processes at L_max, with all that belongs to it */
-    int sets_left;
-    double *ratio, *level; /* rank 0: of each node, see suspects.h; `ratio` for each matching of a set */
+    int parts_left;         /* of the time that is left, see struct set */
+    double *ratio, *level;  /* rank 0: of each node, see suspects.h; `ratio` for each matching of a set */
     struct suspect suspect[MOST_SUSPECTS];
     int suspects;
 };
