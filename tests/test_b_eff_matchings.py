@@ -284,3 +284,6 @@ def test_a_slow_node_of_a_simulated_crossbar_has_the_longest_times(simulate, tmp
     for record in log.records["confirmation"]:
         alone = 10e-6 + (l_max + HEADER) / (175e6 if 11 in record["pair"] else 350e6)
         assert record["seconds"] == pytest.approx([alone] * 2, rel=1e-3), record
+    found = examination(scoring.read_log(log.path))
+    assert (found.verdict, list(found.named["node"])) == ("confirmed", ["n11"])
+    assert found.nodes["ratio"].to_numpy() == pytest.approx([0.5, *[1.0] * 15], rel=2e-3)

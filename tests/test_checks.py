@@ -77,6 +77,7 @@ def test_complete_log_passes_with_its_metrics_and_no_reference(reframe, good):
     assert case["builder"] == "prebuilt"
     assert len(case["log_sha256"]) == 64
     assert (case["mpi_library"], case["num_hosts"]) == ("Open MPI v4.1.4", 1)
+    assert (case["node_effects"]["verdict"], case["node_effects"]["values"]) == ("not examined", {})
     assert all(value[0] > 0 for value in case["perfvalues"].values())
     assert Path(case["outputdir"], "b_eff.jsonl").is_file()
 

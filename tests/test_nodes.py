@@ -2,14 +2,21 @@
 """Slow nodes are found from times of pairs, and no others are named: made-up machines (tests/nodes_made.py) and exact
 times. tests/bench_nodes.py counts over many machines."""
 
+import json
+
+import logs_made
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
+from logs_made_b_eff import averaged_log
+from logs_made_nodes import matched_log
 from nodes_made import NOISE, Machine, matchings, planted, times, within_leaves
 
 from postprocess.benchmarks import nodes
 from postprocess.benchmarks.nodes import Verdict
-from postprocess.statistics.nodes import SOME_PARTNERS, TOO_MANY, at_least, effects
+from postprocess.benchmarks.scoring import score_log
+from postprocess.statistics.nodes import SOME_PARTNERS, TOO_MANY, at_least, effects, second_ratio
 
 
 def silent(rng, machine, loops, pairs):
@@ -153,9 +160,9 @@ def examined(speeds, **network):
 def test_examination_names_the_slow_node_in_words():
     found = examined(with_slow(16, [0.5]))
     assert found.verdict == Verdict.SUSPECTS, "never confirmed without a second measurement"
-    assert nodes.listed(found) == ["x0000: 0.50 of its peers [0.50, 0.50], slow in 16 of 16 matchings"]
+    assert nodes.listed(found.named) == ["x0000: 0.50 of its peers [0.50, 0.50], slow in 16 of 16 matchings"]
     [(key, text)] = nodes.qualifications(found)
-    assert (key, text) == (nodes.QUALIFICATION, f"Slow node suspected: {nodes.listed(found)[0]}")
+    assert (key, text) == (nodes.QUALIFICATION, f"Slow node suspected: {nodes.listed(found.named)[0]}")
     assert nodes.stored(found)["suspects"] == ["x0000"]
     assert nodes.stored(found)["values"]["x0000"] == [0.5, 0.5, 0.5, 16, 16]
 
@@ -173,3 +180,74 @@ def test_two_nodes_and_no_times_are_not_examined():
     nothing = nodes.examination(["a", "b", "c"], measured([1.0] * 4)[:0])
     assert nothing.verdict == Verdict.NOT_EXAMINED
     assert nodes.stored(nothing)["values"] == {}
+
+
+# --- logs -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def slow_log(tmp_path_factory):
+    """Sixteen nodes, of which the fourth has 60 % of the bandwidth."""
+    return logs_made.write(tmp_path_factory.mktemp("log") / "b_eff.jsonl", matched_log([1, 1, 1, 0.6, *[1] * 12]))
+
+
+def test_the_score_of_a_log_names_its_slow_node(slow_log):
+    score = score_log(slow_log)
+    slow = score.log.run.hosts[3].name
+    assert list(score.nodes.named["node"]) == [slow]
+    assert score.nodes.named["ratio"].iloc[0] == pytest.approx(0.6, rel=0.01)
+    [text] = [qualification.text for qualification in score.qualifications if qualification.key == "slow_nodes"]
+    assert text.startswith(f"Slow node suspected: {slow}: 0.60 of its peers [0.60, 0.60], slow in 16 of 16 matchings")
+    printed = json.loads(run("score", slow_log, "--json").stdout)[0]["nodes"]
+    assert printed["verdict"] == "suspects" and printed["nodes"][0]["node"] == slow and len(printed["nodes"]) == 16
+
+
+def test_the_report_shows_the_nodes_with_a_figure_of_them(slow_log, tmp_path):
+    assert run("report", slow_log, "-o", tmp_path / "slow.html", "--figures", tmp_path).exit_code == 0
+    page = (tmp_path / "slow.html").read_text()
+    assert "1 of 16 nodes suspected" in page and "Nodes by their bandwidth" in page
+    table = pd.read_csv(tmp_path / "b_eff-nodes.csv")
+    assert len(table) == 16 and table["suspect"].sum() == 1
+    sound = logs_made.write(tmp_path / "sound.jsonl", matched_log([1] * 16))
+    assert run("report", sound, "-o", tmp_path / "sound.html").exit_code == 0
+    page = (tmp_path / "sound.html").read_text()
+    assert "None of 16 nodes is suspected" in page and "Nodes by their bandwidth" not in page
+
+
+def test_a_log_without_matchings_is_not_examined(tmp_path):
+    score = score_log(logs_made.write(tmp_path / "old.jsonl", averaged_log(ranks=16, nodes=16)))
+    assert score.nodes.verdict == Verdict.NOT_EXAMINED and "without matchings" in score.nodes.remarks[0]
+
+
+SUSPECT = [{"node": 3, "ratio": 1.6, "good": [0, 1]}]
+
+
+def test_a_suspect_that_is_slow_alone_with_good_nodes_is_confirmed(tmp_path):
+    log = logs_made.write(tmp_path / "log.jsonl", matched_log([1, 1, 1, 0.6, *[1] * 12], SUSPECT))
+    found = score_log(log)
+    slow = found.log.run.hosts[3].name
+    assert found.nodes.verdict == Verdict.CONFIRMED and nodes.stored(found.nodes)["confirmed"] == [slow]
+    [(_, text)] = nodes.qualifications(found.nodes)
+    assert text.startswith(f"Slow node confirmed: {slow}: 0.60") and text.endswith("16 of 16 matchings, confirmed")
+
+
+@pytest.mark.parametrize(("speed", "confirmed"), [(0.94, True), (0.96, False)])
+def test_a_suspect_is_confirmed_below_95_percent_of_good_nodes(tmp_path, speed, confirmed):
+    speeds, alone = [1, 1, 1, 0.6, *[1] * 12], [1, 1, 1, speed, *[1] * 12]
+    found = score_log(logs_made.write(tmp_path / "log.jsonl", matched_log(speeds, SUSPECT, alone))).nodes
+    assert found.verdict == (Verdict.CONFIRMED if confirmed else Verdict.SUSPECTS)
+    denied = [remark for remark in found.remarks if "did not confirm" in remark]
+    assert len(denied) == (not confirmed) and all("0.96 of good nodes" in remark for remark in denied)
+
+
+def test_what_the_kernel_measured_again_accuses_nobody_by_itself(tmp_path):
+    """The matchings are those of healthy nodes."""
+    alone = [1, 1, 1, 0.5, *[1] * 12]
+    found = score_log(logs_made.write(tmp_path / "log.jsonl", matched_log([1] * 16, SUSPECT, alone))).nodes
+    assert found.verdict == Verdict.NONE and found.named.empty
+
+
+def test_the_best_times_of_a_second_measurement_count():
+    """A disturbed repetition makes neither the suspect slow nor the good nodes."""
+    assert second_ratio(np.array([[2.0, 9.0], [2.1, 2.2]]), np.array([1.0, 7.0])) == 0.5
+    assert second_ratio(np.array([[2.0, 1.0]]), np.array([1.0])) == 1, "as fast as others with one good node"

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The nodes of a run: which are slow, how certain that is, and what cannot be told apart. docs/nodes.md explains it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from math import isfinite
+from math import isfinite, nan
 
 import numpy as np
 import pandas as pd
@@ -50,8 +50,12 @@ def not_examined(why: str) -> Examination:
     return Examination(Verdict.NOT_EXAMINED, nobody, (why,))
 
 
-def examination(names: Sequence[str], times: pd.DataFrame, remarks: Sequence[str] = ()) -> Examination:
-    """The nodes `names` by a table of statistics.nodes.effects. Fewer than three have no peers."""
+def examination(
+    names: Sequence[str], times: pd.DataFrame, remarks: Sequence[str] = (), again: Mapping[str, float] | None = None
+) -> Examination:
+    """The nodes `names` by a table of statistics.nodes.effects. Fewer than three have no peers. `again` has the
+    bandwidth relative to good nodes of those that were measured a second time: a suspect that is slow there too is
+    confirmed."""
     if len(names) < 3:
         return not_examined(
             "With two nodes a slow one cannot be told from its partner, nor from their link: run on three or more"
@@ -61,11 +65,22 @@ def examination(names: Sequence[str], times: pd.DataFrame, remarks: Sequence[str
     if times.empty:
         return not_examined("The log contains no times of pairs of nodes")
     found = effects(times, len(names))
-    table = found.nodes.assign(node=list(names), confirmed=False)[COLUMNS].sort_values("ratio", ignore_index=True)
+    second = pd.Series([(again or {}).get(name, nan) for name in names])
+    confirmed = found.nodes["suspect"] & (second < SLOWER)
+    table = found.nodes.assign(node=list(names), confirmed=confirmed)[COLUMNS].sort_values("ratio", ignore_index=True)
     if not with_interval(table):
         return not_examined("No node had enough matchings for an interval")
     verdict = Verdict.SUSPECTS if table["suspect"].any() else Verdict.UNCLEAR if found.withheld else Verdict.NONE
-    return Examination(verdict, table, (*remarks, *limits(found)))
+    if confirmed.any():
+        verdict = Verdict.CONFIRMED
+    doubtful = found.nodes["suspect"] & (second >= SLOWER)
+    denied = [f"{names[node]}, {second[node]:.2f} of good nodes" for node in doubtful.index[doubtful]]
+    return Examination(verdict, table, (*remarks, *limits(found), *not_confirmed(denied)))
+
+
+def not_confirmed(denied: list[str]) -> Iterator[str]:
+    if denied:
+        yield f"A second measurement, while all other nodes rested, did not confirm {'; '.join(denied)}"
 
 
 def with_interval(table: pd.DataFrame) -> int:
@@ -86,22 +101,22 @@ def in_words(row) -> str:
     """Such as "x0417: 0.52 of its peers [0.50, 0.55], slow in 14 of 16 matchings"."""
     return (
         f"{row.node}: {row.ratio:.2f} of its peers [{row.low:.2f}, {row.high:.2f}], "
-        f"slow in {row.slow} of {row.examined} matchings"
+        f"slow in {row.slow} of {row.examined} matchings{', confirmed' if row.confirmed else ''}"
     )
 
 
-def listed(found: Examination) -> list[str]:
-    """A text per named node."""
-    named = found.named
+def listed(named: pd.DataFrame) -> list[str]:
+    """A text per node of Examination.named."""
     more = [f"and {len(named) - SHOWN} more"] if len(named) > SHOWN else []
     return [in_words(row) for row in each_row(named[:SHOWN])] + more
 
 
 def qualifications(found: Examination) -> Iterator[tuple[str, str]]:
     """What a score states about slow nodes."""
-    if len(found.named):
-        what = "confirmed" if found.verdict == Verdict.CONFIRMED else "suspected"
-        yield QUALIFICATION, f"Slow {'node' if len(found.named) == 1 else 'nodes'} {what}: {'; '.join(listed(found))}"
+    named = found.named
+    for what, rows in (("confirmed", named[named["confirmed"]]), ("suspected", named[~named["confirmed"]])):
+        if len(rows):
+            yield QUALIFICATION, f"Slow {'node' if len(rows) == 1 else 'nodes'} {what}: {'; '.join(listed(rows))}"
 
 
 def sentence(found: Examination) -> str:
@@ -113,7 +128,8 @@ def sentence(found: Examination) -> str:
         Verdict.UNCLEAR: f"Some of {count} are slow, but it cannot be told which.",
         Verdict.SUSPECTS: f"{len(found.named)} of {count} suspected; a second measurement has to confirm it. Chance "
         f"alone makes a node a suspect in at most {FALSE_SUSPICION:.0%} of the runs of a healthy machine.",
-        Verdict.CONFIRMED: f"{int(found.nodes['confirmed'].sum())} of {count} confirmed by a second measurement.",
+        Verdict.CONFIRMED: f"{int(found.nodes['confirmed'].sum())} of {count} confirmed to be slow: a second "
+        "measurement, with good nodes while all others rested, agrees.",
     }[found.verdict]
 
 

@@ -65,6 +65,13 @@ def effects(times: pd.DataFrame, nodes: int) -> Effects:
     return judged(effect, of_units(pairs, effect), nodes)
 
 
+def second_ratio(suspect: np.ndarray, good: np.ndarray) -> float:
+    """Bandwidth of a suspect relative to good nodes, from repeated times of its pairs with good nodes and of the good
+    nodes with each other. Noise makes nothing faster, so the best times count, and of the suspect's pairs the best one:
+    it is slow if it is slow with every good node."""
+    return float(good.min() / suspect.min())
+
+
 def explained(pairs: pd.DataFrame, effect: np.ndarray) -> np.ndarray:
     """The effect of the slower node of each pair, 0 where neither is known."""
     return np.nan_to_num(np.fmax(effect[pairs[FIRST]], effect[pairs[SECOND]]))

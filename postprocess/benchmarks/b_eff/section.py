@@ -62,7 +62,7 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         "groups": groups(table),
         "patterns": patterns(log, table),
         "nodes": [nodes.sentence(score.nodes), *score.nodes.remarks] if score.nodes else [],
-        "slow_nodes": nodes.listed(score.nodes) if score.nodes else [],
+        "slow_nodes": nodes.listed(score.nodes.named) if score.nodes else [],
     }
 
 

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which nodes are slow, from the loops of b_eff's matchings of nodes at the longest messages."""
 
+from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
 
 from postprocess.benchmarks import nodes
-from postprocess.benchmarks.b_eff.records import Matching, Plan
+from postprocess.benchmarks.b_eff.records import Confirmation, Matching, Plan
 from postprocess.benchmarks.nodes import Examination
 from postprocess.logs.reader import Log
-from postprocess.statistics.nodes import COLUMNS
+from postprocess.statistics.nodes import COLUMNS, second_ratio
 
 NO_GROUPS = "The groups of the nodes (leaf switches) are not known: nodes beyond a shared link may seem slow"
 
@@ -31,7 +32,24 @@ def examination(log: Log[Plan]) -> Examination:
         loops = [record for record in loops if record.processes == "one_per_node"]
     tables = [times_of(record, ranks, planned.resolution) for record in loops]
     times = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
-    return nodes.examination(names, times, [NO_GROUPS] if planned.groups is None else [])
+    return nodes.examination(names, times, [NO_GROUPS] if planned.groups is None else [], again(log, names))
+
+
+def again(log: Log[Plan], names: list[str]) -> dict[str, float]:
+    """Node to its bandwidth relative to good nodes, of those that the kernel measured again: the geometric mean of one
+    process per node and all."""
+    ratios = defaultdict(list)
+    loops = defaultdict(lambda: ([], []))  # times of the suspect's pairs, and of the good nodes
+    for record in log.all(Confirmation):
+        loops[record.suspect, record.processes][record.suspect not in record.pair].append(time_of(record))
+    for (suspect, _), (own, good) in loops.items():
+        ratios[names[suspect]].append(second_ratio(np.array(own), np.array(good)))
+    return {name: float(np.exp(np.mean(np.log(of_node)))) for name, of_node in ratios.items()}
+
+
+def time_of(record: Confirmation) -> float:
+    """The geometric mean over the processes of a pair, without those that rest."""
+    return float(np.exp(np.mean(np.log([seconds for seconds in record.seconds if seconds]))))
 
 
 def times_of(record: Matching, ranks: list[list[int]], resolution: str) -> pd.DataFrame:
