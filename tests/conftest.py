@@ -54,7 +54,17 @@ LONGEST = [
 ]
 
 
-def pytest_collection_modifyitems(items):
+# Fixtures that build or start programs.
+OF_PROGRAMS = {"openmpi", "mpich", "serial", "sanitized", "serial_sanitized", "simulated_kernel", "reframe", "real"}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--in-process", action="store_true", help="leave out tests that start kernels or ReFrame")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--in-process"):
+        items[:] = [item for item in items if not OF_PROGRAMS & set(item.fixturenames)]
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
 

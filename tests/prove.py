@@ -9,7 +9,8 @@ ranges of pyproject.toml and run the tests there that build no kernel. `fuzz` gi
 files. `long` runs the tests that are marked `prove`. `history-bench` runs tests/bench_history.py, a few minutes, and
 `nodes` tests/bench_nodes.py.
 `logs` changes logs of kernels 200 000 times and counts contradictions that are accepted. `mutants` changes the modules
-of MUTATED in small ways and counts the changes that no test notices. All output is in build/prove.
+of MUTATED in small ways, and each number at their top by 10 %, and counts the changes that no test notices; the name of
+a module does so for this module alone. All output is in build/prove.
 """
 
 import argparse
@@ -22,16 +23,13 @@ import xml.etree.ElementTree as ElementTree
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from mutants import MUTATED, mutants
 from mutator import STRICT, tried
-
-ROOT = Path(__file__).resolve().parent.parent
-OUTPUT = ROOT / "build" / "prove"
-TOOLS = Path(sys.executable).parent
+from proofs import OUTPUT, ROOT, TOOLS, ProofError, Result, copy_of_tree, run
 
 # Tests that build no kernel, and what they need besides this project.
 TEST_TOOLS = ("pytest", "hypothesis", "otava-test-data")
@@ -39,79 +37,7 @@ WITHOUT_KERNELS = ("test_*_score*.py", "test_logs*.py", "test_figures*.py", "tes
 # What a centre may have: its own ReFrame and pandas, which the installation must leave alone.
 OF_A_CENTRE = {"reframe-hpc": "4.10.4", "pandas": "2.2.3", "numpy": "1.26.4"}
 
-# Modules that decide, each with the tests that concern it and take seconds.
-MUTATED = {
-    "postprocess/acceptance/evaluation.py": ("test_evaluation.py", "test_terms.py", "test_thresholds.py"),
-    "postprocess/history/change_points.py": ("test_history.py", "test_standing.py", "test_thresholds.py"),
-    "postprocess/benchmarks/directions.py": ("test_directions.py",),
-    "postprocess/history/cases.py": ("test_any_suite.py", "test_completeness.py", "test_session_files.py"),
-    "postprocess/history/completeness.py": ("test_any_suite.py", "test_completeness.py"),
-    "postprocess/history/events.py": ("test_directions.py", "test_events.py"),
-    "postprocess/history/levels.py": ("test_levels.py", "test_standing.py"),
-    "postprocess/history/nodes.py": ("test_nodes_history.py",),
-    "postprocess/history/site_files.py": ("test_directions.py", "test_events.py"),
-    "postprocess/history/standing.py": ("test_site_report.py", "test_standing.py"),
-    "postprocess/logs/placement.py": ("test_placement.py", "test_thresholds.py"),
-    "postprocess/references/good_runs.py": ("test_good_runs.py",),
-    "postprocess/statistics/nodes.py": ("test_nodes.py",),
-    "postprocess/references/proposals.py": ("test_references.py", "test_reference_bounds.py", "test_good_runs.py"),
-}
-
-
-def of_benchmarks() -> dict[str, tuple[str, ...]]:
-    """Rules and reduction of each benchmark, with the tests of its scores."""
-    found = {}
-    for path in sorted(ROOT.glob("postprocess/benchmarks/*/*.py")):
-        if path.stem in ("reduction", "rules", "loops", "passes", "definition"):
-            names = [f"test_{path.parent.name}_{what}.py" for what in ("score", "rules", "incomplete_logs")]
-            names.append("test_thresholds.py")
-            found[str(path.relative_to(ROOT))] = tuple(name for name in names if (ROOT / "tests" / name).exists())
-    return found
-
-
-MUTATED |= of_benchmarks()
 MUTATIONS, MUTATIONS_AT_ONCE = 200_000, 250
-NOTICED = 0.9  # of the changes of a module: the rest is equivalent or concerns the wording of a message
-
-
-class ProofError(Exception):
-    """A goal could not be tried, with the reason."""
-
-
-@dataclass(frozen=True)
-class Result:
-    """What a goal demands, the figure reached, and whether the goal is reached."""
-
-    goal: str
-    demanded: str
-    figure: str
-    reached: bool
-
-
-def run(*command, log: str, check: bool = True, **more) -> int:
-    """Runs a command with its output in build/prove/<log>. Raises ProofError if it fails and `check` is set."""
-    OUTPUT.mkdir(parents=True, exist_ok=True)
-    path = OUTPUT / log
-    with path.open("w", encoding="utf-8") as file:
-        code = subprocess.run(
-            list(map(str, command)), stdout=file, stderr=subprocess.STDOUT, check=False, **more
-        ).returncode
-    if check and code:
-        last = (path.read_text(encoding="utf-8").strip().splitlines() or ["no output"])[-1]
-        raise ProofError(f"`{' '.join(map(str, command[:3]))}` failed: {last} ({path.relative_to(ROOT)})")
-    return code
-
-
-def copy_of_tree(name: str) -> Path:
-    """The tracked files in a folder of their own: setuptools would take stale modules from this tree's build/lib."""
-    folder = OUTPUT / name
-    shutil.rmtree(folder, ignore_errors=True)
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    for file in listed.split():
-        if (ROOT / file).is_file():
-            (folder / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(ROOT / file, folder / file)
-    return folder
 
 
 # --- version ranges ---------------------------------------------------------------------------------------------------
@@ -219,53 +145,6 @@ def nodes() -> Result:
     return Result("nodes", "goals of tests/bench_nodes.py", last, not missed)
 
 
-# --- mutants ----------------------------------------------------------------------------------------------------------
-
-
-def mutants(*modules: str) -> list[Result]:
-    """A result for each module; all of MUTATED by default. The survivors are in build/prove/survivors."""
-    folder = copy_of_tree("mutants")
-    (OUTPUT / "survivors").mkdir(exist_ok=True)
-    results = []
-    for module in modules or MUTATED:
-        survived, count = mutated(folder, module, [f"tests/{name}" for name in MUTATED[module]])
-        (OUTPUT / "survivors" / module.replace("/", "-")).write_text("\n".join(survived), encoding="utf-8")
-        share = 1 - len(survived) / count
-        figure = f"{count - len(survived)} of {count} ({share:.0%})"
-        results.append(Result(f"mutants of {module}", f"{NOTICED:.0%} noticed", figure, share >= NOTICED))
-    return results
-
-
-def mutated(folder: Path, module: str, tests: list[str]) -> tuple[list[str], int]:
-    """The differences of the mutants that the tests do not notice, and the number of all mutants."""
-    settings = {
-        "source_paths": ["postprocess"],
-        "only_mutate": [module],
-        "also_copy": sorted(
-            path.name for path in folder.iterdir() if path.name not in ("postprocess", "mutants", ".git")
-        ),
-        "pytest_add_cli_args_test_selection": tests,
-        "pytest_add_cli_args": ["-k", "not browser and not openmpi and not reframe and not real"],
-    }
-    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    lines = [f"{name} = {json.dumps(value)}" for name, value in settings.items()]
-    lines += ["use_git_change_detection = false", "track_dependencies = false"]
-    (folder / "pyproject.toml").write_text("\n".join([project, "[tool.mutmut]", *lines, ""]), encoding="utf-8")
-    shutil.rmtree(folder / "mutants", ignore_errors=True)
-    log = f"mutants-{Path(module).stem}.log"
-    run(TOOLS / "mutmut", "run", log=log, check=False, cwd=folder)
-    results = folder / "mutants" / f"{module}.meta"
-    state = json.loads(results.read_text(encoding="utf-8"))["exit_code_by_key"] if results.exists() else {}
-    if not state:
-        raise ProofError(f"{module} has no mutants: see build/prove/{log}")
-    left = [name for name, code in state.items() if code in (0, 33, None)]  # survived, no test reaches it, not tried
-    shown = [
-        subprocess.run([TOOLS / "mutmut", "show", name], cwd=folder, capture_output=True, text=True, check=True).stdout
-        for name in left
-    ]
-    return shown, len(state)
-
-
 # --- contradictions in logs -------------------------------------------------------------------------------------------
 
 
@@ -312,12 +191,16 @@ def main() -> int:
         nargs="*",
         help=f"default: all of {', '.join(GOALS)}; or a module, for its mutants alone",
     )
-    wanted = parser.parse_args().goals
-    known = GOALS | {module: partial(mutants, module) for module in MUTATED}
-    if unknown := [name for name in wanted if name not in known]:
-        parser.error(f"unknown goal {unknown[0]!r}; valid are {', '.join(known)}")
+    parser.add_argument("--digits", default="0123456789", help="of mutants, only numbers that end with one of these")
+    parser.add_argument("--processes", type=int, help="of mutants, so many at once; default: one for each core")
+    options = parser.parse_args()
+    some = partial(mutants, digits=options.digits, processes=options.processes)
+    modules = [name for name in options.goals if name in MUTATED]
+    known = GOALS | {"mutants": some} | dict.fromkeys(modules, partial(some, *modules))  # of a package all together
+    if unknown := [name for name in options.goals if name not in known]:
+        parser.error(f"unknown goal {unknown[0]!r}; valid are {', '.join((*GOALS, *MUTATED))}")
     results = []
-    for name in wanted or GOALS:
+    for name in [name for name in options.goals if name not in modules[1:]] or GOALS:
         print(f"{name} ...", file=sys.stderr, flush=True)
         try:
             results += known[name]()

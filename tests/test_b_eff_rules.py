@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rings, message lengths and L_max of b_eff against the specification's tables and examples."""
+"""Rings, message lengths and L_max of b_eff against the specification's tables and examples, and the rules on them."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from logs_made import GIB, MIB
-from logs_made_b_eff import RINGS
+from logs_made import GIB, MIB, of_kind
+from logs_made_b_eff import RINGS, averaged_log, lengths
 
+from postprocess.benchmarks.b_eff import loops, rules
 from postprocess.benchmarks.b_eff.definition import l_max_rule, message_lengths, messages_per_exchange, ring_sizes
+from postprocess.benchmarks.b_eff.records import Pattern, Rings
 
 
 @pytest.mark.parametrize("processes", RINGS)
@@ -47,3 +49,91 @@ def test_message_lengths_are_those_of_the_specifications_example():
 )
 def test_l_max_is_a_128th_of_the_memory_and_at_most_128_mib(memory, l_max):
     assert l_max_rule(memory) == l_max
+
+
+# --- plans ------------------------------------------------------------------------------------------------------------
+
+
+def changed(places, more):
+    """The lengths of a run with an L_max of 8 MiB, some of them larger."""
+    return [length + more * (place in places) for place, length in enumerate(lengths(8 * MIB))]
+
+
+@pytest.mark.parametrize(
+    ("found", "follow"),
+    [
+        (changed((), 0), True),
+        *((changed(range(13, 20), more), True) for more in (1, -1)),
+        *((changed((place,), more), False) for place in (13, 19) for more in (2, -2)),
+        (changed((12,), 1), False),
+        (changed((0,), 1), False),
+        (changed((), 0)[:-1], False),
+        ([*changed((), 0), 10**9], False),
+        ([*range(1, 21), 8 * MIB], False),
+        (lengths(4097)[:13] + [4097] * 8, False),
+    ],
+)
+def test_the_21_lengths_may_be_rounded_by_a_byte_between_4096_and_l_max(found, follow):
+    assert rules.follows_length_rule(found) is follow
+
+
+@pytest.mark.parametrize(("buffer", "refused"), [(8 * 1_000_064, False), (8 * 1_000_003, True), (8 * 1_000_000, True)])
+def test_messages_in_a_buffer_begin_at_cache_lines(scored, buffer, refused):
+    """An L_max of 1 000 003 bytes takes 15 626 lines of 64 bytes."""
+    records = averaged_log(ranks=2, nodes=1, memory_per_process_bytes=128 * 1_000_003)
+    of_kind(records, "plan")[0]["buffer_bytes"] = buffer
+    found = scored(records)
+    assert isinstance(found, str) is refused and (not refused or found.endswith("[buffer]"))
+
+
+@pytest.mark.parametrize(
+    ("rings", "merged"),
+    [
+        ([], []),
+        ([(2, 1), (2, 1), (3, 1)], [(2, 2), (3, 1)]),
+        ([(2, 3), (2, 4)], [(2, 7)]),
+        ([(2, 1), (3, 1), (2, 1)], [(2, 1), (3, 1), (2, 1)]),
+    ],
+)
+def test_neighbouring_rings_of_one_size_are_one_entry(rings, merged):
+    assert rules.merged(rings) == merged
+
+
+def pattern(group, processes, messages, name="x", rings=None):
+    return Pattern(name, group, False, messages, processes, rings and [Rings(*ring) for ring in rings], [])
+
+
+@pytest.mark.parametrize(
+    ("entry", "ranks", "expected"),
+    [
+        (pattern("ping_pong", 2, 2), 9, (2, 2)),
+        (pattern("bisection", 8, 8), 9, (8, 8)),
+        (pattern("bisection", 8, 8), 8, (8, 8)),
+        (pattern("cartesian_2d", 8, 8, "x"), 9, (8, 8)),
+        (pattern("cartesian_2d", 8, 7, "x"), 9, (8, 8)),
+        (pattern("cartesian_2d", 8, 16, "x"), 9, (8, 16)),
+        (pattern("cartesian_2d", 8, 24, "x"), 9, (8, 16)),
+        (pattern("cartesian_2d", 8, 32, "a-all"), 9, (8, 32)),
+        (pattern("cartesian_2d", 8, 40, "a-all"), 9, (8, 32)),
+        (pattern("cartesian_3d", 8, 48, "a-all"), 9, (8, 48)),
+        (pattern("cartesian_3d", 8, 56, "a-all"), 9, (8, 48)),
+        (pattern("cartesian_3d", 8, 16, "z"), 7, (7, 16)),
+    ],
+)
+def test_processes_and_messages_of_pairs_and_grids(entry, ranks, expected):
+    """A process of a grid exchanges with one or two neighbours in a direction: 4 or 6 in all of two or three."""
+    assert rules.processes_and_messages(entry, ranks) == expected
+
+
+@pytest.mark.parametrize(
+    ("entry", "expected"),
+    [
+        (pattern("ring", 4, 4, rings=[(2, 2)]), (1, 1)),
+        (pattern("ring", 5, 8, rings=[(2, 1), (3, 1)]), (1, 2)),
+        (pattern("ring", 9, 18, rings=[(4, 1), (5, 1)]), (2, 2)),
+        (pattern("cartesian_2d", 8, 32), (4, 4)),
+        (pattern("ping_pong", 2, 2), (1, 1)),
+    ],
+)
+def test_a_process_sends_two_messages_and_one_in_a_ring_of_two(entry, expected):
+    assert loops.messages_of_process(entry) == expected

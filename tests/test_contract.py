@@ -170,9 +170,17 @@ def test_a_relation_of_two_clauses_is_read_and_explained(tmp_path):
     path = tmp_path / "contract.yaml"
     path.write_text(with_relation())
     [relation] = read_contract(path).relations
-    assert (relation.kind, relation.of, relation.to, relation.floor) == ("scaling_efficiency", "network", "rack", 0.8)
+    assert (relation.name, relation.kind) == ("r", "scaling_efficiency")
+    assert (relation.of, relation.to, relation.floor, relation.ceiling) == ("network", "rack", 0.8, None)
     done = run("accept", "--explain", path)
     assert "r: ratio of the values per process of 'network' to 'rack', at least 0.8.\n" in done.stdout
+
+
+def test_bounds_of_a_ratio_are_those_of_the_file(tmp_path):
+    path = tmp_path / "contract.yaml"
+    path.write_text(with_relation("ratio", bound="floor: 0.8, ceiling: 1.5"))
+    [relation] = read_contract(path).relations
+    assert (relation.kind, relation.floor, relation.ceiling) == ("ratio", 0.8, 1.5)
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,17 @@ def test_a_failed_run_counts_by_its_last_retry_and_repeats_by_their_median(tmp_p
     assert values[["value", "runs"]].to_numpy().tolist() == [[1000, 1], [20, 3]]
 
 
+def test_a_session_of_one_run_keeps_all_that_is_known_of_the_run_but_its_result(tmp_path):
+    """References, pages and exports read these columns."""
+    table = table_of(tmp_path, nights([1000.0], qualifications="one_host", firmware="2"))
+    values = session_values(table)
+    of_the_result = {"result", "reason", "measured", "metrics", "official", "reference_status"}
+    assert set(table) - set(values) == of_the_result | {"case", "run", "log"}
+    assert set(values) - set(table) == {"runs"}
+    both = [name for name in values if name != "runs"]
+    assert values[both].iloc[0].astype(str).to_dict() == table[both].iloc[0].astype(str).to_dict()
+
+
 def test_other_options_and_sizes_make_other_series(tmp_path):
     cases = [
         case({"b_eff": (1.0, "MByte/s")}),

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules of b_eff_io on the calls of single patterns: limits from both sides, and answers by hand. test_rule_limits.py
+has those on whole logs."""
+
+import logs_made
+import pytest
+from logs_made_b_eff_io import b_eff_io_log
+from msgspec.structs import replace as but
+
+from postprocess.benchmarks.b_eff_io import passes
+from postprocess.benchmarks.b_eff_io.records import Measurement
+from postprocess.benchmarks.scoring import read_log
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """A small sound log."""
+    return read_log(
+        logs_made.write(
+            tmp_path_factory.mktemp("log") / "log.jsonl", b_eff_io_log(ranks=4, partitions=(2, 4), scheduled=9.0)
+        )
+    )
+
+
+def names(problems):
+    return [name for name, _ in problems]
+
+
+def accessed(log, partition=4, kind="separate", calls=(1, 3, 8), **more):
+    record = next(found for found in log.all(Measurement) if found.type == kind and found.method == "write")
+    fewest, most, together = calls
+    made = {"calls_min": fewest, "calls_max": most, "calls_sum": together, "bytes": together * record.call_bytes}
+    return but(record, partition=partition, **made | more)
+
+
+@pytest.mark.parametrize(
+    ("partition", "kind", "calls", "sound"),
+    [
+        (4, "separate", (1, 3, 6), True),  # 1 + 3 and twice 1
+        (4, "separate", (1, 3, 5), False),
+        (4, "separate", (1, 3, 10), True),  # 1 + 3 and twice 3
+        (4, "separate", (1, 3, 11), False),
+        (2, "separate", (1, 3, 4), True),
+        (2, "separate", (1, 3, 5), False),
+        (2, "separate", (1, 3, 3), False),
+        (1, "separate", (3, 3, 3), True),
+        (1, "separate", (3, 3, 6), False),
+        (1, "separate", (2, 3, 3), False),
+        (4, "shared", (2, 2, 8), True),
+        (4, "shared", (1, 3, 8), False),  # all processes make the same calls together
+    ],
+)
+def test_the_calls_of_all_processes_lie_between_those_of_the_fewest_and_the_most(log, partition, kind, calls, sound):
+    record = accessed(log, partition, kind, calls)
+    assert names(passes.problems_of_calls(record, record)) == ([] if sound else ["calls"])
+
+
+@pytest.mark.parametrize(
+    ("calls", "ended_by", "sound"),
+    [
+        ((2, 2, 8), "count", True),
+        ((1, 2, 7), "time", True),
+        ((1, 2, 7), "overrun", True),
+        ((1, 2, 7), "count", False),
+        ((2, 3, 9), "time", False),
+    ],
+)
+def test_no_process_reads_more_than_it_wrote_and_less_only_where_time_was_up(log, calls, ended_by, sound):
+    written, read = (accessed(log, calls=c, ended_by=ended_by) for c in ((2, 2, 8), calls))
+    assert names(passes.problems_of_calls(read, written)) == ([] if sound else ["written_calls"])
+
+
+@pytest.mark.parametrize(("limit", "calls"), [(128_000, 20), (127_999, 19), (134_399, 20), (134_400, 21), (1, 1)])
+def test_the_space_of_a_pattern_is_its_share_of_the_limit(log, limit, calls):
+    """Two partitions and 4 of 64 units: 1/32 of the limit, in calls of 100 byte by two processes."""
+    plan = but(log.plan, space_limit_bytes=limit)
+    entry = next(entry for entry in plan.patterns if entry.units == 4)
+    record = accessed(log, partition=2, call_bytes=100)
+    assert len(plan.partitions) == 2 and passes.calls_of_space(plan, record, entry) == calls

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a session states about the job of each test: test_binding.py compares it with logs."""
+
+from pathlib import Path
+
+import pytest
+
+from postprocess.acceptance.binding import Place, place_of, places
+from postprocess.acceptance.ledger import NONCE
+from postprocess.sessions.files import SessionReport
+
+
+def session(*runs, **info):
+    """A report of runs of test cases."""
+    begun = {"uuid": "u", "time_start_unix": 100.0, "time_end_unix": 200.0}
+    return SessionReport(
+        Path("session.json"), {"session_info": begun | info, "runs": [{"testcases": list(cases)} for cases in runs]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("case", "info", "expected"),
+    [
+        ({}, {}, Place("", "", "", (), 100.0, 200.0, "")),
+        ({"job_nodelist": None, "env_vars": None, "jobid": None}, {}, Place("", "", "", (), 100.0, 200.0, "")),
+        (
+            {
+                "scheduler": "slurm",
+                "jobid": 4711,
+                "job_nodelist": "n1,n2",
+                "job_submit_time": 110.0,
+                "job_completion_time_unix": 120.0,
+                "env_vars": {NONCE: "abc"},
+            },
+            {"user": "operator"},
+            Place("operator", "slurm", "4711", ("n1", "n2"), 110.0, 120.0, "abc"),
+        ),
+        ({"job_nodelist": ["n1", "n2"]}, {"user": None}, Place("", "", "", ("n1", "n2"), 100.0, 200.0, "")),
+    ],
+)
+def test_the_place_of_a_test_is_that_of_its_job_and_else_that_of_its_session(case, info, expected):
+    report = session([case], **info)
+    assert place_of(report, case) == expected
+
+
+def test_places_are_by_session_run_and_test():
+    found = places([session([{"jobid": 1}, {"jobid": 2}], [{"jobid": 3}]), session([{"jobid": 4}], uuid="v")])
+    assert {key: place.job for key, place in found.items()} == {"u:0:0": "1", "u:0:1": "2", "u:1:0": "3", "v:0:0": "4"}

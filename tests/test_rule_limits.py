@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Limits of the rules that a log must keep, from both sides with literals: the last log that is accepted, and the next
+one that is refused with the name of its invariant. test_contradictions.py breaks every invariant by far,
+test_b_eff_rules.py and others have the limits of single records."""
+
+import copy
+
+import logs_made
+import pytest
+from contradictions import both, gone, host, made, option, put, where
+from contradictions_io import longer
+from logs_made import MIB, first, of_kind
+from logs_made_b_eff import budget, lengths, retimed
+
+from postprocess.benchmarks.score import Score
+from postprocess.benchmarks.scoring import score_logs
+from postprocess.logs.rules import count_cores, same
+
+MADE = made()
+
+
+def refusal(tmp_path, records):
+    """The invariant that a log does not keep, None if it has a score."""
+    [score] = score_logs([logs_made.write(tmp_path / "log.jsonl", logs_made.numbered(records))])
+    return None if isinstance(score, Score) else str(score).rpartition("[")[2].rstrip("]")
+
+
+def changed(kind, change, **match):
+    """Updates a record by what `change` makes of it."""
+
+    def of(r):
+        record = first(r, record=kind, **match)
+        record.update(change(record))
+
+    return of
+
+
+def times(name, factor, kind="measurement", **match):
+    """Multiplies one field."""
+    return changed(kind, lambda record: {name: factor * record[name]}, **match)
+
+
+def ratio(name, other, factor, kind="measurement", **match):
+    """Makes one field a multiple of another."""
+    return changed(kind, lambda record: {name: factor * record[other]}, **match)
+
+
+def check(**more):
+    """Adds to what the data check counted."""
+    return changed("data_check", lambda record: {name: int(record[name]) + count for name, count in more.items()})
+
+
+def ended(seconds, activity=1.0):
+    return both(put("end", elapsed_seconds=seconds), put("activity", elapsed_seconds=activity))
+
+
+def used(**seconds):
+    """Ten cores for 100 s, on the last host."""
+    return both(
+        ended(1000.0, 100.0),
+        lambda r: r[0]["hosts"][-1].update(online_cores=10),
+        lambda r: first(r, record="activity")["hosts"][-1].update(seconds),
+    )
+
+
+def bound(low, high):
+    """A rank of two cores and others of one."""
+
+    def change(r):
+        for entry in r[0]["hosts"]:
+            sets = [str(2 * rank) for rank in entry["ranks"]]
+            sets[0] += "-" + str(2 * entry["ranks"][0] + 1)
+            entry.update(core_sets=sets, cores=len(sets) + 1)
+        r[0]["mpi"].update(binding_cores_min=low, binding_cores_max=high)
+
+    return change
+
+
+def whole(factor, *kinds):
+    """The run took so much of the time in these records."""
+
+    def change(r):
+        seconds = sum(record["elapsed_seconds"] for record in r if record["record"] in kinds)
+        r[-1]["elapsed_seconds"] = factor * seconds
+
+    return both(gone("activity"), change)
+
+
+def loops(longest, latency):
+    return both(
+        put("plan", longest_loop_length=longest),
+        lambda r: [record.update(loop_length=latency) for record in of_kind(r, "latency")],
+    )
+
+
+def budgets(first_seconds, second_seconds):
+    """The last two lengths of a pattern are left to the averaged method, at these times of the run."""
+
+    def change(r):
+        for length, seconds in zip(lengths(8 * MIB)[-2:], (first_seconds, second_seconds)):
+            at = next(n for n, m in enumerate(r) if m.get("message_bytes") == length and m["pattern"] == "ring-1")
+            r[at:at] = [budget("ring-1", length, "averaged_methods", ["sendrecv"]) | {"elapsed_seconds": seconds}]
+            del r[at + 2]
+
+    return change
+
+
+def agreed(per_access, less):
+    """Agreements of all patterns that have some: as many as the calls and one more; of the first, `less` fewer."""
+
+    def change(r):
+        r[1]["termination"] = "per-access" if per_access else "geometric"
+        agreeing = [record for record in of_kind(r, "measurement") if record["agreements"]]
+        for record in agreeing:
+            record["agreements"] = record["calls_max"] + 1
+        agreeing[0]["agreements"] -= less
+
+    return change
+
+
+def all_checked(less):
+    return both(
+        put("plan", check="all"),
+        changed("data_check", lambda record: {"checked_bytes": record["read_bytes"] - less}),
+    )
+
+
+def parts_and(seconds):
+    """A written pattern takes 5 % and so many seconds longer than its parts, which are 99 % of what it took."""
+    return lambda r: longer(
+        r, (0.99 * 1.05 - 1) * first(r, record="measurement", pattern=3)["elapsed_seconds"] + seconds
+    )
+
+
+def later(tolerance):
+    """A type took longer than its parts, by so much of its time, which is more than a second."""
+    return changed("pattern_type", lambda record: {"elapsed_seconds": record["elapsed_seconds"] * (1 + tolerance)})
+
+
+def much_checked(less):
+    return both(
+        put("plan", check=True),
+        changed("data_check", lambda record: {"checked_bytes": record["read_bytes"] - less}),
+    )
+
+
+def verified(**fields):
+    return lambda r: first(r, record="repetition")["verification"].update(fields)
+
+
+def tolerated(factor):
+    return lambda r: first(r, record="repetition")["verification"].update(
+        tolerated_relative_difference=factor * 4 * 2.0**-52 * 64**2
+    )
+
+
+# Invariant: the benchmark, the change that is accepted, and the one that is refused.
+LIMITS = {
+    "activity_time": [("ftio", ended(1000.0, 1010.9), ended(1000.0, 1011.1))],  # a second and 1 %
+    "activity_cores": [
+        ("ftio", used(stolen_seconds=1010.9), used(stolen_seconds=1011.1)),
+        ("ftio", used(others_user_seconds=1010.9), used(others_user_seconds=1011.1)),
+    ],
+    "offered_cores": [("ftio", host(offered_cores=128), host(offered_cores=127))],
+    "binding": [("b_eff", bound(1, 2), bound(1, 1)), ("b_eff", bound(1, 2), bound(2, 2))],
+    "memory": [("ftio", host(memory_bytes=2**17 + 1), host(memory_bytes=2**17 - 1))],  # for two processes, rounded down
+    "free_bytes": [
+        (
+            "b_eff_io",
+            lambda r: r[0]["filesystem"].update(free_bytes=10**15),
+            lambda r: r[0]["filesystem"].update(free_bytes=10**15 + 1),
+        )
+    ],
+    "checked_bytes": [
+        ("b_eff", check(), check(received_bytes=0, checked_bytes=1)),
+        ("b_eff_io", check(), check(checked_bytes=-1)),
+        ("b_eff_io", check(), check(checked_bytes=1)),
+        ("b_eff_io", all_checked(0), all_checked(1)),
+        ("priomark", check(), check(checked_bytes=1)),
+        ("priomark", much_checked(0), much_checked(1)),
+        ("priomark", much_checked(0), much_checked(-1)),
+    ],
+    "shortest": [
+        (
+            "b_eff",
+            changed("measurement", lambda record: retimed(record, 1.01e-9)),
+            changed("measurement", lambda record: retimed(record, 0.99e-9)),
+        )
+    ],
+    "fastest": [
+        ("b_eff", ratio("fastest_seconds", "elapsed_seconds", 1.0), ratio("fastest_seconds", "elapsed_seconds", 1.001))
+    ],
+    # Processes of ring-1 send one message in the ring of two, or two in the ring of three; in ring-2, all send two.
+    "slowest_message": [
+        (
+            "b_eff",
+            ratio("slowest_message_seconds", "elapsed_seconds", accepted, pattern=name),
+            ratio("slowest_message_seconds", "elapsed_seconds", refused, pattern=name),
+        )
+        for name, accepted, refused in (
+            ("ring-1", 0.5 * (1 - 0.9e-9), 0.5 * (1 - 1.1e-9)),
+            ("ring-1", 1 + 0.9e-9, 1 + 1.1e-9),
+            ("ring-2", 0.5 * (1 + 0.9e-9), 0.5 * (1 + 1.1e-9)),
+            ("ping-pong", 1 - 0.9e-9, 1 - 1.1e-9),
+            ("ping-pong", 1 + 0.9e-9, 1 + 1.1e-9),
+            ("worst-cycle", 0.5 * (1 + 0.9e-9), 0.5 * (1 + 1.1e-9)),
+        )
+    ],
+    "whole_time": [
+        (
+            "b_eff",
+            whole(1 + 1e-9, "measurement", "latency", "trial"),
+            whole(1 - 1e-9, "measurement", "latency", "trial"),
+        ),
+        ("b_eff_io", whole(1 + 1e-9, "pattern_type"), whole(1 - 1e-9, "pattern_type")),
+    ],
+    "loop_length": [
+        ("b_eff", put("measurement", loop_length=100000), put("measurement", loop_length=100001)),
+        ("b_eff", loops(10001, 10000), loops(10001, 10001)),
+        ("b_eff", loops(9999, 9999), loops(9999, 10000)),
+        ("b_eff", loops(9999, 9999), loops(9999, 9998)),
+    ],
+    "budget_times": [("b_eff", budgets(9.0, 9.0), budgets(9.0, 8.9))],
+    "probe_times": [
+        (
+            "b_eff",
+            lambda r: first(r, record="probe")["hosts"][1].update(longest_round_trip_seconds=1e-7),
+            lambda r: first(r, record="probe")["hosts"][1].update(longest_round_trip_seconds=0.99e-7),
+        )
+    ],
+    "scheduled": [
+        ("b_eff_io", option(scheduled_time=9.0 * (1 + 0.9e-9)), option(scheduled_time=9.0 * (1 + 1.1e-9))),
+        ("b_eff_io", option(scheduled_time=9.0 * (1 - 0.9e-9)), option(scheduled_time=9.0 * (1 - 1.1e-9))),
+    ],
+    "scheduled_share": [
+        ("b_eff_io", times("scheduled_seconds", accepted, pattern=3), times("scheduled_seconds", refused, pattern=3))
+        for accepted, refused in ((1 + 0.9e-9, 1 + 1.1e-9), (1 - 0.9e-9, 1 - 1.1e-9))
+    ],
+    "space_limit": [  # 90 % of the 10^14 bytes that are free
+        (
+            "b_eff_io",
+            both(option(space_limit=None), put("plan", space_limit_bytes=9 * 10**13)),
+            both(option(space_limit=None), put("plan", space_limit_bytes=9 * 10**13 + more)),
+        )
+        for more in (1, -1)
+    ],
+    "agreements": [
+        ("b_eff_io", agreed(False, 0), agreed(False, -1)),
+        ("b_eff_io", agreed(True, 0), agreed(True, 1)),
+        ("b_eff_io", agreed(True, 0), agreed(True, -1)),
+        (
+            "b_eff_io",
+            where("measurement", {"agreements": 2}, pattern=3),
+            where("measurement", {"agreements": 1}, pattern=3),
+        ),
+    ],
+    "type_time": [("b_eff_io", later(0.9e-6), later(1.1e-6)), ("b_eff_io", later(-0.9e-6), later(-1.1e-6))],
+    "parts": [
+        (
+            "b_eff_io",
+            changed("measurement", lambda r, t=accepted: {"last_done_seconds": r["elapsed_seconds"] + t}, pattern=3),
+            changed("measurement", lambda r, t=refused: {"last_done_seconds": r["elapsed_seconds"] + t}, pattern=3),
+        )
+        for accepted, refused in ((0.9e-6, 1.1e-6),)
+    ]
+    + [
+        (
+            "b_eff_io",
+            changed("measurement", lambda r, t=accepted: {"access_seconds": r["last_done_seconds"] + t}, pattern=3),
+            changed("measurement", lambda r, t=refused: {"access_seconds": r["last_done_seconds"] + t}, pattern=3),
+        )
+        for accepted, refused in ((0.9e-6, 1.1e-6),)
+    ]
+    + [
+        ("b_eff_io", ratio(name, other, 1.0, pattern=3), ratio(name, other, 1.001, pattern=3))
+        for name, other in (
+            ("access_fastest_seconds", "access_seconds"),
+            ("agreement_fastest_seconds", "agreement_seconds"),
+            ("sync_seconds", "elapsed_seconds"),
+            ("position_seconds", "elapsed_seconds"),
+        )
+    ],
+    "whole": [("b_eff_io", parts_and(4.999), parts_and(5.001))],
+    "verification": [  # 4 * 2^-52 * 64^2 = 3.63798e-12
+        ("ftio", verified(largest_relative_difference=3.6379e-12), verified(largest_relative_difference=3.6380e-12))
+    ],
+    "tolerance": [("ftio", tolerated(1 + s * 0.9e-6), tolerated(1 + s * 1.1e-6)) for s in (1, -1)],
+    "differences": [
+        ("ftio", verified(total_difference=1e-12 * (1 - 0.9e-6)), verified(total_difference=1e-12 * (1 - 1.1e-6)))
+    ],
+    "flops": [
+        (
+            "ftio",
+            times("nominal_flops", 1 + s * 0.9e-6, "repetition"),
+            times("nominal_flops", 1 + s * 1.1e-6, "repetition"),
+        )
+        for s in (1, -1)
+    ],
+    "resident": [("ftio", put("start", resident_bytes=20 * MIB), put("start", resident_bytes=20 * MIB + 1))],
+}
+CASES = [
+    pytest.param(benchmark, name, accepted, refused, id=f"{benchmark}-{name}-{number}")
+    for name, cases in LIMITS.items()
+    for number, (benchmark, accepted, refused) in enumerate(cases)
+]
+
+
+@pytest.mark.parametrize(("benchmark", "name", "accepted", "refused"), CASES)
+def test_a_limit_from_both_sides(tmp_path, benchmark, name, accepted, refused):
+    fine, wrong = copy.deepcopy(MADE[benchmark]), copy.deepcopy(MADE[benchmark])
+    accepted(fine)
+    assert refusal(tmp_path, fine) is None
+    refused(wrong)
+    assert refusal(tmp_path, wrong) == name
+
+
+# --- numbers and options ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("sets", "cores"),
+    [
+        ([], 0),
+        ([""], 0),
+        (["5"], 1),
+        (["0-3,8"], 5),
+        (["0-3", "2-5"], 6),
+        (["0-3", "4"], 5),
+        (["4", "0-3"], 5),
+        (["0-9", "2-3"], 10),
+        (["0-1", "0-1", "7"], 3),
+        (["0-999999999999"], 10**12),
+    ],
+)
+def test_cores_are_counted_once(sets, cores):
+    assert count_cores(sets) == cores
+
+
+@pytest.mark.parametrize(
+    ("stated", "planned", "equal"),
+    [(1, 1, True), (1, 1.0, True), (1, 2, False), (True, 1, False), (1, True, False), (True, True, True)],
+)
+def test_an_option_and_the_plan_agree_by_value_and_a_flag_is_no_number(stated, planned, equal):
+    assert same(stated, planned) is equal
