@@ -94,6 +94,7 @@ class Mutator:
         self.records, self.rng = records, rng
         self.free = free_fields(records[0]["benchmark"])
         self.kinds = sorted({record["record"] for record in records})
+        self.contents = {id(record): self.content_of(record) for record in records}
 
     def mutated(self) -> tuple[str, bytes, bool]:
         """What was changed, the log, and whether it must be refused."""
@@ -138,6 +139,9 @@ class Mutator:
         return self.content(a) == self.content(b)
 
     def content(self, record):
+        return self.contents[id(record)]
+
+    def content_of(self, record):
         """What a record states without its number and the fields that nothing else determines."""
         kind = record["record"]
         fields = {name: value for name, value in record.items() if not is_free((kind, name), self.free)}
@@ -199,7 +203,7 @@ class Mutator:
     def drop(self, container, key, _old, path):
         if path[-1] in MAY_LACK_KEY or (path[1] in ("options", "environment") and isinstance(container, dict)):
             return None
-        if path[-2:-1] == ("hints",) or (path[-2:-1] == ("values",) and not self.needs_values):
+        if path[-2:-1] == ("hints",):
             return None
         del container[key]
         return not is_free(path, self.free) or isinstance(container, dict)
