@@ -8,7 +8,7 @@ PLAIN = {"nic": "1GB/s", "latency": "5us", "memory_per_process": "128MiB"}  # L_
 L_MAX = 2**20
 # One exchange says as much as 300: simulated time has no noise. No method is faster than these.
 SHORT = ["--longest-loop", "1", "--repetitions", "1", "--random-patterns", "3"]
-SHORT += ["--matchings", "0", "--patterns", "ring,random,ping_pong", "--methods", "nonblocking,blocking"]
+SHORT += ["--patterns", "ring,random,ping_pong", "--methods", "nonblocking,blocking"]
 
 
 def made(name="made", **fields):

@@ -258,7 +258,9 @@ def test_a_slow_node_of_a_simulated_crossbar_has_the_longest_times(simulate, tmp
     )
     platform = tmp_path / "slow.xml"
     platform.write_text(head + "".join([*hosts, *links, *routes]) + "</zone></platform>")
-    log = read_log(simulate(platform, 16, *SHORT, "--patterns", "ring", "--methods", "nonblocking"))
+    log = read_log(
+        simulate(platform, 16, *SHORT, "--matchings", "16", "--patterns", "ring", "--methods", "nonblocking")
+    )
     assert [host["ranks"] for host in log.run["hosts"]] == [[rank] for rank in range(16)]
     l_max = log.plan["l_max_bytes"]
     longest = [record for record in log.records["matching"] if record["message_bytes"] == l_max]
@@ -271,9 +273,6 @@ def test_a_slow_node_of_a_simulated_crossbar_has_the_longest_times(simulate, tmp
         pairs = [max(seconds[node], seconds[partners[node]]) for node in range(16)]
         assert pairs == pytest.approx(expected, rel=1e-3), record
         assert record["direction"] != "both" or seconds == pytest.approx(expected, rel=1e-3), record
-    found = examination(scoring.read_log(log.path))
-    assert (found.verdict, list(found.named["node"])) == ("suspects", ["n11"])
-    assert found.nodes["ratio"].to_numpy() == pytest.approx([0.5, *[1.0] * 15], rel=2e-3)
     [suspects] = log.records["suspects"]
     [suspect] = suspects["suspects"]
     assert (suspect["node"], suspect["ratio"]) == (11, pytest.approx(expected[11] / (expected[11] / 2), rel=0.01))
