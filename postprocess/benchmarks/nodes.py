@@ -2,7 +2,7 @@
 """The nodes of a run: which are slow, how certain that is, and what cannot be told apart. docs/nodes.md explains it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from math import isfinite, nan
 
@@ -33,7 +33,7 @@ class Examination:
     `confirmed`. `remarks` state what limits the verdict."""
 
     verdict: Verdict
-    nodes: pd.DataFrame
+    nodes: pd.DataFrame = field(compare=False)  # tables have no truth value; remarks and verdict follow from it
     remarks: tuple[str, ...] = ()
 
     @property
