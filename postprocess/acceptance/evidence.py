@@ -107,19 +107,23 @@ def located(log: Path, source: Path) -> Path:
     return log
 
 
+def of_case(row) -> dict:
+    """The fields of a Run that only the session states."""
+    fields = ("session", "source", "time", "benchmark", "system", "partition", "processes")
+    return {"case": row.name, **{name: getattr(row, name) for name in fields}}
+
+
+def hosts_of(row) -> tuple[str, ...]:
+    """Those that the session states."""
+    return tuple(filter(None, row.hosts.split(",")))
+
+
 def run_of(row, log: Path, result: Score | LogError, reported: dict[str, float], place: Place, issued: Issued) -> Run:
     score = result if isinstance(result, Score) else None
     now = score.log.sha256 if score else sha256(log)
     return Run(
-        session=row.session,
-        source=row.source,
-        case=row.name,
-        time=row.time,
-        benchmark=row.benchmark,
-        system=row.system,
-        partition=row.partition,
-        processes=row.processes,
-        hosts=tuple(host.name for host in score.log.run.hosts) if score else tuple(filter(None, row.hosts.split(","))),
+        **of_case(row),
+        hosts=tuple(host.name for host in score.log.run.hosts) if score else hosts_of(row),
         kernel_version=score.log.run.kernel_version if score else row.kernel_version,
         git_revision=row.git_revision,
         log=log,
@@ -143,15 +147,8 @@ def reported_run(row, metrics: pd.DataFrame, place: Place, issued: Issued) -> Ru
     reported = {found.metric: Metric(found.value, found.unit) for found in each_row(values)}
     measured = json.dumps([place.end, row.name, {name: metric.value for name, metric in reported.items()}])
     return Run(
-        session=row.session,
-        source=row.source,
-        case=row.name,
-        time=row.time,
-        benchmark=row.benchmark,
-        system=row.system,
-        partition=row.partition,
-        processes=row.processes,
-        hosts=tuple(filter(None, row.hosts.split(","))),
+        **of_case(row),
+        hosts=hosts_of(row),
         kernel_version="",
         git_revision="",
         log=None,
