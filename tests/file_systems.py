@@ -193,6 +193,9 @@ def glusterfs_mounts(folder, mounts, bricks=3, options=()):
         )
         root(purpose, *gluster, "set", "cup", "features.shard", "on")
         root(purpose, *gluster, "set", "cup", "features.shard-block-size", "4MB")
+        # On bricks that are almost full, GlusterFS chooses another brick for a new shard, and processes that extend a
+        # file at once may each choose one: then it no longer finds the shard ("Stale file handle").
+        root(purpose, *gluster, "set", "cup", "cluster.min-free-disk", "0%")
         root(purpose, *gluster, "start", "cup")
         [inside] = Path(f"/proc/{servers.pid}/task/{servers.pid}/children").read_text().split()
         for mount in mounted:
