@@ -50,6 +50,31 @@ def test_no_node_of_a_healthy_machine_is_named(noise):
         assert (found.suspects, found.withheld) == ([], "")
 
 
+@pytest.mark.parametrize(("disturbed", "suspects"), [(13, [0]), (14, [])])
+def test_a_node_that_chance_may_have_made_slow_is_no_suspect(disturbed, suspects):
+    """By hand: 6 matchings of 16 nodes, 48 pairs. Node 0 is slow in all six, and so are some pairs of others. With 13
+    of them noise makes (13 + 1) / (48 + 2) of the pairs slow, and any of 16 nodes in all six with a probability of
+    16 * 0.28^6 = 0.0077, below 0.01; with 14 it is 16 * 0.30^6 = 0.0117."""
+    pairs = [
+        (unit, *sorted(((unit + place) % 15, (unit - place) % 15 if place else 15)))
+        for unit in range(6)
+        for place in range(8)
+    ]
+    often, slow = dict.fromkeys(range(16), 0), []
+    for pair in sorted(pairs, key=lambda pair: (pair[1] * 7 + pair[0] * 5) % 16):
+        if 0 not in pair[1:] and len(slow) < disturbed and max(often[pair[1]], often[pair[2]]) < 2:
+            slow.append(pair)
+            often[pair[1]] += 1
+            often[pair[2]] += 1
+    assert len(slow) == disturbed
+    seconds = [2.0 if 0 in pair[1:] else 1.2 if pair in slow else 1.0 for pair in pairs]
+    table = pd.DataFrame(pairs, columns=["unit", "first", "second"]).assign(condition="", seconds=seconds)
+    found = effects(table, 16)
+    assert found.exceeding == pytest.approx((disturbed + 1) / 50)
+    assert found.nodes.loc[0, "probability"] * 16 == pytest.approx(16 * found.exceeding**6)
+    assert (found.suspects, found.withheld) == (suspects, "")
+
+
 def test_without_noise_every_effect_is_exact():
     speeds = with_slow(20, [0.5, 0.5, 0.8, 0.9])
     found = effects(measured(speeds), 20).nodes

@@ -61,7 +61,9 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         ),
         "groups": groups(table),
         "patterns": patterns(log, table),
-        "nodes": [nodes.sentence(score.nodes), *score.nodes.remarks] if score.nodes else [],
+        "nodes": [nodes.sentence(score.nodes), *(f"{remark}." for remark in score.nodes.remarks)]
+        if score.nodes
+        else [],
         "slow_nodes": nodes.listed(score.nodes.named) if score.nodes else [],
     }
 
