@@ -93,6 +93,7 @@ B_EFF_IO = {
     "type_bytes": [put("pattern_type", bytes=1)],
     "file_bytes": [put("pattern_type", file_bytes=1)],
     "files": [put("pattern_type", files=77)],
+    "mpi_io": [lambda r: r.insert(4, r.pop(3)), lambda r: r.insert(5, r.pop(3))],
     "cached": [where("pattern_type", {"cached_bytes": 0}, method="read"), put("plan", evict=True)],
     "hints": [both(option(hints=None), put("measurement", hints={}))],
     "parts": [

@@ -38,6 +38,7 @@ MAY_LACK_KEY = {
     "provenance",
     "source_sha256",
     "end_time",
+    "cached_bytes",
     "core_sets",
     "offered_cores",
     "online_cores",
@@ -224,7 +225,7 @@ class Mutator:
         if not isinstance(container, list) or key == 0 or container[key - 1] == old:
             return None
         container[key - 1], container[key] = old, container[key - 1]
-        return not is_free(path, self.free)
+        return not is_free((*path, "order"), self.free)
 
 
 def renumber(records: list[dict]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPE_RULES, UNITS, size_driven_calls
 from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan, PlannedPattern
 from postprocess.logs.reader import RUN_AGAIN, Log
+from postprocess.logs.records import MpiIo
 from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order
 
 CLOCK_TOLERANCE = 1e-6
@@ -19,6 +20,8 @@ Key = tuple[int, str, int | str]  # partition, access method, pattern or type
 def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
     found = [(record, key_of(record)) for record in by_sequence(log, Measurement, PatternType)]
     yield from problems_of_order(found, planned_records(log.plan, {key for _, key in found}), in_words)
+    if log.only(MpiIo).sequence != found[0][0].sequence - 1:
+        yield "mpi_io", f"the record mpi_io belongs before the first measurement, when a file is open; {EDITED}"
     entries = {entry.pattern: entry for entry in log.plan.patterns}
     written = {key_of(r): r for r in log.all(Measurement) if r.method == "write"}
     for record in log.all(Measurement):
