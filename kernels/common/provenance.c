@@ -72,10 +72,14 @@ static json_t *job_json(void)
 /* --- preloaded libraries ------------------------------------------------------------------------------------------ */
 
 #ifndef COFFEECUP_SIMULATED
+#pragma weak _DYNAMIC /* a program that is linked statically has none */
+
 /* Whether the program itself names a library with this file name. */
 static bool is_needed(const char *path)
 {
     const char *names = NULL, *slash = strrchr(path, '/');
+    if (!_DYNAMIC)
+        return false;
     for (const ElfW(Dyn) *entry = _DYNAMIC; entry->d_tag != DT_NULL; entry++)
         if (entry->d_tag == DT_STRTAB)
             names = (const char *)entry->d_un.d_ptr;
