@@ -53,12 +53,20 @@ def check_reductions(log):
 @pytest.mark.parametrize(
     "latency, bandwidth, memory, budget, reductions",
     [
-        pytest.param(1e-3, 1e9, "4MiB", 240, set(), id="enough time"),
+        pytest.param(1e-3, 1e9, "4MiB", 240, set(), id="enough time", marks=pytest.mark.prove),
         pytest.param(
             1e-2, 1e9, "1MiB", 240, {"averaged_methods", "best_method"}, id="an exchange of thousands of processes"
         ),
         pytest.param(1e-4, 1e6, "4MiB", 60, {"nothing"}, id="long messages take long"),
-        pytest.param(1e-4, 2e7, "256MiB", 240, {"best_method"}, id="the longest messages take longest"),
+        pytest.param(
+            1e-4,
+            2e7,
+            "256MiB",
+            240,
+            {"best_method"},
+            id="the longest messages take longest",
+            marks=pytest.mark.prove,
+        ),
         pytest.param(4e-2, 1e9, "1MiB", 240, {"nothing"}, id="everything takes long"),
     ],
 )
