@@ -180,7 +180,7 @@ def test_processor_time_of_others_is_told_apart_from_the_run_s_own(openmpi_kerne
     with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as burner:
         try:
             before, start = processor_seconds(burner.pid), time.monotonic()
-            openmpi_kernel.run(2, "--memory-per-process", str(MEMORY), "--time-budget", "3")
+            openmpi_kernel.run(2, "--memory-per-process", str(MEMORY), "--time-budget", "3", "--patterns", "ring")
             burnt, elapsed = processor_seconds(burner.pid) - before, time.monotonic() - start
         finally:
             burner.kill()
