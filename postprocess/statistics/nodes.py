@@ -18,7 +18,7 @@ SLOWER = 0.95  # a node is slow if it certainly reaches less than this share of 
 FALSE_SUSPICION = 0.01  # probability that chance makes any node of a healthy run a suspect
 MOST = 1 / 3  # a larger share of slow nodes is a property of the machine: it is unknown which ones are the peers
 MOST_FAST = 1 / 8  # of the units of a slow node: noise makes nothing faster, but disturbs what is compared with
-BURSTS = 1 / 100  # of all units: fewer fast pairs of nodes called slow come from bursts
+BURSTS = 1 / 60  # of all units: fewer fast pairs of nodes called slow come from bursts
 ROUNDS, PASSES = 4, 8  # both settle earlier
 TOO_MANY, SOME_PARTNERS = "too many", "some partners"
 UNIT, CONDITION, FIRST, SECOND, SECONDS = COLUMNS = ["unit", "condition", "first", "second", "seconds"]
