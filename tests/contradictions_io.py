@@ -32,6 +32,20 @@ def longer(r, seconds):
     r[-1]["elapsed_seconds"] += seconds
 
 
+def values(name, change):
+    """Of the processes of two nodes, of which the second one is slower."""
+    return lambda r: change(first(r, record="process_times", partition=4, pattern=21)[name])
+
+
+def scaled(place, factor):
+    """The times of a node's two processes."""
+
+    def change(times):
+        times[place : place + 2] = [time * factor for time in times[place : place + 2]]
+
+    return change
+
+
 WITH_IO = {
     "file_system": [put("run", filesystem=None)],
     "free_bytes": [lambda r: r[0]["filesystem"].update(free_bytes=10**16)],
@@ -39,6 +53,17 @@ WITH_IO = {
     "read_bytes": [put("data_check", read_bytes=1)],
     "read_shift": [put("plan", read_shift="node"), both(option(read_shift=True), put("plan", read_shift="process"))],
     "memory_fill": [option(fill_memory=50), put("plan", fill_memory_percent=50)],
+    "process_resolution": [put("plan", process_times="node")],
+    "process_values": [
+        values("calls", list.pop),
+        values("access_seconds", lambda times: times.append(times[0])),
+        values("sync_seconds", lambda times: times.append(times[0])),
+    ],
+    "process_slowest": [
+        values("access_seconds", scaled(2, 1.0012)),
+        values("sync_seconds", scaled(2, 0.9988)),
+    ],
+    "process_fastest": [values("access_seconds", scaled(0, 0.9988)), values("access_seconds", scaled(0, 1.0012))],
     "checked_bytes": [
         put("data_check", checked_bytes=0),
         lambda r: first(r, record="data_check").update(checked_bytes=10**15),
@@ -68,6 +93,10 @@ B_EFF_IO = {
     "planned_sizes": [put("measurement", chunk_bytes=KIB), where("measurement", {"type": "shared"}, pattern=3)],
     "scheduled_share": [where("measurement", {"scheduled_seconds": 1.0}, pattern=3)],
     "calls": [where("measurement", {"calls_max": 2}, pattern=0), where("measurement", {"calls_sum": 3}, pattern=0)],
+    "process_calls": [
+        values("calls", lambda calls: calls.__setitem__(0, calls[0] - 1)),
+        values("calls", lambda calls: calls.__setitem__(0, calls[0] + 1)),
+    ],
     "bytes": [put("measurement", bytes=5)],
     "written_calls": [
         where(
@@ -84,7 +113,11 @@ B_EFF_IO = {
     ],
     "size_driven": [where("measurement", {"ended_by": "overrun"}, pattern=30, method="write")],
     "segment": [where("pattern_type", {"segment_bytes": MIB, "file_bytes": MIB}, type="segmented", method="write")],
-    "fill_up": [lambda r: [m.update(chunk_bytes=8) for m in r if m.get("pattern") == 33 and m["partition"] == 2]],
+    "fill_up": [
+        lambda r: [
+            m.update(chunk_bytes=8) for m in of_kind(r, "measurement") if (m["pattern"], m["partition"]) == (33, 2)
+        ]
+    ],
     "agreements": [
         where("measurement", {"agreements": 1}, pattern=3),
         where("measurement", {"agreements": 2}, pattern=30),

@@ -59,6 +59,16 @@ def size_driven(entry, planned, written, partition):
     )
 
 
+def times_of_processes(speeds):
+    """Of each process, as a share of the slowest one's."""
+    return [min(speeds) / speed for speed in speeds]
+
+
+def rounded(seconds):
+    """Four significant digits."""
+    return float(f"{seconds:.4g}")
+
+
 def b_eff_io_log(
     bandwidth=lambda partition, method, name: 1e8,
     partitions=(2, 4, 8),
@@ -71,9 +81,11 @@ def b_eff_io_log(
     overhead_share=0.02,
     space_limit=10**17,
     alignment=MIB,
+    speed=None,
 ):
     """All records of a complete, official run. `bandwidth(partition, method, type)` in byte/s is that of the type from
-    opening to closing; every pattern moves what its share of the time gives at this rate."""
+    opening to closing; every pattern moves what its share of the time gives at this rate. `speed(node, method, type)`
+    is a node's share of the usual bandwidth: the log has the times of each process; None: it has none."""
     m_part = max(2 * MIB, min(GIB, node_memory // 128))
     planned = patterns(m_part)
     moving, elapsed, read, checked = [], 0.0, 0, 0
@@ -107,6 +119,12 @@ def b_eff_io_log(
                     seconds_of_type += moved / rate
                     checked += (method == "read") * partition * call * min(written[key], max(1, PERIOD_BYTES // call))
                     agrees = name in ("scatter", "shared") and entry["units"] > 0
+                    access, sync = (0.95, 0.0) if method == "read" else (0.9, 0.05)
+                    each = None
+                    if speed and name in ("separate", "segmented"):
+                        each = times_of_processes(
+                            [speed(rank // -(-ranks // nodes), method, name) for rank in range(partition)]
+                        )
                     moving.append(
                         {
                             "record": "measurement",
@@ -126,17 +144,30 @@ def b_eff_io_log(
                             "scheduled_seconds": share,
                             "elapsed_seconds": seconds,
                             "position_seconds": 0.0,
-                            "access_seconds": (0.95 if method == "read" else 0.9) * seconds,
-                            "access_fastest_seconds": 0.8 * seconds,
-                            "sync_seconds": 0.0 if method == "read" else 0.05 * seconds,
+                            "access_seconds": access * seconds,
+                            "access_fastest_seconds": access * min(each) * seconds if each else 0.8 * seconds,
+                            "sync_seconds": sync * seconds,
                             "agreement_seconds": agrees * 0.04 * seconds,
                             "agreement_fastest_seconds": agrees * 0.001 * seconds,
                             "agreements": agrees * min(12, written[key] + 1),
                             "first_done_seconds": 0.85 * seconds,
-                            "last_done_seconds": (0.95 if method == "read" else 0.9) * seconds,
+                            "last_done_seconds": access * seconds,
                             "hints": None,
                         }
                     )
+                    if each:
+                        moving.append(
+                            {
+                                "record": "process_times",
+                                "partition": partition,
+                                "method": method,
+                                "type": name,
+                                "pattern": entry["pattern"],
+                                "calls": [written[key]] * partition,
+                                "access_seconds": [rounded(access * seconds * one) for one in each],
+                                "sync_seconds": [rounded(sync * seconds * one) for one in each],
+                            }
+                        )
                 open_close = overhead_share * seconds_of_type / 2
                 moving.append(
                     {
@@ -186,7 +217,7 @@ def b_eff_io_log(
             for number, name in enumerate(TYPES)
         ],
         "patterns": planned,
-    }
+    } | ({"process_times": "process"} if speed else {})
     return complete(
         run,
         plan,

@@ -19,7 +19,7 @@ from postprocess.benchmarks.scoring import score_logs
 PAGE = (ROOT / "docs" / "log.md").read_text(encoding="utf-8").split("\n## Invariants\n")[1].split("\n## ")[0]
 SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 MODULES = {
-    "Every log": ["logs/rules.py", "logs/reader.py", "logs/io_options.py"],
+    "Every log": ["logs/rules.py", "logs/reader.py", "logs/io_options.py", "logs/process_times.py"],
     "b_eff invariants": ["benchmarks/b_eff/rules.py", "benchmarks/b_eff/loops.py", "benchmarks/b_eff/pairwise.py"],
     "b_eff_io invariants": ["benchmarks/b_eff_io/rules.py", "benchmarks/b_eff_io/passes.py"],
     "ftio invariants": ["benchmarks/ftio/rules.py"],

@@ -179,7 +179,7 @@ def test_impossible_times_are_refused(time):
 
 
 def examined(speeds, **network):
-    return nodes.examination([f"x{node:04}" for node in range(len(speeds))], measured(speeds, **network))
+    return nodes.examination([f"x{node:04}" for node in range(len(speeds))], {"matchings": measured(speeds, **network)})
 
 
 def test_examination_names_the_slow_node_in_words():
@@ -199,10 +199,10 @@ def test_examination_without_a_suspect():
 
 
 def test_two_nodes_and_no_times_are_not_examined():
-    two = nodes.examination(["a", "b"], measured([1.0, 0.5]))
+    two = nodes.examination(["a", "b"], {"matchings": measured([1.0, 0.5])})
     assert two.verdict == Verdict.NOT_EXAMINED and "two nodes" in two.remarks[0]
     assert nodes.sentence(two) == "The nodes were not examined."
-    nothing = nodes.examination(["a", "b", "c"], measured([1.0] * 4)[:0])
+    nothing = nodes.examination(["a", "b", "c"], {"matchings": measured([1.0] * 4)[:0]})
     assert nothing.verdict == Verdict.NOT_EXAMINED
     assert nodes.stored(nothing)["values"] == {}
 

@@ -30,8 +30,9 @@ struct result {
     int agreements;
     enum ending ending;
     double elapsed, position, access, access_fastest, sync, agreement, agreement_fastest, first_done, last_done;
-    int64_t checked_bytes; /* of this process, and */
-    double check_seconds;  /* the time of the checks, not included in any other time */
+    double own_access, own_sync; /* of this process */
+    int64_t checked_bytes;       /* of this process, and */
+    double check_seconds;        /* the time of the checks, not included in any other time */
 };
 
 /* Collective over the partition. After an error, `problem` describes that of this process, and the result is invalid.

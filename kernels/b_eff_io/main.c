@@ -11,6 +11,7 @@
 #include "measure.h"
 #include "memory.h"
 #include "memory_fill.h"
+#include "process_times.h"
 #include "read_shift.h"
 #include "scratch.h"
 #include "units.h"
@@ -200,7 +201,7 @@ static json_t *plan_json(const struct request *request, const struct choices *c,
         if (request->methods >> m & 1)
             json_array_append_new(method_list, json_string(methods[m].name));
     return json_pack(
-        "{s:s, s:o, s:f, s:i, s:o, s:I, s:I, s:I, s:o, s:I, s:s, s:s, s:s, s:b, s:s?, s:o, s:o, s:o}", "form",
+        "{s:s, s:o, s:f, s:i, s:o, s:I, s:I, s:I, s:o, s:I, s:s, s:s, s:s, s:b, s:s?, s:o, s:s, s:o, s:o}", "form",
         c->quick          ? "quick"
         : c->top_clusters ? "top-clusters"
                           : "standard",
@@ -212,8 +213,8 @@ static json_t *plan_json(const struct request *request, const struct choices *c,
         "file_pointers", request->individual_pointers ? "individual" : "shared", "check",
         request->check_all ? "all" : "sample", "evict", request->evict, "read_shift",
         request->read_shift ? read_shift_name(run->machine.nodes) : NULL, "fill_memory_percent",
-        request->fill_percent ? json_integer(request->fill_percent) : json_null(), "types", types_json(request),
-        "patterns", patterns_json(request));
+        request->fill_percent ? json_integer(request->fill_percent) : json_null(), "process_times",
+        process_resolution(run), "types", types_json(request), "patterns", patterns_json(request));
 }
 
 static void print_dry_run(const struct request *request, const struct filesystem *filesystem)

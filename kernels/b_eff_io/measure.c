@@ -148,6 +148,7 @@ static void measure_partition(struct state *state, const MPI_Comm comms[], enum 
                       .processes = state->request->partition[partition],
                       .comm =
                           shifted ? make_readers(state, comms[partition], &state->past[partition]) : comms[partition],
+                      .in_order = comms[partition],
                       .start_seconds = MPI_Wtime()};
     const bool takes_part = now.comm != MPI_COMM_NULL;
     interrupt_deadline(0, NULL); /* a process that only waits has no deadline */

@@ -4,6 +4,7 @@
 
 #include "fail.h"
 #include "mpi_io.h"
+#include "process_times.h"
 #include "random.h"
 #include "records.h"
 #include "units.h"
@@ -152,6 +153,21 @@ static void write_record(struct now *now, const struct pattern *pattern, const s
         json_decref(hints);
 }
 
+/* Only processes that do not wait for each other in their calls have times of their own. */
+static void write_process_times(struct now *now, const struct result *result)
+{
+    const struct run *run = now->state->run;
+    if (now->row->collective)
+        return;
+    json_t *calls = process_counts(run, now->in_order, result->calls);
+    json_t *access = process_times(run, now->in_order, result->own_access);
+    json_t *sync = process_times(run, now->in_order, result->own_sync);
+    if (run->log)
+        log_write_rounded(run->log, "process_times",
+                          process_times_json(&(struct subject){now->processes, now->method, now->row}, now->number,
+                                             calls, access, sync));
+}
+
 static void advance(struct now *now, const struct pattern *pattern, const char *method)
 {
     struct state *state = now->state;
@@ -190,6 +206,7 @@ void measure_pattern(struct now *now, const struct pattern *pattern, int64_t sta
         result.ending = ENDED_BY_OVERRUN;
     note_result(now, pattern, &result);
     write_record(now, pattern, &result, own_hints ? hints_in_effect(now->stream.file) : json_null());
+    write_process_times(now, &result);
     if (own_hints)
         MPI_CHECK(MPI_Info_free(&now->stream.hints));
     now->stream.shared_position = start + result.calls * pattern->call_bytes * now->processes;

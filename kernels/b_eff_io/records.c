@@ -59,6 +59,17 @@ json_t *measurement_json(const struct subject *subject, int number, const struct
     return record;
 }
 
+json_t *process_times_json(const struct subject *subject, int number, json_t *calls, json_t *access_seconds,
+                           json_t *sync_seconds)
+{
+    json_t *record = subject_json(subject);
+    add_count(record, "pattern", number);
+    json_object_set_new(record, "calls", calls);
+    json_object_set_new(record, "access_seconds", access_seconds);
+    json_object_set_new(record, "sync_seconds", sync_seconds);
+    return record;
+}
+
 json_t *pattern_type_json(const struct subject *subject, const struct type_result *result, json_t *hints)
 {
     const struct value times[] = {

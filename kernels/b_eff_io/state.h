@@ -44,6 +44,7 @@ struct now {
     int number; /* of the pattern */
     char doing[DOING_LENGTH];
     MPI_Comm comm;
+    MPI_Comm in_order; /* the same processes by their ranks in the run; --read-shift changes those in `comm` */
     const struct pattern_type *row;
     struct stream stream;
     int64_t bytes;

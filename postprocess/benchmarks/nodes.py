@@ -42,40 +42,61 @@ class Examination:
         return self.nodes[self.nodes["suspect"]]
 
 
-COLUMNS = ["node", "ratio", "low", "high", "slow", "examined", "suspect", "confirmed"]
+COLUMNS = ["node", "ratio", "low", "high", "slow", "examined", "units", "suspect", "confirmed"]
+MATCHINGS, WRITES, READS = "matchings", "writes", "reads"  # what a node's times are of
 
 
 def not_examined(why: str) -> Examination:
-    nobody = pd.DataFrame(columns=COLUMNS, dtype=float).astype({"node": str, "suspect": bool, "confirmed": bool})
-    return Examination(Verdict.NOT_EXAMINED, nobody, (why,))
+    nobody = pd.DataFrame(columns=COLUMNS, dtype=float)
+    return Examination(
+        Verdict.NOT_EXAMINED, nobody.astype({"node": str, "units": str, "suspect": bool, "confirmed": bool}), (why,)
+    )
 
 
 def examination(
-    names: Sequence[str], times: pd.DataFrame, remarks: Sequence[str] = (), again: Mapping[str, float] | None = None
+    names: Sequence[str],
+    times: Mapping[str, pd.DataFrame],
+    remarks: Sequence[str] = (),
+    again: Mapping[str, float] | None = None,
 ) -> Examination:
-    """The nodes `names` by a table of statistics.nodes.effects. Fewer than three have no peers. `again` has the
-    bandwidth relative to good nodes of those that were measured a second time: a suspect that is slow there too is
-    confirmed."""
+    """The nodes `names` by tables of statistics.nodes.effects, each by what its units are. Each table may name nodes by
+    itself; of a node the one counts in which it is a suspect, or slowest. Fewer than three nodes have no peers. `again`
+    has the bandwidth relative to good nodes of those that were measured a second time: a suspect that is slow there too
+    is confirmed."""
     if len(names) < 3:
         return not_examined(
             "With two nodes a slow one cannot be told from its partner, nor from their link: run on three or more"
             if len(names) == 2
             else "One node has no peers: run on three or more"
         )
-    if times.empty:
-        return not_examined("The log contains no times of pairs of nodes")
-    found = effects(times, len(names))
+    tables = {units: table for units, table in times.items() if not table.empty}
+    if not tables:
+        return not_examined("The log contains no times of nodes")
+    found = {
+        units: effects(table, len(names), FALSE_SUSPICION / len(tables), varied=units != MATCHINGS)
+        for units, table in tables.items()
+    }
+    worst = worst_of(found)
     second = pd.Series([(again or {}).get(name, nan) for name in names])
-    confirmed = found.nodes["suspect"] & (second < SLOWER)
-    table = found.nodes.assign(node=list(names), confirmed=confirmed)[COLUMNS].sort_values("ratio", ignore_index=True)
+    confirmed = worst["suspect"] & (second < SLOWER)
+    table = worst.assign(node=list(names), confirmed=confirmed)[COLUMNS].sort_values("ratio", ignore_index=True)
     if not with_interval(table):
-        return not_examined("No node had enough matchings for an interval")
-    verdict = Verdict.SUSPECTS if table["suspect"].any() else Verdict.UNCLEAR if found.withheld else Verdict.NONE
+        return not_examined(f"No node had enough {' or '.join(tables)} for an interval")
+    withheld = any(one.withheld for one in found.values())
+    verdict = Verdict.SUSPECTS if table["suspect"].any() else Verdict.UNCLEAR if withheld else Verdict.NONE
     if confirmed.any():
         verdict = Verdict.CONFIRMED
-    doubtful = found.nodes["suspect"] & (second >= SLOWER)
+    doubtful = worst["suspect"] & (second >= SLOWER)
     denied = [f"{names[node]}, {second[node]:.2f} of good nodes" for node in doubtful.index[doubtful]]
-    return Examination(verdict, table, (*remarks, *limits(found), *not_confirmed(denied)))
+    of_tables = [remark for units, one in found.items() for remark in limits(one, units)]
+    return Examination(verdict, table, (*remarks, *of_tables, *not_confirmed(denied)))
+
+
+def worst_of(found: Mapping[str, Effects]) -> pd.DataFrame:
+    """A row of Effects.nodes for each node: where it is a suspect, otherwise where it has an interval, or slowest."""
+    every = pd.concat([one.nodes.assign(units=units) for units, one in found.items()]).rename_axis("number")
+    order = every.assign(cleared=~every["suspect"], unknown=np.isinf(every["high"]) | every["high"].isna())
+    return order.sort_values(["cleared", "unknown", "ratio"], kind="stable").groupby("number").head(1).sort_index()
 
 
 def not_confirmed(denied: list[str]) -> Iterator[str]:
@@ -87,21 +108,26 @@ def with_interval(table: pd.DataFrame) -> int:
     return int(np.isfinite(table[["low", "high"]]).all(axis=1).sum())
 
 
-def limits(found: Effects) -> Iterator[str]:
-    slow = counted(int(found.nodes["slower"].sum()), "node")
+def limits(found: Effects, units: str) -> Iterator[str]:
+    slow, where = counted(int(found.nodes["slower"].sum()), "node"), "" if units == MATCHINGS else f" in {units}"
     if found.withheld == TOO_MANY:
-        yield f"{slow} of {len(found.nodes)} seem slow: that is a property of the machine, or of how the job was placed"
-    elif found.withheld:
+        yield (
+            f"{slow} of {len(found.nodes)} seem slow{where}: that is a property of the machine, or of how the job was "
+            "placed"
+        )
+    elif found.withheld and units == MATCHINGS:
         yield "Nodes are slow with some partners only, which is a property of the network between them; name the groups"
+    elif found.withheld:
+        yield f"Nodes are slow in some {units} only, which may be a property of the files' servers"
     if unknown := len(found.nodes) - with_interval(found.nodes):
-        yield f"Not examined, because of too few matchings: {counted(unknown, 'node')}"
+        yield f"Not examined, because of too few {units}: {counted(unknown, 'node')}"
 
 
 def in_words(row) -> str:
     """Such as "x0417: 0.52 of its peers [0.50, 0.55], slow in 14 of 16 matchings"."""
     return (
         f"{row.node}: {row.ratio:.2f} of its peers [{row.low:.2f}, {row.high:.2f}], "
-        f"slow in {row.slow} of {row.examined} matchings{', confirmed' if row.confirmed else ''}"
+        f"slow in {row.slow} of {row.examined} {row.units}{', confirmed' if row.confirmed else ''}"
     )
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 import jinja2
 
 from postprocess import __version__
+from postprocess.benchmarks import node_figures, nodes
 from postprocess.benchmarks.predicted import Comparison, Designs
 from postprocess.benchmarks.registry import benchmarks, part
 from postprocess.benchmarks.score import Score
@@ -53,11 +54,15 @@ def item(path: Path, designs: Designs) -> Item:
         return Item(path, log, None, [], {})
     [result] = score_read([log])
     table = part(log.benchmark, "reduction").measurement_table([log])
+    examined = result.nodes if isinstance(result, Score) else None
     return Item(
         path,
         result,
         log.brief(),
-        part(log.benchmark, "figures").figures(log, table),
+        [
+            *part(log.benchmark, "figures").figures(log, table),
+            *([node_figures.figure(examined)] if examined and len(examined.named) else []),
+        ],
         part(log.benchmark, "section").section(log, table, result if isinstance(result, Score) else None),
         designs.comparisons(log, result) if isinstance(result, Score) else [],
     )
@@ -131,6 +136,9 @@ def anchors(found: list[Item]) -> list[str]:
 def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
     """What the page shows of any log: how it was obtained, and the session's verdict."""
     shown = {"file": printable(item.path.name), "scored": isinstance(item.result, Score)}
+    if isinstance(item.result, Score) and (found := item.result.nodes):
+        remarks = [f"{remark}." for remark in found.remarks]
+        shown["nodes"] = {"sentences": [nodes.sentence(found), *remarks], "named": nodes.listed(found.named)}
     if item.log is not None:
         shown |= {"obtained": obtained(item.log), "hosts": hosts(item.log), "commands": commands(item.log, item.path)}
         shown["comparisons"] = [

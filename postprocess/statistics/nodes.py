@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes are slow, from times of pairs of nodes.
+"""Which nodes are slow, from times of pairs of nodes, or of single nodes.
 
 The model: the logarithm of a pair's time is the usual one of its loop, plus the effect of the *slower* of the two
 nodes, plus noise. A sum of both effects instead of the larger one would attribute a part of a slow node's effect to its
@@ -19,6 +19,7 @@ FALSE_SUSPICION = 0.01  # probability that chance makes any node of a healthy ru
 MOST = 1 / 3  # a larger share of slow nodes is a property of the machine: it is unknown which ones are the peers
 MOST_FAST = 1 / 8  # of the units of a slow node: noise makes nothing faster, but disturbs what is compared with
 BURSTS = 1 / 60  # of all units: fewer fast pairs of nodes called slow come from bursts
+VARIED = -2 * log(0.9)  # the largest effect by half of which a unit is fast, where effects differ between units
 ROUNDS, PASSES = 4, 8  # both settle earlier
 TOO_MANY, SOME_PARTNERS = "too many", "some partners"
 UNIT, CONDITION, FIRST, SECOND, SECONDS = COLUMNS = ["unit", "condition", "first", "second", "seconds"]
@@ -44,8 +45,9 @@ class Effects:
         return list(self.nodes[self.nodes["suspect"]].sort_values("ratio").index)
 
 
-def effects(times: pd.DataFrame, nodes: int) -> Effects:
-    """The effect of each of `nodes` nodes.
+def effects(times: pd.DataFrame, nodes: int, false_suspicion: float = FALSE_SUSPICION, varied: bool = False) -> Effects:
+    """The effect of each of `nodes` nodes. `false_suspicion` is the probability that chance makes any of them a
+    suspect; `varied`, whether a node's effect may differ between units, as between requests of different sizes.
 
     `times` has the columns COLUMNS: `seconds` that the nodes `first` and `second` (the same one twice for a node's own
     time) needed in a loop of `unit` (a matching: its loops follow each other, so one disturbance may affect them all)
@@ -62,7 +64,7 @@ def effects(times: pd.DataFrame, nodes: int) -> Effects:
         units = of_units(pairs, effect)
         effect = fitted(*by_node(units, nodes))
         effect -= np.nanmedian(effect)
-    return judged(effect, of_units(pairs, effect), nodes)
+    return judged(effect, of_units(pairs, effect), nodes, false_suspicion, VARIED if varied else inf)
 
 
 def second_ratio(suspect: np.ndarray, good: np.ndarray) -> float:
@@ -122,25 +124,26 @@ def fitted(values: np.ndarray, partners: np.ndarray) -> np.ndarray:
     return effect
 
 
-def judged(effect: np.ndarray, units: pd.DataFrame, nodes: int) -> Effects:
+def judged(effect: np.ndarray, units: pd.DataFrame, nodes: int, false_suspicion: float, most: float) -> Effects:
     """Suspects are slower by the interval of their effect, slow more often than the run's noise explains, and slow with
-    every partner: a shared link is slow with those beyond it only."""
+    every partner: a shared link is slow with those beyond it only. A unit is fast by half of the effect, of which at
+    most `most` counts."""
     rest = units["time"].to_numpy() - explained(units, effect)
     exceeding = float(((rest > -log(SLOWER)).sum() + 1) / (len(rest) + 2))
     values, partners = by_node(units, nodes)
     values[~own_units(effect, partners)] = nan
-    table = pd.DataFrame([of_node(row[np.isfinite(row)], exceeding, nodes) for row in values])
-    unlikely = (table["high"] < SLOWER) & (table["probability"] * nodes <= FALSE_SUSPICION)
+    table = pd.DataFrame([of_node(row[np.isfinite(row)], exceeding, most) for row in values])
+    unlikely = (table["high"] < SLOWER) & (table["probability"] * nodes <= false_suspicion)
     table["slower"] = unlikely & (table["fast"] <= MOST_FAST * table["examined"])
     called = explained(units, effect) > -2 * log(SLOWER)
-    fast = called & (units["time"].to_numpy() < explained(units, effect) / 2)
+    fast = called & (units["time"].to_numpy() < np.minimum(explained(units, effect), most) / 2)
     contradicted = unlikely.any() and fast.sum() > max(MOST_FAST * called.sum(), BURSTS * len(units))
     withheld = TOO_MANY if table["slower"].sum() > MOST * nodes else SOME_PARTNERS if contradicted else ""
     table["suspect"] = table["slower"] & (not withheld)
     return Effects(table, exceeding, withheld)
 
 
-def of_node(own: np.ndarray, exceeding: float, nodes: int) -> dict:
+def of_node(own: np.ndarray, exceeding: float, most: float) -> dict:
     """The row of a node with these times."""
     if not len(own):
         return {"ratio": nan, "low": nan, "high": nan, "slow": 0, "fast": 0, "examined": 0, "probability": 1.0}
@@ -153,7 +156,7 @@ def of_node(own: np.ndarray, exceeding: float, nodes: int) -> dict:
         "low": float(np.exp(-high)),
         "high": float(np.exp(-low)),
         "slow": slow,
-        "fast": int((own < np.median(own) / 2).sum()),
+        "fast": int((own < min(float(np.median(own)), most) / 2).sum()),
         "examined": len(own),
         "probability": at_least(slow, len(own), exceeding),
     }

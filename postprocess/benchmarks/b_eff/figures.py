@@ -10,8 +10,6 @@ from matplotlib.axes import Axes
 
 from postprocess.benchmarks.b_eff.records import Plan, Rings
 from postprocess.benchmarks.b_eff.reduction import logavg
-from postprocess.benchmarks.b_eff.slow_nodes import examination
-from postprocess.benchmarks.node_figures import figure
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
 from postprocess.show import plots
@@ -56,8 +54,7 @@ def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
             drawn += [over_lengths(averaged, log), placement(averaged, log), methods(table, log)]
         if len(table) > len(table.query("group in ('ring', 'random')")):
             drawn.append(reported(table, log))
-    examined = examination(log)
-    return [*drawn, figure(examined)] if len(examined.named) else drawn
+    return drawn
 
 
 def best_by_pattern(table: pd.DataFrame) -> pd.DataFrame:

@@ -15,6 +15,7 @@ from postprocess.logs.records import (
     PositiveSeconds,
     Processes,
     Record,
+    Resolution,
     Seconds,
     Text,
     distinct,
@@ -55,7 +56,7 @@ class Matchings(Part):
     count: Annotated[int, Meta(ge=0, le=1000)]
     lengths: Annotated[list[PositiveBytes], Meta(min_length=1, max_length=3)]
     loop_lengths: Annotated[list[Count], Meta(min_length=1, max_length=3)]
-    resolution: Literal["process", "node"]
+    resolution: Resolution
     groups: dict[Text, Text] | None
     all_pairs: bool
     reserved_seconds: Seconds

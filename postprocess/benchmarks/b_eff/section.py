@@ -4,7 +4,6 @@
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks import nodes
 from postprocess.benchmarks.b_eff import reduction
 from postprocess.benchmarks.b_eff.figures import best_by_pattern, rings_text
 from postprocess.benchmarks.b_eff.records import DataCheck, Plan
@@ -61,10 +60,6 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         ),
         "groups": groups(table),
         "patterns": patterns(log, table),
-        "nodes": [nodes.sentence(score.nodes), *(f"{remark}." for remark in score.nodes.remarks)]
-        if score.nodes
-        else [],
-        "slow_nodes": nodes.listed(score.nodes.named) if score.nodes else [],
     }
 
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from postprocess.benchmarks import nodes
 from postprocess.benchmarks.b_eff.records import Confirmation, Matching, Plan
-from postprocess.benchmarks.nodes import Examination
+from postprocess.benchmarks.nodes import MATCHINGS, Examination
 from postprocess.logs.reader import Log
 from postprocess.statistics.nodes import COLUMNS, second_ratio
 
@@ -32,7 +32,8 @@ def examination(log: Log[Plan]) -> Examination:
         loops = [record for record in loops if record.processes == "one_per_node"]
     tables = [times_of(record, ranks, planned.resolution) for record in loops]
     times = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
-    return nodes.examination(names, times, [NO_GROUPS] if planned.groups is None else [], again(log, names))
+    remarks = [NO_GROUPS] if planned.groups is None else []
+    return nodes.examination(names, {MATCHINGS: times}, remarks, again(log, names))
 
 
 def again(log: Log[Plan], names: list[str]) -> dict[str, float]:

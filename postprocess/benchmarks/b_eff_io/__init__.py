@@ -7,6 +7,7 @@ from postprocess.benchmarks.b_eff_io.records import (
     PatternType,
     Plan,
     PlanOfVersion1,
+    ProcessTimes,
 )
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
 from postprocess.logs.format import LogFormat, Progress
@@ -41,11 +42,12 @@ BENCHMARK = Benchmark(
         MetricKind("written_share_of_memory", "1", Better.NEITHER),
     ),
     log_format=LogFormat(
-        own=(Plan, MpiIo, MemoryFill, Measurement, PatternType, DataCheck),
+        own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, PatternType, DataCheck),
         version_1=(PlanOfVersion1, MeasurementOfVersion1),
         progress=Progress(planned=planned_patterns, done={Measurement: lambda plan, measurement: 1}),
     ),
     cache_affected=frozenset({"cache_affected"}),
     forms={Form.SHORT: {"form": "quick"}, Form.REGULAR: {"form": "quick"}, Form.OFFICIAL: {"form": "official"}},
     together="system.together",
+    nodes="slow_nodes.examination",
 )

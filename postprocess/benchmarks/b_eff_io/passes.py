@@ -6,7 +6,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPE_RULES, UNITS, size_driven_calls
-from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan, PlannedPattern
+from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan, PlannedPattern, ProcessTimes
+from postprocess.logs.process_times import problems_of_lists, problems_of_slowest
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import MpiIo
 from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order
@@ -14,11 +15,11 @@ from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_ord
 CLOCK_TOLERANCE = 1e-6
 ROUNDING = 1e-9  # relative
 PARTS_SHARE, PARTS_SECONDS = 0.05, 5.0  # that a process may lose between the parts, with its core
-Key = tuple[int, str, int | str]  # partition, access method, pattern or type
+Key = tuple[int, str, int | str]  # partition, access method, pattern or type or processes_of()
 
 
 def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
-    found = [(record, key_of(record)) for record in by_sequence(log, Measurement, PatternType)]
+    found = [(record, key_of(record)) for record in by_sequence(log, Measurement, ProcessTimes, PatternType)]
     yield from problems_of_order(found, planned_records(log.plan, {key for _, key in found}), in_words)
     if log.only(MpiIo).sequence != found[0][0].sequence - 1:
         yield "mpi_io", f"the record mpi_io belongs before the first measurement, when a file is open; {EDITED}"
@@ -38,16 +39,28 @@ def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
             yield from problems_of_ends(log.plan, record, entry, first)
     if log.run.schema_version > 1:
         yield from problems_of_segments(log)
+    yield from problems_of_processes(log)
 
 
-def key_of(record: Measurement | PatternType) -> Key:
-    return record.partition, record.method, record.pattern if isinstance(record, Measurement) else record.type
+def key_of(record: Measurement | ProcessTimes | PatternType) -> Key:
+    match record:
+        case Measurement():
+            return record.partition, record.method, record.pattern
+        case ProcessTimes():
+            return record.partition, record.method, processes_of(record.pattern, record.type)
+        case PatternType():
+            return record.partition, record.method, record.type
+
+
+def processes_of(pattern: int, kind: str) -> str:
+    """Instead of a type in the key of the times of processes."""
+    return f"processes in pattern {pattern} of type {kind}"
 
 
 def in_words(key: Key) -> str:
     partition, method, what = key
-    kind = "pattern" if isinstance(what, int) else "type"
-    return f"{kind} {what}, {method}, by {partition} process{'es' * (partition > 1)}"
+    kind = "pattern " if isinstance(what, int) else "type " if what in TYPE_RULES else "the times of the "
+    return f"{kind}{what}, {method}, by {partition} process{'es' * (partition > 1)}"
 
 
 def planned_records(plan: Plan, measured: set[Key]) -> Iterator[Key]:
@@ -61,6 +74,8 @@ def planned_records(plan: Plan, measured: set[Key]) -> Iterator[Key]:
                     written = partition, METHODS[0], pattern.pattern
                     if pattern.type == entry.name and (pattern.chunk_bytes is not None or written in measured):
                         yield partition, method, pattern.pattern
+                        if plan.process_times and not TYPE_RULES[entry.name].collective:
+                            yield partition, method, processes_of(pattern.pattern, entry.name)
                 yield partition, method, entry.name
 
 
@@ -126,6 +141,24 @@ def calls_of_space(plan: Plan, record: Measurement, entry: PlannedPattern) -> in
     units = sum(pattern.units for pattern in plan.patterns)
     share = float(plan.space_limit_bytes) / len(plan.partitions) * entry.units / units
     return max(1, int(share / float(record.call_bytes * record.partition)))
+
+
+def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
+    """The times of processes, in patterns in which they do not wait for each other, are those of the measurement."""
+    resolution = log.plan.process_times
+    measured = {key_of(record): record for record in log.all(Measurement)}
+    for r in log.all(ProcessTimes):
+        whole, name = measured[r.partition, r.method, r.pattern], named(r)
+        assert resolution, "the order of the records was checked"
+        lists = r.calls, r.access_seconds, r.sync_seconds
+        yield from problems_of_lists(name, log.run, resolution, r.partition, *lists)
+        yield from problems_of_slowest(
+            name, resolution, r.access_seconds, whole.access_seconds, whole.access_fastest_seconds
+        )
+        yield from problems_of_slowest(name, resolution, r.sync_seconds, whole.sync_seconds)
+        every = (min(r.calls), max(r.calls), sum(r.calls))
+        if every[0] != whole.calls_min or (resolution == "process" and every != calls(whole)):
+            yield "process_calls", f"{name} has other calls than the measurement; {EDITED}"
 
 
 def problems_of_segments(log: Log[Plan]) -> Iterator[Problem]:
@@ -249,5 +282,5 @@ def problems_of_parts(r: Measurement) -> Iterator[Problem]:
         yield "sync", f"{named(r)} has a time of writing to disk; {EDITED}"
 
 
-def named(record: Measurement | PatternType) -> str:
+def named(record: Measurement | ProcessTimes | PatternType) -> str:
     return in_words(key_of(record))

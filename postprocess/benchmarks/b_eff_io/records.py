@@ -16,6 +16,7 @@ from postprocess.logs.records import (
     Processes,
     ReadShift,
     Record,
+    Resolution,
     Seconds,
     SharePercent,
     Text,
@@ -71,12 +72,13 @@ class _Plan(Record):
 
 class Plan(_Plan):
     """What b_eff_io is going to measure. `evict`: files were to be evicted from caches before they are read; logs of
-    schema version 1 do not say whether that succeeded. `read_shift` and `fill_memory_percent` are None in early
-    logs."""
+    schema version 1 do not say whether that succeeded. `read_shift`, `fill_memory_percent` and `process_times`, what
+    has a value in the lists of ProcessTimes, are None in early logs."""
 
     evict: bool
     read_shift: ReadShift = None
     fill_memory_percent: SharePercent | None = None
+    process_times: Resolution | None = None
 
 
 class PlanOfVersion1(_Plan, OldRecord, tag="plan"):
@@ -128,6 +130,18 @@ class MeasurementOfVersion1(_Measurement, OldRecord, tag="measurement"):
         fields = asdict(self)
         calls = fields.pop("calls")
         return [Measurement(**fields, calls_min=calls, calls_max=calls, calls_sum=calls * self.partition)]
+
+
+class ProcessTimes(Record):
+    """The calls of each process, or of each node its slowest one, in the measurement before, and their times."""
+
+    partition: Processes
+    method: AccessMethod
+    type: Type
+    pattern: Number
+    calls: Annotated[list[Calls], Meta(min_length=1)]
+    access_seconds: Annotated[list[Seconds], Meta(min_length=1)]
+    sync_seconds: Annotated[list[Seconds], Meta(min_length=1)]
 
 
 class PatternType(Record, kw_only=True):

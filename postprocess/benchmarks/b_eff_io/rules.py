@@ -19,6 +19,7 @@ from postprocess.benchmarks.b_eff_io.definition import (
 from postprocess.benchmarks.b_eff_io.passes import problems_of_measurements, problems_of_times, problems_of_types
 from postprocess.benchmarks.b_eff_io.records import Measurement, Plan
 from postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
+from postprocess.logs.process_times import problems_of_resolution
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Overhead, Run
 from postprocess.logs.rules import (
@@ -49,6 +50,7 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_memory_fill(log, log.plan.fill_memory_percent)
     if any(fill.sequence > log.only(DataCheck).sequence for fill in log.all(MemoryFill)):
         yield "memory_fill", f"the memory was released after the data check; {EDITED}"
+    yield from problems_of_resolution(log.run, log.plan.process_times)
     yield from problems_of_definition(log.plan)
     yield from problems_of_request(log.run, log.plan)
     yield from problems_of_sizes(log.run, log.plan)

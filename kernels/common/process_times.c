@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See process_times.h. */
+#include "process_times.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "fail.h"
+#include "memory.h"
+
+enum { MOST_PROCESSES_EACH = 4096 };
+
+static bool of_nodes(const struct run *run)
+{
+    return run->ranks > MOST_PROCESSES_EACH;
+}
+
+const char *process_resolution(const struct run *run)
+{
+    return of_nodes(run) ? "node" : "process";
+}
+
+int largest_of_nodes(const int leaders[], double values[], int ranks)
+{
+    int *place = allocate((size_t)ranks, sizeof *place), nodes = 0; /* of a leader's node */
+    for (int rank = 0; rank < ranks; rank++) {
+        const double value = values[rank];
+        if (leaders[rank] == rank) {
+            place[rank] = nodes++;
+            values[place[rank]] = value;
+        } else if (value > values[place[leaders[rank]]]) {
+            values[place[leaders[rank]]] = value;
+        }
+    }
+    free(place);
+    return nodes;
+}
+
+/* The values of the list, and in `count` how many; NULL on all ranks but 0. */
+static double *collect(const struct run *run, MPI_Comm comm, double value, int *count)
+{
+    int rank;
+    MPI_CHECK(MPI_Comm_rank(comm, &rank));
+    MPI_CHECK(MPI_Comm_size(comm, count));
+    double *values = rank == 0 ? allocate((size_t)*count, sizeof *values) : NULL;
+    MPI_CHECK(MPI_Gather(&value, 1, MPI_DOUBLE, values, 1, MPI_DOUBLE, 0, comm));
+    if (of_nodes(run)) {
+        int *leaders = rank == 0 ? allocate((size_t)*count, sizeof *leaders) : NULL;
+        MPI_CHECK(MPI_Gather(&run->machine.leader, 1, MPI_INT, leaders, 1, MPI_INT, 0, comm));
+        if (leaders)
+            *count = largest_of_nodes(leaders, values, *count);
+        free(leaders);
+    }
+    return values;
+}
+
+json_t *process_times(const struct run *run, MPI_Comm comm, double seconds)
+{
+    int count;
+    double *values = collect(run, comm, seconds, &count);
+    json_t *list = values ? json_array() : NULL;
+    for (int i = 0; values && i < count; i++)
+        json_array_append_new(list, json_real(values[i]));
+    free(values);
+    return list;
+}
+
+/* The largest of the negative is the smallest. */
+json_t *process_counts(const struct run *run, MPI_Comm comm, int64_t number)
+{
+    int count;
+    double *values = collect(run, comm, -(double)number, &count);
+    json_t *list = values ? json_array() : NULL;
+    for (int i = 0; values && i < count; i++)
+        json_array_append_new(list, json_integer((json_int_t)-values[i]));
+    free(values);
+    return list;
+}

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which nodes are slow, from the times of processes in b_eff_io's patterns that are not collective."""
+
+from statistics import median
+
+from postprocess.benchmarks import io_nodes, nodes
+from postprocess.benchmarks.b_eff_io.definition import TYPE_RULES
+from postprocess.benchmarks.b_eff_io.records import Plan, ProcessTimes
+from postprocess.benchmarks.nodes import READS, WRITES, Examination
+from postprocess.logs.reader import Log
+
+KINDS = {"write": WRITES, "rewrite": WRITES, "read": READS}
+
+
+def examination(log: Log[Plan]) -> Examination:
+    """The nodes of a run. A pattern without a share of the time has a single call, the first one to a file: that tells
+    more about the file."""
+    resolution = log.plan.process_times
+    if resolution is None:
+        return nodes.not_examined(io_nodes.EARLY_KERNEL)
+    timed = {entry.pattern for entry in log.plan.patterns if entry.units}
+    measured = {WRITES: {}, READS: {}}
+    for record in log.all(ProcessTimes):
+        if record.pattern in timed:
+            times = io_nodes.of_nodes(log.run, resolution, record.partition, own_seconds(record), record.calls)
+            measured[KINDS[record.method]][f"{record.method} {record.pattern} {record.partition}"] = times
+    return io_nodes.examination(log.run, measured)
+
+
+def own_seconds(record: ProcessTimes) -> list[float]:
+    """What each process needed for itself. The sync of a file that all processes share is collective: some libraries
+    let every process wait there for the slowest one. If even the shortest sync is longer than the calls, these only
+    filled a cache, and the record tells nothing: no time."""
+    if TYPE_RULES[record.type].separate:
+        return [access + sync for access, sync in zip(record.access_seconds, record.sync_seconds)]
+    filled_a_cache = min(record.sync_seconds) > median(record.access_seconds)
+    return [0.0] * len(record.calls) if filled_a_cache else record.access_seconds

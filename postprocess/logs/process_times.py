@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lists with a time of each process, as the benchmarks that do I/O log them (kernels/common/process_times.h): what in
+them has to agree with the rest of a log, and whose times they are. docs/log.md lists the invariants."""
+
+from collections.abc import Iterator, Sequence
+
+from postprocess.logs.records import Resolution, Run
+from postprocess.logs.rules import EDITED, Problem
+
+MOST_PROCESSES_EACH = 4096  # in larger runs each node has a time, that of its slowest process
+ROUNDED = 6e-4  # relative: the times have four significant digits
+
+
+def problems_of_resolution(run: Run, resolution: Resolution | None) -> Iterator[Problem]:
+    """None in early logs."""
+    if resolution not in (None, "node" if run.ranks > MOST_PROCESSES_EACH else "process"):
+        yield "process_resolution", f"{run.ranks} processes have no times for each {resolution}; {EDITED}"
+
+
+def ranks_of_nodes(run: Run, processes: int) -> list[list[int]]:
+    """The ranks on each host that are among the first `processes`; empty for a host that does not take part."""
+    return [[rank for rank in host.ranks if rank < processes] for host in run.hosts]
+
+
+def places_of_nodes(run: Run, resolution: Resolution, processes: int) -> list[list[int]]:
+    """Of each host the places of its values in a list of the first `processes` processes."""
+    ranks = ranks_of_nodes(run, processes)
+    if resolution == "process":
+        return ranks
+    places = iter(range(len(ranks)))
+    return [[next(places)] if own else [] for own in ranks]
+
+
+def problems_of_lists(
+    named: str, run: Run, resolution: Resolution, processes: int, *lists: Sequence[float]
+) -> Iterator[Problem]:
+    count = sum(map(len, places_of_nodes(run, resolution, processes)))
+    if any(len(values) != count for values in lists):
+        yield "process_values", f"{named} does not have a value of each {resolution}; {EDITED}"
+
+
+def problems_of_slowest(
+    named: str, resolution: Resolution, seconds: Sequence[float], slowest: float, fastest: float | None = None
+) -> Iterator[Problem]:
+    """`slowest` and `fastest` are the times of these processes elsewhere in the log, `fastest` None if it has none."""
+    if differ(max(seconds), slowest):
+        yield (
+            "process_slowest",
+            f"{named}: the slowest process needed {max(seconds):.4g} s, by the measurement {slowest:.4g} s; {EDITED}",
+        )
+    if resolution == "process" and fastest is not None and differ(min(seconds), fastest):
+        yield (
+            "process_fastest",
+            f"{named}: the fastest process needed {min(seconds):.4g} s, by the measurement {fastest:.4g} s; {EDITED}",
+        )
+
+
+def differ(rounded: float, exact: float) -> bool:
+    return abs(rounded - exact) > ROUNDED * exact
