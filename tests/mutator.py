@@ -23,6 +23,7 @@ KERNEL_LOGS = Path(__file__).resolve().parent / "kernel_logs"
 STRICT = (
     "b_eff",
     "b_eff-nodes",
+    "b_eff-memory",
     "b_eff_io",
     "ftio",
     "ftio-mpiio",

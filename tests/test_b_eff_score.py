@@ -355,6 +355,7 @@ def metric_of_constant_bandwidth(processes, value, memory_per_process):
         [
             {
                 "log": 0,
+                "memory": "host",
                 "group": group,
                 "pattern": name,
                 "method": "sendrecv",
@@ -373,5 +374,5 @@ def metric_of_constant_bandwidth(processes, value, memory_per_process):
     )
 
     run = SimpleNamespace(ranks=processes, memory_per_process_bytes=memory_per_process)
-    plan = SimpleNamespace(l_max_bytes=l_max_rule(memory_per_process), patterns=[])
+    plan = SimpleNamespace(l_max_bytes=l_max_rule(memory_per_process), patterns=[], memory=None)
     return b_eff.metrics([Log(Path("log.jsonl"), "", run, plan, {})], table).loc[0, "time_to_communicate_total_memory"]

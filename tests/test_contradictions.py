@@ -20,13 +20,13 @@ PAGE = (ROOT / "docs" / "log.md").read_text(encoding="utf-8").split("\n## Invari
 SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 MODULES = {
     "Every log": ["logs/rules.py", "logs/reader.py", "logs/io_options.py", "logs/process_times.py"],
-    "b_eff invariants": ["benchmarks/b_eff/rules.py", "benchmarks/b_eff/loops.py", "benchmarks/b_eff/pairwise.py"],
+    "b_eff invariants": [f"benchmarks/b_eff/{name}.py" for name in ("rules", "loops", "pairwise", "memory_rules")],
     "b_eff_io invariants": ["benchmarks/b_eff_io/rules.py", "benchmarks/b_eff_io/passes.py"],
     "ftio invariants": ["benchmarks/ftio/rules.py"],
     "priomark invariants": ["benchmarks/priomark/rules.py"],
 }
 ONLY_HUGE = {"size"}  # test_log_limits.py
-MADE = made() | {"b_eff-nodes": kernel_log("b_eff-nodes")}
+MADE = made() | {name: kernel_log(name) for name in ("b_eff-nodes", "b_eff-memory")}
 
 
 def documented(section):

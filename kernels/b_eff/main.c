@@ -8,7 +8,9 @@
 #include "fail.h"
 #include "loop.h"
 #include "measure.h"
+#include "memories.h"
 #include "memory.h"
+#include "memory_kinds.h"
 #include "methods.h"
 #include "nodes.h"
 #include "pairwise.h"
@@ -28,7 +30,8 @@ struct choices {
     const char *node_groups;
     bool all_pairs;
     double time_budget;
-    uint64_t patterns, methods;
+    uint64_t patterns, methods, memory;
+    bool memory_anyway;
 };
 
 static const char *const summary_text =
@@ -42,15 +45,14 @@ static const char *const usage_text =
     "A run takes 1 to 4 minutes.";
 
 /* Refuses impossible requests before anything is created. */
-static void check_request(const struct run *run, const struct choices *choices)
+static void check_request(const struct run *run, const struct memories *memories, const struct choices *choices)
 {
-    const int64_t buffers = 2 * walk_buffer_bytes(longest_message(run->memory_per_process_bytes));
-    if (run->ranks < FEWEST_RANKS)
-        refuse("b_eff requires at least two processes, this run has %d; start it with 'mpirun -n 2 b_eff'", run->ranks);
-    if (run->memory_per_process_bytes < smallest_memory)
+    const int buffers_on_host = 2 * memories_have_host(memories) + memories_have_device(memories);
+    const int64_t buffers = buffers_on_host * walk_buffer_bytes(longest_message(memories->memory_per_process_bytes));
+    if (memories->memory_per_process_bytes < smallest_memory)
         refuse("%" PRId64
                " bytes of memory per process are too few, at least 1 MiB is required; run fewer processes on a node",
-               run->memory_per_process_bytes);
+               memories->memory_per_process_bytes);
     int too_much = choices->memory_per_process > run->machine.node_memory_bytes ||
                    buffers > run->machine.node_memory_bytes / run->machine.ranks_on_node / 2;
     MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &too_much, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
@@ -81,20 +83,24 @@ static json_t *plan_json(const struct request *request, int ranks, json_t *group
                                   json_pack("{s:s, s:b}", "name", methods[m].name, "averaged", methods[m].averaged));
     for (int p = 0; p < request->patterns; p++) {
         const struct pattern *pattern = &request->pattern[p];
-        json_array_append_new(patterns, json_pack("{s:s, s:s, s:b, s:I, s:i, s:o, s:o}", "name", pattern->name, "group",
-                                                  pattern_group_names[pattern->group], "averaged", pattern->averaged,
-                                                  "messages_per_exchange", (json_int_t)pattern->messages_per_exchange,
-                                                  "processes", pattern->processes, "rings", rings_json(pattern, ranks),
-                                                  "methods", methods_of_pattern(request, pattern)));
+        json_array_append_new(
+            patterns,
+            json_pack("{s:s, s:s, s:b, s:I, s:i, s:o, s:o, s:o*}", "name", pattern->name, "group",
+                      pattern_group_names[pattern->group], "averaged", pattern->averaged, "messages_per_exchange",
+                      (json_int_t)pattern->messages_per_exchange, "processes", pattern->processes, "rings",
+                      rings_json(pattern, ranks), "methods", methods_of_pattern(request, pattern), "memory",
+                      request->memories.chosen ? json_pack("[s, s]", memory_kind_names[pattern->memory[0]],
+                                                           memory_kind_names[pattern->memory[1]])
+                                               : NULL));
     }
     const int64_t l_max = request->length[LENGTHS - 1];
-    return json_pack("{s:o, s:I, s:I, s:i, s:I, s:I, s:I, s:f, s:I, s:o, s:o, s:o}", "message_bytes", lengths,
+    return json_pack("{s:o, s:I, s:I, s:i, s:I, s:I, s:I, s:f, s:I, s:o, s:o, s:o, s:o*}", "message_bytes", lengths,
                      "l_max_bytes", (json_int_t)l_max, "buffer_bytes", (json_int_t)walk_buffer_bytes(l_max),
                      "repetitions", request->repetitions, "first_loop_length", (json_int_t)request->first_loop_length,
                      "longest_loop_length", (json_int_t)request->longest_loop_length, "random_patterns",
                      (json_int_t)request->random_patterns, "time_budget_seconds", request->time_budget_seconds, "seed",
                      (json_int_t)request->seed, "methods", method_list, "patterns", patterns, "matchings",
-                     pairwise_json(&request->pairwise, groups));
+                     pairwise_json(&request->pairwise, groups), "memory", request->memories.description);
 }
 
 /* Removes patterns for which no method was requested, and random patterns beyond the requested number. */
@@ -138,7 +144,10 @@ static struct pairwise plan_of_nodes(const struct nodes *nodes, const struct cho
 static int run_b_eff(const struct program *program, const struct choices *choices, int argc, char **argv)
 {
     struct run run = run_begin(program, &argc, &argv, &choices->memory_per_process);
-    check_request(&run, choices);
+    if (run.ranks < FEWEST_RANKS)
+        refuse("b_eff requires at least two processes, this run has %d; start it with 'mpirun -n 2 b_eff'", run.ranks);
+    const struct memories memories = memories_open(&run, choices->memory, choices->memory_anyway);
+    check_request(&run, &memories, choices);
 
     struct pattern *patterns;
     struct request request = {.methods = choices->methods,
@@ -147,10 +156,11 @@ static int run_b_eff(const struct program *program, const struct choices *choice
                               .first_loop_length = choices->first_loop_length,
                               .longest_loop_length = choices->longest_loop,
                               .random_patterns = choices->random_patterns,
-                              .time_budget_seconds = choices->time_budget};
-    message_lengths(longest_message(run.memory_per_process_bytes), request.length);
+                              .time_budget_seconds = choices->time_budget,
+                              .memories = memories};
+    message_lengths(longest_message(memories.memory_per_process_bytes), request.length);
     const int known = list_patterns(run.ranks, choices->patterns, &patterns);
-    request.patterns = keep_runnable(&request, patterns, known);
+    request.patterns = memories_repeat(&memories, &patterns, keep_runnable(&request, patterns, known));
     request.pattern = patterns;
     if (request.patterns == 0)
         refuse("nothing to measure: none of the --methods applies to any of the --patterns (blocking applies to "
@@ -222,6 +232,12 @@ int main(int argc, char **argv)
         {"all-pairs", OPTION_FLAG, &choices.all_pairs, NULL,
          "measure each pair of nodes at L_max as well, after the other measurements; takes additional time", 0, 0,
          NULL},
+        {"memory", OPTION_LIST, &choices.memory, "LIST",
+         "kinds of memory in which messages are, of the host and of accelerators; each pattern is measured in each\n"
+         "        kind. Default: host, with fewer records in the log",
+         0, 0, memory_kind_names},
+        {"memory-anyway", OPTION_SWITCH, &choices.memory_anyway, NULL,
+         "try --memory even if the MPI library does not state that it supports the kind", 0, 0, NULL},
         {0}};
     const struct program program = {"b_eff", summary_text, usage_text, rows};
     return run_b_eff(&program, &choices, argc, argv);

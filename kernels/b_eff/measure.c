@@ -22,8 +22,8 @@ struct state {
     struct run *run;
     const struct request *request;
     struct loops loops;
-    int *order; /* scratch memory of pattern_layout() */
-    struct known known;
+    int *order;                            /* scratch memory of pattern_layout() */
+    struct known known[MEMORY_KINDS];      /* by the first kind of a pattern */
     int64_t (*first_loop_length)[METHODS]; /* of each pattern; 0 until it is known */
     struct progress progress;
 };
@@ -37,6 +37,11 @@ struct measured {
     double loops_start_seconds, loops_seconds; /* of the run; in timed loops and their untimed exchanges */
     struct summary *summary;
 };
+
+static struct known *known_of(struct state *state, const struct measured *measured)
+{
+    return &state->known[measured->exchange.pattern->memory[0]];
+}
 
 bool can_run(const struct request *request, const struct pattern *pattern, int method)
 {
@@ -129,7 +134,7 @@ static void follow(struct state *state, struct measured *measured, int method, i
     const int64_t bytes = state->request->length[length];
     const double seconds = result->elapsed_seconds / (double)loop_length;
     struct course *course = &measured->courses[method];
-    double *known = &state->known.exchange_seconds[method][length];
+    double *known = &known_of(state, measured)->exchange_seconds[method][length];
     trend_add(&course->trend, (double)bytes, seconds);
     course->best_bandwidth = (double)(bytes * measured->exchange.pattern->messages_per_exchange) / seconds;
     *known = *known > 0 ? fmin(*known, seconds) : seconds;
@@ -176,9 +181,9 @@ static struct decision agree_on_decision(struct state *state, struct measured *m
 static void measure_latency(struct state *state, struct measured *measured)
 {
     measured->allowance.used_seconds = run_elapsed_seconds(state->run) - measured->allowance.run_seconds;
-    const struct decision decision =
-        agree_on_decision(state, measured, "latency", 0,
-                          decide_latency(state->request, measured->courses, &state->known, &measured->allowance));
+    const struct decision decision = agree_on_decision(
+        state, measured, "latency", 0,
+        decide_latency(state->request, measured->courses, known_of(state, measured), &measured->allowance));
     for (int m = 0; m < METHODS; m++) {
         if (decision.loop_length[m] == 0)
             continue;
@@ -219,7 +224,7 @@ static bool measure_lengths(struct state *state, struct measured *measured)
         count_time(state, measured);
         const struct decision decision =
             agree_on_decision(state, measured, "bandwidth", k,
-                              decide(request, measured->courses, &state->known, k, &measured->allowance));
+                              decide(request, measured->courses, known_of(state, measured), k, &measured->allowance));
         if (decision.stops) {
             log_stop(state->run->log, measured, request->length[k], run_elapsed_seconds(state->run));
             return false;
@@ -256,7 +261,8 @@ static bool measure_pattern(struct state *state, int repetition, int number, str
 
 void measure(struct run *run, const struct request *request, struct summary *summaries)
 {
-    struct state state = {.run = run, .request = request, .loops = loops_begin(run, request->length[LENGTHS - 1])};
+    struct state state = {
+        .run = run, .request = request, .loops = loops_begin(run, &request->memories, request->length[LENGTHS - 1])};
     state.order = allocate((size_t)run->ranks, sizeof *state.order);
     state.first_loop_length = allocate((size_t)request->patterns, sizeof *state.first_loop_length);
     state.progress = progress_begin(run->program->name);

@@ -298,14 +298,15 @@ void measure_pairwise(const struct run *run, const struct request *request, stru
 {
     const struct nodes *nodes = request->pairwise.nodes;
     const double start = run_elapsed_seconds(run);
-    struct pairwise_state state = {.run = run,
-                                   .request = request,
-                                   .plan = &request->pairwise,
-                                   .nodes = nodes,
-                                   .loops = loops,
-                                   .order = order,
-                                   .end_seconds =
-                                       fmax(request->time_budget_seconds, start + request->pairwise.reserved_seconds)};
+    struct pairwise_state state = {
+        .run = run,
+        .request = request,
+        .plan = &request->pairwise,
+        .matching = {.name = "matching", .memory = {request->memories.first, request->memories.first}},
+        .nodes = nodes,
+        .loops = loops,
+        .order = order,
+        .end_seconds = fmax(request->time_budget_seconds, start + request->pairwise.reserved_seconds)};
     if (request->pairwise.matchings == 0)
         return;
     while (nodes->rank[nodes->first[nodes->of_rank[run->rank]] + state.place] != run->rank)

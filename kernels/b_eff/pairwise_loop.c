@@ -28,8 +28,8 @@ static int partner_of(const struct pairwise_state *state, bool one_per_node)
 
 struct exchange pairwise_exchange(const struct pairwise_state *state, bool one_per_node, enum direction direction)
 {
-    static const struct pattern matching = {.name = "matching"};
-    struct exchange exchange = {.pattern = &matching, .comm = MPI_COMM_WORLD, .graph = MPI_COMM_NULL, .slots = 1};
+    struct exchange exchange = {
+        .pattern = &state->matching, .comm = MPI_COMM_WORLD, .graph = MPI_COMM_NULL, .slots = 1};
     const int partner = partner_of(state, one_per_node);
     if (partner == MPI_PROC_NULL)
         return exchange;

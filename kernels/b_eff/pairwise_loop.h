@@ -20,14 +20,15 @@ struct pairwise_state {
     const struct pairwise *plan;
     const struct nodes *nodes;
     struct loops *loops;
-    int *order;             /* scratch memory of pattern_layout() */
-    int *partner;           /* of each node */
-    int place;              /* of this rank among those of its node */
-    double *seconds;        /* rank 0: of each rank, in the last loop */
-    double end_seconds;     /* of the run: no later than that */
-    double longest_seconds; /* of a loop between single processes at L_max, with all that belongs to it */
-    int parts_left;         /* of the time that is left, see struct set */
-    double *ratio, *level;  /* rank 0: of each node, see suspects.h; `ratio` for each matching of a set */
+    int *order;              /* scratch memory of pattern_layout() */
+    int *partner;            /* of each node */
+    struct pattern matching; /* name and memory only */
+    int place;               /* of this rank among those of its node */
+    double *seconds;         /* rank 0: of each rank, in the last loop */
+    double end_seconds;      /* of the run: no later than that */
+    double longest_seconds;  /* of a loop between single processes at L_max, with all that belongs to it */
+    int parts_left;          /* of the time that is left, see struct set */
+    double *ratio, *level;   /* rank 0: of each node, see suspects.h; `ratio` for each matching of a set */
     struct suspect suspect[MOST_SUSPECTS];
     int suspects;
 };

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MOST_TRANSFERS = 6, PATTERN_NAME_LENGTH = 32, RING_PATTERNS = 6, RANDOM_PATTERNS = 30 };
+enum { MOST_TRANSFERS = 6, PATTERN_NAME_LENGTH = 64, RING_PATTERNS = 6, RANDOM_PATTERNS = 30 };
 
 enum pattern_group {
     GROUP_RING,
@@ -28,6 +28,7 @@ struct pattern {
     bool averaged;
     int64_t messages_per_exchange; /* of all processes */
     int processes;                 /* that send or receive */
+    int memory[2]; /* [1]: kind of the process at position 1, [0]: of all others; may differ in the ping-pong */
 };
 
 /* One message to send and one to receive, at the same place in both buffers. */

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "lengths.h"
+#include "memories.h"
 #include "nodes.h"
 #include "patterns.h"
 
@@ -30,6 +31,7 @@ struct request {
     int64_t first_loop_length, longest_loop_length, random_patterns;
     double time_budget_seconds;
     struct pairwise pairwise;
+    struct memories memories;
     int64_t length[LENGTHS];
     int patterns;
     const struct pattern *pattern;

@@ -7,15 +7,20 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "memories.h"
+#include "memory_kinds.h"
 #include "methods.h"
 #include "run.h"
 
-/* The buffers through which messages walk, and counts. */
+/* The buffers of each kind of memory through which messages walk, and counts. */
 struct loops {
     const struct run *run;
     size_t bytes;      /* of a buffer, through which places walk */
     size_t send_bytes; /* `bytes` and room for the shifts */
-    char *send, *receive;
+    struct {
+        char *send, *receive;
+    } in[MEMORY_KINDS];                    /* NULL in kinds that the run does not use */
+    char *staging;                         /* of the host, `bytes` long: for data of devices; NULL if there are none */
     size_t next_place;                     /* where the next loop begins */
     long count;                            /* of timed loops so far, the same on all ranks */
     int64_t received_bytes, checked_bytes; /* of this rank */
@@ -31,7 +36,8 @@ struct result {
 /* Size of the send buffer and of the receive buffer for L_max = `l_max` bytes. */
 int64_t walk_buffer_bytes(int64_t l_max);
 
-struct loops loops_begin(const struct run *run, int64_t l_max);
+/* Collective, as the kinds of `memories` may fail on any process. */
+struct loops loops_begin(const struct run *run, const struct memories *memories, int64_t l_max);
 void loops_end(struct loops *loops);
 
 /* Times a loop of `loop_length` exchanges of messages of `bytes`, after one untimed exchange, and checks the received

@@ -110,6 +110,7 @@ static const char *set_value(const struct option_row *row, const char *argument)
     errno = 0;
     switch (row->kind) {
     case OPTION_FLAG:
+    case OPTION_SWITCH:
         *(bool *)row->value = true;
         return NULL;
     case OPTION_TEXT:
@@ -160,6 +161,7 @@ static void print_default(const struct option_row *row)
     char text[512] = "";
     switch (row->kind) {
     case OPTION_FLAG:
+    case OPTION_SWITCH:
         return;
     case OPTION_TEXT:
     case OPTION_INPUT:
@@ -184,6 +186,8 @@ static void print_default(const struct option_row *row)
         snprintf(text, sizeof text, "%g", *(double *)row->value);
         break;
     case OPTION_LIST:
+        if (!*(uint64_t *)row->value)
+            return;
         list_names(text, sizeof text, row->names, *(uint64_t *)row->value);
         break;
     }
@@ -224,7 +228,7 @@ static struct option *long_options(const struct program *program, int count)
     struct option *table = allocate((size_t)count + OWN_OPTIONS + 1, sizeof *table);
     for (int i = 0; i < count; i++)
         table[i] = (struct option){program->rows[i].name,
-                                   program->rows[i].kind == OPTION_FLAG ? no_argument : required_argument, NULL, 0};
+                                   program->rows[i].placeholder ? required_argument : no_argument, NULL, 0};
     table[count] = (struct option){"help", no_argument, NULL, 0};
     table[count + 1] = (struct option){"version", no_argument, NULL, 0};
     return table;
@@ -293,6 +297,7 @@ static json_t *value_json(const struct option_row *row)
 {
     switch (row->kind) {
     case OPTION_FLAG:
+    case OPTION_SWITCH:
         return json_boolean(*(bool *)row->value);
     case OPTION_COUNT:
         return json_integer(*(int64_t *)row->value);
@@ -313,10 +318,17 @@ static json_t *value_json(const struct option_row *row)
     return json_null();
 }
 
+/* What is not set and was unknown to earlier versions leaves their logs as they were. */
+static bool is_logged(const struct option_row *row)
+{
+    return row->kind == OPTION_SWITCH ? *(bool *)row->value : row->kind != OPTION_LIST || *(uint64_t *)row->value != 0;
+}
+
 json_t *options_json(const struct option_row *rows)
 {
     json_t *options = json_object();
     for (const struct option_row *row = rows; row->name; row++)
-        json_object_set_new(options, row->name, value_json(row));
+        if (is_logged(row))
+            json_object_set_new(options, row->name, value_json(row));
     return options;
 }

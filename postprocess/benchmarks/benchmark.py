@@ -58,9 +58,10 @@ class MetricKind:
 
 @dataclass(frozen=True)
 class Benchmark:
-    """`package` is the folder's module name. The first metric is the headline. `plugin_metric` describes metrics that
-    have the names of plug-ins and so cannot be listed. `cache_affected` are the keys of the qualifications which state
-    that a cache took part in the result. `forms` are the values of its check's variables, by form.
+    """`package` is the folder's module name. The first metric is the headline. `variants` are metrics that only
+    runs with certain options have, beside or instead of `metrics`. `plugin_metric` describes metrics that have the
+    names of plug-ins and so cannot be listed. `cache_affected` are the keys of the qualifications which state that a
+    cache took part in the result. `forms` are the values of its check's variables, by form.
 
     Functions that not every benchmark has are named as "module.function" of the folder. `together`: (scores) ->
     sentences on the scores of several runs. `balance_factor`: (score, r_max_gflops) -> the score with its ratio to the
@@ -75,6 +76,7 @@ class Benchmark:
     log_format: LogFormat
     cache_affected: frozenset[str] = frozenset()
     forms: Mapping[Form, Mapping[str, str]] = field(default_factory=dict)
+    variants: tuple[MetricKind, ...] = ()
     plugin_metric: MetricKind | None = None
     together: str = ""
     balance_factor: str = ""
@@ -93,9 +95,10 @@ class Benchmark:
 
     def metric(self, name: str) -> MetricKind:
         """KeyError if no score of the benchmark has such a metric."""
-        if name not in self.units and self.plugin_metric:
+        listed = {metric.name: metric for metric in (*self.metrics, *self.variants)}
+        if name not in listed and self.plugin_metric:
             return replace(self.plugin_metric, name=name)
-        return {metric.name: metric for metric in self.metrics}[name]
+        return listed[name]
 
     @property
     def optional_metrics(self) -> frozenset[str]:

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff, the effective bandwidth of MPI communication."""
 
+from dataclasses import replace
+from itertools import combinations
+
 from postprocess.benchmarks.b_eff.records import (
+    HOST,
+    KINDS,
     AllPairs,
     Budget,
     Confirmation,
@@ -36,28 +41,45 @@ def planned_loops(plan: Plan) -> int:
     return plan.repetitions * len(plan.message_bytes) * sum(len(pattern.methods) for pattern in plan.patterns)
 
 
+METRICS = (
+    MetricKind("b_eff", "MByte/s", Better.HIGHER),
+    MetricKind("b_eff_per_process", "MByte/s", Better.HIGHER),
+    MetricKind("b_eff_at_l_max", "MByte/s", Better.HIGHER),
+    MetricKind("b_eff_at_l_max_per_process", "MByte/s", Better.HIGHER),
+    MetricKind("b_eff_at_l_max_rings_per_process", "MByte/s", Better.HIGHER),
+    MetricKind("ping_pong_bandwidth", "MByte/s", Better.HIGHER),
+    # A single pair of processes: its value depends mostly on where they are placed.
+    MetricKind("ping_pong_latency", "us", Better.LOWER),
+    MetricKind("ring_latency", "us", Better.LOWER),
+    MetricKind("ring_latency_per_message", "us", Better.LOWER),
+    MetricKind(
+        "b_eff_release_3_6", "MByte/s", Better.HIGHER, optional=True
+    ),  # requires times that schema version 1 lacks
+    MetricKind("time_to_communicate_total_memory", "s", Better.LOWER),
+    MetricKind("l_max", "MiB", Better.NEITHER),
+)
+
+
+def in_memory(metric: MetricKind, *kinds: str) -> MetricKind:
+    """A metric of messages in memory of a device, or between two kinds."""
+    return replace(metric, name="_".join([metric.name, *kinds]).replace("-", "_"), optional=True)
+
+
+IN_DEVICES = tuple(in_memory(metric, kind) for kind in KINDS if kind != HOST for metric in METRICS)
+BETWEEN_KINDS = tuple(
+    in_memory(metric, *pair)
+    for pair in combinations(KINDS, 2)
+    for metric in METRICS
+    if metric.name.startswith("ping_pong")
+)
+
 BENCHMARK = Benchmark(
     package=__name__,
     title="b_eff",
     citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and "
     "b_eff_io.",
-    metrics=(
-        MetricKind("b_eff", "MByte/s", Better.HIGHER),
-        MetricKind("b_eff_per_process", "MByte/s", Better.HIGHER),
-        MetricKind("b_eff_at_l_max", "MByte/s", Better.HIGHER),
-        MetricKind("b_eff_at_l_max_per_process", "MByte/s", Better.HIGHER),
-        MetricKind("b_eff_at_l_max_rings_per_process", "MByte/s", Better.HIGHER),
-        MetricKind("ping_pong_bandwidth", "MByte/s", Better.HIGHER),
-        # A single pair of processes: its value depends mostly on where they are placed.
-        MetricKind("ping_pong_latency", "us", Better.LOWER),
-        MetricKind("ring_latency", "us", Better.LOWER),
-        MetricKind("ring_latency_per_message", "us", Better.LOWER),
-        MetricKind(
-            "b_eff_release_3_6", "MByte/s", Better.HIGHER, optional=True
-        ),  # requires times that schema version 1 lacks
-        MetricKind("time_to_communicate_total_memory", "s", Better.LOWER),
-        MetricKind("l_max", "MiB", Better.NEITHER),
-    ),
+    metrics=METRICS,
+    variants=(*IN_DEVICES, *BETWEEN_KINDS),
     log_format=LogFormat(
         own=(
             Plan,

@@ -22,7 +22,8 @@ import numpy as np
 
 from postprocess.benchmarks.b_eff import patterns
 from postprocess.benchmarks.b_eff.exchange import HEADER, KINDS, NETWORK, Exchange, exchange, logged
-from postprocess.benchmarks.b_eff.records import Measurement, Plan
+from postprocess.benchmarks.b_eff.memories import kinds, part
+from postprocess.benchmarks.b_eff.records import HOST, Measurement, Plan
 from postprocess.benchmarks.b_eff.rules import METHODS_AVERAGED
 from postprocess.benchmarks.predicted import Band, PredictionError
 from postprocess.designs.design import Machine
@@ -98,7 +99,7 @@ def calibrate(machine: Machine, logs: list[Log[Plan]]) -> Calibration:
     """Raises PredictionError if a log does not suit."""
     if not logs:
         return Calibration()
-    measured = [pattern for log in logs for pattern in _measured(machine, log)]
+    measured = [pattern for log in logs for pattern in _measured(machine, in_host_memory(log))]
     curves = _fit(machine, measured)
     origin = [
         f"{printable(log.path.name)}: {log.run.ranks} processes on {counted(len(log.run.hosts), 'node')}"
@@ -111,6 +112,15 @@ def calibrate(machine: Machine, logs: list[Log[Plan]]) -> Calibration:
 
 def _where(kind: str) -> str:
     return "between nodes" if kind == NETWORK else "inside nodes"
+
+
+def in_host_memory(log: Log[Plan]) -> Log[Plan]:
+    """The part of a log that a design can predict. Raises PredictionError if there is none."""
+    if HOST not in kinds(log.plan):
+        raise PredictionError(
+            f"{printable(str(log.path))}: has no messages in host memory, and designs describe no other"
+        )
+    return part(log, HOST)
 
 
 def _measured(machine: Machine, log: Log[Plan]) -> list[Measured]:

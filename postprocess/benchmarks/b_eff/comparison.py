@@ -8,7 +8,7 @@ from typing import cast
 import pandas as pd
 
 from postprocess.benchmarks.b_eff import reduction
-from postprocess.benchmarks.b_eff.calibration import calibrate
+from postprocess.benchmarks.b_eff.calibration import calibrate, in_host_memory
 from postprocess.benchmarks.b_eff.exchange import Places, logged
 from postprocess.benchmarks.b_eff.prediction import Model, prediction
 from postprocess.benchmarks.b_eff.records import Plan
@@ -22,6 +22,7 @@ from postprocess.show.words import counted
 def compare(machine: Machine, log: Log[Plan], score: Score, logs: list[Log[Plan]]) -> Comparison:
     """The comparison with one design; `logs` calibrate it. Raises PredictionError if the run does not fit on the
     machine."""
+    log = in_host_memory(log)
     run, plan = log.run, log.plan
     own = replace(
         machine,

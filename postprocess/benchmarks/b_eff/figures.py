@@ -2,12 +2,14 @@
 """The figures of b_eff. The first has the form of the paper: message lengths are equidistant on the abscissa."""
 
 import itertools
+from dataclasses import replace
 
 import matplotlib
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from postprocess.benchmarks.b_eff.memories import kinds, metric_in, part
 from postprocess.benchmarks.b_eff.records import Plan, Rings
 from postprocess.benchmarks.b_eff.reduction import logavg
 from postprocess.benchmarks.score import Score
@@ -46,6 +48,24 @@ LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))
 def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
     """All figures for which `table`, the log's rows of a measurement_table, contains planned measurements with finite
     results. Logs without a score have figures as well."""
+    every = [kind for kind in kinds(log.plan) if (table["memory"] == kind).any()]
+    drawn = [drawn for kind in every for drawn in figures_of_kind(log, table, kind)]
+    examined = examination(log)
+    return [*drawn, figure(examined)] if len(examined.named) else drawn
+
+
+def figures_of_kind(log: Log[Plan], table: pd.DataFrame, kind: str) -> list[Figure]:
+    """Those of one kind of memory; the figures of a run with --memory name it."""
+    of_kind = [
+        replace(drawn, name=metric_in(drawn.name, kind))
+        for drawn in figures_of_part(part(log, kind), table[table["memory"] == kind])
+    ]
+    if log.plan.memory is None:
+        return of_kind
+    return [replace(drawn, title=f"{drawn.title}, {kind} memory") for drawn in of_kind]
+
+
+def figures_of_part(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
     table = table[table["message_bytes"].isin(log.plan.message_bytes) & np.isfinite(table["bandwidth"])]
     averaged = best_by_pattern(table.query("averaged"))
     drawn = []
@@ -282,14 +302,19 @@ def draw_simulated(axes: Axes, data: pd.DataFrame, column: str) -> None:
         )
 
 
+def value_of(score: Score, metric: str) -> float:
+    """NaN for a run in memory of devices only."""
+    return score.metrics[metric].value if metric in score.metrics else float("nan")
+
+
 def over_sizes(scores: list[Score]) -> Figure:
     """b_eff, b_eff per process, and how long the run took, over the number of processes: a mark per run; lines join
     runs that are official, and those of one simulated machine."""
     data = pd.DataFrame(
         {
             "processes": [score.log.run.ranks for score in scores],
-            "b_eff": [score.metrics["b_eff"].value for score in scores],
-            "b_eff_per_process": [score.metrics["b_eff_per_process"].value for score in scores],
+            "b_eff": [value_of(score, "b_eff") for score in scores],
+            "b_eff_per_process": [value_of(score, "b_eff_per_process") for score in scores],
             "elapsed_seconds": [score.log.end.elapsed_seconds for score in scores],
             "time_budget_seconds": [score.log.plan.time_budget_seconds for score in scores],
             "official": [score.official for score in scores],

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED
+from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED, l_max_rule
 from postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
+from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process
 from postprocess.benchmarks.b_eff.records import Budget, DataCheck, Measurement, Plan, Probe, Stop
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
@@ -44,6 +45,13 @@ def broken_rules_of_size(log: Log[Plan]) -> Iterator[tuple[str, str]]:
                 f"the memory per process ({size(run.memory_per_process_bytes)}) was set by an option, "
                 "not found on the machine"
             ),
+        )
+
+    rules = {kind: l_max_rule(memory_per_process(log, kind)) for kind in kinds(log.plan)}
+    if longer := [f"{size(rule)} in {kind} memory" for kind, rule in rules.items() if rule > log.plan.l_max_bytes]:
+        yield (
+            "l_max_of_other_memory",
+            f"L_max is {size(log.plan.l_max_bytes)} in all kinds of memory, where the rule is {' and '.join(longer)}",
         )
 
 
@@ -111,8 +119,9 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
             *of_cores(log),
             *of_time(log),
             *of_loops(log, table),
-            *of_repetitions(table),
+            *of_repetitions(log, table),
             *of_data(log),
+            *of_memories(log),
         ]
     ]
 
@@ -211,9 +220,27 @@ def of_loops(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
         )
 
 
-def of_repetitions(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """The bandwidth of a single repetition that measured everything: the geometric mean over the averaged patterns of
-    the mean over the lengths, best of the methods."""
+def of_repetitions(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """In one kind of memory after the other."""
+    disagreements = []
+    for kind in kinds(log.plan):
+        alone = repetitions_alone(table[table["memory"] == kind])
+        if len(alone) > 1 and alone.max() > REPETITIONS_AGREE * alone.min():
+            where = f" in {kind} memory" if log.plan.memory else ""
+            disagreements.append(", ".join(digits(value) for value in alone) + f" MByte/s{where}")
+    if disagreements:
+        yield (
+            "repetitions_disagree",
+            (
+                f"The repetitions disagree: each by itself gives {'; '.join(disagreements)}. The machine changed its "
+                "state during the run; b_eff takes the best of each measurement"
+            ),
+        )
+
+
+def repetitions_alone(table: pd.DataFrame) -> pd.Series:
+    """The bandwidth of each repetition that measured everything: the geometric mean over the averaged patterns of the
+    mean over the lengths, best of the methods."""
     best = (
         table[table["averaged"]]
         .groupby(["pattern", "message_bytes", "repetition"], observed=True)["bandwidth"]
@@ -221,14 +248,16 @@ def of_repetitions(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
         .unstack()
     )
     means = best.dropna(axis="columns").groupby(level="pattern", observed=True).mean()
-    alone = np.exp(np.log(means).mean()) if len(means) else pd.Series(dtype=float)
-    if len(alone) > 1 and alone.max() > REPETITIONS_AGREE * alone.min():
+    return np.exp(np.log(means).mean()) if len(means) else pd.Series(dtype=float)
+
+
+def of_memories(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    if unsupported := [memory.kind for memory in log.plan.memory or [] if memory.supported is False]:
         yield (
-            "repetitions_disagree",
+            "memory_not_supported",
             (
-                "The repetitions disagree: each by itself gives "
-                + ", ".join(digits(value) for value in alone)
-                + " MByte/s. The machine changed its state during the run; b_eff takes the best of each measurement"
+                f"The MPI library does not state that it supports {' and '.join(unsupported)} memory; it was tried by "
+                "--memory-anyway"
             ),
         )
 

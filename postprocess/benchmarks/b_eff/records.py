@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of b_eff, besides those of every log. docs/log.md explains the fields."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
@@ -14,14 +14,19 @@ from postprocess.logs.records import (
     PositiveBytes,
     PositiveSeconds,
     Processes,
+    Rank,
     Record,
     Resolution,
     Seconds,
     Text,
     distinct,
+    matching,
 )
 
 Repetition = Annotated[int, Meta(ge=1, le=10_000)]
+Kind = Literal["host", "cuda", "cuda-managed", "hip", "hip-managed", "level-zero", "level-zero-shared"]
+HOST = "host"
+KINDS: tuple[str, ...] = get_args(Kind)  # in the order of --memory
 Group = Literal["ring", "random", "worst_cycle", "bisection", "cartesian_2d", "cartesian_3d", "ping_pong"]
 
 
@@ -33,6 +38,9 @@ class Rings(Part):
 
 
 class Pattern(Part):
+    """`memory` is missing without --memory, and otherwise has the kinds of the process at position 0, as of all others,
+    and of the one at position 1. They end the name."""
+
     name: Name
     group: Group
     averaged: bool
@@ -40,9 +48,41 @@ class Pattern(Part):
     processes: Processes
     rings: Annotated[list[Rings], Meta(min_length=1)] | None
     methods: Annotated[list[Name], Meta(min_length=1)]
+    memory: Annotated[list[Kind], Meta(min_length=2, max_length=2)] | None = None
 
     def __post_init__(self):
         distinct("methods", self.methods)
+
+    @property
+    def kind(self) -> str:
+        """The kind of memory of its messages; of those between two kinds the names of both."""
+        return "-".join(dict.fromkeys(self.memory or [HOST]))
+
+    @property
+    def base(self) -> str:
+        """Its name without the kind."""
+        return self.name.removesuffix(f"-{self.kind}") if self.memory else self.name
+
+
+class Device(Part):
+    """An accelerator and the processes that use it."""
+
+    pci_address: Annotated[str, matching("[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}[.][0-9a-f]")]
+    numa_node: Annotated[int, Meta(ge=0, le=10**6)] | None
+    memory_bytes: PositiveBytes
+    ranks: Annotated[list[Rank], Meta(min_length=1)]
+
+
+class Memory(Part):
+    """A kind of memory in which messages are, with what the MPI library answered. That of the host has only the first
+    two fields."""
+
+    kind: Kind
+    memory_per_process_bytes: PositiveBytes
+    library: Text | None = None
+    supported: bool | None = None
+    asked: dict[Text, Text | bool | None] | None = None
+    devices: Annotated[list[Device], Meta(min_length=1)] | None = None
 
 
 class Method(Part):
@@ -77,6 +117,7 @@ class Plan(Record):
     methods: Annotated[list[Method], Meta(min_length=1)]
     patterns: Annotated[list[Pattern], Meta(min_length=1, max_length=10_000)]
     matchings: Matchings | None = None  # missing in early logs
+    memory: Annotated[list[Memory], Meta(min_length=1, max_length=7)] | None = None  # missing without --memory
 
     def __post_init__(self):
         if self.seed >= 2**64:  # msgspec has no bounds beyond 63 bits

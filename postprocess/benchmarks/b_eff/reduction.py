@@ -16,6 +16,7 @@ import pandera.pandas as pa
 
 from postprocess.benchmarks.b_eff import BENCHMARK
 from postprocess.benchmarks.b_eff.definition import LENGTHS, PATTERNS_AVERAGED
+from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, metric_in, part
 from postprocess.benchmarks.b_eff.records import Latency, Measurement, Plan
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.logs.reader import Log
@@ -24,6 +25,7 @@ from postprocess.show.units import MBYTE, MIB
 COLUMNS = pa.DataFrameSchema(
     {
         "log": pa.Column(int, pa.Check.ge(0)),
+        "memory": pa.Column("category"),
         "group": pa.Column("category"),
         "pattern": pa.Column("category"),
         "method": pa.Column("category"),
@@ -46,14 +48,22 @@ COLUMNS = pa.DataFrameSchema(
 def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     """All repetitions of all measurements, a row each.
 
-    `log` is the index in `logs`; `averaged` marks the rows that enter b_eff, because both pattern and method do.
+    `log` is the index in `logs`; `memory` the kind of memory, in each of which patterns have the paper's names;
+    `averaged` marks the rows that enter b_eff, because both pattern and method do.
     `bandwidth` is the paper's b(pattern, L, method, rep) in MByte/s (10^6 byte/s): L * messages of all processes * loop
     length / longest loop time of all processes. Measurements that the log's plan does not contain are left out:
     `refusals` reports them.
     """
     return (
-        pd.concat([rows_of(number, log) for number, log in enumerate(logs)], ignore_index=True)
-        .astype({"group": "category", "pattern": "category", "method": "category"})
+        pd.concat(
+            [
+                rows_of(number, part(log, kind)).assign(memory=kind)
+                for number, log in enumerate(logs)
+                for kind in dict.fromkeys(pattern.kind for pattern in log.plan.patterns)
+            ],
+            ignore_index=True,
+        )
+        .astype({"memory": "category", "group": "category", "pattern": "category", "method": "category"})
         .assign(
             bandwidth=lambda t: (
                 t["message_bytes"].astype(float)
@@ -68,7 +78,7 @@ def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
 
 
 def rows_of(number: int, log: Log[Plan]) -> pd.DataFrame:
-    """A row per measurement of one log, in the order of measuring."""
+    """A row per measurement of one log, or of its part of one kind of memory, in the order of measuring."""
     patterns = {pattern.name: pattern for pattern in log.plan.patterns}
     averaged_methods = {method.name for method in log.plan.methods if method.averaged}
     records = [record for record in log.all(Measurement) if record.pattern in patterns]
@@ -261,7 +271,31 @@ def b_eff_release_3_6(table: pd.DataFrame) -> pd.Series:
 
 
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
-    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log has no ping-pong.
+    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log has no ping-pong or other
+    kinds of memory. Kinds of memory are never mixed: each has metrics of its own."""
+    columns = []
+    for kind in table["memory"].unique():
+        rows = table[table["memory"] == kind]
+        parts = [part(log, kind) for log in logs]
+        own = metrics_of_part(kind, parts, rows) if rows["averaged"].any() else ping_pong_metrics(parts, rows)
+        columns.append(own.rename(columns=lambda name, kind=kind: metric_in(name, kind)))
+    listed = [metric.name for metric in (*BENCHMARK.metrics, *BENCHMARK.variants)]
+    together = pd.concat(columns, axis="columns")
+    return together[[name for name in listed if name in together]]
+
+
+def ping_pong_metrics(parts: list[Log[Plan]], rows: pd.DataFrame) -> pd.DataFrame:
+    """Those of the messages between two kinds of memory, of which only the ping-pong has any."""
+    return pd.DataFrame(
+        {
+            "ping_pong_bandwidth": ping_pong_bandwidth(rows),
+            "ping_pong_latency": ping_pong_latency(latency_table(parts, rows)),
+        }
+    )
+
+
+def metrics_of_part(kind: str, logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
+    """The metrics of one kind of memory.
 
     The time to communicate the total memory is memory per process * processes / b_eff (the paper's section 2.2), with
     both in powers of ten. The paper's own 3.2 s and 13.6 s divide a memory in MiB by MByte/s and so are 4.6 % shorter.
@@ -269,7 +303,7 @@ def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     runs = pd.DataFrame(
         {
             "ranks": [log.run.ranks for log in logs],
-            "total_bytes": [float(log.run.ranks * log.run.memory_per_process_bytes) for log in logs],
+            "total_bytes": [float(log.run.ranks * memory_per_process(log, kind)) for log in logs],
             "l_max_bytes": [log.plan.l_max_bytes for log in logs],
         }
     ).loc[table["log"].unique()]
@@ -290,13 +324,16 @@ def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
             "time_to_communicate_total_memory": runs["total_bytes"] / (effective * MBYTE),
             "l_max": runs["l_max_bytes"] / MIB,
         }
-    )[list(BENCHMARK.units)]
+    )
 
 
 def with_balance_factor(score: Score, r_max_gflops: float) -> Score:
     """The score with the balance factor b_eff / R_max beside it, in byte/flop (the paper's section 2.1). R_max is the
     system's Linpack performance in Gflop/s on the same processors as the run."""
-    bytes_per_second, flops_per_second = score.metrics["b_eff"].value * MBYTE, r_max_gflops * 1e9
-    return replace(
-        score, metrics=score.metrics | {"balance_factor": Metric(bytes_per_second / flops_per_second, "byte/flop")}
-    )
+    factors = {
+        metric_in("balance_factor", kind): Metric(
+            score.metrics[metric_in("b_eff", kind)].value * MBYTE / (r_max_gflops * 1e9), "byte/flop"
+        )
+        for kind in kinds(score.log.plan)
+    }
+    return replace(score, metrics=score.metrics | factors)

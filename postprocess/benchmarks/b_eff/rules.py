@@ -20,6 +20,8 @@ from postprocess.benchmarks.b_eff.definition import (
     ring_sizes,
 )
 from postprocess.benchmarks.b_eff.loops import problems_of_loops, problems_of_received_bytes
+from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, part
+from postprocess.benchmarks.b_eff.memory_rules import problems_of_memories
 from postprocess.benchmarks.b_eff.pairwise import problems_of_matchings
 from postprocess.benchmarks.b_eff.records import DataCheck, Pattern, Plan
 from postprocess.logs.reader import RUN_AGAIN, Log
@@ -38,7 +40,8 @@ def refusals(logs: list[Log[Plan]]) -> dict[int, str]:
 def problems(log: Log[Plan]) -> Iterator[Problem]:
     """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
-    yield from problems_of_plan(log.plan, log.run.ranks)
+    yield from problems_of_memories(log)
+    yield from problems_of_plan(part(log, kinds(log.plan)[0]).plan, log.run.ranks)
     yield from problems_of_sizes(log)
     yield from problems_of_request(log.run, log.plan)
     yield from problems_of_matchings(log.run, log.plan)
@@ -159,7 +162,8 @@ def problems_of_grids(patterns: list[Pattern]) -> Iterator[Problem]:
 
 
 def problems_of_sizes(log: Log[Plan]) -> Iterator[Problem]:
-    plan, memory = log.plan, log.run.memory_per_process_bytes
+    plan = log.plan
+    memory = min(memory_per_process(log, kind) for kind in kinds(plan))
     if plan.message_bytes[-1] != plan.l_max_bytes or not follows_length_rule(plan.message_bytes):
         yield (
             "lengths",

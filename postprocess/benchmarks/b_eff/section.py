@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff's part of the report: the number in plain sentences, its parts, and the paper's Table 1 to compare with."""
 
+from itertools import combinations
+
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.b_eff import reduction
+from postprocess.benchmarks.b_eff import BENCHMARK, reduction
 from postprocess.benchmarks.b_eff.figures import best_by_pattern, rings_text
-from postprocess.benchmarks.b_eff.records import DataCheck, Plan
+from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, metric_in, part
+from postprocess.benchmarks.b_eff.records import HOST, DataCheck, Plan
 from postprocess.benchmarks.published import published_systems
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
@@ -46,32 +49,103 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     }
     if score is None:
         return shown
-    values = {name: metric.value for name, metric in score.metrics.items()}
+    every = kinds(log.plan)
+    parts = {kind: (part(log, kind), table[table["memory"] == kind], values_in(score, kind)) for kind in every}
     published = published_systems("b_eff").replace({np.nan: None}).to_dict("records")
     return shown | {
-        "sentences": sentences(log, values),
+        "sentences": [
+            text for kind, (of_kind, _, values) in parts.items() for text in sentences(of_kind, values, kind)
+        ],
         "flawless": ", had the cores to itself, stayed in its time budget, and every byte received was checked",
-        "labels": LABELS,
+        "labels": labels(log.plan),
         "table_1": TABLE_1,
         "published": published,
         "modelled": next(
             (row for row in published if (row["system"], row["processes"]) == (score.simulated_machine, log.run.ranks)),
             None,
         ),
-        "groups": groups(table),
-        "patterns": patterns(log, table),
+        "own": {f", {kind} memory" if log.plan.memory else "": values for kind, (_, _, values) in parts.items()},
+        "groups": {metric_in("placement", kind): groups(rows) for kind, (_, rows, _) in parts.items()},
+        "patterns": [
+            row | {"kind": kind} for kind, (of_kind, rows, _) in parts.items() for row in patterns(of_kind, rows)
+        ],
+        "kinds": every if log.plan.memory else [],
+        "side_by_side": side_by_side(score, every),
+        "between_kinds": between_kinds(score, every),
+        "devices": devices(log.plan),
     }
 
 
-def sentences(log: Log[Plan], values: dict[str, float]) -> list[str]:
-    processes = log.run.ranks
-    memory = size(processes * log.run.memory_per_process_bytes)
+def values_in(score: Score, kind: str) -> dict[str, float]:
+    """The metrics of a kind of memory under the names of those of the host."""
+    return {
+        name: score.metrics[own].value for name in BENCHMARK.units if (own := metric_in(name, kind)) in score.metrics
+    }
+
+
+def side_by_side(score: Score, every: list[str]) -> list[dict]:
+    """A row per metric: its values by kind of memory, and each divided by that of the host. None of a single kind."""
+    by_kind = {kind: values_in(score, kind) for kind in every}
+    host = by_kind.get(HOST, {})
     return [
-        f"While all {processes} processes communicated at the same time, {digits(values['b_eff'], NARROW_SPACE)} "
-        f"million bytes per second arrived, {digits(values['b_eff_per_process'], NARROW_SPACE)} million for each "
-        f"process. This is the average over message lengths from 1 byte to {size(log.plan.l_max_bytes)}, over "
-        "neighbours in rings and over neighbours at random.",
-        f"At this rate the total memory of {memory} would be communicated in "
+        {
+            "label": LABELS[name],
+            "unit": unit,
+            "values": [by_kind[kind].get(name) for kind in every],
+            "ratios": [
+                by_kind[kind][name] / host[name] if name in host and name in by_kind[kind] else None
+                for kind in every
+                if kind != HOST
+            ],
+        }
+        for name, unit in BENCHMARK.units.items()
+        if len(every) > 1
+    ]
+
+
+def labels(plan: Plan) -> dict[str, str]:
+    """Of the metrics of all kinds of memory of a run."""
+    every = kinds(plan)
+    return LABELS | {
+        metric_in(name, "-".join(pair)): f"{label}, {' and '.join(pair)} memory"
+        for pair in [(kind,) for kind in every] + list(combinations(every, 2))
+        for name, label in LABELS.items()
+        if pair != (HOST,)
+    }
+
+
+def between_kinds(score: Score, every: list[str]) -> list[str]:
+    """Metrics of the ping-pong between two kinds of memory."""
+    return [
+        metric_in(name, "-".join(pair))
+        for pair in combinations(every, 2)
+        for name in LABELS
+        if metric_in(name, "-".join(pair)) in score.metrics
+    ]
+
+
+def devices(plan: Plan) -> list[str]:
+    """A sentence per kind of memory of accelerators."""
+    return [
+        f"{memory.kind} memory: {counted(len(memory.devices), 'device')}, of which each process has "
+        f"{size(memory.memory_per_process_bytes)} (runtime library {memory.library}). The MPI library "
+        + ("states that it supports this memory." if memory.supported else "does not state that it supports it.")
+        for memory in plan.memory or []
+        if memory.devices
+    ]
+
+
+def sentences(log: Log[Plan], values: dict[str, float], kind: str) -> list[str]:
+    processes = log.run.ranks
+    memory = size(processes * memory_per_process(log, kind))
+    where = f" in {kind} memory" if log.plan.memory else ""
+    return [
+        f"While all {processes} processes communicated{where} at the same time, "
+        f"{digits(values['b_eff'], NARROW_SPACE)} million bytes per second arrived, "
+        f"{digits(values['b_eff_per_process'], NARROW_SPACE)} million for each process. This is the average over "
+        f"message lengths from 1 byte to {size(log.plan.l_max_bytes)}, over neighbours in rings and over neighbours at "
+        "random.",
+        f"At this rate the total {f'{kind} ' if where else ''}memory of {memory} would be communicated in "
         f"{seconds(values['time_to_communicate_total_memory'])}.",
         *odd_processes(processes, values),
     ]

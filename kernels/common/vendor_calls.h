@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The functions of the vendors' runtime libraries that memory_kinds.c calls, declared as in the vendors' headers, which
+ * are not required to build. A test compiles these declarations together with the vendors' headers. Enumerations are
+ * `unsigned`, as compilers represent them. */
+#ifndef COFFEECUP_VENDOR_CALLS_H
+#define COFFEECUP_VENDOR_CALLS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The runtimes of CUDA and HIP: the same functions, whose names begin with `cuda` or `hip`. */
+typedef unsigned (*runtime_GetDeviceCount)(int *count);
+typedef unsigned (*runtime_SetDevice)(int device);
+typedef unsigned (*runtime_DeviceGetPCIBusId)(char *address, int bytes, int device);
+typedef unsigned (*runtime_MemGetInfo)(size_t *available, size_t *total);
+typedef unsigned (*runtime_Malloc)(void **memory, size_t bytes);
+typedef unsigned (*runtime_MallocManaged)(void **memory, size_t bytes, unsigned flags);
+typedef unsigned (*runtime_Free)(void *memory);
+typedef unsigned (*runtime_Memcpy)(void *to, const void *from, size_t bytes, unsigned direction);
+typedef unsigned (*runtime_DeviceSynchronize)(void);
+typedef const char *(*runtime_GetErrorString)(unsigned result);
+#define RUNTIME_CALLS(F) \
+    F(GetDeviceCount)    \
+    F(SetDevice)         \
+    F(DeviceGetPCIBusId) \
+    F(MemGetInfo) F(Malloc) F(MallocManaged) F(Free) F(Memcpy) F(DeviceSynchronize) F(GetErrorString)
+
+/* cudaMemAttachGlobal, hipMemAttachGlobal; cudaMemcpyDefault, hipMemcpyDefault: the direction follows from the
+ * addresses */
+enum { MANAGED_BY_ALL = 1, COPY_BY_ADDRESSES = 4 };
+
+/* Level Zero. */
+#ifndef _ZE_API_H
+typedef struct _ze_driver_handle_t *ze_driver_handle_t;
+typedef struct _ze_device_handle_t *ze_device_handle_t;
+typedef struct _ze_context_handle_t *ze_context_handle_t;
+typedef struct _ze_command_list_handle_t *ze_command_list_handle_t;
+typedef struct _ze_event_handle_t *ze_event_handle_t;
+
+typedef struct {
+    uint32_t stype;
+    const void *pNext;
+    uint32_t flags;
+} ze_context_desc_t;
+
+typedef struct {
+    uint32_t stype;
+    const void *pNext;
+    uint32_t ordinal, index, flags, mode, priority;
+} ze_command_queue_desc_t;
+
+typedef struct {
+    uint32_t stype;
+    const void *pNext;
+    uint32_t flags, ordinal;
+} ze_device_mem_alloc_desc_t;
+
+typedef struct {
+    uint32_t stype;
+    const void *pNext;
+    uint32_t flags;
+} ze_host_mem_alloc_desc_t;
+
+typedef struct {
+    uint32_t stype;
+    void *pNext;
+    uint32_t flags, maxClockRate, maxBusWidth;
+    uint64_t totalSize;
+    char name[256];
+} ze_device_memory_properties_t;
+
+typedef struct {
+    uint32_t stype;
+    void *pNext;
+    struct {
+        uint32_t domain, bus, device, function;
+    } address;
+    struct {
+        int32_t genVersion, width;
+        int64_t maxBandwidth;
+    } maxSpeed;
+} ze_pci_ext_properties_t;
+
+enum {
+    ZE_INIT_FLAG_GPU_ONLY = 1,
+    ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES = 0x7,
+    ZE_STRUCTURE_TYPE_CONTEXT_DESC = 0xd,
+    ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC = 0xe,
+    ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC = 0x15,
+    ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC = 0x16,
+    ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES = 0x10008,
+    ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS = 1
+};
+#endif
+
+typedef unsigned (*ze_Init)(uint32_t flags);
+typedef unsigned (*ze_DriverGet)(uint32_t *count, ze_driver_handle_t *drivers);
+typedef unsigned (*ze_DeviceGet)(ze_driver_handle_t driver, uint32_t *count, ze_device_handle_t *devices);
+typedef unsigned (*ze_DevicePciGetPropertiesExt)(ze_device_handle_t device, ze_pci_ext_properties_t *properties);
+typedef unsigned (*ze_DeviceGetMemoryProperties)(ze_device_handle_t device, uint32_t *count,
+                                                 ze_device_memory_properties_t *properties);
+typedef unsigned (*ze_ContextCreate)(ze_driver_handle_t driver, const ze_context_desc_t *options,
+                                     ze_context_handle_t *context);
+typedef unsigned (*ze_CommandListCreateImmediate)(ze_context_handle_t context, ze_device_handle_t device,
+                                                  const ze_command_queue_desc_t *options,
+                                                  ze_command_list_handle_t *list);
+typedef unsigned (*ze_CommandListAppendMemoryCopy)(ze_command_list_handle_t list, void *to, const void *from,
+                                                   size_t bytes, ze_event_handle_t signal, uint32_t events,
+                                                   ze_event_handle_t *wait_for);
+typedef unsigned (*ze_MemAllocDevice)(ze_context_handle_t context, const ze_device_mem_alloc_desc_t *options,
+                                      size_t bytes, size_t alignment, ze_device_handle_t device, void **memory);
+typedef unsigned (*ze_MemAllocShared)(ze_context_handle_t context, const ze_device_mem_alloc_desc_t *options,
+                                      const ze_host_mem_alloc_desc_t *host_options, size_t bytes, size_t alignment,
+                                      ze_device_handle_t device, void **memory);
+typedef unsigned (*ze_MemFree)(ze_context_handle_t context, void *memory);
+#define LEVEL_ZERO_CALLS(F)      \
+    F(Init)                      \
+    F(DriverGet)                 \
+    F(DeviceGet)                 \
+    F(DevicePciGetPropertiesExt) \
+    F(DeviceGetMemoryProperties) \
+    F(ContextCreate)             \
+    F(CommandListCreateImmediate) F(CommandListAppendMemoryCopy) F(MemAllocDevice) F(MemAllocShared) F(MemFree)
+
+/* Pointers to the functions of each list, in its order. */
+#define RUNTIME_POINTER(name) runtime_##name name;
+struct runtime_calls {
+    RUNTIME_CALLS(RUNTIME_POINTER)
+};
+#define LEVEL_ZERO_POINTER(name) ze_##name name;
+struct level_zero_calls {
+    LEVEL_ZERO_CALLS(LEVEL_ZERO_POINTER)
+};
+
+#endif

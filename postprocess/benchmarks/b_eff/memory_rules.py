@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of b_eff on kinds of memory: which patterns are measured in which kind, in which order, on which devices,
+and what the MPI library answered. docs/log.md lists the invariants."""
+
+from collections.abc import Iterator
+from itertools import combinations_with_replacement, groupby, pairwise
+
+from msgspec import structs
+
+from postprocess.benchmarks.b_eff.memories import kinds
+from postprocess.benchmarks.b_eff.records import HOST, KINDS, Device, Memory, Pattern, Plan
+from postprocess.logs.reader import Log
+from postprocess.logs.records import Run
+from postprocess.logs.rules import EDITED, Problem, problems_of_options
+
+ALLOC_KINDS = "mpi_memory_alloc_kinds"
+# The name of a vendor in that list, and the functions that are asked, by the first word of a kind.
+QUESTIONS = {
+    "cuda": ("cuda", ["MPIX_Query_cuda_support"]),
+    "hip": ("rocm", ["MPIX_Query_rocm_support", "MPIX_Query_hip_support"]),
+    "level": ("level_zero", ["MPIX_Query_ze_support"]),
+}
+RESTRICTORS = {"managed": "managed", "shared": "shared"}  # by the last word of a kind; others are "device"
+
+
+def problems_of_memories(log: Log[Plan]) -> Iterator[Problem]:
+    """All of them; none of a log without --memory but that it says nothing of memory."""
+    run, plan = log.run, log.plan
+    if plan.memory is None:
+        if any(pattern.memory for pattern in plan.patterns) or {"memory", "memory-anyway"} & run.options.keys():
+            yield "memory", f"patterns or options name kinds of memory, the plan none; {EDITED}"
+        return
+    named = kinds(plan)
+    if named != [kind for kind in KINDS if kind in named] or "memory" not in run.options:
+        yield "memory", f"the kinds of memory are {', '.join(named)}, not those of an option in its order; {EDITED}"
+    yield from problems_of_options(run, {"memory": named, "memory-anyway": True})
+    yield from problems_of_patterns(plan)
+    for memory in plan.memory:
+        yield from problems_of_memory(run, memory)
+    for one, other in pairwise(memory for memory in plan.memory if memory.kind != HOST):
+        if vendor(one.kind) == vendor(other.kind) and one.devices != other.devices:
+            yield "devices", f"{one.kind} and {other.kind} are on different devices; {EDITED}"
+
+
+def problems_of_patterns(plan: Plan) -> Iterator[Problem]:
+    """Each pattern follows itself in every kind, with nothing else that differs."""
+    for base, repeated in groupby(plan.patterns, key=lambda pattern: pattern.base):
+        patterns = list(repeated)
+        pairs = [list(pair) for pair in combinations_with_replacement(kinds(plan), 2)]
+        wanted = [pair for pair in pairs if pair[0] == pair[1] or patterns[0].group == "ping_pong"]
+        if (
+            [pattern.memory for pattern in patterns] != wanted
+            or any(pattern.name != f"{base}-{pattern.kind}" for pattern in patterns)
+            or len({fields_of(pattern) for pattern in patterns}) > 1
+        ):
+            yield "memory_of_patterns", f"{base} is not planned once in each kind of memory, in this order; {EDITED}"
+
+
+def fields_of(pattern: Pattern) -> str:
+    """All but the name and the kind."""
+    return repr(structs.replace(pattern, name="pattern", memory=None))
+
+
+def problems_of_memory(run: Run, memory: Memory) -> Iterator[Problem]:
+    kind, bytes_each = memory.kind, memory.memory_per_process_bytes
+    of_device = (memory.library, memory.supported, memory.asked, memory.devices)
+    if memory.devices is None or memory.asked is None or kind == HOST:
+        if kind != HOST or any(field is not None for field in of_device):
+            yield "memory", f"{kind} memory is not described as memory of its kind is; {EDITED}"
+        elif bytes_each != run.memory_per_process_bytes:
+            yield "memory", f"host memory has {bytes_each} bytes per process, the run states another number; {EDITED}"
+        return
+    if memory.library is None or memory.supported is None:
+        yield "memory", f"{kind} memory is not described as memory of its kind is; {EDITED}"
+    yield from problems_of_answers(run, memory)
+    yield from problems_of_devices(run, kind, memory.devices)
+    least = min(device.memory_bytes // len(device.ranks) for device in memory.devices)
+    if bytes_each != (run.memory_per_process_bytes if run.memory_source == "option" else least) or bytes_each > least:
+        yield (
+            "device_memory",
+            f"{bytes_each} bytes of {kind} memory per process do not follow from the devices, whose processes have "
+            f"{least} at least; {EDITED}",
+        )
+
+
+def problems_of_answers(run: Run, memory: Memory) -> Iterator[Problem]:
+    """An answer on rank 0 is not enough: other nodes may have other libraries."""
+    answers, kind = memory.asked or {}, memory.kind
+    if list(answers) != [ALLOC_KINDS, *QUESTIONS[vendor(kind)][1]]:
+        yield "asked", f"the MPI library was not asked what it is asked about {kind} memory; {EDITED}"
+    if any(isinstance(answer, bool if name == ALLOC_KINDS else str) for name, answer in answers.items()):
+        yield "asked", f"an answer of the MPI library about {kind} memory is of the wrong type; {EDITED}"
+    listed = answers.get(ALLOC_KINDS)
+    yes = True in answers.values() or (isinstance(listed, str) and is_listed(listed, kind))
+    if memory.supported and not yes:
+        yield "supported", f"{kind} memory is supported by the MPI library, as none of its answers says; {EDITED}"
+    if not memory.supported and not run.options.get("memory-anyway"):
+        yield "supported", f"{kind} memory is not supported, and was not to be tried anyway; {EDITED}"
+
+
+def problems_of_devices(run: Run, kind: str, devices: list[Device]) -> Iterator[Problem]:
+    """Each process has one device, of its own node."""
+    host_of = {rank: host.name for host in run.hosts for rank in host.ranks}
+    ranks = [rank for device in devices for rank in device.ranks]
+    if sorted(ranks) != list(range(run.ranks)):
+        yield "devices", f"not each process has one device of {kind} memory; {EDITED}"
+        return
+    places = [(host_of[device.ranks[0]], device.pci_address) for device in devices]
+    if (
+        any(device.ranks != sorted(device.ranks) for device in devices)
+        or [device.ranks[0] for device in devices] != sorted(device.ranks[0] for device in devices)
+        or any(len({host_of[rank] for rank in device.ranks}) > 1 for device in devices)
+        or len(set(places)) < len(places)
+    ):
+        yield "devices", f"the devices of {kind} memory are not different ones in the order of their ranks; {EDITED}"
+
+
+def vendor(kind: str) -> str:
+    return kind.split("-")[0]
+
+
+def is_listed(kinds_stated: str, kind: str) -> bool:
+    """Whether a value of MPI 4.1 has a kind: NAME, or NAME:RESTRICTOR:... with the one of the kind."""
+    name, restrictor = QUESTIONS[vendor(kind)][0], RESTRICTORS.get(kind.split("-")[-1], "device")
+    entries = [entry.split(":") for entry in kinds_stated.split(",")]
+    return any(entry[0] == name and (len(entry) == 1 or restrictor in entry[1:]) for entry in entries)

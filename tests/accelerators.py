@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of b_eff on a stand-in for accelerators (faults/accelerator.c), whose memory cannot be accessed by the host."""
+
+import subprocess
+
+from builds import FAULTS, compiler_and_launcher
+from kernel_runs import run
+
+LIBRARIES = {"cuda": "libcudart.so.13", "hip": "libamdhip64.so.7", "level": "libze_loader.so.1"}
+SHORT = ("--time-budget", 1, "--longest-loop", 1, "--memory-per-process", "1MiB")
+FEW = ("--repetitions", 1, "--random-patterns", 1)
+
+
+def stand_in(folder, name, kind="cuda", source=FAULTS / "accelerator.c"):
+    """The library under the name of a vendor's, for kernels built with the MPI of this name."""
+    library = folder / LIBRARIES[kind.split("-")[0]]
+    flags = ["-O1", "-g", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-Wl,-soname,{library.name}"]
+    subprocess.run([compiler_and_launcher(name)[0], *flags, source, "-o", library], check=True)
+    return library
+
+
+def run_in_memory(mpi, folder, ranks, kinds, *options, library=None, **settings):
+    """A run with --memory; the log is b_eff.jsonl in the folder."""
+    preloaded = {"LD_PRELOAD": str(library)} if library else {}
+    command = mpi.command(
+        ranks,
+        "b_eff",
+        *("--log", folder / "b_eff.jsonl", "--memory", kinds, *options),
+        env=preloaded | {name: str(value) for name, value in settings.items()},
+    )
+    return run(command, env=mpi.environment)

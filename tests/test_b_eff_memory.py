@@ -1,0 +1,276 @@
+# SPDX-License-Identifier: Apache-2.0
+"""b_eff in memory of accelerators: a stand-in whose memory faults if the kernel touches it (faults/accelerator.c)."""
+
+import json
+import re
+import subprocess
+from contextlib import suppress
+from ctypes import CDLL
+from dataclasses import replace
+
+import pytest
+from accelerators import FEW, LIBRARIES, SHORT, run_in_memory, stand_in
+from b_eff_runs import mpi
+from builds import compiler_and_launcher
+from logs_made_b_eff import lengths
+from raw_log import read_log
+
+from postprocess.benchmarks.scoring import score_log
+
+__all__ = ["mpi"]  # a fixture
+
+MIB = 2**20
+
+
+@pytest.fixture(scope="session")
+def libraries(tmp_path_factory):
+    """A function of MPI and kind of memory: the stand-in."""
+    built = {}
+
+    def library(mpi, kind="cuda"):
+        key = mpi.name, kind.split("-")[0]
+        if key not in built:
+            built[key] = stand_in(tmp_path_factory.mktemp("accelerator"), mpi.name, kind)
+        return built[key]
+
+    return library
+
+
+def plan_of(folder):
+    [plan] = [r for r in map(json.loads, (folder / "b_eff.jsonl").read_text().splitlines()) if r["record"] == "plan"]
+    return plan
+
+
+def also(*values):
+    """Parameters that are tried in `make prove` only, because each takes a second."""
+    return [
+        pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=pytest.mark.prove) for value in values
+    ]
+
+
+def refusal(done, folder):
+    """The only line of a run that was refused."""
+    assert done.returncode == 2, done.stderr
+    assert not (folder / "b_eff.jsonl").exists()
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("b_eff: error:")]
+    return line
+
+
+def test_stand_in_faults_where_the_host_touches_device_memory(openmpi, libraries, tmp_path):
+    """What the other tests rely on: the kernel would have crashed."""
+    text = (
+        "int cudaMalloc(void **, unsigned long);\nint main(void) { void *p; cudaMalloc(&p, 1); return *(char *)p; }\n"
+    )
+    (tmp_path / "touch.c").write_text(text)
+    program = [compiler_and_launcher("openmpi")[0], tmp_path / "touch.c", libraries(openmpi), "-o", tmp_path / "touch"]
+    subprocess.run(program, check=True)
+    environment = openmpi.environment | {"LD_LIBRARY_PATH": str(libraries(openmpi).parent)}
+    assert subprocess.run([tmp_path / "touch"], env=environment, check=False).returncode == -11
+
+
+def test_all_patterns_and_methods_in_device_memory(mpi, libraries, tmp_path):
+    options = (*SHORT, *FEW)
+    done = run_in_memory(mpi, tmp_path, 3, "cuda", *options, library=libraries(mpi))
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "b_eff.jsonl")
+    measured = {(r["pattern"], r["method"]) for r in log.records["measurement"]}
+    assert measured == {(p["name"], method) for p in log.plan["patterns"] for method in p["methods"]}
+    assert {p["group"] for p in log.plan["patterns"]} == set(log.run["options"]["patterns"])
+    assert {method for _, method in measured} == set(log.run["options"]["methods"])
+    score = score_log(tmp_path / "b_eff.jsonl")
+    assert score.headline[0] == "b_eff_cuda" and all(name.endswith("_cuda") for name in score.metrics)
+
+
+@pytest.mark.parametrize("name", ["openmpi", *also("mpich")])
+def test_host_and_device_memory_of_two_devices_with_five_processes(request, libraries, tmp_path, name):
+    """L_max is 1/128 of the memory of a device that three of the processes share."""
+    mpi, device = request.getfixturevalue(name), 3 * 4 * MIB + 2
+    options = ("--time-budget", 1, "--longest-loop", 1, *FEW)
+    patterns = ("--patterns", "ring,random,ping_pong", "--methods", "nonblocking,blocking")
+    done = run_in_memory(
+        *(mpi, tmp_path, 5, "host,cuda", *options, *patterns),
+        library=libraries(mpi),
+        STANDIN_DEVICES=2,
+        STANDIN_BYTES=device,
+    )
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "b_eff.jsonl")
+    host, cuda = log.plan["memory"]
+    assert host == {"kind": "host", "memory_per_process_bytes": log.run["memory_per_process_bytes"]}
+    assert [(d["pci_address"], d["ranks"], d["memory_bytes"]) for d in cuda["devices"]] == [
+        ("0000:3b:00.0", [0, 2, 4], device),
+        ("0000:3c:00.0", [1, 3], device),
+    ]
+    assert cuda["memory_per_process_bytes"] == 4 * MIB and log.plan["message_bytes"] == lengths(4 * MIB // 128)
+    assert cuda["supported"] is True and cuda["library"] == "libcudart.so.13"
+    names = [pattern["name"] for pattern in log.plan["patterns"]]
+    assert names[:3] == ["ring-1-host", "ring-1-cuda", "ring-2-host"]
+    assert names[-3:] == ["ping-pong-host", "ping-pong-host-cuda", "ping-pong-cuda"]
+    score = score_log(tmp_path / "b_eff.jsonl")
+    assert {"b_eff", "b_eff_cuda", "ping_pong_latency_cuda", "ping_pong_bandwidth_host_cuda"} <= score.metrics.keys()
+    assert "l_max_of_other_memory" in [breach.key for breach in score.breaches]
+
+
+@pytest.mark.parametrize("kind", ["hip", "level-zero", *also("cuda-managed", "hip-managed", "level-zero-shared")])
+def test_each_kind_of_memory(openmpi, libraries, tmp_path, kind):
+    options = (*SHORT, "--patterns", "ring,random", "--methods", "sendrecv", *FEW)
+    done = run_in_memory(openmpi, tmp_path, 2, kind, *options, library=libraries(openmpi, kind), STANDIN_DEVICES=2)
+    assert done.returncode == 0, done.stderr
+    [memory] = plan_of(tmp_path)["memory"]
+    assert (memory["kind"], memory["library"]) == (kind, LIBRARIES[kind.split("-")[0]])
+    assert [device["ranks"] for device in memory["devices"]] == [[0], [1]]
+    assert f"b_eff_{kind.replace('-', '_')}" == score_log(tmp_path / "b_eff.jsonl").headline[0]
+
+
+def test_devices_that_a_scheduler_gave_to_each_process(openmpi, libraries, tmp_path):
+    """As Slurm does with --gpus-per-task: each process sees one device, its own."""
+    command = openmpi.command(
+        2, "b_eff", *SHORT, "--log", tmp_path / "b_eff.jsonl", "--memory", "cuda", env={"LD_PRELOAD": "stand-in"}
+    )
+    kernel = command.index(str(openmpi.bin / "b_eff"))
+    script = f'CUDA_VISIBLE_DEVICES=$((3 + OMPI_COMM_WORLD_LOCAL_RANK)) LD_PRELOAD={libraries(openmpi)} exec "$0" "$@"'
+    launcher = command[: kernel - 2]
+    done = subprocess.run(
+        [*launcher, "sh", "-c", script, *command[kernel:], "--patterns", "ping_pong"],
+        env=openmpi.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    [memory] = plan_of(tmp_path)["memory"]
+    assert [(device["pci_address"], device["ranks"]) for device in memory["devices"]] == [
+        ("0000:3e:00.0", [0]),
+        ("0000:3f:00.0", [1]),
+    ]
+
+
+METHODS = ("sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent", "blocking")
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [("openmpi", "nonblocking"), *also(*((name, method) for name in ("openmpi", "mpich") for method in METHODS))],
+)
+def test_wrong_byte_in_device_memory_is_found(request, libraries, tmp_path, name, method):
+    mpi = request.getfixturevalue(name)
+    pattern = "ping_pong" if method == "blocking" else "ring"
+    done = run_in_memory(
+        *(mpi, tmp_path, 2, "cuda", *SHORT, "--patterns", pattern, "--methods", method),
+        library=libraries(mpi),
+        STANDIN_FLIP=7,
+    )
+    assert done.returncode == 1
+    struck = "ping-pong-cuda" if method == "blocking" else "ring-1-cuda"
+    found = rf"data check: pattern {struck}, method {method}, message length \d+ byte: rank 1 received a wrong byte"
+    assert re.search(found + " from rank 0 at offset 0;", done.stderr), done.stderr
+
+
+def test_sanitizers_are_silent(sanitized, openmpi, libraries, tmp_path):
+    done = run_in_memory(
+        *(
+            replace(openmpi, bin=sanitized / "install" / "bin"),
+            tmp_path,
+            2,
+            "host,cuda",
+            *SHORT,
+            *FEW,
+            "--patterns",
+            "ring,ping_pong",
+        ),
+        library=libraries(openmpi),
+        ASAN_OPTIONS="detect_leaks=0:verify_asan_link_order=0",
+    )
+    assert done.returncode == 0, done.stderr
+    assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
+
+
+def test_failed_allocation_ends_the_run_with_the_vendors_error(openmpi, libraries, tmp_path):
+    done = run_in_memory(openmpi, tmp_path, 2, "cuda", *SHORT, library=libraries(openmpi), STANDIN_FREE=100000)
+    [line] = [line for line in done.stderr.splitlines() if line.startswith("b_eff: error:")]
+    assert done.returncode == 1
+    assert "cudaMalloc: out of memory (error 2); use fewer processes for each device" in line
+    [*_, end] = (tmp_path / "b_eff.jsonl").read_text().splitlines()
+    assert json.loads(end)["status"] == "failed"
+
+
+def test_node_without_device_is_refused_with_the_vendors_error(openmpi, libraries, tmp_path):
+    for kind, error in (
+        ("cuda", "cudaGetDeviceCount: no CUDA-capable device"),
+        ("level-zero", "zeDeviceGet: no device"),
+    ):
+        done = run_in_memory(openmpi, tmp_path, 2, kind, library=libraries(openmpi, kind), STANDIN_DEVICES=0)
+        assert f"--memory {kind}: {error}" in refusal(done, tmp_path)
+
+
+def test_missing_library_is_named(openmpi, tmp_path):
+    with suppress(OSError):
+        CDLL(LIBRARIES["cuda"])
+        pytest.skip("this machine has CUDA's runtime library")
+    line = refusal(run_in_memory(openmpi, tmp_path, 2, "cuda", "--memory-anyway"), tmp_path)
+    assert "--memory cuda: the runtime library libcudart.so.13 is not on this node" in line
+
+
+def test_missing_function_is_named(openmpi, tmp_path):
+    (tmp_path / "empty.c").write_text("int cudaGetDeviceCount(int *count) { return *count = 0; }\n")
+    library = stand_in(tmp_path, "openmpi", source=tmp_path / "empty.c")
+    done = run_in_memory(openmpi, tmp_path, 2, "cuda", "--memory-anyway", library=library)
+    assert "libcudart.so.13 has no function cudaSetDevice; install a newer version" in refusal(done, tmp_path)
+
+
+@pytest.mark.parametrize("name", ["openmpi", *also("mpich")])
+def test_unsupported_kind_is_refused_and_tried_only_on_demand(request, libraries, tmp_path, name):
+    mpi = request.getfixturevalue(name)
+    library = libraries(mpi)
+    done = run_in_memory(mpi, tmp_path, 2, "cuda", *SHORT, library=library, STANDIN_SUPPORT=0)
+    line = refusal(done, tmp_path)
+    assert '"MPIX_Query_cuda_support": false' in line and "--memory-anyway" in line
+    options = (*SHORT, "--memory-anyway", "--methods", "sendrecv", *FEW)
+    done = run_in_memory(mpi, tmp_path, 2, "cuda", *options, library=library, STANDIN_SUPPORT=0)
+    assert done.returncode == 0, done.stderr
+    score = score_log(tmp_path / "b_eff.jsonl")
+    assert "memory_not_supported" in [qualification.key for qualification in score.qualifications]
+
+
+@pytest.mark.parametrize(
+    ("stated", "kind", "supported"),
+    [
+        ("system,cuda:host:device", "cuda", True),
+        ("system,cuda:device", "cuda-managed", False),
+        *also(
+            ("mpi,system,cuda", "cuda", True),
+            ("rocm:managed", "hip-managed", True),
+            ("cuda", "hip", False),
+            ("level_zero:shared", "level-zero-shared", True),
+        ),
+    ],
+)
+def test_kinds_of_mpi_4_1(openmpi, libraries, tmp_path, stated, kind, supported):
+    options = (*SHORT, "--patterns", "ping_pong")
+    settings = {"STANDIN_SUPPORT": 0, "STANDIN_KINDS": stated}
+    done = run_in_memory(openmpi, tmp_path, 2, kind, *options, library=libraries(openmpi, kind), **settings)
+    if supported:
+        assert done.returncode == 0, done.stderr
+        [memory] = plan_of(tmp_path)["memory"]
+        assert memory["supported"] and memory["asked"]["mpi_memory_alloc_kinds"] == stated
+    else:
+        assert f'"mpi_memory_alloc_kinds": "{stated}"' in refusal(done, tmp_path)
+
+
+def test_memory_per_process_has_to_fit_on_the_device(openmpi, libraries, tmp_path):
+    options = ("--memory-per-process", "2MiB", "--patterns", "ping_pong", "--time-budget", 1, "--longest-loop", 1)
+    for device, status in ((4 * MIB, 0), (4 * MIB - 1, 2)):
+        done = run_in_memory(
+            *(openmpi, tmp_path, 2, "cuda", *options), library=libraries(openmpi), STANDIN_BYTES=device
+        )
+        assert done.returncode == status, done.stderr
+        (tmp_path / "b_eff.jsonl").unlink(missing_ok=True)
+    assert "more cuda memory than a device has for each of its processes, 2097151 bytes" in done.stderr
+
+
+def test_log_without_memory_has_no_field_of_it(openmpi, tmp_path):
+    done = openmpi.run(2, "b_eff", "--log", tmp_path / "b_eff.jsonl", *SHORT, "--patterns", "ping_pong")
+    assert done.returncode == 0, done.stderr
+    log = read_log(tmp_path / "b_eff.jsonl")
+    assert not any("memory" in pattern for pattern in log.plan["patterns"])
+    assert {key for key in [*log.plan, *log.run["options"]] if "memory" in key} == {"memory-per-process"}

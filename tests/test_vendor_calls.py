@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The declarations in kernels/common/vendor_calls.h against the vendors' own headers, and the kernel with the runtime
+library of CUDA on a machine without a device."""
+
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+from accelerators import run_in_memory
+from builds import ROOT
+
+COMMON = ROOT / "kernels" / "common"
+NVIDIA = Path(sysconfig.get_paths()["purelib"], "nvidia")
+# Assignments that a compiler refuses unless the types of the functions are the same.
+ASSIGN = "#define ASSIGN(name) CALL(name) of_##name = PREFIX(name);\n"
+RUNTIME = ASSIGN + "enum {{ MANAGED = {0}MemAttachGlobal, BY_ADDRESSES = {0}MemcpyDefault }};\nRUNTIME_CALLS(ASSIGN)\n"
+SAME = '_Static_assert((int)MANAGED_BY_ALL == MANAGED && (int)COPY_BY_ADDRESSES == BY_ADDRESSES, "other values");\n'
+
+
+def header(name, *folders):
+    for folder in folders:
+        if (folder / name).exists():
+            return folder
+    return pytest.skip(f"no {name} on this machine: see site_configs/local/setup")
+
+
+def compiled(tmp_path, text, *flags):
+    (tmp_path / "vendor.c").write_text(text)
+    command = ["cc", "-std=gnu11", "-Wall", "-Werror", f"-I{COMMON}", *flags, tmp_path / "vendor.c"]
+    done = subprocess.run([*command, "-o", tmp_path / "vendor"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return tmp_path / "vendor"
+
+
+def test_cuda_declarations_are_the_vendors(tmp_path):
+    folder = header("cuda_runtime_api.h", *NVIDIA.glob("cu*/include"), Path("/usr/local/cuda/include"))
+    text = "#include <cuda_runtime_api.h>\n#include <vendor_calls.h>\n"
+    text += "#define CALL(name) runtime_##name\n#define PREFIX(name) cuda##name\n"
+    compiled(tmp_path, text + RUNTIME.format("cuda") + SAME, f"-I{folder}", "-c")
+
+
+def test_hip_declarations_are_the_vendors(tmp_path):
+    folder = header("hip/hip_runtime_api.h", Path("/usr/include"), Path("/opt/rocm/include"))
+    text = "#define __HIP_PLATFORM_AMD__\n#include <hip/hip_runtime_api.h>\n#include <vendor_calls.h>\n"
+    text += "#define CALL(name) runtime_##name\n#define PREFIX(name) hip##name\n"
+    compiled(
+        tmp_path,
+        text + RUNTIME.format("hip") + SAME,
+        f"-I{folder}",
+        "-Wno-error",
+        "-Werror=incompatible-pointer-types",
+        "-c",
+    )
+
+
+STRUCTURES = {
+    "ze_context_desc_t": ("stype", "pNext", "flags"),
+    "ze_command_queue_desc_t": ("stype", "pNext", "ordinal", "index", "flags", "mode", "priority"),
+    "ze_device_mem_alloc_desc_t": ("stype", "pNext", "flags", "ordinal"),
+    "ze_host_mem_alloc_desc_t": ("stype", "pNext", "flags"),
+    "ze_device_memory_properties_t": ("stype", "pNext", "totalSize", "name"),
+    "ze_pci_ext_properties_t": (
+        "stype",
+        "pNext",
+        "address.domain",
+        "address.bus",
+        "address.device",
+        "address.function",
+    ),
+}
+CONSTANTS = (
+    "ZE_INIT_FLAG_GPU_ONLY",
+    "ZE_STRUCTURE_TYPE_DEVICE_MEMORY_PROPERTIES",
+    "ZE_STRUCTURE_TYPE_CONTEXT_DESC",
+    "ZE_STRUCTURE_TYPE_COMMAND_QUEUE_DESC",
+    "ZE_STRUCTURE_TYPE_DEVICE_MEM_ALLOC_DESC",
+    "ZE_STRUCTURE_TYPE_HOST_MEM_ALLOC_DESC",
+    "ZE_STRUCTURE_TYPE_PCI_EXT_PROPERTIES",
+    "ZE_COMMAND_QUEUE_MODE_SYNCHRONOUS",
+)
+
+
+def test_level_zero_declarations_are_the_vendors(tmp_path):
+    """Functions by the compiler; the layout of structures and the values of constants by a program that prints them,
+    built with each of the headers."""
+    folder = header("level_zero/ze_api.h", Path("/usr/include"))
+    vendor, ours = "#include <level_zero/ze_api.h>\n", '#include "vendor_calls.h"\n'
+    functions = (
+        f"{vendor}{ours}#define CALL(name) ze_##name\n#define PREFIX(name) ze##name\n{ASSIGN}LEVEL_ZERO_CALLS(ASSIGN)\n"
+    )
+    compiled(tmp_path, functions, f"-I{folder}", "-c")
+    values = [f"sizeof({name})" for name in STRUCTURES]
+    values += [f"offsetof({name}, {field})" for name, fields in STRUCTURES.items() for field in fields]
+    values += list(CONSTANTS)
+    prints = "".join(f'    printf("{value} %ld\\n", (long){value});\n' for value in values)
+    program = f"#include <stddef.h>\n#include <stdio.h>\nint main(void)\n{{\n{prints}    return 0;\n}}\n"
+    printed = [
+        subprocess.run([compiled(tmp_path, text + program, f"-I{folder}")], capture_output=True, check=True).stdout
+        for text in (vendor, ours)
+    ]
+    assert printed[0] == printed[1] and printed[0].count(b"\n") == len(values)
+
+
+def test_cuda_runtime_without_a_device_gives_its_own_error_in_one_line(openmpi, tmp_path):
+    """The library is the vendor's, of PyPI; it finds neither a device nor a driver."""
+    folder = header("libcudart.so.13", *NVIDIA.glob("cu*/lib"))
+    if Path("/proc/driver/nvidia").exists():
+        pytest.skip("this machine has a driver of CUDA")
+    done = run_in_memory(openmpi, tmp_path, 2, "cuda", "--memory-anyway", LD_LIBRARY_PATH=folder)
+    assert done.returncode == 2
+    [line] = [line for line in done.stderr.splitlines() if "error:" in line]
+    assert (
+        "--memory cuda: cudaGetDeviceCount: CUDA driver version is insufficient for CUDA runtime version (error 35)"
+        in line
+    )
