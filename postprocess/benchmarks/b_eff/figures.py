@@ -49,9 +49,7 @@ def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
     """All figures for which `table`, the log's rows of a measurement_table, contains planned measurements with finite
     results. Logs without a score have figures as well."""
     every = [kind for kind in kinds(log.plan) if (table["memory"] == kind).any()]
-    drawn = [drawn for kind in every for drawn in figures_of_kind(log, table, kind)]
-    examined = examination(log)
-    return [*drawn, figure(examined)] if len(examined.named) else drawn
+    return [drawn for kind in every for drawn in figures_of_kind(log, table, kind)]
 
 
 def figures_of_kind(log: Log[Plan], table: pd.DataFrame, kind: str) -> list[Figure]:
