@@ -27,7 +27,7 @@ struct vendor {
     const char *opened;                    /* the library that was loaded; NULL: none yet */
     const char *(*select)(const struct vendor *vendor, int place, struct memory_device *device);
     const char *(*allocate)(const struct vendor *vendor, bool managed, size_t bytes, void **memory);
-    void (*free)(const struct vendor *vendor, void *memory);
+    void (*release)(const struct vendor *vendor, void *memory);
     const char *(*copy)(const struct vendor *vendor, void *to, const void *from, size_t bytes);
     const char *(*synchronize)(const struct vendor *vendor);
 };
@@ -254,7 +254,7 @@ static const char *ze_synchronize(const struct vendor *vendor)
 
 #define OF_RUNTIME(calls_)                                                                                     \
     .names = runtime_names, .calls = (calls_).address, .select = runtime_select, .allocate = runtime_allocate, \
-    .free = runtime_free, .copy = runtime_copy, .synchronize = runtime_synchronize
+    .release = runtime_free, .copy = runtime_copy, .synchronize = runtime_synchronize
 
 static struct vendor cuda = {.prefix = "cuda",
                              .libraries = {"libcudart.so.13", "libcudart.so.12", "libcudart.so.11.0", "libcudart.so"},
@@ -268,7 +268,7 @@ static struct vendor level_zero = {.prefix = "ze",
                                    .calls = ze.address,
                                    .select = ze_select,
                                    .allocate = ze_allocate,
-                                   .free = ze_free,
+                                   .release = ze_free,
                                    .copy = ze_copy,
                                    .synchronize = ze_synchronize};
 
@@ -316,7 +316,7 @@ void memory_free(int kind, char *memory, size_t bytes)
 {
     const struct vendor *vendor = kinds[kind].vendor;
     if (vendor)
-        vendor->free(vendor, memory);
+        vendor->release(vendor, memory);
     else
         buffer_free(memory, bytes);
 }
