@@ -11,6 +11,10 @@ from .base import KernelCheck
 from .build import kernel_build
 
 KERNEL_BUDGET_SECONDS = 240  # the kernel's default
+OF_A_SWEEP = ["--patterns", "ring,random,ping_pong", "--random-patterns", "1", "--repetitions", "1"]
+OF_A_SWEEP += ["--methods", "nonblocking,blocking"]
+SWEEP = "sweep"  # the tag of checks that look for slow nodes
+FEWEST_NODES = 3  # two nodes have no peers to compare with
 
 
 class b_eff_build(kernel_build):
@@ -24,13 +28,16 @@ class b_eff(KernelCheck):
     """b_eff and the detail under it.
 
     `-S b_eff.time_budget=SECONDS` and `-S b_eff.memory_per_process=SIZE` are passed to the kernel; with small ones the
-    run is short and its result is marked as unofficial.
+    run is short and its result is marked as unofficial. `-S b_eff.sweep=yes` looks for slow nodes: one process on each
+    node of the size, and of the patterns only as many as b_eff requires, so that most of the time is left for the
+    matchings of nodes.
     """
 
     descr = "effective bandwidth of MPI communication"
     benchmark = variable(str, value="b_eff")
     time_budget = variable(type(None), int, value=None, loggable=True)
     memory_per_process = variable(str, value="", loggable=True)
+    sweep = variable(bool, value=False, loggable=True)
     kernel = fixture(b_eff_build, scope="environment")
     tags = {"communication"}
 
@@ -41,6 +48,11 @@ class b_eff(KernelCheck):
             self.executable_opts += ["--time-budget", str(self.time_budget)]
         if self.memory_per_process:
             self.executable_opts += ["--memory-per-process", self.memory_per_process]
+        if self.sweep:
+            self.executable_opts += OF_A_SWEEP
+            self.processes_per_node = 1
+            self.fewest_nodes = FEWEST_NODES
+            self.tags |= {SWEEP}
 
     @run_after("init")
     def set_time_limit(self):

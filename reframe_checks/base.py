@@ -51,5 +51,5 @@ class KernelCheck(
 
     @run_before("compile")
     def compare_the_placement_of_the_site_only(self):
-        if self.placement:
+        if self.placement or self.processes_per_node:
             self.compare_with_nothing()

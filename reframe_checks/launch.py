@@ -26,11 +26,14 @@ class SizedRun(rfm.RegressionTestPlugin):
     state which size it is there, for modes to choose by: one_node, two_nodes, four_nodes, smallest and largest.
 
     `-P <check>.num_processes=N,N,...` runs these sizes instead, on every partition on which they fit; `-S num_nodes=N`
-    so many full nodes.
+    so many full nodes. With `processes_per_node` the nodes of the size get that many processes each instead of one for
+    each core; the result is then compared with no reference.
     """
 
     num_processes = parameter(sizes.sizes_here(), type=sizes.Size, fmt=sizes.label)
     num_nodes = variable(type(None), int, value=None)
+    processes_per_node = variable(type(None), int, value=None)
+    fewest_nodes = 1
 
     @run_after("init")
     def set_valid_systems(self):
@@ -64,8 +67,10 @@ class SizedRun(rfm.RegressionTestPlugin):
             raise PipelineError(sizes.unknown(self.current_partition))
         if misfit := room.misfit(processes):
             raise PipelineError(f"partition {self.current_partition.fullname!r}: {misfit}")
-        self.num_processes = self.num_tasks = processes
-        self.num_tasks_per_node = processes // room.nodes_for(processes)
+        nodes = room.nodes_for(processes)
+        self.skip_if(nodes < self.fewest_nodes, f"requires at least {self.fewest_nodes} nodes, this size has {nodes}")
+        self.num_tasks_per_node = self.processes_per_node or processes // nodes
+        self.num_processes = self.num_tasks = nodes * self.num_tasks_per_node
 
     @run_before("compile")
     def skip_what_the_partition_ends_early(self):

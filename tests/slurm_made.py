@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from builds import OPEN_MPI, PATIENCE
+from links import NETWORK, SWITCH
 
 PROGRAMS = ("slurmctld", "slurmd", "sinfo", "sbatch", "srun")
 WITH_ACCOUNTING = ("slurmdbd", "mariadbd", "mariadb-install-db", "munged")
 CONFIGURATION = """\
 ClusterName=toy
-SlurmctldHost=localhost(127.0.0.1)
+SlurmctldHost=localhost({address})
 SlurmUser=root
 SlurmdUser=root
 AuthType={auth}
@@ -58,6 +59,11 @@ EQUAL = """\
 NodeName=n[1-{all_nodes}] {here} Port=[{first}-{last}] CPUs={cores} CoresPerSocket={cores}
 PartitionName=debug Nodes=n[1-{nodes}] Default=YES MaxTime=01:00:00
 """
+# Nodes that are hosts on links of their own (links.py).
+LINKED = """\
+NodeName=n[1-{all_nodes}] NodeHostname=localhost NodeAddr={addresses} Port={first} CPUs={cores} CoresPerSocket={cores}
+PartitionName=debug Nodes=n[1-{nodes}] Default=YES MaxTime=01:00:00
+"""
 # Unequal nodes and a limit of nodes in phat; nodes with a generic resource in wide, for a QOS of its own.
 UNEQUAL = """\
 NodeName=n[1-2] {here} Port=[{ports[0]}-{ports[1]}] CPUs=2 CoresPerSocket=2 Feature=thick
@@ -84,17 +90,23 @@ OVER_TCP = {"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo", "OM
 
 @dataclass(frozen=True)
 class Slurm:
-    """A running Slurm; commands find it through `environment`."""
+    """A running Slurm; commands that begin with the words `within` find it through `environment`."""
 
     folder: Path
     nodes: int
     cores: int
     environment: dict
+    within: tuple = ()
 
     def __call__(self, *command):
         """What one of Slurm's commands says."""
         return subprocess.run(
-            command, env=os.environ | self.environment, capture_output=True, text=True, check=True, timeout=PATIENCE
+            [*self.within, *command],
+            env=os.environ | self.environment,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=PATIENCE,
         ).stdout
 
     def states(self):
@@ -141,9 +153,10 @@ def wait_until(happened, what):
 
 
 @contextmanager
-def slurm(folder, nodes=4, cores=4, accounting=False, machines=EQUAL, accounts=()):
+def slurm(folder, nodes=4, cores=4, accounting=False, machines=EQUAL, accounts=(), linked=None):
     """Starts daemons in the folder, waits until all nodes are idle, and leaves nothing running. One node more is in no
-    partition. With accounts, made by these commands, associations, limits and QOS are enforced."""
+    partition. With accounts, made by these commands, associations, limits and QOS are enforced. With `linked`, the
+    nodes are the hosts of these links."""
     all_nodes = nodes + 1
     for name in ("log", "state", "spool", "tmp", *(f"tmp/n{n}" for n in range(1, all_nodes + 1))):
         (folder / name).mkdir(parents=True)
@@ -157,6 +170,7 @@ def slurm(folder, nodes=4, cores=4, accounting=False, machines=EQUAL, accounts=(
         )
 
     environment = {"SLURM_CONF": str(conf), **OVER_TCP}
+    within = linked.enter(linked.switch) if linked else ()
     try:
         stored = "AccountingStorageType=accounting_storage/none"
         if accounting:
@@ -165,8 +179,10 @@ def slurm(folder, nodes=4, cores=4, accounting=False, machines=EQUAL, accounts=(
             CONFIGURATION.format(
                 folder=folder,
                 port=port,
+                address=f"{NETWORK}.{SWITCH}" if linked else "127.0.0.1",
                 machines=machines.format(
                     here="NodeHostname=localhost NodeAddr=127.0.0.1",
+                    addresses=f"{NETWORK}.[1-{all_nodes}]",
                     first=port + 1,
                     last=port + all_nodes,
                     ports=range(port + 1, port + all_nodes + 1),
@@ -179,10 +195,11 @@ def slurm(folder, nodes=4, cores=4, accounting=False, machines=EQUAL, accounts=(
                 accounting=stored + ENFORCED * bool(accounts),
             )
         )
-        start("slurmctld", "-D", "-c", "-f", str(conf))
+        start(*within, "slurmctld", "-D", "-c", "-f", str(conf))
         for node in range(1, all_nodes + 1):
-            start("slurmd", "-D", "-N", f"n{node}", "-f", str(conf))
-        made = Slurm(folder, nodes, cores, environment)
+            where = linked.enter(linked.hosts[node - 1]) if linked else ()
+            start(*where, "slurmd", "-D", "-N", f"n{node}", "-f", str(conf))
+        made = Slurm(folder, nodes, cores, environment, within)
 
         def idle():
             try:

@@ -26,9 +26,10 @@ class Better(StrEnum):
 
 class Form(StrEnum):
     """How thoroughly a check measures; the modes of site_configs choose one. A probe measures next to nothing: it is
-    for `coffeecup site check --submit`, which needs one benchmark with I/O that has it."""
+    for `coffeecup site check --submit`, which needs one benchmark with I/O that has it. A sweep compares nodes."""
 
     PROBE = "probe"
+    SWEEP = "sweep"
     SHORT = "short"
     REGULAR = "regular"
     OFFICIAL = "official"

@@ -31,8 +31,9 @@ def acknowledge(
     from postprocess.history.change_points import session_values
     from postprocess.history.site_files import Acknowledgement, add
 
-    _, table = selection.tables()
-    found, _, _ = judged(session_values(table), thresholds, file if file.exists() else None)
+    cases, table = selection.tables()
+    recorded = file if file.exists() else None
+    found, _, _ = judged(session_values(table), selection.examined(cases), thresholds, recorded)
     open_events = {one.name: one for one in found if one.alarms}
     if event not in open_events:
         named = "; ".join(map(printable, open_events)) or "none alarms"

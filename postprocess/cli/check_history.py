@@ -52,7 +52,7 @@ def check_history(
         )
     missing, old = without_value(tests), too_old(cases, max_age)
     values = change_points.session_values(table)
-    found, rules, remarks = judged(values, thresholds, acknowledged)
+    found, rules, remarks = judged(values, selection.examined(cases), thresholds, acknowledged)
     findings = [finding for event in found for finding in event.findings]
     suspected = change_points.suspicions(values, findings, rules)
     if as_json:

@@ -212,11 +212,13 @@ def changes_of(values: "pd.DataFrame") -> list:
 
 
 def judged(
-    values: "pd.DataFrame", thresholds: Path | None, acknowledged: Path | None
+    values: "pd.DataFrame", examined: "pd.DataFrame", thresholds: Path | None, acknowledged: Path | None
 ) -> "tuple[list[Event], RuleOf, list[str]]":
-    """The events with a site's thresholds and acknowledgements, the rules that follow from the thresholds, and remarks.
-    Raises BadParameter if a file cannot be used."""
+    """The events with a site's thresholds and acknowledgements and the slow nodes that explain them, the rules that
+    follow from the thresholds, and remarks. `examined` is Selection.examined. Raises BadParameter if a file cannot be
+    used."""
     from postprocess.history import change_points, events
+    from postprocess.history.explanations import explained
     from postprocess.history.site_files import Acknowledgement, SiteFileError, SiteRules, Threshold, read_list
     from postprocess.history.table import SERIES
     from postprocess.reports.changes import remarks
@@ -226,7 +228,7 @@ def judged(
         entries = read_list(acknowledged, Acknowledgement) if acknowledged else []
     except SiteFileError as error:
         raise typer.BadParameter(printable(str(error))) from None
-    found = events.events(values, change_points.findings(values, rules))
+    found = explained(events.events(values, change_points.findings(values, rules)), examined, values)
     known = events.acknowledged(found, entries, datetime.now(UTC).date())
     unused = rules.unused(values[SERIES].drop_duplicates().to_dict("records"))
     units, unknown = change_points.changed_units(values), change_points.undirected(values, rules)

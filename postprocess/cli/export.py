@@ -37,7 +37,7 @@ def export(
         raise typer.BadParameter("use --junit or --openmetrics")
     cases, table = selection.tables()
     values, tests = session_values(table), selection.tests_in(completeness(cases))
-    found, _, _ = judged(values, thresholds, acknowledged)
+    found, _, _ = judged(values, selection.examined(cases), thresholds, acknowledged)
     if openmetrics:
         findings = [finding for event in found for finding in event.findings]
         write_text(openmetrics, exports.openmetrics(standing(values, findings, cases), tests, found))

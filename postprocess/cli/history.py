@@ -50,7 +50,7 @@ def history(
         return
     values = change_points.session_values(table)
     missing = without_value(selection.tests_in(completeness(cases)))
-    found, _, remarks = ([], None, []) if last else judged(values, thresholds, acknowledged)
+    found, _, remarks = ([], None, []) if last else judged(values, selection.examined(cases), thresholds, acknowledged)
     if as_json:
         more = {"newest": compared(cases, values)} if last else of_series(cases, values, found)
         print_json({"missing": missing, **more})

@@ -44,7 +44,7 @@ def nodes(
         raise typer.BadParameter("choose one of --json and --format")
     cases, values = selection.tables()
     chosen = selection.tests_in(cases)
-    found = summary(node_table(selection.reports(), values), chosen, last)
+    found = summary(node_table(selection.reports, values), chosen, last)
     if as_json:
         print_json({"nodes": found})
     elif form == Format.SLURM:

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
-from functools import wraps
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -78,6 +78,7 @@ class Selection:
     benchmark: Annotated[list[str] | None, filter_option("benchmark")] = None
     metric: Annotated[list[str] | None, filter_option("metric")] = None
 
+    @cached_property
     def reports(self) -> "list[SessionReport]":
         """The sessions. Raises BadParameter if there are none, or if they cannot be read."""
         from postprocess.sessions.files import read_reports
@@ -102,13 +103,20 @@ class Selection:
         filter matches nothing."""
         from postprocess.history.table import case_table, history_table
 
-        read = self.reports()
+        read = self.reports
         cases, table = case_table(read), history_table(read)
         if cases.empty:
             raise typer.BadParameter("these sessions contain no test with performance variables")
         cases = matching(cases, "system", self.system)
         chosen = matching(matching(cases, "partition", self.partition), "benchmark", self.benchmark)
         return cases, matching(table[table["case"].isin(chosen["case"])], "metric", self.metric)
+
+    def examined(self, cases: "pd.DataFrame") -> "pd.DataFrame":
+        """A row per session, test and node that a test case examined (history.nodes), whatever the filters of results:
+        another benchmark or partition may tell why a metric changed."""
+        from postprocess.history.nodes import examined
+
+        return examined(self.reports, cases)
 
     def values(self) -> "pd.DataFrame":
         """The selected rows of the history table. Raises BadParameter if none has a value."""

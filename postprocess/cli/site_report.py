@@ -64,7 +64,7 @@ def site_report(
     values = session_values(table)
     if values.empty:
         raise typer.BadParameter("no session has a value: `coffeecup check-history` states the reasons")
-    found, _, remarks = judged(values, thresholds, acknowledged)
+    found, _, remarks = judged(values, selection.examined(cases), thresholds, acknowledged)
     try:
         tests = selection.tests_in(completeness(cases))
         page = site_page(values, found, cases, tests, [pair(text) for text in compare or []])

@@ -29,13 +29,24 @@ SERIES_SCOPE, EVERYTHING = "series", "everything"
 
 
 @dataclass(frozen=True)
+class SlowNode:
+    """A node that `sessions` sessions one after the other named, the first one `since`; `confirmed` by any of them."""
+
+    name: str
+    since: pd.Timestamp
+    sessions: int
+    confirmed: bool
+
+
+@dataclass(frozen=True)
 class Event:
     """Changes of a system that belong together.
 
     `direction` is one of WORSE, BETTER, CHANGED and UNKNOWN. `since` is the begin of the session with which most of
     its series changed, and `lasted` the number of sessions from it on. `where` are the columns (those of a series, or
     hosts) and values that all its series have in common and that cover the fewest series of the system, `covered`;
-    `scope` is the word for them. `causes` are what else changed then in at least half of its series.
+    `scope` is the word for them. `causes` are what else changed then in at least half of its series, `nodes` the slow
+    nodes that explain it (history.explanations).
     """
 
     system: str
@@ -49,6 +60,7 @@ class Event:
     causes: tuple[str, ...]
     findings: tuple[Finding, ...]
     acknowledged: Acknowledgement | None = None
+    nodes: tuple[SlowNode, ...] = ()
 
     @property
     def smallest(self) -> float:

@@ -28,9 +28,8 @@ OF_NODE = ["ratio", "low", "high", "slow", "sessions", "suspected", "confirmed",
 def node_table(reports: list[SessionReport], values: pd.DataFrame) -> pd.DataFrame:
     """A row per session, test and node, by time: its `ratio` to its peers, and whether it was `suspected` or
     `confirmed`. `values` are the selected rows of the history table."""
-    cases = values.drop_duplicates("case")
-    found = pd.concat([pd.DataFrame(examined(reports, cases), columns=COLUMNS), distributed(values)])
-    return found.astype({"suspected": bool, "confirmed": bool}).sort_values("session_time", ignore_index=True)
+    found = pd.concat([examined(reports, values.drop_duplicates("case")), distributed(values)])
+    return found.sort_values("session_time", ignore_index=True)
 
 
 def name_of(row: dict) -> str:
@@ -40,8 +39,13 @@ def name_of(row: dict) -> str:
     return f"{row['benchmark']} on {counted(row['processes'], 'process')} of {where}{options}"
 
 
-def examined(reports: list[SessionReport], cases: pd.DataFrame) -> Iterator[tuple]:
-    """The rows of the tests that examined the nodes of a run."""
+def examined(reports: list[SessionReport], cases: pd.DataFrame) -> pd.DataFrame:
+    """The rows of node_table of those of the cases that examined the nodes of a run."""
+    found = pd.DataFrame(rows_of(reports, cases), columns=COLUMNS)
+    return found.astype({"suspected": bool, "confirmed": bool})
+
+
+def rows_of(reports: list[SessionReport], cases: pd.DataFrame) -> Iterator[tuple]:
     rows: dict[str, dict] = {str(row["case"]): row for row in cases.to_dict("records")}
     for report in reports:
         for again, run in enumerate(report.content["runs"]):

@@ -10,7 +10,7 @@ from postprocess.history.events import BETTER, CHANGED, EVERYTHING, UNKNOWN, Eve
 from postprocess.history.site_files import Acknowledgement
 from postprocess.show.words import counted, digits, printable, unit_word
 
-SHOWN = 5  # metrics of an event that are named
+SHOWN = 5  # metrics and nodes of an event that are named
 REMEDY = (
     "To state the direction, give its reference a bound on the bad side only, or name the metric with `better` in the "
     "site's file (--thresholds)."
@@ -81,6 +81,15 @@ def event_object(event: Event) -> dict:
         "alarm": event.alarms,
         "acknowledged": known and {"who": known.who, "why": known.why, "until": known.until.isoformat()},
         "changed": list(event.causes),
+        "nodes": [
+            {
+                "node": node.name,
+                "since": node.since.isoformat(),
+                "sessions": node.sessions,
+                "confirmed": node.confirmed,
+            }
+            for node in event.nodes
+        ],
     }
 
 
@@ -95,7 +104,8 @@ def verdict(event: Event) -> str:
 
 
 def sentence(event: Event) -> str:
-    """An event: what, where, how much, since when, what else changed at that time, and who acknowledged it."""
+    """An event: what, where, how much, since when, what else changed at that time, the nodes that explain it, and who
+    acknowledged it."""
     since = f"since {event.since:%Y-%m-%d %H:%M} UTC"
     if len(event.findings) == 1:
         [finding] = event.findings
@@ -107,7 +117,18 @@ def sentence(event: Event) -> str:
     known = event.acknowledged
     note = f". Acknowledged by {known.who} until {known.until}: {known.why}" if known and event.alarming else ""
     causes = "; ".join(event.causes) or "nothing recorded"
-    return printable(f"{what}, lasting for {counted(event.lasted, 'session')}. Changed at that time: {causes}{note}")
+    rest = f"{slow_nodes(event)}{note}"
+    return printable(f"{what}, lasting for {counted(event.lasted, 'session')}. Changed at that time: {causes}{rest}")
+
+
+def slow_nodes(event: Event) -> str:
+    """A sentence that names the nodes, empty if there are none."""
+    named = [
+        f"{node.name} ({'confirmed' if node.confirmed else 'suspected'}, since {node.since:%Y-%m-%d %H:%M} UTC)"
+        for node in event.nodes
+    ]
+    more = f"; and {len(named) - SHOWN} more" if len(named) > SHOWN else ""
+    return f". Slow {'node' if len(named) == 1 else 'nodes'} there: {'; '.join(named[:SHOWN])}{more}" if named else ""
 
 
 def lines(event: Event) -> list[str]:

@@ -109,7 +109,8 @@ def line_of(metric) -> str:
 def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame, found: list[Event]) -> str:
     """OpenMetrics text of the last session of every series, from a table of standing.standing: the value, its reference
     and bounds, and 1 if it fails, has no value or is worse than before; and of every test of a table of completeness,
-    for how many sessions it has had no value; and of every event that is not over, whether it alarms."""
+    for how many sessions it has had no value; and of every event that is not over, whether it alarms, and the slow
+    nodes that explain it."""
     families = {
         "coffeecup_result": ("Value of the last session, in the unit of the label.", standing["last"]),
         "coffeecup_level": ("Median of the sessions since the last change.", standing["median"]),
@@ -144,19 +145,27 @@ def openmetrics(standing: pd.DataFrame, tests: pd.DataFrame, found: list[Event])
         [event_labels(event) for event in lasting],
         pd.Series([event.alarms for event in lasting], dtype=float),
     )
+    slow = [(event, node) for event in lasting for node in event.nodes]
+    lines += family(
+        "coffeecup_event_slow_node",
+        "1 if a node that explains an event was confirmed to be slow, 0 if it was suspected only.",
+        [label_text({"system": event.system, "event": event.name, "node": node.name}) for event, node in slow],
+        pd.Series([node.confirmed for _, node in slow], dtype=float),
+    )
     return "\n".join([*lines, "# EOF"]) + "\n"
 
 
 def event_labels(event: Event) -> str:
     named = {"system": event.system, "event": event.name, "scope": event.scope, "metrics": metrics_of(event)}
-    return "{" + ",".join(f'{name}="{escaped(value)}"' for name, value in named.items()) + "}"
+    return label_text(named)
 
 
 def labels(table: pd.DataFrame, names: tuple[str, ...]) -> list[str]:
-    return [
-        "{" + ",".join(f'{name}="{escaped(str(getattr(row, name)))}"' for name in names) + "}"
-        for row in each_row(table)
-    ]
+    return [label_text({name: str(getattr(row, name)) for name in names}) for row in each_row(table)]
+
+
+def label_text(named: dict[str, str]) -> str:
+    return "{" + ",".join(f'{name}="{escaped(value)}"' for name, value in named.items()) + "}"
 
 
 def escaped(text: str) -> str:

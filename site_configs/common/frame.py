@@ -37,6 +37,7 @@ MODES = {
     "scaling": in_form("regular"),
     "acceptance": in_form("official"),
     "maintenance": [*in_form("official"), "--tag=one_node|largest"],
+    "nodes": [*in_form("sweep"), "--tag=sweep", "--tag=largest"],
 }
 
 

@@ -103,7 +103,7 @@ BENCHMARK = Benchmark(
             planned=planned_loops, done={Measurement: lambda plan, measurement: 1}, left_out={Budget: left_out}
         ),
     ),
-    forms={Form.SHORT: {"time_budget": "30"}},
+    forms={Form.SHORT: {"time_budget": "30"}, Form.SWEEP: {"sweep": "yes", "time_budget": "60"}},
     balance_factor="reduction.with_balance_factor",
     prediction="prediction.predict",
     comparison="comparison.compare",

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Links whose bandwidth is known: hosts that are network namespaces of this machine, each on a cable (veth) to a switch
+(a bridge in a namespace of its own) with a shaper (tc tbf) at both ends; and Open MPI's TCP across them.
+
+A shaper lets Ethernet frames pass at its rate. A full TCP segment on a link with an MTU of 1500 byte is a frame of 1514
+byte (14 of Ethernet; checksum and preamble never reach a shaper) with 1448 byte of data: 20 are of IP, 20 of TCP and 12
+of its time stamps.
+"""
+
+import os
+import shutil
+import subprocess
+import uuid
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pytest
+
+NETWORK = "10.231.7"
+SWITCH = 254
+DATA, FRAME = 1448, 1514
+COMMANDS = ("ip", "tc", "nsenter", "sysctl", "unshare")
+# The link stays busy while a process waits for a core, and after a pause.
+SYSTEM = ("tcp_rmem=4096 8388608 8388608", "tcp_wmem=4096 8388608 8388608", "tcp_slow_start_after_idle=0")
+
+
+def root(*command):
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(
+            f"a link of known bandwidth needs network namespaces and traffic control: {' '.join(command)}: "
+            f"{done.stderr.strip()}"
+        )
+
+
+def missing():
+    """Why there can be no such links here, empty if there can."""
+    if os.geteuid() != 0:
+        return "only root may make network namespaces"
+    absent = [command for command in COMMANDS if not shutil.which(command)]
+    return f"no {', '.join(absent)} on this machine" if absent else ""
+
+
+@dataclass(frozen=True)
+class Links:
+    """`hosts` are the names of the namespaces, in the order of their addresses; `switch` is the bridge's."""
+
+    hosts: tuple[str, ...]
+    switch: str
+    burst: int
+
+    def enter(self, namespace):
+        """The words before a command that runs in this namespace. `ip netns exec` would hide /sys/fs/cgroup."""
+        return "nsenter", f"--net=/run/netns/{namespace}"
+
+    def address(self, number):
+        return f"{NETWORK}.{number + 1}"
+
+    def shape(self, number, rate):
+        """From now on this host's cable carries `rate` byte/s each way."""
+        shaper = ("root", "tbf", "rate", f"{8 * rate:.0f}bit", "burst", str(self.burst), "latency", "200ms")
+        for namespace, device in ((self.hosts[number], "eth"), (self.switch, f"port{number}")):
+            root(*self.enter(namespace), "tc", "qdisc", "replace", "dev", device, *shaper)
+
+
+@contextmanager
+def links(number, rate, burst):
+    """Hosts on links of `rate` byte/s each way; `burst` byte pass at once after a pause."""
+    if reason := missing():
+        pytest.skip(reason)
+    mark = uuid.uuid4().hex[:6]
+    made = Links(tuple(f"cup{mark}{host}" for host in range(number)), f"cup{mark}s", burst)
+    try:
+        connect(made)
+        for host in range(number):
+            made.shape(host, rate)
+        yield made
+    finally:
+        for name in (*made.hosts, made.switch):
+            pids = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True, check=False).stdout
+            subprocess.run(["kill", "-9", *pids.split()], capture_output=True, check=False) if pids else None
+            subprocess.run(["ip", "netns", "delete", name], capture_output=True, check=False)
+
+
+def connect(made):
+    switch = made.enter(made.switch)
+    for name in (made.switch, *made.hosts):
+        root("ip", "netns", "add", name)
+        root(*made.enter(name), "ip", "link", "set", "lo", "up")
+        for setting in SYSTEM:
+            root(*made.enter(name), "sysctl", "-q", "-w", f"net.ipv4.{setting}")
+    root(*switch, "ip", "link", "add", "bridge", "type", "bridge")
+    root(*switch, "ip", "address", "add", f"{NETWORK}.{SWITCH}/24", "dev", "bridge")
+    root(*switch, "ip", "link", "set", "bridge", "mtu", "1500", "up")
+    for number, name in enumerate(made.hosts):
+        port = f"port{number}"
+        root("ip", "link", "add", port, "netns", made.switch, "type", "veth", "peer", "name", "eth", "netns", name)
+        root(*switch, "ip", "link", "set", port, "master", "bridge", "mtu", "1500", "up")
+        root(*made.enter(name), "ip", "address", "add", f"{made.address(number)}/24", "dev", "eth")
+        root(*made.enter(name), "ip", "link", "set", "eth", "mtu", "1500", "up")
+
+
+def parameters(eager=0):
+    """Open MPI's parameters: TCP over the links, with messages of up to `eager` byte in one piece."""
+    return {
+        "oob_tcp_if_include": f"{NETWORK}.0/24",
+        "btl": "self,tcp",
+        "pml": "ob1",
+        "btl_tcp_if_include": f"{NETWORK}.0/24",
+        # the cores are also those of all hosts' network threads, which waiting processes would starve
+        "mpi_yield_when_idle": "1",
+        # no handshake per message: the answer of one direction would queue behind the data of the other
+        **({"btl_tcp_eager_limit": str(eager), "btl_tcp_max_send_size": str(eager)} if eager else {}),
+    }
+
+
+def remote_shell(made, folder):
+    """Open MPI calls it as it would ssh: options, a host, a command."""
+    script = folder / "shell"
+    cases = "\n".join(f"    {made.address(number)}) name={name} ;;" for number, name in enumerate(made.hosts))
+    script.write_text(
+        "#!/bin/bash\n"
+        "while [[ $1 == -* ]]; do shift; done\n"
+        f"case $1 in\n{cases}\nesac\nshift\n"
+        'exec nsenter --net=/run/netns/"$name" unshare --uts bash -c "hostname $name; $*"\n'
+    )
+    script.chmod(0o755)
+    return script
+
+
+def across(made, mpirun, folder, eager, *command):
+    """The command that runs a program with one process on each host."""
+    first = made.hosts[0]
+    chosen = {"plm_rsh_agent": str(remote_shell(made, folder)), **parameters(eager)}
+    return [
+        *made.enter(first),
+        *("unshare", "--uts", "bash", "-c", f'hostname {first}; exec "$@"', "start"),
+        mpirun,
+        *(word for name, value in chosen.items() for word in ("--mca", name, value)),
+        *("--host", ",".join(f"{made.address(number)}:1" for number in range(len(made.hosts)))),
+        *("-np", str(len(made.hosts))),
+        *map(str, command),
+    ]
