@@ -14,9 +14,9 @@ from proofs import OUTPUT, ROOT, TOOLS, ProofError, Result, copy_of_tree, run
 
 # Modules that decide, each with the tests that concern it and take seconds.
 MUTATED = {
-    "postprocess/acceptance/binding.py": ("test_binding.py", "test_places.py"),
-    "postprocess/acceptance/contract.py": ("test_contract.py",),
-    "postprocess/acceptance/evaluation.py": ("test_evaluation.py", "test_terms.py"),
+    "postprocess/acceptance/binding.py": ("test_acceptance_of_any_suite.py", "test_binding.py", "test_places.py"),
+    "postprocess/acceptance/contract.py": ("test_acceptance_of_any_suite.py", "test_contract.py"),
+    "postprocess/acceptance/evaluation.py": ("test_acceptance_of_any_suite.py", "test_evaluation.py", "test_terms.py"),
     "postprocess/acceptance/ledger.py": ("test_ledger_lines.py",),
     "postprocess/acceptance/relations.py": ("test_contract.py", "test_terms.py"),
     "postprocess/acceptance/terms.py": ("test_contract.py", "test_terms.py"),
@@ -26,6 +26,7 @@ MUTATED = {
     "postprocess/history/completeness.py": ("test_any_suite.py", "test_completeness.py"),
     "postprocess/history/events.py": ("test_directions.py", "test_events.py"),
     "postprocess/history/levels.py": ("test_levels.py", "test_standing.py"),
+    "postprocess/history/explanations.py": ("test_events_of_nodes.py",),
     "postprocess/history/nodes.py": ("test_nodes_history.py",),
     "postprocess/history/site_files.py": ("test_directions.py", "test_events.py"),
     "postprocess/history/standing.py": ("test_site_report.py", "test_standing.py"),

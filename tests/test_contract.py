@@ -3,12 +3,15 @@
 
 import hashlib
 import json
+from datetime import date
 
 import pytest
 from builds import ROOT
 from commands import run
 
-from postprocess.acceptance.contract import ContractError, read_contract
+from postprocess.acceptance.contract import Clause, ContractError, read_contract
+from postprocess.acceptance.terms import Terms
+from postprocess.benchmarks.registry import benchmarks
 
 GOOD = """\
 contract: Acceptance of phase 1
@@ -39,6 +42,106 @@ def test_a_contract_is_read_with_its_hash(tmp_path):
         2,
         None,
         {"2026-01-01": "no date"},
+    )
+    assert (agreed.parties, agreed.terms) == (("for the site", "for the supplier"), Terms())
+
+
+COMPLETE = """\
+contract: Acceptance of phase 2
+version: 1
+parties: [Centre, Supplier]
+kernel_version: 0.1.0
+period: {from: 2026-12-01, until: 2026-12-31}
+software:
+  {git_revision: 0123abc, source_sha256: SHA, mpi_library: Open MPI v4.1, compiler: GNU 12, programs: {ftio: SHA}}
+clauses:
+  - clause: files
+    benchmark: priomark
+    metric: METRIC
+    unit: MByte/s
+    system: local
+    partition: default
+    size: {processes: 8, hosts: 2}
+    file_system: {directory: /scratch, type: lustre}
+    ceiling: 5000
+    variation: 5
+    every_run: {least: 90, most: 120}
+    forbidden: [overcommitted]
+    workload_sha256: SHA
+    official: false
+    repetitions: 5
+    statistic: mean
+  - clause: of another suite
+    evidence: session
+    benchmark: OSU
+    metric: bandwidth
+    unit: MB/s
+    system: local
+    partition: default
+    size: {processes: 2}
+    parameters: {size: 4194304}
+    floor: 1000
+    official: false
+    repetitions: 3
+    statistic: minimum
+"""
+
+
+def test_everything_that_a_contract_states_is_demanded(tmp_path):
+    """Field by field, as a reader would copy it from the contract."""
+    metric = next(metric.name for metric in benchmarks()["priomark"].metrics if metric.unit == "MByte/s")
+    (tmp_path / "c.yaml").write_text(COMPLETE.replace("SHA", "a" * 64).replace("METRIC", metric))
+    agreed = read_contract(tmp_path / "c.yaml")
+    assert agreed.parties == ("Centre", "Supplier")
+    assert agreed.terms == Terms(
+        kernel_version="0.1.0",
+        first_day=date(2026, 12, 1),
+        last_day=date(2026, 12, 31),
+        git_revision="0123abc",
+        source_sha256="a" * 64,
+        mpi_library="Open MPI v4.1",
+        compiler="GNU 12",
+        programs={"ftio": "a" * 64},
+    )
+    common = {"system": "local", "partition": "default", "official": False, "excluded_nodes": {}}
+    assert agreed.clauses == (
+        Clause(
+            **common,
+            name="files",
+            benchmark="priomark",
+            metric=metric,
+            unit="MByte/s",
+            processes=8,
+            hosts=2,
+            directory="/scratch",
+            filesystem="lustre",
+            floor=None,
+            ceiling=5000,
+            variation=5,
+            least_of_median=90,
+            most_of_median=120,
+            forbidden=("overcommitted",),
+            workload_sha256="a" * 64,
+            repetitions=5,
+            statistic="mean",
+        ),
+        Clause(
+            **common,
+            name="of another suite",
+            evidence="session",
+            benchmark="OSU",
+            metric="bandwidth",
+            unit="MB/s",
+            processes=2,
+            hosts=None,
+            directory=None,
+            filesystem=None,
+            floor=1000,
+            ceiling=None,
+            repetitions=3,
+            statistic="minimum",
+            parameters={"size": "4194304"},
+        ),
     )
 
 
@@ -73,6 +176,13 @@ def test_a_contract_is_read_with_its_hash(tmp_path):
         ("unit: MByte/s", "unit: GByte/s", "line 7, clauses.1.unit: b_eff is in 'MByte/s', not in 'GByte/s'"),
         ("    floor: 1000", "    floor: 1000\n    variation: 0", "line 12, clauses.1.variation: "),
         ("    floor: 1000", "    floor: 1000\n    variation: .inf", "line 12, clauses.1.variation: "),
+        ("    floor: 1000", "    ceiling: .inf", "line 11, clauses.1.ceiling: "),
+        ("    floor: 1000", "    floor: -.inf", "line 11, clauses.1.floor: "),
+        (
+            "    benchmark: b_eff",
+            "    evidence: session\n    benchmark: b_eff",
+            "line 5, clauses.1.evidence: ",
+        ),
         ("    floor: 1000", "    floor: 1000\n    every_run: {least: 101}", "line 12, clauses.1.every_run.least: "),
         ("    floor: 1000", "    floor: 1000\n    every_run: {most: 99}", "line 12, clauses.1.every_run.most: "),
         ("    floor: 1000", "    floor: 1000\n    forbidden: [overloaded]", "line 12, clauses.1.forbidden.1: "),
