@@ -119,6 +119,12 @@ def linked_with_b_eff(openmpi, source, folder):
     return program
 
 
+def simulated_kernel() -> Path:
+    """b_eff for simulated machines; requires SimGrid's smpicc."""
+    options = ["-DCMAKE_C_COMPILER=smpicc", "-DCOFFEECUP_SIMULATED=ON", "-DCOFFEECUP_BENCHMARKS=b_eff"]
+    return install_kernels("tests-simulated", *options) / "bin" / "b_eff"
+
+
 @contextmanager
 def held(path, kind=fcntl.LOCK_EX):
     """A lock among pytest's processes."""

@@ -14,6 +14,7 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
+import builds
 import logs_made
 import pytest
 from builds import PATIENCE, ROOT, Mpi, build_kernels, compiler_and_launcher, held, install_kernels
@@ -131,8 +132,7 @@ def simulated_kernel():
     """b_eff for simulated machines."""
     if not shutil.which("smpicc"):
         pytest.skip("no SimGrid on this machine: smpicc is not on PATH (Debian: libsimgrid-dev)")
-    options = ["-DCMAKE_C_COMPILER=smpicc", "-DCOFFEECUP_SIMULATED=ON", "-DCOFFEECUP_BENCHMARKS=b_eff"]
-    return install_kernels("tests-simulated", *options) / "bin" / "b_eff"
+    return builds.simulated_kernel()
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ missed.
 The goals `lowest`, `newest` and `centre` install this project with pip's packages at an end of the version
 ranges of pyproject.toml and run the tests there that build no kernel. `fuzz` gives the commands odd arguments and
 files. `long` runs the tests that are marked `prove`. `history-bench` runs tests/bench_history.py, a few minutes, and
-`nodes` tests/bench_nodes.py.
+`nodes` tests/bench_nodes.py and, with simulations by SimGrid, tests/bench_simulated_nodes.py.
 `logs` changes logs of kernels 200 000 times and counts contradictions that are accepted. `mutants` changes the modules
 of MUTATED in small ways, and each number at their top by 10 %, and counts the changes that no test notices; the name of
 a module does so for this module alone. All output is in build/prove.
@@ -21,7 +21,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -137,12 +137,12 @@ def history_bench() -> Result:
     return Result("history-bench", "goals of tests/bench_history.py", last, not missed)
 
 
-def nodes() -> Result:
-    """Slow nodes found and named falsely; the table is in build/prove."""
-    log = "nodes.log"
-    missed = run(sys.executable, ROOT / "tests" / "bench_nodes.py", log=log, check=False)
-    last = (OUTPUT / log).read_text(encoding="utf-8").strip().splitlines()[-1]
-    return Result("nodes", "goals of tests/bench_nodes.py", last, not missed)
+def nodes() -> Iterator[Result]:
+    """Slow nodes found and named falsely, on made-up and on simulated machines; the tables are in build/prove."""
+    for name in ("bench_nodes", "bench_simulated_nodes"):
+        missed = run(sys.executable, ROOT / "tests" / f"{name}.py", log=f"{name}.log", check=False)
+        last = (OUTPUT / f"{name}.log").read_text(encoding="utf-8").strip().splitlines()[-1]
+        yield Result(name, f"goals of tests/{name}.py", last, not missed)
 
 
 # --- contradictions in logs -------------------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ GOALS: dict[str, Callable] = {
     "fuzz": lambda: [fuzz()],
     "long": lambda: [long()],
     "history-bench": lambda: [history_bench()],
-    "nodes": lambda: [nodes()],
+    "nodes": nodes,
     "logs": logs,
     "mutants": mutants,
 }

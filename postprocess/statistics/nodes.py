@@ -18,7 +18,6 @@ SLOWER = 0.95  # a node is slow if it certainly reaches less than this share of 
 FALSE_SUSPICION = 0.01  # probability that chance makes any node of a healthy run a suspect
 MOST = 1 / 3  # a larger share of slow nodes is a property of the machine: it is unknown which ones are the peers
 MOST_FAST = 1 / 8  # of the units of a slow node: noise makes nothing faster, but disturbs what is compared with
-BURSTS = 1 / 60  # of all units: fewer fast pairs of nodes called slow come from bursts
 VARIED = -2 * log(0.9)  # the largest effect by half of which a unit is fast, where effects differ between units
 ROUNDS, PASSES = 4, 8  # both settle earlier
 TOO_MANY, SOME_PARTNERS = "too many", "some partners"
@@ -133,11 +132,13 @@ def judged(effect: np.ndarray, units: pd.DataFrame, nodes: int, false_suspicion:
     values, partners = by_node(units, nodes)
     values[~own_units(effect, partners)] = nan
     table = pd.DataFrame([of_node(row[np.isfinite(row)], exceeding, most) for row in values])
-    unlikely = (table["high"] < SLOWER) & (table["probability"] * nodes <= false_suspicion)
+    by_chance = table["probability"] * nodes > false_suspicion
+    unlikely = (table["high"] < SLOWER) & ~by_chance
     table["slower"] = unlikely & (table["fast"] <= MOST_FAST * table["examined"])
-    called = explained(units, effect) > -2 * log(SLOWER)
-    fast = called & (units["time"].to_numpy() < np.minimum(explained(units, effect), most) / 2)
-    contradicted = unlikely.any() and fast.sum() > max(MOST_FAST * called.sum(), BURSTS * len(units))
+    of_slow = explained(units, np.where(by_chance, nan, effect))
+    called = of_slow > -2 * log(SLOWER)
+    fast = called & (units["time"].to_numpy() < np.minimum(of_slow, most) / 2)
+    contradicted = unlikely.any() and fast.sum() > MOST_FAST * called.sum()
     withheld = TOO_MANY if table["slower"].sum() > MOST * nodes else SOME_PARTNERS if contradicted else ""
     table["suspect"] = table["slower"] & (not withheld)
     return Effects(table, exceeding, withheld)
