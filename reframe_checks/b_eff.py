@@ -3,10 +3,11 @@
 partition."""
 
 import reframe as rfm
-from reframe.core.builtins import fixture, run_after, variable
+from reframe.core.builtins import fixture, parameter, run_after, variable
 
 from postprocess import reframe_version  # noqa: F401
 
+from . import devices, sizes
 from .base import KernelCheck
 from .build import kernel_build
 
@@ -30,7 +31,7 @@ class b_eff(KernelCheck):
     `-S b_eff.time_budget=SECONDS` and `-S b_eff.memory_per_process=SIZE` are passed to the kernel; with small ones the
     run is short and its result is marked as unofficial. `-S b_eff.sweep=yes` looks for slow nodes: one process on each
     node of the size, and of the patterns only as many as b_eff requires, so that most of the time is left for the
-    matchings of nodes.
+    matchings of nodes. `-S b_eff.memory=KIND,KIND` is its --memory, at the same sizes.
     """
 
     descr = "effective bandwidth of MPI communication"
@@ -38,6 +39,7 @@ class b_eff(KernelCheck):
     time_budget = variable(type(None), int, value=None, loggable=True)
     memory_per_process = variable(str, value="", loggable=True)
     sweep = variable(bool, value=False, loggable=True)
+    memory = variable(str, value="", loggable=True)
     kernel = fixture(b_eff_build, scope="environment")
     tags = {"communication"}
 
@@ -53,8 +55,27 @@ class b_eff(KernelCheck):
             self.processes_per_node = 1
             self.fewest_nodes = FEWEST_NODES
             self.tags |= {SWEEP}
+        if self.memory:
+            self.executable_opts += ["--memory", self.memory]
 
     @run_after("init")
     def set_time_limit(self):
         """Twice the budget and five minutes: the kernel ends by itself, the limit is for what hangs."""
         self.time_limit = self.time_limit or 2 * (self.time_budget or KERNEL_BUDGET_SECONDS) + 300
+
+
+@rfm.simple_test
+class b_eff_gpu(b_eff):
+    """b_eff in memory of the host and of accelerators, with one process per device, on partitions with the feature
+    `gpu`. The job requests all devices of its nodes. `-S b_eff_gpu.memory=KIND,KIND` measures in other kinds."""
+
+    descr = "effective bandwidth of MPI communication in memory of accelerators"
+    num_processes = parameter(sizes.sizes_here(per_device=True), type=sizes.Size, fmt=sizes.label)
+    per_device = True
+
+    @run_after("setup")
+    def request_devices(self):
+        self.num_gpus_per_node = sizes.room(self.current_partition, per_device=True).cores_per_node
+        if not self.memory:
+            self.memory = f"host,{devices.device_memory(self.current_partition)}"
+            self.executable_opts += ["--memory", self.memory]

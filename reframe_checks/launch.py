@@ -34,23 +34,24 @@ class SizedRun(rfm.RegressionTestPlugin):
     num_nodes = variable(type(None), int, value=None)
     processes_per_node = variable(type(None), int, value=None)
     fewest_nodes = 1
+    per_device = False  # one process per accelerator, on partitions that have any
 
     @run_after("init")
     def set_valid_systems(self):
-        partitions = sizes.partitions_for(self.num_processes, self.benchmark, self.num_nodes)
+        partitions = sizes.partitions_for(self.num_processes, self.benchmark, self.num_nodes, self.per_device)
         if self.num_nodes or not self.num_processes.partition:
             partitions = self._with_room(partitions)
         self.valid_systems = [partition.fullname for partition in partitions]
         if self.valid_prog_environs == ["*"]:
             self.valid_prog_environs = [name for partition in partitions for name in mpi_environments(partition)]
         for partition in partitions:
-            self.tags |= sizes.tags_of(partition, self.num_processes)
+            self.tags |= sizes.tags_of(partition, self.num_processes, self.per_device)
 
     def _with_room(self, partitions):
         """Those on which a size of the command line fits. Ends the session if it fits nowhere."""
         misfits = {
-            partition: sizes.misfit(partition, self.num_processes, self.num_nodes)
-            for partition in sizes.partitions_of(self.benchmark)
+            partition: sizes.misfit(partition, self.num_processes, self.num_nodes, self.per_device)
+            for partition in sizes.partitions_of(self.benchmark, self.per_device)
         }
         if all(misfits.values()):
             refuse(f"{self.benchmark} runs nowhere: {'; '.join(misfits.values())}")
@@ -61,10 +62,10 @@ class SizedRun(rfm.RegressionTestPlugin):
 
     @run_after("setup")
     def set_num_tasks(self):
-        room = sizes.room(self.current_partition)
+        room = sizes.room(self.current_partition, self.per_device)
         processes = room.processes(self.num_processes, self.num_nodes)
         if not processes:
-            raise PipelineError(sizes.unknown(self.current_partition))
+            raise PipelineError(sizes.unknown(self.current_partition, self.per_device))
         if misfit := room.misfit(processes):
             raise PipelineError(f"partition {self.current_partition.fullname!r}: {misfit}")
         nodes = room.nodes_for(processes)

@@ -9,6 +9,7 @@ from reframe.core.exceptions import ReframeError
 from postprocess import reframe_version  # noqa: F401
 from postprocess.show.words import counted
 
+from .devices import devices_per_node, has_devices
 from .partitions import compute_partitions, extras_of, features_of
 from .vocabulary import GIVEN, Extra, Feature
 
@@ -105,13 +106,16 @@ def powers_of_two(largest):
     return [1 << exponent for exponent in range(largest.bit_length())]
 
 
-def room(partition):
-    """The room of a ReFrame partition."""
+def room(partition, per_device=False):
+    """The room of a ReFrame partition; `per_device`: for one process per accelerator instead of one per core."""
     extras, features = extras_of(partition), features_of(partition)
     local = partition.scheduler.is_local
     nodes = extras.get(Extra.NUM_NODES, 1 if local else 0)
+    nodes = min(nodes, extras.get(Extra.MAX_NODES, nodes))
+    if per_device:
+        return Room(nodes, devices_per_node(partition))
     return Room(
-        nodes=min(nodes, extras.get(Extra.MAX_NODES, nodes)),
+        nodes=nodes,
         cores_per_node=_cores_per_node(partition, local),
         overcommit=Feature.OVERCOMMIT in features
         or (local and not features and os.environ.get(OVERSUBSCRIBE_VARIABLE) == "1"),
@@ -130,14 +134,19 @@ def _cores_per_node(partition, local):
     return known or 0
 
 
-def unknown(partition):
+def unknown(partition, per_device=False):
     """Why the sizes of a partition are unknown, with the remedy; empty if they are known."""
-    offered = room(partition)
+    offered = room(partition, per_device)
+    of_node = (
+        (Extra.DEVICES_PER_NODE, "the number of accelerators of a node")
+        if per_device
+        else (Extra.CORES_PER_NODE, "the number of cores of a node")
+    )
     missing = [
         (extra, what)
-        for extra, what, known in (
-            (Extra.NUM_NODES, "the number of nodes", offered.nodes),
-            (Extra.CORES_PER_NODE, "the number of cores of a node", offered.cores_per_node),
+        for (extra, what), known in (
+            ((Extra.NUM_NODES, "the number of nodes"), offered.nodes),
+            (of_node, offered.cores_per_node),
         )
         if not known and not (extra == Extra.NUM_NODES and offered.listed)
     ]
@@ -151,40 +160,44 @@ def unknown(partition):
     )
 
 
-def sizes_here():
+def sizes_here(per_device=False):
     """Every size of every partition of the system, and for each the one of `-S num_nodes=`."""
     return [
         Size(processes, partition.fullname)
         for partition in compute_partitions()
-        for processes in (*(() if unknown(partition) else room(partition).sizes()), 0)
+        if not per_device or has_devices(partition)
+        for processes in (*(() if unknown(partition, per_device) else room(partition, per_device).sizes()), 0)
     ]
 
 
-def partitions_of(kernel):
+def partitions_of(kernel, per_device=False):
     """The partitions that run this kernel."""
     return [
-        partition for partition in compute_partitions() if kernel in extras_of(partition).get(Extra.KERNELS, (kernel,))
+        partition
+        for partition in compute_partitions()
+        if kernel in extras_of(partition).get(Extra.KERNELS, (kernel,)) and (not per_device or has_devices(partition))
     ]
 
 
-def partitions_for(size, kernel, num_nodes=None):
+def partitions_for(size, kernel, num_nodes=None, per_device=False):
     """The partitions that run this kernel at a size."""
     return [
         partition
-        for partition in partitions_of(kernel)
+        for partition in partitions_of(kernel, per_device)
         if size.partition in ("", partition.fullname)
-        and bool(size) != bool(num_nodes or (size.partition and unknown(partition)))
+        and bool(size) != bool(num_nodes or (size.partition and unknown(partition, per_device)))
     ]
 
 
-def misfit(partition, size, num_nodes=None):
+def misfit(partition, size, num_nodes=None, per_device=False):
     """Why the partition has no room for a size, empty if it has, or if that is unknown."""
-    offered = room(partition)
+    offered = room(partition, per_device)
     processes = offered.processes(size, num_nodes)
     problem = offered.misfit(processes) if processes else ""
     return f"partition {partition.fullname!r}: {problem}" if problem else ""
 
 
-def tags_of(partition, size):
+def tags_of(partition, size, per_device=False):
     """The tags of a size on a partition: all where the user chose the size, which no mode then leaves out."""
-    return room(partition).tags(size) if size and not unknown(partition) else EVERY_TAG
+    known = size and not unknown(partition, per_device)
+    return room(partition, per_device).tags(size) if known else EVERY_TAG

@@ -50,6 +50,10 @@ class Feature(_Word):
         "a login node: kernels are built and jobs submitted here, no check runs here; so is every partition without a "
         "scheduler beside one that has a scheduler",
     )
+    GPU = (
+        "gpu",
+        "nodes with accelerators: checks that measure in their memory run here as well, with one process per device",
+    )
 
 
 class Extra(_Word):
@@ -84,6 +88,17 @@ class Extra(_Word):
         "are directives that a job needs to access it; `$VARIABLES` in `directory` are expanded in the job; default: "
         "the check's stage directory, named `stage`",
         FILE_SYSTEMS,
+    )
+    DEVICES_PER_NODE = (
+        "devices_per_node",
+        "accelerators of a node; default: the sum of `num_devices` of ReFrame's `devices` of type `gpu`",
+        COUNT,
+    )
+    DEVICE_MEMORY = (
+        "device_memory",
+        "kind of memory of the accelerators, as the kernel's option `--memory` names it; default: `cuda` or `hip`, "
+        "where the `arch` of ReFrame's `devices` begins with `sm_` or `gfx`",
+        TEXT,
     )
     KERNELS = "kernels", "list of the kernels that may run here; default: all", TEXTS
     KERNEL_OPTIONS = (

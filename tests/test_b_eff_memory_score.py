@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Scores of b_eff in several kinds of memory: the log of a kernel, whose values are computed here over its plain
+records."""
+
+import copy
+import re
+from statistics import geometric_mean
+
+import logs_made
+import pytest
+from mutator import kernel_log
+
+from postprocess.benchmarks.benchmark import Better
+from postprocess.benchmarks.registry import benchmarks, metric_kind
+from postprocess.benchmarks.scoring import score_log
+from postprocess.reports import page
+
+RECORDS = kernel_log("b_eff-memory")
+AVERAGED = ("ring", "random")
+
+
+def score_of(tmp_path, records):
+    return score_log(logs_made.write(tmp_path / "log.jsonl", records))
+
+
+def values(score):
+    return {name: metric.value for name, metric in score.metrics.items()}
+
+
+def by_hand(kind):
+    """b_eff, and bandwidth and latency of the ping-pong, of the patterns whose names end with a kind."""
+    planned = {entry["name"]: entry for entry in RECORDS[1]["patterns"] if entry["memory"] == kind}
+    best, latency, short = {}, [], []  # loops of 1 byte count where no loops for latencies were in time
+    for record in RECORDS:
+        if record["record"] in ("measurement", "latency") and record["pattern"] in planned:
+            entry, seconds = planned[record["pattern"]], record["elapsed_seconds"] / record["loop_length"]
+            if record["record"] == "latency":
+                latency += [seconds * 1e6 / 2] * (entry["group"] == "ping_pong")
+                continue
+            key = record["pattern"], record["message_bytes"]
+            short += [seconds * 1e6 / 2] * (entry["group"] == "ping_pong" and record["message_bytes"] == 1)
+            rate = record["message_bytes"] * entry["messages_per_exchange"] / seconds / 1e6
+            best[key] = max(best.get(key, 0.0), rate)
+    lengths = RECORDS[1]["message_bytes"]
+    groups = [[name for name, entry in planned.items() if entry["group"] == group] for group in AVERAGED]
+    means = [[sum(best[name, length] for length in lengths) / 21 for name in names] for names in groups]
+    [ping_pong] = [name for name, entry in planned.items() if entry["group"] == "ping_pong"]
+    effective = geometric_mean(map(geometric_mean, means)) if all(means) else None
+    return effective, best[ping_pong, lengths[-1]], min(latency or short)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "memory"), [("", ["host", "host"]), ("_cuda", ["cuda", "cuda"]), ("_host_cuda", ["host", "cuda"])]
+)
+def test_metrics_are_those_of_one_kind(tmp_path, suffix, memory):
+    found, (effective, bandwidth, latency) = values(score_of(tmp_path, RECORDS)), by_hand(memory)
+    assert found.get(f"b_eff{suffix}") == (effective and pytest.approx(effective, rel=1e-12))
+    assert found[f"ping_pong_bandwidth{suffix}"] == pytest.approx(bandwidth, rel=1e-12)
+    assert found[f"ping_pong_latency{suffix}"] == pytest.approx(latency, rel=1e-12)
+
+
+def test_slower_device_memory_changes_no_metric_of_the_host(tmp_path):
+    records = copy.deepcopy(RECORDS)
+    for record in records:
+        if record["record"] in ("measurement", "latency", "trial") and record["pattern"].endswith("-cuda"):
+            for field in ("elapsed_seconds", "fastest_seconds", "slowest_message_seconds"):
+                record[field] *= 1.25
+    before, after = values(score_of(tmp_path, RECORDS)), values(score_of(tmp_path, records))
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {name for name in before if name.endswith("_cuda") and name != "l_max_cuda"}
+    assert after["b_eff_cuda"] == pytest.approx(before["b_eff_cuda"] / 1.25)
+
+
+def test_total_memory_is_that_of_the_kind(tmp_path):
+    found = values(score_of(tmp_path, RECORDS))
+    host, cuda = [entry["memory_per_process_bytes"] for entry in RECORDS[1]["memory"]]
+    for suffix, each in (("", host), ("_cuda", cuda)):
+        seconds = 5 * each / (found[f"b_eff{suffix}"] * 1e6)
+        assert found[f"time_to_communicate_total_memory{suffix}"] == pytest.approx(seconds)
+
+
+def test_host_of_which_l_max_would_be_longer_is_not_official(tmp_path):
+    [breach] = [breach for breach in score_of(tmp_path, RECORDS).breaches if breach.key == "l_max_of_other_memory"]
+    assert "64 KiB in all kinds of memory, where the rule is 62.8 MiB in host memory" in breach.text
+
+
+def test_every_metric_of_a_kind_has_its_unit_and_direction():
+    """By which references, contracts and the history judge it."""
+    b_eff = benchmarks()["b_eff"]
+    for suffix in ("cuda", "cuda_managed", "hip", "hip_managed", "level_zero", "level_zero_shared"):
+        for metric in b_eff.metrics:
+            found = b_eff.metric(f"{metric.name}_{suffix}")
+            assert (found.unit, found.better) == (metric.unit, metric.better)
+    assert metric_kind("b_eff", "ping_pong_latency_host_level_zero").better is Better.LOWER
+    with pytest.raises(KeyError):
+        b_eff.metric("b_eff_host")
+
+
+def test_report_shows_kinds_side_by_side_with_their_ratio(tmp_path):
+    path = logs_made.write(tmp_path / "log.jsonl", RECORDS)
+    text = page.html(page.items([path]))
+    table = text.split('<h3 id="log-1-memory">')[1].split("</table>")[0]
+    heads = [re.sub("<.*?>", "", head) for head in re.findall(r"<th scope=\"col\".*?</th>", table)]
+    assert heads == ["Metric", "Unit", "host", "cuda", "cuda / host"]
+    row = re.findall(r"<t[hd].*?>(.*?)</t[hd]>", table.split("<tbody>")[1])[:5]
+    found = values(score_log(path))
+    assert row[0] == "b_eff" and row[-1] == f"{found['b_eff_cuda'] / found['b_eff']:.2f}"
