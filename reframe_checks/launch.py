@@ -53,7 +53,7 @@ class SizedRun(rfm.RegressionTestPlugin):
             partition: sizes.misfit(partition, self.num_processes, self.num_nodes, self.per_device)
             for partition in sizes.partitions_of(self.benchmark, self.per_device)
         }
-        if all(misfits.values()):
+        if misfits and all(misfits.values()):
             refuse(f"{self.benchmark} runs nowhere: {'; '.join(misfits.values())}")
         for partition in partitions:
             if misfits[partition]:

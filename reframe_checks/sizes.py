@@ -13,6 +13,7 @@ from .devices import devices_per_node, has_devices
 from .partitions import compute_partitions, extras_of, features_of
 from .vocabulary import GIVEN, Extra, Feature
 
+NOWHERE = "nowhere"  # the partition of a check for nodes that the system does not have
 SMALLEST = 2  # a communication benchmark needs two processes
 OVERCOMMITTED = 4  # largest size of a small machine if more processes than cores are allowed
 OVERSUBSCRIBE_VARIABLE = "OMPI_MCA_rmaps_base_oversubscribe"  # set by the user if the configuration states no features
@@ -161,13 +162,15 @@ def unknown(partition, per_device=False):
 
 
 def sizes_here(per_device=False):
-    """Every size of every partition of the system, and for each the one of `-S num_nodes=`."""
-    return [
+    """Every size of every partition of the system, and for each the one of `-S num_nodes=`. Without partitions it is
+    one that fits nowhere: ReFrame warns of a check that has none."""
+    found = [
         Size(processes, partition.fullname)
         for partition in compute_partitions()
         if not per_device or has_devices(partition)
         for processes in (*(() if unknown(partition, per_device) else room(partition, per_device).sizes()), 0)
     ]
+    return found or [Size(0, NOWHERE)]
 
 
 def partitions_of(kernel, per_device=False):
