@@ -166,6 +166,14 @@ def test_wrong_byte_in_device_memory_is_found(request, libraries, tmp_path, name
     assert re.search(found + " from rank 0 at offset 0;", done.stderr), done.stderr
 
 
+def test_mixed_ping_pong_receives_into_device_memory_of_the_second_process(openmpi, libraries, tmp_path):
+    """The first receive of rank 1 in device memory is struck: none belongs to the ping-pong in host memory."""
+    options = (*SHORT, "--patterns", "ping_pong")
+    done = run_in_memory(openmpi, tmp_path, 2, "host,cuda", *options, library=libraries(openmpi), STANDIN_FLIP=1)
+    assert done.returncode == 1
+    assert "data check: pattern ping-pong-host-cuda, method blocking" in done.stderr
+
+
 def test_sanitizers_are_silent(sanitized, openmpi, libraries, tmp_path):
     done = run_in_memory(
         *(
