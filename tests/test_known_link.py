@@ -15,8 +15,11 @@ from itertools import count
 import pytest
 from builds import OPEN_MPI, PATIENCE
 from links import DATA, FRAME, across, links
-from rates import about, assert_rates
+from rates import RUNS, about, assert_rates
 from raw_log import read_log
+
+from postprocess.benchmarks import scoring
+from postprocess.benchmarks.b_eff.slow_nodes import examination
 
 pytestmark = pytest.mark.rate
 RATE = 160e6 / 8  # byte/s on the link, each way: little work for the cores that both hosts share
@@ -72,3 +75,35 @@ def test_bandwidths_at_l_max_are_those_of_the_link(openmpi, two, tmp_path):
             **{f"ring-{k}": (least * (1 - WITHIN), most * (1 + WITHIN)) for k in range(1, 7)},
         },
     )
+
+
+# --- a slow link among several ----------------------------------------------------------------------------------------
+
+HOSTS, SLOW, SHARE = 4, 2, 0.5
+MEMORY = 16 * 2**20  # messages of up to 128 KiB
+BRIEF = ["--patterns", "ping_pong", "--methods", "blocking", "--repetitions", "1", "--matchings", "8"]
+SHORT_LOOPS = ["--first-loop-length", "1", "--longest-loop", "20"]
+
+
+def examined(openmpi, four, folder):
+    """The nodes of a run of b_eff with a process on each host."""
+    log = folder / f"{len(list(folder.iterdir()))}.jsonl"
+    options = ["--log", log, "--memory-per-process", MEMORY, *BRIEF, *SHORT_LOOPS]
+    command = across(four, openmpi.mpirun, folder, 2**20, openmpi.bin / "b_eff", *options)
+    subprocess.run(command, env=os.environ | OPEN_MPI, capture_output=True, timeout=PATIENCE, check=True)
+    return examination(scoring.read_log(log))
+
+
+def test_the_host_on_the_slow_link_is_named_and_confirmed_and_no_other(openmpi, tmp_path):
+    """A run that others disturb may leave the host unconfirmed, or its effect too small (rates.py); no run may confirm
+    another host."""
+    with links(HOSTS, RATE / 2, 16 * 1024) as four:
+        assert not examined(openmpi, four, tmp_path).nodes["confirmed"].any()
+        four.shape(SLOW, SHARE * RATE / 2)
+        for _ in range(RUNS):
+            nodes = examined(openmpi, four, tmp_path).nodes
+            confirmed = nodes[nodes["confirmed"]]
+            assert set(confirmed["node"]) <= {four.hosts[SLOW]}
+            if list(confirmed["ratio"]) == [pytest.approx(SHARE, rel=0.15)]:
+                return
+    pytest.fail(f"never confirmed with half the bandwidth:\n{nodes.to_string()}")

@@ -13,7 +13,8 @@ from logs_made_b_eff import averaged_log
 from logs_made_nodes import matched_log
 from nodes_made import NOISE, Machine, matchings, planted, times, within_leaves
 
-from postprocess.benchmarks import nodes
+from postprocess.benchmarks import node_figures, nodes
+from postprocess.benchmarks.b_eff import matchings as matchings_of_b_eff
 from postprocess.benchmarks.nodes import Verdict
 from postprocess.benchmarks.scoring import score_log
 from postprocess.statistics.nodes import SOME_PARTNERS, TOO_MANY, at_least, effects, second_ratio
@@ -276,3 +277,50 @@ def test_the_best_times_of_a_second_measurement_count():
     """A disturbed repetition makes neither the suspect slow nor the good nodes."""
     assert second_ratio(np.array([[2.0, 9.0], [2.1, 2.2]]), np.array([1.0, 7.0])) == 0.5
     assert second_ratio(np.array([[2.0, 1.0]]), np.array([1.0])) == 1, "as fast as others with one good node"
+
+
+def test_pairs_of_a_run_have_their_bandwidth_in_the_matrix(tmp_path):
+    """By hand: a pair moves two messages in each of 3 exchanges; in 2 ms these are 3000 times L_max in a second."""
+    nodes_, rounds = 16, 15
+    records = matched_log([1] * nodes_)
+    place = next(number for number, record in enumerate(records) if record["record"] == "data_check")
+    plan = records[1]
+    l_max = plan["l_max_bytes"]
+    plan["matchings"]["all_pairs"] = True
+    measured_ = [{"record": "all_pairs", "rounds": rounds, "estimate_seconds": 1.0}] + [
+        {
+            "record": "pair",
+            "message_bytes": l_max,
+            "loop_length": 3,
+            "partners": partners,
+            "seconds": [2e-3 if 2 in (node, partner) else 1e-3 for node, partner in enumerate(partners)],
+            "round": number,
+        }
+        for number in range(rounds)
+        for partners in [matchings_of_b_eff.tournament(nodes_, number)]
+    ]
+    moved = rounds * nodes_ * l_max * 4
+    check = records[place]
+    check |= {name: check[name] + moved for name in ("received_bytes", "checked_bytes")}
+    log = logs_made.write(tmp_path / "log.jsonl", logs_made.numbered([*records[:place], *measured_, *records[place:]]))
+    done = run("report", log, "-o", tmp_path / "report.html", "--figures", tmp_path)
+    assert done.exit_code == 0, done.output
+    pairs = pd.read_csv(tmp_path / "log-pairs.csv")
+    names = [host["name"] for host in records[0]["hosts"]]
+    found = {frozenset((row.first, row.second)): row.mbyte_per_second for row in pairs.itertuples()}
+    assert found == {
+        frozenset((names[a], names[b])): pytest.approx((3000 if 2 in (a, b) else 6000) * l_max / 1e6)
+        for a in range(nodes_)
+        for b in range(a)
+    }
+    assert "Bandwidth of every pair of nodes" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("count", "side"), [(256, 256), (257, 129), (513, 171)])
+def test_a_cell_of_a_large_matrix_has_the_slowest_of_its_pairs(count, side):
+    pairs = pd.DataFrame({"first": [0, 0, 1], "second": [1, count - 1, count - 1], "mbyte_per_second": [5.0, 7.0, 3.0]})
+    figure = node_figures.matrix([f"x{number}" for number in range(count)], pairs)
+    [image] = figure.canvas.axes[0].images
+    cells = np.ma.filled(image.get_array(), np.nan)
+    assert cells.shape == (side, side) and np.array_equal(cells, cells.T, equal_nan=True)
+    assert cells[0, -1] == (7 if side == count else 3)

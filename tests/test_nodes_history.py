@@ -4,6 +4,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from commands import run
 from sessions_made import case, night, session, write
@@ -121,3 +122,34 @@ def test_wrong_effects_and_options_are_refused(tmp_path):
     assert run("nodes", good, "--json", "--format", "slurm").exit_code == 2
     assert run("nodes", good, "--system", "elsewhere").exit_code == 2
     assert len(printed(good, "--all").splitlines()) == 13
+
+
+def test_figures_and_tables_of_nodes_are_written(tmp_path):
+    sessions = nights(tmp_path / "sessions", [SLOW])
+    printed(sessions, "--figures", tmp_path / "figures", code=1)
+    effects, history, every = (
+        pd.read_csv(tmp_path / "figures" / f"coffeecup-nodes{name}.csv") for name in ("-01-effects", "-01-history", "")
+    )
+    assert effects["node"].iloc[0] == SLOW and len(effects) == len(every) == len(NAMES)
+    own = history[history["node"] == SLOW]
+    assert list(own["suspected"]) == [False] * BEGIN + [True] * (NIGHTS - BEGIN)
+    assert all((tmp_path / "figures" / f"coffeecup-nodes-01-{name}.png").exists() for name in ("effects", "history"))
+
+
+def test_the_site_page_lists_slow_nodes_with_figures(tmp_path):
+    page = tmp_path / "site.html"
+    sessions = nights(tmp_path / "sessions", [SLOW])
+    assert run("site", "report", sessions, "-o", page, "--figures", tmp_path / "figures").exit_code == 0
+    text = page.read_text()
+    assert f"{SLOW}: 0.60 of its peers" in text and "Slow nodes by session" in text and "12 nodes examined:" in text
+    assert list(pd.read_csv(tmp_path / "figures" / "site-nodes.csv")["node"]) == [SLOW]
+
+
+def test_the_site_page_of_healthy_nodes_names_none(tmp_path):
+    rng, page = np.random.default_rng(1), tmp_path / "site.html"
+    sessions = [
+        session([case({"b_eff": (1.0, "x")}, node_effects=effects_of(rng))], night(number)) for number in range(3)
+    ]
+    assert run("site", "report", write(tmp_path / "sessions", sessions), "-o", page).exit_code == 0
+    text = page.read_text()
+    assert "12 nodes examined, none of them slow." in text and "Slow nodes by session" not in text

@@ -8,8 +8,9 @@ from typing import Annotated
 import pandas as pd
 import typer
 
-from postprocess.cli.common import USAGE, AsJson, exit_codes, print_json
+from postprocess.cli.common import USAGE, AsJson, Figures, exit_codes, print_json, write_figures, write_text
 from postprocess.cli.selection import Selection, reads_sessions
+from postprocess.reports.changes import node_effect, node_line
 from postprocess.show.words import counted, printable
 
 
@@ -35,22 +36,28 @@ def nodes(
             help="slurm: print commands that drain the confirmed nodes, and suspects as comments. Nothing is drained.",
         ),
     ] = Format.TEXT,
+    figures: Figures = None,
     as_json: AsJson = False,
 ) -> None:
     """List slow nodes: how slow compared with their peers, since when, and how often they were suspected."""
+    from postprocess.history import node_figures
     from postprocess.history.nodes import node_table, summary
 
     if as_json and form != Format.TEXT:
         raise typer.BadParameter("choose one of --json and --format")
     cases, values = selection.tables()
     chosen = selection.tests_in(cases)
-    found = summary(node_table(selection.reports, values), chosen, last)
+    table = node_table(selection.reports, values)
+    found = summary(table, chosen, last)
     if as_json:
         print_json({"nodes": found})
     elif form == Format.SLURM:
         typer.echo("\n".join(drains(found)), nl=not found.empty)
     else:
         typer.echo("\n".join(overview(found, every)))
+    if figures:
+        write_figures(figures, [("coffeecup", figure) for figure in node_figures.figures(table, found)])
+        write_text(figures / "coffeecup-nodes.csv", found.to_csv(index=False))
     raise typer.Exit(1 if len(found) and found["confirmed_now"].any() else 0)
 
 
@@ -61,7 +68,7 @@ def drains(found: pd.DataFrame) -> list[str]:
     named = found[found["confirmed_now"].astype(bool) | found["since"].notna()]
     text = {}
     for row in named.to_dict("records"):
-        reason = f"coffeecup: {effect(row)}, {'confirmed' if row['confirmed_now'] else 'suspected only'}"
+        reason = f"coffeecup: {node_effect(row)}, {'confirmed' if row['confirmed_now'] else 'suspected only'}"
         command = f"scontrol update nodename={shlex.quote(short(row['node']))} state=drain reason={shlex.quote(reason)}"
         line = command if row["confirmed_now"] else f"# {command}"
         text[row["node"]] = min(text.get(row["node"], line), line, key=lambda known: known.startswith("#"))
@@ -76,23 +83,4 @@ def overview(found: pd.DataFrame, every: bool) -> list[str]:
     count = counted(found[["system", "node"]].drop_duplicates().shape[0], "node")
     shown = found if every else found[known]
     rest = [] if every or len(shown) else ["None was suspected, and none took part in a failed job."]
-    return [f"{count} examined.", *rest, *(line(row) for row in shown.to_dict("records"))]
-
-
-def effect(row: dict) -> str:
-    """Such as "0.52 of its peers [0.50, 0.55]"."""
-    if pd.isna(row["ratio"]):
-        return "unknown effect"
-    interval = f" [{row['low']:.2f}, {row['high']:.2f}]" if row["low"] > 0 and row["high"] < float("inf") else ""
-    return f"{row['ratio']:.2f} of its peers{interval}"
-
-
-def line(row: dict) -> str:
-    state = "CONFIRMED" if row["confirmed_now"] else "suspected" if pd.notna(row["since"]) else "not suspected now"
-    since = f" since {row['since']:%Y-%m-%d %H:%M} UTC" if pd.notna(row["since"]) else ""
-    slow = ", slow over these sessions" if row["slow"] else ""
-    failed = f", {counted(row['failed'], 'failed job')}" if row["failed"] else ""
-    return printable(
-        f"{row['node']}: {effect(row)}{slow}; {state}{since}; suspected in {row['suspected']} and confirmed in "
-        f"{row['confirmed']} of {counted(row['sessions'], 'session')}{failed}; {row['test']}"
-    )
+    return [f"{count} examined.", *rest, *(node_line(row) for row in shown.to_dict("records"))]

@@ -200,3 +200,23 @@ def undirected(unknown: list[dict]) -> str:
 def entry_name(entry: Acknowledgement) -> str:
     place = ", ".join(f"{name} {value}" for name, value in entry.where.items()) or "everything"
     return printable(f"{entry.direction} since {entry.since} on {entry.system}: {place} (by {entry.who})")
+
+
+def node_effect(row: dict) -> str:
+    """Such as "0.52 of its peers [0.50, 0.55]"."""
+    if pd.isna(row["ratio"]):
+        return "unknown effect"
+    interval = f" [{row['low']:.2f}, {row['high']:.2f}]" if row["low"] > 0 and row["high"] < float("inf") else ""
+    return f"{row['ratio']:.2f} of its peers{interval}"
+
+
+def node_line(row: dict) -> str:
+    """A node in a test, a row of history.nodes.summary."""
+    state = "CONFIRMED" if row["confirmed_now"] else "suspected" if pd.notna(row["since"]) else "not suspected now"
+    since = f" since {row['since']:%Y-%m-%d %H:%M} UTC" if pd.notna(row["since"]) else ""
+    slow = ", slow over these sessions" if row["slow"] else ""
+    failed = f", {counted(row['failed'], 'failed job')}" if row["failed"] else ""
+    return printable(
+        f"{row['node']}: {node_effect(row)}{slow}; {state}{since}; suspected in {row['suspected']} and confirmed in "
+        f"{row['confirmed']} of {counted(row['sessions'], 'session')}{failed}; {row['test']}"
+    )

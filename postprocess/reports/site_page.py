@@ -13,9 +13,11 @@ import jinja2
 import pandas as pd
 
 from postprocess import __version__
+from postprocess.history import node_figures
 from postprocess.history.completeness import without_value
 from postprocess.history.events import Event
 from postprocess.history.figures import trends
+from postprocess.history.nodes import summary
 from postprocess.history.standing import TOO_FEW, compared, headlines, scaling, standing
 from postprocess.history.table import SERIES
 from postprocess.reports import changes, site_figures
@@ -42,11 +44,14 @@ class Comparison:
 
 @dataclass(frozen=True)
 class SitePage:
-    """What the page shows. `tests` counts them, `missing` are those without a value, a table of completeness.
+    """What the page shows. `tests` counts them, `missing` are those without a value, a table of completeness. `nodes`
+    are those that stand out of the `examined` ones, a table of history.nodes.summary.
     `sessions` counts them, `since` and `until` are the first and the last."""
 
     tests: int
     missing: pd.DataFrame
+    nodes: pd.DataFrame
+    node_figures: list[Figure]
     headlines: pd.DataFrame
     parts: list[Part]
     comparisons: list[Comparison]
@@ -54,6 +59,7 @@ class SitePage:
     sessions: int
     since: pd.Timestamp
     until: pd.Timestamp
+    examined: int
 
     @property
     def overview(self) -> pd.DataFrame:
@@ -70,9 +76,8 @@ class SitePage:
 
     @property
     def figures(self) -> list[Figure]:
-        return [figure for part in self.parts for figure in part.figures] + [
-            comparison.figure for comparison in self.comparisons
-        ]
+        of_parts = [figure for part in self.parts for figure in part.figures]
+        return [*self.node_figures, *of_parts, *(comparison.figure for comparison in self.comparisons)]
 
 
 def site_page(
@@ -80,10 +85,12 @@ def site_page(
     found: list[Event],
     cases: pd.DataFrame,
     tests: pd.DataFrame,
+    nodes: pd.DataFrame,
     pairs: list[tuple[str, tuple[str, str]]],
 ) -> SitePage:
     """The page of a table of change_points.session_values with its events, the case_table of the same sessions, and
-    its completeness. `pairs` are the kinds and names of standing.compared, whose ValueError is raised."""
+    its completeness and its node_table. `pairs` are the kinds and names of standing.compared, whose ValueError is
+    raised."""
     findings = [finding for event in found for finding in event.findings]
     table = standing(values, findings, cases)
     front = headlines(table)
@@ -102,9 +109,12 @@ def site_page(
     ]
     comparisons = [comparison(values, front, kind, names, number) for number, (kind, names) in enumerate(pairs, 1)]
     times = cases["session_time"]
+    effects = summary(nodes, cases)
     return SitePage(
         len(tests),
         without_value(tests),
+        effects[node_figures.outstanding(effects)],
+        list(node_figures.figures(nodes, effects)),
         front,
         parts,
         comparisons,
@@ -112,6 +122,7 @@ def site_page(
         cases["session"].nunique(),
         times.min(),
         times.max(),
+        len(effects[["system", "node"]].drop_duplicates()),
     )
 
 
@@ -144,6 +155,7 @@ def html(page: SitePage, command: str, remarks: list[str], links: Mapping[str, s
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             label=site_figures.label,
             place=site_figures.place,
+            node_line=changes.node_line,
             missing=list(map(changes.gap, page.missing.to_dict("records"))),
             events=[
                 (event, changes.verdict(event), changes.sentence(event))
@@ -174,7 +186,7 @@ def as_object(page: SitePage) -> dict:
 
 def tables(page: SitePage) -> dict[str, pd.DataFrame]:
     """Every table of the page, by the name of its file."""
-    named = {"site-missing": page.missing, "site-overview": page.overview} | {
+    named = {"site-missing": page.missing, "site-overview": page.overview, "site-nodes": page.nodes} | {
         f"site-{part.benchmark}-metrics": part.table for part in page.parts
     }
     return named | {

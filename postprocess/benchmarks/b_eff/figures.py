@@ -9,9 +9,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from postprocess.benchmarks import node_figures
 from postprocess.benchmarks.b_eff.memories import kinds, metric_in, part
 from postprocess.benchmarks.b_eff.records import Plan, Rings
 from postprocess.benchmarks.b_eff.reduction import logavg
+from postprocess.benchmarks.b_eff.slow_nodes import all_pairs
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
 from postprocess.show import plots
@@ -72,7 +74,8 @@ def figures_of_part(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
             drawn += [over_lengths(averaged, log), placement(averaged, log), methods(table, log)]
         if len(table) > len(table.query("group in ('ring', 'random')")):
             drawn.append(reported(table, log))
-    return drawn
+    pairs = all_pairs(log)
+    return [*drawn, node_figures.matrix([host.name for host in log.run.hosts], pairs)] if len(pairs) else drawn
 
 
 def best_by_pattern(table: pd.DataFrame) -> pd.DataFrame:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.benchmarks import nodes
-from postprocess.benchmarks.b_eff.records import Confirmation, Matching, Plan
+from postprocess.benchmarks.b_eff.records import Confirmation, Matching, Pair, Plan
 from postprocess.benchmarks.nodes import MATCHINGS, Examination
 from postprocess.logs.reader import Log
 from postprocess.statistics.nodes import COLUMNS, second_ratio
@@ -30,7 +30,7 @@ def examination(log: Log[Plan]) -> Examination:
     ranks = [host.ranks for host in log.run.hosts]
     if len({len(of_node) for of_node in ranks}) > 1:  # with more processes a pair takes longer
         loops = [record for record in loops if record.processes == "one_per_node"]
-    tables = [times_of(record, ranks, planned.resolution) for record in loops]
+    tables = [labelled(times_of(record, ranks, planned.resolution), record) for record in loops]
     times = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
     remarks = [NO_GROUPS] if planned.groups is None else []
     return nodes.examination(names, {MATCHINGS: times}, remarks, again(log, names))
@@ -53,22 +53,40 @@ def time_of(record: Confirmation) -> float:
     return float(np.exp(np.mean(np.log([seconds for seconds in record.seconds if seconds]))))
 
 
-def times_of(record: Matching, ranks: list[list[int]], resolution: str) -> pd.DataFrame:
-    """A row per pair of nodes of a loop: the geometric mean over their processes, of which each has its counterpart
-    on the other node. A transfer takes as long as the slower one of the two processes needs."""
-    per_node = record.processes == "one_per_node" or resolution == "node"
-    rows = [
-        (first, second, mean_of(record, [first] if per_node else ranks[first], [second] if per_node else ranks[second]))
-        for first, second in enumerate(record.partners)
-        if first < second
-    ]
-    table = pd.DataFrame(rows, columns=["first", "second", "seconds"])
+def labelled(table: pd.DataFrame, record: Matching) -> pd.DataFrame:
+    """With the columns that statistics.nodes.effects needs besides."""
     return table.assign(
         unit=f"{record.scope} {record.matching}",
         condition=f"{record.scope} {record.processes} {record.direction}",
     )[COLUMNS]
 
 
-def mean_of(record: Matching, first: Iterable[int], second: Iterable[int]) -> float:
+def times_of(record: Matching | Pair, ranks: list[list[int]], resolution: str) -> pd.DataFrame:
+    """A row per pair of nodes of a loop, with `seconds`: the geometric mean over their processes, of which each has its
+    counterpart on the other node. A transfer takes as long as the slower one of the two processes needs."""
+    per_node = isinstance(record, Pair) or record.processes == "one_per_node" or resolution == "node"
+    rows = [
+        (first, second, mean_of(record, [first] if per_node else ranks[first], [second] if per_node else ranks[second]))
+        for first, second in enumerate(record.partners)
+        if first < second
+    ]
+    return pd.DataFrame(rows, columns=["first", "second", "seconds"])
+
+
+def all_pairs(log: Log[Plan]) -> pd.DataFrame:
+    """A row per pair of nodes of a run with --all-pairs: `first`, `second`, and `mbyte_per_second` of both directions
+    together."""
+    tables = [
+        times_of(record, [], "node").assign(moved=2 * record.message_bytes * record.loop_length)
+        for record in log.all(Pair)
+    ]
+    if not tables:
+        return pd.DataFrame(columns=["first", "second", "mbyte_per_second"])
+    pairs = pd.concat(tables, ignore_index=True)
+    pairs["mbyte_per_second"] = 1e-6 * pairs["moved"] / pairs["seconds"]
+    return pairs[["first", "second", "mbyte_per_second"]]
+
+
+def mean_of(record: Matching | Pair, first: Iterable[int], second: Iterable[int]) -> float:
     longest = [max(record.seconds[a] or 0.0, record.seconds[b] or 0.0) for a, b in zip(first, second)]
     return float(np.exp(np.mean(np.log(longest))))

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures of nodes over sessions: their effects in the last ones, and the history of those that stand out."""
+
+from collections.abc import Iterator
+
+import matplotlib
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
+from postprocess.benchmarks import node_figures
+from postprocess.show import plots
+from postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
+from postprocess.show.words import counted, printable
+from postprocess.statistics.nodes import SLOWER
+
+LINES = ((VERMILION, "s"), (BLUE, "o"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"))  # nodes of a history
+
+
+def outstanding(found: pd.DataFrame) -> pd.Series:
+    """Which rows of a history.nodes.summary are slow, or named by the newest session."""
+    return found["slow"].astype(bool) | found["since"].notna()
+
+
+def figures(table: pd.DataFrame, found: pd.DataFrame) -> Iterator[Figure]:
+    """Two figures of each test with a node that stands out, from a history.nodes.node_table and its summary."""
+    with matplotlib.rc_context(plots.LOOK):
+        for number, ((system, test), nodes) in enumerate(found.groupby(["system", "test"]), 1):
+            chosen = nodes[outstanding(nodes)].sort_values("ratio")
+            if len(chosen):
+                rows = table[(table["system"] == system) & (table["test"] == test)]
+                yield effects(nodes.sort_values("ratio"), f"{number:02}")
+                yield history(rows, list(chosen["node"]), f"{number:02}")
+
+
+def effects(nodes: pd.DataFrame, number: str) -> Figure:
+    drawn, others = node_figures.ranked(nodes.assign(suspect=outstanding(nodes)))
+    return Figure(
+        f"nodes-{number}-effects",
+        printable(f"Nodes over the last sessions: {nodes['test'].iloc[0]}"),
+        "The slowest nodes first: the median over the last sessions with its interval of 95 %, if there are at least "
+        f"six; below the dotted line a node is slow.{others}",
+        nodes,
+        drawn,
+    )
+
+
+def history(rows: pd.DataFrame, names: list[str], number: str) -> Figure:
+    drawn, [axes] = plots.canvas(8.6, 3.4)
+    draw_history(axes, rows, names[: len(LINES)])
+    more = f" {counted(len(names) - len(LINES), 'more node')} not shown." if len(names) > len(LINES) else ""
+    return Figure(
+        f"nodes-{number}-history",
+        printable(f"Slow nodes by session: {rows['test'].iloc[0]}"),
+        "The bandwidth of each slow node relative to its peers. A ring marks a session that suspected the node, a "
+        f"cross one that confirmed it. The area is the range of all other nodes.{more}",
+        rows[["session_time", "session", "node", "ratio", "suspected", "confirmed"]],
+        drawn,
+    )
+
+
+def draw_history(axes: Axes, rows: pd.DataFrame, names: list[str]) -> None:
+    others = rows[~rows["node"].isin(names)].groupby("session_time")["ratio"]
+    low, high = others.min(), others.max()
+    axes.fill_between(low.index, low, high, color=GREY, alpha=0.25, linewidth=0, label="others")
+    for name, (colour, marker) in zip(names, LINES):
+        own = rows[rows["node"] == name].sort_values("session_time")
+        axes.plot(own["session_time"], own["ratio"], color=colour, marker=marker, markersize=3, label=printable(name))
+        for kind, style, size in (("suspected", "o", 9), ("confirmed", "x", 7)):
+            marked, look = own[own[kind]], {"color": colour, "markersize": size, "fillstyle": "none", "alpha": 0.8}
+            axes.plot(marked["session_time"], marked["ratio"], style, **look)
+    axes.axhline(SLOWER, color=GREY, linestyle=":")
+    axes.set_ylim(bottom=0)
+    axes.set_ylabel("relative to the median node")
+    locator = AutoDateLocator(minticks=2, maxticks=8)
+    axes.xaxis.set_major_locator(locator)
+    axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))
+    axes.legend(loc="lower left", ncols=2)
