@@ -15,15 +15,17 @@ def pattern_groups(name):
     return name.startswith(("ring", "random", "worst", "bisection", "cartesian-2d", "ping"))
 
 
+def slower_by_tenths(node, *_):
+    return 1 - 0.1 * node
+
+
 def made() -> dict[str, list[dict]]:
     """A small sound log of each benchmark."""
     return {
         "b_eff": b_eff_log(ranks=5, methods=("sendrecv", "neighbor"), repetitions=2, only=pattern_groups),
-        "b_eff_io": b_eff_io_log(
-            ranks=4, partitions=(2, 4), scheduled=9.0, speed=lambda node, method, name: 1 - 0.1 * node
-        ),
+        "b_eff_io": b_eff_io_log(ranks=4, partitions=(2, 4), scheduled=9.0, speed=slower_by_tenths),
         "ftio": ftio_log(ranks=4, repetitions=2),
-        "priomark": priomark_log(ranks=4, benchmarks=ALL, process_bytes=(MIB,), repetitions=2),
+        "priomark": priomark_log(ranks=4, benchmarks=ALL, process_bytes=(MIB,), repetitions=2, speed=slower_by_tenths),
     }
 
 

@@ -70,7 +70,22 @@ WITH_IO = {
         lambda r: first(r, record="data_check").update(checked_bytes=10**15),
     ],
 }
-OF_WORKLOAD = {"options": [option(workload="default"), option(cache_size=GIB), option(dry_run=True)]}
+
+
+def processes(name, change):
+    return lambda r: change(first(r, record="process_times", case=3)[name])
+
+
+OF_WORKLOAD = {
+    "process_resolution": [put("plan", process_times="node")],
+    "process_values": [processes("elapsed_seconds", list.pop), processes("access_seconds", list.pop)],
+    "process_slowest": [
+        processes("elapsed_seconds", scaled(2, 1.0012)),
+        processes("access_seconds", scaled(2, 0.9988)),
+    ],
+    "process_fastest": [processes("elapsed_seconds", scaled(0, 0.9988))],
+    "options": [option(workload="default"), option(cache_size=GIB), option(dry_run=True)],
+}
 B_EFF_IO = {
     "all_methods": [put("plan", methods=["write", "read"])],
     "methods": [put("plan", methods=["read", "rewrite", "write"])],

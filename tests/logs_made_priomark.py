@@ -89,6 +89,20 @@ def transfers(operation, ranks, seconds):
     }
 
 
+def times_of_processes(record, speeds):
+    """`speeds` are those of the processes, as shares of the usual one: the slowest one has the time of the record."""
+    record["fastest_seconds"] = record["elapsed_seconds"] * min(speeds) / max(speeds)
+    return {
+        "record": "process_times",
+        "case": record["case"],
+        "repetition": record["repetition"],
+        **{
+            name: [float(f"{record[name] * min(speeds) / speed:.4g}") for speed in speeds]
+            for name in ("elapsed_seconds", "access_seconds")
+        },
+    }
+
+
 def measurement(case, repetition, ranks, bandwidth, evicted):
     reads, writes = counts(case, ranks)
     moved = (reads + writes) * case["block_bytes"]
@@ -150,15 +164,22 @@ def priomark_log(
     workload_text="# made for a test\n",
     plugins=(),
     planned=None,
+    speed=None,
 ):
     """All records of a complete run. `bandwidth(case, repetition)` in byte/s is that of all processes; `plugins` are
-    names of plug-ins, whose cases come in `planned` with all others."""
+    names of plug-ins, whose cases come in `planned` with all others. `speed(node, case)` is a node's share of the usual
+    bandwidth: the log has the times of each process; None: it has none."""
     planned = planned or cases(benchmarks, process_bytes, block_bytes, read_share, target)
     measured = [
         measurement(case, repetition, ranks, bandwidth, evicted)
         for case in planned
         for repetition in range(1, repetitions + 1)
     ]
+    records = measured
+    if speed:
+        on_node = [rank // -(-ranks // nodes) for rank in range(ranks)]
+        times = [times_of_processes(record, [speed(node, record) for node in on_node]) for record in measured]
+        records = [record for both in zip(measured, times) for record in both]
     named = list(dict.fromkeys(case["benchmark"] for case in planned))
     by_mpi_io = any(case["method"] in MPI_IO for case in planned)
     run = run_record(
@@ -190,11 +211,11 @@ def priomark_log(
             for name in named
         ],
         "cases": planned,
-    }
+    } | ({"process_times": "process"} if speed else {})
     return complete(
         run,
         plan,
-        [*([{"record": "mpi_io", "component": "romio"}] if by_mpi_io else []), *measured],
+        [*([{"record": "mpi_io", "component": "romio"}] if by_mpi_io else []), *records],
         1.1 * sum(record["elapsed_seconds"] for record in measured) + 1,
         check={"read_bytes": sum(record["read_bytes"] for record in measured), "checked_bytes": 0},
     )

@@ -152,6 +152,34 @@ NOISE = {
 }
 
 
+# --- accesses to files ----------------------------------------------------------------------------------------------
+
+
+@cache
+def recorded_accesses() -> list[np.ndarray]:
+    """Relative times of the nodes in each access of the healthy runs in tests/io_noise.csv."""
+    table = pd.read_csv(HERE / "io_noise.csv", comment="#")
+    return [rows.to_numpy() for _, rows in table.groupby("access")["relative"]]
+
+
+def accesses(rng, speeds: np.ndarray, count: int, noise: str) -> pd.DataFrame:
+    """The table for statistics.nodes.effects: a node's own time in each access, disturbed as in a recorded one. Of
+    ACCESS_NOISE; where files are on slow servers, a twentieth of the nodes has them there, in half of the accesses."""
+    found = recorded_accesses()
+    units = np.repeat(np.arange(count), len(speeds))
+    factors = np.concatenate([rng.choice(found[rng.integers(len(found))], len(speeds)) for _ in range(count)])
+    if noise == "slow servers":
+        slow = rng.random(len(speeds)) < 0.05
+        factors = factors * np.where((units < count / 2) & np.tile(slow, count), 2, 1)
+    node = np.tile(np.arange(len(speeds)), count)
+    return pd.DataFrame(
+        {"unit": units, "condition": units, "first": node, "second": node, "seconds": factors / speeds[node]}
+    )
+
+
+ACCESS_NOISE = ("recorded accesses", "slow servers")
+
+
 def planted(rng, nodes: int, slow: int, speed: float) -> tuple[np.ndarray, set[int]]:
     """The speeds of nodes of which some are slow, and which ones."""
     chosen = rng.choice(nodes, slow, replace=False)

@@ -5,10 +5,12 @@ known, with exact times. tests/bench_nodes.py counts over many runs with noise."
 import json
 
 import logs_made
+import numpy as np
 import pytest
 from commands import run
 from logs_made_b_eff_io import b_eff_io_log
 from msgspec.structs import replace as but
+from nodes_made import ACCESS_NOISE, accesses
 from sessions_made import case, night, session, write
 
 from postprocess.benchmarks import io_nodes, nodes
@@ -173,6 +175,18 @@ def test_accesses_with_an_interval_count_for_a_node_that_is_not_suspected(log):
     writes = {f"write {place}": same for place in range(8)}
     found = io_nodes.examination(log.run, {nodes.WRITES: writes, nodes.READS: {"read": same | {0: 3.0}}})
     assert set(found.nodes["units"]) == {nodes.WRITES} and found.verdict == Verdict.NONE
+
+
+@pytest.mark.parametrize("noise", ACCESS_NOISE)
+def test_with_recorded_noise_the_slow_node_is_named_and_nobody_else(noise):
+    """Also where the files of some nodes are on slow servers."""
+    names = [f"n{node}" for node in range(16)]
+    for share in (1.0, 0.5):
+        rng = np.random.default_rng(20)
+        speeds = np.ones(16)
+        speeds[SLOW] = share
+        found = nodes.examination(names, {"writes": accesses(rng, speeds, 28, noise)})
+        assert list(found.named["node"]) == [f"n{SLOW}"] * (share < 1)
 
 
 def test_of_writes_and_reads_chance_names_a_node_no_more_often_than_of_one(log):

@@ -10,6 +10,7 @@
 #include "measure.h"
 #include "memory.h"
 #include "memory_fill.h"
+#include "process_times.h"
 #include "read_shift.h"
 #include "scratch.h"
 #include "units.h"
@@ -43,7 +44,7 @@ static json_t *benchmarks_json(const struct workload *workload)
 static json_t *plan_json(const struct priomark *host, int64_t node_memory_bytes, const struct choices *choices)
 {
     const struct workload *workload = host->workload;
-    return json_pack("{s:o, s:o, s:s, s:I, s:I, s:b, s:b, s:s?, s:o, s:I, s:o, s:f, s:o, s:o}", "workload",
+    return json_pack("{s:o, s:o, s:s, s:I, s:I, s:b, s:b, s:s?, s:o, s:I, s:o, s:f, s:s, s:o, s:o}", "workload",
                      text_json(workload->name), "workload_text", text_json(workload->text), "build",
                      HAVE_MPI_IO ? "full"
                      : HAVE_MPI  ? "mpi"
@@ -54,7 +55,8 @@ static json_t *plan_json(const struct priomark *host, int64_t node_memory_bytes,
                      choices->fill_memory ? json_integer(choices->fill_memory) : json_null(), "node_memory_bytes",
                      (json_int_t)node_memory_bytes, "cache_bytes",
                      choices->cache_size ? json_integer(choices->cache_size) : json_null(), "latency_relative_error",
-                     latency_relative_error, "benchmarks", benchmarks_json(workload), "cases", plan_cases_json(host));
+                     latency_relative_error, "process_times", process_resolution(host->run), "benchmarks",
+                     benchmarks_json(workload), "cases", plan_cases_json(host));
 }
 
 static int64_t least_node_memory(const struct run *run)

@@ -12,6 +12,7 @@
 #include "fail.h"
 #include "memory.h"
 #include "plugins.h"
+#include "process_times.h"
 #include "progress.h"
 
 static const char *const target_names[] = {
@@ -130,6 +131,18 @@ static json_t *measured_json(struct priomark *host, struct result *result)
     return record;
 }
 
+static void write_process_times(const struct priomark *host)
+{
+    const struct run *run = host->run;
+    const struct notes *notes = &host->notes;
+    json_t *elapsed = process_times(run, MPI_COMM_WORLD, notes->ended - notes->begun - notes->paused);
+    json_t *access = process_times(run, MPI_COMM_WORLD, notes->phase[PRIOMARK_ACCESS]);
+    if (run->log)
+        log_write_rounded(run->log, "process_times",
+                          json_pack("{s:i, s:i, s:o, s:o}", "case", host->number, "repetition", host->repetition,
+                                    "elapsed_seconds", elapsed, "access_seconds", access));
+}
+
 /* --- between: the cases ------------------------------------------------------------------------------------------- */
 
 static void clear(struct notes *notes)
@@ -154,6 +167,7 @@ static void measure_case(struct priomark *host, struct result *result)
         log_write(host->run->log, "measurement", record);
     else
         json_decref(record);
+    write_process_times(host);
 }
 
 void measure(struct priomark *host, struct result *results)

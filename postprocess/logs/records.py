@@ -34,6 +34,7 @@ Name = Annotated[str, matching("[a-z0-9][a-z0-9_-]{0,63}")]
 Text = Annotated[str, Meta(max_length=2**16)]
 CoreSet = Annotated[str, Meta(max_length=2**15), matching("([0-9]+(-[0-9]+)?(,[0-9]+(-[0-9]+)?)*)?")]
 Scalar = Text | Annotated[float, Meta(ge=-1e300, le=1e300)] | int | bool | None
+SecondsOfProcesses = Annotated[list[Seconds], Meta(min_length=1)]
 Resolution = Literal["process", "node"]  # what has a value in a list of times
 Sha256 = Annotated[str, matching("[0-9a-f]{64}")]
 StandardVersion = Annotated[str, matching(r"[0-9]+\.[0-9]+")]

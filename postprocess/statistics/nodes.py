@@ -125,8 +125,8 @@ def fitted(values: np.ndarray, partners: np.ndarray) -> np.ndarray:
 
 def judged(effect: np.ndarray, units: pd.DataFrame, nodes: int, false_suspicion: float, most: float) -> Effects:
     """Suspects are slower by the interval of their effect, slow more often than the run's noise explains, and slow with
-    every partner: a shared link is slow with those beyond it only. A unit is fast by half of the effect, of which at
-    most `most` counts."""
+    every partner: a shared link is slow with those beyond it only. Of times of single nodes, each node's contradict
+    itself alone. A unit is fast by half of the effect, of which at most `most` counts."""
     rest = units["time"].to_numpy() - explained(units, effect)
     exceeding = float(((rest > -log(SLOWER)).sum() + 1) / (len(rest) + 2))
     values, partners = by_node(units, nodes)
@@ -138,7 +138,10 @@ def judged(effect: np.ndarray, units: pd.DataFrame, nodes: int, false_suspicion:
     of_slow = explained(units, np.where(by_chance, nan, effect))
     called = of_slow > -2 * log(SLOWER)
     fast = called & (units["time"].to_numpy() < np.minimum(of_slow, most) / 2)
-    contradicted = unlikely.any() and fast.sum() > MOST_FAST * called.sum()
+    if (units[FIRST] == units[SECOND]).all():
+        contradicted = unlikely.any() and not table["slower"].any()
+    else:
+        contradicted = unlikely.any() and fast.sum() > MOST_FAST * called.sum()
     withheld = TOO_MANY if table["slower"].sum() > MOST * nodes else SOME_PARTNERS if contradicted else ""
     table["suspect"] = table["slower"] & (not withheld)
     return Effects(table, exceeding, withheld)

@@ -18,6 +18,7 @@ from postprocess.logs.records import (
     Record,
     Resolution,
     Seconds,
+    SecondsOfProcesses,
     SharePercent,
     Text,
     distinct,
@@ -140,8 +141,8 @@ class ProcessTimes(Record):
     type: Type
     pattern: Number
     calls: Annotated[list[Calls], Meta(min_length=1)]
-    access_seconds: Annotated[list[Seconds], Meta(min_length=1)]
-    sync_seconds: Annotated[list[Seconds], Meta(min_length=1)]
+    access_seconds: SecondsOfProcesses
+    sync_seconds: SecondsOfProcesses
 
 
 class PatternType(Record, kw_only=True):

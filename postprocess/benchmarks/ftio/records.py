@@ -14,11 +14,11 @@ from postprocess.logs.records import (
     PositiveSeconds,
     Record,
     Seconds,
+    SecondsOfProcesses,
     Text,
     distinct,
 )
 
-SecondsOfProcesses = Annotated[list[Seconds], Meta(min_length=1)]
 Counter = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Difference = Annotated[float, Meta(ge=0, le=1e300)]
 

@@ -2,7 +2,7 @@
 """PRIOMark, the I/O bandwidth of a workload."""
 
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from postprocess.benchmarks.priomark.records import Measurement, Plan
+from postprocess.benchmarks.priomark.records import Measurement, Plan, ProcessTimes
 from postprocess.logs.format import LogFormat, Progress
 from postprocess.logs.records import DataCheck, MemoryFill, MpiIo
 
@@ -41,10 +41,11 @@ BENCHMARK = Benchmark(
     ),
     plugin_metric=MetricKind("plug-in", "MByte/s", Better.HIGHER, optional=True),
     log_format=LogFormat(
-        own=(Plan, MpiIo, MemoryFill, Measurement, DataCheck),
+        own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, DataCheck),
         progress=Progress(planned=planned_cases, done={Measurement: lambda plan, measurement: 1}),
     ),
     # Not `cached_writes`: it concerns latencies, and bandwidths include the time until the data was written out.
     cache_affected=frozenset({"cache_affected"}),
     forms={Form.PROBE: {"workload": "probe", "time_limit": "5m"}},
+    nodes="slow_nodes.examination",
 )

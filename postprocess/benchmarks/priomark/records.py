@@ -15,7 +15,9 @@ from postprocess.logs.records import (
     PositiveSeconds,
     ReadShift,
     Record,
+    Resolution,
     Seconds,
+    SecondsOfProcesses,
     SharePercent,
     Text,
 )
@@ -50,8 +52,8 @@ class Case(Part):
 
 
 class Plan(Record):
-    """What PRIOMark is going to measure, and the workload that says so. `read_shift` and `fill_memory_percent` are None
-    in early logs."""
+    """What PRIOMark is going to measure, and the workload that says so. `read_shift`, `fill_memory_percent` and
+    `process_times`, what has a value in the lists of ProcessTimes, are None in early logs."""
 
     workload: Text
     workload_text: Text
@@ -67,6 +69,7 @@ class Plan(Record):
     cases: Annotated[list[Case], Meta(min_length=1, max_length=100_000)]
     read_shift: ReadShift = None
     fill_memory_percent: SharePercent | None = None
+    process_times: Resolution | None = None
 
 
 class Latencies(Part):
@@ -109,3 +112,12 @@ class Measurement(Record):
     close_seconds: Seconds
     latencies: Annotated[list[Latencies], Meta(max_length=2)]
     values: dict[Name, Annotated[list[Number], Meta(min_length=1)]]
+
+
+class ProcessTimes(Record):
+    """The times of each process, or of each node its slowest one, in the measurement before."""
+
+    case: Count
+    repetition: Count
+    elapsed_seconds: SecondsOfProcesses
+    access_seconds: SecondsOfProcesses

@@ -8,13 +8,15 @@ import re
 from collections.abc import Iterator
 
 from postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PAPER
-from postprocess.benchmarks.priomark.records import Case, Latencies, Measurement, Plan
+from postprocess.benchmarks.priomark.records import Case, Latencies, Measurement, Plan, ProcessTimes
 from postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
+from postprocess.logs.process_times import problems_of_lists, problems_of_resolution, problems_of_slowest
 from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Overhead
+from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Overhead, kind_of, kind_of_class
 from postprocess.logs.rules import (
     EDITED,
     Problem,
+    by_sequence,
     first_problems,
     problems_of_file_system,
     problems_of_log,
@@ -58,9 +60,11 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_memory_fill(log, log.plan.fill_memory_percent)
     if any(fill.sequence < log.only(DataCheck).sequence for fill in log.all(MemoryFill)):
         yield "memory_fill", f"the memory was released before the data check; {EDITED}"
+    yield from problems_of_resolution(log.run, log.plan.process_times)
     yield from problems_of_plan(log)
     yield from problems_of_request(log)
     yield from problems_of_measurements(log)
+    yield from problems_of_processes(log)
     yield from problems_of_data(log)
     total = sum(r.open_seconds + r.elapsed_seconds + r.close_seconds for r in log.all(Measurement))
     if total > log.end.elapsed_seconds + CLOCK_TOLERANCE:
@@ -118,9 +122,15 @@ def settings_of(workload: str) -> dict[str, str]:
 def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
     plan, planned = log.plan, {case.case: case for case in log.plan.cases}
     records = log.all(Measurement)
-    found = ((record, (record.case, record.repetition)) for record in records)
-    order = ((case.case, repetition) for case in plan.cases for repetition in range(1, plan.repetitions + 1))
-    yield from problems_of_order(found, order, lambda key: f"case {key[0]}, repetition {key[1]}")
+    kinds = (Measurement, ProcessTimes) if plan.process_times else (Measurement,)
+    found = ((r, (kind_of(r), r.case, r.repetition)) for r in by_sequence(log, Measurement, ProcessTimes))
+    order = (
+        (kind_of_class(kind.__name__), case.case, repetition)
+        for case in plan.cases
+        for repetition in range(1, plan.repetitions + 1)
+        for kind in kinds
+    )
+    yield from problems_of_order(found, order, in_words)
     for record in records:
         if any(getattr(record, name) != getattr(planned[record.case], name) for name in CASE):
             yield "planned_case", f"{named(record)} is not what was planned under its number; {RUN_AGAIN}"
@@ -133,6 +143,24 @@ def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
     opened = [record.sequence - 1 for record in records if is_by_mpi_io(record)][:1]
     if [record.sequence for record in log.all(MpiIo)] != opened:
         yield "mpi_io", f"one mpi_io record belongs before the first case that is measured by MPI-IO; {EDITED}"
+
+
+def in_words(key: tuple[str, int, int]) -> str:
+    return f"{'the times of the processes in ' * (key[0] != 'measurement')}case {key[1]}, repetition {key[2]}"
+
+
+def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
+    """The times of processes are those of the measurement before them."""
+    resolution = log.plan.process_times
+    for r, whole in zip(log.all(ProcessTimes), log.all(Measurement)):
+        assert resolution, "the order of the records was checked"
+        yield from problems_of_lists(
+            named(whole), log.run, resolution, log.run.ranks, r.elapsed_seconds, r.access_seconds
+        )
+        yield from problems_of_slowest(
+            named(whole), resolution, r.elapsed_seconds, whole.elapsed_seconds, whole.fastest_seconds
+        )
+        yield from problems_of_slowest(named(whole), resolution, r.access_seconds, whole.access_seconds)
 
 
 def is_by_mpi_io(case: Case | Measurement) -> bool:
