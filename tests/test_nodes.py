@@ -17,7 +17,7 @@ from postprocess.benchmarks import node_figures, nodes
 from postprocess.benchmarks.b_eff import matchings as matchings_of_b_eff
 from postprocess.benchmarks.nodes import Verdict
 from postprocess.benchmarks.scoring import score_log
-from postprocess.statistics.nodes import SOME_PARTNERS, TOO_MANY, at_least, effects, second_ratio
+from postprocess.statistics.nodes import FALSE_SUSPICION, SOME_PARTNERS, TOO_MANY, at_least, effects, second_ratio
 
 
 def silent(rng, machine, loops, pairs):
@@ -74,6 +74,29 @@ def test_a_node_that_chance_may_have_made_slow_is_no_suspect(disturbed, suspects
     assert found.exceeding == pytest.approx((disturbed + 1) / 50)
     assert found.nodes.loc[0, "probability"] * 16 == pytest.approx(16 * found.exceeding**6)
     assert (found.suspects, found.withheld) == (suspects, "")
+
+
+@pytest.mark.parametrize(("disturbed", "suspects", "withheld"), [(24, [0], ""), (2, [], SOME_PARTNERS)])
+def test_a_node_that_chance_made_slow_contradicts_nobody(disturbed, suspects, withheld):
+    """By hand: 16 nodes, each with each other once in 15 matchings. Node 0 is slow with all, node 1 with 8 of 14. Where
+    noise makes 25 of 122 pairs slow, chance does that to one of 16 nodes with a probability of 0.04; where it is 3 of
+    122, chance does not: then node 1 is slow with some partners only, which a network may do to node 0 as well."""
+    others = [(unit, (unit + place) % 15, (unit - place) % 15) for unit in range(15) for place in range(1, 8)]
+    pairs = [(unit, *sorted(pair)) for unit, *pair in [*others, *((unit, unit, 15) for unit in range(15))]]
+    partly = [pair for pair in pairs if 1 in pair[1:] and 0 not in pair[1:]][:8]
+    often, slow = dict.fromkeys(range(16), 0), []
+    for pair in sorted(pairs, key=lambda pair: (pair[1] * 7 + pair[2] * 3 + pair[0] * 5) % 16):
+        if not {0, 1} & {*pair[1:]} and len(slow) < disturbed and max(often[pair[1]], often[pair[2]]) < 4:
+            slow.append(pair)
+            often[pair[1]] += 1
+            often[pair[2]] += 1
+    assert (len(pairs), len(partly), len(slow)) == (120, 8, disturbed)
+    seconds = [2.0 if 0 in pair[1:] else 1.25 if pair in partly + slow else 1.0 for pair in pairs]
+    table = pd.DataFrame(pairs, columns=["unit", "first", "second"]).assign(condition="", seconds=seconds)
+    found = effects(table, 16)
+    assert found.exceeding == pytest.approx((disturbed + 1) / 122)
+    assert (found.nodes.loc[1, "probability"] * 16 > FALSE_SUSPICION) == (not withheld)
+    assert (found.suspects, found.withheld) == (suspects, withheld)
 
 
 def test_without_noise_every_effect_is_exact():
