@@ -54,6 +54,10 @@ def managed_elsewhere(r):
         r[1]["patterns"][place + 1 : place + 1] = added[: len(added) - (entry["group"] == "ping_pong")]
 
 
+def answers(kinds, supported, of_ucx=None, function="MPIX_Query_cuda_support"):
+    return {"mpi_memory_alloc_kinds": kinds, function: supported, "ucp_context_query": of_ucx}
+
+
 MEMORY = {
     "memory": [
         without(1, "memory"),
@@ -81,15 +85,16 @@ MEMORY = {
         lambda r: r[1]["patterns"].pop(1),
     ],
     "asked": [
-        cuda(asked={"mpi_memory_alloc_kinds": None}),
-        cuda(asked={"mpi_memory_alloc_kinds": True, "MPIX_Query_cuda_support": True}),
-        cuda(asked={"mpi_memory_alloc_kinds": None, "MPIX_Query_cuda_support": "yes"}),
-        cuda(asked={"mpi_memory_alloc_kinds": None, "MPIX_Query_ze_support": True}),
+        cuda(asked={"mpi_memory_alloc_kinds": None, "MPIX_Query_cuda_support": True}),
+        cuda(asked=answers(True, True)),
+        cuda(asked=answers(None, "yes")),
+        cuda(asked=answers(None, True, "yes")),
+        cuda(asked=answers(None, True, function="MPIX_Query_ze_support")),
     ],
     "supported": [
         cuda(supported=False),
-        cuda(asked={"mpi_memory_alloc_kinds": None, "MPIX_Query_cuda_support": False}),
-        cuda(asked={"mpi_memory_alloc_kinds": "cuda:managed,rocm", "MPIX_Query_cuda_support": None}),
+        cuda(asked=answers(None, False, False)),
+        cuda(asked=answers("cuda:managed,rocm", None)),
     ],
     "devices": [
         device(0, ranks=[0]),

@@ -265,6 +265,43 @@ def test_kinds_of_mpi_4_1(openmpi, libraries, tmp_path, stated, kind, supported)
         assert f'"mpi_memory_alloc_kinds": "{stated}"' in refusal(done, tmp_path)
 
 
+UCX = """#include <stdint.h>
+#include <stdlib.h>
+signed char ucp_init_version(unsigned a, unsigned b, const void *p, const void *c, void **context)
+{ (void)a; (void)b; (void)p; (void)c; *context = &context; return atoi(getenv("UCX_FAILS")); }
+signed char ucp_context_query(void *context, uint64_t *attributes)
+{ (void)context; attributes[3] = strtoull(getenv("UCX_TYPES"), NULL, 0); return 0; }
+void ucp_cleanup(void *context) { (void)context; }
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "types", "fails", "supported"),
+    [
+        ("cuda", 1 << 1, 0, True),
+        ("cuda", 0x1FF - (1 << 1), 0, False),
+        ("cuda", 1 << 1, -1, False),
+        *also(("cuda-managed", 1 << 2, 0, True), ("hip", 1 << 3, 0, True), ("hip-managed", 1 << 4, 0, True)),
+        *also(("level-zero", 1 << 7, 0, True), ("level-zero-shared", 1 << 8, 0, True)),
+    ],
+)
+def test_ucx_is_asked_where_it_is_loaded(openmpi, libraries, tmp_path, kind, types, fails, supported):
+    """By a library with UCX's name that reports some of the kinds of memory, by their numbers in UCX's header."""
+    (tmp_path / "ucx.c").write_text(UCX)
+    library = tmp_path / "libucp.so.0"
+    flags = ["-shared", "-fPIC", f"-Wl,-soname,{library.name}"]
+    subprocess.run(["cc", *flags, tmp_path / "ucx.c", "-o", library], check=True)
+    both = f"{libraries(openmpi, kind)}:{library}"
+    settings = {"STANDIN_SUPPORT": 0, "UCX_TYPES": types, "UCX_FAILS": fails}
+    done = run_in_memory(openmpi, tmp_path, 2, kind, *SHORT, "--patterns", "ping_pong", library=both, **settings)
+    if supported:
+        assert done.returncode == 0, done.stderr
+        [memory] = plan_of(tmp_path)["memory"]
+        assert memory["supported"] and memory["asked"]["ucp_context_query"] is True
+    else:
+        assert '"ucp_context_query": false' in refusal(done, tmp_path)
+
+
 def test_memory_per_process_has_to_fit_on_the_device(openmpi, libraries, tmp_path):
     options = ("--memory-per-process", "2MiB", "--patterns", "ping_pong", "--time-budget", 1, "--longest-loop", 1)
     for device, status in ((4 * MIB, 0), (4 * MIB - 1, 2)):

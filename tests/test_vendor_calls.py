@@ -2,6 +2,7 @@
 """The declarations in kernels/common/vendor_calls.h against the vendors' own headers, and the kernel with the runtime
 library of CUDA on a machine without a device."""
 
+import ctypes.util
 import subprocess
 import sysconfig
 from pathlib import Path
@@ -114,3 +115,42 @@ def test_cuda_runtime_without_a_device_gives_its_own_error_in_one_line(openmpi, 
         "--memory cuda: cudaGetDeviceCount: CUDA driver version is insufficient for CUDA runtime version (error 35)"
         in line
     )
+
+
+UCX = """#include <stddef.h>
+#include <ucp/api/ucp.h>
+#include "vendor_calls.h"
+#define SAME(one, other) _Static_assert((long)(one) == (long)(other), #one)
+#define SAME_FIELD(name) SAME(offsetof(ucp_context_attr_t, name), offsetof(struct ucx_attributes, name))
+SAME(sizeof(ucs_status_t), sizeof(signed char));
+SAME(offsetof(ucp_params_t, features), offsetof(struct ucx_parameters, features));
+SAME_FIELD(field_mask);
+SAME_FIELD(memory_types);
+SAME(UCP_PARAM_FIELD_FEATURES, UCX_FIELD_FEATURES);
+SAME(UCP_FEATURE_TAG, UCX_TAGGED);
+SAME(UCP_ATTR_FIELD_MEMORY_TYPES, UCX_FIELD_MEMORY_TYPES);
+SAME(UCS_MEMORY_TYPE_CUDA, 1);
+SAME(UCS_MEMORY_TYPE_CUDA_MANAGED, 2);
+SAME(UCS_MEMORY_TYPE_ROCM, 3);
+SAME(UCS_MEMORY_TYPE_ROCM_MANAGED, 4);
+_Static_assert(sizeof(ucp_params_t) <= sizeof(struct ucx_parameters), "too short");
+_Static_assert(sizeof(ucp_context_attr_t) <= sizeof(struct ucx_attributes), "too short");
+typedef const ucp_params_t *parameters;
+ucs_status_t (*init)(unsigned, unsigned, parameters, const ucp_config_t *, ucp_context_h *) = ucp_init_version;
+ucs_status_t (*query)(ucp_context_h, ucp_context_attr_t *) = ucp_context_query;
+void (*cleanup)(ucp_context_h) = ucp_cleanup;
+"""
+
+
+def test_declarations_of_ucx_are_its_own(tmp_path):
+    """Its functions have the types that are written here, its structures the fields that the kernel accesses."""
+    header("ucp/api/ucp.h", Path("/usr/include"))
+    compiled(tmp_path, UCX, "-c")
+
+
+def test_real_ucx_without_accelerators_supports_none(openmpi, tmp_path):
+    library = ctypes.util.find_library("ucp")
+    if not library:
+        pytest.skip("no libucp on this machine (Debian: libucx0)")
+    done = run_in_memory(openmpi, tmp_path, 2, "cuda", library=library)
+    assert done.returncode == 2 and '"ucp_context_query": false' in done.stderr

@@ -122,6 +122,32 @@ typedef unsigned (*ze_MemFree)(ze_context_handle_t context, void *memory);
     F(ContextCreate)             \
     F(CommandListCreateImmediate) F(CommandListAppendMemoryCopy) F(MemAllocDevice) F(MemAllocShared) F(MemFree)
 
+/* UCX. Its enumerations are packed; of its structures only the fields that the mask names are accessed. */
+struct ucx_parameters {
+    uint64_t field_mask, features;
+    char others[240];
+};
+struct ucx_attributes {
+    uint64_t field_mask;
+    size_t request_size;
+    unsigned thread_mode;
+    uint64_t memory_types; /* a bit for each */
+    char others[240];
+};
+typedef struct ucp_context *ucx_context;
+enum {
+    UCX_MAJOR = 1,
+    UCX_MINOR = 10,
+    UCX_FIELD_FEATURES = 1 << 0,
+    UCX_TAGGED = 1 << 0,
+    UCX_FIELD_MEMORY_TYPES = 1 << 2
+};
+typedef signed char (*ucx_init_version)(unsigned major, unsigned minor, const struct ucx_parameters *parameters,
+                                        const void *config, ucx_context *context);
+typedef signed char (*ucx_context_query)(ucx_context context, struct ucx_attributes *attributes);
+typedef void (*ucx_cleanup)(ucx_context context);
+#define UCX_CALLS(F) F(init_version) F(context_query) F(cleanup)
+
 /* Pointers to the functions of each list, in its order. */
 #define RUNTIME_POINTER(name) runtime_##name name;
 struct runtime_calls {
@@ -130,6 +156,10 @@ struct runtime_calls {
 #define LEVEL_ZERO_POINTER(name) ze_##name name;
 struct level_zero_calls {
     LEVEL_ZERO_CALLS(LEVEL_ZERO_POINTER)
+};
+#define UCX_POINTER(name) ucx_##name name;
+struct ucx_calls {
+    UCX_CALLS(UCX_POINTER)
 };
 
 #endif

@@ -13,7 +13,7 @@ from postprocess.logs.reader import Log
 from postprocess.logs.records import Run
 from postprocess.logs.rules import EDITED, Problem, problems_of_options
 
-ALLOC_KINDS = "mpi_memory_alloc_kinds"
+ALLOC_KINDS, OF_UCX = "mpi_memory_alloc_kinds", "ucp_context_query"
 # The name of a vendor in that list, and the functions that are asked, by the first word of a kind.
 QUESTIONS = {
     "cuda": ("cuda", ["MPIX_Query_cuda_support"]),
@@ -86,7 +86,7 @@ def problems_of_memory(run: Run, memory: Memory) -> Iterator[Problem]:
 def problems_of_answers(run: Run, memory: Memory) -> Iterator[Problem]:
     """An answer on rank 0 is not enough: other nodes may have other libraries."""
     answers, kind = memory.asked or {}, memory.kind
-    if list(answers) != [ALLOC_KINDS, *QUESTIONS[vendor(kind)][1]]:
+    if list(answers) != [ALLOC_KINDS, *QUESTIONS[vendor(kind)][1], OF_UCX]:
         yield "asked", f"the MPI library was not asked what it is asked about {kind} memory; {EDITED}"
     if any(isinstance(answer, bool if name == ALLOC_KINDS else str) for name, answer in answers.items()):
         yield "asked", f"an answer of the MPI library about {kind} memory is of the wrong type; {EDITED}"
