@@ -145,6 +145,14 @@ def test_everything_that_a_contract_states_is_demanded(tmp_path):
     )
 
 
+def test_a_contract_may_be_about_memory_of_accelerators(tmp_path):
+    (tmp_path / "c.yaml").write_text(
+        GOOD.replace("metric: b_eff", "metric: ring_latency_cuda").replace("MByte/s", "us")
+    )
+    [clause] = read_contract(tmp_path / "c.yaml").clauses
+    assert (clause.metric, clause.unit) == ("ring_latency_cuda", "us")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

@@ -246,9 +246,11 @@ def check_clause(path: Path, root: yaml.Node, number: int, clause: dict, earlier
             f"unknown benchmark {clause['benchmark']!r:.80}; valid are {', '.join(benchmarks())}, and tests of other "
             f"suites with `evidence: {SESSION}`",
         )
-    units = benchmarks()[clause["benchmark"]].units
+    benchmark = benchmarks()[clause["benchmark"]]
+    units = {metric.name: metric.unit for metric in (*benchmark.metrics, *benchmark.variants)}
     if clause["metric"] not in units:
-        wrong("metric", f"{clause['benchmark']} has no metric {clause['metric']!r:.80}; valid are {', '.join(units)}")
+        listed = ", ".join(benchmark.units)
+        wrong("metric", f"{clause['benchmark']} has no metric {clause['metric']!r:.80}; valid are {listed}")
     if clause["unit"] != units[clause["metric"]]:
         wrong("unit", f"{clause['metric']} is in {units[clause['metric']]!r}, not in {clause['unit']!r:.80}")
 
