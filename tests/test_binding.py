@@ -340,11 +340,11 @@ def by_file(library, kernel):
     """/etc/ld.so.preload, for this process only."""
     if os.geteuid() != 0:
         pytest.skip("only root can have an /etc/ld.so.preload for one process")
-    etc = Path(library).parent / "etc"
-    for name in ("upper", "work"):
-        (etc / name).mkdir(parents=True, exist_ok=True)
-    (etc / "upper" / "ld.so.preload").write_text(f"{library}\n")
-    mount = f"mount -t overlay overlay -o lowerdir=/etc,upperdir={etc}/upper,workdir={etc}/work /etc"
+    etc = f"{Path(library).parent}/etc-$$"  # of each process: two mounts must not share it
+    mount = (
+        f"mkdir -p {etc}/upper {etc}/work && echo {library} > {etc}/upper/ld.so.preload && "
+        f"mount -t overlay overlay -o lowerdir=/etc,upperdir={etc}/upper,workdir={etc}/work /etc"
+    )
     tried = subprocess.run(["unshare", "--mount", "sh", "-c", mount], capture_output=True, text=True, check=False)
     if tried.returncode != 0:
         pytest.skip(f"no overlay of /etc on this machine: {tried.stderr.strip()}")
