@@ -4,15 +4,19 @@ records."""
 
 import copy
 import re
+from dataclasses import replace
 from statistics import geometric_mean
 
 import logs_made
 import pytest
 from mutator import kernel_log
 
+from postprocess.benchmarks.b_eff.figures import figures
+from postprocess.benchmarks.b_eff.records import Pair
+from postprocess.benchmarks.b_eff.reduction import measurement_table
 from postprocess.benchmarks.benchmark import Better
 from postprocess.benchmarks.registry import benchmarks, metric_kind
-from postprocess.benchmarks.scoring import score_log
+from postprocess.benchmarks.scoring import read_log, score_log
 from postprocess.reports import page
 
 RECORDS = kernel_log("b_eff-memory")
@@ -105,3 +109,13 @@ def test_report_shows_kinds_side_by_side_with_their_ratio(tmp_path):
     row = re.findall(r"<t[hd].*?>(.*?)</t[hd]>", table.split("<tbody>")[1])[:5]
     found = values(score_log(path))
     assert row[0] == "b_eff" and row[-1] == f"{found['b_eff_cuda'] / found['b_eff']:.2f}"
+
+
+def test_the_pairs_of_nodes_are_drawn_once_and_not_for_each_kind(tmp_path):
+    """They are measured in the first kind."""
+    log = read_log(logs_made.write(tmp_path / "log.jsonl", RECORDS))
+    pair = Pair(sequence=900, message_bytes=1024, loop_length=1, partners=[1, 0], seconds=[1.0, 1.0], round=0)
+    log = replace(log, by_class={**log.by_class, Pair: [pair]})
+    names = [figure.name for figure in figures(log, measurement_table([log]))]
+    assert [name for name in names if name.startswith("pairs")] == ["pairs"]
+    assert {"placement", "placement_cuda"} <= set(names)

@@ -247,9 +247,8 @@ def check_clause(path: Path, root: yaml.Node, number: int, clause: dict, earlier
             f"suites with `evidence: {SESSION}`",
         )
     benchmark = benchmarks()[clause["benchmark"]]
-    units = {metric.name: metric.unit for metric in (*benchmark.metrics, *benchmark.variants)}
+    units, listed = {metric.name: metric.unit for metric in benchmark.every_metric}, ", ".join(benchmark.units)
     if clause["metric"] not in units:
-        listed = ", ".join(benchmark.units)
         wrong("metric", f"{clause['benchmark']} has no metric {clause['metric']!r:.80}; valid are {listed}")
     if clause["unit"] != units[clause["metric"]]:
         wrong("unit", f"{clause['metric']} is in {units[clause['metric']]!r}, not in {clause['unit']!r:.80}")

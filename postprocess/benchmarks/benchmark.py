@@ -90,13 +90,18 @@ class Benchmark:
         return self.package.rpartition(".")[2]
 
     @property
+    def every_metric(self) -> tuple[MetricKind, ...]:
+        """Those of `variants` last."""
+        return (*self.metrics, *self.variants)
+
+    @property
     def units(self) -> dict[str, str]:
-        """Every metric's unit, the headline's first."""
+        """The unit of each of `metrics`, the headline's first."""
         return {metric.name: metric.unit for metric in self.metrics}
 
     def metric(self, name: str) -> MetricKind:
         """KeyError if no score of the benchmark has such a metric."""
-        listed = {metric.name: metric for metric in (*self.metrics, *self.variants)}
+        listed = {metric.name: metric for metric in self.every_metric}
         if name not in listed and self.plugin_metric:
             return replace(self.plugin_metric, name=name)
         return listed[name]

@@ -51,7 +51,9 @@ def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
     """All figures for which `table`, the log's rows of a measurement_table, contains planned measurements with finite
     results. Logs without a score have figures as well."""
     every = [kind for kind in kinds(log.plan) if (table["memory"] == kind).any()]
-    return [drawn for kind in every for drawn in figures_of_kind(log, table, kind)]
+    drawn = [drawn for kind in every for drawn in figures_of_kind(log, table, kind)]
+    pairs = all_pairs(log)
+    return [*drawn, node_figures.matrix([host.name for host in log.run.hosts], pairs)] if len(pairs) else drawn
 
 
 def figures_of_kind(log: Log[Plan], table: pd.DataFrame, kind: str) -> list[Figure]:
@@ -74,8 +76,7 @@ def figures_of_part(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
             drawn += [over_lengths(averaged, log), placement(averaged, log), methods(table, log)]
         if len(table) > len(table.query("group in ('ring', 'random')")):
             drawn.append(reported(table, log))
-    pairs = all_pairs(log)
-    return [*drawn, node_figures.matrix([host.name for host in log.run.hosts], pairs)] if len(pairs) else drawn
+    return drawn
 
 
 def best_by_pattern(table: pd.DataFrame) -> pd.DataFrame:

@@ -279,7 +279,7 @@ def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
         parts = [part(log, kind) for log in logs]
         own = metrics_of_part(kind, parts, rows) if rows["averaged"].any() else ping_pong_metrics(parts, rows)
         columns.append(own.rename(columns=lambda name, kind=kind: metric_in(name, kind)))
-    listed = [metric.name for metric in (*BENCHMARK.metrics, *BENCHMARK.variants)]
+    listed = [metric.name for metric in BENCHMARK.every_metric]
     together = pd.concat(columns, axis="columns")
     return together[[name for name in listed if name in together]]
 
