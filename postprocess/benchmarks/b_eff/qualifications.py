@@ -94,7 +94,7 @@ def broken_rules_of_repetition(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     if left_out := {
         method for pattern in plan.patterns if pattern.averaged for method in METHODS_AVERAGED - set(pattern.methods)
     }:
-        yield "methods", f"the run left out the method {' and '.join(sorted(left_out))}"
+        yield "methods", f"the run left out the method{'s' * (len(left_out) > 1)} {' and '.join(sorted(left_out))}"
 
 
 def averaged_patterns(log: Log[Plan]) -> set[str]:
