@@ -6,16 +6,17 @@ import subprocess
 from builds import FAULTS, compiler_and_launcher
 from kernel_runs import run
 
+SOURCES = (FAULTS / "accelerator.c", FAULTS / "accelerator_mpi.c")
 LIBRARIES = {"cuda": "libcudart.so.13", "hip": "libamdhip64.so.7", "level": "libze_loader.so.1"}
 SHORT = ("--time-budget", 1, "--longest-loop", 1, "--memory-per-process", "1MiB")
 FEW = ("--repetitions", 1, "--random-patterns", 1)
 
 
-def stand_in(folder, name, kind="cuda", source=FAULTS / "accelerator.c"):
+def stand_in(folder, name, kind="cuda", sources=SOURCES):
     """The library under the name of a vendor's, for kernels built with the MPI of this name."""
     library = folder / LIBRARIES[kind.split("-")[0]]
     flags = ["-O1", "-g", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", f"-Wl,-soname,{library.name}"]
-    subprocess.run([compiler_and_launcher(name)[0], *flags, source, "-o", library], check=True)
+    subprocess.run([compiler_and_launcher(name)[0], *flags, *sources, "-o", library], check=True)
     return library
 
 

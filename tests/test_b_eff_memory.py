@@ -221,7 +221,7 @@ def test_missing_library_is_named(openmpi, tmp_path):
 
 def test_missing_function_is_named(openmpi, tmp_path):
     (tmp_path / "empty.c").write_text("int cudaGetDeviceCount(int *count) { return *count = 0; }\n")
-    library = stand_in(tmp_path, "openmpi", source=tmp_path / "empty.c")
+    library = stand_in(tmp_path, "openmpi", sources=[tmp_path / "empty.c"])
     done = run_in_memory(openmpi, tmp_path, 2, "cuda", "--memory-anyway", library=library)
     assert "libcudart.so.13 has no function cudaSetDevice; install a newer version" in refusal(done, tmp_path)
 

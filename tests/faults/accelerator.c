@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A runtime library of accelerators without one: the functions of CUDA, HIP and Level Zero that the kernels call, and a
- * layer over MPI. Its "device memory" is inaccessible to the process except inside MPI calls, or while operations of
- * the process are on their way, and inside the copy functions below; any other access faults. To be loaded before a
- * kernel, under the vendor's library name. A copy to the device waits for the next synchronisation, as one from
- * pageable memory may.
+/* A runtime library of accelerators without one: the functions of CUDA, HIP and Level Zero that the kernels call, with
+ * a layer over MPI (accelerator_mpi.c). Its "device memory" is inaccessible to the process except inside MPI calls, or
+ * while operations of the process are on their way, and inside the copy functions below; any other access faults. To be
+ * loaded before a kernel, under the vendor's library name. A copy to the device waits for the next synchronisation, as
+ * one from pageable memory may.
  *
  * STANDIN_DEVICES       devices of each process (1); 0: none, and the vendor's error
  * CUDA_VISIBLE_DEVICES  the number of the only device that the process may use
@@ -14,12 +14,13 @@
  * STANDIN_FLIP          number of the receiving MPI call of rank 1 after which the first byte received is changed
  */
 #define _GNU_SOURCE
-#include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+
+#include "accelerator.h"
 
 enum { MOST_REGIONS = 64, PAGE = 4096, SUCCESS = 0, OUT_OF_MEMORY = 2, NO_DEVICE = 100 };
 
@@ -29,9 +30,8 @@ struct region {
 };
 static struct region regions[MOST_REGIONS];
 static int depth, device;
-static long under_way, receives;
+long standin_under_way;
 static size_t used;
-static char *last_received;
 
 static struct write {
     char *to, *data;
@@ -39,7 +39,7 @@ static struct write {
     struct write *next;
 } *first_write, **last_write = &first_write;
 
-static long setting(const char *name, long otherwise)
+long standin_setting(const char *name, long otherwise)
 {
     const char *value = getenv(name);
     return value ? strtol(value, NULL, 10) : otherwise;
@@ -52,19 +52,19 @@ static void protect(int protection)
             abort();
 }
 
-static void enter(void)
+void standin_enter(void)
 {
-    if (depth++ == 0 && under_way == 0)
+    if (depth++ == 0 && standin_under_way == 0)
         protect(PROT_READ | PROT_WRITE);
 }
 
-static void leave(void)
+void standin_leave(void)
 {
-    if (--depth == 0 && under_way == 0)
+    if (--depth == 0 && standin_under_way == 0)
         protect(PROT_NONE);
 }
 
-static int is_device(const char *address)
+int standin_is_device(const char *address)
 {
     for (int i = 0; i < MOST_REGIONS; i++)
         if (regions[i].start && address >= regions[i].start && address < regions[i].start + regions[i].bytes)
@@ -79,7 +79,7 @@ static int allocate(void **memory, size_t bytes)
     const size_t size = (bytes + PAGE - 1) / PAGE * PAGE;
     for (int i = 0; i < MOST_REGIONS; i++)
         if (!regions[i].start) {
-            if (used + size > (size_t)setting("STANDIN_FREE", 1L << 30))
+            if (used + size > (size_t)standin_setting("STANDIN_FREE", 1L << 30))
                 return OUT_OF_MEMORY;
             used += size;
             *memory = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -103,7 +103,7 @@ static int release(const void *memory)
 
 static int synchronize(void)
 {
-    enter();
+    standin_enter();
     while (first_write) {
         struct write *write = first_write;
         memcpy(write->to, write->data, write->bytes);
@@ -112,15 +112,15 @@ static int synchronize(void)
         free(write);
     }
     last_write = &first_write;
-    leave();
+    standin_leave();
     return SUCCESS;
 }
 
 static int copy(void *to, const void *from, size_t bytes)
 {
-    if (is_device(to) == is_device(from))
+    if (standin_is_device(to) == standin_is_device(from))
         abort(); /* the kernels copy between the host and a device only */
-    if (is_device(to)) {
+    if (standin_is_device(to)) {
         struct write *write = malloc(sizeof *write);
         *write = (struct write){to, malloc(bytes), bytes, NULL};
         memcpy(write->data, from, bytes);
@@ -129,15 +129,15 @@ static int copy(void *to, const void *from, size_t bytes)
         return SUCCESS;
     }
     synchronize();
-    enter();
+    standin_enter();
     memcpy(to, from, bytes);
-    leave();
+    standin_leave();
     return SUCCESS;
 }
 
 static int count_devices(int *count)
 {
-    *count = getenv("CUDA_VISIBLE_DEVICES") ? 1 : (int)setting("STANDIN_DEVICES", 1);
+    *count = getenv("CUDA_VISIBLE_DEVICES") ? 1 : (int)standin_setting("STANDIN_DEVICES", 1);
     return *count > 0 ? SUCCESS : NO_DEVICE;
 }
 
@@ -148,50 +148,51 @@ static const char *error_text(int result)
     return result == NO_DEVICE ? "no CUDA-capable device is detected" : result ? "out of memory" : "no error";
 }
 
-#define RUNTIME(prefix)                                                                                              \
-    int prefix##GetDeviceCount(int *count)                                                                           \
-    {                                                                                                                \
-        return count_devices(count);                                                                                 \
-    }                                                                                                                \
-    int prefix##SetDevice(int number)                                                                                \
-    {                                                                                                                \
-        device = number;                                                                                             \
-        return SUCCESS;                                                                                              \
-    }                                                                                                                \
-    int prefix##DeviceGetPCIBusId(char *address, int bytes, int number)                                              \
-    {                                                                                                                \
-        snprintf(address, (size_t)bytes, "0000:%02X:00.0", 0x3b + number + (int)setting("CUDA_VISIBLE_DEVICES", 0)); \
-        return SUCCESS;                                                                                              \
-    }                                                                                                                \
-    int prefix##MemGetInfo(size_t *available, size_t *total)                                                         \
-    {                                                                                                                \
-        *total = (size_t)setting("STANDIN_BYTES", 1L << 30);                                                         \
-        *available = *total - used;                                                                                  \
-        return SUCCESS;                                                                                              \
-    }                                                                                                                \
-    int prefix##Malloc(void **memory, size_t bytes)                                                                  \
-    {                                                                                                                \
-        return allocate(memory, bytes);                                                                              \
-    }                                                                                                                \
-    int prefix##MallocManaged(void **memory, size_t bytes, unsigned flags)                                           \
-    {                                                                                                                \
-        return flags == 1 ? allocate(memory, bytes) : OUT_OF_MEMORY;                                                 \
-    }                                                                                                                \
-    int prefix##Free(void *memory)                                                                                   \
-    {                                                                                                                \
-        return release(memory);                                                                                      \
-    }                                                                                                                \
-    int prefix##Memcpy(void *to, const void *from, size_t bytes, int direction)                                      \
-    {                                                                                                                \
-        return direction == 4 ? copy(to, from, bytes) : OUT_OF_MEMORY;                                               \
-    }                                                                                                                \
-    int prefix##DeviceSynchronize(void)                                                                              \
-    {                                                                                                                \
-        return synchronize();                                                                                        \
-    }                                                                                                                \
-    const char *prefix##GetErrorString(int result)                                                                   \
-    {                                                                                                                \
-        return error_text(result);                                                                                   \
+#define RUNTIME(prefix)                                                            \
+    int prefix##GetDeviceCount(int *count)                                         \
+    {                                                                              \
+        return count_devices(count);                                               \
+    }                                                                              \
+    int prefix##SetDevice(int number)                                              \
+    {                                                                              \
+        device = number;                                                           \
+        return SUCCESS;                                                            \
+    }                                                                              \
+    int prefix##DeviceGetPCIBusId(char *address, int bytes, int number)            \
+    {                                                                              \
+        snprintf(address, (size_t)bytes, "0000:%02X:00.0",                         \
+                 0x3b + number + (int)standin_setting("CUDA_VISIBLE_DEVICES", 0)); \
+        return SUCCESS;                                                            \
+    }                                                                              \
+    int prefix##MemGetInfo(size_t *available, size_t *total)                       \
+    {                                                                              \
+        *total = (size_t)standin_setting("STANDIN_BYTES", 1L << 30);               \
+        *available = *total - used;                                                \
+        return SUCCESS;                                                            \
+    }                                                                              \
+    int prefix##Malloc(void **memory, size_t bytes)                                \
+    {                                                                              \
+        return allocate(memory, bytes);                                            \
+    }                                                                              \
+    int prefix##MallocManaged(void **memory, size_t bytes, unsigned flags)         \
+    {                                                                              \
+        return flags == 1 ? allocate(memory, bytes) : OUT_OF_MEMORY;               \
+    }                                                                              \
+    int prefix##Free(void *memory)                                                 \
+    {                                                                              \
+        return release(memory);                                                    \
+    }                                                                              \
+    int prefix##Memcpy(void *to, const void *from, size_t bytes, int direction)    \
+    {                                                                              \
+        return direction == 4 ? copy(to, from, bytes) : OUT_OF_MEMORY;             \
+    }                                                                              \
+    int prefix##DeviceSynchronize(void)                                            \
+    {                                                                              \
+        return synchronize();                                                      \
+    }                                                                              \
+    const char *prefix##GetErrorString(int result)                                 \
+    {                                                                              \
+        return error_text(result);                                                 \
     }
 RUNTIME(cuda)
 RUNTIME(hip)
@@ -212,7 +213,7 @@ int zeDriverGet(uint32_t *count, void **drivers)
 
 int zeDeviceGet(void *driver, uint32_t *count, void **devices)
 {
-    const uint32_t found = (uint32_t)setting("STANDIN_DEVICES", 1);
+    const uint32_t found = (uint32_t)standin_setting("STANDIN_DEVICES", 1);
     if (driver != (void *)1)
         return 1;
     *count = found < *count ? found : *count;
@@ -230,7 +231,7 @@ int zeDevicePciGetPropertiesExt(void *number, char *properties)
 
 int zeDeviceGetMemoryProperties(void *number, uint32_t *count, char *properties)
 {
-    const uint64_t bytes = (uint64_t)setting("STANDIN_BYTES", 1L << 30);
+    const uint64_t bytes = (uint64_t)standin_setting("STANDIN_BYTES", 1L << 30);
     (void)number;
     *count = 1;
     memcpy(properties + 32, &bytes, sizeof bytes);
@@ -276,147 +277,4 @@ int zeMemFree(void *context, void *memory)
 {
     (void)context;
     return release(memory);
-}
-
-/* --- MPI ---------------------------------------------------------------------------------------------------------- */
-
-int MPIX_Query_cuda_support(void)
-{
-    return (int)setting("STANDIN_SUPPORT", 1);
-}
-int MPIX_Query_rocm_support(void)
-{
-    return (int)setting("STANDIN_SUPPORT", 1);
-}
-int MPIX_Query_ze_support(void)
-{
-    return (int)setting("STANDIN_SUPPORT", 1);
-}
-
-int MPI_Comm_get_info(MPI_Comm comm, MPI_Info *info)
-{
-    const int result = PMPI_Comm_get_info(comm, info);
-    return getenv("STANDIN_KINDS") ? PMPI_Info_set(*info, "mpi_memory_alloc_kinds", getenv("STANDIN_KINDS")) : result;
-}
-
-/* After a call that received into `buffer`, or completed operations that do. */
-static void received(void *buffer)
-{
-    int rank;
-    if (buffer)
-        last_received = buffer;
-    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    if (rank == 1 && last_received && is_device(last_received) && ++receives == setting("STANDIN_FLIP", -1))
-        *last_received ^= 1;
-}
-
-#define INSIDE(call, buffer)     \
-    do {                         \
-        enter();                 \
-        const int result = call; \
-        received(buffer);        \
-        leave();                 \
-        return result;           \
-    } while (0)
-
-int MPI_Send(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm)
-{
-    enter();
-    const int result = PMPI_Send(buffer, count, type, to, tag, comm);
-    leave();
-    return result;
-}
-
-int MPI_Recv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Status *status)
-{
-    INSIDE(PMPI_Recv(buffer, count, type, from, tag, comm, status), buffer);
-}
-
-int MPI_Sendrecv(const void *buffer, int count, MPI_Datatype type, int to, int tag, void *into, int into_count,
-                 MPI_Datatype into_type, int from, int from_tag, MPI_Comm comm, MPI_Status *status)
-{
-    INSIDE(PMPI_Sendrecv(buffer, count, type, to, tag, into, into_count, into_type, from, from_tag, comm, status),
-           from == MPI_PROC_NULL ? NULL : into);
-}
-
-static void *first_place(void *into, const int *counts, const int *offsets, int size)
-{
-    for (int i = 0; i < size; i++)
-        if (counts[i])
-            return (char *)into + offsets[i];
-    return NULL;
-}
-
-int MPI_Alltoallv(const void *buffer, const int *counts, const int *offsets, MPI_Datatype type, void *into,
-                  const int *into_counts, const int *into_offsets, MPI_Datatype into_type, MPI_Comm comm)
-{
-    int size;
-    PMPI_Comm_size(comm, &size);
-    INSIDE(PMPI_Alltoallv(buffer, counts, offsets, type, into, into_counts, into_offsets, into_type, comm),
-           first_place(into, into_counts, into_offsets, size));
-}
-
-int MPI_Neighbor_alltoallv(const void *buffer, const int *counts, const int *offsets, MPI_Datatype type, void *into,
-                           const int *into_counts, const int *into_offsets, MPI_Datatype into_type, MPI_Comm comm)
-{
-    INSIDE(PMPI_Neighbor_alltoallv(buffer, counts, offsets, type, into, into_counts, into_offsets, into_type, comm),
-           (char *)into + into_offsets[0]);
-}
-
-int MPI_Isend(const void *buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    enter();
-    under_way++;
-    const int result = PMPI_Isend(buffer, count, type, to, tag, comm, request);
-    leave();
-    return result;
-}
-
-int MPI_Irecv(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    enter();
-    under_way++;
-    last_received = buffer;
-    const int result = PMPI_Irecv(buffer, count, type, from, tag, comm, request);
-    leave();
-    return result;
-}
-
-/* The buffers of persistent receives. */
-static struct {
-    MPI_Request request;
-    void *buffer;
-} inits[1 << 16];
-static long init_count;
-
-int MPI_Recv_init(void *buffer, int count, MPI_Datatype type, int from, int tag, MPI_Comm comm, MPI_Request *request)
-{
-    const int result = PMPI_Recv_init(buffer, count, type, from, tag, comm, request);
-    inits[init_count % (1 << 16)].request = *request;
-    inits[init_count++ % (1 << 16)].buffer = buffer;
-    return result;
-}
-
-int MPI_Startall(int count, MPI_Request requests[])
-{
-    enter();
-    under_way += count;
-    for (long i = init_count < 1 << 16 ? init_count - 1 : (1 << 16) - 1; i >= 0; i--)
-        if (inits[i].request == requests[0]) {
-            last_received = inits[i].buffer;
-            break;
-        }
-    const int result = PMPI_Startall(count, requests);
-    leave();
-    return result;
-}
-
-int MPI_Waitall(int count, MPI_Request requests[], MPI_Status statuses[])
-{
-    enter();
-    const int result = PMPI_Waitall(count, requests, statuses);
-    under_way -= count;
-    received(NULL);
-    leave();
-    return result;
 }
