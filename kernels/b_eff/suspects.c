@@ -17,6 +17,15 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+/* NAN of none. Sorts the values. */
+static double fast_quarter(double *values, int count)
+{
+    if (count == 0)
+        return NAN;
+    qsort(values, (size_t)count, sizeof *values, compare);
+    return values[(count - 1) / 4];
+}
+
 /* Of an even number the mean of the middle two; NAN of none. Sorts the values. */
 static double median(double *values, int count)
 {
@@ -36,9 +45,9 @@ void compare_pairs(int nodes, const int *partner, const double *seconds, double 
         if (other > node)
             pairs[count++] = ratio[node];
     }
-    const double middle = median(pairs, count);
+    const double usual = fast_quarter(pairs, count);
     for (int node = 0; node < nodes; node++)
-        ratio[node] /= middle;
+        ratio[node] /= usual;
     free(pairs);
 }
 
@@ -50,9 +59,24 @@ void raise_levels(int nodes, int matchings, const double *ratio, double *level)
         for (int matching = 0; matching < matchings; matching++)
             if (!isnan(ratio[matching * nodes + node]))
                 of_node[count++] = ratio[matching * nodes + node];
-        level[node] = fmax(level[node], median(of_node, count));
+        level[node] = fmax(level[node], fast_quarter(of_node, count));
     }
     free(of_node);
+}
+
+/* The level of each node over that of the median node; NAN remains. */
+static double *relative_levels(int nodes, const double *level)
+{
+    double *known = allocate((size_t)nodes, sizeof *known), *relative = allocate((size_t)nodes, sizeof *relative);
+    int count = 0;
+    for (int node = 0; node < nodes; node++)
+        if (!isnan(level[node]))
+            known[count++] = level[node];
+    const double usual = median(known, count);
+    free(known);
+    for (int node = 0; node < nodes; node++)
+        relative[node] = level[node] / usual;
+    return relative;
 }
 
 /* The node outside of `taken` whose level is closest to 1, or NO_PARTNER. Of group `group`, or of any if it is -1. */
@@ -74,8 +98,9 @@ static bool find_good(int nodes, const double *level, const int *group, int of_g
     return suspect->good > 0;
 }
 
-int list_suspects(int nodes, const double *level, const int *group, struct suspect suspects[MOST_SUSPECTS])
+int list_suspects(int nodes, const double *absolute, const int *group, struct suspect suspects[MOST_SUSPECTS])
 {
+    double *level = relative_levels(nodes, absolute);
     int count = 0;
     for (int node = 0; node < nodes; node++) {
         if (!(level[node] > suspicious))
@@ -90,5 +115,6 @@ int list_suspects(int nodes, const double *level, const int *group, struct suspe
     for (int i = 0; i < count; i++)
         if (!find_good(nodes, level, group, group[suspects[i].node], &suspects[i]))
             find_good(nodes, level, group, -1, &suspects[i]);
+    free(level);
     return count;
 }

@@ -18,6 +18,7 @@ SLOWER = 0.95  # a node is slow if it certainly reaches less than this share of 
 FALSE_SUSPICION = 0.01  # probability that chance makes any node of a healthy run a suspect
 MOST = 1 / 3  # a larger share of slow nodes is a property of the machine: it is unknown which ones are the peers
 MOST_FAST = 1 / 8  # of the units of a slow node: noise makes nothing faster, but disturbs what is compared with
+BURSTS = 1 / 200  # of the units of a run: so many times are fast by a disturbance of what they are compared with
 VARIED = -2 * log(0.9)  # the largest effect by half of which a unit is fast, where effects differ between units
 ROUNDS, PASSES = 4, 8  # both settle earlier
 TOO_MANY, SOME_PARTNERS = "too many", "some partners"
@@ -141,7 +142,8 @@ def judged(effect: np.ndarray, units: pd.DataFrame, nodes: int, false_suspicion:
     if (units[FIRST] == units[SECOND]).all():
         contradicted = unlikely.any() and not table["slower"].any()
     else:
-        contradicted = unlikely.any() and fast.sum() > MOST_FAST * called.sum()
+        disturbed = max(MOST_FAST * called.sum(), BURSTS * len(units))
+        contradicted = unlikely.any() and fast.sum() > disturbed
     withheld = TOO_MANY if table["slower"].sum() > MOST * nodes else SOME_PARTNERS if contradicted else ""
     table["suspect"] = table["slower"] & (not withheld)
     return Effects(table, exceeding, withheld)
