@@ -5,6 +5,7 @@ and nothing is cyclic. C: no cyclic includes between modules, and common/ includ
 import ast
 import re
 import subprocess
+import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -226,3 +227,10 @@ def test_nothing_else_names_a_benchmark():
             node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
         } - docstrings
         assert [text for text in texts if word.search(text)] == [], path
+
+
+def test_no_command_waits_for_what_another_one_imports():
+    """pandas alone takes longer than `coffeecup --version` needs."""
+    command = "import sys, postprocess.cli.app; print(*{'pandas', 'matplotlib', 'reframe'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert done.stdout == "\n"

@@ -9,7 +9,6 @@ import typer
 
 from postprocess.cli.common import USAGE, Thresholds, exit_codes, judged, writing
 from postprocess.cli.selection import Selection, reads_sessions
-from postprocess.reports.changes import sentence
 from postprocess.show.words import printable
 
 
@@ -30,6 +29,7 @@ def acknowledge(
     the event spreads. Keep FILE under version control."""
     from postprocess.history.change_points import session_values
     from postprocess.history.site_files import Acknowledgement, add
+    from postprocess.reports.changes import sentence
 
     cases, table = selection.tables()
     recorded = file if file.exists() else None

@@ -4,15 +4,16 @@
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 
 from postprocess.cli.common import USAGE, AcknowledgedFile, AsJson, Thresholds, exit_codes, judged, print_json
 from postprocess.cli.selection import Selection, reads_sessions
-from postprocess.reports.changes import as_object, event_object, gap, lines, place
 from postprocess.show.words import counted, digits, printable, unit_word
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @exit_codes(
@@ -40,6 +41,7 @@ def check_history(
     from postprocess.history import change_points
     from postprocess.history.completeness import completeness, without_value
     from postprocess.history.table import SERIES
+    from postprocess.reports.changes import as_object, event_object, gap, lines
 
     if max_age is not None and not 0 <= max_age < float("inf"):
         raise typer.BadParameter(f"--max-age must be a number of days, not {max_age:g}")
@@ -78,7 +80,7 @@ def check_history(
     raise typer.Exit(1 if len(missing) or len(old) or any(event.alarms for event in found) else 0)
 
 
-def too_old(cases: pd.DataFrame, max_age: float | None) -> pd.DataFrame:
+def too_old(cases: "pd.DataFrame", max_age: float | None) -> "pd.DataFrame":
     """The systems whose newest session is older than `max_age` days: system, session_time, days."""
     newest = cases.groupby("system", as_index=False)["session_time"].max()
     days = (datetime.now(UTC) - newest["session_time"]).dt.total_seconds() / 86400
@@ -93,6 +95,8 @@ def age(row: dict) -> str:
 
 
 def suspicion(row: dict) -> str:
+    from postprocess.reports.changes import place
+
     return (
         f"suspected: {place(row)}: {row['relative']:+.1%} in the last session alone "
         f"({row['session_time']:%Y-%m-%d %H:%M} UTC), {digits(row['level'])} -> {digits(row['value'])} "
@@ -101,7 +105,7 @@ def suspicion(row: dict) -> str:
     )
 
 
-def summary(cases: pd.DataFrame, values: pd.DataFrame, found: list, tests: int, missing: int) -> str:
+def summary(cases: "pd.DataFrame", values: "pd.DataFrame", found: list, tests: int, missing: int) -> str:
     from postprocess.history.events import UNKNOWN
     from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
     from postprocess.history.table import SERIES

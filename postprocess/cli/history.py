@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`coffeecup history`: metrics over sessions."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 
 from postprocess.cli.common import (
@@ -18,8 +17,10 @@ from postprocess.cli.common import (
     write_figures,
 )
 from postprocess.cli.selection import Selection, reads_sessions
-from postprocess.reports.changes import as_object, event_object, gap, lines, place
 from postprocess.show.words import counted, digits, printable, unit_word
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @exit_codes({0: "printed, whatever the values are (`coffeecup check-history` judges them)", 2: USAGE})
@@ -41,6 +42,7 @@ def history(
     from postprocess.history import change_points
     from postprocess.history.completeness import completeness, without_value
     from postprocess.history.figures import trends
+    from postprocess.reports.changes import gap
 
     if as_csv and as_json:
         raise typer.BadParameter("choose one of --json and --csv")
@@ -62,7 +64,7 @@ def history(
         write_figures(figures, [("history", figure) for figure in trends(values, findings)])
 
 
-def compared(cases: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
+def compared(cases: "pd.DataFrame", values: "pd.DataFrame") -> "pd.DataFrame":
     """The headlines of the newest session: value, the median of the `earlier` ones, their number `sessions`, and how
     many a reference `needs` besides."""
     from postprocess.history.standing import newest, standing
@@ -74,8 +76,10 @@ def compared(cases: pd.DataFrame, values: pd.DataFrame) -> pd.DataFrame:
     return front[[*SERIES, "session", "session_time", "value", "unit", "earlier", "sessions", "needs"]]
 
 
-def comparison(front: pd.DataFrame) -> list[str]:
+def comparison(front: "pd.DataFrame") -> list[str]:
     """A line for each headline of the newest session."""
+    from postprocess.reports.changes import place
+
     text = []
     for row in front.to_dict("records"):
         change = f"{row['value'] / row['earlier'] - 1:+.1%} against" if row["earlier"] else "and 0 was"
@@ -87,9 +91,10 @@ def comparison(front: pd.DataFrame) -> list[str]:
     return text
 
 
-def of_series(cases: pd.DataFrame, values: pd.DataFrame, found: list) -> dict:
+def of_series(cases: "pd.DataFrame", values: "pd.DataFrame", found: list) -> dict:
     """The state of every series, the events, their changes, and what else changed in the sessions."""
     from postprocess.history.standing import standing
+    from postprocess.reports.changes import as_object, event_object
 
     return {
         "series": standing(values, [finding for event in found for finding in event.findings], cases),
@@ -99,9 +104,12 @@ def of_series(cases: pd.DataFrame, values: pd.DataFrame, found: list) -> dict:
     }
 
 
-def overview(values: pd.DataFrame, found: list) -> list[str]:
+def overview(values: "pd.DataFrame", found: list) -> list[str]:
     """A line per series, the circumstances and the events under them."""
+    import pandas as pd
+
     from postprocess.history.table import SERIES
+    from postprocess.reports.changes import lines, place
 
     text = []
     for _, series in values.groupby(SERIES, sort=False, observed=True):
@@ -121,8 +129,10 @@ def overview(values: pd.DataFrame, found: list) -> list[str]:
     return [*text, *(line for event in found for line in lines(event))]
 
 
-def circumstances(values: pd.DataFrame) -> pd.DataFrame:
+def circumstances(values: "pd.DataFrame") -> "pd.DataFrame":
     """What changed from session to session, by time: session_time, what, was, now."""
+    import pandas as pd
+
     from postprocess.history import change_points
     from postprocess.history.table import SERIES
 

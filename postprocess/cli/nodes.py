@@ -3,15 +3,16 @@
 
 import shlex
 from enum import StrEnum
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 
 from postprocess.cli.common import USAGE, AsJson, Figures, exit_codes, print_json, write_figures, write_text
 from postprocess.cli.selection import Selection, reads_sessions
-from postprocess.reports.changes import node_effect, node_line
 from postprocess.show.words import counted, printable
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Format(StrEnum):
@@ -61,9 +62,10 @@ def nodes(
     raise typer.Exit(1 if len(found) and found["confirmed_now"].any() else 0)
 
 
-def drains(found: pd.DataFrame) -> list[str]:
+def drains(found: "pd.DataFrame") -> list[str]:
     """A line per named node: a command if its newest session confirmed it, otherwise a comment."""
     from postprocess.history.nodes import short
+    from postprocess.reports.changes import node_effect
 
     named = found[found["confirmed_now"].astype(bool) | found["since"].notna()]
     text = {}
@@ -75,8 +77,10 @@ def drains(found: pd.DataFrame) -> list[str]:
     return [printable(line) for line in text.values()]
 
 
-def overview(found: pd.DataFrame, every: bool) -> list[str]:
+def overview(found: "pd.DataFrame", every: bool) -> list[str]:
     """A line per node and test of which there is something to tell, and what was examined."""
+    from postprocess.reports.changes import node_line
+
     if found.empty:
         return ["No selected session examined nodes: see docs/nodes.md for the tests that do, on three or more nodes."]
     known = found["since"].notna() | found["slow"].astype(bool) | found["suspected"].gt(0) | found["failed"].gt(0)

@@ -89,7 +89,9 @@ def predict(
     else:
         typer.echo(shown.terminal_text(full), nl=False)
     if figures:
-        drawn = shown.over_nodes([each for curve in curves for each in curve])
+        from postprocess.reports.prediction_figures import over_nodes
+
+        drawn = over_nodes([each for curve in curves for each in curve])
         write_figures(figures, [("designs", drawn)])
 
 

@@ -5,15 +5,16 @@ import math
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-import pandas as pd
 import typer
 
 from postprocess.cli.common import USAGE, AsJson, changes_of, exit_codes, print_json, writing
 from postprocess.cli.selection import Selection, begin_of, reads_sessions
-from postprocess.show.tables import each_row
 from postprocess.show.words import counted, digits, printable, unit_word
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LARGEST_EXPONENT = 10  # of the number of processes
 
@@ -140,7 +141,7 @@ def propose(
         typer.echo("nothing was written; use --write to write the file", err=True)
 
 
-def good(table: pd.DataFrame, include: frozenset[str], new_epoch: bool) -> tuple[pd.DataFrame, pd.DataFrame]:
+def good(table: "pd.DataFrame", include: frozenset[str], new_epoch: bool) -> "tuple[pd.DataFrame, pd.DataFrame]":
     """The rows of the runs that a reference may come from, and a row of each other run with the reason in `excluded`.
     Raises BadParameter if none is left."""
     from postprocess.references.good_runs import KINDS, exclusions
@@ -156,7 +157,7 @@ def good(table: pd.DataFrame, include: frozenset[str], new_epoch: bool) -> tuple
     return kept, excluded
 
 
-def are_simulated(values: pd.DataFrame) -> bool:
+def are_simulated(values: "pd.DataFrame") -> bool:
     """Whether the sessions were simulated. Raises BadParameter if only some were, or if simulated values of one series
     differ: simulated time has no noise."""
     from postprocess.history.table import SERIES
@@ -174,7 +175,7 @@ def are_simulated(values: pd.DataFrame) -> bool:
     return found
 
 
-def refuse_changes(values: pd.DataFrame) -> None:
+def refuse_changes(values: "pd.DataFrame") -> None:
     """Raises BadParameter if a series changed its level: a reference of both levels describes neither."""
     from postprocess.reports.changes import place
 
@@ -186,7 +187,7 @@ def refuse_changes(values: pd.DataFrame) -> None:
         )
 
 
-def proposed(values: pd.DataFrame, terms) -> tuple[pd.DataFrame, pd.DataFrame]:
+def proposed(values: "pd.DataFrame", terms) -> "tuple[pd.DataFrame, pd.DataFrame]":
     """The entries that the sessions give, and those that no value would fail, so much do the sessions scatter. Raises
     BadParameter if there are none, or if an option names a metric that is not among them."""
     from postprocess.references import proposals
@@ -205,7 +206,7 @@ def proposed(values: pd.DataFrame, terms) -> tuple[pd.DataFrame, pd.DataFrame]:
     return made, useless
 
 
-def today_of(file: Path, benchmark: str, values: pd.DataFrame, made: pd.DataFrame, simulated: bool) -> dict:
+def today_of(file: Path, benchmark: str, values: "pd.DataFrame", made: "pd.DataFrame", simulated: bool) -> dict:
     """The current content of the reference file. Raises BadParameter if the entries do not fit into it."""
     from postprocess.references import proposals
 
@@ -284,7 +285,7 @@ def check(
     raise typer.Exit(1 if number else 0)
 
 
-def one_kind(table: pd.DataFrame, settings: str | None, environ: str | None) -> pd.DataFrame:
+def one_kind(table: "pd.DataFrame", settings: str | None, environ: str | None) -> "pd.DataFrame":
     """The rows of one form of the benchmark, because runs with other options are not comparable, and of the chosen
     environment."""
     from postprocess.references.proposals import kinds
@@ -324,7 +325,7 @@ def number(text: str) -> float:
     return found
 
 
-def as_object(excluded, useless, made: pd.DataFrame, differences: list, outside: pd.DataFrame) -> dict:
+def as_object(excluded, useless, made: "pd.DataFrame", differences: list, outside: "pd.DataFrame") -> dict:
     """What `show` prints as plain values and tables."""
     place = ["system", "partition", "environ", "file_system", "processes"]
     entry = ["where", "environ", "file_system", "parameters", "processes", "metric", "value", "unit", "lower", "upper"]
@@ -338,8 +339,9 @@ def as_object(excluded, useless, made: pd.DataFrame, differences: list, outside:
     }
 
 
-def show(excluded, useless, made: pd.DataFrame, differences: list, outside: pd.DataFrame) -> None:
+def show(excluded, useless, made: "pd.DataFrame", differences: list, outside: "pd.DataFrame") -> None:
     from postprocess.references import proposals
+    from postprocess.show.tables import each_row
 
     for row in each_row(excluded):
         typer.echo(printable(f"excluded: {row.session_time:%Y-%m-%d %H:%M} UTC, {row.name}: {row.excluded}"))
@@ -376,6 +378,8 @@ def show(excluded, useless, made: pd.DataFrame, differences: list, outside: pd.D
 
 def limits(lower: float, upper: float, worded) -> str:
     """Bounds of which one may be NaN."""
+    import pandas as pd
+
     if pd.isna(upper):
         return f"at least {worded(lower)}"
     return f"at most {worded(upper)}" if pd.isna(lower) else f"{worded(lower)} to {worded(upper)}"
