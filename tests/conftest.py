@@ -55,6 +55,15 @@ LONGEST = [
 ]
 
 
+# Many tests build the same sources, in trees of their own too: each file is compiled once. Without ccache only slower.
+if shutil.which("ccache"):
+    os.environ |= {
+        "CMAKE_C_COMPILER_LAUNCHER": "ccache",
+        "CCACHE_DIR": str(ROOT / "build" / "ccache"),
+        "CCACHE_COMPILERTYPE": "gcc",  # it does not know mpicc.openmpi
+        "CCACHE_NOHASHDIR": "1",  # the directory of a build is in no object
+    }
+
 # Fixtures that build or start programs.
 OF_PROGRAMS = {"openmpi", "mpich", "serial", "sanitized", "serial_sanitized", "simulated_kernel", "reframe", "real"}
 

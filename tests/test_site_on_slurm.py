@@ -45,10 +45,12 @@ class Cluster:
             part for part in os.environ["PATH"].split(os.pathsep) if not Path(part, "spack").exists()
         )
         home = {"HOME": str(self.tree.parent), "USER": slurm_made.USER, "LOGNAME": slurm_made.USER, "PATH": path}
+        quicker = {name: value for name, value in os.environ.items() if name.startswith(("CCACHE_", "CMAKE_"))}
+        quicker["CCACHE_DIR"] = str(self.tree.parent / "ccache")
         done = subprocess.run(
             [*drop, *modules_made.shell(self.modules, module), *command],
             cwd=self.tree,
-            env=home | self.slurm.environment | environment,
+            env=home | quicker | self.slurm.environment | environment,
             capture_output=True,
             text=True,
             check=False,
