@@ -4,7 +4,8 @@ records of a log made for tests and edits them in place, or returns the text of 
 
 import json
 
-from logs_made import GIB, MIB, first, text
+import counters_made as made_counters
+from logs_made import GIB, MIB, first, of_kind, text
 from logs_made_b_eff import b_eff_log, retimed
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
@@ -121,6 +122,36 @@ def budgets_back(r):
         del r[at + 2]
 
 
+COUNTED = [
+    made_counters.source("rapl_energy", "0 package-0", 1000),
+    made_counters.source("infiniband_symbol_error", "a/1"),
+]
+
+
+def counters(change, values=([5, [3, 4]],), **more):
+    """A log with counters, and a change of their last record."""
+
+    def changed(r):
+        own = [list(values[0]) for _ in r[0]["hosts"]]
+        r[:] = made_counters.with_counters(r, COUNTED, own, **more)
+        r[0] = {**r[0], "options": dict(r[0]["options"])}
+        change(of_kind(r, "counters")[-1])
+
+    return changed
+
+
+def idle(seconds, option_seconds):
+    """The run had idle time: `seconds` by its counters."""
+    return both(
+        counters(lambda counted: None),
+        lambda r: r.insert(
+            r.index(first(r, record="counters")),
+            {**first(r, record="counters"), "phase": "idle", "elapsed_seconds": seconds},
+        ),
+        option(idle_power=option_seconds),
+    )
+
+
 EVERY = {
     "record": [
         put("run", ranks=2.0),
@@ -164,6 +195,29 @@ EVERY = {
     "activity_time": [put("activity", elapsed_seconds=1e6)],
     "activity_cores": [
         both(host(online_cores=128), lambda r: first(r, record="activity")["hosts"][0].update(stolen_seconds=1e9))
+    ],
+    "counters": [
+        counters(lambda counted: counted.update(phase="idle")),
+        both(counters(lambda counted: None), counters(lambda counted: None)),
+        both(counters(lambda counted: None), option(idle_power=1.0)),
+        both(idle(1.0, 1.0), option(idle_power=0.0)),
+        both(counters(lambda counted: None), option(idle_power="1")),
+        option(idle_power=0.0),
+    ],
+    "counters_time": [counters(lambda counted: counted.update(elapsed_seconds=1e6)), idle(0.9, 1.0), idle(2.1, 1.0)],
+    "counter_names": [
+        counters(lambda counted: counted["sources"][0].update(counter="rapl_energie")),
+        counters(lambda counted: counted["absent"].append("new_counter")),
+        counters(lambda counted: counted["absent"].append("rapl_energy")),
+    ],
+    "counter_values": [
+        counters(lambda counted: counted["hosts"].pop()),
+        counters(lambda counted: counted["hosts"][0]["values"].pop()),
+        counters(lambda counted: [each["values"].__setitem__(1, "absent") for each in counted["hosts"]]),
+    ],
+    "counter_largest": [
+        counters(lambda counted: counted["hosts"][0]["values"].__setitem__(0, [5, 1001])),
+        counters(lambda counted: counted["hosts"][0]["values"].__setitem__(0, 1001)),
     ],
     "options": [option(seed=7), option(repetitions=3), option(methods=["sendrecv"]), option(patterns=["ring"])],
     "order": [

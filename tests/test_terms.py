@@ -7,8 +7,11 @@ from dataclasses import replace
 from datetime import date
 from types import SimpleNamespace
 
+import logs_made
 import pytest
 from clauses_made import CLAUSE, log, run, verdict
+from counters_made import source, with_counters
+from logs_made_b_eff import b_eff_log
 
 from postprocess.acceptance.evaluation import (
     Verdict,
@@ -18,6 +21,7 @@ from postprocess.acceptance.evaluation import (
 from postprocess.acceptance.refusal import Refusal
 from postprocess.acceptance.relations import Relation
 from postprocess.benchmarks.score import Qualification
+from postprocess.benchmarks.scoring import score_logs
 
 # --- scatter, qualifications and workloads ----------------------------------------------------------------------------
 
@@ -52,6 +56,29 @@ def test_one_run_and_a_mean_of_zero_have_no_coefficient_of_variation(values):
 def test_every_run_is_near_the_median(bounds, outcome, words):
     found = verdict(replace(CLAUSE, **bounds), *map(run, TEN_PERCENT))
     assert found.outcome == outcome and words in found.sentence
+
+
+@pytest.mark.parametrize(
+    ("values", "refused"),
+    [
+        ([0], []),
+        ([[3, 5]], ["port_errors"]),
+        (["absent"], ["not_counted"]),
+        (["forbidden"], ["not_counted"]),
+        ([[5, 3]], ["errors_unknown", "not_counted"]),
+        (None, ["not_counted"]),
+    ],
+)
+def test_no_port_errors_are_proven_by_the_counters_of_all_nodes(tmp_path, values, refused):
+    """The second node has `values`; None: the log has no counters."""
+    records = b_eff_log(ranks=16, methods=("sendrecv",), repetitions=1)
+    if values:
+        records = with_counters(records, [source("infiniband_symbol_error", "mlx5_0/1")], [[0], values])
+    [score] = score_logs([logs_made.write(tmp_path / "log.jsonl", logs_made.numbered(records))])
+    clause = replace(CLAUSE, repetitions=1, forbidden=("port_errors", "errors_unknown"))
+    [entry] = verdict(clause, run(score=score)).runs
+    assert [refusal.key for refusal in entry.refusals if refusal.key != "not_measured"] == refused
+    assert "not_counted" not in {refusal.key for refusal in verdict(CLAUSE, run(score=score)).runs[0].refusals}
 
 
 def test_a_clause_forbids_qualifications():

@@ -29,7 +29,7 @@ struct choices {
     int64_t memory_per_process, seed, first_loop_length, longest_loop, repetitions, random_patterns, matchings;
     const char *node_groups;
     bool all_pairs;
-    double time_budget;
+    double time_budget, idle_power;
     uint64_t patterns, methods, memory;
     bool memory_anyway;
 };
@@ -169,6 +169,7 @@ static int run_b_eff(const struct program *program, const struct choices *choice
     struct nodes nodes = nodes_find(run.machine.leader);
     json_t *groups = choices->node_groups ? nodes_read_groups(&nodes, choices->node_groups, run.machine.hosts) : NULL;
     request.pairwise = plan_of_nodes(&nodes, choices, request.length);
+    run.idle_seconds = choices->idle_power;
     run_open_log(&run, choices->log, argv, NULL, run.rank == 0 ? plan_json(&request, run.ranks, groups) : NULL);
 
     struct summary *summaries = allocate((size_t)request.patterns, sizeof *summaries);
@@ -236,6 +237,7 @@ int main(int argc, char **argv)
          "kinds of memory in which messages are, of the host and of accelerators; each pattern is measured in each\n"
          "        kind. Default: host, with fewer records in the log",
          0, 0, memory_kind_names},
+        OPTION_IDLE_POWER(&choices.idle_power),
         {"memory-anyway", OPTION_SWITCH, &choices.memory_anyway, NULL,
          "try --memory even if the MPI library does not state that it supports the kind", 0, 0, NULL},
         {0}};

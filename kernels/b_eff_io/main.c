@@ -22,7 +22,7 @@ static const double usable_share = 0.9; /* of the free space, and of a node's me
 
 struct choices {
     const char *log, *directory, *partitions, *hints;
-    double scheduled_time;
+    double scheduled_time, idle_power;
     int64_t memory_per_process, largest_chunk, alignment, cache_size, space_limit, fill_memory, watchdog, seed;
     uint64_t types, methods;
     bool quick, top_clusters, dry_run, keep, evict, individual_pointers, agree_per_access, check_all, read_shift;
@@ -274,6 +274,7 @@ static int run_b_eff_io(const struct program *program, const struct choices *cho
     struct hints *hints = hints_read(choices->hints);
     request.hints = hints;
     const int64_t node_memory_bytes = node_memory(&run, choices->memory_per_process);
+    run.idle_seconds = choices->idle_power;
     run_open_log(&run, choices->log, argv, &filesystem,
                  run.rank == 0 ? plan_json(&request, choices, &run, node_memory_bytes) : NULL);
     scratch_create(choices->directory, program->name, choices->keep);
@@ -348,6 +349,7 @@ static const struct option_row rows[] = {
      "evict files from the nodes' caches before they are read; the log states how much remained", 0, 0, NULL},
     OPTION_READ_SHIFT(&choices.read_shift),
     OPTION_FILL_MEMORY(&choices.fill_memory, "while files are read"),
+    OPTION_IDLE_POWER(&choices.idle_power),
     OPTION_KEEP(&choices.keep),
     {"watchdog", OPTION_COUNT, &choices.watchdog, "SECONDS", "a run without progress for this time fails", 1, 1000000,
      NULL},

@@ -43,6 +43,16 @@ struct option_row {
      NULL}
 #define OPTION_KEEP(flag) {"keep", OPTION_FLAG, flag, NULL, "do not remove the files of the run", 0, 0, NULL}
 
+#define OPTION_IDLE_POWER(seconds)                                                                                 \
+    {"idle-power",                                                                                                 \
+     OPTION_SECONDS,                                                                                               \
+     seconds,                                                                                                      \
+     "SECONDS",                                                                                                    \
+     "time for which all processes sleep before the run, to measure the idle power of the nodes; 0: not measured", \
+     0,                                                                                                            \
+     3600,                                                                                                         \
+     NULL}
+
 #define OPTION_READ_SHIFT(flag)                                                                                      \
     {"read-shift",                                                                                                   \
      OPTION_FLAG,                                                                                                    \

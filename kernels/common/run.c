@@ -158,23 +158,36 @@ static void create_log(struct run *run, const char *path)
     interrupt_follow();
 }
 
+/* Before the clocks of the run start; a simulated node has no counters. */
+static void begin_counters(struct run *run)
+{
+#ifndef COFFEECUP_SIMULATED
+    run->counters = counters_begin(run->machine.leader == run->rank, run->idle_seconds);
+    run->start_seconds += run->counters.idle_seconds;
+#else
+    if (run->idle_seconds > 0)
+        refuse("a simulated node has no idle power; leave out --idle-power");
+#endif
+}
+
 void run_open_log(struct run *run, const char *path, char **command, const struct filesystem *filesystem, json_t *plan)
 {
     json_t *files = files_json(run->program->rows, run->machine.leader);
     json_t *overhead = measure_overhead(MPI_COMM_WORLD);
     create_log(run, path);
+    if (run->rank == 0) {
+        log_write(run->log, "run", run_json(run, command, filesystem));
+        log_write(run->log, "plan", plan);
+        log_write(run->log, "overhead", overhead);
+        if (files)
+            log_write(run->log, "files", files);
+    } else {
+        json_decref(overhead);
+    }
+    begin_counters(run);
     run->processor_time = processor_time_now();
     run->opened_seconds = run_elapsed_seconds(run);
     run->opened_day_seconds = day_seconds();
-    if (run->rank != 0) {
-        json_decref(overhead);
-        return;
-    }
-    log_write(run->log, "run", run_json(run, command, filesystem));
-    log_write(run->log, "plan", plan);
-    log_write(run->log, "overhead", overhead);
-    if (files)
-        log_write(run->log, "files", files);
 }
 
 void run_log_data_check(const struct run *run, const char *name, int64_t bytes, int64_t checked_bytes)
@@ -197,6 +210,19 @@ double run_elapsed_seconds(const struct run *run)
     return MPI_Wtime() - run->start_seconds;
 }
 
+static void log_counters(struct run *run)
+{
+#ifndef COFFEECUP_SIMULATED
+    json_t *idle, *counters = counters_end(&run->counters, &idle);
+    if (idle)
+        log_write(run->log, "counters", idle);
+    if (counters)
+        log_write(run->log, "counters", counters);
+#else
+    (void)run;
+#endif
+}
+
 /* MPI's clock, by which everything is measured, and the time of day have to agree. A simulation has its own time. */
 static void log_clocks(const struct run *run, double mpi_seconds)
 {
@@ -215,6 +241,7 @@ int run_end(struct run *run)
 {
     const double mpi_seconds = run_elapsed_seconds(run) - run->opened_seconds;
     log_clocks(run, mpi_seconds);
+    log_counters(run);
     json_t *activity = activity_json(&run->processor_time, run->machine.leader, mpi_seconds);
     if (activity)
         log_write(run->log, "activity", activity);

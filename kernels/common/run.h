@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "activity.h"
+#include "counters.h"
 #include "filesystem.h"
 #include "log.h"
 #include "machine.h"
@@ -23,6 +24,8 @@ struct run {
     double opened_seconds;                /* of the run, when the log was opened */
     double opened_day_seconds;            /* since 1970, at the same time */
     struct processor_time processor_time; /* of the node, until then */
+    double idle_seconds;                  /* without work before it, for the nodes' idle power: --idle-power */
+    struct counters counters;             /* of the node, at the same time */
 };
 
 /* Parses the options, initialises MPI and describes the machine; refuses an invalid command line. `memory_option`, read
@@ -31,7 +34,8 @@ struct run {
 struct run run_begin(const struct program *program, int *argc, char ***argv, const int64_t *memory_option);
 
 /* Creates the log, starts the keepers and writes the records `run`, `plan` (takes ownership of `plan`; NULL on all
- * ranks except 0) and `overhead`. `filesystem` describes the directory under test, NULL if there is none. */
+ * ranks except 0) and `overhead`. `filesystem` describes the directory under test, NULL if there is none. Then all
+ * processes sleep for `idle_seconds`, which do not count as time of the run, and the nodes' counters are read. */
 void run_open_log(struct run *run, const char *path, char **command, const struct filesystem *filesystem, json_t *plan);
 
 /* Writes the record `data_check`: the bytes that all processes received or read, as the field `name` says, and those

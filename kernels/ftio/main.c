@@ -17,6 +17,7 @@
 struct choices {
     const char *log, *input, *directory, *storage;
     int64_t repeat, exchange_buffer;
+    double idle_power;
     bool direct, keep;
 };
 
@@ -113,6 +114,7 @@ static int run_ftio(const struct program *program, const struct choices *choices
     const struct filesystem filesystem = filesystem_describe(choices->directory);
     filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, request.sizes.bytes,
                            "choose a smaller --input or another --directory");
+    run.idle_seconds = choices->idle_power;
     run_open_log(&run, choices->log, argv, &filesystem, run.rank == 0 ? plan_json(&request) : NULL);
 
     struct summary summary = {0};
@@ -146,6 +148,7 @@ int main(int argc, char **argv)
          "number of repetitions of the computation, for a mean and an interval", 1, 100000, NULL},
         {"exchange-buffer", OPTION_SIZE, &choices.exchange_buffer, "SIZE",
          "memory per process for the exchange of parts of Squares", KIB, GIB, NULL},
+        OPTION_IDLE_POWER(&choices.idle_power),
         OPTION_KEEP(&choices.keep),
         {0}};
     const struct program program = {"ftio", summary_text, usage_text, rows};

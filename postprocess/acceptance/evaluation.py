@@ -18,6 +18,7 @@ from postprocess.acceptance.evidence import Run, below
 from postprocess.acceptance.refusal import Refusal
 from postprocess.acceptance.relations import SCALING, Relation
 from postprocess.acceptance.terms import Terms, broken_terms, other_period, unknown_sources
+from postprocess.logs.counters import ERRORS, not_counted
 from postprocess.logs.reader import Log
 from postprocess.show.words import counted, digits, exact, unit_word
 
@@ -171,6 +172,9 @@ def refusals(clause: Clause, run: Run, terms: Terms) -> Iterator[Refusal]:
     forbidden = [found for found in run.score.qualifications if found.key in (*clause.forbidden, unknown)]
     for qualification in dict.fromkeys((*rules, *forbidden)):
         yield Refusal(qualification.key, qualification.text.rstrip("."))
+    for key in clause.forbidden:
+        if key in ERRORS and (reason := not_counted(run.score.log, key)):
+            yield Refusal("not_counted", f"it does not prove that there were no {key.replace('_', ' ')}: {reason}")
     if clause.official:
         yield from unknown_sources(run.score.log.run.build, terms)
 

@@ -57,6 +57,15 @@ class MetricKind:
         return {Better.HIGHER: low, Better.LOWER: high}.get(self.better, low or high)
 
 
+# Of every benchmark, if the nodes count the energy that they use (logs/energy.py).
+ENERGY = (
+    MetricKind("energy", "J", Better.LOWER, optional=True),
+    MetricKind("energy_per_gbyte", "J/GByte", Better.LOWER, optional=True),
+    MetricKind("power", "W", Better.NEITHER, optional=True),
+    MetricKind("idle_power", "W", Better.LOWER, optional=True),
+)
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """`package` is the folder's module name. The first metric is the headline. `variants` are metrics that only
@@ -68,7 +77,8 @@ class Benchmark:
     sentences on the scores of several runs. `balance_factor`: (score, r_max_gflops) -> the score with its ratio to the
     Linpack performance of the processors. `prediction`: (machine, sizes, logs, r_max_gflops) -> a Prediction for each
     number of processes of a described machine. `comparison`: (machine, log, score, logs) -> a Comparison of the log's
-    run with a described machine. `nodes`: (log) -> an Examination of the run's nodes."""
+    run with a described machine. `nodes`: (log) -> an Examination of the run's nodes. `moved_bytes`: (log) -> the bytes
+    that the run transferred."""
 
     package: str
     title: str
@@ -84,6 +94,7 @@ class Benchmark:
     prediction: str = ""
     comparison: str = ""
     nodes: str = ""
+    moved_bytes: str = ""
 
     @property
     def name(self) -> str:
@@ -91,8 +102,8 @@ class Benchmark:
 
     @property
     def every_metric(self) -> tuple[MetricKind, ...]:
-        """Those of `variants` last."""
-        return (*self.metrics, *self.variants)
+        """Those of `variants` after `metrics`, and those of the nodes' energy last."""
+        return (*self.metrics, *self.variants, *ENERGY)
 
     @property
     def units(self) -> dict[str, str]:

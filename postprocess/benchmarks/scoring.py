@@ -15,6 +15,8 @@ from postprocess.benchmarks.benchmark import Benchmark
 from postprocess.benchmarks.registry import benchmarks, log_formats, optional_function, part
 from postprocess.benchmarks.score import Metric, Qualification, Score
 from postprocess.logs import reader
+from postprocess.logs.counters import of_counters, of_root
+from postprocess.logs.energy import energy_metrics, of_energy
 from postprocess.logs.reader import Log, LogError
 
 LOGS_AT_ONCE = 16
@@ -108,14 +110,18 @@ def scores_of(name: str, reduction: ModuleType, logs: list[Log]) -> list[Score]:
 
 def scored(benchmark: Benchmark, log: Log, table, metrics) -> Score:
     qualifications = part(benchmark.name, "qualifications")
-    breaches = tuple(qualifications.breaches(log))
+    rules_of_counters = [Qualification(key, f"Not official: {text}.") for key, text in of_root(log)]
+    breaches = (*qualifications.breaches(log), *rules_of_counters)
     examine = optional_function(benchmark.name, "nodes")
     examined = examine(log) if examine else None
     of_nodes = [Qualification(*stated) for stated in nodes.qualifications(examined)] if examined else []
-    every = (*breaches, *qualifications.qualifications(log, table), *of_nodes)
+    counted = [Qualification(key, f"{text}.") for key, text in (*of_counters(log), *of_energy(log))]
+    every = (*breaches, *qualifications.qualifications(log, table), *of_nodes, *counted)
+    moved_bytes = optional_function(benchmark.name, "moved_bytes")
+    values = {**metrics.dropna(), **energy_metrics(log, moved_bytes(log) if moved_bytes else None)}
     return Score(
         benchmark=benchmark.name,
-        metrics={name: Metric(float(value), benchmark.metric(name).unit) for name, value in metrics.dropna().items()},
+        metrics={name: Metric(float(value), benchmark.metric(name).unit) for name, value in values.items()},
         qualifications=every,
         breaches=breaches,
         cache_affected=tuple(qualification for qualification in every if qualification.key in benchmark.cache_affected),

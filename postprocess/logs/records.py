@@ -210,6 +210,47 @@ class Activity(Record):
     hosts: Annotated[list[ActivityOfHost], Meta(min_length=1)]
 
 
+Reading = Annotated[int, Meta(ge=0, le=MOST_BYTES)] | Literal["absent", "forbidden", "unreadable"]
+# Not a tuple: msgspec 0.22 crashes where a union has one whose members have limits.
+Readings = Annotated[list[Reading], Meta(min_length=2, max_length=2)]
+
+
+class CounterSource(Part):
+    """What counts: a counter of logs/counter_kinds.py and, where a node has several of them, which one. After `largest`
+    it begins again at 0; None if the system does not state it."""
+
+    counter: Annotated[str, matching("[a-zA-Z0-9_]{1,64}")]
+    instance: Annotated[str, Meta(max_length=4096)]
+    largest: Annotated[int, Meta(ge=1, le=MOST_BYTES)] | None = None
+
+
+class CountersOfHost(Part):
+    """A value for each source: the readings at the start and at the end, or one if both are the same. `root` is the
+    directory below which the files were read instead of the system's."""
+
+    values: list[Reading | Readings]
+    root: Text | None = None
+
+    def __post_init__(self):
+        if any(isinstance(value, list) and value[0] == value[1] for value in self.values):
+            raise ValueError("values: two equal readings, which are written as one")
+
+
+class Counters(Record):
+    """What the nodes counted during the run, or during the idle time before it, in the order of the run's `hosts`.
+    `absent` are counters that no node has."""
+
+    phase: Literal["idle", "run"]
+    elapsed_seconds: PositiveSeconds
+    sources: list[CounterSource]
+    absent: list[Text]
+    hosts: Annotated[list[CountersOfHost], Meta(min_length=1)]
+
+    def __post_init__(self):
+        distinct("sources", [(source.counter, source.instance, source.largest) for source in self.sources])
+        distinct("absent", self.absent)
+
+
 class Overlap(Record):
     """Other runs in the directory under test: their own directories there, and whether one of them noticed this run."""
 
@@ -229,7 +270,7 @@ class End(Record, kw_only=True):
     end_time: Time | None = None
 
 
-COMMON = (Run, Overhead, Files, Clocks, Activity, Overlap, End)
+COMMON = (Run, Overhead, Files, Clocks, Counters, Activity, Overlap, End)
 
 # Records of the benchmarks that do I/O.
 

@@ -10,10 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, TypeVar
 
+from postprocess.logs.counter_kinds import KINDS
 from postprocess.logs.reader import RUN_AGAIN, Kind, Log
 from postprocess.logs.records import (
     Activity,
     Clocks,
+    Counters,
     DataCheck,
     Files,
     Host,
@@ -29,6 +31,7 @@ Problem = tuple[str, str]
 Key = TypeVar("Key", bound=tuple)
 
 OVERHEAD = 2  # after run and plan
+PHASES = ["idle", "run"]  # of the records `counters`
 SLACK_SECONDS, SLACK_SHARE = 1.0, 0.01  # between two clocks, or a counter of ticks and a clock
 EDITED = f"the log was edited, or its kernel is faulty; {RUN_AGAIN}"
 
@@ -49,6 +52,7 @@ def problems_of_log(log: Log, *single: type[Record]) -> Iterator[Problem]:
     yield from problems_of_memory(log.run)
     yield from problems_of_end(log)
     yield from problems_of_activity(log)
+    yield from problems_of_counters(log)
 
 
 def problems_of_single(log: Log, *kinds: type[Record]) -> Iterator[Problem]:
@@ -62,7 +66,7 @@ def problems_of_places(log: Log) -> Iterator[Problem]:
     """The records before and after the measurements."""
     data = [record for kind in (DataCheck, MemoryFill) for record in by_name(log, kind)]
     data.sort(key=lambda record: record.sequence)
-    last = [*data, *log.all(Clocks), *log.all(Activity), *log.all(Overlap)]
+    last = [*data, *log.all(Clocks), *log.all(Counters), *log.all(Activity), *log.all(Overlap)]
     behind = [log.end.sequence - number for number in range(len(last), 0, -1)]
     first = [record.sequence for kind in (Overhead, Files) for record in by_name(log, kind)]
     if first != list(range(OVERHEAD, first_place(log))) or [record.sequence for record in last] != behind:
@@ -171,6 +175,50 @@ def problems_of_activity(log: Log) -> Iterator[Problem]:
             possible = with_slack(record.elapsed_seconds * host.online_cores)
             if host.online_cores and max(used.others_user_seconds, used.stolen_seconds) > possible:
                 yield "activity_cores", f"{host.name}: more processor time was used than its cores have; {EDITED}"
+
+
+def problems_of_counters(log: Log) -> Iterator[Problem]:
+    """Early logs, which lack the option as well, and simulations have none."""
+    records, asked = log.all(Counters), log.run.options.get("idle-power", 0.0)
+    phases = [record.phase for record in records]
+    idle_seconds = asked if isinstance(asked, int | float) else -1
+    expected = "idle-power" in log.run.options and not log.run.simulated
+    if (records or expected) and phases != (PHASES if idle_seconds else PHASES[1:]):
+        found = " and ".join(phases) or "nothing"
+        yield "counters", f"the counters are those of {found}, the option idle-power is {asked!r:.80}; {EDITED}"
+    for record in records:
+        yield from problems_of_counted(log, record)
+        if record.phase == "idle" and not idle_seconds <= record.elapsed_seconds <= with_slack(idle_seconds):
+            yield (
+                "counters_time",
+                f"the nodes were idle for {record.elapsed_seconds:.4g} s, the option is {asked!r:.80}; {EDITED}",
+            )
+        if record.elapsed_seconds > with_slack(log.end.elapsed_seconds):
+            yield (
+                "counters_time",
+                f"the nodes counted for {record.elapsed_seconds:.4g} s, the run took {log.end.elapsed_seconds:.4g} s; "
+                f"{EDITED}",
+            )
+
+
+def problems_of_counted(log: Log, record: Counters) -> Iterator[Problem]:
+    counters = {source.counter for source in record.sources}
+    if unknown := sorted((counters | set(record.absent)) - KINDS.keys()):
+        yield "counter_names", f"the counter {unknown[0]!r:.80} is unknown; upgrade coffeecup, or: {EDITED}"
+    if both := sorted(counters & set(record.absent)):
+        yield "counter_names", f"the counter {both[0]} has a source, and is absent from all nodes; {EDITED}"
+    if len(record.hosts) != len(log.run.hosts) or any(
+        len(counted.values) != len(record.sources) for counted in record.hosts
+    ):
+        yield "counter_values", f"the nodes do not have a value for each of {len(record.sources)} counters; {EDITED}"
+        return
+    for place, source in enumerate(record.sources):
+        values = [counted.values[place] for counted in record.hosts]
+        readings = [each for value in values for each in (value if isinstance(value, list) else [value])]
+        if all(reading == "absent" for reading in readings):
+            yield "counter_values", f"no node has the counter {source.counter} of {source.instance}; {EDITED}"
+        if source.largest and any(isinstance(reading, int) and reading > source.largest for reading in readings):
+            yield "counter_largest", f"{source.counter} of {source.instance} is above its largest value; {EDITED}"
 
 
 def with_slack(seconds: float) -> float:

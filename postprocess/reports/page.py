@@ -23,6 +23,7 @@ from postprocess.benchmarks.scoring import read_or_error, score_read
 from postprocess.logs.activity import use_of_hosts
 from postprocess.logs.reader import Log, LogError
 from postprocess.logs.records import Filesystem
+from postprocess.reports import counters
 from postprocess.reports.predictions import beside
 from postprocess.sessions import verdicts
 from postprocess.show.html import environment
@@ -89,6 +90,7 @@ def html(found: list[Item], cases: list[verdicts.Case] | None = None, command: s
                 for number, (item, title, anchor) in enumerate(titled, 1)
             ],
             first=first,
+            energy_labels=counters.LABELS,
             comparisons=[(f"sizes-{benchmark}", figure) for benchmark, figure in comparisons(scores)],
             cases=cases,
             strangers=[case for case in cases or [] if case.log_sha256 not in {score.log.sha256 for score in scores}],
@@ -140,6 +142,7 @@ def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
         remarks = [f"{remark}." for remark in found.remarks]
         shown["nodes"] = {"sentences": [nodes.sentence(found), *remarks], "named": nodes.listed(found.named)}
     if item.log is not None:
+        shown["counters"] = counters.section(item.log)
         shown |= {"obtained": obtained(item.log), "hosts": hosts(item.log), "commands": commands(item.log, item.path)}
         shown["comparisons"] = [
             {"problem": each.problem} if isinstance(each, LogError) else beside(each, NARROW_SPACE)

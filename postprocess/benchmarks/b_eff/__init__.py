@@ -108,4 +108,5 @@ BENCHMARK = Benchmark(
     prediction="prediction.predict",
     comparison="comparison.compare",
     nodes="slow_nodes.examination",
+    moved_bytes="reduction.moved_bytes",
 )

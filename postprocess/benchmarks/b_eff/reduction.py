@@ -17,7 +17,7 @@ import pandera.pandas as pa
 from postprocess.benchmarks.b_eff import BENCHMARK
 from postprocess.benchmarks.b_eff.definition import LENGTHS, PATTERNS_AVERAGED
 from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, metric_in, part
-from postprocess.benchmarks.b_eff.records import Latency, Measurement, Plan
+from postprocess.benchmarks.b_eff.records import DataCheck, Latency, Measurement, Plan
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE, MIB
@@ -268,6 +268,11 @@ def b_eff_release_3_6(table: pd.DataFrame) -> pd.Series:
             / MBYTE
         )
     )
+
+
+def moved_bytes(log: Log[Plan]) -> int:
+    """What all processes received in all loops, also in those that enter no score."""
+    return sum(check.received_bytes for check in log.all(DataCheck))
 
 
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:

@@ -50,4 +50,5 @@ BENCHMARK = Benchmark(
     forms={Form.SHORT: {"form": "quick"}, Form.REGULAR: {"form": "quick"}, Form.OFFICIAL: {"form": "official"}},
     together="system.together",
     nodes="slow_nodes.examination",
+    moved_bytes="reduction.moved_bytes",
 )

@@ -161,6 +161,11 @@ def best_partitions(values: pd.DataFrame) -> pd.MultiIndex:
     return pd.MultiIndex.from_tuples(ranked, names=["log", "partition"])
 
 
+def moved_bytes(log: Log[Plan]) -> int:
+    """What all processes wrote and read, in all types."""
+    return sum(record.bytes for record in log.all(Measurement))
+
+
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log's form does not define
     one.

@@ -48,4 +48,5 @@ BENCHMARK = Benchmark(
     ),
     cache_affected=frozenset({"cached", "memory_file_system"}),
     forms={Form.SHORT: {"input_parameter": "16MiB", "repetitions": "1"}},
+    moved_bytes="reduction.moved_bytes",
 )

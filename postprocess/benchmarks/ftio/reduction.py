@@ -135,6 +135,11 @@ def bandwidth(table: pd.DataFrame, stages: list[str], activities: list[str]) -> 
     return sums["bytes"] / sums["elapsed_seconds"] / MBYTE
 
 
+def moved_bytes(log: Log[Plan]) -> int:
+    """What all processes wrote and read in all repetitions; the exchange between processes is not included."""
+    return sum(record.bytes for record in log.all(Measurement) if ACTIVITIES[record.activity])
+
+
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log did not measure one.
 

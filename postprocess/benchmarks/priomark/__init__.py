@@ -48,4 +48,5 @@ BENCHMARK = Benchmark(
     cache_affected=frozenset({"cache_affected"}),
     forms={Form.PROBE: {"workload": "probe", "time_limit": "5m"}},
     nodes="slow_nodes.examination",
+    moved_bytes="reduction.moved_bytes",
 )

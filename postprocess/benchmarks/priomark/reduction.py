@@ -152,6 +152,11 @@ def total(values: pd.Series, geometric: bool = False) -> pd.Series:
     return cast(pd.Series, np.exp(means) if geometric else means)
 
 
+def moved_bytes(log: Log[Plan]) -> int:
+    """What all processes wrote and read, in all sub-benchmarks."""
+    return sum(record.written_bytes + record.read_bytes for record in log.all(Measurement))
+
+
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log did not measure one.
 

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The counters of nodes that kernels log (kernels/common/counter_rows.c): their units, and what it means if one counts
+during a run. docs/counters.md states where each comes from."""
+
+from typing import NamedTuple
+
+PORT_ERRORS = "port_errors"
+RETRANSMISSIONS = "retransmissions"
+
+
+class Kind(NamedTuple):
+    """`unit` is that of the logged numbers. `error` is the key of the qualification of a run during which it counted,
+    empty if that is no error. `stops_at` is the number at which it stops to count."""
+
+    unit: str
+    error: str = ""
+    stops_at: int | None = None
+
+
+# The widths of InfiniBand's error counters are those of PortCounters (InfiniBand Architecture Specification, volume 1,
+# 16.1.3.5), which stop at their largest value.
+KINDS = {
+    "rapl_energy": Kind("uJ"),
+    "cray_energy": Kind("J"),
+    "cray_cpu_energy": Kind("J"),
+    "cray_memory_energy": Kind("J"),
+    "cray_accelerator_energy": Kind("J"),
+    "cray_startup": Kind("restarts"),
+    "hwmon_energy": Kind("uJ"),
+    "infiniband_port_xmit_data": Kind("4 byte"),
+    "infiniband_port_rcv_data": Kind("4 byte"),
+    "infiniband_port_xmit_wait": Kind("ticks"),
+    "infiniband_symbol_error": Kind("errors", PORT_ERRORS, 2**16 - 1),
+    "infiniband_link_error_recovery": Kind("recoveries", PORT_ERRORS, 2**8 - 1),
+    "infiniband_link_downed": Kind("failures", PORT_ERRORS, 2**8 - 1),
+    "infiniband_port_rcv_errors": Kind("packets", PORT_ERRORS, 2**16 - 1),
+    "infiniband_port_rcv_remote_physical_errors": Kind("packets", PORT_ERRORS, 2**16 - 1),
+    "infiniband_port_rcv_switch_relay_errors": Kind("packets", PORT_ERRORS, 2**16 - 1),
+    "infiniband_port_xmit_discards": Kind("packets", PORT_ERRORS, 2**16 - 1),
+    "infiniband_port_xmit_constraint_errors": Kind("packets", PORT_ERRORS, 2**8 - 1),
+    "infiniband_port_rcv_constraint_errors": Kind("packets", PORT_ERRORS, 2**8 - 1),
+    "infiniband_local_link_integrity_errors": Kind("errors", PORT_ERRORS, 2**4 - 1),
+    "infiniband_excessive_buffer_overrun_errors": Kind("errors", PORT_ERRORS, 2**4 - 1),
+    "infiniband_VL15_dropped": Kind("packets", "", 2**16 - 1),
+    "infiniband_out_of_sequence": Kind("packets", RETRANSMISSIONS),
+    "infiniband_packet_seq_err": Kind("packets", RETRANSMISSIONS),
+    "infiniband_local_ack_timeout_err": Kind("timeouts", RETRANSMISSIONS),
+    "infiniband_rnr_nak_retry_err": Kind("packets"),
+    "network_receive_bytes": Kind("byte"),
+    "network_receive_packets": Kind("packets"),
+    "network_receive_errors": Kind("packets", PORT_ERRORS),
+    "network_receive_dropped": Kind("packets"),
+    "network_transmit_bytes": Kind("byte"),
+    "network_transmit_packets": Kind("packets"),
+    "network_transmit_errors": Kind("packets", PORT_ERRORS),
+    "network_transmit_dropped": Kind("packets"),
+}

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report's part on what the nodes counted, the same for every benchmark."""
+
+from postprocess.logs.counter_kinds import KINDS
+from postprocess.logs.counters import Change, changes, counters_of
+from postprocess.logs.energy import energy
+from postprocess.logs.reader import Log
+from postprocess.show.words import NARROW_SPACE, counted, digits, seconds
+
+LABELS = {
+    "energy": "energy of all nodes, from opening the log to its end",
+    "power": "… divided by the time",
+    "energy_per_gbyte": "… divided by the bytes that were transferred",
+    "idle_power": "power of all nodes before the run, while all processes slept",
+}
+
+
+def section(log: Log) -> dict | None:
+    """The values of counters.html.j2; None for a log without counters."""
+    record = counters_of(log)
+    if record is None:
+        return None
+    by_counter: dict[str, list[Change]] = {}
+    for change in changes(log):
+        by_counter.setdefault(change.source.counter, []).append(change)
+    used = energy(log)
+    return {
+        "elapsed": seconds(record.elapsed_seconds),
+        "energy": energy_sentence(used.covers, used.joules) if used else "",
+        "rows": [row(counter, found) for counter, found in by_counter.items()],
+        "absent": ", ".join(record.absent),
+    }
+
+
+def energy_sentence(covers: str, joules: float | None) -> str:
+    known = "is not known" if joules is None else f"was {digits(joules, NARROW_SPACE)} J"
+    return f"The energy that was counted ({covers}) {known}."
+
+
+def row(counter: str, found: list[Change]) -> dict:
+    """What all nodes counted together, and the device that counted most."""
+    known = [(change.difference, change) for change in found if change.difference is not None]
+    most, where = max(known, key=lambda pair: pair[0], default=(0, None))
+    unknown = [change for change in found if change.difference is None]
+    return {
+        "counter": counter,
+        "unit": KINDS[counter].unit,
+        "sum": digits(sum(difference for difference, _ in known), NARROW_SPACE) if known else "–",
+        "most": f"{digits(most, NARROW_SPACE)} on {where.host.name} {where.source.instance}".rstrip()
+        if where and most
+        else "–",
+        "unknown": f"{counted(len(unknown), 'value')}: {unknown[0].reason}" if unknown else "–",
+    }

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files in which a made-up node counts, and the records of such nodes in made-up logs. Nothing is taken from
+`postprocess`."""
+
+from copy import deepcopy
+from pathlib import Path
+
+POWERCAP = "sys/class/powercap"
+PM_COUNTERS = "sys/cray/pm_counters"
+PORT = "sys/class/infiniband/mlx5_0/ports/1"
+DEVICES = "proc/net/dev"
+LARGEST = 262143328850  # of a real package, in uJ
+
+HEADER = """Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier
+"""
+
+
+def put(root, path, text):
+    """Writes a file of the tree; the text of sysfs ends with a newline."""
+    file = Path(root, path)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.unlink(missing_ok=True)
+    file.write_text(f"{text}\n")
+
+
+def zone(root, number, name, energy_uj, largest=LARGEST):
+    """A zone of RAPL."""
+    put(root, f"{POWERCAP}/intel-rapl:{number}/name", name)
+    put(root, f"{POWERCAP}/intel-rapl:{number}/energy_uj", energy_uj)
+    put(root, f"{POWERCAP}/intel-rapl:{number}/max_energy_range_uj", largest)
+
+
+def port(root, **counted):
+    """Counters of the port of an InfiniBand adapter."""
+    for name, value in counted.items():
+        put(root, f"{PORT}/counters/{name}", value)
+
+
+def devices(root, **counted):
+    """/proc/net/dev with (receive_bytes, receive_errors, transmit_bytes, transmit_errors) of each device."""
+    lines = [
+        f"{name:>6}: {received} 11 {bad} 2 0 0 0 0 {sent} 12 {worse} 3 0 0 0 0"
+        for name, (received, bad, sent, worse) in {"lo": (5, 0, 5, 0), **counted}.items()
+    ]
+    put(root, DEVICES, HEADER + "\n".join(lines))
+
+
+def source(counter, instance="", largest=None):
+    return {"counter": counter, "instance": instance} | ({"largest": largest} if largest else {})
+
+
+def with_counters(records, sources, values, phase="run", seconds=None):
+    """The records of a log with those of its nodes: `values` are lists in the order of `sources`, one for each host.
+    Only `records` without a record after `activity` are expected."""
+    place = next(number for number, record in enumerate(records) if record["record"] == "activity")
+    counted = {
+        "record": "counters",
+        "phase": phase,
+        "elapsed_seconds": seconds or records[place]["elapsed_seconds"],
+        "sources": deepcopy(sources),
+        "absent": ["cray_energy"],
+        "hosts": [{"values": deepcopy(own)} for own in values],
+    }
+    return [*records[:place], counted, *records[place:]]
