@@ -20,7 +20,10 @@ test: lint      ## check the sources, build everything and run every test
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel $$(nproc)
 	ctest --test-dir build/kernels --output-on-failure --no-tests=error
-	.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder
+	@status=0; \
+	.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not (prove or alone or rate)" || status=$$?; \
+	.venv/bin/pytest -m "(alone or rate) and not prove" || status=$$?; \
+	exit $$status
 
 lint:           ## check layout, types, spelling, licences and common errors of the sources; nothing is changed
 	site_configs/local/setup test

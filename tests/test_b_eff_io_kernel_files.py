@@ -97,6 +97,7 @@ def test_top_clusters_form_rewrites_type_0_only(openmpi, tmp_path):
     assert next(iter(score_log(tmp_path / "log.jsonl").metrics)) == "b_eff_io_2_1"
 
 
+@pytest.mark.prove
 def test_chunks_and_segments_beyond_what_an_int_counts(openmpi, tmp_path):
     """A chunk of 2 GiB + 8 MiB goes in one call, segments are 3 GiB; on a file system in memory, where there is
     room."""
