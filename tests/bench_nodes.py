@@ -17,7 +17,7 @@ from functools import partial
 import numpy as np
 from nodes_made import ACCESS_NOISE, NOISE, Machine, accesses, matchings, planted, times, within_leaves
 
-from postprocess.benchmarks.nodes import READS, WRITES, examination
+from postprocess.benchmarks.nodes import COMPUTATIONS, READS, WRITES, examination
 from postprocess.statistics.nodes import effects
 
 SPEEDS = ((1, 0.5), (1, 0.8), (5, 0.5), (5, 0.8), (1, 0.9), (5, 0.9))
@@ -50,17 +50,18 @@ class Network:
 
 @dataclass(frozen=True)
 class Files:
-    """Nodes that access files: by b_eff_io, 28 writes and 14 reads of each."""
+    """Nodes that access files: `counts` of each kind, by b_eff_io, or by FTIO in three repetitions."""
 
     nodes: int
     name: str = "accesses to files"
+    counts: tuple = ((WRITES, 28), (READS, 14))
     noise: tuple = ACCESS_NOISE
     goal: float = OF_GOAL_FILES
 
     def examined(self, rng, slow: int, speed: float, noise: str) -> tuple[set[int], set[int]]:
         speeds, truth = planted(rng, self.nodes, slow, speed)
         names = [str(node) for node in range(self.nodes)]
-        found = examination(names, {WRITES: accesses(rng, speeds, 28, noise), READS: accesses(rng, speeds, 14, noise)})
+        found = examination(names, {kind: accesses(rng, speeds, count, noise) for kind, count in self.counts})
         return truth, {int(name) for name in found.named["node"]}
 
 
@@ -73,7 +74,11 @@ NETWORKS = (
     Network("fat tree 2:1, groups known", 256, 16, 8, known=True),
     Network("fat tree 4:1, groups known", 64, 16, 4, known=True),
 )
-FILES = tuple(Files(nodes) for nodes in (16, 64, 256))
+PHASES = ((WRITES, 15), (READS, 15), (COMPUTATIONS, 9))
+FILES = (
+    *(Files(nodes) for nodes in (16, 64, 256)),
+    *(Files(nodes, "phases of FTIO", PHASES) for nodes in (16, 64)),
+)
 BLIND = (Network("fat tree 2:1, groups unknown", 64, 16, 8), Network("fat tree 4:1, groups unknown", 64, 16, 4))
 
 

@@ -8,7 +8,7 @@ import counters_made as made_counters
 from logs_made import GIB, MIB, first, of_kind, text
 from logs_made_b_eff import b_eff_log, retimed
 from logs_made_b_eff_io import b_eff_io_log
-from logs_made_ftio import ftio_log
+from logs_made_ftio import ftio_log, half
 from logs_made_priomark import ALL, priomark_log
 
 
@@ -20,12 +20,18 @@ def slower_by_tenths(node, *_):
     return 1 - 0.1 * node
 
 
+def uneven(stage, activity, process, repetition):
+    """The last process is slowest."""
+    return half(stage, activity, process, repetition) * (1 + 0.1 * process)
+
+
 def made() -> dict[str, list[dict]]:
     """A small sound log of each benchmark."""
     return {
         "b_eff": b_eff_log(ranks=5, methods=("sendrecv", "neighbor"), repetitions=2, only=pattern_groups),
         "b_eff_io": b_eff_io_log(ranks=4, partitions=(2, 4), scheduled=9.0, speed=slower_by_tenths),
         "ftio": ftio_log(ranks=4, repetitions=2),
+        "ftio-uneven": ftio_log(ranks=4, repetitions=2, seconds=uneven),
         "priomark": priomark_log(ranks=4, benchmarks=ALL, process_bytes=(MIB,), repetitions=2, speed=slower_by_tenths),
     }
 
@@ -191,6 +197,7 @@ EVERY = {
     "activity": [
         lambda r: first(r, record="activity")["hosts"].pop(),
         lambda r: r.insert(-1, dict(first(r, record="activity"))),
+        lambda r: [r.insert(-2, {"record": "clocks", "mpi_seconds": 1.0, "day_seconds": 1.0}) for _ in range(2)],
     ],
     "activity_time": [put("activity", elapsed_seconds=1e6)],
     "activity_cores": [

@@ -86,6 +86,22 @@ OF_WORKLOAD = {
     "process_fastest": [processes("elapsed_seconds", scaled(0, 0.9988))],
     "options": [option(workload="default"), option(cache_size=GIB), option(dry_run=True)],
 }
+
+
+def phase_times(change, activity="read"):
+    return lambda r: change(first(r, record="process_times", stage="transpose", activity=activity)["seconds"])
+
+
+OF_PHASES = {
+    "process_resolution": [put("plan", process_times="node")],
+    "process_values": [phase_times(list.pop), phase_times(lambda times: times.append(times[0]))],
+    "process_slowest": [phase_times(scaled(2, 1.0012)), phase_times(scaled(2, 0.9988), "compute")],
+    "process_fastest": [phase_times(scaled(0, 0.9988)), phase_times(scaled(0, 1.0012), "flush")],
+}
+OF_EACH_PHASE = {
+    "process_mean": [phase_times(lambda times: times.__setitem__(1, times[0]), name) for name in ("read", "compute")],
+    "process_sums": [phase_times(list.reverse)],
+}
 B_EFF_IO = {
     "all_methods": [put("plan", methods=["write", "read"])],
     "methods": [put("plan", methods=["read", "rewrite", "write"])],
@@ -284,9 +300,9 @@ PRIOMARK = {
 
 # Section of the page: the benchmark whose log is changed, and the changes.
 CONTRADICTIONS = {
-    "Every log": {"b_eff": EVERY, "b_eff_io": WITH_IO, "priomark": OF_WORKLOAD},
+    "Every log": {"b_eff": EVERY, "b_eff_io": WITH_IO, "ftio-uneven": OF_PHASES, "priomark": OF_WORKLOAD},
     "b_eff invariants": {"b_eff": B_EFF, "b_eff-nodes": NODES, "b_eff-memory": MEMORY},
     "b_eff_io invariants": {"b_eff_io": B_EFF_IO},
-    "ftio invariants": {"ftio": FTIO},
+    "ftio invariants": {"ftio": FTIO, "ftio-uneven": OF_EACH_PHASE},
     "priomark invariants": {"priomark": PRIOMARK},
 }

@@ -48,9 +48,10 @@ def ftio_log(
     memory_per_process_bytes=2**16,
     relative_difference=1e-13,
     filesystem="lustre",
+    process_times="process",
 ):
     """All records of a complete run. `seconds(stage, activity, process, repetition)`; the default memory is smaller
-    than the matrix's share of a process would be with i = 12."""
+    than the matrix's share of a process would be with i = 12. `process_times` is None in logs of early kernels."""
     width = i * i * ranks
     matrix = 16 * width * width
     measured = [
@@ -59,6 +60,7 @@ def ftio_log(
         for record in one_repetition(
             ranks, width, matrix, repetition, seconds, cycles, flops, time_stamp_cycles, relative_difference, storage
         )
+        if process_times or record["record"] != "process_times"
     ]
     whole = sum(max(record["elapsed_seconds"]) for record in measured if record["record"] == "repetition")
     plan = {
@@ -72,7 +74,7 @@ def ftio_log(
         "exchange_buffer_bytes": 2**22,
         "stages": STAGES,
         "activities": [{"name": name, "io": io} for name, io in IO.items()],
-    }
+    } | ({"process_times": process_times} if process_times else {})
     start = {"record": "start", "directory": "/scratch/ftio-abcdef", "kept": False, "resident_bytes": 15 * 2**20}
     run = run_record("ftio", ranks, nodes, memory_per_process_bytes, {"input": str(i)}, filesystem)
     return complete(run, plan, [start, *measured], 1.01 * whole + 1)
@@ -124,6 +126,11 @@ def one_repetition(
                     "calls": calls(stage, activity, ranks, width, storage),
                 }
             )
+            if IO[activity] or activity == "compute":
+                names = {name: records[-1][name] for name in ("repetition", "stage", "activity")}
+                records.append(
+                    {"record": "process_times", **names, "seconds": [float(f"{time:.4g}") for time in times]}
+                )
     records.append(
         {
             "record": "repetition",

@@ -27,6 +27,7 @@ STRICT = (
     "b_eff_io",
     "ftio",
     "ftio-mpiio",
+    "ftio-nodes",
     "priomark",
     "priomark-posix",
 )  # of the current schema version
@@ -34,7 +35,7 @@ PATIENCE = 120  # seconds for one log
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "log.md"
 PROVES_NOTHING = "## What a log alone cannot prove"
 # Records that the system or the run may lack, and parts that early kernels did not write.
-MAY_LACK = {"activity", "files", "overlap"}
+MAY_LACK = {"activity", "clocks", "files", "overlap"}
 MAY_LACK_KEY = {
     "provenance",
     "source_sha256",

@@ -2,6 +2,8 @@
 """Rules of FTIO on single phases: limits from both sides, and answers by hand. test_rule_limits.py has those on whole
 logs."""
 
+from dataclasses import replace
+
 import logs_made
 import pytest
 from logs_made import of_kind
@@ -153,3 +155,30 @@ def repetition(log, name, times):
 def test_times_of_processes_lie_between_the_sums_of_the_fastest_and_the_slowest(log, name, times, problem):
     record, phases = repetition(log, name, times)
     assert names(ftio.problems_of_sums(4, record, phases)) == problem
+
+
+@pytest.mark.parametrize(
+    ("resolution", "sums", "agree"),
+    [
+        ("process", [1.0, 2 * (1 + 5.9e-4), 3.0, 4.0], True),
+        ("process", [1.0, 2 * (1 + 6.1e-4), 3.0, 4.0], False),
+        ("process", [1.0, 2.0, 3.0, 4 * (1 - 6.1e-4)], False),
+        ("node", [2.0, 4.0], True),
+        ("node", [3.0, 9.0], True),  # the slowest process of a phase is not that of the next one
+        ("node", [2 * (1 - 5.9e-4), 4.0], True),
+        ("node", [2 * (1 - 6.1e-4), 4.0], False),
+        ("node", [3.0, 4 * (1 - 6.1e-4)], False),
+    ],
+)
+def test_sums_of_phases_are_the_times_of_processes_or_of_nodes_at_least(log, resolution, sums, agree):
+    """Two processes on each of two nodes."""
+    ours = replace(log, plan=but(log.plan, process_times=resolution))
+    assert ftio.agree(ours, sums, [1.0, 2.0, 3.0, 4.0]) == agree
+
+
+@pytest.mark.parametrize(("change", "problem"), [(5.9e-4, []), (6.1e-4, ["process_mean"]), (-6.1e-4, ["process_mean"])])
+def test_the_mean_of_the_processes_is_that_of_the_phase(tmp_path, change, problem):
+    """1.5 s of four processes of which the first one took 1 and the last one 2 s; nothing computed enters the sums."""
+    records = ftio_log(ranks=4, repetitions=1, seconds=lambda stage, activity, process, _: 1 + process / 3)
+    logs_made.first(records, record="process_times", activity="compute")["seconds"][1] += 4 * 1.5 * change
+    assert names(ftio.problems(read_log(logs_made.write(tmp_path / "log.jsonl", records)))) == problem

@@ -54,7 +54,7 @@ def test_the_score_names_the_node_with_slow_files_in_every_form(tmp_path):
     assert f"Slow node suspected: {name}: 0.60" in " ".join(run("score", log).stdout.split())
     assert run("report", log, "-o", tmp_path / "page.html", "--figures", tmp_path).exit_code == 0
     page = (tmp_path / "page.html").read_text()
-    assert "1 of 8 nodes suspected" in page and "Nodes by their bandwidth" in page and "0.60 of its peers" in page
+    assert "1 of 8 nodes suspected" in page and "Nodes by their speed" in page and "0.60 of its peers" in page
     table = (tmp_path / "b_eff_io-nodes.csv").read_text().splitlines()
     assert len(table) == 9 and table[1].startswith(f"{name},0.5999") and ",28,28,writes,True," in table[1]
 

@@ -274,13 +274,13 @@ def test_the_score_of_a_log_names_its_slow_node(slow_log):
 def test_the_report_shows_the_nodes_with_a_figure_of_them(slow_log, tmp_path):
     assert run("report", slow_log, "-o", tmp_path / "slow.html", "--figures", tmp_path).exit_code == 0
     page = (tmp_path / "slow.html").read_text()
-    assert "1 of 16 nodes suspected" in page and "Nodes by their bandwidth" in page
+    assert "1 of 16 nodes suspected" in page and "Nodes by their speed" in page
     table = pd.read_csv(tmp_path / "b_eff-nodes.csv")
     assert len(table) == 16 and table["suspect"].sum() == 1
     sound = logs_made.write(tmp_path / "sound.jsonl", matched_log([1] * 16))
     assert run("report", sound, "-o", tmp_path / "sound.html").exit_code == 0
     page = (tmp_path / "sound.html").read_text()
-    assert "None of 16 nodes is suspected" in page and "Nodes by their bandwidth" not in page
+    assert "None of 16 nodes is suspected" in page and "Nodes by their speed" not in page
 
 
 def test_a_log_without_matchings_is_not_examined(tmp_path):

@@ -154,6 +154,16 @@ def tolerated(factor):
     )
 
 
+def of_process(place, factor):
+    """The time of a process in a phase, which is 1 s for the first one and 0.1 s more for each next one."""
+
+    def change(r):
+        times = first(r, record="process_times", stage="verify", activity="read")["seconds"]
+        times[place] *= factor
+
+    return change
+
+
 # Invariant: the benchmark, the change that is accepted, and the one that is refused.
 LIMITS = {
     "activity_time": [("ftio", ended(1000.0, 1010.9), ended(1000.0, 1011.1))],  # a second and 1 %
@@ -296,6 +306,8 @@ LIMITS = {
         )
         for s in (1, -1)
     ],
+    "process_slowest": [("ftio-uneven", of_process(3, 1 + s * 5.9e-4), of_process(3, 1 + s * 6.1e-4)) for s in (1, -1)],
+    "process_fastest": [("ftio-uneven", of_process(0, 1 + s * 5.9e-4), of_process(0, 1 + s * 6.1e-4)) for s in (1, -1)],
     "resident": [("ftio", put("start", resident_bytes=20 * MIB), put("start", resident_bytes=20 * MIB + 1))],
 }
 CASES = [

@@ -10,6 +10,7 @@
 #include "fail.h"
 #include "filesystem.h"
 #include "measure.h"
+#include "process_times.h"
 #include "sizes.h"
 #include "storage.h"
 #include "units.h"
@@ -70,7 +71,7 @@ static int64_t choose_input(const char *text, int processes, bool direct)
     return valid;
 }
 
-static json_t *plan_json(const struct request *request)
+static json_t *plan_json(const struct run *run, const struct request *request)
 {
     const struct sizes *sizes = &request->sizes;
     json_t *stages = json_array(), *activities = json_array();
@@ -79,11 +80,12 @@ static json_t *plan_json(const struct request *request)
     for (int a = 0; a < ACTIVITIES; a++)
         json_array_append_new(activities,
                               json_pack("{s:s, s:b}", "name", activity_rows[a].name, "io", activity_rows[a].io));
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:b, s:I, s:o, s:o}", "input_parameter", (json_int_t)sizes->input,
-                     "matrix_width", (json_int_t)sizes->width, "square_width", (json_int_t)sizes->square,
-                     "matrix_bytes", (json_int_t)sizes->bytes, "repetitions", (json_int_t)request->repetitions,
-                     "storage", request->method->name, "direct", request->direct, "exchange_buffer_bytes",
-                     (json_int_t)request->exchange_bytes, "stages", stages, "activities", activities);
+    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:b, s:I, s:s, s:o, s:o}", "input_parameter",
+                     (json_int_t)sizes->input, "matrix_width", (json_int_t)sizes->width, "square_width",
+                     (json_int_t)sizes->square, "matrix_bytes", (json_int_t)sizes->bytes, "repetitions",
+                     (json_int_t)request->repetitions, "storage", request->method->name, "direct", request->direct,
+                     "exchange_buffer_bytes", (json_int_t)request->exchange_bytes, "process_times",
+                     process_resolution(run), "stages", stages, "activities", activities);
 }
 
 static void print_table(const struct request *request, const struct summary *summary, const struct choices *choices)
@@ -115,7 +117,7 @@ static int run_ftio(const struct program *program, const struct choices *choices
     filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, request.sizes.bytes,
                            "choose a smaller --input or another --directory");
     run.idle_seconds = choices->idle_power;
-    run_open_log(&run, choices->log, argv, &filesystem, run.rank == 0 ? plan_json(&request) : NULL);
+    run_open_log(&run, choices->log, argv, &filesystem, run.rank == 0 ? plan_json(&run, &request) : NULL);
 
     struct summary summary = {0};
     measure(&run, &request, &summary);

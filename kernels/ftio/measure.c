@@ -117,7 +117,7 @@ static void log_repetition(struct run *run, const struct transform *transform, s
     const double n = (double)transform->sizes.width;
     struct phase_sums *all = run->rank == 0 ? allocate((size_t)run->ranks, sizeof *all) : NULL;
     MPI_CHECK(MPI_Gather(&mine, values, MPI_DOUBLE, all, values, MPI_DOUBLE, 0, MPI_COMM_WORLD));
-    phases_log(&transform->phases, run->log, repetition);
+    phases_log(&transform->phases, run, repetition);
     json_t *counts = counters_json(counters);
     const int64_t resident = most_resident_bytes();
     if (run->rank != 0) {

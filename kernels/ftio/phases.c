@@ -3,15 +3,16 @@
 #include "phases.h"
 
 #include "fail.h"
+#include "process_times.h"
 
 const char *const stage_names[STAGES] = {"initialise", "series_1", "transpose", "exchange", "series_2", "verify"};
 
 const struct activity_row activity_rows[ACTIVITIES] = {
-    [ACTIVITY_OPEN] = {"open", true},        [ACTIVITY_READ] = {"read", true},
-    [ACTIVITY_WRITE] = {"write", true},      [ACTIVITY_FLUSH] = {"flush", true},
-    [ACTIVITY_PLAN] = {"plan", false},       [ACTIVITY_FFT] = {"fft", false},
-    [ACTIVITY_COMPUTE] = {"compute", false}, [ACTIVITY_EXCHANGE] = {"exchange", false},
-    [ACTIVITY_WAIT] = {"wait", false},
+    [ACTIVITY_OPEN] = {"open", true, true},        [ACTIVITY_READ] = {"read", true, true},
+    [ACTIVITY_WRITE] = {"write", true, true},      [ACTIVITY_FLUSH] = {"flush", true, true},
+    [ACTIVITY_PLAN] = {"plan", false, false},      [ACTIVITY_FFT] = {"fft", false, false},
+    [ACTIVITY_COMPUTE] = {"compute", false, true}, [ACTIVITY_EXCHANGE] = {"exchange", false, false},
+    [ACTIVITY_WAIT] = {"wait", false, false},
 };
 
 struct phases phases_begin(void)
@@ -37,25 +38,44 @@ struct phase_sums phases_sum(const struct phases *phases)
     return sums;
 }
 
-void phases_log(const struct phases *phases, struct log *log, int64_t repetition)
+/* The times of a phase over all processes, NULL on all ranks but 0, and where it took no time. */
+static json_t *measured(const struct phase *phase, int ranks)
 {
-    int ranks;
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    double ends[2] = {phase->seconds, -phase->seconds}, extreme[2] = {0, 0}, sum = 0;
+    int64_t mine[2] = {phase->bytes, phase->calls}, all[2] = {0, 0};
+    MPI_CHECK(MPI_Reduce(ends, extreme, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Reduce(&phase->seconds, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Reduce(mine, all, 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD));
+    if (extreme[0] <= 0)
+        return NULL;
+    return json_pack("{s:f, s:f, s:f, s:I, s:I}", "elapsed_seconds", extreme[0], "fastest_seconds", -extreme[1],
+                     "mean_seconds", sum / ranks, "bytes", (json_int_t)all[0], "calls", (json_int_t)all[1]);
+}
+
+static json_t *named(int64_t repetition, int stage, int activity, json_t *values)
+{
+    json_t *record = json_pack("{s:I, s:s, s:s}", "repetition", (json_int_t)repetition, "stage", stage_names[stage],
+                               "activity", activity_rows[activity].name);
+    json_object_update(record, values);
+    json_decref(values);
+    return record;
+}
+
+void phases_log(const struct phases *phases, const struct run *run, int64_t repetition)
+{
     for (int s = 0; s < STAGES; s++) {
         for (int a = 0; a < ACTIVITIES; a++) {
             const struct phase *phase = &phases->phase[s][a];
-            double ends[2] = {phase->seconds, -phase->seconds}, extreme[2], sum;
-            int64_t mine[2] = {phase->bytes, phase->calls}, all[2];
-            MPI_CHECK(MPI_Reduce(ends, extreme, 2, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD));
-            MPI_CHECK(MPI_Reduce(&phase->seconds, &sum, 1, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD));
-            MPI_CHECK(MPI_Reduce(mine, all, 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD));
-            if (!log || extreme[0] <= 0)
+            json_t *values = measured(phase, run->ranks);
+            json_t *each = activity_rows[a].each ? process_times(run, MPI_COMM_WORLD, phase->seconds) : NULL;
+            if (!values) {
+                json_decref(each);
                 continue;
-            log_write(log, "measurement",
-                      json_pack("{s:I, s:s, s:s, s:f, s:f, s:f, s:I, s:I}", "repetition", (json_int_t)repetition,
-                                "stage", stage_names[s], "activity", activity_rows[a].name, "elapsed_seconds",
-                                extreme[0], "fastest_seconds", -extreme[1], "mean_seconds", sum / ranks, "bytes",
-                                (json_int_t)all[0], "calls", (json_int_t)all[1]));
+            }
+            log_write(run->log, "measurement", named(repetition, s, a, values));
+            if (each)
+                log_write_rounded(run->log, "process_times",
+                                  named(repetition, s, a, json_pack("{s:o}", "seconds", each)));
         }
     }
 }

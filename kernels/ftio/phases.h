@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "log.h"
+#include "run.h"
 
 /* In the order of running: the paper's sections 3.4 to 3.7. */
 enum stage { STAGE_INITIALISE, STAGE_SERIES_1, STAGE_TRANSPOSE, STAGE_EXCHANGE, STAGE_SERIES_2, STAGE_VERIFY, STAGES };
@@ -29,6 +29,7 @@ extern const char *const stage_names[STAGES];
 extern const struct activity_row {
     const char *name;
     bool io;
+    bool each; /* the log has the time of each process, because a process does its own work here */
 } activity_rows[ACTIVITIES];
 
 struct phase {
@@ -64,7 +65,8 @@ struct phases phases_begin(void);
 
 struct phase_sums phases_sum(const struct phases *phases);
 
-/* Writes a `measurement` record for each stage and activity that occurred on any process. Collective. */
-void phases_log(const struct phases *phases, struct log *log, int64_t repetition);
+/* Writes a `measurement` record for each stage and activity that occurred on any process, with the times of single
+ * processes where an activity has them. Collective. */
+void phases_log(const struct phases *phases, const struct run *run, int64_t repetition);
 
 #endif

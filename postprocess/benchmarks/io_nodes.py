@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The nodes of a run by the times that their processes spent in I/O. docs/nodes.md explains which accesses tell
-something about a node."""
+"""The nodes of a run by the times that their processes spent in I/O, or in computations between. docs/nodes.md explains
+which accesses tell something about a node."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from statistics import median
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ Accesses = Mapping[str, Mapping[int, float]]  # name of an access to the seconds
 
 
 def examination(run: Run, measured: Mapping[str, Accesses]) -> Examination:
-    """The nodes of a run from their times in accesses, by what these are (nodes.WRITES, nodes.READS)."""
+    """The nodes of a run from their times in accesses, by what these are (nodes.WRITES and so on)."""
     tables = {kind: table(accesses) for kind, accesses in measured.items()}
     if len(run.hosts) >= FEWEST and all(times.empty for times in tables.values()):
         return nodes.not_examined(f"No access of its own kept the processes of three nodes busy for {SHORTEST:g} s")
@@ -39,6 +40,13 @@ def of_nodes(
         return {}
     places, relative = places_of_nodes(run, resolution, processes), np.log(times / (1 if calls is None else calls))
     return {node: float(np.exp(relative[places[node]].mean())) for node in compared}
+
+
+def before_sync(access: list[float], sync: list[float]) -> list[float]:
+    """The time of each process in its calls to a file that all processes share, whose sync is collective: some
+    libraries let every process wait there for the slowest one. If even the shortest sync is longer than the calls,
+    these only filled a cache, and tell nothing: no time."""
+    return [0.0] * len(access) if min(sync) > median(access) else access
 
 
 def comparable(run: Run, processes: int) -> list[int]:

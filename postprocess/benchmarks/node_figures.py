@@ -27,8 +27,8 @@ def figure(found: Examination) -> Figure:
         drawn, others = ranked(found.nodes)
     return Figure(
         "nodes",
-        "Nodes by their bandwidth",
-        "The slowest nodes first, each with its interval of 95 %; the dotted line is the share of the peers' bandwidth "
+        "Nodes by their speed",
+        "The slowest nodes first, each with its interval of 95 %; the dotted line is the share of the peers' speed "
         f"below which a node is slow.{others}",
         found.nodes,
         drawn,
@@ -67,7 +67,7 @@ def draw(axes: Axes, shown: pd.DataFrame) -> None:
     axes.axvline(SLOWER, color=GREY, linestyle=":")
     axes.set_yticks(places, list(shown["node"]))
     axes.set_xlim(left=0)
-    axes.set_xlabel("bandwidth relative to the median node")
+    axes.set_xlabel("speed relative to the median node")
     axes.legend(loc="lower left")
 
 

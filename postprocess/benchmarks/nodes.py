@@ -43,7 +43,7 @@ class Examination:
 
 
 COLUMNS = ["node", "ratio", "low", "high", "slow", "examined", "units", "suspect", "confirmed"]
-MATCHINGS, WRITES, READS = "matchings", "writes", "reads"  # what a node's times are of
+MATCHINGS, WRITES, READS, COMPUTATIONS = "matchings", "writes", "reads", "computations"  # what a node's times are of
 
 
 def not_examined(why: str) -> Examination:

@@ -158,12 +158,12 @@ def problems_of_end(log: Log) -> Iterator[Problem]:
 def problems_of_activity(log: Log) -> Iterator[Problem]:
     """Whether the system reports it depends on the machine."""
     found, hosts = log.all(Activity), log.run.hosts
-    if any(len(record.hosts) != len(hosts) for record in found) or len(found) > 1:
-        yield (
-            "activity",
-            f"{len(found)} activity records with {len(found[0].hosts)} hosts, where one with {len(hosts)} belongs; "
-            f"{RUN_AGAIN}",
-        )
+    for kind in (Activity, Clocks, Overlap):
+        if (count := len(log.all(kind))) > 1:
+            yield "activity", f"{count} {kind_of(kind)} records where at most one belongs; {RUN_AGAIN}"
+    for record in found:
+        if len(record.hosts) != len(hosts):
+            yield "activity", f"the activity of {len(record.hosts)} hosts, where {len(hosts)} belong; {RUN_AGAIN}"
     for record in found:
         if not log.run.simulated and record.elapsed_seconds > with_slack(log.end.elapsed_seconds):
             yield (

@@ -5,6 +5,9 @@
  * FAULT_KIND       no_exchange, swapped_halves  between ranks 0 and 1
  *                  wrong_sign                   the transform goes backward
  *
+ * MODEL_BANDWIDTH  besides the real time, every access takes the time of so many byte/s, without waiting for it
+ * MODEL_SLOW_RANK  on this rank twice as long
+ *
  * PERF_TASK_CLOCK  perf events of the processor become the system's task clock, which every machine has: nanoseconds
  * that the process used instead of cycles */
 #define _GNU_SOURCE
@@ -15,12 +18,14 @@
 #include <sys/syscall.h>
 
 static int on_chosen_rank(void);
+static void spend(size_t bytes);
 
 #define UNDER_TEST "/strip-"
 #define MISPLACED_BYTES 16
 #define FLIPPED_BYTE (sizeof(double) - 1)
 #define FLIPPED_BITS 0x80
 #define STRIKES_HERE on_chosen_rank()
+#define ACCESSED(bytes) spend(bytes)
 #include "positioned_io.h"
 
 static int on_chosen_rank(void)
@@ -28,6 +33,28 @@ static int on_chosen_rank(void)
     int rank;
     PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
     return rank == (int)number("FAULT_RANK");
+}
+
+static double model_seconds;
+
+static void spend(size_t bytes)
+{
+    int rank;
+    PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (getenv("MODEL_BANDWIDTH"))
+        model_seconds += (getenv("MODEL_SLOW_RANK") && rank == number("MODEL_SLOW_RANK") ? 2 : 1) * (double)bytes /
+                         (double)number("MODEL_BANDWIDTH");
+}
+
+double MPI_Wtime(void)
+{
+    return PMPI_Wtime() + model_seconds;
+}
+
+/* The model's time of all processes is that of the last one. */
+int MPI_Barrier(MPI_Comm comm)
+{
+    return PMPI_Allreduce(MPI_IN_PLACE, &model_seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
 }
 
 int MPI_Sendrecv_replace(void *data, int count, MPI_Datatype type, int to, int send_tag, int from, int receive_tag,

@@ -10,7 +10,11 @@
  * alone before
  *
  * Who includes it defines UNDER_TEST (a part of the paths), MISPLACED_BYTES, FLIPPED_BYTE, FLIPPED_BITS, and
- * STRIKES_HERE: whether a fault is this process's. */
+ * STRIKES_HERE: whether a fault is this process's; and perhaps ACCESSED(bytes), what follows from an access. */
+#ifndef ACCESSED
+#define ACCESSED(bytes)
+#endif
+
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
@@ -64,6 +68,7 @@ ssize_t pread(int file, void *data, size_t bytes, off_t offset)
     if (!under_test(file))
         return next(file, data, bytes, offset);
     const long call = reads++;
+    ACCESSED(bytes);
     if (interrupted(call))
         return -1;
     if (strikes("broken_read", call)) {
@@ -82,6 +87,7 @@ ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset)
     if (!under_test(file))
         return next(file, data, bytes, offset);
     const long call = writes++;
+    ACCESSED(bytes);
     if (interrupted(call))
         return -1;
     if (strikes("lost_write", call))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which nodes are slow, from the times of processes in b_eff_io's patterns that are not collective."""
 
-from statistics import median
-
 from postprocess.benchmarks import io_nodes, nodes
 from postprocess.benchmarks.b_eff_io.definition import TYPE_RULES
 from postprocess.benchmarks.b_eff_io.records import Plan, ProcessTimes
@@ -28,10 +26,7 @@ def examination(log: Log[Plan]) -> Examination:
 
 
 def own_seconds(record: ProcessTimes) -> list[float]:
-    """What each process needed for itself. The sync of a file that all processes share is collective: some libraries
-    let every process wait there for the slowest one. If even the shortest sync is longer than the calls, these only
-    filled a cache, and the record tells nothing: no time."""
+    """What each process needed for itself."""
     if TYPE_RULES[record.type].separate:
         return [access + sync for access, sync in zip(record.access_seconds, record.sync_seconds)]
-    filled_a_cache = min(record.sync_seconds) > median(record.access_seconds)
-    return [0.0] * len(record.calls) if filled_a_cache else record.access_seconds
+    return io_nodes.before_sync(record.access_seconds, record.sync_seconds)

@@ -2,7 +2,7 @@
 """FTIO, the share of I/O in an out-of-core Fourier transform."""
 
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from postprocess.benchmarks.ftio.records import Measurement, Plan, Repetition, Start
+from postprocess.benchmarks.ftio.records import Measurement, Plan, ProcessTimes, Repetition, Start
 from postprocess.logs.format import LogFormat, Progress
 
 
@@ -43,10 +43,11 @@ BENCHMARK = Benchmark(
         MetricKind("peak_resident", "MiB", Better.NEITHER),
     ),
     log_format=LogFormat(
-        own=(Plan, Start, Measurement, Repetition),
+        own=(Plan, Start, Measurement, ProcessTimes, Repetition),
         progress=Progress(planned=planned_stages, done={Repetition: stages}),
     ),
     cache_affected=frozenset({"cached", "memory_file_system"}),
     forms={Form.SHORT: {"input_parameter": "16MiB", "repetitions": "1"}},
+    nodes="slow_nodes.examination",
     moved_bytes="reduction.moved_bytes",
 )

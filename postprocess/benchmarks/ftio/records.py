@@ -13,6 +13,7 @@ from postprocess.logs.records import (
     PositiveBytes,
     PositiveSeconds,
     Record,
+    Resolution,
     Seconds,
     SecondsOfProcesses,
     Text,
@@ -29,7 +30,8 @@ class PlannedActivity(Part):
 
 
 class Plan(Record):
-    """What ftio is going to transform."""
+    """What ftio is going to transform. `process_times`, what has a value in the lists of ProcessTimes, is None in early
+    logs."""
 
     input_parameter: Count
     matrix_width: Count
@@ -41,6 +43,7 @@ class Plan(Record):
     exchange_buffer_bytes: PositiveBytes
     stages: Annotated[list[Name], Meta(min_length=1)]
     activities: Annotated[list[PlannedActivity], Meta(min_length=1)]
+    process_times: Resolution | None = None
 
     def __post_init__(self):
         distinct("stages", self.stages)
@@ -65,6 +68,15 @@ class Measurement(Record):
     mean_seconds: PositiveSeconds
     bytes: Bytes
     calls: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+
+
+class ProcessTimes(Record):
+    """The times of the processes, or nodes, in the activity of the measurement before this record."""
+
+    repetition: Count
+    stage: Name
+    activity: Name
+    seconds: SecondsOfProcesses
 
 
 class Counters(Part):

@@ -5,7 +5,7 @@ Nothing is reduced here. docs/log.md lists the invariants."""
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from postprocess.benchmarks.ftio.records import Measurement, Plan, Repetition, Start
+from postprocess.benchmarks.ftio.records import Measurement, Plan, ProcessTimes, Repetition, Start
 from postprocess.benchmarks.ftio.sizes import (
     ELEMENT_BYTES,
     input_of_option,
@@ -13,6 +13,13 @@ from postprocess.benchmarks.ftio.sizes import (
     matrix_bytes,
     matrix_width,
     nominal_flops,
+)
+from postprocess.logs.process_times import (
+    differ,
+    problems_of_lists,
+    problems_of_resolution,
+    problems_of_slowest,
+    ranks_of_nodes,
 )
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import Overhead
@@ -49,6 +56,8 @@ TOOK_PLACE = {
     "series_2": ("read", "write", "flush", "fft", "wait"),
     "verify": ("read", "compute", "wait"),
 }  # activities of each stage, in the order of the log
+OF_EACH = (*(name for name, io in ACTIVITIES.items() if io), "compute")  # the log has the time of each process
+TIMES = "times of the processes"
 ACCOUNTED = 0.98  # share of the time that the phases must account for
 FINE_CLOCK = 1e-8  # seconds; shorter than any activity
 ROUNDING = 1e-6  # relative, between the same times added up in another order
@@ -115,6 +124,7 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
         yield "places", f"the start record is not in its place; {EDITED}"
     yield from problems_of_plan(log)
     yield from problems_of_request(log)
+    yield from problems_of_resolution(log.run, log.plan.process_times)
     yield from problems_of_order(keyed(log), planned_records(log), in_words)
     for phase in log.all(Measurement):
         yield from problems_of_phase(log, phase)
@@ -124,6 +134,7 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     for record in log.all(Repetition):
         yield from problems_of_result(log.plan.matrix_width, record)
         yield from problems_of_sums(log.run.ranks, record, phases[record.repetition])
+    yield from problems_of_processes(log)
     yield from problems_of_memory_used(log)
     in_repetitions = sum(max(record.elapsed_seconds) for record in log.all(Repetition))
     if in_repetitions > log.end.elapsed_seconds and not log.run.simulated:
@@ -177,12 +188,13 @@ def problems_of_request(log: Log[Plan]) -> Iterator[Problem]:
     )
 
 
-def keyed(log: Log[Plan]) -> Iterator[tuple[Measurement | Repetition, tuple]]:
-    for record in by_sequence(log, Measurement, Repetition):
-        if isinstance(record, Measurement):
-            yield record, (record.repetition, record.stage, record.activity)
-        else:
+def keyed(log: Log[Plan]) -> Iterator[tuple[Measurement | ProcessTimes | Repetition, tuple]]:
+    for record in by_sequence(log, Measurement, ProcessTimes, Repetition):
+        if isinstance(record, Repetition):
             yield record, (record.repetition,)
+        else:
+            times = (TIMES,) if isinstance(record, ProcessTimes) else ()
+            yield record, (record.repetition, record.stage, record.activity, *times)
 
 
 def planned_records(log: Log[Plan]) -> Iterator[tuple]:
@@ -198,6 +210,8 @@ def planned_records(log: Log[Plan]) -> Iterator[tuple]:
                 alone = stage == "exchange" and log.run.ranks == 1 and activity not in ("flush", "wait")
                 if moves or (is_fine and not alone) or (repetition, stage, activity) in measured:
                     yield repetition, stage, activity
+                    if log.plan.process_times and activity in OF_EACH:
+                        yield repetition, stage, activity, TIMES
         yield (repetition,)
 
 
@@ -275,6 +289,47 @@ def problems_of_sums(ranks: int, record: Repetition, phases: list[Measurement]) 
                 f"repetition {record.repetition}: a process has a time in {name} that its phases do not "
                 f"allow; {RUN_AGAIN}",
             )
+
+
+def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
+    """The times of processes in an activity are those of the measurement, and together those of the repetition."""
+    resolution = log.plan.process_times
+    if resolution is None:
+        return
+    measured = {(phase.repetition, phase.stage, phase.activity): phase for phase in log.all(Measurement)}
+    lists = defaultdict(list)
+    for record in log.all(ProcessTimes):
+        whole = measured[record.repetition, record.stage, record.activity]
+        yield from problems_of_lists(named(whole), log.run, resolution, log.run.ranks, record.seconds)
+        yield from problems_of_slowest(
+            named(whole), resolution, record.seconds, whole.elapsed_seconds, whole.fastest_seconds
+        )
+        mean = sum(record.seconds) / len(record.seconds)
+        if resolution == "process" and differ(mean, whole.mean_seconds):
+            yield (
+                "process_mean",
+                f"{named(whole)}: the processes needed {mean:.4g} s on average, by the measurement "
+                f"{whole.mean_seconds:.4g} s; {EDITED}",
+            )
+        lists[record.repetition].append((whole, record.seconds))
+    for record in log.all(Repetition):
+        for name in ("io_seconds", "transform_io_seconds"):
+            mine = [seconds for whole, seconds in lists[record.repetition] if SUMS[name](whole)]
+            if not agree(log, [sum(values) for values in zip(*mine)], getattr(record, name)):
+                yield (
+                    "process_sums",
+                    f"repetition {record.repetition}: the times of the processes in its phases are together not its "
+                    f"{name}; {EDITED}",
+                )
+
+
+def agree(log: Log[Plan], sums: list[float], seconds: list[float]) -> bool:
+    """`sums` of the times in phases, and the `seconds` of all processes together. Where each node has a time, the
+    processes that were slowest in the phases may be different ones."""
+    if log.plan.process_times == "process":
+        return not any(map(differ, sums, seconds))
+    most = (max(seconds[rank] for rank in ranks) for ranks in ranks_of_nodes(log.run, log.run.ranks))
+    return not any(differ(together, exact) for together, exact in zip(sums, most) if together < exact)
 
 
 def problems_of_memory_used(log: Log[Plan]) -> Iterator[Problem]:
