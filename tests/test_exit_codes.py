@@ -28,6 +28,7 @@ def folder(tmp_path_factory):
     logs_made.write(top / "good.jsonl", averaged_log())
     logs_made.write(top / "bad.jsonl", b"{}\n")
     database(top / "steady.db", nights(steady(20)))
+    database(top / "constant.db", nights([1000.0] * 20, time_run=60.0, scheduler="local"))
     database(top / "slower.db", nights([*steady(20), *steady(8, 700)]))
     effect = {
         "suspects": ["x1"],
@@ -64,6 +65,9 @@ RUNS = [
     ("nodes", 0, ["steady.db"]),
     ("nodes", 1, ["slow_node.db"]),
     ("nodes", 2, ["steady.db", "--last", "0"]),
+    ("plan", 0, ["constant.db", "--minutes", "1"]),
+    ("plan", 1, ["constant.db", "--minutes", "0.9"]),
+    ("plan", 2, ["constant.db", "--minutes", "1", "--nights", "3"]),
     ("check-history", 0, ["steady.db"]),
     ("check-history", 1, ["slower.db"]),
     ("check-history", 2, ["steady.db", "--max-age", "nan"]),

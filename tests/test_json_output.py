@@ -111,6 +111,7 @@ def stored(tmp_path_factory):
                 case(
                     {"b_eff": (rate, 1000.0, -0.1, None, "MByte/s", "pass"), "ping_pong_latency": (latency, "us")},
                     mpi_library="Open MPI v4.1.4" if number < 24 else "Open MPI v5.0.1",
+                    time_run=5.0,
                 ),
                 case({"b_eff": (rate * 2, "MByte/s")}, system="other"),
                 case({}, benchmark="ftio", result="fail", fail_reason="no space"),
@@ -142,12 +143,21 @@ def outputs(stored, tmp_path):
     file.write_text(
         "_meta: {}\nb_eff:\n  $index: [$partition, num_processes]\n  nowhere:\n    2: {b_eff: [0, null, null, x]}\n"
     )
+    quick = "--minutes", "1", "--probability", "50"
+    constant = case({"b_eff": (10.0, "MByte/s")}, time_run=5.0, scheduler="local")
+    few = case({"total": (3.0, "Mflop/s")}, benchmark="ftio", time_run=5.0)
+    made = [session([constant, few][: 1 + (n > 9)], night(n), cmdline="reframe --mode=theirs -r") for n in range(20)]
+    reached = database(tmp_path / "reached.db", made)
     propose = ["references", "propose", stored, "--benchmark", "b_eff", "--system", "local"]
     return {
         "coffeecup score": [printed("score", tmp_path, *compared, code=1)],
         "coffeecup history": [printed("history", stored), printed("history", stored, "--last")],
         "coffeecup check-history": [printed("check-history", stored, "--max-age", "0", code=1)],
         "coffeecup nodes": [printed("nodes", stored)],
+        "coffeecup plan": [
+            printed("plan", stored, "--system", "local", *quick, "--loss", "2", code=1),
+            printed("plan", reached, *quick, code=1),
+        ],
         "coffeecup site report": [
             printed("site", "report", stored, "-o", page, "--compare", kind)
             for kind in ("system=local,other", "time=2026-01-10,2026-01-10")

@@ -13,6 +13,7 @@ from postprocess.cli import (
     export,
     history,
     nodes,
+    plan,
     predict,
     references,
     report,
@@ -46,6 +47,7 @@ add(app, "watch", watch.watch_command)
 add(app, "history", history.history)
 add(app, "check-history", check_history.check_history)
 add(app, "nodes", nodes.nodes)
+add(app, "plan", plan.plan)
 add(app, "acknowledge", acknowledge.acknowledge)
 add(app, "export", export.export)
 add(app, "schema", schema.schema)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from postprocess.benchmarks.predicted import Designs
     from postprocess.history.change_points import RuleOf
     from postprocess.history.events import Event
+    from postprocess.history.site_files import SiteRules
     from postprocess.logs.reader import Log
     from postprocess.show.plots import Figure
 
@@ -219,17 +220,30 @@ def judged(
     used."""
     from postprocess.history import change_points, events
     from postprocess.history.explanations import explained
-    from postprocess.history.site_files import Acknowledgement, SiteFileError, SiteRules, Threshold, read_list
+    from postprocess.history.site_files import Acknowledgement
     from postprocess.history.table import SERIES
     from postprocess.reports.changes import remarks
 
-    try:
-        rules = SiteRules(read_list(thresholds, Threshold) if thresholds else [])
-        entries = read_list(acknowledged, Acknowledgement) if acknowledged else []
-    except SiteFileError as error:
-        raise typer.BadParameter(printable(str(error))) from None
+    rules, entries = site_rules(thresholds), site_entries(acknowledged, Acknowledgement)
     found = explained(events.events(values, change_points.findings(values, rules)), examined, values)
     known = events.acknowledged(found, entries, datetime.now(UTC).date())
     unused = rules.unused(values[SERIES].drop_duplicates().to_dict("records"))
     units, unknown = change_points.changed_units(values), change_points.undirected(values, rules)
     return known.events, rules, remarks(units, unknown, unused, known.unmatched, known.expired)
+
+
+def site_rules(thresholds: Path | None) -> "SiteRules":
+    """The rules with a site's thresholds. Raises BadParameter if the file cannot be used."""
+    from postprocess.history.site_files import SiteRules, Threshold
+
+    return SiteRules(site_entries(thresholds, Threshold))
+
+
+def site_entries(path: Path | None, kind: type) -> list:
+    """The entries of a site's file, none without a file. Raises BadParameter if it cannot be used."""
+    from postprocess.history.site_files import SiteFileError, read_list
+
+    try:
+        return read_list(path, kind) if path else []
+    except SiteFileError as error:
+        raise typer.BadParameter(printable(str(error))) from None

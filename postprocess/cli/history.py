@@ -133,13 +133,13 @@ def circumstances(values: "pd.DataFrame") -> "pd.DataFrame":
     """What changed from session to session, by time: session_time, what, was, now."""
     import pandas as pd
 
-    from postprocess.history import change_points
+    from postprocess.history import circumstances as recorded
     from postprocess.history.table import SERIES
 
     if values.empty:
         return pd.DataFrame(columns=["session_time", "what", "was", "now"])
     happened = [
-        change_points.circumstances(series)
+        recorded.circumstances(series)
         for _, series in values.groupby([name for name in SERIES if name != "metric"], sort=False, observed=True)
         for series in [series.drop_duplicates("session")]
     ]

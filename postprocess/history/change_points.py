@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from statistics import NormalDist
 
 import numpy as np
-import orjson
 import pandas as pd
 
 from postprocess.benchmarks.benchmark import Better
 from postprocess.benchmarks.registry import metric_kind
+from postprocess.history.circumstances import causes
 from postprocess.history.levels import (
     SESSIONS_AFTER,
     SESSIONS_BEFORE,
@@ -103,14 +103,8 @@ def own_rule(series: dict) -> Rule:
 
 
 def session_values(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per series and session, by time: the median of the session's runs, and the circumstances of the last run.
-
-    A run that failed and was run again (ReFrame's --max-retries) counts by its last retry: so a suspected regression is
-    confirmed before it enters the history. Repeats (--repeat, --reruns) all count.
-    """
-    test = ["session", "name", "system", "partition", "environ", "node", "metric"]
-    retried = (table["result"] == "fail") & (table["run"] < table.groupby(test)["run"].transform("max"))
-    kept = table[~retried].dropna(subset="value").sort_values("time", kind="stable")
+    """One row per series and session, by time: the median of the session's runs that count, and the circumstances of
+    the last one."""
     last = {
         name: (name, "last")
         for name in (
@@ -133,11 +127,23 @@ def session_values(table: pd.DataFrame) -> pd.DataFrame:
         )
     }
     return (
-        kept.groupby([*SERIES, "session_time", "session"], sort=False, observed=True)
+        counted_runs(table)
+        .groupby([*SERIES, "session_time", "session"], sort=False, observed=True)
         .agg(value=("value", "median"), runs=("value", "size"), **last)
         .reset_index()
         .sort_values([*SERIES, "session_time"], kind="stable", ignore_index=True)
     )
+
+
+def counted_runs(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a history_table with a value that counts, by time.
+
+    A run that failed and was run again (ReFrame's --max-retries) counts by its last retry: so a suspected regression is
+    confirmed before it enters the history. Repeats (--repeat, --reruns) all count.
+    """
+    test = ["session", "name", "system", "partition", "environ", "node", "metric"]
+    retried = (table["result"] == "fail") & (table["run"] < table.groupby(test)["run"].transform("max"))
+    return table[~retried].dropna(subset="value").sort_values("time", kind="stable")
 
 
 def same_unit(series: pd.DataFrame) -> pd.DataFrame:
@@ -237,8 +243,29 @@ def level(values: np.ndarray, rule: Rule) -> float:
     )
 
 
-def findings(values: pd.DataFrame, rules: RuleOf = own_rule) -> list[Finding]:
-    """Every change of every series in a table of session_values. The more series there are, the stronger a change has
+@dataclass(frozen=True)
+class Levels:
+    """A series with enough sessions to be judged: its rows of session_values, its values (sessions,) as if all had run
+    on the most frequent set of hosts, its rule, and its changes of level."""
+
+    sessions: pd.DataFrame
+    measured: np.ndarray
+    rule: Rule
+    shifts: list[Shift]
+
+
+@dataclass(frozen=True)
+class Site:
+    """The judged series of a table of session_values, the deviate above which a change counts there, and the
+    autocorrelation that is usual there."""
+
+    levels: list[Levels]
+    limit: float
+    usual: float | None
+
+
+def site_of(values: pd.DataFrame, rules: RuleOf = own_rule) -> Site:
+    """The levels of every series in a table of session_values. The more series there are, the stronger a change has
     to be, so that the whole table keeps the promise of levels.FALSE_ALARMS."""
     every = [same_unit(series) for _, series in values.groupby(SERIES, sort=False, observed=True)]
     judged = [series for series in every if len(series) >= SESSIONS_BEFORE + SESSIONS_AFTER]
@@ -252,19 +279,36 @@ def findings(values: pd.DataFrame, rules: RuleOf = own_rule) -> list[Finding]:
         better = np.array([rule[place].sign for place in alike])
         found = detections(np.array([measured[place] for place in alike]), limit, smallest, better, usual)
         shifts |= dict(zip(alike, found))
+    kept = [settled(series, shifts[place], limit, usual) for place, series in enumerate(measured)]
+    return Site([Levels(*one) for one in zip(judged, measured, rule, kept)], limit, usual)
+
+
+def findings(values: pd.DataFrame, rules: RuleOf = own_rule) -> list[Finding]:
+    """Every change of every series in a table of session_values."""
     return [
         finding
-        for place, series in enumerate(judged)
-        for kept in [settled(measured[place], shifts[place], limit, usual)]
-        for finding in of_series(series, measured[place], rule[place], described(measured[place], kept, rule[place]))
+        for one in site_of(values, rules).levels
+        for finding in of_series(one.sessions, one.measured, one.rule, described(one.measured, one.shifts, one.rule))
     ]
+
+
+def alarming(measured: np.ndarray, rule: Rule, found: list[Change]) -> list[Change]:
+    """The changes of a series that are, or may be, regressions and have not recovered."""
+    return [
+        change
+        for number, change in enumerate(found)
+        if (is_worse(change, rule) or rule.better == Better.UNKNOWN)
+        and not has_recovered(measured, rule, found, number)
+    ]
+
+
+def is_worse(change: Change, rule: Rule) -> bool:
+    return rule.sign * (change.after - change.before) < 0
 
 
 def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: list[Change]) -> list[Finding]:
     if not found:
         return []
-    last = found[-1]
-    today = last.after
     return [
         Finding(
             series=dict(series.iloc[0][SERIES]),
@@ -273,14 +317,20 @@ def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: lis
             time=series["session_time"].iloc[change.index],
             lasted=len(series) - change.index,
             better=rule.better,
-            regression=rule.sign * (change.after - change.before) < 0,
+            regression=is_worse(change, rule),
             improvement=rule.sign * (change.after - change.before) > 0,
-            recovered=any(recovered(measured, rule, one, today, last.index) for one in undone(found, number, rule)),
+            recovered=has_recovered(measured, rule, found, number),
             causes=tuple(causes(series, change.index)),
             hosts=Counter(series["hosts"].iloc[change.index :]).most_common(1)[0][0],
         )
         for number, change in enumerate(found)
     ]
+
+
+def has_recovered(measured: np.ndarray, rule: Rule, found: list[Change], number: int) -> bool:
+    """Whether the change of this number, of all changes of a series, has recovered."""
+    today = found[-1]
+    return any(recovered(measured, rule, one, today.after, today.index) for one in undone(found, number, rule))
 
 
 def undone(found: list[Change], number: int, rule: Rule) -> list[Change]:
@@ -299,39 +349,6 @@ def recovered(measured: np.ndarray, rule: Rule, change: Change, today: float, si
     higher = today - change.before
     worse = abs(higher) if rule.better == Better.UNKNOWN else -rule.sign * higher
     return worse < max(rule.smallest_change * abs(change.before), 2 * error)
-
-
-def surroundings(series: pd.DataFrame) -> pd.DataFrame:
-    """The recorded circumstances of each session, a column each: versions, hosts, facts; empty text if not recorded."""
-    facts = pd.DataFrame([orjson.loads(text) for text in series["facts"]], index=series.index)
-    return series[[*EVENTS, "hosts"]].rename(columns=EVENTS).join(facts).fillna("").astype(str)
-
-
-def causes(series: pd.DataFrame, index: int) -> list[str]:
-    """Circumstances that differ between most sessions before and most after the change at `index`, and that changed
-    within one session of it; none of what began with the first session."""
-    changed = []
-    if index == 0:
-        return changed
-    for name, values in surroundings(series).items():
-        was, now = (Counter(part).most_common(1)[0][0] for part in (values.iloc[:index], values.iloc[index:]))
-        near = values.iloc[max(index - 2, 0) : index + 2]
-        if was != now and near.nunique() > 1:
-            changed.append(f"{name}: {was or 'nothing'} -> {now or 'nothing'}")
-    return changed
-
-
-def circumstances(series: pd.DataFrame) -> pd.DataFrame:
-    """Changes of the circumstances from session to session: session_time, what, was, now."""
-    recorded = surroundings(series)
-    rows = [
-        (series["session_time"].iloc[place], name, values.iloc[place - 1], values.iloc[place])
-        for name, values in recorded.items()
-        for place in np.flatnonzero(values.to_numpy()[1:] != values.to_numpy()[:-1]) + 1
-    ]
-    return pd.DataFrame(rows, columns=["session_time", "what", "was", "now"]).sort_values(
-        "session_time", kind="stable", ignore_index=True
-    )
 
 
 def suspicions(values: pd.DataFrame, found: list[Finding], rules: RuleOf = own_rule) -> pd.DataFrame:

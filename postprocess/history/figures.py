@@ -10,7 +10,8 @@ import matplotlib
 import pandas as pd
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
-from postprocess.history.change_points import Finding, circumstances
+from postprocess.history.change_points import Finding
+from postprocess.history.circumstances import circumstances
 from postprocess.history.table import SERIES
 from postprocess.show.plots import BLUE, GREEN, GREY, LOOK, ORANGE, VERMILION, Figure, canvas, from_zero
 from postprocess.show.words import counted, digits, unit_word

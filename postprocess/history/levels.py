@@ -250,7 +250,7 @@ def settled(values: np.ndarray, shifts: list[Shift], limit: float, usual: float 
         end = shifts[number + 1].index if number + 1 < len(shifts) else len(values)
         if shift.drift:
             kept.append(shift)
-        else:
+        elif end > shift.index:  # otherwise a drift begins with the new level: the step is a part of it
             begin = (kept[-1].ended if kept[-1].drift else kept[-1].index) if kept else 0
             kept += confirmed(values[begin:end], shift, begin, limit, usual)
     return kept

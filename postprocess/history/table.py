@@ -75,6 +75,8 @@ CASES = {
     "log": TEXT,
     "log_sha256": TEXT,
     **dict.fromkeys(EVENTS, TEXT),
+    "scheduler": TEXT,
+    "seconds": NUMBER,
     "hosts": TEXT,
     "facts": TEXT,
     "source": TEXT,
@@ -102,8 +104,9 @@ def case_table(reports: list[SessionReport]) -> pd.DataFrame:
     chose, otherwise empty. `file_system` is the site's name for it, empty if none is tested. `processes` is 0 if it is
     unknown. `settings` are the kernel's options without paths of the session, or the parameters of another test;
     `parameters` are the latter as a JSON object. `measured` is whether any metric has a value, `metrics` is a JSON list
-    of those that have one; empty for coffeecup's checks, which fail if one is missing. `facts` is a JSON object
-    of everything else that was recorded, with the session's extras as "session NAME".
+    of those that have one; empty for coffeecup's checks, which fail if one is missing. `seconds` are those of ReFrame's
+    run stage, with those in the queue of the `scheduler`; NaN if not recorded. `facts` is a JSON object of everything
+    else that was recorded, with the session's extras as "session NAME".
     """
     return CASE_TABLE.validate(typed([row for row, _ in cases_of(reports)], CASES))
 
@@ -160,13 +163,15 @@ def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]
     nodes = case.get("job_nodelist") or []
     of_test = of_kernel(case) if is_own(case) else of_other_test(case, report.info)
     node = NODE.search(case.get("display_name") or "")
-    return {name: case.get(name) or "" for name in ("name", "system", "partition", "environ", "result")} | {
+    texts = ("name", "system", "partition", "environ", "result", "scheduler")
+    return {name: case.get(name) or "" for name in texts} | {
         **of_test,
         "session": report.info["uuid"],
         "session_time": begun,
         "selection": selection(report.info.get("cmdline") or ""),
         "time": case.get("job_completion_time_unix") or ended,
         "run": case.get("run_index", run),
+        "seconds": case.get("time_run"),
         "node": node[1] if node else "",
         "measured": bool(measured(case)),
         "metrics": orjson.dumps([] if is_own(case) else measured(case)).decode(),

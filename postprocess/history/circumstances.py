@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What else changed from session to session: recorded versions, hosts and facts of the runs of a series."""
+
+from collections import Counter
+
+import numpy as np
+import orjson
+import pandas as pd
+
+from postprocess.history.table import EVENTS
+
+
+def surroundings(series: pd.DataFrame) -> pd.DataFrame:
+    """The recorded circumstances of each session, a column each: versions, hosts, facts; empty text if not recorded."""
+    facts = pd.DataFrame([orjson.loads(text) for text in series["facts"]], index=series.index)
+    return series[[*EVENTS, "hosts"]].rename(columns=EVENTS).join(facts).fillna("").astype(str)
+
+
+def causes(series: pd.DataFrame, index: int) -> list[str]:
+    """Circumstances that differ between most sessions before and most after the change at `index`, and that changed
+    within one session of it; none of what began with the first session."""
+    changed = []
+    if index == 0:
+        return changed
+    for name, values in surroundings(series).items():
+        was, now = (Counter(part).most_common(1)[0][0] for part in (values.iloc[:index], values.iloc[index:]))
+        near = values.iloc[max(index - 2, 0) : index + 2]
+        if was != now and near.nunique() > 1:
+            changed.append(f"{name}: {was or 'nothing'} -> {now or 'nothing'}")
+    return changed
+
+
+def circumstances(series: pd.DataFrame) -> pd.DataFrame:
+    """Changes of the circumstances from session to session: session_time, what, was, now."""
+    recorded = surroundings(series)
+    rows = [
+        (series["session_time"].iloc[place], name, values.iloc[place - 1], values.iloc[place])
+        for name, values in recorded.items()
+        for place in np.flatnonzero(values.to_numpy()[1:] != values.to_numpy()[:-1]) + 1
+    ]
+    return pd.DataFrame(rows, columns=["session_time", "what", "was", "now"]).sort_values(
+        "session_time", kind="stable", ignore_index=True
+    )

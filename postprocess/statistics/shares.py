@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The interval of a probability that was counted."""
+
+from statistics import NormalDist
+
+CONFIDENCE = 0.95
+
+
+def share_interval(successes: int, trials: int) -> tuple[float, float]:
+    """The interval of the probability of a success, with CONFIDENCE (Wilson, J. Am. Stat. Assoc. 22 (1927) 209)."""
+    z = NormalDist().inv_cdf((1 + CONFIDENCE) / 2)
+    share, weight = successes / trials, z**2 / trials
+    middle, half = share + weight / 2, (weight * (share * (1 - share) + weight / 4)) ** 0.5
+    return max((middle - half) / (1 + weight), 0.0), min((middle + half) / (1 + weight), 1.0)
