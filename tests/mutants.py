@@ -38,7 +38,12 @@ MUTATED = {
     "postprocess/references/gate.py": ("test_gate.py",),
     "postprocess/references/good_runs.py": ("test_good_runs.py",),
     "postprocess/statistics/nodes.py": ("test_nodes.py",),
-    "postprocess/references/proposals.py": ("test_references.py", "test_reference_bounds.py", "test_good_runs.py"),
+    "postprocess/references/proposals.py": (
+        "test_any_suite.py",
+        "test_good_runs.py",
+        "test_reference_bounds.py",
+        "test_references.py",
+    ),
 }
 OF_RULES = ("rules", "loops", "passes", "definition", "sizes")
 
