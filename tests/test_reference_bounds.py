@@ -3,7 +3,9 @@
 
 import numpy as np
 import pytest
-from sessions_made import case, night, session, table_of
+import yaml
+from commands import run
+from sessions_made import case, database, night, nights, session, table_of
 from test_references import proposed, values_of
 
 from postprocess.benchmarks.benchmark import Better
@@ -92,3 +94,21 @@ def test_bounds_are_never_nearer_than_the_floor(tmp_path):
 def test_too_few_sessions_give_no_reference(tmp_path):
     made, _ = proposed(values_of(tmp_path, [1.0] * 9), min_sessions=10)
     assert made.empty
+
+
+@pytest.mark.parametrize(("sessions", "proposed_value"), [(9, None), (10, 123.5)])
+def test_a_reference_needs_ten_sessions_and_has_four_digits(tmp_path, sessions, proposed_value):
+    stored, file = database(tmp_path / "results.db", nights([123.4567] * sessions)), tmp_path / "b_eff.yaml"
+    done = run("references", "propose", stored, "--benchmark", "b_eff", "--file", file, "--write")
+    assert done.exit_code == (0 if proposed_value else 2), done.output
+    found = yaml.safe_load(file.read_text())["b_eff"]["local:default"][2]["b_eff"][0] if file.exists() else None
+    assert found == proposed_value
+
+
+def test_a_simulated_session_gives_a_reference_within_one_percent(tmp_path):
+    digest = {f"environment SMPI_{name}": "x" for name in ("PLATFORM", "PLATFORM_SHA256", "PLACEMENT")}
+    stored = database(tmp_path / "results.db", nights([100.0], qualifications="simulated", facts=digest))
+    file = tmp_path / "b_eff.yaml"
+    done = run("references", "propose", stored, "--benchmark", "b_eff", "--file", file, "--write")
+    assert done.exit_code == 0, done.output
+    assert yaml.safe_load(file.read_text())["b_eff"]["local:default"][2]["b_eff"] == [100.0, -0.01, 0.01, "MByte/s"]
