@@ -148,12 +148,10 @@ def counters(change, values=([5, [3, 4]],), **more):
 
 def idle(seconds, option_seconds):
     """The run had idle time: `seconds` by its counters."""
+    stated = {"phase": "idle", "elapsed_seconds": seconds, "longest_seconds": seconds}
     return both(
         counters(lambda counted: None),
-        lambda r: r.insert(
-            r.index(first(r, record="counters")),
-            {**first(r, record="counters"), "phase": "idle", "elapsed_seconds": seconds},
-        ),
+        lambda r: r.insert(r.index(first(r, record="counters")), first(r, record="counters") | stated),
         option(idle_power=option_seconds),
     )
 
@@ -211,7 +209,12 @@ EVERY = {
         both(counters(lambda counted: None), option(idle_power="1")),
         option(idle_power=0.0),
     ],
-    "counters_time": [counters(lambda counted: counted.update(elapsed_seconds=1e6)), idle(0.9, 1.0), idle(2.1, 1.0)],
+    "counters_time": [
+        counters(lambda counted: counted.update(elapsed_seconds=1e6)),
+        counters(lambda counted: counted.update(longest_seconds=1e6)),
+        idle(0.9, 1.0),
+        idle(2.1, 1.0),
+    ],
     "counter_names": [
         counters(lambda counted: counted["sources"][0].update(counter="rapl_energie")),
         counters(lambda counted: counted["absent"].append("new_counter")),
@@ -220,11 +223,16 @@ EVERY = {
     "counter_values": [
         counters(lambda counted: counted["hosts"].pop()),
         counters(lambda counted: counted["hosts"][0]["values"].pop()),
-        counters(lambda counted: [each["values"].__setitem__(1, "absent") for each in counted["hosts"]]),
+        counters(lambda counted: counted["hosts"][0]["values"].__setitem__(1, "absent")),
+        counters(lambda counted: counted["hosts"][0].update(has=[0])),
+        counters(lambda counted: counted["hosts"][0].update(has=[0, 2])),
+        counters(lambda counted: [each.update(has=[0], values=[5]) for each in counted["hosts"]]),
     ],
     "counter_largest": [
         counters(lambda counted: counted["hosts"][0]["values"].__setitem__(0, [5, 1001])),
         counters(lambda counted: counted["hosts"][0]["values"].__setitem__(0, 1001)),
+        counters(lambda counted: counted["hosts"][0]["values"].__setitem__(1, [3, 4, 1])),
+        counters(lambda counted: counted["hosts"][0]["values"].__setitem__(0, [3, 4, 0])),
     ],
     "options": [option(seed=7), option(repetitions=3), option(methods=["sendrecv"]), option(patterns=["ring"])],
     "order": [

@@ -50,7 +50,14 @@ def source(counter, instance="", largest=None):
     return {"counter": counter, "instance": instance} | ({"largest": largest} if largest else {})
 
 
-def with_counters(records, sources, values, phase="run", seconds=None):
+def host(values):
+    """What a host with these values logs; it has no source whose value is `absent`."""
+    has = [number for number, value in enumerate(values) if value != "absent"]
+    own = [deepcopy(values[number]) for number in has]
+    return {"values": own} if len(has) == len(values) else {"values": own, "has": has}
+
+
+def with_counters(records, sources, values, phase="run", seconds=None, longest=None):
     """The records of a log with those of its nodes: `values` are lists in the order of `sources`, one for each host.
     Only `records` without a record after `activity` are expected."""
     place = next(number for number, record in enumerate(records) if record["record"] == "activity")
@@ -58,8 +65,9 @@ def with_counters(records, sources, values, phase="run", seconds=None):
         "record": "counters",
         "phase": phase,
         "elapsed_seconds": seconds or records[place]["elapsed_seconds"],
+        "longest_seconds": longest or seconds or records[place]["elapsed_seconds"],
         "sources": deepcopy(sources),
         "absent": ["cray_energy"],
-        "hosts": [{"values": deepcopy(own)} for own in values],
+        "hosts": [host(own) for own in values],
     }
     return [*records[:place], counted, *records[place:]]

@@ -26,6 +26,7 @@ STRICT = (
     "b_eff-memory",
     "b_eff_io",
     "ftio",
+    "ftio-counters",
     "ftio-mpiio",
     "ftio-nodes",
     "priomark",
@@ -64,6 +65,7 @@ WORDS = {
     "scope": ("all", "within", "across"),
     "direction": ("both", "up", "down"),
     "resolution": ("process", "node"),
+    "phase": ("idle", "run"),
     "status": ("complete", "interrupted", "failed"),
     "operation": ("read", "write"),
 }

@@ -58,7 +58,9 @@ def value(score, name):
     ("counter", "largest", "readings", "expected"),
     [
         ("rapl_energy", 1000, [900, 950], 50),
-        ("rapl_energy", 1000, [900, 50], 150),  # 100 to the end of its range, 50 after it
+        ("rapl_energy", 1000, [900, 50, 1], 150),  # 100 to the end of its range, 50 after it
+        ("rapl_energy", 1000, [900, 950, 2], 2050),
+        ("rapl_energy", 1000, [900, 50], "went backwards during the run"),  # the kernel did not see it begin again
         ("rapl_energy", 1000, [900, 900], 0),
         ("rapl_energy", None, [900, 50], "went backwards during the run"),
         ("network_receive_bytes", None, [900, 899], "went backwards during the run"),
@@ -152,15 +154,15 @@ def test_energy_is_that_of_packages_and_memory_of_all_nodes(tmp_path, plain):
 
 
 def test_energy_of_a_counter_that_began_again(tmp_path, plain):
-    values = [[made.LARGEST - 2_000_000, 5_000_000]]
+    values = [[made.LARGEST - 2_000_000, 5_000_000, 1]]
     assert value(counted(tmp_path, plain, [PACKAGE], values, [[0, 1_000_000]]), "energy") == pytest.approx(8)
 
 
 @pytest.mark.parametrize(("watts", "known"), [(999, False), (1001, True)])
 def test_energy_is_not_known_if_a_counter_could_begin_again_twice(tmp_path, plain, watts, known):
-    """The range is passed in the time of the run at this power."""
-    package = source("rapl_energy", "0 package-0", int(watts * SECONDS * 1e6))
-    score = counted(tmp_path, plain, [package], [[0, 9]], [[0, 9]])
+    """The range is passed at this power in the longest time in which the counter was not read."""
+    package = source("rapl_energy", "0 package-0", int(watts * 20 * 1e6))
+    score = counted(tmp_path, plain, [package], [[0, 9]], [[0, 9]], longest=20.0)
     assert ("energy" in score.metrics, "energy_unknown" in keys(score)) == (known, not known)
 
 
@@ -225,7 +227,10 @@ def found(pattern, text):
 def test_kernel_postprocess_and_page_have_the_same_counters():
     source_text = (ROOT / "kernels" / "common" / "counter_rows.c").read_text(encoding="utf-8")
     in_kernel = {
-        *found(r'\.name = "(\w+)",', source_text),
+        *found(r'(?:\.name = |^    (?:LINE|SUM|NFS_BYTES)\()"(\w+)",', source_text),
+        *(f"cxi_{name}" for name in found(r"^    SLINGSHOT\((\w+)\)", source_text)),
+        *(f"lustre_{name}" for name in found(r"^    LUSTRE\((\w+)\)", source_text)),
+        *(f"memory_{name}" for name in found(r"^    MEMORY\((\w+)\)", source_text)),
         *(f"infiniband_{name}" for name in found(r"^    INFINIBAND(?:_HARDWARE)?\((\w+)\)", source_text)),
         *(f"network_{name}" for name in found(r'^    NETWORK\("(\w+)"', source_text)),
     }

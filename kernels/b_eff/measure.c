@@ -210,6 +210,7 @@ static void show_progress(struct state *state, const struct measured *measured, 
     const struct request *request = state->request;
     const double patterns =
         (measured->repetition - 1) * request->patterns + measured->number + (length + 1.0) / LENGTHS;
+    run_follow(state->run);
     if (state->run->rank == 0)
         progress_show(&state->progress, patterns / (request->repetitions * request->patterns),
                       run_elapsed_seconds(state->run), measured->exchange.pattern->name);

@@ -154,6 +154,7 @@ static void measure_partition(struct state *state, const MPI_Comm comms[], enum 
     interrupt_deadline(0, NULL); /* a process that only waits has no deadline */
     for (int type = 0; takes_part && type < TYPES; type++) {
         now.type = (enum type_number)type;
+        run_follow(state->run);
         if (is_measured(state->request, method, now.type))
             measure_type(&now);
     }

@@ -62,11 +62,6 @@ static bool parse_number(const char *at, int64_t *number)
     return true;
 }
 
-static json_t *number_or_word(bool is_number, int64_t number)
-{
-    return is_number ? json_integer(number) : json_string("unreadable");
-}
-
 /* The text of a file beside `path`, without what follows its first line; "" if it cannot be read. */
 static void read_beside(const char *path, const char *name, char *value, size_t bytes)
 {
@@ -102,28 +97,67 @@ static void find_instance(const char *pattern, const char *path, char instance[N
     }
 }
 
-/* A sum is a number only if all that it sums up are. */
+/* What two instances of a row are together; takes ownership of `value`. */
+static json_t *folded(enum counter_fold fold, const json_t *before, json_t *value)
+{
+    json_int_t first = json_integer_value(before), other = json_integer_value(value);
+    bool fits = true;
+    if (!json_is_integer(before)) { /* what has no sum, keeps its reason */
+        json_t *kept = fold == FOLD_SUM ? json_deep_copy(before) : json_incref(value);
+        json_decref(value);
+        return kept;
+    }
+    if (fold == FOLD_SUM && !json_is_integer(value))
+        fits = false;
+    else if (fold == FOLD_SUM)
+        fits = !__builtin_add_overflow(first, other, &first);
+    else if (json_is_integer(value) && (fold == FOLD_LOWEST) == (other < first))
+        first = other;
+    const bool forbidden = strcmp(json_is_string(value) ? json_string_value(value) : "", "forbidden") == 0;
+    json_decref(value);
+    return fits ? json_integer(first) : json_string(forbidden ? "forbidden" : "unreadable");
+}
+
+/* Lustre appends the address of a structure to the name of a file system, another one on each node. */
+static size_t without_address(const char *instance)
+{
+    enum { ADDRESS_LENGTH = 16 };
+    const char *dash = strrchr(instance, '-');
+    if (dash && strlen(dash + 1) == ADDRESS_LENGTH && strspn(dash + 1, "0123456789abcdef") == ADDRESS_LENGTH)
+        return (size_t)(dash - instance);
+    return strnlen(instance, NAME_BYTES);
+}
+
 static void put(json_t *values, const struct counter_row *row, const char *instance, int64_t largest, json_t *value)
 {
     char key[3 * NAME_BYTES], limit[24] = "";
     if (largest > 0)
         snprintf(limit, sizeof limit, "%" PRId64, largest);
-    snprintf(key, sizeof key, "%s\t%s\t%s", row->name, row->fold == FOLD_NONE ? instance : "", limit);
-    const json_t *before = row->fold == FOLD_SUM ? json_object_get(values, key) : NULL;
-    if (json_is_integer(before) && json_is_integer(value)) {
-        json_int_t sum = 0;
-        const bool fits = !__builtin_add_overflow(json_integer_value(before), json_integer_value(value), &sum);
-        json_decref(value);
-        value = number_or_word(fits, sum);
-    } else if (json_is_string(before)) {
-        json_decref(value);
-        return;
+    const bool alone = row->fold == FOLD_NONE;
+    snprintf(key, sizeof key, "%s\t%.*s\t%s", row->name, alone ? (int)without_address(instance) : 0, instance, limit);
+    json_t *name = text_json(key); /* in UTF-8 */
+    const json_t *before = alone ? NULL : json_object_get(values, json_string_value(name));
+    json_object_set_new(values, json_string_value(name), before ? folded(row->fold, before, value) : value);
+    json_decref(name);
+}
+
+static void put_number(json_t *values, const struct counter_row *row, const char *instance, int64_t largest,
+                       const char *at)
+{
+    int64_t number = 0;
+    const bool is_number = at && parse_number(at, &number);
+    put(values, row, instance, largest, is_number ? json_integer(number) : json_string("unreadable"));
+}
+
+/* Where word `field` of a text begins; its end if it has fewer. */
+static const char *find_word(const char *at, int field)
+{
+    at += strspn(at, " \t");
+    for (int word = 1; word < field; word++) {
+        at += strcspn(at, " \t");
+        at += strspn(at, " \t");
     }
-    if (json_object_set_new(values, key, value) != 0) { /* the name is not UTF-8 */
-        json_t *clean = text_json(key);
-        json_object_set_new(values, json_string_value(clean), json_string("unreadable"));
-        json_decref(clean);
-    }
+    return at;
 }
 
 static void read_devices(json_t *values, const struct counter_row *row)
@@ -131,26 +165,56 @@ static void read_devices(json_t *values, const struct counter_row *row)
     char *rest = text;
     for (char *line; (line = strsep(&rest, "\n"));) {
         char *colon = strchr(line, ':');
-        int64_t number = 0;
         if (!colon)
             continue;
         *colon = '\0';
-        const char *device = line + strspn(line, " "), *at = colon + 1;
-        if (strcmp(device, "lo") == 0)
-            continue;
-        for (int field = 1; field < row->field; field++) {
-            at += strspn(at, " ");
-            at += strcspn(at, " ");
+        const char *device = line + strspn(line, " ");
+        if (strcmp(device, "lo") != 0)
+            put_number(values, row, device, 0, find_word(colon + 1, row->field));
+    }
+}
+
+/* What follows the first word of a line if it is `key`, otherwise NULL. */
+static const char *after_key(const char *line, const char *key)
+{
+    const size_t length = strlen(key);
+    line += strspn(line, " \t");
+    return strncmp(line, key, length) == 0 && strchr(" \t", line[length]) ? line + length : NULL;
+}
+
+static void read_line(json_t *values, const struct counter_row *row, const char *instance)
+{
+    char *rest = text;
+    const char *found = NULL;
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        const char *at = after_key(line, row->key);
+        found = at ? at : found;
+    }
+    if (found)
+        put_number(values, row, instance, 0, find_word(found, row->field));
+}
+
+/* "device SERVER:/EXPORT mounted on /PLACE with fstype nfs4 ...", then lines about it. */
+static void read_mounts(json_t *values, const struct counter_row *row)
+{
+    char *rest = text, device[NAME_BYTES] = "";
+    for (char *line; (line = strsep(&rest, "\n"));) {
+        const char *name = after_key(line, "device"), *at = after_key(line, row->key);
+        if (name) {
+            name = find_word(name, 1);
+            snprintf(device, sizeof device, "%.*s", (int)strcspn(name, " "), name);
+            if (!strstr(line, " with fstype nfs"))
+                device[0] = '\0';
         }
-        const bool is_number = parse_number(at, &number);
-        put(values, row, device, 0, number_or_word(is_number, number));
+        if (at && device[0])
+            put_number(values, row, device, 0, find_word(at, row->field));
     }
 }
 
 static void read_file(json_t *values, const struct counter_row *row, const char *root, const char *path)
 {
     char instance[NAME_BYTES], label[NAME_BYTES], text_of_limit[NAME_BYTES];
-    int64_t number = 0, largest = 0;
+    int64_t largest = 0;
     find_instance(row->files, path + strlen(root), instance);
     read_beside(path, row->largest, text_of_limit, sizeof text_of_limit);
     if (!parse_number(text_of_limit, &largest))
@@ -165,12 +229,16 @@ static void read_file(json_t *values, const struct counter_row *row, const char 
         return;
     if (error == EACCES || error == EPERM)
         put(values, row, instance, largest, json_string("forbidden"));
-    else if (error || row->form == FORM_NUMBER) {
-        const bool is_number = !error && parse_number(text, &number);
-        put(values, row, instance, largest, number_or_word(is_number, number));
-    } else {
+    else if (error)
+        put(values, row, instance, largest, json_string("unreadable"));
+    else if (row->form == FORM_NUMBER)
+        put_number(values, row, instance, largest, text);
+    else if (row->form == FORM_DEVICES)
         read_devices(values, row);
-    }
+    else if (row->form == FORM_LINE)
+        read_line(values, row, instance);
+    else
+        read_mounts(values, row);
 }
 
 json_t *counter_files_read(const char *root, bool only_energy)

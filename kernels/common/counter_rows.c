@@ -12,6 +12,16 @@
 #define INFINIBAND_HARDWARE(counter) {.name = "infiniband_" #counter, .files = PORT "hw_counters/" #counter}
 #define NETWORK(counter, number) \
     {.name = "network_" counter, .files = "/proc/net/dev", .form = FORM_DEVICES, .field = (number)}
+#define SLINGSHOT(counter) {.name = "cxi_" #counter, .files = CXI #counter}
+#define LINE(counter, file, word, number) \
+    {.name = (counter), .files = (file), .form = FORM_LINE, .key = (word), .field = (number)}
+#define MEMORY(counter) LINE("memory_" #counter, "/proc/vmstat", #counter, 1)
+#define NFS_BYTES(counter, number) \
+    {.name = (counter), .files = "/proc/self/mountstats", .form = FORM_MOUNTS, .key = "bytes:", .field = (number)}
+#define LUSTRE(counter)                                                              \
+    LINE("lustre_" #counter, "/sys/kernel/debug/lustre/llite/*/stats", #counter, 6), \
+        LINE("lustre_" #counter, "/proc/fs/lustre/llite/*/stats", #counter, 6)
+#define SUM(counter, pattern) {.name = (counter), .files = (pattern), .fold = FOLD_SUM}
 
 const struct counter_row counter_rows[] = {
     {.name = "rapl_energy",
@@ -52,4 +62,37 @@ const struct counter_row counter_rows[] = {
     NETWORK("transmit_packets", 10),
     NETWORK("transmit_errors", 11),
     NETWORK("transmit_dropped", 12),
+    LINE("tcp_segments_sent", "/proc/net/snmp", "Tcp:", 11),
+    LINE("tcp_segments_sent_again", "/proc/net/snmp", "Tcp:", 12),
+    SLINGSHOT(hni_pcs_uncorrected_cw),
+    SLINGSHOT(hni_pcs_corrected_cw),
+    SLINGSHOT(hni_rx_bad_ieee),
+    SLINGSHOT(hni_rx_bad_opt),
+    SLINGSHOT(hni_llr_tx_replay_event),
+    SLINGSHOT(hni_llr_rx_replay_event),
+    SLINGSHOT(pct_retry_srb_requests),
+    SLINGSHOT(pct_spt_timeouts),
+    SLINGSHOT(pct_sct_timeouts),
+    SUM("cxi_hni_pkts_sent_by_tc", CXI "hni_pkts_sent_by_tc_*"),
+    SUM("cxi_hni_pkts_recv_by_tc", CXI "hni_pkts_recv_by_tc_*"),
+    LINE("nfs_calls", "/proc/net/rpc/nfs", "rpc", 1),
+    LINE("nfs_calls_sent_again", "/proc/net/rpc/nfs", "rpc", 2),
+    NFS_BYTES("nfs_server_read_bytes", 5),
+    NFS_BYTES("nfs_server_written_bytes", 6),
+    LUSTRE(read_bytes),
+    LUSTRE(write_bytes),
+    {.name = "edac_ce_count", .files = "/sys/devices/system/edac/mc/mc*/ce_count"},
+    {.name = "edac_ue_count", .files = "/sys/devices/system/edac/mc/mc*/ue_count"},
+    MEMORY(pgpgin),
+    MEMORY(pgpgout),
+    MEMORY(pgmajfault),
+    MEMORY(workingset_refault_file),
+    MEMORY(pswpin),
+    MEMORY(pswpout),
+    SUM("core_throttle_count", "/sys/devices/system/cpu/cpu*/thermal_throttle/core_throttle_count"),
+    SUM("package_throttle_count", "/sys/devices/system/cpu/cpu*/thermal_throttle/package_throttle_count"),
+    {.name = "lowest_frequency_limit",
+     .files = "/sys/devices/system/cpu/cpufreq/policy*/scaling_max_freq",
+     .fold = FOLD_LOWEST},
+    {.name = "highest_temperature", .files = "/sys/class/hwmon/hwmon*/temp*_input", .fold = FOLD_HIGHEST},
     {0}};

@@ -9,18 +9,23 @@
 enum counter_form {
     FORM_NUMBER,  /* the file begins with the number */
     FORM_DEVICES, /* lines "NAME: number number ...": an instance each */
+    FORM_LINE,    /* the last line that begins with the word `key` */
+    FORM_MOUNTS /* /proc/self/mountstats: the line of each NFS mount that begins with `key`; a device is an instance */
 };
 
 enum counter_fold {
     FOLD_NONE, /* each instance is a counter of its own */
-    FOLD_SUM
+    FOLD_SUM,  /* of all instances, if all of them are numbers */
+    FOLD_LOWEST,
+    FOLD_HIGHEST /* of those that are numbers */
 };
 
 struct counter_row {
     const char *name;
     const char *files; /* glob(7) pattern below the root, with at most one `*` between two slashes */
     enum counter_form form;
-    int field; /* FORM_DEVICES: which number of the line, from 1 */
+    const char *key;
+    int field; /* which word of the line, from 1 after its first one */
     enum counter_fold fold;
     const char *label;   /* file beside it whose text names the instance; NULL: there is none */
     const char *largest; /* file beside it with the number after which the counter begins again at 0; NULL: none */

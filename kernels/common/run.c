@@ -162,7 +162,7 @@ static void create_log(struct run *run, const char *path)
 static void begin_counters(struct run *run)
 {
 #ifndef COFFEECUP_SIMULATED
-    run->counters = counters_begin(run->machine.leader == run->rank, run->idle_seconds);
+    run->counters = node_counters_begin(run->machine.leader == run->rank, run->idle_seconds);
     run->start_seconds += run->counters.idle_seconds;
 #else
     if (run->idle_seconds > 0)
@@ -210,10 +210,15 @@ double run_elapsed_seconds(const struct run *run)
     return MPI_Wtime() - run->start_seconds;
 }
 
+void run_follow(struct run *run)
+{
+    node_counters_follow(&run->counters);
+}
+
 static void log_counters(struct run *run)
 {
 #ifndef COFFEECUP_SIMULATED
-    json_t *idle, *counters = counters_end(&run->counters, &idle);
+    json_t *idle, *counters = node_counters_end(&run->counters, &idle);
     if (idle)
         log_write(run->log, "counters", idle);
     if (counters)

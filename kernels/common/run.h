@@ -7,10 +7,10 @@
 #include <stdint.h>
 
 #include "activity.h"
-#include "counters.h"
 #include "filesystem.h"
 #include "log.h"
 #include "machine.h"
+#include "node_counters.h"
 #include "options.h"
 
 struct run {
@@ -25,7 +25,7 @@ struct run {
     double opened_day_seconds;            /* since 1970, at the same time */
     struct processor_time processor_time; /* of the node, until then */
     double idle_seconds;                  /* without work before it, for the nodes' idle power: --idle-power */
-    struct counters counters;             /* of the node, at the same time */
+    struct node_counters counters;        /* of the node, at the same time */
 };
 
 /* Parses the options, initialises MPI and describes the machine; refuses an invalid command line. `memory_option`, read
@@ -44,6 +44,10 @@ void run_log_data_check(const struct run *run, const char *name, int64_t bytes, 
 
 /* Seconds since run_begin() on this rank. */
 double run_elapsed_seconds(const struct run *run);
+
+/* What a run does from time to time between timed regions: reads the nodes' energy if that is due. Called by all
+ * ranks. */
+void run_follow(struct run *run);
 
 /* Prints the command that computes the score of a log; the last line of each kernel's table. */
 void run_print_score_command(const char *log);

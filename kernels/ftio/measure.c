@@ -177,8 +177,10 @@ void measure(struct run *run, const struct request *request, struct summary *sum
         transform.report = show_progress;
         transform.report_context = &course;
     }
-    for (; course.repetition < request->repetitions; course.repetition++)
+    for (; course.repetition < request->repetitions; course.repetition++) {
+        run_follow(run);
         measure_repetition(run, request, &transform, counters, &course, summary);
+    }
     if (run->rank == 0)
         progress_end(&course.progress);
     counters_close(counters);

@@ -183,6 +183,7 @@ void measure(struct priomark *host, struct result *results)
                      planned->what.method);
             if (host->run->rank == 0)
                 progress_show(&progress, done / all, run_elapsed_seconds(host->run), what);
+            run_follow(host->run);
             measure_case(host, &results[host->number - 1]);
             done++;
         }

@@ -6,15 +6,20 @@ from typing import NamedTuple
 
 PORT_ERRORS = "port_errors"
 RETRANSMISSIONS = "retransmissions"
+MEMORY_ERRORS = "memory_errors"
+THROTTLED = "throttled"
+SWAPPED = "swapped"
 
 
 class Kind(NamedTuple):
     """`unit` is that of the logged numbers. `error` is the key of the qualification of a run during which it counted,
-    empty if that is no error. `stops_at` is the number at which it stops to count."""
+    empty if that is no error. `stops_at` is the number at which it stops to count. One that `counts` nothing is a value
+    that rises and falls."""
 
     unit: str
     error: str = ""
     stops_at: int | None = None
+    counts: bool = True
 
 
 # The widths of InfiniBand's error counters are those of PortCounters (InfiniBand Architecture Specification, volume 1,
@@ -54,4 +59,35 @@ KINDS = {
     "network_transmit_packets": Kind("packets"),
     "network_transmit_errors": Kind("packets", PORT_ERRORS),
     "network_transmit_dropped": Kind("packets"),
+    "tcp_segments_sent": Kind("segments"),
+    "tcp_segments_sent_again": Kind("segments"),
+    "cxi_hni_pcs_uncorrected_cw": Kind("codewords", PORT_ERRORS),
+    "cxi_hni_pcs_corrected_cw": Kind("codewords"),
+    "cxi_hni_rx_bad_ieee": Kind("errors", PORT_ERRORS),
+    "cxi_hni_rx_bad_opt": Kind("errors", PORT_ERRORS),
+    "cxi_hni_llr_tx_replay_event": Kind("events", RETRANSMISSIONS),
+    "cxi_hni_llr_rx_replay_event": Kind("events", RETRANSMISSIONS),
+    "cxi_pct_retry_srb_requests": Kind("requests", RETRANSMISSIONS),
+    "cxi_pct_spt_timeouts": Kind("timeouts", RETRANSMISSIONS),
+    "cxi_pct_sct_timeouts": Kind("timeouts", RETRANSMISSIONS),
+    "cxi_hni_pkts_sent_by_tc": Kind("packets"),
+    "cxi_hni_pkts_recv_by_tc": Kind("packets"),
+    "nfs_calls": Kind("calls"),
+    "nfs_calls_sent_again": Kind("calls"),
+    "nfs_server_read_bytes": Kind("byte"),
+    "nfs_server_written_bytes": Kind("byte"),
+    "lustre_read_bytes": Kind("byte"),
+    "lustre_write_bytes": Kind("byte"),
+    "edac_ce_count": Kind("errors", MEMORY_ERRORS),
+    "edac_ue_count": Kind("errors", MEMORY_ERRORS),
+    "memory_pgpgin": Kind("KiB"),
+    "memory_pgpgout": Kind("KiB"),
+    "memory_pgmajfault": Kind("faults"),
+    "memory_workingset_refault_file": Kind("pages"),
+    "memory_pswpin": Kind("pages", SWAPPED),
+    "memory_pswpout": Kind("pages", SWAPPED),
+    "core_throttle_count": Kind("events", THROTTLED),
+    "package_throttle_count": Kind("events", THROTTLED),
+    "lowest_frequency_limit": Kind("kHz", counts=False),
+    "highest_temperature": Kind("0.001 degree C", counts=False),
 }

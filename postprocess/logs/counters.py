@@ -4,6 +4,7 @@
 Nothing is assumed of a counter that cannot be compared with itself: its difference is unknown, with a reason.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,9 @@ from postprocess.logs.records import Counters, CounterSource, Host
 ERRORS = {  # keys of qualifications
     "port_errors": "Errors on network ports during the run",
     "retransmissions": "Packets were sent again during the run",
+    "memory_errors": "Memory errors during the run",
+    "throttled": "Processors were too hot and ran slower during the run",
+    "swapped": "Nodes swapped memory to disk during the run",
 }
 FORBIDDEN = "must not be read"  # a reason that is no result of the run
 MOST_NAMED = 3  # counters of a node in a sentence
@@ -38,7 +42,7 @@ class Change:
 
     @property
     def name(self) -> str:
-        counter = self.source.counter.removeprefix("infiniband_").removeprefix("network_")
+        counter = re.sub("^(infiniband|network|cxi|edac|memory)_", "", self.source.counter)
         return f"{counter} of {self.source.instance}" if self.source.instance else counter
 
 
@@ -53,11 +57,11 @@ def changes_of_hosts(log: Log, phase: str = "run") -> list[list[Change]]:
         return []
     return [
         [
-            Change(host, source, *difference(source, value if isinstance(value, list) else [value, value]))
-            for source, value in zip(record.sources, counted.values)
-            if value != "absent"
+            Change(host, source, *difference(source, readings))
+            for source, readings in record.of_host(number)
+            if KINDS[source.counter].counts
         ]
-        for host, counted in zip(log.run.hosts, record.hosts)
+        for number, host in enumerate(log.run.hosts)
     ]
 
 
@@ -69,23 +73,19 @@ def changes(log: Log) -> list[Change]:
 def difference(source: CounterSource, readings: Sequence[int | str]) -> tuple[int | None, str]:
     """What was counted between two readings, None and a reason if that is not known.
 
-    A counter that states its largest value began again at 0 if it is smaller than before; it is assumed to have done so
-    once. It counts in steps of more than one, so the number of steps is that of `largest`: at most one step is lost."""
-    start, end = readings
+    The third of `readings` is how often the counter was seen to begin again at 0. It counts in steps of more than one,
+    so its range is that of `largest`, and at most one step is lost each time."""
+    start, end, *again = readings
     for reading, meaning in ((start, "appeared"), (end, "vanished")):
         if reading == "absent":
             return None, f"{meaning} during the run"
-    for reading in readings:
+    for reading in (start, end):
         if isinstance(reading, str):
             return None, FORBIDDEN if reading == "forbidden" else "is not a number"
-    start, end = int(start), int(end)
+    start, end = int(start), int(end) + sum(map(int, again)) * (source.largest or 0)
     if start == KINDS[source.counter].stops_at:
         return None, "had stopped at its largest value before the run"
-    if end >= start:
-        return end - start, ""
-    if source.largest is None:
-        return None, "went backwards during the run"
-    return end + source.largest - start, ""
+    return (end - start, "") if end >= start else (None, "went backwards during the run")
 
 
 def of_counters(log: Log) -> Iterator[tuple[str, str]]:

@@ -36,7 +36,7 @@ def energy(log: Log, phase: str = "run") -> Energy | None:
         return None
     covers = " or ".join(sorted({covers for covers, _ in nodes}))
     reason = next(
-        (doubt for _, own in nodes for change in own if (doubt := doubt_of(change, record.elapsed_seconds))), ""
+        (doubt for _, own in nodes for change in own if (doubt := doubt_of(change, record.longest_seconds))), ""
     )
     if len({covers for covers, _ in nodes}) > 1:
         reason = f"the nodes count different parts ({covers})"
@@ -67,18 +67,18 @@ def joules(change: Change) -> float:
     return (change.difference or 0) * JOULES.get(KINDS[change.source.counter].unit, 0)
 
 
-def doubt_of(change: Change, elapsed_seconds: float) -> str:
-    """Why a counter does not prove how much energy was used; empty if it does."""
+def doubt_of(change: Change, unread_seconds: float) -> str:
+    """Why a counter that was not read for some time does not prove how much energy was used; empty if it does."""
     where = f"{change.name} on {change.host.name}"
     if change.difference is None:
         return f"{where} {change.reason}"
     if change.source.counter == "cray_startup":
         return f"the counters of {change.host.name} were restarted" if change.difference else ""
     largest = change.source.largest
-    if largest and largest * JOULES[KINDS[change.source.counter].unit] < MOST_WATTS * elapsed_seconds:
+    if largest and largest * JOULES[KINDS[change.source.counter].unit] < MOST_WATTS * unread_seconds:
         return (
-            f"{where} begins again at 0 after {digits(largest * 1e-6)} J, which may have happened more than once in "
-            f"{digits(elapsed_seconds)} s"
+            f"{where} begins again at 0 after {digits(largest * 1e-6)} J, which may have happened more than once while "
+            f"it was not read, for {digits(unread_seconds)} s"
         )
     return ""
 

@@ -212,7 +212,7 @@ class Activity(Record):
 
 Reading = Annotated[int, Meta(ge=0, le=MOST_BYTES)] | Literal["absent", "forbidden", "unreadable"]
 # Not a tuple: msgspec 0.22 crashes where a union has one whose members have limits.
-Readings = Annotated[list[Reading], Meta(min_length=2, max_length=2)]
+Readings = Annotated[list[Reading], Meta(min_length=2, max_length=3)]
 
 
 class CounterSource(Part):
@@ -225,23 +225,31 @@ class CounterSource(Part):
 
 
 class CountersOfHost(Part):
-    """A value for each source: the readings at the start and at the end, or one if both are the same. `root` is the
-    directory below which the files were read instead of the system's."""
+    """The readings of each of its sources at the start and at the end, or one if both are the same; a third number says
+    how often the counter began again at 0 between them. `has` are the numbers of its sources, None if it has all.
+    `root` is the directory below which the files were read instead of the system's."""
 
     values: list[Reading | Readings]
+    has: list[Annotated[int, Meta(ge=0, le=10**7)]] | None = None
     root: Text | None = None
 
     def __post_init__(self):
-        if any(isinstance(value, list) and value[0] == value[1] for value in self.values):
-            raise ValueError("values: two equal readings, which are written as one")
+        for value in self.values:
+            if isinstance(value, list) and len(value) == 2 and value[0] == value[1]:
+                raise ValueError("values: two equal readings, which are written as one")
+            if isinstance(value, list) and len(value) == 3 and not all(isinstance(part, int) for part in value):
+                raise ValueError("values: a counter that began again has numbers only")
+        if self.has is not None:
+            distinct("has", self.has)
 
 
 class Counters(Record):
     """What the nodes counted during the run, or during the idle time before it, in the order of the run's `hosts`.
-    `absent` are counters that no node has."""
+    `longest_seconds` is the longest time between two readings of a node. `absent` are counters that no node has."""
 
     phase: Literal["idle", "run"]
     elapsed_seconds: PositiveSeconds
+    longest_seconds: PositiveSeconds
     sources: list[CounterSource]
     absent: list[Text]
     hosts: Annotated[list[CountersOfHost], Meta(min_length=1)]
@@ -249,6 +257,14 @@ class Counters(Record):
     def __post_init__(self):
         distinct("sources", [(source.counter, source.instance, source.largest) for source in self.sources])
         distinct("absent", self.absent)
+
+    def of_host(self, number: int) -> list[tuple[CounterSource, Sequence[int | str]]]:
+        """Each source of a host with its readings: two, and a third number if it began again. Raises IndexError and
+        ValueError where the log contradicts itself."""
+        counted = self.hosts[number]
+        sources = self.sources if counted.has is None else [self.sources[place] for place in counted.has]
+        readings = [list(value) if isinstance(value, list) else [value, value] for value in counted.values]
+        return list(zip(sources, readings, strict=True))
 
 
 class Overlap(Record):

@@ -199,6 +199,11 @@ def problems_of_counters(log: Log) -> Iterator[Problem]:
                 f"the nodes counted for {record.elapsed_seconds:.4g} s, the run took {log.end.elapsed_seconds:.4g} s; "
                 f"{EDITED}",
             )
+        if record.longest_seconds > with_slack(record.elapsed_seconds):
+            yield (
+                "counters_time",
+                f"counters were not read for {record.longest_seconds:.4g} s of a shorter run; {EDITED}",
+            )
 
 
 def problems_of_counted(log: Log, record: Counters) -> Iterator[Problem]:
@@ -207,18 +212,21 @@ def problems_of_counted(log: Log, record: Counters) -> Iterator[Problem]:
         yield "counter_names", f"the counter {unknown[0]!r:.80} is unknown; upgrade coffeecup, or: {EDITED}"
     if both := sorted(counters & set(record.absent)):
         yield "counter_names", f"the counter {both[0]} has a source, and is absent from all nodes; {EDITED}"
-    if len(record.hosts) != len(log.run.hosts) or any(
-        len(counted.values) != len(record.sources) for counted in record.hosts
+    owned = [list(range(len(record.sources))) if each.has is None else each.has for each in record.hosts]
+    if (
+        len(record.hosts) != len(log.run.hosts)
+        or any(len(each.values) != len(own) for each, own in zip(record.hosts, owned))
+        or {place for own in owned for place in own} != set(range(len(record.sources)))
     ):
-        yield "counter_values", f"the nodes do not have a value for each of {len(record.sources)} counters; {EDITED}"
+        yield "counter_values", f"the nodes do not have a value for each of their counters; {EDITED}"
         return
-    for place, source in enumerate(record.sources):
-        values = [counted.values[place] for counted in record.hosts]
-        readings = [each for value in values for each in (value if isinstance(value, list) else [value])]
-        if all(reading == "absent" for reading in readings):
-            yield "counter_values", f"no node has the counter {source.counter} of {source.instance}; {EDITED}"
-        if source.largest and any(isinstance(reading, int) and reading > source.largest for reading in readings):
-            yield "counter_largest", f"{source.counter} of {source.instance} is above its largest value; {EDITED}"
+    for number in range(len(record.hosts)):
+        for source, (start, end, *again) in record.of_host(number):
+            if start == end == "absent":
+                yield "counter_values", f"a node has no counter {source.counter} of {source.instance}; {EDITED}"
+            above = [one for one in (start, end) if isinstance(one, int) and source.largest and one > source.largest]
+            if above or (again and not (source.largest and again[0])):
+                yield "counter_largest", f"{source.counter} of {source.instance} is above its largest value; {EDITED}"
 
 
 def with_slack(seconds: float) -> float:
