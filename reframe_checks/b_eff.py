@@ -10,6 +10,8 @@ from postprocess import reframe_version  # noqa: F401
 from . import devices, sizes
 from .base import KernelCheck
 from .build import kernel_build
+from .partitions import compute_partitions, features_of
+from .vocabulary import Feature
 
 KERNEL_BUDGET_SECONDS = 240  # the kernel's default
 OF_A_SWEEP = ["--patterns", "ring,random,ping_pong", "--random-patterns", "1", "--repetitions", "1"]
@@ -79,3 +81,26 @@ class b_eff_gpu(b_eff):
         if not self.memory:
             self.memory = f"host,{devices.device_memory(self.current_partition)}"
             self.executable_opts += ["--memory", self.memory]
+
+
+@rfm.simple_test
+class b_eff_load(b_eff):
+    """What other users' traffic costs: half of the nodes are measured without load and while the other half generates
+    it, on partitions with the feature `load`. `-S b_eff_load.load=KIND,KIND` and `-S b_eff_load.victims=SHARE` are the
+    kernel's --load and --victims."""
+
+    descr = "slowdown of MPI communication under load"
+    load = variable(str, value="incast,alltoall,broadcast", loggable=True)
+    victims = variable(str, value="", loggable=True)
+    fewest_nodes = 4  # two that are measured, and two that generate load
+
+    @run_after("init")
+    def keep_partitions_that_may_be_loaded(self):
+        allowed = {p.fullname for p in compute_partitions() if Feature.LOAD in features_of(p)}
+        self.valid_systems = [name for name in self.valid_systems if name in allowed]
+
+    @run_after("init")
+    def set_load(self):
+        self.executable_opts += ["--load", self.load]
+        if self.victims:
+            self.executable_opts += ["--victims", self.victims]

@@ -54,6 +54,10 @@ class Feature(_Word):
         "gpu",
         "nodes with accelerators: checks that measure in their memory run here as well, with one process per device",
     )
+    LOAD = (
+        "load",
+        "checks may load the network as much as they can, which slows down other users' jobs: `b_eff_load` runs here",
+    )
 
 
 class Extra(_Word):

@@ -2,6 +2,7 @@
 """Changes of logs of the benchmarks that do I/O, as in contradictions.py."""
 
 from contradictions import B_EFF, EVERY, both, gone, latencies, option, phase, put, where
+from contradictions_load import LOAD, OF_LOAD
 from contradictions_memory import MEMORY
 from contradictions_nodes import NODES
 from logs_made import GIB, KIB, MIB, first, of_kind
@@ -300,8 +301,14 @@ PRIOMARK = {
 
 # Section of the page: the benchmark whose log is changed, and the changes.
 CONTRADICTIONS = {
-    "Every log": {"b_eff": EVERY, "b_eff_io": WITH_IO, "ftio-uneven": OF_PHASES, "priomark": OF_WORKLOAD},
-    "b_eff invariants": {"b_eff": B_EFF, "b_eff-nodes": NODES, "b_eff-memory": MEMORY},
+    "Every log": {
+        "b_eff": EVERY,
+        "b_eff_io": WITH_IO,
+        "ftio-uneven": OF_PHASES,
+        "priomark": OF_WORKLOAD,
+        "b_eff-load": OF_LOAD,
+    },
+    "b_eff invariants": {"b_eff": B_EFF, "b_eff-nodes": NODES, "b_eff-memory": MEMORY, "b_eff-load": LOAD},
     "b_eff_io invariants": {"b_eff_io": B_EFF_IO},
     "ftio invariants": {"ftio": FTIO, "ftio-uneven": OF_EACH_PHASE},
     "priomark invariants": {"priomark": PRIOMARK},

@@ -24,6 +24,7 @@ STRICT = (
     "b_eff",
     "b_eff-nodes",
     "b_eff-memory",
+    "b_eff-load",
     "b_eff_io",
     "ftio",
     "ftio-counters",

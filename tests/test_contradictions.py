@@ -20,13 +20,16 @@ PAGE = (ROOT / "docs" / "log.md").read_text(encoding="utf-8").split("\n## Invari
 SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.MULTILINE | re.DOTALL))
 MODULES = {
     "Every log": ["logs/rules.py", "logs/reader.py", "logs/io_options.py", "logs/process_times.py"],
-    "b_eff invariants": [f"benchmarks/b_eff/{name}.py" for name in ("rules", "loops", "pairwise", "memory_rules")],
+    "b_eff invariants": [
+        *(f"benchmarks/b_eff/{name}.py" for name in ("rules", "loops", "pairwise", "memory_rules", "load_rules")),
+        "logs/histograms.py",
+    ],
     "b_eff_io invariants": ["benchmarks/b_eff_io/rules.py", "benchmarks/b_eff_io/passes.py"],
     "ftio invariants": ["benchmarks/ftio/rules.py"],
-    "priomark invariants": ["benchmarks/priomark/rules.py"],
+    "priomark invariants": ["benchmarks/priomark/rules.py", "logs/histograms.py"],
 }
 ONLY_HUGE = {"size"}  # test_log_limits.py
-MADE = made() | {name: kernel_log(name) for name in ("b_eff-nodes", "b_eff-memory")}
+MADE = made() | {name: kernel_log(name) for name in ("b_eff-nodes", "b_eff-memory", "b_eff-load")}
 
 
 def documented(section):

@@ -15,10 +15,10 @@ from logs_made_priomark import ALL, GIB, KIB, MIB, cases, priomark_log
 from scores import keys
 
 from postprocess.benchmarks.benchmark import Better
-from postprocess.benchmarks.priomark import reduction as priomark
 from postprocess.benchmarks.priomark import rules
 from postprocess.benchmarks.scoring import score_log
 from postprocess.history.change_points import rule_of
+from postprocess.logs.histograms import percentile
 from postprocess.logs.reader import LogError
 from postprocess.reports.page import html, items
 
@@ -239,24 +239,24 @@ def bins(edges, calls, shortest=None, longest=None):
 
 def test_percentile_is_the_middle_of_the_bin_that_holds_the_call():
     found = [bins([1.0, 2.0, 4.0, 8.0], [50, 49, 1])]
-    assert priomark.percentile(found, 0.5) == 1.5
-    assert priomark.percentile(found, 0.51) == 3
-    assert priomark.percentile(found, 0.99) == 3
-    assert priomark.percentile(found, 0.991) == 6
-    assert priomark.percentile(found, 1.0) == 6
+    assert percentile(found, 0.5) == 1.5
+    assert percentile(found, 0.51) == 3
+    assert percentile(found, 0.99) == 3
+    assert percentile(found, 0.991) == 6
+    assert percentile(found, 1.0) == 6
 
 
 def test_percentile_stays_between_the_shortest_and_the_longest_call():
-    assert priomark.percentile([bins([1.0, 2.0], [1], shortest=1.9, longest=1.9)], 0.5) == 1.9
+    assert percentile([bins([1.0, 2.0], [1], shortest=1.9, longest=1.9)], 0.5) == 1.9
 
 
 def test_percentiles_of_several_cases_are_those_of_all_their_calls():
-    assert priomark.percentile([bins([8.0, 16.0], [1]), bins([1.0, 2.0], [99])], 0.99) == 1.5
-    assert priomark.percentile([bins([8.0, 16.0], [2]), bins([1.0, 2.0], [98])], 0.99) == 12
+    assert percentile([bins([8.0, 16.0], [1]), bins([1.0, 2.0], [99])], 0.99) == 1.5
+    assert percentile([bins([8.0, 16.0], [2]), bins([1.0, 2.0], [98])], 0.99) == 12
 
 
 def test_percentile_without_calls_is_not_a_number():
-    assert math.isnan(priomark.percentile([], 0.5))
+    assert math.isnan(percentile([], 0.5))
 
 
 @given(st.lists(st.floats(1e-6, 10), min_size=1, max_size=300), st.sampled_from([0.5, 0.9, 0.99, 0.999]))
@@ -273,7 +273,7 @@ def test_percentile_is_that_of_the_calls_within_half_a_bin(times, share):
         longest_seconds=max(times),
     )
     exact = sorted(times)[math.ceil(share * len(times)) - 1]
-    assert priomark.percentile([found], share) == pytest.approx(exact, rel=2 ** (1 / 8) - 1)
+    assert percentile([found], share) == pytest.approx(exact, rel=2 ** (1 / 8) - 1)
 
 
 # --- what a log must hold ---------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "fail.h"
+#include "loaded.h"
 #include "loop.h"
 #include "measure.h"
 #include "memories.h"
@@ -21,6 +22,7 @@ enum { MATCHINGS = 0 }; /* a simulated node is as fast as its platform says: onl
 #else
 enum { MATCHINGS = 16 };
 #endif
+enum { AVERAGED_GROUPS = 1u << GROUP_RING | 1u << GROUP_RANDOM, HALF = 50 }; /* of the nodes, in percent */
 enum { FEWEST_RANKS = 2, MOST_MATCHINGS = 1000, MOST_NODES_ALL_PAIRS = 4096 };
 static const int64_t smallest_memory = MIB; /* gives L_max = 8 KiB: above the fixed lengths */
 
@@ -30,7 +32,8 @@ struct choices {
     const char *node_groups;
     bool all_pairs;
     double time_budget, idle_power;
-    uint64_t patterns, methods, memory;
+    uint64_t patterns, methods, memory, loads;
+    int64_t victims;
     bool memory_anyway;
 };
 
@@ -60,6 +63,19 @@ static void check_request(const struct run *run, const struct memories *memories
         refuse("--memory-per-process %" PRId64 " is more than a node has for each of its processes (rank 0: %" PRId64
                " bytes for %d processes); choose less or omit the option",
                choices->memory_per_process, run->machine.node_memory_bytes, run->machine.ranks_on_node);
+}
+
+/* Refuses what does not fit together with --load. */
+static void check_load(const struct choices *choices)
+{
+    if (choices->victims && !choices->loads)
+        refuse("--victims is the share of the nodes that --load measures; add --load or omit --victims");
+    if (choices->loads && (choices->memory || choices->all_pairs || choices->node_groups))
+        refuse("--load measures in memory of the host and no pairs of nodes; omit --memory, --all-pairs and "
+               "--node-groups");
+    if (choices->loads &&
+        ((choices->patterns & AVERAGED_GROUPS) != AVERAGED_GROUPS || !(choices->methods >> METHOD_NONBLOCKING & 1)))
+        refuse("--load measures the patterns ring and random by nonblocking messages; omit --patterns and --methods");
 }
 
 static json_t *methods_of_pattern(const struct request *request, const struct pattern *pattern)
@@ -94,13 +110,14 @@ static json_t *plan_json(const struct request *request, int ranks, json_t *group
                                                : NULL));
     }
     const int64_t l_max = request->length[LENGTHS - 1];
-    return json_pack("{s:o, s:I, s:I, s:i, s:I, s:I, s:I, s:f, s:I, s:o, s:o, s:o, s:o*}", "message_bytes", lengths,
-                     "l_max_bytes", (json_int_t)l_max, "buffer_bytes", (json_int_t)walk_buffer_bytes(l_max),
+    return json_pack("{s:o, s:I, s:I, s:i, s:I, s:I, s:I, s:f, s:I, s:o, s:o, s:o, s:o*, s:o*}", "message_bytes",
+                     lengths, "l_max_bytes", (json_int_t)l_max, "buffer_bytes", (json_int_t)walk_buffer_bytes(l_max),
                      "repetitions", request->repetitions, "first_loop_length", (json_int_t)request->first_loop_length,
                      "longest_loop_length", (json_int_t)request->longest_loop_length, "random_patterns",
                      (json_int_t)request->random_patterns, "time_budget_seconds", request->time_budget_seconds, "seed",
                      (json_int_t)request->seed, "methods", method_list, "patterns", patterns, "matchings",
-                     pairwise_json(&request->pairwise, groups), "memory", request->memories.description);
+                     pairwise_json(&request->pairwise, groups), "memory", request->memories.description, "load",
+                     load_json(&request->load, l_max));
 }
 
 /* Removes patterns for which no method was requested, and random patterns beyond the requested number. */
@@ -132,13 +149,32 @@ static void print_table(const struct request *request, const struct summary *sum
 
 static struct pairwise plan_of_nodes(const struct nodes *nodes, const struct choices *choices, const int64_t *length)
 {
-    const struct pairwise plan = pairwise_plan(nodes, choices->matchings, choices->all_pairs, length,
-                                               choices->longest_loop, choices->time_budget);
+    const int64_t matchings = choices->loads ? 0 : choices->matchings;
+    const struct pairwise plan =
+        pairwise_plan(nodes, matchings, choices->all_pairs, length, choices->longest_loop, choices->time_budget);
     if (plan.all_pairs && (plan.matchings == 0 || nodes->count > MOST_NODES_ALL_PAIRS))
         refuse("--all-pairs requires 2 to %d nodes and --matchings of at least 1; this run has %d nodes and "
                "--matchings %" PRId64,
                MOST_NODES_ALL_PAIRS, nodes->count, choices->matchings);
     return plan;
+}
+
+/* Measures and ends the run; returns the exit status. */
+static int measure_request(struct run *run, struct request *request, const struct choices *choices)
+{
+    struct summary *summaries = allocate((size_t)request->patterns, sizeof *summaries);
+    if (choices->loads)
+        measure_loaded(run, request);
+    else
+        measure(run, request, summaries);
+    load_end(&request->load);
+    const int status = run_end(run);
+    if (run->rank == 0 && status == EXIT_COMPLETE && choices->loads)
+        run_print_score_command(choices->log);
+    else if (run->rank == 0 && status == EXIT_COMPLETE)
+        print_table(request, summaries, choices);
+    free(summaries);
+    return status;
 }
 
 static int run_b_eff(const struct program *program, const struct choices *choices, int argc, char **argv)
@@ -148,36 +184,37 @@ static int run_b_eff(const struct program *program, const struct choices *choice
         refuse("b_eff requires at least two processes, this run has %d; start it with 'mpirun -n 2 b_eff'", run.ranks);
     const struct memories memories = memories_open(&run, choices->memory, choices->memory_anyway);
     check_request(&run, &memories, choices);
+    check_load(choices);
 
     struct pattern *patterns;
-    struct request request = {.methods = choices->methods,
+    struct nodes nodes = nodes_find(run.machine.leader);
+    struct request request = {.methods = choices->loads ? 1u << METHOD_NONBLOCKING : choices->methods,
                               .seed = (uint64_t)choices->seed,
                               .repetitions = (int)choices->repetitions,
                               .first_loop_length = choices->first_loop_length,
                               .longest_loop_length = choices->longest_loop,
                               .random_patterns = choices->random_patterns,
                               .time_budget_seconds = choices->time_budget,
-                              .memories = memories};
+                              .memories = memories,
+                              .load =
+                                  load_begin(&nodes, choices->loads, choices->victims ? (int)choices->victims : HALF,
+                                             (uint64_t)choices->seed)};
     message_lengths(longest_message(memories.memory_per_process_bytes), request.length);
-    const int known = list_patterns(run.ranks, choices->patterns, &patterns);
+    const int known =
+        list_patterns(request.load.measured_ranks, choices->loads ? AVERAGED_GROUPS : choices->patterns, &patterns);
     request.patterns = memories_repeat(&memories, &patterns, keep_runnable(&request, patterns, known));
     request.pattern = patterns;
     if (request.patterns == 0)
         refuse("nothing to measure: none of the --methods applies to any of the --patterns (blocking applies to "
                "ping_pong, "
                "the other methods to all other patterns)");
-    struct nodes nodes = nodes_find(run.machine.leader);
     json_t *groups = choices->node_groups ? nodes_read_groups(&nodes, choices->node_groups, run.machine.hosts) : NULL;
     request.pairwise = plan_of_nodes(&nodes, choices, request.length);
     run.idle_seconds = choices->idle_power;
-    run_open_log(&run, choices->log, argv, NULL, run.rank == 0 ? plan_json(&request, run.ranks, groups) : NULL);
+    run_open_log(&run, choices->log, argv, NULL,
+                 run.rank == 0 ? plan_json(&request, request.load.measured_ranks, groups) : NULL);
 
-    struct summary *summaries = allocate((size_t)request.patterns, sizeof *summaries);
-    measure(&run, &request, summaries);
-    const int status = run_end(&run);
-    if (run.rank == 0 && status == EXIT_COMPLETE)
-        print_table(&request, summaries, choices);
-    free(summaries);
+    const int status = measure_request(&run, &request, choices);
     nodes_free(&nodes);
     free(patterns);
     return status;
@@ -240,6 +277,7 @@ int main(int argc, char **argv)
         OPTION_IDLE_POWER(&choices.idle_power),
         {"memory-anyway", OPTION_SWITCH, &choices.memory_anyway, NULL,
          "try --memory even if the MPI library does not state that it supports the kind", 0, 0, NULL},
+        LOAD_OPTIONS(&choices.loads, &choices.victims),
         {0}};
     const struct program program = {"b_eff", summary_text, usage_text, rows};
     return run_b_eff(&program, &choices, argc, argv);

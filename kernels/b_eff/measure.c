@@ -244,15 +244,16 @@ static bool measure_pattern(struct state *state, int repetition, int number, str
     const double start = run_elapsed_seconds(state->run);
     const double end = request->time_budget_seconds - request->pairwise.reserved_seconds;
     const int left = (request->repetitions - repetition + 1) * request->patterns - number;
-    struct measured measured = {.repetition = repetition,
-                                .number = number,
-                                .exchange = exchange_open(&request->pattern[number], request->seed, state->order),
-                                .allowance = {.run_seconds = start,
-                                              .share_seconds = fmax(end - start, 0) / left,
-                                              .overhead_factor = 1,
-                                              .patterns_left = left,
-                                              .may_leave_out = repetition > 1},
-                                .summary = summary};
+    struct measured measured = {
+        .repetition = repetition,
+        .number = number,
+        .exchange = exchange_open(&request->pattern[number], MPI_COMM_WORLD, request->seed, state->order),
+        .allowance = {.run_seconds = start,
+                      .share_seconds = fmax(end - start, 0) / left,
+                      .overhead_factor = 1,
+                      .patterns_left = left,
+                      .may_leave_out = repetition > 1},
+        .summary = summary};
     begin_courses(state, &measured);
     measured.loops_start_seconds = run_elapsed_seconds(state->run);
     const bool in_time = measure_lengths(state, &measured);

@@ -225,22 +225,22 @@ static void learn_sources(struct exchange *exchange, int rank)
                                exchange->transfer[j].from, TAG, exchange->comm, MPI_STATUS_IGNORE));
 }
 
-struct exchange exchange_open(const struct pattern *pattern, uint64_t seed, int *order)
+struct exchange exchange_open(const struct pattern *pattern, MPI_Comm all, uint64_t seed, int *order)
 {
-    int rank, ranks;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    int world_rank, rank, ranks;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank));
+    MPI_CHECK(MPI_Comm_rank(all, &rank));
+    MPI_CHECK(MPI_Comm_size(all, &ranks));
     const struct layout layout = pattern_layout(pattern, ranks, rank, seed, order);
-    struct exchange exchange = {.pattern = pattern, .graph = MPI_COMM_NULL};
+    struct exchange exchange = {.pattern = pattern, .all = all, .graph = MPI_COMM_NULL};
 
-    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, layout.color < 0 ? MPI_UNDEFINED : layout.color, layout.position,
-                             &exchange.comm));
+    MPI_CHECK(MPI_Comm_split(all, layout.color < 0 ? MPI_UNDEFINED : layout.color, layout.position, &exchange.comm));
     if (exchange.comm != MPI_COMM_NULL)
         open_part(&exchange, &layout);
-    learn_sources(&exchange, rank);
+    learn_sources(&exchange, world_rank);
 
     /* all ranks use the same layout of messages, whatever ring they are in */
-    MPI_CHECK(MPI_Allreduce(&exchange.transfers, &exchange.slots, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allreduce(&exchange.transfers, &exchange.slots, 1, MPI_INT, MPI_MAX, all));
     return exchange;
 }
 

@@ -23,6 +23,7 @@ struct walk {
  * MPI_COMM_NULL and there are no transfers. */
 struct exchange {
     const struct pattern *pattern;
+    MPI_Comm all; /* the processes that are measured together, whether they take part in the pattern or not */
     MPI_Comm comm;
     int position, size; /* in `comm` */
     bool takes_turns;   /* see struct layout */
@@ -35,6 +36,7 @@ struct exchange {
     int graph_counts[MOST_TRANSFERS], graph_offsets[MOST_TRANSFERS];
     MPI_Request *started; /* persistent: the requests of all places, one place after the other */
     int requests;         /* persistent: per place */
+    double *each_seconds; /* of each exchange of a loop; NULL: only whole loops are timed */
 };
 
 struct method {
@@ -51,8 +53,8 @@ enum { METHOD_NONBLOCKING = 2, METHODS = 5 + HAVE_MPI_NEIGHBORHOODS };
 extern const struct method methods[METHODS];
 extern const char *const method_names[]; /* NULL-terminated, in the order of `methods` */
 
-/* Collective over MPI_COMM_WORLD. `order` as for pattern_layout(). */
-struct exchange exchange_open(const struct pattern *pattern, uint64_t seed, int *order);
+/* Collective over `all`. `order` as for pattern_layout(). */
+struct exchange exchange_open(const struct pattern *pattern, MPI_Comm all, uint64_t seed, int *order);
 void exchange_close(struct exchange *exchange);
 
 #endif

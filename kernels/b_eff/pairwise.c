@@ -175,7 +175,7 @@ static void measure_pattern(struct pairwise_state *state, const struct set *set,
 {
     const struct request *request = state->request;
     const int64_t l_max = request->length[LENGTHS - 1];
-    struct exchange exchange = exchange_open(&request->pattern[number], request->seed, state->order);
+    struct exchange exchange = exchange_open(&request->pattern[number], MPI_COMM_WORLD, request->seed, state->order);
     pairwise_time(state, &exchange, l_max, PATTERN_LOOP);
     exchange_close(&exchange);
     if (state->seconds)

@@ -29,7 +29,7 @@ static int partner_of(const struct pairwise_state *state, bool one_per_node)
 struct exchange pairwise_exchange(const struct pairwise_state *state, bool one_per_node, enum direction direction)
 {
     struct exchange exchange = {
-        .pattern = &state->matching, .comm = MPI_COMM_WORLD, .graph = MPI_COMM_NULL, .slots = 1};
+        .pattern = &state->matching, .all = MPI_COMM_WORLD, .comm = MPI_COMM_WORLD, .graph = MPI_COMM_NULL, .slots = 1};
     const int partner = partner_of(state, one_per_node);
     if (partner == MPI_PROC_NULL)
         return exchange;

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "lengths.h"
+#include "load.h"
 #include "memories.h"
 #include "nodes.h"
 #include "patterns.h"
@@ -32,6 +33,7 @@ struct request {
     double time_budget_seconds;
     struct pairwise pairwise;
     struct memories memories;
+    struct load load;
     int64_t length[LENGTHS];
     int patterns;
     const struct pattern *pattern;

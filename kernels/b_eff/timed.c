@@ -128,12 +128,30 @@ static struct walk next_walk(struct loops *loops, const struct exchange *exchang
 
 /* --- the timed region --------------------------------------------------------------------------------------------- */
 
+/* As timed_loop(), with a reading of the clock after each exchange. */
+static double timed_exchanges(const struct method *method, struct exchange *exchange, const struct walk *walk,
+                              int64_t loop_length)
+{
+    long place = 0;
+    method->exchange(exchange, walk, place); /* untimed */
+    MPI_CHECK(MPI_Barrier(exchange->all));
+    const double start = MPI_Wtime();
+    double before = start, now = start;
+    for (int64_t i = 0; i < loop_length; i++, before = now) {
+        place = place + 1 < walk->places ? place + 1 : 0;
+        method->exchange(exchange, walk, place);
+        now = MPI_Wtime();
+        exchange->each_seconds[i] = now - before;
+    }
+    return now - start;
+}
+
 static double timed_loop(const struct method *method, struct exchange *exchange, const struct walk *walk,
                          int64_t loop_length)
 {
     long place = 0;
     method->exchange(exchange, walk, place); /* untimed */
-    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Barrier(exchange->all));
     const double start = MPI_Wtime();
     for (int64_t i = 0; i < loop_length; i++) {
         place = place + 1 < walk->places ? place + 1 : 0;
@@ -147,11 +165,11 @@ static double time_part(const struct method *method, struct exchange *exchange, 
                         int64_t loop_length)
 {
     if (exchange->transfers == 0) {
-        MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+        MPI_CHECK(MPI_Barrier(exchange->all));
         return 0;
     }
     method->prepare(exchange, walk);
-    const double elapsed = timed_loop(method, exchange, walk, loop_length);
+    const double elapsed = (exchange->each_seconds ? timed_exchanges : timed_loop)(method, exchange, walk, loop_length);
     method->clean(exchange, walk);
     return elapsed;
 }
@@ -166,7 +184,7 @@ static struct result agree_on_result(const struct exchange *exchange, double ela
         mine[1] = -elapsed;
         mine[2] = mine[0] / exchange->transfers;
     }
-    MPI_CHECK(MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allreduce(mine, all, 3, MPI_DOUBLE, MPI_MAX, exchange->all));
     return (struct result){.elapsed_seconds = all[0],
                            .fastest_seconds = -all[1],
                            .own_seconds = exchange->transfers > 0 ? mine[0] : NAN,
@@ -209,19 +227,26 @@ static void check_received(struct loops *loops, const struct exchange *exchange,
     }
 }
 
-/* All ranks end the run together if one of them received a wrong byte; the message is that of the lowest such rank. */
+static const char wrong_byte[] =
+    "data check: pattern %s, method %s, message length %d byte: %s; the MPI library or the "
+    "network corrupts messages";
+
+/* All ranks end the run together if one of them received a wrong byte; the message is that of the lowest such rank.
+ * While other processes generate load, the process ends the run alone. */
 static void stop_if_wrong(struct loops *loops, const struct exchange *exchange, const struct method *method,
                           const struct walk *walk)
 {
     char text[WRONG_TEXT_LENGTH] = "";
     check_received(loops, exchange, walk, text);
+    if (exchange->all != MPI_COMM_WORLD) {
+        if (text[0])
+            fail(wrong_byte, exchange->pattern->name, method->name, walk->bytes, text);
+        return;
+    }
     const int first = agree_on_reason(MPI_COMM_WORLD, text, sizeof text);
     if (first == NO_RANK)
         return;
-    fail_together_for(first,
-                      "data check: pattern %s, method %s, message length %d byte: %s; the MPI library or the "
-                      "network corrupts messages",
-                      exchange->pattern->name, method->name, walk->bytes, text);
+    fail_together_for(first, wrong_byte, exchange->pattern->name, method->name, walk->bytes, text);
 }
 
 /* --- one pattern, length and method ------------------------------------------------------------------------------- */

@@ -41,7 +41,7 @@ struct loops loops_begin(const struct run *run, const struct memories *memories,
 void loops_end(struct loops *loops);
 
 /* Times a loop of `loop_length` exchanges of messages of `bytes`, after one untimed exchange, and checks the received
- * data; a wrong byte ends the run. Collective. */
+ * data; a wrong byte ends the run. Collective over `exchange->all`. */
 struct result time_loop(struct loops *loops, struct exchange *exchange, const struct method *method, int64_t bytes,
                         int64_t loop_length);
 

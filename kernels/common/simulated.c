@@ -60,34 +60,36 @@ int __wrap_MPI_Alltoallv(const void *send, const int *send_counts, const int *se
     return error;
 }
 
-/* --- collectives on MPI_COMM_WORLD: none is measured, and all processes of a simulation share their address space - */
+/* --- collectives: none is measured, and all processes of a simulation share their address space ------------------- */
 
-int __real_MPI_Barrier(MPI_Comm comm);
 int __real_MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm);
-int __real_MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, void *receive, int receive_count,
-                      MPI_Datatype receive_type, int root, MPI_Comm comm);
-int __real_MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm);
 
-/* Where all processes meet: one per simulation, created by rank 0. */
+/* Where all processes of a communicator meet: an attribute of it, created by its rank 0. */
 struct meeting {
     sg_bar_t barrier;
     const void **shown; /* by each rank */
     void *result;       /* of a reduction */
 };
 
-static struct meeting *join_meeting(int *rank, int *size)
+static struct meeting *join_meeting(MPI_Comm comm, int *rank, int *size)
 {
-    static struct meeting *meeting;
-    MPI_Comm_rank(MPI_COMM_WORLD, rank);
-    MPI_Comm_size(MPI_COMM_WORLD, size);
-    if (meeting)
+    static int key = MPI_KEYVAL_INVALID;
+    struct meeting *meeting = NULL;
+    int found;
+    if (key == MPI_KEYVAL_INVALID)
+        MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &key, NULL);
+    MPI_Comm_rank(comm, rank);
+    MPI_Comm_size(comm, size);
+    MPI_Comm_get_attr(comm, key, (void *)&meeting, &found);
+    if (found)
         return meeting;
     if (*rank == 0) {
         meeting = allocate(1, sizeof *meeting);
         const void **shown = allocate((size_t)*size, sizeof *shown);
         *meeting = (struct meeting){.barrier = sg_barrier_init((unsigned)*size), .shown = shown};
     }
-    MPI_CHECK(__real_MPI_Bcast(&meeting, sizeof meeting, MPI_BYTE, 0, MPI_COMM_WORLD));
+    MPI_CHECK(__real_MPI_Bcast(&meeting, sizeof meeting, MPI_BYTE, 0, comm));
+    MPI_Comm_set_attr(comm, key, meeting);
     return meeting;
 }
 
@@ -103,18 +105,14 @@ static size_t bytes_of(int count, MPI_Datatype type)
 int __wrap_MPI_Barrier(MPI_Comm comm)
 {
     int rank, size;
-    if (comm != MPI_COMM_WORLD)
-        return __real_MPI_Barrier(comm);
-    sg_barrier_wait(join_meeting(&rank, &size)->barrier);
+    sg_barrier_wait(join_meeting(comm, &rank, &size)->barrier);
     return MPI_SUCCESS;
 }
 
 int __wrap_MPI_Bcast(void *buffer, int count, MPI_Datatype type, int root, MPI_Comm comm)
 {
     int rank, size;
-    if (comm != MPI_COMM_WORLD)
-        return __real_MPI_Bcast(buffer, count, type, root, comm);
-    struct meeting *meeting = join_meeting(&rank, &size);
+    struct meeting *meeting = join_meeting(comm, &rank, &size);
     if (rank == root)
         meeting->shown[root] = buffer;
     sg_barrier_wait(meeting->barrier);
@@ -129,9 +127,8 @@ int __wrap_MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, 
                       MPI_Datatype receive_type, int root, MPI_Comm comm)
 {
     int rank, size;
-    if (comm != MPI_COMM_WORLD)
-        return __real_MPI_Gather(send, send_count, send_type, receive, receive_count, receive_type, root, comm);
-    struct meeting *meeting = join_meeting(&rank, &size);
+    (void)receive_count, (void)receive_type;
+    struct meeting *meeting = join_meeting(comm, &rank, &size);
     meeting->shown[rank] = send;
     sg_barrier_wait(meeting->barrier);
     const size_t bytes = bytes_of(send_count, send_type);
@@ -144,9 +141,7 @@ int __wrap_MPI_Gather(const void *send, int send_count, MPI_Datatype send_type, 
 int __wrap_MPI_Allreduce(const void *send, void *receive, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
 {
     int rank, size;
-    if (comm != MPI_COMM_WORLD)
-        return __real_MPI_Allreduce(send, receive, count, type, op, comm);
-    struct meeting *meeting = join_meeting(&rank, &size);
+    struct meeting *meeting = join_meeting(comm, &rank, &size);
     const size_t bytes = bytes_of(count, type);
     meeting->shown[rank] = send == MPI_IN_PLACE ? receive : send;
     sg_barrier_wait(meeting->barrier);

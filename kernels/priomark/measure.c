@@ -70,13 +70,21 @@ json_t *plan_cases_json(const struct priomark *host)
 
 /* --- after: the values of all processes --------------------------------------------------------------------------- */
 
+static json_t *latency_entry_json(const struct latency *latency, const char *operation)
+{
+    json_t *entry = json_pack("{s:s}", "operation", operation), *fields = latency_json(latency);
+    json_object_update(entry, fields);
+    json_decref(fields);
+    return entry;
+}
+
 static json_t *latencies_json(struct notes *notes)
 {
     json_t *list = json_array();
     for (int o = 0; o < PRIOMARK_OPERATIONS; o++) {
         latency_gather(&notes->latency[o], MPI_COMM_WORLD);
         if (notes->latency[o].calls)
-            json_array_append_new(list, latency_json(&notes->latency[o], operation_names[o]));
+            json_array_append_new(list, latency_entry_json(&notes->latency[o], operation_names[o]));
     }
     return list;
 }

@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff, the effective bandwidth of MPI communication."""
 
+from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
+from postprocess.benchmarks.b_eff.load_records import Load, Loaded, LoadedTrial
 from postprocess.benchmarks.b_eff.records import (
     HOST,
     KINDS,
+    LOADS,
     AllPairs,
     Budget,
     Confirmation,
     DataCheck,
     Latency,
+    Loop,
     Matching,
     MatchingsLeftOut,
     Measurement,
@@ -37,8 +41,13 @@ def left_out(plan: Plan, budget: Budget) -> int:
     return plan.repetitions * planned - kept * (1 if budget.reduced_to == "best_method_once" else plan.repetitions)
 
 
+def one(plan: Plan, measurement: Loop) -> int:
+    return 1
+
+
 def planned_loops(plan: Plan) -> int:
-    return plan.repetitions * len(plan.message_bytes) * sum(len(pattern.methods) for pattern in plan.patterns)
+    phases = 2 * len(plan.load.kinds) + 1 if plan.load else 1
+    return plan.repetitions * len(plan.message_bytes) * phases * sum(len(pattern.methods) for pattern in plan.patterns)
 
 
 METRICS = (
@@ -73,13 +82,31 @@ BETWEEN_KINDS = tuple(
     if metric.name.startswith("ping_pong")
 )
 
+# Factors by which a load slows down the victims: of the median and the 99th percentile of exchanges, and of b_eff.
+IMPACTS = (
+    "b_eff_impact",
+    "b_eff_at_l_max_impact",
+    "latency_impact",
+    "latency_impact_99",
+    "bandwidth_impact",
+    "bandwidth_impact_99",
+)
+
+
+def under_load(kind: str) -> Iterator[MetricKind]:
+    """The metrics of a kind of load, those of the victims with their intervals."""
+    for impact, end in product(IMPACTS, ("", "_low", "_high")):
+        yield MetricKind(f"{impact}_{kind}{end}", "1", Better.NEITHER if end else Better.LOWER, optional=True)
+    yield MetricKind(f"load_bandwidth_{kind}", "MByte/s", Better.NEITHER, optional=True)
+
+
 BENCHMARK = Benchmark(
     package=__name__,
     title="b_eff",
     citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and "
     "b_eff_io.",
     metrics=METRICS,
-    variants=(*IN_DEVICES, *BETWEEN_KINDS),
+    variants=(*IN_DEVICES, *BETWEEN_KINDS, *(metric for kind in LOADS for metric in under_load(kind))),
     log_format=LogFormat(
         own=(
             Plan,
@@ -96,12 +123,13 @@ BENCHMARK = Benchmark(
             PatternProcesses,
             AllPairs,
             Pair,
+            Loaded,
+            LoadedTrial,
+            Load,
             DataCheck,
         ),
         version_1=(MeasurementOfVersion1,),
-        progress=Progress(
-            planned=planned_loops, done={Measurement: lambda plan, measurement: 1}, left_out={Budget: left_out}
-        ),
+        progress=Progress(planned=planned_loops, done={Measurement: one, Loaded: one}, left_out={Budget: left_out}),
     ),
     forms={Form.SHORT: {"time_budget": "30"}, Form.SWEEP: {"sweep": "yes", "time_budget": "60"}},
     balance_factor="reduction.with_balance_factor",

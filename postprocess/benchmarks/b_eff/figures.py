@@ -10,10 +10,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from postprocess.benchmarks import node_figures
+from postprocess.benchmarks.b_eff.load_section import slowdown_over_lengths
 from postprocess.benchmarks.b_eff.memories import kinds, metric_in, part
 from postprocess.benchmarks.b_eff.records import Plan, Rings
 from postprocess.benchmarks.b_eff.reduction import logavg
 from postprocess.benchmarks.b_eff.slow_nodes import all_pairs
+from postprocess.benchmarks.b_eff.under_load import complete_repetitions
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
 from postprocess.show import plots
@@ -50,6 +52,8 @@ LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))
 def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
     """All figures for which `table`, the log's rows of a measurement_table, contains planned measurements with finite
     results. Logs without a score have figures as well."""
+    if log.plan.load:
+        return [slowdown_over_lengths(log)] if complete_repetitions(log) else []
     every = [kind for kind in kinds(log.plan) if (table["memory"] == kind).any()]
     drawn = [drawn for kind in every for drawn in figures_of_kind(log, table, kind)]
     pairs = all_pairs(log)
@@ -338,7 +342,8 @@ def over_sizes(scores: list[Score]) -> Figure:
             draw_simulated(axes, data.query("simulated_machine != ''"), column)
             plots.process_axis(axes, data["processes"])
             axes.set_ylabel(label)
-            if column != "elapsed_seconds" and data["simulated_machine"].nunique() > 1:
+            several = data["simulated_machine"].nunique() > 1 and data[column].notna().any()
+            if column != "elapsed_seconds" and several:
                 axes.set_yscale("log")  # machines may be decades apart
                 plots.plain_numbers(axes.yaxis)
             else:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from postprocess.benchmarks.b_eff import pairwise
 from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED
+from postprocess.benchmarks.b_eff.load_records import Loaded, LoadedTrial
 from postprocess.benchmarks.b_eff.records import (
     Budget,
     DataCheck,
@@ -27,6 +28,8 @@ SHORTEST_SECONDS = 1e-9
 ROUNDING = 1e-9  # relative
 TRIALS, LATENCY_LOOP = 3, 10_000
 WITH_LATENCIES = ("ring", "ping_pong")
+LOOPS = (Measurement, Latency, Trial, Loaded, LoadedTrial)
+OF_ONE_EXCHANGE = (Trial, LoadedTrial)
 Budgets = dict[tuple[int, str, int, str], Budget]
 
 
@@ -192,9 +195,9 @@ def problems_of_averages(log: Log[Plan]) -> Iterator[Problem]:
 def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
     """A comparison with NaN is false: slowest_message_seconds of schema version 1."""
     bounds = {pattern.name: messages_of_process(pattern) for pattern in log.plan.patterns}
-    for kind in (Measurement, Latency, Trial):
+    for kind in LOOPS:
         for loop in log.all(kind):
-            if kind is not Trial and loop.elapsed_seconds < SHORTEST_SECONDS:
+            if kind not in OF_ONE_EXCHANGE and loop.elapsed_seconds < SHORTEST_SECONDS:
                 yield (
                     "shortest",
                     f"{named(loop)} took less than a nanosecond: its clock is not to be trusted; {RUN_AGAIN}",
@@ -210,7 +213,7 @@ def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
                     f"{loop.slowest_message_seconds:.6g} s for each "
                     f"of the messages of a process; {EDITED}",
                 )
-    in_loops = sum(loop.elapsed_seconds for kind in (Measurement, Latency, Trial) for loop in log.all(kind))
+    in_loops = sum(loop.elapsed_seconds for kind in LOOPS for loop in log.all(kind))
     in_loops += pairwise.seconds_of_pairwise(log)
     if in_loops > log.end.elapsed_seconds and not log.run.simulated:
         yield (
@@ -235,10 +238,16 @@ def messages_of_process(pattern: Pattern) -> tuple[int, int]:
 
 def problems_of_lengths(log: Log[Plan]) -> Iterator[Problem]:
     plan = log.plan
-    longest = {Trial: 1, Latency: min(LATENCY_LOOP, plan.longest_loop_length), Measurement: plan.longest_loop_length}
+    longest = {
+        Trial: 1,
+        LoadedTrial: 1,
+        Latency: min(LATENCY_LOOP, plan.longest_loop_length),
+        Measurement: plan.longest_loop_length,
+        Loaded: plan.longest_loop_length,
+    }
     for kind, most in longest.items():
         for loop in log.all(kind):
-            if loop.loop_length > most or (kind is not Measurement and loop.loop_length < most):
+            if loop.loop_length > most or (kind not in (Measurement, Loaded) and loop.loop_length < most):
                 yield "loop_length", f"{named(loop)} has {loop.loop_length} exchanges where {most} belong; {EDITED}"
 
 
@@ -276,9 +285,7 @@ def bytes_of_loops(log: Log[Plan]) -> int:
     plan = log.plan
     messages = {pattern.name: pattern.messages_per_exchange for pattern in plan.patterns}
     exchanged = sum(
-        messages[loop.pattern] * loop.message_bytes * (loop.loop_length + 1)
-        for kind in (Measurement, Latency, Trial)
-        for loop in log.all(kind)
+        messages[loop.pattern] * loop.message_bytes * (loop.loop_length + 1) for kind in LOOPS for loop in log.all(kind)
     )
     exchanged += pairwise.bytes_of_pairwise(log)[1]
     if log.run.schema_version > 1 or 1 in (plan.first_loop_length, plan.longest_loop_length):
@@ -292,7 +299,7 @@ def least_checked(log: Log[Plan]) -> int:
     """At least one exchange of each loop lies in the buffers at its end."""
     messages = {pattern.name: pattern.messages_per_exchange for pattern in log.plan.patterns}
     return pairwise.bytes_of_pairwise(log)[0] + sum(
-        messages[loop.pattern] * loop.message_bytes for kind in (Measurement, Latency, Trial) for loop in log.all(kind)
+        messages[loop.pattern] * loop.message_bytes for kind in LOOPS for loop in log.all(kind)
     )
 
 

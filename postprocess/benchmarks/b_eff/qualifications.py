@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED, l_max_rule
+from postprocess.benchmarks.b_eff.load_qualifications import of_load
 from postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
 from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process
 from postprocess.benchmarks.b_eff.records import Budget, DataCheck, Measurement, Plan, Probe, Stop
@@ -24,13 +25,15 @@ LONGEST_LOOP_LENGTH = 100000  # no limit in practice: a loop of 5 ms has fewer e
 SHORT_LOOP_SECONDS = 1e-3
 COARSE_CLOCK = 0.01  # of a loop's time
 REPETITIONS_AGREE = 1.1  # the best repetition's bandwidth over the worst one's
+UNDER_LOAD = "under_load"
 CORES_AGREE = 2.0  # the longest round trip of a cache line over the shortest one
 
 
 def breaches(log: Log[Plan]) -> list[Qualification]:
     """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and message lengths
     are in rules.py, because a log that breaks them yields no score."""
-    broken = [*broken_rules_of_size(log), *broken_rules_of_repetition(log)]
+    under_load = (UNDER_LOAD, "the run measured what a load costs a part of the nodes, no b_eff of the machine")
+    broken = [*broken_rules_of_size(log), *([under_load] if log.plan.load else broken_rules_of_repetition(log))]
     return [Qualification(key, f"Not official: {text}.") for key, text in broken]
 
 
@@ -122,6 +125,7 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
             *of_repetitions(log, table),
             *of_data(log),
             *of_memories(log),
+            *of_load(log),
         ]
     ]
 
@@ -198,7 +202,7 @@ def of_loops(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     2.5 ms or more."""
     if log.run.simulated:
         return  # simulated time has no noise
-    averaged = table[table["averaged"]]
+    averaged = table[table["averaged"] | (table["load"] != "")]
     adapted = averaged.query("message_bytes > 1")["elapsed_seconds"]
     shortest = averaged["elapsed_seconds"].min()
     resolution = log.only(Overhead).clock_resolution_seconds
@@ -223,6 +227,8 @@ def of_loops(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
 def of_repetitions(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """In one kind of memory after the other."""
     disagreements = []
+    if log.plan.load:
+        return
     for kind in kinds(log.plan):
         alone = repetitions_alone(table[table["memory"] == kind])
         if len(alone) > 1 and alone.max() > REPETITIONS_AGREE * alone.min():

@@ -27,6 +27,10 @@ Repetition = Annotated[int, Meta(ge=1, le=10_000)]
 Kind = Literal["host", "cuda", "cuda-managed", "hip", "hip-managed", "level-zero", "level-zero-shared"]
 HOST = "host"
 KINDS: tuple[str, ...] = get_args(Kind)  # in the order of --memory
+Node = Annotated[int, Meta(ge=0, le=10**8)]
+LoadKind = Literal["incast", "alltoall", "broadcast"]
+LOADS: tuple[str, ...] = get_args(LoadKind)  # in the order of --load
+Phase = Annotated[int, Meta(ge=0, le=100)]
 Group = Literal["ring", "random", "worst_cycle", "bisection", "cartesian_2d", "cartesian_3d", "ping_pong"]
 
 
@@ -102,6 +106,22 @@ class Matchings(Part):
     reserved_seconds: Seconds
 
 
+class PlannedLoad(Part):
+    """Which nodes are measured, the victims, while the others generate which load."""
+
+    kinds: Annotated[list[LoadKind], Meta(min_length=1)]
+    victims_percent: Annotated[int, Meta(ge=1, le=99)]
+    victims: Annotated[list[Node], Meta(min_length=2)]
+    victim_processes: Processes
+    message_bytes: PositiveBytes
+    sends_at_once: Annotated[int, Meta(ge=1, le=1000)]
+    latency_relative_error: Annotated[float, Meta(gt=0, le=1)]
+
+    def __post_init__(self):
+        distinct("kinds", self.kinds)
+        distinct("victims", self.victims)
+
+
 class Plan(Record):
     """What b_eff is going to measure."""
 
@@ -118,6 +138,7 @@ class Plan(Record):
     patterns: Annotated[list[Pattern], Meta(min_length=1, max_length=10_000)]
     matchings: Matchings | None = None  # missing in early logs
     memory: Annotated[list[Memory], Meta(min_length=1, max_length=7)] | None = None  # missing without --memory
+    load: PlannedLoad | None = None  # missing without --load
 
     def __post_init__(self):
         if self.seed >= 2**64:  # msgspec has no bounds beyond 63 bits
@@ -247,9 +268,6 @@ class MatchingsLeftOut(Record):
     scope: Scope | None
     measured: Annotated[int, Meta(ge=0, le=1000)]
     elapsed_seconds: Seconds
-
-
-Node = Annotated[int, Meta(ge=0, le=10**8)]
 
 
 class Suspect(Part):

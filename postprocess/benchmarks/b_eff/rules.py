@@ -19,6 +19,7 @@ from postprocess.benchmarks.b_eff.definition import (
     messages_per_exchange,
     ring_sizes,
 )
+from postprocess.benchmarks.b_eff.load_rules import problems_of_load, problems_of_loaded, ranks_measured
 from postprocess.benchmarks.b_eff.loops import problems_of_loops, problems_of_received_bytes
 from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, part
 from postprocess.benchmarks.b_eff.memory_rules import problems_of_memories
@@ -41,11 +42,15 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
     yield from problems_of_memories(log)
-    yield from problems_of_plan(part(log, kinds(log.plan)[0]).plan, log.run.ranks)
+    yield from problems_of_load(log)
+    yield from problems_of_plan(part(log, kinds(log.plan)[0]).plan, ranks_measured(log))
     yield from problems_of_sizes(log)
     yield from problems_of_request(log.run, log.plan)
-    yield from problems_of_matchings(log.run, log.plan)
-    yield from problems_of_loops(log)
+    if log.plan.load:
+        yield from problems_of_loaded(log)
+    else:
+        yield from problems_of_matchings(log.run, log.plan)
+        yield from problems_of_loops(log)
     yield from problems_of_received_bytes(log)
 
 
@@ -196,9 +201,11 @@ def problems_of_request(run: Run, plan: Plan) -> Iterator[Problem]:
             "first-loop-length": plan.first_loop_length,
             "longest-loop": plan.longest_loop_length,
             "random-patterns": plan.random_patterns,
-            "methods": methods,
+            **({} if plan.load else {"methods": methods}),
         },
     )
+    if plan.load:  # it measures the averaged patterns by one method, whatever these options say
+        return
     planned = list(dict.fromkeys(pattern.group for pattern in plan.patterns))
     if groups and planned != [group for group in groups if applicable.get(group, others)]:
         yield "options", f"the option patterns is {', '.join(groups)}, the plan has {', '.join(planned)}; {EDITED}"

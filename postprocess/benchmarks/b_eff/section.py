@@ -8,6 +8,7 @@ import pandas as pd
 
 from postprocess.benchmarks.b_eff import BENCHMARK, reduction
 from postprocess.benchmarks.b_eff.figures import best_by_pattern, rings_text
+from postprocess.benchmarks.b_eff.load_section import section_under_load
 from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, metric_in, part
 from postprocess.benchmarks.b_eff.records import HOST, DataCheck, Plan
 from postprocess.benchmarks.published import published_systems
@@ -49,6 +50,8 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     }
     if score is None:
         return shown
+    if log.plan.load:
+        return shown | section_under_load(log, score)
     every = kinds(log.plan)
     parts = {kind: (part(log, kind), table[table["memory"] == kind], values_in(score, kind)) for kind in every}
     published = published_systems("b_eff").replace({np.nan: None}).to_dict("records")

@@ -14,9 +14,8 @@ from postprocess.benchmarks.ftio.records import Measurement, Plan, Repetition
 from postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE, MIB
+from postprocess.statistics.means import bootstrap_interval
 
-CONFIDENCE = 0.95
-RESAMPLES = 10_000
 SIGNIFICANT = 0.05  # smallest difference of I/O Fractions that matters when the input parameter is chosen
 
 COLUMNS = pa.DataFrameSchema(
@@ -112,15 +111,6 @@ def cycles_per_flop(record: Repetition) -> float:
     counters = record.counters
     cycles = counters.cycles or counters.time_stamp_cycles
     return cycles / (counters.flops or record.nominal_flops) if cycles else np.nan
-
-
-def bootstrap_interval(values: np.ndarray) -> tuple[float, float]:
-    """The 95 % percentile bootstrap interval of the mean, NaN for a single value. The same values give the same
-    interval."""
-    if len(values) < 2:
-        return np.nan, np.nan
-    drawn = np.random.default_rng(0).choice(values, size=(RESAMPLES, len(values)))
-    return tuple(np.quantile(drawn.mean(axis=1), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]))
 
 
 def bandwidth(table: pd.DataFrame, stages: list[str], activities: list[str]) -> pd.Series:

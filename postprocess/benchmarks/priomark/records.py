@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from postprocess.logs.histograms import Histogram
 from postprocess.logs.records import (
     Bytes,
     Calls,
@@ -24,8 +25,6 @@ from postprocess.logs.records import (
 
 Target = Literal["directory", "file", "device"]
 Share = Annotated[float, Meta(ge=0, le=1)]
-BinCalls = Annotated[int, Meta(ge=1, le=10**15)]
-Bins = Meta(min_length=1, max_length=10_000)
 Number = Annotated[float, Meta(ge=-1e300, le=1e300)]
 
 
@@ -72,17 +71,10 @@ class Plan(Record):
     process_times: Resolution | None = None
 
 
-class Latencies(Part):
-    """How long the calls of one operation took, over all processes; bins that are not empty, ascending."""
+class Latencies(Histogram):
+    """How long the calls of one operation took, over all processes."""
 
     operation: Literal["read", "write"]
-    calls: BinCalls
-    sum_seconds: Annotated[float, Meta(ge=0, le=1e12)]
-    shortest_seconds: Seconds
-    longest_seconds: Seconds
-    from_seconds: Annotated[list[Seconds], Bins]
-    to_seconds: Annotated[list[PositiveSeconds], Bins]
-    bin_calls: Annotated[list[BinCalls], Bins]
 
 
 class Measurement(Record):

@@ -12,8 +12,9 @@ import pandas as pd
 import pandera.pandas as pa
 
 from postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PERCENTILES
-from postprocess.benchmarks.priomark.records import Latencies, Measurement, Plan
+from postprocess.benchmarks.priomark.records import Measurement, Plan
 from postprocess.benchmarks.priomark.rules import OVERLAP
+from postprocess.logs.histograms import percentile
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE
 
@@ -194,29 +195,3 @@ def latency_metrics(log: Log[Plan]) -> dict[str, float]:
         for operation in ("read", "write")
         for name, share in PERCENTILES.items()
     }
-
-
-def percentile(latencies: list[Latencies], share: float) -> float:
-    """The latency in s that a share of the calls does not exceed (nearest rank), over one or many `latencies` of a log.
-
-    It is the middle of the bin that contains the call, but neither shorter than the shortest call nor longer than the
-    longest: the relative error is at most the plan's `latency_relative_error`. NaN without calls.
-    """
-    if not latencies:
-        return np.nan
-    low, high, calls = (
-        np.concatenate([getattr(found, name) for found in latencies])
-        for name in ("from_seconds", "to_seconds", "bin_calls")
-    )
-    order = np.argsort(low, kind="stable")
-    counted = np.cumsum(calls[order].astype(float))
-    rank = max(1.0, np.ceil(share * counted[-1] * (1 - 1e-12)))
-    place = order[np.searchsorted(counted, rank)]
-    middle = (low[place] + high[place]) / 2
-    return float(
-        np.clip(
-            middle,
-            min(found.shortest_seconds for found in latencies),
-            max(found.longest_seconds for found in latencies),
-        )
-    )

@@ -2,13 +2,13 @@
 """What a log of PRIOMark must contain to yield a score. The paper is M. Krietemeyer, D. Versick and D. Tavangarian,
 "The PRIOMark Parallel I/O-Benchmark". Nothing is reduced here. docs/log.md lists the invariants."""
 
-import itertools
 import math
 import re
 from collections.abc import Iterator
 
 from postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PAPER
-from postprocess.benchmarks.priomark.records import Case, Latencies, Measurement, Plan, ProcessTimes
+from postprocess.benchmarks.priomark.records import Case, Measurement, Plan, ProcessTimes
+from postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
 from postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
 from postprocess.logs.process_times import problems_of_lists, problems_of_resolution, problems_of_slowest
 from postprocess.logs.reader import RUN_AGAIN, Log
@@ -41,10 +41,8 @@ REPLAY = ("differing_results", "threads", "copies", "overlapped", *(f"unseen_{ki
 # The share of reads in patterns that do not state it.
 READ_SHARES = {"write": 0.0, "read": 1.0, "backwards-read": 1.0}
 CREATES = ("write",)  # patterns whose files are new, so that nothing is evicted; in async, files exist before
-CLOCK_TOLERANCE = 1e-6
 ROUNDING = 1e-9  # relative
 PARTS_SHARE, PARTS_SECONDS = 0.05, 5.0  # that a process may lose between the parts, with its core
-NANOSECONDS = 2e-9  # the edges of bins are whole nanoseconds
 
 
 def refusals(logs: list[Log[Plan]]) -> dict[int, str]:
@@ -211,45 +209,13 @@ def problems_of_latencies(plan: Plan, record: Measurement) -> Iterator[Problem]:
             f"{named(record)} does not have the latencies of its reads and writes, each once; {RUN_AGAIN}",
         )
     for found in record.latencies:
-        bins = list(zip(found.from_seconds, found.to_seconds, found.bin_calls))
-        if (
-            not len(found.from_seconds) == len(found.to_seconds) == len(found.bin_calls)
-            or sum(found.bin_calls) != found.calls
-            or found.calls != calls[found.operation]
-        ):
-            yield (
-                "latency_calls",
-                f"{named(record)}: its latencies do not count its {found.operation} calls; {RUN_AGAIN}",
-            )
-        elif any(low >= high for low, high, _ in bins) or any(
-            a[1] > b[0] * (1 + ROUNDING) for a, b in itertools.pairwise(bins)
-        ):
-            yield "bins", f"{named(record)}: the bins of its latencies overlap; {RUN_AGAIN}"
-        elif any(
-            high - low > max((high + low) * plan.latency_relative_error * (1 + CLOCK_TOLERANCE), NANOSECONDS)
-            for low, high, _ in bins
-        ):
-            yield "bin_widths", f"{named(record)}: a bin of its latencies is wider than the plan states; {EDITED}"
-        else:
-            yield from problems_of_durations(record, found, bins)
-
-
-def problems_of_durations(
-    record: Measurement, found: Latencies, bins: list[tuple[float, float, int]]
-) -> Iterator[Problem]:
-    """The shortest call is in the first bin, the longest in the last one, and the sum follows from all, nearly."""
-    low, high = bins[0][0], bins[-1][1]
-    if not (
-        low - NANOSECONDS <= found.shortest_seconds <= bins[0][1] + NANOSECONDS
-        and bins[-1][0] - NANOSECONDS <= found.longest_seconds <= high + NANOSECONDS
-        and found.shortest_seconds <= found.longest_seconds
-    ):
-        yield "extremes", f"{named(record)}: its shortest or longest latency is not in the outermost bins; {RUN_AGAIN}"
-    least, most = (sum(edges[side] * edges[2] for edges in bins) for side in (0, 1))
-    least = max(least, found.calls * found.shortest_seconds) - NANOSECONDS * found.calls
-    most = min(most, found.calls * found.longest_seconds) + NANOSECONDS * found.calls
-    if not least * (1 - CLOCK_TOLERANCE) <= found.sum_seconds <= most * (1 + CLOCK_TOLERANCE):
-        yield "latency_sum", f"{named(record)}: the sum of its latencies is not that of their bins; {RUN_AGAIN}"
+        yield from problems_of_histogram(
+            found,
+            calls[found.operation],
+            plan.latency_relative_error,
+            named(record),
+            f"{found.operation} calls",
+        )
 
 
 def problems_of_overlap(log: Log[Plan], record: Measurement) -> Iterator[Problem]:

@@ -7,6 +7,7 @@ from postprocess.benchmarks.priomark import reduction
 from postprocess.benchmarks.priomark.qualifications import listed
 from postprocess.benchmarks.priomark.records import Measurement, Plan
 from postprocess.benchmarks.score import Score
+from postprocess.logs.histograms import percentile
 from postprocess.logs.reader import Log
 from postprocess.logs.records import DataCheck, MpiIo
 from postprocess.show.tables import each_row
@@ -122,7 +123,7 @@ def case_rows(log: Log[Plan], cases: pd.DataFrame) -> list[dict]:
             "share": None if pd.isna(case.read_share) else case.read_share,
             "bandwidth": case.bandwidth,
             "operation": operation,
-            "latencies": [1e3 * reduction.percentile(found[case.case, operation], share) for share in SHARES]
+            "latencies": [1e3 * percentile(found[case.case, operation], share) for share in SHARES]
             + [1e3 * max(latencies.longest_seconds for latencies in found[case.case, operation])]
             if operation
             else None,

@@ -55,7 +55,7 @@ void latency_gather(struct latency *latency, MPI_Comm comm)
     reduce(&latency->longest_seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
 }
 
-json_t *latency_json(const struct latency *latency, const char *operation)
+json_t *latency_json(const struct latency *latency)
 {
     json_t *from = json_array(), *to = json_array(), *calls = json_array();
     for (int bin = 0; bin < LATENCY_BINS; bin++)
@@ -64,8 +64,7 @@ json_t *latency_json(const struct latency *latency, const char *operation)
             json_array_append_new(to, json_real((double)latency_bin_start(bin + 1) * nanosecond));
             json_array_append_new(calls, json_integer((json_int_t)latency->bin_calls[bin]));
         }
-    return json_pack("{s:s, s:I, s:f, s:f, s:f, s:o, s:o, s:o}", "operation", operation, "calls",
-                     (json_int_t)latency->calls, "sum_seconds", latency->sum_seconds, "shortest_seconds",
-                     latency->shortest_seconds, "longest_seconds", latency->longest_seconds, "from_seconds", from,
-                     "to_seconds", to, "bin_calls", calls);
+    return json_pack("{s:I, s:f, s:f, s:f, s:o, s:o, s:o}", "calls", (json_int_t)latency->calls, "sum_seconds",
+                     latency->sum_seconds, "shortest_seconds", latency->shortest_seconds, "longest_seconds",
+                     latency->longest_seconds, "from_seconds", from, "to_seconds", to, "bin_calls", calls);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Histogram of latencies: 32 bins for each power of two of nanoseconds, single nanoseconds below 64. From 32 ns on,
+/* Histogram of times: 32 bins for each power of two of nanoseconds, single nanoseconds below 64. From 32 ns on,
  * half the width of a bin is at most 1/64 of its middle. */
-#ifndef PRIOMARK_LATENCY_H
-#define PRIOMARK_LATENCY_H
+#ifndef COFFEECUP_LATENCY_H
+#define COFFEECUP_LATENCY_H
 
 #include <jansson.h>
 #include <mpi.h>
@@ -26,7 +26,7 @@ uint64_t latency_bin_start(int bin);
 /* Sums up the histograms of all processes. Collective. */
 void latency_gather(struct latency *latency, MPI_Comm comm);
 
-/* The log's entry of `latencies`. */
-json_t *latency_json(const struct latency *latency, const char *operation);
+/* The fields of the log that describe a histogram with at least one time. */
+json_t *latency_json(const struct latency *latency);
 
 #endif

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules of b_eff under load (--load): which nodes are victims, which loops and loads follow each other, and that
+the load was there while the victims were measured. docs/log.md lists the invariants."""
+
+from collections.abc import Iterator
+
+from postprocess.benchmarks.b_eff.load_records import Load, Loaded, LoadedLoop, LoadedTrial
+from postprocess.benchmarks.b_eff.loops import named, problems_of_lengths, problems_of_times
+from postprocess.benchmarks.b_eff.patterns import random_number, shuffled
+from postprocess.benchmarks.b_eff.records import LOADS, Plan, PlannedLoad, Probe, Stop
+from postprocess.benchmarks.b_eff.under_load import complete_repetitions
+from postprocess.logs.histograms import problems_of_histogram
+from postprocess.logs.reader import RUN_AGAIN, Log
+from postprocess.logs.records import Record, Run, kind_of
+from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_options, problems_of_order
+from postprocess.show.units import MIB
+
+METHOD = "nonblocking"
+FEWEST_NODES = 2  # of the victims, and of the others
+SHARE_OF_L_MAX, LONGEST_LOAD_MESSAGE = 4, MIB
+CLOCK_TOLERANCE = 1e-4  # clocks of different nodes
+_VICTIMS = 3  # number of the seed's sequence, see matchings.py
+
+
+def victims_of(nodes: int, percent: int, seed: int) -> list[int]:
+    """The nodes that --load measures, as kernels/b_eff/load.c selects them."""
+    count = (nodes * percent + 50) // 100
+    return sorted([0, *shuffled(range(1, nodes), random_number(seed, _VICTIMS))][:count])
+
+
+def ranks_measured(log: Log[Plan]) -> int:
+    """Processes that run the patterns."""
+    return log.plan.load.victim_processes if log.plan.load else log.run.ranks
+
+
+def problems_of_load(log: Log[Plan]) -> Iterator[Problem]:
+    """The plan of the load; none of a log without --load but that it has no record of one."""
+    load, run = log.plan.load, log.run
+    if load is None:
+        if {"load"} & run.options.keys() or any(log.all(kind) for kind in (Loaded, LoadedTrial, Load)):
+            yield "load", f"an option or records name a load, the plan none; {EDITED}"
+        return
+    yield from problems_of_options(run, {"load": load.kinds})
+    if "load" not in run.options or load.kinds != [kind for kind in LOADS if kind in load.kinds]:
+        yield "load", f"the loads are {', '.join(load.kinds)}, not those of an option in its order; {EDITED}"
+    if load.victims_percent != (run.options.get("victims") or 50):
+        yield "options", f"{load.victims_percent} % of the nodes are victims, not as an option says; {EDITED}"
+    yield from problems_of_victims(run, log.plan, load)
+    if load.message_bytes != min(log.plan.l_max_bytes // SHARE_OF_L_MAX, LONGEST_LOAD_MESSAGE):
+        yield "load_message", f"messages of the load have {load.message_bytes} bytes; {EDITED}"
+    others = [pattern.name for pattern in log.plan.patterns if not pattern.averaged]
+    if others or [method.name for method in log.plan.methods] != [METHOD]:
+        yield "load", f"under load only averaged patterns are measured, by {METHOD} messages; {EDITED}"
+    if log.plan.memory or log.all(Probe) or (log.plan.matchings and log.plan.matchings.count):
+        yield "load", f"under load there are no kinds of memory, probes or matchings of nodes; {EDITED}"
+
+
+def problems_of_victims(run: Run, plan: Plan, load: PlannedLoad) -> Iterator[Problem]:
+    nodes, victims = len(run.hosts), load.victims
+    if len(victims) < FEWEST_NODES or nodes - len(victims) < FEWEST_NODES:
+        yield "victims", f"{len(victims)} of {nodes} nodes are victims, at least 2 and all but 2 belong; {EDITED}"
+    elif victims != victims_of(nodes, load.victims_percent, plan.seed):
+        yield "victims", f"the victims are not the nodes that the seed {plan.seed} selects; {EDITED}"
+    elif load.victim_processes != (ranks := sum(len(run.hosts[node].ranks) for node in victims)):
+        yield "victims", f"{load.victim_processes} processes are on victims where {ranks} belong; {EDITED}"
+
+
+def problems_of_loaded(log: Log[Plan]) -> Iterator[Problem]:
+    """The measurements of a log under load."""
+    found = ((record, key_of(record)) for record in by_sequence(log, Loaded, LoadedTrial, Load, Stop))
+    yield from problems_of_order(found, planned_records(log), in_words)
+    if not complete_repetitions(log):
+        yield (
+            "averaged_loops",
+            "the run was stopped before all patterns were measured under load; choose a larger --time-budget, fewer "
+            "kinds of load, or run it when the machine is less busy",
+        )
+    yield from problems_of_times(log)
+    yield from problems_of_lengths(log)
+    for loop in by_sequence(log, Loaded, LoadedTrial):
+        yield from problems_of_exchanges(log.plan, loop)
+    yield from problems_of_generators(log)
+
+
+def key_of(record: Record) -> tuple:
+    match record:
+        case LoadedLoop():
+            return kind_of(record), record.repetition, record.pattern, record.phase, record.load, record.message_bytes
+        case Load():
+            return kind_of(record), record.repetition, record.pattern, record.phase, record.load
+        case Stop():
+            return kind_of(record), record.repetition, record.pattern
+    raise TypeError(kind_of(record))
+
+
+def in_words(key: tuple) -> str:
+    kind, repetition, pattern, *where = key
+    phase = f", phase {where[0]} ({where[1] or 'no load'})" if where else ""
+    length = f" at {where[2]} byte" if len(where) > 2 else ""
+    return f"the {kind} of {pattern}{length} in repetition {repetition}{phase}"
+
+
+def planned_records(log: Log[Plan]) -> Iterator[tuple]:
+    plan = log.plan
+    phases = [None, *(state for kind in (plan.load.kinds if plan.load else []) for state in (kind, None))]
+    tried = min(plan.first_loop_length, plan.longest_loop_length) > 1
+    stops = {(stop.repetition, stop.pattern) for stop in log.all(Stop)}
+    for repetition in range(1, plan.repetitions + 1):
+        for pattern in plan.patterns:
+            unit = (repetition, pattern.name)
+            if unit in stops:
+                yield "stop", *unit
+                return
+            for phase, load in enumerate(phases):
+                if tried:
+                    yield "loaded_trial", *unit, phase, load, plan.message_bytes[0]
+                for length in plan.message_bytes:
+                    yield "loaded", *unit, phase, load, length
+                if load:
+                    yield "load", *unit, phase, load
+
+
+def problems_of_exchanges(plan: Plan, loop: LoadedLoop) -> Iterator[Problem]:
+    """The times of the exchanges of each process sum up to its time in the loop."""
+    wanted = isinstance(loop, Loaded) and loop.message_bytes in (plan.message_bytes[0], plan.message_bytes[-1])
+    if (loop.exchanges is not None) != wanted:
+        yield "exchanges", f"{named(loop)} has no times of its exchanges, or has some where none belong; {EDITED}"
+    if loop.exchanges is None or plan.load is None:
+        return
+    processes = {pattern.name: pattern.processes for pattern in plan.patterns}[loop.pattern]
+    yield from problems_of_histogram(
+        loop.exchanges,
+        processes * loop.loop_length,
+        plan.load.latency_relative_error,
+        named(loop),
+        "exchanges on all processes",
+    )
+    tolerance = 1e-9 * loop.loop_length + CLOCK_TOLERANCE * loop.elapsed_seconds
+    mean = loop.exchanges.sum_seconds / processes
+    if not loop.fastest_seconds - tolerance <= mean <= loop.elapsed_seconds + tolerance:
+        yield "exchange_sum", f"{named(loop)}: its exchanges do not sum up to the time of the loop; {EDITED}"
+
+
+def problems_of_generators(log: Log[Plan]) -> Iterator[Problem]:
+    """A load that moved nothing, or that did not last as long as the loops of its phase, was not there."""
+    load, hosts = log.plan.load, log.run.hosts
+    if load is None:
+        return
+    seconds: dict[tuple[int, str, int], float] = {}
+    for loop in by_sequence(log, Loaded, LoadedTrial):
+        phase = loop.repetition, loop.pattern, loop.phase
+        seconds[phase] = seconds.get(phase, 0) + loop.elapsed_seconds
+    generating = [host.ranks for node, host in enumerate(hosts) if node not in load.victims]
+    for record in log.all(Load):
+        what = f"the load {record.load} of {record.pattern} in repetition {record.repetition}"
+        if record.received_bytes == 0 or record.sent_bytes == 0:
+            yield "no_load", f"{what} moved nothing, so there is no impact of it; {RUN_AGAIN}"
+        if record.received_bytes % load.message_bytes or record.sent_bytes % load.message_bytes:
+            yield "load_bytes", f"{what} did not move whole messages of {load.message_bytes} bytes; {EDITED}"
+        lasted = seconds[record.repetition, record.pattern, record.phase] * (1 - CLOCK_TOLERANCE)
+        if not lasted <= record.shortest_seconds <= record.elapsed_seconds:
+            yield "load_time", f"{what} did not last as long as the loops that it was to disturb; {EDITED}"
+        if record.root != root(log.plan, record, generating):
+            yield "load_root", f"{what} has the root {record.root}, where another belongs, or none; {EDITED}"
+        if record.senders != senders(record, generating) or record.silent_senders > record.senders:
+            yield "senders", f"{what} had {record.senders} senders, not those of its kind; {EDITED}"
+
+
+def root(plan: Plan, record: Load, generating: list[list[int]]) -> int | None:
+    """The first process of each generating node in turn; none in an all-to-all exchange."""
+    pattern = [pattern.name for pattern in plan.patterns].index(record.pattern)
+    node = ((record.repetition - 1) * len(plan.patterns) + pattern) % len(generating)
+    return None if record.load == "alltoall" else generating[node][0]
+
+
+def senders(record: Load, generating: list[list[int]]) -> int:
+    """Processes that have one on another generating node to send to."""
+    if record.load == "broadcast":
+        return 1
+    return sum(len(ranks) for ranks in generating if record.root not in ranks)

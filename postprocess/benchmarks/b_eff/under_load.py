@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The reduction of b_eff under load (--load): by which factor the load slows down the victims. Pure functions of a log.
+
+A unit is a pattern in a repetition. In each unit, the phase with a load is compared with the two phases without load
+around it, on the same nodes. docs/b_eff.md defines the factors.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from postprocess.benchmarks.b_eff import IMPACTS
+from postprocess.benchmarks.b_eff.load_records import Load, Loaded
+from postprocess.benchmarks.b_eff.records import Plan
+from postprocess.logs.histograms import Histogram, percentile
+from postprocess.logs.reader import Log
+from postprocess.show.units import MBYTE
+from postprocess.statistics.means import bootstrap_interval
+from postprocess.statistics.medians import interval
+
+LATE = 0.99  # the share of exchanges that were faster
+
+
+@dataclass(frozen=True)
+class Phases:
+    """The loops of a unit, by message length: one with the load and two without it."""
+
+    loaded: dict[int, Loaded]
+    before: dict[int, Loaded]
+    after: dict[int, Loaded]
+
+
+def phase_of(plan: Plan, kind: str) -> int:
+    """The number of the phase with a load; the phases before and after it are without."""
+    kinds: list[str] = [*plan.load.kinds] if plan.load else []
+    return 2 * kinds.index(kind) + 1
+
+
+def complete_repetitions(log: Log[Plan]) -> list[int]:
+    """Repetitions in which all patterns were measured. A run that stops does so before a pattern."""
+    measured = {(loop.repetition, loop.pattern) for loop in log.all(Loaded)}
+    patterns = [pattern.name for pattern in log.plan.patterns]
+    return [
+        repetition
+        for repetition in range(1, log.plan.repetitions + 1)
+        if all((repetition, name) in measured for name in patterns)
+    ]
+
+
+def units(log: Log[Plan], kind: str) -> dict[tuple[int, str], Phases]:
+    """By repetition and pattern, of complete repetitions."""
+    loops: dict[tuple[int, str, int], dict[int, Loaded]] = {}
+    for loop in log.all(Loaded):
+        loops.setdefault((loop.repetition, loop.pattern, loop.phase), {})[loop.message_bytes] = loop
+    phase = phase_of(log.plan, kind)
+    return {
+        (repetition, pattern.name): Phases(
+            *(loops[repetition, pattern.name, number] for number in (phase, phase - 1, phase + 1))
+        )
+        for repetition in complete_repetitions(log)
+        for pattern in log.plan.patterns
+    }
+
+
+def exchange_seconds(loop: Loaded) -> float:
+    return loop.elapsed_seconds / loop.loop_length
+
+
+def slowdown(phases: Phases, message_bytes: int) -> float:
+    """Time of an exchange with load / mean of the times without."""
+    without = (exchange_seconds(phases.before[message_bytes]) + exchange_seconds(phases.after[message_bytes])) / 2
+    return exchange_seconds(phases.loaded[message_bytes]) / without
+
+
+def slowdown_at(phases: Phases, message_bytes: int, share: float) -> float:
+    """A percentile of the exchanges with load / the percentile of those without."""
+    with_load, *without = (loops[message_bytes].exchanges for loops in (phases.loaded, phases.before, phases.after))
+    return of(share, with_load) / of(share, *without)
+
+
+def of(share: float, *histograms: Histogram | None) -> float:
+    return percentile([found for found in histograms if found], share)
+
+
+def slowdown_of_pattern(phases: Phases) -> float:
+    """Mean over the lengths of the bandwidth without load / that with load, as in b_eff."""
+    with_load = [length / exchange_seconds(loop) for length, loop in phases.loaded.items()]
+    without = [bandwidth * slowdown(phases, length) for length, bandwidth in zip(phases.loaded, with_load)]
+    return sum(without) / sum(with_load)
+
+
+def factors(log: Log[Plan], kind: str) -> pd.DataFrame:
+    """A row per unit: `repetition`, `pattern`, `group`, and the factors by which exchanges were slower: `latency` and
+    `bandwidth` (the median exchange at the shortest and at the longest length), the same of the 99th percentile, and
+    those of the pattern as b_eff defines it, by the slowest process: of its mean over the lengths, and at L_max."""
+    groups = {pattern.name: pattern.group for pattern in log.plan.patterns}
+    shortest, longest = log.plan.message_bytes[0], log.plan.message_bytes[-1]
+    return pd.DataFrame(
+        [
+            {
+                "repetition": repetition,
+                "pattern": pattern,
+                "group": groups[pattern],
+                "latency_impact": slowdown_at(phases, shortest, 0.5),
+                "latency_impact_99": slowdown_at(phases, shortest, LATE),
+                "bandwidth_impact": slowdown_at(phases, longest, 0.5),
+                "bandwidth_impact_99": slowdown_at(phases, longest, LATE),
+                "b_eff_impact": slowdown_of_pattern(phases),
+                "b_eff_at_l_max_impact": slowdown(phases, longest),
+            }
+            for (repetition, pattern), phases in units(log, kind).items()
+        ]
+    )
+
+
+def of_groups(found: pd.DataFrame, name: str) -> tuple[float, float, float]:
+    """(value, low, high) of a factor of b_eff: as in b_eff, the geometric mean over the
+    patterns of each group, then of both groups; the interval is that of a mean (bootstrap over the units)."""
+    weights = len(found) / (found["group"].nunique() * found.groupby("group")["group"].transform("size"))
+    logarithms = (np.log(found[name]) * weights).to_numpy()
+    low, high = bootstrap_interval(logarithms)
+    return float(np.exp(logarithms.mean())), float(np.exp(low)), float(np.exp(high))
+
+
+def of_units(found: pd.DataFrame, name: str) -> tuple[float, float, float]:
+    """(value, low, high): the median over the units."""
+    values = found[name].to_numpy()
+    return (float(np.median(values)), *interval(values)[:2])
+
+
+def impacts(log: Log[Plan], kind: str) -> dict[str, tuple[float, float, float]]:
+    """(value, low, high) of each of IMPACTS."""
+    found = factors(log, kind)
+    return {name: of_groups(found, name) if name.startswith("b_eff") else of_units(found, name) for name in IMPACTS}
+
+
+def load_bandwidth(log: Log[Plan], kind: str) -> float:
+    """Bytes that the generating processes received while the victims were measured, in MByte/s."""
+    phases = [record for record in log.all(Load) if record.load == kind]
+    return sum(record.received_bytes for record in phases) / sum(record.elapsed_seconds for record in phases) / MBYTE
+
+
+def metrics_under_load(log: Log[Plan]) -> dict[str, float]:
+    """All metrics of a log under load."""
+    values = {}
+    for kind in log.plan.load.kinds if log.plan.load else []:
+        for name, found in impacts(log, kind).items():
+            values |= {f"{name}_{kind}{end}": number for end, number in zip(("", "_low", "_high"), found)}
+        values[f"load_bandwidth_{kind}"] = load_bandwidth(log, kind)
+    return values
+
+
+# --- whether the load was there ---------------------------------------------------------------------------------------
+
+
+def of_busiest_node(log: Log[Plan], record: Load) -> float:
+    """Bandwidth of the load on the node that moves most of it, in byte/s: an incast's root receives everything, a
+    broadcast's sends everything, and in an all-to-all exchange all nodes are alike."""
+    generating = len(log.run.hosts) - len(log.plan.load.victims) if log.plan.load else 1
+    moved = record.sent_bytes if record.load == "broadcast" else record.received_bytes
+    return moved / record.elapsed_seconds / (generating if record.load == "alltoall" else 1)
+
+
+def of_victim_node(log: Log[Plan]) -> float:
+    """What a victim's node receives at the longest messages without load, in byte/s: the median over the loops of
+    random patterns."""
+    messages = {p.name: p.messages_per_exchange for p in log.plan.patterns if p.group == "random"}
+    longest, nodes = log.plan.l_max_bytes, len(log.plan.load.victims) if log.plan.load else 1
+    return float(
+        np.median(
+            [
+                messages[loop.pattern] * longest / exchange_seconds(loop) / nodes
+                for loop in log.all(Loaded)
+                if loop.load is None and loop.message_bytes == longest and loop.pattern in messages
+            ]
+        )
+    )

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Histograms of times with logarithmic bins, as kernels/common/latency.c writes them: what they contain, what has to
+agree in them, and their percentiles."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import numpy as np
+from msgspec import Meta
+
+from postprocess.logs.reader import RUN_AGAIN
+from postprocess.logs.records import Part, PositiveSeconds, Seconds
+from postprocess.logs.rules import EDITED, Problem
+
+BinCalls = Annotated[int, Meta(ge=1, le=10**15)]
+Bins = Meta(min_length=1, max_length=10_000)
+CLOCK_TOLERANCE = 1e-6
+ROUNDING = 1e-9  # relative
+NANOSECONDS = 2e-9  # the edges of bins are whole nanoseconds
+
+
+class Histogram(Part):
+    """How long calls took; bins that are not empty, ascending."""
+
+    calls: BinCalls
+    sum_seconds: Annotated[float, Meta(ge=0, le=1e12)]
+    shortest_seconds: Seconds
+    longest_seconds: Seconds
+    from_seconds: Annotated[list[Seconds], Bins]
+    to_seconds: Annotated[list[PositiveSeconds], Bins]
+    bin_calls: Annotated[list[BinCalls], Bins]
+
+
+def problems_of_histogram(
+    found: Histogram, calls: int, relative_error: float, what: str, counted: str
+) -> Iterator[Problem]:
+    """`what` names the histogram, `counted` its calls, of which there were `calls`."""
+    bins = list(zip(found.from_seconds, found.to_seconds, found.bin_calls))
+    if (
+        not len(found.from_seconds) == len(found.to_seconds) == len(found.bin_calls)
+        or sum(found.bin_calls) != found.calls
+        or found.calls != calls
+    ):
+        yield "latency_calls", f"{what}: its latencies do not count its {counted}; {RUN_AGAIN}"
+    elif any(low >= high for low, high, _ in bins) or any(
+        a[1] > b[0] * (1 + ROUNDING) for a, b in itertools.pairwise(bins)
+    ):
+        yield "bins", f"{what}: the bins of its latencies overlap; {RUN_AGAIN}"
+    elif any(
+        high - low > max((high + low) * relative_error * (1 + CLOCK_TOLERANCE), NANOSECONDS) for low, high, _ in bins
+    ):
+        yield "bin_widths", f"{what}: a bin of its latencies is wider than the plan states; {EDITED}"
+    else:
+        yield from problems_of_durations(what, found, bins)
+
+
+def problems_of_durations(what: str, found: Histogram, bins: list[tuple[float, float, int]]) -> Iterator[Problem]:
+    """The shortest call is in the first bin, the longest in the last one, and the sum follows from all, nearly."""
+    low, high = bins[0][0], bins[-1][1]
+    if not (
+        low - NANOSECONDS <= found.shortest_seconds <= bins[0][1] + NANOSECONDS
+        and bins[-1][0] - NANOSECONDS <= found.longest_seconds <= high + NANOSECONDS
+        and found.shortest_seconds <= found.longest_seconds
+    ):
+        yield "extremes", f"{what}: its shortest or longest latency is not in the outermost bins; {RUN_AGAIN}"
+    least, most = (sum(edges[side] * edges[2] for edges in bins) for side in (0, 1))
+    least = max(least, found.calls * found.shortest_seconds) - NANOSECONDS * found.calls
+    most = min(most, found.calls * found.longest_seconds) + NANOSECONDS * found.calls
+    if not least * (1 - CLOCK_TOLERANCE) <= found.sum_seconds <= most * (1 + CLOCK_TOLERANCE):
+        yield "latency_sum", f"{what}: the sum of its latencies is not that of their bins; {RUN_AGAIN}"
+
+
+def percentile(histograms: Sequence[Histogram], share: float) -> float:
+    """The time in s that a share of the calls does not exceed (nearest rank), over one or many histograms.
+
+    It is the middle of the bin that contains the call, but neither shorter than the shortest call nor longer than the
+    longest: the relative error is at most that of the bins. NaN without calls.
+    """
+    if not histograms:
+        return np.nan
+    low, high, calls = (
+        np.concatenate([getattr(found, name) for found in histograms])
+        for name in ("from_seconds", "to_seconds", "bin_calls")
+    )
+    order = np.argsort(low, kind="stable")
+    counted = np.cumsum(calls[order].astype(float))
+    rank = max(1.0, np.ceil(share * counted[-1] * (1 - 1e-12)))
+    place = order[np.searchsorted(counted, rank)]
+    middle = (low[place] + high[place]) / 2
+    return float(
+        np.clip(
+            middle,
+            min(found.shortest_seconds for found in histograms),
+            max(found.longest_seconds for found in histograms),
+        )
+    )
