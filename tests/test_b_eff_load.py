@@ -5,10 +5,12 @@ victims are those of arithmetic. SimGrid shares a link equally among the message
 import json
 from itertools import product
 
+import logs_made
 import networks_made
 import pytest
 from b_eff_runs import IMPATIENT
 from kernel_runs import error, of_kind, on_nodes, run
+from mutator import kernel_log
 from networks_made import CABLE, Network, crossbar, fat_tree
 from simulations import SHORT
 
@@ -17,6 +19,7 @@ from postprocess.benchmarks.b_eff.load_records import Load
 from postprocess.benchmarks.b_eff.load_rules import victims_of
 from postprocess.benchmarks.b_eff.under_load import factors, of_busiest_node
 from postprocess.benchmarks.scoring import read_log, score_log
+from postprocess.reports.page import html, items
 
 KINDS = "incast,alltoall,broadcast"
 SENDS_AT_ONCE = 2
@@ -107,6 +110,18 @@ def test_there_is_no_b_eff_of_a_run_under_load(loaded):
     assert not score.official
     assert "under_load" in {breach.key for breach in score.breaches}
     assert all("impact" in name or name.startswith("load_bandwidth") for name in score.metrics)
+
+
+def test_report_has_the_factors_with_their_intervals_and_none_without_load(tmp_path):
+    """Of logs of kernels: the sections of a run under load and of one without."""
+    logs = {
+        name: logs_made.write(tmp_path / f"{name}.jsonl", kernel_log(name)) for name in ("b_eff-load", "b_eff-nodes")
+    }
+    loaded, quiet = (html(items([path])) for path in logs.values())
+    metrics = score_log(logs["b_eff-load"]).metrics
+    low, high = (metrics[f"latency_impact_incast_{end}"].value for end in ("low", "high"))
+    assert f"{low:.2f} to {high:.2f}" in loaded and "2 nodes of 5 with 3 processes" in loaded
+    assert "Impact of load" not in quiet and "Compared with published systems" in quiet
 
 
 # --- without a load there is no result --------------------------------------------------------------------------------

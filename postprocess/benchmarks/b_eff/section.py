@@ -76,6 +76,7 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         "side_by_side": side_by_side(score, every),
         "between_kinds": between_kinds(score, every),
         "devices": devices(log.plan),
+        "load": [],
     }
 
 
