@@ -15,16 +15,15 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-import pandas as pd
+from bench_plan import plan
+from bench_tables import SERIES, Goals, header, percent, row, session_table
 from noise_made import NOISE, PROMISED, Drawn, normal
 
 from postprocess.benchmarks.benchmark import Better
 from postprocess.history.change_points import Rule, findings, without_hosts
 from postprocess.history.events import events
 from postprocess.history.levels import NIGHTS, detections, look, settled, threshold, usual_correlation
-from postprocess.history.table import EVENTS
 
-SERIES = 118  # of a site with four benchmarks at several sizes
 BEGINS = (40, 55, 70, 85)  # sessions before a drop
 WITHIN = 5
 RULE = Rule(Better.HIGHER)
@@ -75,44 +74,17 @@ def otava(drawn: Drawn, every: int = 3) -> np.ndarray:
     from otava.analysis import compute_change_points
 
     first = np.zeros(len(drawn.values), dtype=int)
-    for row, values in enumerate(drawn.values):
+    for number, values in enumerate(drawn.values):
         last = len(values)
         for night in range(last - (last - 12) // every * every, last + 1, every):
             found, _ = compute_change_points([float(value) for value in values[:night]])
             if any(point.stats.mean_2 < point.stats.mean_1 for point in found):
-                first[row] = night
+                first[number] = night
                 break
     return first
 
 
 # --- tables -----------------------------------------------------------------------------------------------------------
-
-
-class Goals:
-    """What the tables have to show, and what they did not."""
-
-    def __init__(self):
-        self.missed: list[str] = []
-
-    def check(self, what: str, reached: float, least: float = -np.inf, most: float = np.inf) -> None:
-        if not least <= reached <= most:
-            self.missed.append(
-                f"{what}: {reached:g}, goal {f'at least {least:g}' if most == np.inf else f'at most {most:g}'}"
-            )
-
-
-def percent(share: float) -> str:
-    return f"{100 * share:.3g}"
-
-
-def row(*cells) -> None:
-    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
-
-
-def header(title: str, *cells: str) -> None:
-    print(f"\n{title}\n")
-    row(*cells)
-    print("|" + "---|" * len(cells))
 
 
 def stable(options, goals: Goals) -> None:
@@ -328,27 +300,6 @@ def with_gaps(values: np.ndarray, share: float, week: bool, rng) -> list:
     return findings(table[kept])
 
 
-def session_table(values: np.ndarray) -> pd.DataFrame:
-    """A table of session_values: 22 metrics of b_eff_io on each of two file systems, the rest of b_eff."""
-    times = pd.date_range("2026-01-01", periods=values.shape[1], freq="D", tz="UTC")
-    parts = []
-    for number, series in enumerate(values):
-        files = ("scratch", "home", "")[min(number // 22, 2)]
-        place = {"benchmark": "b_eff_io" if files else "b_eff", "system": "site", "partition": "cpu", "environ": "mpi"}
-        place |= {
-            "file_system": files,
-            "processes": number + 1,
-            "settings": "",
-            "metric": "b_eff_io" if files else "b_eff",
-        }
-        parts.append(
-            pd.DataFrame({"session_time": times, "session": times.astype(str), "value": series}).assign(**place)
-        )
-    recorded = {"unit": "MByte/s", "better": Better.HIGHER, "hosts": "node1", "node": "", "facts": "{}", "name": "test"}
-    recorded |= dict.fromkeys(EVENTS, "")
-    return pd.concat(parts, ignore_index=True).assign(**recorded)
-
-
 TABLES = {
     "stable": stable,
     "drops": drops,
@@ -356,6 +307,7 @@ TABLES = {
     "file-system": file_system,
     "gaps": gaps,
     "choice": choice,
+    "plan": plan,
 }
 
 

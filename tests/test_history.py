@@ -5,8 +5,8 @@ figures."""
 import json
 import sys
 
-import bench_history
 import bench_results
+import bench_tables
 import numpy as np
 import otava_test_data
 import pandas as pd
@@ -327,5 +327,5 @@ def test_the_programs_that_measure_the_history_run(monkeypatch, capsys):
     assert "20 changes found in 20 series" in capsys.readouterr().out
     values = 1000 + 20 * np.random.default_rng(1).standard_normal((30, 45))
     values[:22, 40:] *= 0.9
-    found = findings(bench_history.session_table(values))
+    found = findings(bench_tables.session_table(values))
     assert {finding.series["file_system"] for finding in found if finding.alarms} == {"scratch"}

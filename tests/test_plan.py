@@ -119,6 +119,14 @@ def test_repeats_reduce_the_noise_within_a_session_alone(repeats, left):
     assert np.std(made) == pytest.approx(np.sqrt(0.02**2 + left * 0.06**2), rel=0.05)
 
 
+def test_as_many_repeats_as_the_sessions_had_need_no_model():
+    """Not even of which part of the noise is within sessions."""
+    noise = noise_of(noisy(0.02, repeats=3, within=0.06))
+    rng = np.random.default_rng(1)
+    drawn = drawn_sessions(40, (5, 40), rng)
+    assert (histories(noise, drawn, 3, rng) == 1 + noise.sessions[drawn]).all()
+
+
 def test_without_repeats_their_effect_is_unknown_and_none_is_assumed():
     noise = noise_of(noisy(0.03))
     rng = np.random.default_rng(1)
