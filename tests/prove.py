@@ -6,7 +6,7 @@ missed.
 
 The goals `lowest`, `newest` and `centre` install this project with pip's packages at an end of the version
 ranges of pyproject.toml and run the tests there that build no kernel. `fuzz` gives the commands odd arguments and
-files. `long` runs the tests that are marked `prove`. `history-bench` runs tests/bench_history.py, a few minutes, and
+files. `long` runs the tests that are marked `prove`. `history-bench` runs tests/bench_history.py, many minutes, and
 `nodes` tests/bench_nodes.py and, with simulations by SimGrid, tests/bench_simulated_nodes.py.
 `logs` changes logs of kernels 200 000 times and counts contradictions that are accepted. `mutants` changes the modules
 of MUTATED in small ways, and each number at their top by 10 %, and counts the changes that no test notices; the name of

@@ -197,3 +197,13 @@ def test_series_looked_at_together_are_those_looked_at_alone(seed):
     smallest = np.full(4, 0.02)
     alone = [detections(values[None], 4.0, smallest[:1], np.ones(1))[0] for values in many]
     assert detections(many, 4.0, smallest, np.ones(4)) == alone
+
+
+@pytest.mark.filterwarnings("error")
+def test_drift_that_begins_with_a_step_is_one_change():
+    """A loss of 10 % after 30 sessions, and 0.4 % more with each one after it: the step is found first, then the
+    drift from the same session on, which leaves the step no sessions of its own."""
+    values = 1 + 0.01 * np.tile([1.0, -1.0], 30)
+    values[30:] -= 0.1 + 0.004 * np.arange(30)
+    [change] = changes(values, Rule(Better.HIGHER))
+    assert (change.index, change.drift) == (30, True)

@@ -94,11 +94,13 @@ def test_level_that_cannot_lose_a_share_or_is_too_short_tells_no_noise(values, k
 
 
 def test_sessions_are_drawn_with_their_neighbours():
-    drawn = drawn_sessions(30, (200, 2 * BLOCK + 1), np.random.default_rng(1))
-    assert drawn.shape == (200, 15) and set(drawn.ravel()) == set(range(30))
-    follows = (np.diff(drawn, axis=1) % 30 == 1).mean(axis=0)
-    within = np.arange(1, 15) % BLOCK != 0
-    assert (follows[within] == 1).all() and (follows[~within] < 0.2).all()
+    """A new block begins every 14 nights, in each draw at another night; the chance that it continues is 1 in 30."""
+    drawn = drawn_sessions(30, (3000, 2 * BLOCK), np.random.default_rng(1))
+    assert drawn.shape == (3000, 28) and set(drawn.ravel()) == set(range(30))
+    follows = np.diff(drawn, axis=1) % 30 == 1
+    assert follows.mean(axis=0) == pytest.approx(1 - 29 / 30 / 14, abs=0.02)
+    ends = [np.flatnonzero(~row) for row in follows]
+    assert all(len(row) <= 2 and (np.diff(row) == 14).all() for row in ends)
 
 
 def noise_of(values):

@@ -18,7 +18,7 @@ from postprocess.history.change_points import Levels, Rule
 from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE, Shift
 from postprocess.history.table import SERIES
 
-BLOCK = 7  # sessions that are drawn together: a week of nights
+BLOCK = 14  # sessions that are drawn together: two weeks of nights
 SESSIONS_WITH_REPEATS = SESSIONS_BEFORE  # fewer do not tell how runs of one session differ
 DRAWS_OF_MEDIANS = 10_000
 
@@ -89,10 +89,12 @@ def within(runs: pd.DataFrame) -> np.ndarray:
 
 
 def drawn_sessions(sessions: int, shape: tuple[int, int], rng: np.random.Generator) -> np.ndarray:
-    """Indices of sessions (draws, nights), in blocks of neighbours; the first one follows the last one."""
+    """Indices of sessions (draws, nights), in blocks of neighbours; the first one follows the last one. The first block
+    is cut anywhere, so that blocks do not end at the same night in all draws."""
     draws, nights = shape
-    begins = rng.integers(sessions, size=(draws, -(-nights // BLOCK)))
-    return ((begins[..., None] + np.arange(BLOCK)) % sessions).reshape(draws, -1)[:, :nights]
+    begins = rng.integers(sessions, size=(draws, -(-nights // BLOCK) + 1))
+    blocks = ((begins[..., None] + np.arange(BLOCK)) % sessions).reshape(draws, -1)
+    return np.take_along_axis(blocks, rng.integers(BLOCK, size=(draws, 1)) + np.arange(nights), axis=1)
 
 
 def histories(noise: Noise, drawn: np.ndarray, repeats: int, rng: np.random.Generator) -> np.ndarray:
