@@ -14,7 +14,7 @@ from logs_made_b_eff import b_eff_log
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.benchmarks.scoring import score_logs
 from postprocess.logs.counter_kinds import KINDS
-from postprocess.logs.counters import difference, not_counted
+from postprocess.logs.counters import changes, difference, not_counted
 from postprocess.logs.records import CounterSource
 from postprocess.reports.page import html, items
 
@@ -116,6 +116,11 @@ def test_traffic_and_forbidden_counters_are_no_qualification(tmp_path, plain):
     before = keys(scored(tmp_path, plain))
     traffic = source("network_receive_bytes", "eth0")
     assert keys(counted(tmp_path, plain, [traffic, SYMBOLS], [[0, 9], "forbidden"], [[9, 0], "forbidden"])) == before
+
+
+def test_a_temperature_that_falls_is_no_counter(tmp_path, plain):
+    score = counted(tmp_path, plain, [source("highest_temperature"), SYMBOLS], [[67000, 41000], 0], [[5, 6], 0])
+    assert [change.source.counter for change in changes(score.log)] == ["infiniband_symbol_error"] * 2
 
 
 @pytest.mark.parametrize(
