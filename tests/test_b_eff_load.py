@@ -51,6 +51,7 @@ def bus(nodes, bandwidth):
 def test_victims_are_a_random_share_of_the_nodes():
     assert victims_of(8, 50, BLOCK_OF_EIGHT) == [0, 1, 2, 3]
     assert victims_of(4, 50, ACROSS_LEAVES) == [0, 3]
+    assert [len(victims_of(5, percent, 1)) for percent in (30, 49, 50)] == [2, 2, 3], "half a node counts as one"
     chosen = [victims_of(100, 30, seed) for seed in range(400)]
     assert {len(victims) for victims in chosen} == {30}
     times = [sum(node in victims for victims in chosen) for node in range(100)]
