@@ -98,23 +98,23 @@ static bool find_good(int nodes, const double *level, const int *group, int of_g
     return suspect->good > 0;
 }
 
-int list_suspects(int nodes, const double *absolute, const int *group, struct suspect suspects[MOST_SUSPECTS])
+int list_suspects(int nodes, const double *level, const int *group, struct suspect suspects[MOST_SUSPECTS])
 {
-    double *level = relative_levels(nodes, absolute);
+    double *relative = relative_levels(nodes, level);
     int count = 0;
     for (int node = 0; node < nodes; node++) {
-        if (!(level[node] > suspicious))
+        if (!(relative[node] > suspicious))
             continue;
         int place = count < MOST_SUSPECTS ? count++ : MOST_SUSPECTS;
-        for (; place > 0 && level[node] > suspects[place - 1].ratio; place--)
+        for (; place > 0 && relative[node] > suspects[place - 1].ratio; place--)
             if (place < MOST_SUSPECTS)
                 suspects[place] = suspects[place - 1];
         if (place < MOST_SUSPECTS)
-            suspects[place] = (struct suspect){.node = node, .ratio = level[node]};
+            suspects[place] = (struct suspect){.node = node, .ratio = relative[node]};
     }
     for (int i = 0; i < count; i++)
-        if (!find_good(nodes, level, group, group[suspects[i].node], &suspects[i]))
-            find_good(nodes, level, group, -1, &suspects[i]);
-    free(level);
+        if (!find_good(nodes, relative, group, group[suspects[i].node], &suspects[i]))
+            find_good(nodes, relative, group, -1, &suspects[i]);
+    free(relative);
     return count;
 }
