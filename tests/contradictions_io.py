@@ -224,7 +224,27 @@ FTIO = {
     "resident": [put("start", resident_bytes=GIB), put("repetition", peak_resident_bytes=GIB)],
     "whole_time": [both(gone("activity"), put("end", elapsed_seconds=1.0))],
 }
+
+
+def laid_out(servers, files, benchmark="single_file"):
+    """The servers of the files in the first case of a sub-benchmark."""
+
+    def change(r):
+        case = next(entry["case"] for entry in r[1]["cases"] if entry["benchmark"] == benchmark)
+        place = r.index(first(r, record="process_times", case=case)) + 1
+        r.insert(place, {"record": "layout", "case": case, "repetition": 1, "servers": servers, "files": files})
+
+    return change
+
+
 PRIOMARK = {
+    "layout": [
+        laid_out(["a", "b"], [0, 1, 1]),
+        laid_out(["a", "b"], [0, 0, 0, 0]),
+        laid_out(["a", "b"], [1, 0, 1, 0]),
+        laid_out(["a", "b"], [0, 2, 1, 1]),
+        laid_out(["a", "b"], [0, 1, 1, 0], benchmark="common_file"),
+    ],
     "replay": [replayed(threads=[0.5] * 4), replayed(unseen_mmap=[-1.0] * 4)],
     "copies": [replayed(copies=[3.0] * 4), replayed(copies=[1.0, 1.0, 2.0, 1.0])],
     "case_numbers": [lambda r: r[1]["cases"][0].update(case=9)],

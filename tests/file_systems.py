@@ -132,16 +132,17 @@ def glusterfs(folder, bricks=3):
 
 
 @contextmanager
-def glusterfs_mounts(folder, mounts, bricks=3, options=()):
-    """A GlusterFS volume: a server process for each brick, files in shards of 4 MiB over all of them, mounted through
-    FUSE as often as requested, each time with a client process whose number is in run/mount0.pid and so on. The servers
-    have namespaces of their own, for processes, network and sockets: with the first of them all end."""
+def glusterfs_mounts(folder, mounts, bricks=3, options=(), shards=True):
+    """A GlusterFS volume: a server process for each brick, files in shards of 4 MiB over all of them, or each file on
+    one of them, mounted through FUSE as often as requested, each time with a client process whose number is in
+    run/mount0.pid and so on. The servers have namespaces of their own, for processes, network and sockets: with the
+    first of them all end."""
     purpose = "a GlusterFS volume"
     needs(purpose, "glusterd", "gluster", "glusterfs", "unshare", "nsenter", "ip")
     folder = Path(folder)
     mounted = [folder / f"mount{number}" for number in range(mounts)]
     for name in ("work", "run", "log", *mounted, *(f"brick{number}" for number in range(bricks))):
-        (folder / name).mkdir()
+        (folder / name).mkdir(exist_ok=True)  # a test may have mounted a brick
     settings = {
         "working-directory": folder / "work",
         "run-directory": folder / "run",
@@ -191,8 +192,9 @@ def glusterfs_mounts(folder, mounts, bricks=3, options=()):
             *(f"{ADDRESS}:{folder}/brick{number}" for number in range(bricks)),
             "force",
         )
-        root(purpose, *gluster, "set", "cup", "features.shard", "on")
-        root(purpose, *gluster, "set", "cup", "features.shard-block-size", "4MB")
+        if shards:
+            root(purpose, *gluster, "set", "cup", "features.shard", "on")
+            root(purpose, *gluster, "set", "cup", "features.shard-block-size", "4MB")
         # On bricks that are almost full, GlusterFS chooses another brick for a new shard, and processes that extend a
         # file at once may each choose one: then it no longer finds the shard ("Stale file handle").
         root(purpose, *gluster, "set", "cup", "cluster.min-free-disk", "0%")

@@ -5,6 +5,7 @@
 #define PRIOMARK_HOST_H
 
 #include "latency.h"
+#include "layout.h"
 #include "run.h"
 #include "workload.h"
 
@@ -27,6 +28,7 @@ struct notes {
         double value;
     } value[MOST_NOTED_VALUES];
     bool evicted;
+    char server[SERVER_BYTES]; /* of the process's own file; empty: unknown */
 };
 
 struct priomark {

@@ -10,6 +10,7 @@
 
 #include "agreement.h"
 #include "fail.h"
+#include "layout.h"
 #include "memory.h"
 #include "plugins.h"
 #include "process_times.h"
@@ -151,6 +152,17 @@ static void write_process_times(const struct priomark *host)
                                     "elapsed_seconds", elapsed, "access_seconds", access));
 }
 
+/* Where the file system tells which servers hold the processes' own files. */
+static void write_layout(const struct priomark *host)
+{
+    json_t *layout = layout_json(host->run, host->notes.server);
+    if (!layout)
+        return;
+    json_object_set_new(layout, "case", json_integer(host->number));
+    json_object_set_new(layout, "repetition", json_integer(host->repetition));
+    log_write(host->run->log, "layout", layout);
+}
+
 /* --- between: the cases ------------------------------------------------------------------------------------------- */
 
 static void clear(struct notes *notes)
@@ -176,6 +188,7 @@ static void measure_case(struct priomark *host, struct result *result)
     else
         json_decref(record);
     write_process_times(host);
+    write_layout(host);
 }
 
 void measure(struct priomark *host, struct result *results)

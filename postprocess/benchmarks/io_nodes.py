@@ -2,9 +2,9 @@
 """The nodes of a run by the times that their processes spent in I/O, or in computations between. docs/nodes.md explains
 which accesses tell something about a node."""
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from statistics import median
+from collections import Counter, defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from statistics import median, median_low
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,7 @@ from postprocess.benchmarks import nodes
 from postprocess.benchmarks.nodes import Examination
 from postprocess.logs.process_times import places_of_nodes, ranks_of_nodes
 from postprocess.logs.records import Resolution, Run
-from postprocess.statistics.nodes import COLUMNS
+from postprocess.statistics.nodes import COLUMNS, SLOWER
 
 FEWEST = 3  # nodes that can be compared with each other
 SHORTEST = 0.2  # seconds: in less, it matters which process begins first
@@ -30,16 +30,59 @@ def examination(run: Run, measured: Mapping[str, Accesses]) -> Examination:
 
 
 def of_nodes(
-    run: Run, resolution: Resolution, processes: int, seconds: Sequence[float], calls: Sequence[int] | None = None
+    run: Run,
+    resolution: Resolution,
+    processes: int,
+    seconds: Sequence[float],
+    calls: Sequence[float] | None = None,
+    left_out: Collection[int] = (),
 ) -> dict[int, float]:
     """Node to the geometric mean over its processes of the time of a call. `seconds` and `calls` have a value of each
-    of the first `processes` processes, or of each node; without `calls` all did the same work. Empty if too few nodes
-    can be compared, or if the access was too short."""
+    of the first `processes` processes, or of each node; without `calls` all did the same work. The values at the places
+    `left_out` do not count. Empty if too few nodes can be compared, or if the access was too short."""
     compared, times = comparable(run, processes), np.array(seconds, float)
     if not compared or np.median(times) < SHORTEST or times.min() <= 0:
         return {}
     places, relative = places_of_nodes(run, resolution, processes), np.log(times / (1 if calls is None else calls))
-    return {node: float(np.exp(relative[places[node]].mean())) for node in compared}
+    counted = {node: [place for place in places[node] if place not in left_out] for node in compared}
+    return {node: float(np.exp(relative[own].mean())) for node, own in counted.items() if own}
+
+
+def of_servers(run: Run, seconds: Sequence[float], servers: Sequence[str]) -> dict[str, float]:
+    """Server to the time of an access to the files there; `seconds` and `servers` have a value of each process. It is
+    the lower median over the nodes with files there, so that a slow node among two or more makes no server slow. Not of
+    servers with files of a single node; empty if the access was too short."""
+    times = np.array(seconds, float)
+    if np.median(times) < SHORTEST or times.min() <= 0:
+        return {}
+    found = defaultdict(list)
+    for host in run.hosts:
+        own = defaultdict(list)
+        for rank in host.ranks:
+            own[servers[rank]].append(np.log(times[rank]))
+        for server, values in own.items():
+            found[server].append(float(np.exp(np.mean(values))))
+    return {server: median_low(values) for server, values in found.items() if len(values) > 1}
+
+
+def slow_servers(measured: Mapping[str, Mapping[str, Mapping[str, float]]], files: Mapping[str, int]) -> pd.DataFrame:
+    """The suspects among servers, rows as of Examination.nodes, by their times in accesses and the number of their
+    files. A server with more files than others may be slow because of them: one is a suspect only if it is also slow
+    by its time for each file, and the milder of both counts."""
+    names = sorted({name for accesses in measured.values() for times in accesses.values() for name in times})
+    tables = {
+        kind: table({a: {names.index(name): t for name, t in times.items()} for a, times in accesses.items()})
+        for kind, accesses in measured.items()
+    }
+    for_each = {
+        kind: rows.assign(seconds=rows["seconds"] / [files[names[number]] for number in rows["first"]])
+        for kind, rows in tables.items()
+    }
+    suspects = nodes.examination(names, tables).named
+    milder = nodes.examination(names, for_each).nodes.set_index("node")
+    chosen = suspects["node"].map(milder["high"]) < SLOWER
+    both = [suspects[chosen], milder.loc[suspects["node"][chosen]].reset_index()]
+    return pd.concat(both).sort_values("ratio").groupby("node", sort=False).tail(1)
 
 
 def before_sync(access: list[float], sync: list[float]) -> list[float]:

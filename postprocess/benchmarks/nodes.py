@@ -35,6 +35,7 @@ class Examination:
     verdict: Verdict
     nodes: pd.DataFrame = field(compare=False)  # tables have no truth value; remarks and verdict follow from it
     remarks: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()  # a text for each server of files that is suspected to be slow
 
     @property
     def named(self) -> pd.DataFrame:
@@ -139,6 +140,11 @@ def listed(named: pd.DataFrame) -> list[str]:
 
 def qualifications(found: Examination) -> Iterator[tuple[str, str]]:
     """What a score states about slow nodes."""
+    if found.servers:
+        yield (
+            "slow_servers",
+            f"Slow {'server' if len(found.servers) == 1 else 'servers'} of files suspected: {'; '.join(found.servers)}",
+        )
     named = found.named
     for what, rows in (("confirmed", named[named["confirmed"]]), ("suspected", named[~named["confirmed"]])):
         if len(rows):
@@ -169,6 +175,7 @@ def as_object(found: Examination) -> dict:
     return {
         "verdict": str(found.verdict),
         "remarks": list(found.remarks),
+        "servers": list(found.servers),
         "nodes": [{name: plain(value) for name, value in row.items()} for row in found.nodes.to_dict("records")],
     }
 

@@ -11,6 +11,7 @@
 
 #include "fail.h"
 #include "host.h"
+#include "layout.h"
 
 enum { FILL_BYTES = 1 << 20 };
 
@@ -238,6 +239,8 @@ void access_file(struct file *file, const struct priomark_case *now)
     priomark_barrier(file->run);
     if (is_file)
         file_check(file);
+    if (now->target == PRIOMARK_IN_DIRECTORY && !file->shared)
+        file_server(file->path, file->run->notes.server);
     priomark_barrier(file->run);
     if (is_file && !file->run->keep && now->number == LAST_OF_FILE &&
         file->run->repetition == file->run->workload->repetitions)

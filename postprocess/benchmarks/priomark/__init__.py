@@ -2,7 +2,7 @@
 """PRIOMark, the I/O bandwidth of a workload."""
 
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from postprocess.benchmarks.priomark.records import Measurement, Plan, ProcessTimes
+from postprocess.benchmarks.priomark.records import Layout, Measurement, Plan, ProcessTimes
 from postprocess.logs.format import LogFormat, Progress
 from postprocess.logs.records import DataCheck, MemoryFill, MpiIo
 
@@ -41,7 +41,7 @@ BENCHMARK = Benchmark(
     ),
     plugin_metric=MetricKind("plug-in", "MByte/s", Better.HIGHER, optional=True),
     log_format=LogFormat(
-        own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, DataCheck),
+        own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, Layout, DataCheck),
         progress=Progress(planned=planned_cases, done={Measurement: lambda plan, measurement: 1}),
     ),
     # Not `cached_writes`: it concerns latencies, and bandwidths include the time until the data was written out.

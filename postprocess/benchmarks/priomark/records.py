@@ -21,6 +21,7 @@ from postprocess.logs.records import (
     SecondsOfProcesses,
     SharePercent,
     Text,
+    distinct,
 )
 
 Target = Literal["directory", "file", "device"]
@@ -113,3 +114,15 @@ class ProcessTimes(Record):
     repetition: Count
     elapsed_seconds: SecondsOfProcesses
     access_seconds: SecondsOfProcesses
+
+
+class Layout(Record):
+    """Which servers hold the processes' own files: `files` are the places in `servers`, a value of each process."""
+
+    case: Count
+    repetition: Count
+    servers: Annotated[list[Text], Meta(min_length=1)]
+    files: Annotated[list[Annotated[int, Meta(ge=0, le=2**31 - 1)]], Meta(min_length=1)]
+
+    def __post_init__(self):
+        distinct("servers", self.servers)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PAPER
-from postprocess.benchmarks.priomark.records import Case, Measurement, Plan, ProcessTimes
+from postprocess.benchmarks.priomark.records import Case, Layout, Measurement, Plan, ProcessTimes
 from postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
 from postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
 from postprocess.logs.process_times import problems_of_lists, problems_of_resolution, problems_of_slowest
@@ -63,6 +63,7 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_request(log)
     yield from problems_of_measurements(log)
     yield from problems_of_processes(log)
+    yield from problems_of_layouts(log)
     yield from problems_of_data(log)
     total = sum(r.open_seconds + r.elapsed_seconds + r.close_seconds for r in log.all(Measurement))
     if total > log.end.elapsed_seconds + CLOCK_TOLERANCE:
@@ -121,12 +122,13 @@ def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
     plan, planned = log.plan, {case.case: case for case in log.plan.cases}
     records = log.all(Measurement)
     kinds = (Measurement, ProcessTimes) if plan.process_times else (Measurement,)
-    found = ((r, (kind_of(r), r.case, r.repetition)) for r in by_sequence(log, Measurement, ProcessTimes))
+    found = ((r, (kind_of(r), r.case, r.repetition)) for r in by_sequence(log, Measurement, ProcessTimes, Layout))
+    laid_out = {(record.case, record.repetition) for record in log.all(Layout)}
     order = (
         (kind_of_class(kind.__name__), case.case, repetition)
         for case in plan.cases
         for repetition in range(1, plan.repetitions + 1)
-        for kind in kinds
+        for kind in (*kinds, *([Layout] if (case.case, repetition) in laid_out else []))
     )
     yield from problems_of_order(found, order, in_words)
     for record in records:
@@ -144,7 +146,8 @@ def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
 
 
 def in_words(key: tuple[str, int, int]) -> str:
-    return f"{'the times of the processes in ' * (key[0] != 'measurement')}case {key[1]}, repetition {key[2]}"
+    what = {"process_times": "the times of the processes in ", "layout": "the servers of the files in "}
+    return f"{what.get(key[0], '')}case {key[1]}, repetition {key[2]}"
 
 
 def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
@@ -159,6 +162,17 @@ def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
             named(whole), resolution, r.elapsed_seconds, whole.elapsed_seconds, whole.fastest_seconds
         )
         yield from problems_of_slowest(named(whole), resolution, r.access_seconds, whole.access_seconds)
+
+
+def problems_of_layouts(log: Log[Plan]) -> Iterator[Problem]:
+    """Each process has a file of its own, and each server at least one of them."""
+    benchmarks = {case.case: case.benchmark for case in log.plan.cases}
+    for record in log.all(Layout):
+        places = list(dict.fromkeys(record.files))
+        if len(record.files) != log.run.ranks or places != list(range(len(record.servers))):
+            yield "layout", f"case {record.case} does not have a server of the file of each process; {EDITED}"
+        if benchmarks[record.case] != "single_file" or log.plan.process_times != "process":
+            yield "layout", f"case {record.case} has no file of each process, or no times of them; {EDITED}"
 
 
 def is_by_mpi_io(case: Case | Measurement) -> bool:

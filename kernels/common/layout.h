@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which servers hold a process's file, where the file system tells: the bricks of GlusterFS. */
+#ifndef COFFEECUP_LAYOUT_H
+#define COFFEECUP_LAYOUT_H
+
+#include <jansson.h>
+
+#include "run.h"
+
+enum { SERVER_BYTES = 512 };
+
+/* The bricks in the extended attribute glusterfs.pathinfo, such as "host:/brick", each separated by a space: several if
+ * the file is replicated or dispersed over them. Empty if there is none, or if they do not fit. */
+void bricks_of(const char *pathinfo, char server[SERVER_BYTES]);
+
+/* The servers of a file, empty where the file system does not tell. Never called while a clock runs. */
+void file_server(const char *path, char server[SERVER_BYTES]);
+
+/* `servers`, the different ones of all processes, and `files`, the place of each process's server in that list, in the
+ * order of the ranks. NULL on all ranks but 0, if the server of a process is unknown, and in runs whose processes have
+ * no times of their own in the log (process_times.h). Collective over MPI_COMM_WORLD. */
+json_t *layout_json(const struct run *run, const char server[SERVER_BYTES]);
+
+#endif
