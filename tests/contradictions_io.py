@@ -77,7 +77,25 @@ def processes(name, change):
     return lambda r: change(first(r, record="process_times", case=3)[name])
 
 
+def laid_out(servers, files, benchmark="single_file"):
+    """The servers of the files in the first case of a sub-benchmark."""
+
+    def change(r):
+        case = next(entry["case"] for entry in r[1]["cases"] if entry["benchmark"] == benchmark)
+        place = r.index(first(r, record="process_times", case=case)) + 1
+        r.insert(place, {"record": "layout", "case": case, "repetition": 1, "servers": servers, "files": files})
+
+    return change
+
+
 OF_WORKLOAD = {
+    "layout": [
+        laid_out(["a", "b"], [0, 1, 1]),
+        laid_out(["a", "b"], [0, 0, 0, 0]),
+        laid_out(["a", "b"], [1, 0, 1, 0]),
+        laid_out(["a", "b"], [0, 2, 1, 1]),
+        laid_out(["a", "b"], [0, 1, 1, 0], benchmark="common_file"),
+    ],
     "process_resolution": [put("plan", process_times="node")],
     "process_values": [processes("elapsed_seconds", list.pop), processes("access_seconds", list.pop)],
     "process_slowest": [
@@ -93,7 +111,22 @@ def phase_times(change, activity="read"):
     return lambda r: change(first(r, record="process_times", stage="transpose", activity=activity)["seconds"])
 
 
+def ftio_files(servers, files):
+    """The servers of the files of the first repetition."""
+
+    def change(r):
+        place = r.index(first(r, record="repetition"))
+        r.insert(place, {"record": "layout", "repetition": 1, "servers": servers, "files": files})
+
+    return change
+
+
 OF_PHASES = {
+    "layout": [
+        ftio_files(["a", "b"], [0, 1, 1]),
+        ftio_files(["a", "b"], [0, 0, 0, 0]),
+        ftio_files(["a", "b"], [1, 0, 1, 0]),
+    ],
     "process_resolution": [put("plan", process_times="node")],
     "process_values": [phase_times(list.pop), phase_times(lambda times: times.append(times[0]))],
     "process_slowest": [phase_times(scaled(2, 1.0012)), phase_times(scaled(2, 0.9988), "compute")],
@@ -171,6 +204,8 @@ B_EFF_IO = {
     "type_time": [put("pattern_type", open_seconds=1.0)],
     "whole_time": [both(gone("activity"), put("end", elapsed_seconds=1.0))],
 }
+
+
 FTIO = {
     "places": [lambda r: r.insert(6, r.pop(3))],
     "input": [put("plan", input_parameter=3)],
@@ -226,25 +261,7 @@ FTIO = {
 }
 
 
-def laid_out(servers, files, benchmark="single_file"):
-    """The servers of the files in the first case of a sub-benchmark."""
-
-    def change(r):
-        case = next(entry["case"] for entry in r[1]["cases"] if entry["benchmark"] == benchmark)
-        place = r.index(first(r, record="process_times", case=case)) + 1
-        r.insert(place, {"record": "layout", "case": case, "repetition": 1, "servers": servers, "files": files})
-
-    return change
-
-
 PRIOMARK = {
-    "layout": [
-        laid_out(["a", "b"], [0, 1, 1]),
-        laid_out(["a", "b"], [0, 0, 0, 0]),
-        laid_out(["a", "b"], [1, 0, 1, 0]),
-        laid_out(["a", "b"], [0, 2, 1, 1]),
-        laid_out(["a", "b"], [0, 1, 1, 0], benchmark="common_file"),
-    ],
     "replay": [replayed(threads=[0.5] * 4), replayed(unseen_mmap=[-1.0] * 4)],
     "copies": [replayed(copies=[3.0] * 4), replayed(copies=[1.0, 1.0, 2.0, 1.0])],
     "case_numbers": [lambda r: r[1]["cases"][0].update(case=9)],

@@ -12,10 +12,12 @@ from file_systems import disk, glusterfs_mounts, root, unmount
 from kernel_runs import on_nodes, records
 from kernel_runs import run as run_kernel
 from logs_made import KIB, MIB, of_kind
+from logs_made_ftio import ftio_log, half
 from logs_made_priomark import priomark_log, times_of_processes
 
 from postprocess.benchmarks.nodes import Verdict
 from postprocess.benchmarks.scoring import score_log
+from postprocess.logs.reader import LogError
 
 RANKS, NODES, SLOW = 16, 8, 5
 RUNS = 5
@@ -83,6 +85,35 @@ def test_the_slow_server_is_in_text_json_and_report(tmp_path):
     assert json.loads(run("score", log, "--json").stdout)[0]["nodes"]["servers"] == [text]
     assert run("report", log, "-o", tmp_path / "page.html").exit_code == 0
     assert f"Slow server of files suspected: {text}" in (tmp_path / "page.html").read_text()
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_ftio_names_the_server_and_no_node_if_it_knows_where_its_files_are(tmp_path, told):
+    """By hand: a process on each of 16 nodes, their files on four servers in turn, in three repetitions of five stages
+    that write and five that read. Without the layout, the four nodes with files on the slow server seem slow."""
+
+    def seconds(stage, activity, process, repetition):
+        on_slow = activity in ("read", "write", "flush") and process % 4 == 2
+        return (2.0 if on_slow else 1.0) * half(stage, activity, process, repetition)
+
+    layout = {"record": "layout", "servers": [f"server{n}" for n in range(4)], "files": [n % 4 for n in range(RANKS)]}
+    records = []
+    for record in ftio_log(ranks=RANKS, nodes=RANKS, repetitions=3, seconds=seconds):
+        if record["record"] == "repetition" and told:
+            records.append(layout | {"repetition": record["repetition"]})
+        records.append(record)
+    found = score_log(logs_made.write(tmp_path / "ftio.jsonl", logs_made.numbered(records)))
+    slow = [found.log.run.hosts[node].name for node in range(2, RANKS, 4)]
+    assert set(found.nodes.named["node"]) == (set() if told else set(slow))
+    assert found.nodes.servers == ("server2: 0.50 of its peers [0.50, 0.50], slow in 15 of 15 writes",) * told
+
+
+def test_a_shared_file_of_ftio_has_no_servers_of_each_process(tmp_path):
+    records = ftio_log(ranks=4, storage="mpiio")
+    place = next(number for number, record in enumerate(records) if record["record"] == "repetition")
+    records.insert(place, {"record": "layout", "servers": ["a"], "files": [0] * 4, "repetition": 1})
+    with pytest.raises(LogError, match=r"has no file of each process.*\[layout\]"):
+        score_log(logs_made.write(tmp_path / "ftio.jsonl", logs_made.numbered(records)))
 
 
 @pytest.mark.prove

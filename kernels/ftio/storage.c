@@ -131,6 +131,7 @@ static void posix_close(struct storage *storage, bool keep)
         stop(storage, "find", errno);
     if (opened.st_ino != named.st_ino || opened.st_dev != named.st_dev)
         fail("'%s' is not the file of this run any more; did another program replace it?", storage->path);
+    file_server(storage->path, storage->server);
     if (close(storage->file) != 0)
         stop(storage, "close", errno);
     storage->file = -1;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "layout.h"
 #include "sizes.h"
 
 struct storage {
@@ -18,8 +19,9 @@ struct storage {
     int rank;
     int64_t strip_width, matrix_width; /* elements */
     char path[PATH_MAX];
-    int file;        /* posix */
-    MPI_File shared; /* mpiio */
+    int file;                  /* posix */
+    char server[SERVER_BYTES]; /* posix: of the last closed file; empty: unknown */
+    MPI_File shared;           /* mpiio */
 };
 
 /* A rectangle of this process's strip. */

@@ -3,8 +3,10 @@
 which accesses tell something about a node."""
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from statistics import median, median_low
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -27,6 +29,33 @@ def examination(run: Run, measured: Mapping[str, Accesses]) -> Examination:
     if len(run.hosts) >= FEWEST and all(times.empty for times in tables.values()):
         return nodes.not_examined(f"No access of its own kept the processes of three nodes busy for {SHORTEST:g} s")
     return nodes.examination([host.name for host in run.hosts], tables)
+
+
+class Access(NamedTuple):
+    """`seconds` of each process, or node, in an access of a `kind` (nodes.WRITES and so on), and for each process the
+    server of its own file, if the file system tells."""
+
+    kind: str
+    name: str
+    seconds: Sequence[float]
+    servers: Sequence[str] = ()
+
+
+def of_accesses(run: Run, resolution: Resolution, accesses: Iterable[Access]) -> Examination:
+    """The nodes and the servers of a run. Where it is known which server has the file of a process, nodes are compared
+    with those whose files are on the same one."""
+    kinds = (nodes.WRITES, nodes.READS, nodes.COMPUTATIONS)
+    measured, on_servers, files = {kind: {} for kind in kinds}, {kind: {} for kind in kinds}, {}
+    for kind, name, seconds, there in accesses:
+        usual, left_out = None, []
+        if there:
+            times = on_servers[kind][name] = of_servers(run, seconds, there)
+            files |= {server: max(files.get(server, 0), there.count(server)) for server in there}
+            usual = [times.get(server, 1.0) for server in there]
+            left_out = [rank for rank, server in enumerate(there) if server not in times]
+        measured[kind][name] = of_nodes(run, resolution, run.ranks, seconds, usual, left_out)
+    found = examination(run, measured)
+    return replace(found, servers=tuple(nodes.listed(slow_servers(on_servers, files))))
 
 
 def of_nodes(

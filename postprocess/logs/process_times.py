@@ -4,7 +4,7 @@ them has to agree with the rest of a log, and whose times they are. docs/log.md 
 
 from collections.abc import Iterator, Sequence
 
-from postprocess.logs.records import Resolution, Run
+from postprocess.logs.records import FileServers, Resolution, Run
 from postprocess.logs.rules import EDITED, Problem
 
 MOST_PROCESSES_EACH = 4096  # in larger runs each node has a time, that of its slowest process
@@ -53,6 +53,17 @@ def problems_of_slowest(
             "process_fastest",
             f"{named}: the fastest process needed {min(seconds):.4g} s, by the measurement {fastest:.4g} s; {EDITED}",
         )
+
+
+def problems_of_servers(
+    named: str, run: Run, resolution: Resolution | None, of_each: bool, record: FileServers
+) -> Iterator[Problem]:
+    """Each process has a file of its own (`of_each`) and a time, and each server at least one of the files."""
+    places = list(dict.fromkeys(record.files))
+    if len(record.files) != run.ranks or places != list(range(len(record.servers))):
+        yield "layout", f"{named} does not have a server of the file of each process; {EDITED}"
+    if not of_each or resolution != "process":
+        yield "layout", f"{named} has no file of each process, or no times of them; {EDITED}"
 
 
 def differ(rounded: float, exact: float) -> bool:

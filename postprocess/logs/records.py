@@ -305,6 +305,20 @@ class DataCheck(Record):
     wrong_bytes: Bytes
 
 
+class FileServers(Record):
+    """Which servers hold the processes' own files: `files` are the places in `servers`, a value of each process."""
+
+    servers: Annotated[list[Text], Meta(min_length=1)]
+    files: Annotated[list[Annotated[int, Meta(ge=0, le=2**31 - 1)]], Meta(min_length=1)]
+
+    def __post_init__(self):
+        distinct("servers", self.servers)
+
+    @property
+    def of_processes(self) -> list[str]:
+        return [self.servers[place] for place in self.files]
+
+
 ReadShift = Literal["process", "node"] | None  # what separates the reader from the writer
 SharePercent = Annotated[int, Meta(ge=1, le=95)]
 

@@ -2,7 +2,7 @@
 """FTIO, the share of I/O in an out-of-core Fourier transform."""
 
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from postprocess.benchmarks.ftio.records import Measurement, Plan, ProcessTimes, Repetition, Start
+from postprocess.benchmarks.ftio.records import Layout, Measurement, Plan, ProcessTimes, Repetition, Start
 from postprocess.logs.format import LogFormat, Progress
 
 
@@ -43,7 +43,7 @@ BENCHMARK = Benchmark(
         MetricKind("peak_resident", "MiB", Better.NEITHER),
     ),
     log_format=LogFormat(
-        own=(Plan, Start, Measurement, ProcessTimes, Repetition),
+        own=(Plan, Start, Measurement, ProcessTimes, Layout, Repetition),
         progress=Progress(planned=planned_stages, done={Repetition: stages}),
     ),
     cache_affected=frozenset({"cached", "memory_file_system"}),

@@ -8,6 +8,7 @@ from msgspec import Meta
 from postprocess.logs.records import (
     Bytes,
     Count,
+    FileServers,
     Name,
     Part,
     PositiveBytes,
@@ -77,6 +78,12 @@ class ProcessTimes(Record):
     stage: Name
     activity: Name
     seconds: SecondsOfProcesses
+
+
+class Layout(FileServers):
+    """Which servers hold the processes' own files in a repetition."""
+
+    repetition: Count
 
 
 class Counters(Part):

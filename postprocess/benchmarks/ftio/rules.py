@@ -5,7 +5,7 @@ Nothing is reduced here. docs/log.md lists the invariants."""
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from postprocess.benchmarks.ftio.records import Measurement, Plan, ProcessTimes, Repetition, Start
+from postprocess.benchmarks.ftio.records import Layout, Measurement, Plan, ProcessTimes, Repetition, Start
 from postprocess.benchmarks.ftio.sizes import (
     ELEMENT_BYTES,
     input_of_option,
@@ -18,6 +18,7 @@ from postprocess.logs.process_times import (
     differ,
     problems_of_lists,
     problems_of_resolution,
+    problems_of_servers,
     problems_of_slowest,
     ranks_of_nodes,
 )
@@ -57,7 +58,7 @@ TOOK_PLACE = {
     "verify": ("read", "compute", "wait"),
 }  # activities of each stage, in the order of the log
 OF_EACH = (*(name for name, io in ACTIVITIES.items() if io), "compute")  # the log has the time of each process
-TIMES = "times of the processes"
+TIMES, SERVERS = "times of the processes", "servers of the files"
 ACCOUNTED = 0.98  # share of the time that the phases must account for
 FINE_CLOCK = 1e-8  # seconds; shorter than any activity
 ROUNDING = 1e-6  # relative, between the same times added up in another order
@@ -135,6 +136,9 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
         yield from problems_of_result(log.plan.matrix_width, record)
         yield from problems_of_sums(log.run.ranks, record, phases[record.repetition])
     yield from problems_of_processes(log)
+    for record in log.all(Layout):
+        own = log.plan.storage == "posix"
+        yield from problems_of_servers(f"repetition {record.repetition}", log.run, log.plan.process_times, own, record)
     yield from problems_of_memory_used(log)
     in_repetitions = sum(max(record.elapsed_seconds) for record in log.all(Repetition))
     if in_repetitions > log.end.elapsed_seconds and not log.run.simulated:
@@ -188,10 +192,12 @@ def problems_of_request(log: Log[Plan]) -> Iterator[Problem]:
     )
 
 
-def keyed(log: Log[Plan]) -> Iterator[tuple[Measurement | ProcessTimes | Repetition, tuple]]:
-    for record in by_sequence(log, Measurement, ProcessTimes, Repetition):
+def keyed(log: Log[Plan]) -> Iterator[tuple[Measurement | ProcessTimes | Layout | Repetition, tuple]]:
+    for record in by_sequence(log, Measurement, ProcessTimes, Layout, Repetition):
         if isinstance(record, Repetition):
             yield record, (record.repetition,)
+        elif isinstance(record, Layout):
+            yield record, (record.repetition, SERVERS)
         else:
             times = (TIMES,) if isinstance(record, ProcessTimes) else ()
             yield record, (record.repetition, record.stage, record.activity, *times)
@@ -212,6 +218,8 @@ def planned_records(log: Log[Plan]) -> Iterator[tuple]:
                     yield repetition, stage, activity
                     if log.plan.process_times and activity in OF_EACH:
                         yield repetition, stage, activity, TIMES
+        if (repetition, SERVERS) in measured:
+            yield repetition, SERVERS
         yield (repetition,)
 
 

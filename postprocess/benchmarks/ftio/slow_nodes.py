@@ -2,7 +2,7 @@
 """Which nodes are slow, from the times of processes in FTIO's phases: those of I/O, and those that only compute."""
 
 from postprocess.benchmarks import io_nodes, nodes
-from postprocess.benchmarks.ftio.records import Plan, ProcessTimes
+from postprocess.benchmarks.ftio.records import Layout, Plan, ProcessTimes
 from postprocess.benchmarks.ftio.rules import STAGES
 from postprocess.benchmarks.nodes import COMPUTATIONS, READS, WRITES, Examination
 from postprocess.logs.reader import Log
@@ -11,20 +11,22 @@ from postprocess.logs.reader import Log
 def examination(log: Log[Plan]) -> Examination:
     """The nodes of a run. A process reads and writes its part of each stage for itself: it waits for others in the
     transforms between, which do not count."""
-    resolution, ranks = log.plan.process_times, log.run.ranks
+    resolution = log.plan.process_times
     if resolution is None:
         return nodes.not_examined(io_nodes.EARLY_KERNEL)
     seconds = {(r.repetition, r.stage, r.activity): r.seconds for r in log.all(ProcessTimes)}
-    measured = {WRITES: {}, READS: {}, COMPUTATIONS: {}}
+    servers = {record.repetition: record.of_processes for record in log.all(Layout)}
+    accesses = []
     for repetition in range(1, log.plan.repetitions + 1):
         for stage in STAGES:
             phase = {activity: seconds.get((repetition, stage, activity)) for activity in ("read", "write", "compute")}
             if phase["write"]:
                 phase["write"] = own_writes(log.plan, phase["write"], seconds[repetition, stage, "flush"])
             for kind, times in zip((READS, WRITES, COMPUTATIONS), phase.values()):
+                there = servers.get(repetition, ()) if kind != COMPUTATIONS else ()
                 if times:
-                    measured[kind][f"{stage} {repetition}"] = io_nodes.of_nodes(log.run, resolution, ranks, times)
-    return io_nodes.examination(log.run, measured)
+                    accesses.append(io_nodes.Access(kind, f"{stage} {repetition}", times, there))
+    return io_nodes.of_accesses(log.run, resolution, accesses)
 
 
 def own_writes(plan: Plan, write: list[float], flush: list[float]) -> list[float]:

@@ -10,6 +10,7 @@ from postprocess.logs.records import (
     Bytes,
     Calls,
     Count,
+    FileServers,
     Name,
     Part,
     PositiveBytes,
@@ -21,7 +22,6 @@ from postprocess.logs.records import (
     SecondsOfProcesses,
     SharePercent,
     Text,
-    distinct,
 )
 
 Target = Literal["directory", "file", "device"]
@@ -116,13 +116,8 @@ class ProcessTimes(Record):
     access_seconds: SecondsOfProcesses
 
 
-class Layout(Record):
-    """Which servers hold the processes' own files: `files` are the places in `servers`, a value of each process."""
+class Layout(FileServers):
+    """Which servers hold the processes' own files in a case."""
 
     case: Count
     repetition: Count
-    servers: Annotated[list[Text], Meta(min_length=1)]
-    files: Annotated[list[Annotated[int, Meta(ge=0, le=2**31 - 1)]], Meta(min_length=1)]
-
-    def __post_init__(self):
-        distinct("servers", self.servers)

@@ -10,7 +10,12 @@ from postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PAPER
 from postprocess.benchmarks.priomark.records import Case, Layout, Measurement, Plan, ProcessTimes
 from postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
 from postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
-from postprocess.logs.process_times import problems_of_lists, problems_of_resolution, problems_of_slowest
+from postprocess.logs.process_times import (
+    problems_of_lists,
+    problems_of_resolution,
+    problems_of_servers,
+    problems_of_slowest,
+)
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Overhead, kind_of, kind_of_class
 from postprocess.logs.rules import (
@@ -165,14 +170,10 @@ def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
 
 
 def problems_of_layouts(log: Log[Plan]) -> Iterator[Problem]:
-    """Each process has a file of its own, and each server at least one of them."""
     benchmarks = {case.case: case.benchmark for case in log.plan.cases}
     for record in log.all(Layout):
-        places = list(dict.fromkeys(record.files))
-        if len(record.files) != log.run.ranks or places != list(range(len(record.servers))):
-            yield "layout", f"case {record.case} does not have a server of the file of each process; {EDITED}"
-        if benchmarks[record.case] != "single_file" or log.plan.process_times != "process":
-            yield "layout", f"case {record.case} has no file of each process, or no times of them; {EDITED}"
+        own = benchmarks[record.case] == "single_file"
+        yield from problems_of_servers(f"case {record.case}", log.run, log.plan.process_times, own, record)
 
 
 def is_by_mpi_io(case: Case | Measurement) -> bool:
