@@ -27,7 +27,7 @@ def without(predicate):
     [
         (
             lambda run, plan, r: first(r, record="activity")["hosts"].__delitem__(0),
-            "1 activity records with 1 hosts, where one with 2 belongs",
+            "the activity of 1 hosts, where 2 belong",
         ),
         (
             without(lambda r: r.get("pattern") == "ring-3" and r["message_bytes"] == 64),

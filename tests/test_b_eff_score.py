@@ -374,5 +374,5 @@ def metric_of_constant_bandwidth(processes, value, memory_per_process):
     )
 
     run = SimpleNamespace(ranks=processes, memory_per_process_bytes=memory_per_process)
-    plan = SimpleNamespace(l_max_bytes=l_max_rule(memory_per_process), patterns=[], memory=None)
+    plan = SimpleNamespace(l_max_bytes=l_max_rule(memory_per_process), patterns=[], memory=None, load=None)
     return b_eff.metrics([Log(Path("log.jsonl"), "", run, plan, {})], table).loc[0, "time_to_communicate_total_memory"]
