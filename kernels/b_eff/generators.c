@@ -14,8 +14,6 @@
 #include "fail.h"
 #include "memory.h"
 
-enum { TAG_LOAD = 1, TAG_READY, TAG_STOP };
-
 /* Requests of a process: [0] the word to stop, then its sends, then its receives. */
 enum { STOP, FIRST_SEND, FIRST_RECEIVE = FIRST_SEND + SENDS_AT_ONCE };
 

@@ -9,11 +9,17 @@
 #include "load.h"
 #include "timed.h"
 
-/* What a process moved from the time when its load was there until it was told to stop. */
+enum generator_tag { TAG_LOAD = 1, TAG_READY, TAG_STOP };
+enum { REASON_BYTES = 512 };
+
+/* What a process moved from the time when its load was there until it was told to stop. Of files: sent is written,
+ * received is read. */
 struct traffic {
     double seconds;
     int64_t sent_bytes, received_bytes;
-    bool sends; /* it has processes to send to */
+    int64_t cached_bytes;      /* of a file, that were in the page cache when they were to be read */
+    bool sends;                /* it has processes to send to, or a file */
+    char reason[REASON_BYTES]; /* why a file could not be written or read; "" */
 };
 
 /* On each generating process: generates load of this kind until stop_generators(). `root` is the process of

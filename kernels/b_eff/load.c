@@ -14,7 +14,7 @@
 /* The number of the victims in the seed's sequence, see matchings.c; percent. */
 enum { OF_VICTIMS = 3, MIDDLE = 50, ALL = 100, SHARE_OF_L_MAX = 4 };
 
-const char *const load_kind_names[] = {"incast", "alltoall", "broadcast", NULL};
+const char *const load_kind_names[] = {"incast", "alltoall", "broadcast", "io", NULL};
 
 int64_t load_message_bytes(int64_t l_max)
 {
@@ -108,8 +108,9 @@ json_t *load_json(const struct load *load, int64_t l_max)
     for (int node = 0; node < load->nodes->count; node++)
         if (load->is_victim[node])
             json_array_append_new(victims, json_integer(node));
-    return json_pack("{s:o, s:i, s:o, s:i, s:I, s:i, s:f}", "kinds", kinds, "victims_percent", load->victims, "victims",
-                     victims, "victim_processes", load->measured_ranks, "message_bytes",
+    return json_pack("{s:o, s:i, s:o, s:i, s:I, s:i, s:f, s:o*}", "kinds", kinds, "victims_percent", load->victims,
+                     "victims", victims, "victim_processes", load->measured_ranks, "message_bytes",
                      (json_int_t)load_message_bytes(l_max), "sends_at_once", SENDS_AT_ONCE, "latency_relative_error",
-                     latency_relative_error);
+                     latency_relative_error, "file_bytes",
+                     load->kinds >> LOAD_IO & 1 ? json_integer(FILE_LOAD_BYTES) : NULL);
 }

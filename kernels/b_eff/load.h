@@ -12,25 +12,35 @@
 #include "nodes.h"
 #include "options.h"
 
-enum load_kind { LOAD_INCAST, LOAD_ALLTOALL, LOAD_BROADCAST, LOAD_KINDS };
+enum load_kind { LOAD_INCAST, LOAD_ALLTOALL, LOAD_BROADCAST, LOAD_IO, LOAD_KINDS };
 extern const char *const load_kind_names[]; /* NULL-terminated, indexed by enum load_kind */
 
 enum { FEWEST_NODES_OF_A_ROLE = 2, SENDS_AT_ONCE = 2 /* of a generating process */ };
+enum { FILE_LOAD_BYTES = 1 << 20 /* the file of a generating process, and what it writes or reads at once */ };
 
-/* The two rows of the table of options. */
-#define LOAD_OPTIONS(kinds, percent)                                                                              \
-    {"load",                                                                                                      \
-     OPTION_LIST,                                                                                                 \
-     kinds,                                                                                                       \
-     "LIST",                                                                                                      \
-     "kinds of load: measure half of the nodes without load, and while the other half generates it. The result\n" \
-     "        is the factor by which the load slows down communication; there is no b_eff of the machine",        \
-     0,                                                                                                           \
-     0,                                                                                                           \
-     load_kind_names},                                                                                            \
-    {                                                                                                             \
-        "victims", OPTION_PERCENT, percent, "SHARE",                                                              \
-            "share of the nodes that --load measures, chosen by the seed; default: 50%", 1, 99, NULL              \
+/* The three rows of the table of options. */
+#define LOAD_OPTIONS(kinds, percent, path)                                                                           \
+    {"load",                                                                                                         \
+     OPTION_LIST,                                                                                                    \
+     kinds,                                                                                                          \
+     "LIST",                                                                                                         \
+     "kinds of load: measure half of the nodes without load, and while the other half generates it. The result\n"    \
+     "        is the factor by which the load slows down communication; there is no b_eff of the machine",           \
+     0,                                                                                                              \
+     0,                                                                                                              \
+     load_kind_names},                                                                                               \
+        {"victims",                                                                                                  \
+         OPTION_PERCENT,                                                                                             \
+         percent,                                                                                                    \
+         "SHARE",                                                                                                    \
+         "share of the nodes that --load measures, chosen by the seed; default: 50%",                                \
+         1,                                                                                                          \
+         99,                                                                                                         \
+         NULL},                                                                                                      \
+    {                                                                                                                \
+        "directory", OPTION_TEXT, path, "DIR",                                                                       \
+            "where --load io writes and reads files; the run creates its own directory there, and removes it", 0, 0, \
+            NULL                                                                                                     \
     }
 
 struct load {

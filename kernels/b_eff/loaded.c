@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "agreement.h"
 #include "fail.h"
+#include "file_load.h"
 #include "generators.h"
 #include "latency.h"
 #include "loop.h"
@@ -155,12 +157,29 @@ static int rank_of_generator(const struct load *load, int process)
     return rank;
 }
 
+/* A file that could not be written or read ends the run. */
+static void stop_on_reason(char reason[REASON_BYTES])
+{
+    const int rank = agree_on_reason(MPI_COMM_WORLD, reason, REASON_BYTES);
+    if (rank != NO_RANK)
+        fail_together_for(rank, "%s", reason);
+}
+
+/* The fields that depend on the kind. */
+static void add_details(json_t *fields, const struct state *state, enum load_kind kind, int root, int64_t cached_bytes)
+{
+    const bool rooted = kind == LOAD_INCAST || kind == LOAD_BROADCAST;
+    json_object_set_new(fields, "root", rooted ? json_integer(rank_of_generator(state->load, root)) : json_null());
+    if (kind == LOAD_IO)
+        json_object_set_new(fields, "cached_bytes", json_integer(cached_bytes));
+}
+
 /* What all generating processes moved, from the traffic of this one; zeros on the victims. */
 static void log_load(struct state *state, const struct phase *phase, int root, const struct traffic *mine)
 {
-    enum { SENT, RECEIVED, SENDERS, SILENT, NUMBERS };
+    enum { SENT, RECEIVED, SENDERS, SILENT, CACHED, NUMBERS };
     const int64_t numbers[NUMBERS] = {mine->sent_bytes, mine->received_bytes, mine->sends,
-                                      mine->sends && mine->sent_bytes == 0};
+                                      mine->sends && mine->sent_bytes == 0, mine->cached_bytes};
     /* the maximum of the negative time is the shortest time */
     const double times[2] = {mine->seconds > 0 ? mine->seconds : -INFINITY,
                              mine->seconds > 0 ? -mine->seconds : -INFINITY};
@@ -168,18 +187,18 @@ static void log_load(struct state *state, const struct phase *phase, int root, c
     double extremes[2];
     MPI_CHECK(MPI_Allreduce(numbers, sums, NUMBERS, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
     MPI_CHECK(MPI_Allreduce(times, extremes, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-    state->sums[phase->state].load_bytes += (double)sums[RECEIVED];
+    state->sums[phase->state].load_bytes += (double)(sums[RECEIVED] + (phase->state == LOAD_IO ? sums[SENT] : 0));
     state->sums[phase->state].load_seconds += extremes[0];
-    if (state->run->log)
-        log_write(
-            state->run->log, "load",
-            json_pack("{s:i, s:s, s:i, s:s, s:o, s:f, s:f, s:I, s:I, s:I, s:I}", "repetition", phase->repetition,
-                      "pattern", state->request->pattern[phase->pattern].name, "phase", phase->number, "load",
-                      load_kind_names[phase->state], "root",
-                      phase->state == LOAD_ALLTOALL ? json_null() : json_integer(rank_of_generator(state->load, root)),
-                      "elapsed_seconds", extremes[0], "shortest_seconds", -extremes[1], "sent_bytes",
-                      (json_int_t)sums[SENT], "received_bytes", (json_int_t)sums[RECEIVED], "senders",
-                      (json_int_t)sums[SENDERS], "silent_senders", (json_int_t)sums[SILENT]));
+    if (!state->run->log)
+        return;
+    json_t *fields =
+        json_pack("{s:i, s:s, s:i, s:s, s:f, s:f, s:I, s:I, s:I, s:I}", "repetition", phase->repetition, "pattern",
+                  state->request->pattern[phase->pattern].name, "phase", phase->number, "load",
+                  load_kind_names[phase->state], "elapsed_seconds", extremes[0], "shortest_seconds", -extremes[1],
+                  "sent_bytes", (json_int_t)sums[SENT], "received_bytes", (json_int_t)sums[RECEIVED], "senders",
+                  (json_int_t)sums[SENDERS], "silent_senders", (json_int_t)sums[SILENT]);
+    add_details(fields, state, (enum load_kind)phase->state, root, sums[CACHED]);
+    log_write(state->run->log, "load", fields);
 }
 
 static void measure_phase(struct state *state, struct phase *phase)
@@ -198,9 +217,13 @@ static void measure_phase(struct state *state, struct phase *phase)
         MPI_CHECK(MPI_Barrier(load->measured));
         if (loaded && state->run->rank == 0)
             stop_generators(load);
+    } else if (phase->state == LOAD_IO) {
+        traffic = generate_io(load);
     } else if (loaded) {
         traffic = generate(load, (enum load_kind)phase->state, root, &state->loops, load_message_bytes(l_max));
     }
+    if (phase->state == LOAD_IO)
+        stop_on_reason(traffic.reason);
     if (loaded)
         log_load(state, phase, root, &traffic);
 }
@@ -253,7 +276,7 @@ static void print_table(const struct state *state)
                    s == WITHOUT ? 0 : 1e-6 * sums->load_bytes / sums->load_seconds);
     }
     printf("Time of one exchange of 1 byte and accumulated bandwidth of the victims at L_max = %lld byte, over all "
-           "patterns;\nbytes that the load's processes received.\n",
+           "patterns;\nbytes that the load's processes received, or wrote and read.\n",
            (long long)state->request->length[LENGTHS - 1]);
 }
 

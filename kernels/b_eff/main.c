@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "fail.h"
+#include "file_load.h"
 #include "loaded.h"
 #include "loop.h"
 #include "measure.h"
@@ -15,12 +16,14 @@
 #include "methods.h"
 #include "nodes.h"
 #include "pairwise.h"
+#include "scratch.h"
 #include "units.h"
 
 #ifdef COFFEECUP_SIMULATED
-enum { MATCHINGS = 0 }; /* a simulated node is as fast as its platform says: only planted slow ones could be found */
+/* A simulated node is as fast as its platform says: only planted slow ones could be found. It has no files. */
+enum { MATCHINGS = 0, HAS_FILES = false };
 #else
-enum { MATCHINGS = 16 };
+enum { MATCHINGS = 16, HAS_FILES = true };
 #endif
 enum { AVERAGED_GROUPS = 1u << GROUP_RING | 1u << GROUP_RANDOM, HALF = 50 }; /* of the nodes, in percent */
 enum { FEWEST_RANKS = 2, MOST_MATCHINGS = 1000, MOST_NODES_ALL_PAIRS = 4096 };
@@ -29,7 +32,7 @@ static const int64_t smallest_memory = MIB; /* gives L_max = 8 KiB: above the fi
 struct choices {
     const char *log;
     int64_t memory_per_process, seed, first_loop_length, longest_loop, repetitions, random_patterns, matchings;
-    const char *node_groups;
+    const char *node_groups, *directory;
     bool all_pairs;
     double time_budget, idle_power;
     uint64_t patterns, methods, memory, loads;
@@ -76,6 +79,21 @@ static void check_load(const struct choices *choices)
     if (choices->loads &&
         ((choices->patterns & AVERAGED_GROUPS) != AVERAGED_GROUPS || !(choices->methods >> METHOD_NONBLOCKING & 1)))
         refuse("--load measures the patterns ring and random by nonblocking messages; omit --patterns and --methods");
+}
+
+static bool does_io(const struct choices *choices)
+{
+    return choices->loads >> LOAD_IO & 1;
+}
+
+static void check_files(const struct choices *choices)
+{
+    if (does_io(choices) && !HAS_FILES)
+        refuse("--load io is not possible in a simulation, which has no file system; omit io");
+    if (does_io(choices) && !choices->directory)
+        refuse("--load io writes and reads files; name their directory with --directory");
+    if (choices->directory && !does_io(choices))
+        refuse("--directory is where --load io writes and reads files; add --load io or omit --directory");
 }
 
 static json_t *methods_of_pattern(const struct request *request, const struct pattern *pattern)
@@ -163,10 +181,14 @@ static struct pairwise plan_of_nodes(const struct nodes *nodes, const struct cho
 static int measure_request(struct run *run, struct request *request, const struct choices *choices)
 {
     struct summary *summaries = allocate((size_t)request->patterns, sizeof *summaries);
+    if (does_io(choices))
+        scratch_create(choices->directory, run->program->name, false);
     if (choices->loads)
         measure_loaded(run, request);
     else
         measure(run, request, summaries);
+    if (does_io(choices))
+        scratch_remove();
     load_end(&request->load);
     const int status = run_end(run);
     if (run->rank == 0 && status == EXIT_COMPLETE && choices->loads)
@@ -185,7 +207,11 @@ static int run_b_eff(const struct program *program, const struct choices *choice
     const struct memories memories = memories_open(&run, choices->memory, choices->memory_anyway);
     check_request(&run, &memories, choices);
     check_load(choices);
+    check_files(choices);
 
+    struct filesystem filesystem = {.type = ""};
+    if (does_io(choices))
+        filesystem = file_load_describe(&run, choices->directory);
     struct pattern *patterns;
     struct nodes nodes = nodes_find(run.machine.leader);
     struct request request = {.methods = choices->loads ? 1u << METHOD_NONBLOCKING : choices->methods,
@@ -211,7 +237,7 @@ static int run_b_eff(const struct program *program, const struct choices *choice
     json_t *groups = choices->node_groups ? nodes_read_groups(&nodes, choices->node_groups, run.machine.hosts) : NULL;
     request.pairwise = plan_of_nodes(&nodes, choices, request.length);
     run.idle_seconds = choices->idle_power;
-    run_open_log(&run, choices->log, argv, NULL,
+    run_open_log(&run, choices->log, argv, does_io(choices) ? &filesystem : NULL,
                  run.rank == 0 ? plan_json(&request, request.load.measured_ranks, groups) : NULL);
 
     const int status = measure_request(&run, &request, choices);
@@ -277,7 +303,7 @@ int main(int argc, char **argv)
         OPTION_IDLE_POWER(&choices.idle_power),
         {"memory-anyway", OPTION_SWITCH, &choices.memory_anyway, NULL,
          "try --memory even if the MPI library does not state that it supports the kind", 0, 0, NULL},
-        LOAD_OPTIONS(&choices.loads, &choices.victims),
+        LOAD_OPTIONS(&choices.loads, &choices.victims, &choices.directory),
         {0}};
     const struct program program = {"b_eff", summary_text, usage_text, rows};
     return run_b_eff(&program, &choices, argc, argv);

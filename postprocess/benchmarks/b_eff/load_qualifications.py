@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from postprocess.benchmarks.b_eff.load_records import Load
-from postprocess.benchmarks.b_eff.records import Plan
+from postprocess.benchmarks.b_eff.records import IO, Plan
 from postprocess.benchmarks.b_eff.under_load import complete_repetitions, of_busiest_node, of_victim_node
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE
@@ -24,7 +24,7 @@ def of_load(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         phases = [record for record in log.all(Load) if record.load == kind]
         busiest = np.array([of_busiest_node(log, record) for record in phases])
         middle = float(np.median(busiest))
-        if middle < WEAK_LOAD * victim:
+        if kind != IO and middle < WEAK_LOAD * victim:
             yield (
                 "weak_load",
                 f"The load {kind} moved {digits(middle / MBYTE)} MByte/s on its busiest node, less than "
@@ -36,6 +36,13 @@ def of_load(log: Log[Plan]) -> Iterator[tuple[str, str]]:
                 "unsteady_load",
                 f"In {unsteady} of {counted(len(phases), 'phase')}, the load {kind} moved less than {STEADY_LOAD:.0%} "
                 "of what it moved in the median phase",
+            )
+        if cached := sum(record.cached_bytes or 0 for record in phases):
+            read = sum(record.received_bytes for record in phases)
+            yield (
+                "cached_load",
+                f"Of what the load {kind} read, {cached / read:.0%} was in the page cache of the nodes that read it, "
+                "and did not come from the file system",
             )
         if silent := sum(record.silent_senders > 0 for record in phases):
             yield (

@@ -26,7 +26,9 @@ class LoadedTrial(LoadedLoop):
 class Load(Record):
     """What the generating processes moved in a phase, from when the load was there until they were told to stop: on
     the process with the longest and with the shortest time. `root` is the process to which all send in an incast, and
-    that sends to all in a broadcast; `silent_senders` of the `senders` completed no message in this time."""
+    that sends to all in a broadcast; `silent_senders` of the `senders` completed no message in this time.
+    Of the load io, bytes sent are those written and bytes received those read, `cached_bytes` of them from the page
+    cache."""
 
     repetition: Repetition
     pattern: Name
@@ -39,3 +41,4 @@ class Load(Record):
     received_bytes: Bytes
     senders: Processes
     silent_senders: Rank
+    cached_bytes: Bytes | None = None  # missing in other loads than io

@@ -7,17 +7,25 @@ from collections.abc import Iterator
 from postprocess.benchmarks.b_eff.load_records import Load, Loaded, LoadedLoop, LoadedTrial
 from postprocess.benchmarks.b_eff.loops import named, problems_of_lengths, problems_of_times
 from postprocess.benchmarks.b_eff.patterns import random_number, shuffled
-from postprocess.benchmarks.b_eff.records import LOADS, Plan, PlannedLoad, Probe, Stop
+from postprocess.benchmarks.b_eff.records import IO, LOADS, Plan, PlannedLoad, Probe, Stop
 from postprocess.benchmarks.b_eff.under_load import complete_repetitions
 from postprocess.logs.histograms import problems_of_histogram
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import Record, Run, kind_of
-from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_options, problems_of_order
+from postprocess.logs.rules import (
+    EDITED,
+    Problem,
+    by_sequence,
+    problems_of_file_system,
+    problems_of_options,
+    problems_of_order,
+)
 from postprocess.show.units import MIB
 
 METHOD = "nonblocking"
 FEWEST_NODES = 2  # of the victims, and of the others
 SHARE_OF_L_MAX, LONGEST_LOAD_MESSAGE = 4, MIB
+FILE_BYTES = MIB  # of a process that generates the load io
 CLOCK_TOLERANCE = 1e-4  # clocks of different nodes
 _VICTIMS = 3  # number of the seed's sequence, see matchings.py
 
@@ -48,11 +56,23 @@ def problems_of_load(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_victims(run, log.plan, load)
     if load.message_bytes != min(log.plan.l_max_bytes // SHARE_OF_L_MAX, LONGEST_LOAD_MESSAGE):
         yield "load_message", f"messages of the load have {load.message_bytes} bytes; {EDITED}"
+    if load.file_bytes != (FILE_BYTES if IO in load.kinds else None):
+        yield "load_message", f"files of the load have {load.file_bytes} bytes; {EDITED}"
     others = [pattern.name for pattern in log.plan.patterns if not pattern.averaged]
     if others or [method.name for method in log.plan.methods] != [METHOD]:
         yield "load", f"under load only averaged patterns are measured, by {METHOD} messages; {EDITED}"
     if log.plan.memory or log.all(Probe) or (log.plan.matchings and log.plan.matchings.count):
         yield "load", f"under load there are no kinds of memory, probes or matchings of nodes; {EDITED}"
+
+
+def problems_of_files(log: Log[Plan]) -> Iterator[Problem]:
+    """The load io has a file system, whose directory an option names; nothing else in b_eff has one."""
+    if log.plan.load is not None and IO in log.plan.load.kinds:
+        yield from problems_of_file_system(log)
+        if not log.run.options.get("directory"):
+            yield "load", f"the load {IO} has no directory by an option; {EDITED}"
+    elif log.run.filesystem is not None or log.run.options.get("directory"):
+        yield "no_file_system", f"b_eff without the load {IO} has no files, the log states a file system; {EDITED}"
 
 
 def problems_of_victims(run: Run, plan: Plan, load: PlannedLoad) -> Iterator[Problem]:
@@ -155,8 +175,8 @@ def problems_of_generators(log: Log[Plan]) -> Iterator[Problem]:
         what = f"the load {record.load} of {record.pattern} in repetition {record.repetition}"
         if record.received_bytes == 0 or record.sent_bytes == 0:
             yield "no_load", f"{what} moved nothing, so there is no impact of it; {RUN_AGAIN}"
-        if record.received_bytes % load.message_bytes or record.sent_bytes % load.message_bytes:
-            yield "load_bytes", f"{what} did not move whole messages of {load.message_bytes} bytes; {EDITED}"
+        if problem := problem_of_bytes(load, record):
+            yield "load_bytes", f"{what} {problem}; {EDITED}"
         lasted = seconds[record.repetition, record.pattern, record.phase] * (1 - CLOCK_TOLERANCE)
         if not lasted <= record.shortest_seconds <= record.elapsed_seconds:
             yield "load_time", f"{what} did not last as long as the loops that it was to disturb; {EDITED}"
@@ -166,15 +186,31 @@ def problems_of_generators(log: Log[Plan]) -> Iterator[Problem]:
             yield "senders", f"{what} had {record.senders} senders, not those of its kind; {EDITED}"
 
 
+def problem_of_bytes(load: PlannedLoad, record: Load) -> str:
+    """What all processes moved is whole messages or, of the load io, whole files, which each process reads after it has
+    written them: once at least, because it is not told to stop before."""
+    if record.load != IO:
+        whole = not (record.received_bytes % load.message_bytes or record.sent_bytes % load.message_bytes)
+        if record.cached_bytes is not None:
+            return "has bytes of a page cache"
+        return "" if whole else f"did not move whole messages of {load.message_bytes} bytes"
+    whole = record.received_bytes == record.sent_bytes and not record.sent_bytes % FILE_BYTES
+    if not whole or 0 < record.sent_bytes < record.senders * FILE_BYTES or record.silent_senders:
+        return f"did not write and read whole files of {FILE_BYTES} bytes on each process"
+    if record.cached_bytes is None or record.cached_bytes > record.received_bytes:
+        return f"read {record.received_bytes} bytes, of which {record.cached_bytes} were in the page cache"
+    return ""
+
+
 def root(plan: Plan, record: Load, generating: list[list[int]]) -> int | None:
-    """The first process of each generating node in turn; none in an all-to-all exchange."""
+    """The first process of each generating node in turn; none in an all-to-all exchange and of the load io."""
     pattern = [pattern.name for pattern in plan.patterns].index(record.pattern)
     node = ((record.repetition - 1) * len(plan.patterns) + pattern) % len(generating)
-    return None if record.load == "alltoall" else generating[node][0]
+    return None if record.load in ("alltoall", IO) else generating[node][0]
 
 
 def senders(record: Load, generating: list[list[int]]) -> int:
-    """Processes that have one on another generating node to send to."""
+    """Processes that have one on another generating node to send to, or a file."""
     if record.load == "broadcast":
         return 1
     return sum(len(ranks) for ranks in generating if record.root not in ranks)

@@ -5,7 +5,7 @@ import matplotlib
 import pandas as pd
 
 from postprocess.benchmarks.b_eff import IMPACTS
-from postprocess.benchmarks.b_eff.records import LOADS, Plan
+from postprocess.benchmarks.b_eff.records import IO, LOADS, Plan, PlannedLoad
 from postprocess.benchmarks.b_eff.under_load import complete_repetitions, slowdown, units
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
@@ -54,10 +54,17 @@ def section_under_load(log: Log[Plan], score: Score) -> dict:
             for kind in load.kinds
         ],
         "victims": f"{counted(victims, 'node')} of {nodes} with {counted(load.victim_processes, 'process')} were "
-        f"measured: {', '.join(log.run.hosts[node].name for node in load.victims)}. Messages of the load have "
-        f"{size(load.message_bytes)}. The factors are those of {counted(len(complete_repetitions(log)), 'repetition')} "
-        f"of {counted(len(log.plan.patterns), 'pattern')}.",
+        f"measured: {', '.join(log.run.hosts[node].name for node in load.victims)}. {means(load)} "
+        f"The factors are those of {counted(len(complete_repetitions(log)), 'repetition')} of "
+        f"{counted(len(log.plan.patterns), 'pattern')}.",
     }
+
+
+def means(load: PlannedLoad) -> str:
+    """By which the load is generated."""
+    messages = f"Messages of the load have {size(load.message_bytes)}." if load.kinds != [IO] else ""
+    files = f"The load {IO} writes, syncs and reads files of {size(load.file_bytes)}." if load.file_bytes else ""
+    return " ".join(filter(None, [messages, files]))
 
 
 def rows(score: Score, kinds: list[str]) -> list[dict]:

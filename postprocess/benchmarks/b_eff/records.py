@@ -28,8 +28,9 @@ Kind = Literal["host", "cuda", "cuda-managed", "hip", "hip-managed", "level-zero
 HOST = "host"
 KINDS: tuple[str, ...] = get_args(Kind)  # in the order of --memory
 Node = Annotated[int, Meta(ge=0, le=10**8)]
-LoadKind = Literal["incast", "alltoall", "broadcast"]
+LoadKind = Literal["incast", "alltoall", "broadcast", "io"]
 LOADS: tuple[str, ...] = get_args(LoadKind)  # in the order of --load
+IO = "io"  # the load that is no messages, but files
 Phase = Annotated[int, Meta(ge=0, le=100)]
 Group = Literal["ring", "random", "worst_cycle", "bisection", "cartesian_2d", "cartesian_3d", "ping_pong"]
 
@@ -116,6 +117,7 @@ class PlannedLoad(Part):
     message_bytes: PositiveBytes
     sends_at_once: Annotated[int, Meta(ge=1, le=1000)]
     latency_relative_error: Annotated[float, Meta(gt=0, le=1)]
+    file_bytes: PositiveBytes | None = None  # missing without the load io
 
     def __post_init__(self):
         distinct("kinds", self.kinds)

@@ -19,7 +19,7 @@ from postprocess.benchmarks.b_eff.definition import LENGTHS, PATTERNS_AVERAGED
 from postprocess.benchmarks.b_eff.load_records import Load, Loaded
 from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, metric_in, part
 from postprocess.benchmarks.b_eff.records import DataCheck, Latency, Loop, Measurement, Plan
-from postprocess.benchmarks.b_eff.under_load import metrics_under_load
+from postprocess.benchmarks.b_eff.under_load import metrics_under_load, moved_by_load
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE, MIB
@@ -287,8 +287,9 @@ def b_eff_release_3_6(table: pd.DataFrame) -> pd.Series:
 
 
 def moved_bytes(log: Log[Plan]) -> int:
-    """What all processes received in all loops, also in those that enter no score, and from the load beside them."""
-    return sum(record.received_bytes for kind in (DataCheck, Load) for record in log.all(kind))
+    """What all processes received in all loops, also in those that enter no score, and what the load beside them
+    moved."""
+    return sum(check.received_bytes for check in log.all(DataCheck)) + sum(map(moved_by_load, log.all(Load)))
 
 
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:

@@ -19,7 +19,12 @@ from postprocess.benchmarks.b_eff.definition import (
     messages_per_exchange,
     ring_sizes,
 )
-from postprocess.benchmarks.b_eff.load_rules import problems_of_load, problems_of_loaded, ranks_measured
+from postprocess.benchmarks.b_eff.load_rules import (
+    problems_of_files,
+    problems_of_load,
+    problems_of_loaded,
+    ranks_measured,
+)
 from postprocess.benchmarks.b_eff.loops import problems_of_loops, problems_of_received_bytes
 from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, part
 from postprocess.benchmarks.b_eff.memory_rules import problems_of_memories
@@ -58,8 +63,7 @@ def problems_of_run(log: Log[Plan]) -> Iterator[Problem]:
     if log.run.ranks < 2:
         yield "two_processes", "b_eff needs at least two processes; run it with more"
     yield from problems_of_log(log, Overhead, DataCheck)
-    if log.run.filesystem is not None:
-        yield "no_file_system", f"b_eff tests no file system, the log states one; {EDITED}"
+    yield from problems_of_files(log)
     if wrong := log.only(DataCheck).wrong_bytes:
         yield "wrong_bytes", f"{wrong} bytes were received wrong; have the MPI library and the network examined"
 

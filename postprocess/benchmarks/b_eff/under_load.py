@@ -12,7 +12,7 @@ import pandas as pd
 
 from postprocess.benchmarks.b_eff import IMPACTS
 from postprocess.benchmarks.b_eff.load_records import Load, Loaded
-from postprocess.benchmarks.b_eff.records import Plan
+from postprocess.benchmarks.b_eff.records import IO, Plan
 from postprocess.logs.histograms import Histogram, percentile
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE
@@ -135,10 +135,15 @@ def impacts(log: Log[Plan], kind: str) -> dict[str, tuple[float, float, float]]:
     return {name: of_groups(found, name) if name.startswith("b_eff") else of_units(found, name) for name in IMPACTS}
 
 
+def moved_by_load(record: Load) -> int:
+    """Bytes that the generating processes received in a phase, or that they wrote and read."""
+    return record.received_bytes + (record.sent_bytes if record.load == IO else 0)
+
+
 def load_bandwidth(log: Log[Plan], kind: str) -> float:
-    """Bytes that the generating processes received while the victims were measured, in MByte/s."""
+    """What the load moved while the victims were measured, in MByte/s."""
     phases = [record for record in log.all(Load) if record.load == kind]
-    return sum(record.received_bytes for record in phases) / sum(record.elapsed_seconds for record in phases) / MBYTE
+    return sum(map(moved_by_load, phases)) / sum(record.elapsed_seconds for record in phases) / MBYTE
 
 
 def metrics_under_load(log: Log[Plan]) -> dict[str, float]:
@@ -156,10 +161,10 @@ def metrics_under_load(log: Log[Plan]) -> dict[str, float]:
 
 def of_busiest_node(log: Log[Plan], record: Load) -> float:
     """Bandwidth of the load on the node that moves most of it, in byte/s: an incast's root receives everything, a
-    broadcast's sends everything, and in an all-to-all exchange all nodes are alike."""
+    broadcast's sends everything, and in an all-to-all exchange and for files all nodes are alike."""
     generating = len(log.run.hosts) - len(log.plan.load.victims) if log.plan.load else 1
-    moved = record.sent_bytes if record.load == "broadcast" else record.received_bytes
-    return moved / record.elapsed_seconds / (generating if record.load == "alltoall" else 1)
+    moved = record.sent_bytes if record.load == "broadcast" else moved_by_load(record)
+    return moved / record.elapsed_seconds / (generating if record.load in ("alltoall", IO) else 1)
 
 
 def of_victim_node(log: Log[Plan]) -> float:

@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The load io of b_eff: what it moved is what the operating system saw, and however a run ends, it leaves no files."""
+
+import json
+import os
+import signal
+import subprocess
+from statistics import median
+
+import networks_made
+import pytest
+from b_eff_runs import IMPATIENT, mpi
+from builds import PATIENCE, shared_library
+from file_systems import memory, vanish
+from kernel_runs import error, fill, of_kind, on_nodes, rank_processes, run, started, wait_until
+from networks_made import crossbar
+from simulations import SITE
+
+from postprocess.benchmarks.b_eff.load_records import Load
+from postprocess.benchmarks.scoring import read_log, score_log
+from postprocess.logs.reader import LogError
+from postprocess.reports.page import html, items
+
+__all__ = ["mpi"]  # a fixture
+MIB = 2**20
+FOUR = [(name, 1) for name in "abcd"]
+BRIEF = ["--memory-per-process", "1MiB", "--repetitions", "1", "--random-patterns", "1", "--longest-loop", "2"]
+LONG = [*BRIEF[:2], "--time-budget", "86400"]
+PATTERNS = 6 + 1
+SLOW_SECONDS = 0.2
+
+
+def command(mpi, log, *options, env=None):
+    return on_nodes(mpi, FOUR, "b_eff", "--log", log, *options, env=env)
+
+
+def measured(mpi, log, *options, env=None):
+    return run(command(mpi, log, "--load", "io", *options, env=env), env=mpi.environment | IMPATIENT)
+
+
+def leftovers(folder):
+    return list(folder.glob("b_eff-*"))
+
+
+# --- what it moves ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def slow(openmpi, tmp_path_factory):
+    """The log of a run whose writes are slow, and what the operating system saw: for each process a list of phases,
+    each a list of (what, bytes, time)."""
+    folder = tmp_path_factory.mktemp("slow")
+    (folder / "notes").mkdir()
+    slowed = {
+        "LD_PRELOAD": shared_library(folder, "slow_files"),
+        "SLOW_FILES_SECONDS": SLOW_SECONDS,
+        "SLOW_FILES_NOTES": folder / "notes",
+    }
+    done = measured(openmpi, folder / "log.jsonl", *BRIEF, "--directory", folder, env=slowed)
+    assert done.returncode == 0, done.stderr
+    assert not leftovers(folder)
+    seen = []
+    for notes in (folder / "notes").iterdir():
+        seen.append([])
+        for line in notes.read_text().splitlines():
+            what, size, at = line.split()
+            if what == "open":
+                seen[-1].append([])
+            else:
+                seen[-1][-1].append((what, int(size), float(at)))
+    return read_log(folder / "log.jsonl"), seen
+
+
+def test_bytes_are_those_that_were_written_synced_and_read_after_the_first_round(slow):
+    log, seen = slow
+    phases = log.all(Load)
+    assert len(seen) == 2 and {len(process) for process in seen} == {len(phases)} == {PATTERNS}
+    for number, record in enumerate(phases):
+        calls = [call for process in seen for call in process[number]]
+        words = [what for process in seen for what, *_ in process[number]]
+        assert words == ["write", "sync", "read"] * (len(words) // 3)
+        for name, size in (("write", record.sent_bytes), ("read", record.received_bytes)):
+            assert size == sum(moved for what, moved, _ in calls if what == name) - 2 * MIB
+        assert record.senders == 2 and record.silent_senders == 0
+
+
+def test_bandwidth_is_that_of_whole_rounds_with_their_slow_writes(slow):
+    """The time is from the end of the first round to that of the last one, on the process where it is longest; and no
+    process writes and reads 1 MiB in less time than a write takes."""
+    log, seen = slow
+    too_long = []
+    for number, record in enumerate(log.all(Load)):
+        ends = [[at for what, _, at in process[number] if what == "read"] for process in seen]
+        too_long.append(record.elapsed_seconds - max(times[-1] - times[0] for times in ends))
+        assert record.elapsed_seconds >= max(len(times) - 1 for times in ends) * SLOW_SECONDS
+    assert abs(median(too_long)) < SLOW_SECONDS / 4
+    bandwidth = score_log(log.path).metrics["load_bandwidth_io"].value
+    moved = sum(record.sent_bytes + record.received_bytes for record in log.all(Load))
+    assert bandwidth == pytest.approx(moved / sum(record.elapsed_seconds for record in log.all(Load)) / 1e6)
+    assert bandwidth < 2 * 2 * MIB / SLOW_SECONDS / 1e6
+
+
+def test_report_says_what_the_load_wrote_and_read(slow):
+    log, _ = slow
+    page = html(items([log.path]))
+    assert "The load io writes, syncs and reads files of 1 MiB." in page
+    assert "Messages of the load" not in page and "b_eff_impact_io" in score_log(log.path).metrics
+
+
+@pytest.mark.parametrize("library", ["mpich", pytest.param("sanitized", marks=pytest.mark.prove)])
+def test_io_beside_another_load(request, tmp_path, library):
+    mpi, log = request.getfixturevalue(library), tmp_path / "log.jsonl"
+    done = run(
+        command(mpi, log, "--load", "incast,io", "--directory", tmp_path, *BRIEF, "--time-budget", "86400"),
+        env=mpi.environment | IMPATIENT,
+    )
+    assert done.returncode == 0, done.stderr
+    assert {"b_eff_impact_incast", "b_eff_impact_io"} <= score_log(log).metrics.keys()
+    assert [record["load"] for record in of_kind(log, "load")] == ["incast", "io"] * PATTERNS
+    assert not leftovers(tmp_path)
+
+
+# --- a log says whether it was there ----------------------------------------------------------------------------------
+
+
+def changed(log, path, change):
+    records = [json.loads(line) for line in log.path.read_text().splitlines()]
+    change(records, next(record for record in records if record["record"] == "load"))
+    path.write_text("".join(json.dumps(record) + "\n" for record in records))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda r, load: r[0].update(filesystem=None), "does not state the file system under test"),
+        (lambda r, load: r[0]["options"].update(directory=None), "no directory by an option"),
+        (lambda r, load: r[1]["load"].pop("file_bytes"), "files of the load have None bytes"),
+        (lambda r, load: r[1]["load"].update(file_bytes=4096), "files of the load have 4096 bytes"),
+        (lambda r, load: load.update(sent_bytes=0, received_bytes=0), "moved nothing"),
+        (lambda r, load: load.update(sent_bytes=load["sent_bytes"] + MIB), "whole files"),
+        (lambda r, load: load.update(sent_bytes=2 * MIB + 1, received_bytes=2 * MIB + 1), "whole files"),
+        (lambda r, load: load.update(sent_bytes=MIB, received_bytes=MIB), "whole files"),
+        (lambda r, load: load.update(silent_senders=1), "whole files"),
+        (lambda r, load: load.update(cached_bytes=load["received_bytes"] + 1), "were in the page cache"),
+        (lambda r, load: load.pop("cached_bytes"), "were in the page cache"),
+        (lambda r, load: load.update(root=1), "has the root 1"),
+        (lambda r, load: load.update(senders=1), "1 senders"),
+        (lambda r, load: load.update(shortest_seconds=1e-6), "did not last as long"),
+    ],
+)
+def test_load_that_was_not_there_gives_no_result(slow, tmp_path, change, reason):
+    with pytest.raises(LogError, match=reason):
+        score_log(changed(slow[0], tmp_path / "log.jsonl", change))
+
+
+@pytest.mark.parametrize("moved", [0, 4096])
+def test_what_was_read_from_the_page_cache_is_said(slow, tmp_path, moved):
+    path = changed(slow[0], tmp_path / "log.jsonl", lambda r, load: load.update(cached_bytes=moved))
+    found = {qualification.key for qualification in score_log(path).qualifications}
+    assert ("cached_load" in found) is (moved > 0) and "weak_load" not in found
+
+
+# --- how it ends ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (["--load", "incast,io"], "name their directory with --directory"),
+        (["--load", "incast", "--directory", "."], "add --load io or omit --directory"),
+        (["--directory", "."], "add --load io or omit --directory"),
+        (["--load", "io", "--directory", "nowhere"], "No such file or directory; choose one that exists"),
+    ],
+)
+def test_io_without_a_directory_or_a_directory_without_io_is_refused(openmpi, tmp_path, options, reason):
+    log = tmp_path / "log.jsonl"
+    done = run(command(openmpi, log, *options), env=openmpi.environment | IMPATIENT, cwd=tmp_path)
+    assert done.returncode == 2 and reason in error(done)
+    assert not log.exists()
+
+
+def test_io_in_a_simulation_is_refused(simulated_kernel, tmp_path):
+    platform, _ = networks_made.write(tmp_path, crossbar(4), {})
+    words = [SITE / "run", "-np", "4", "--platform", platform, simulated_kernel, "--log", tmp_path / "log.jsonl"]
+    done = run([*words, "--load", "io", "--directory", tmp_path])
+    assert done.returncode != 0 and "not possible in a simulation" in done.stderr
+    assert not (tmp_path / "log.jsonl").exists() and not leftovers(tmp_path)
+
+
+def test_disk_without_space_is_refused_and_one_without_permission_is_an_error(openmpi, tmp_path):
+    log = tmp_path / "log.jsonl"
+    with memory(tmp_path / "small", "size=3m") as small:
+        done = measured(openmpi, log, *BRIEF, "--directory", small)
+    assert done.returncode == 2 and "free some space or run fewer processes" in error(done)
+    with memory(tmp_path / "closed", "size=64m,ro") as closed:
+        done = measured(openmpi, log, *BRIEF, "--directory", closed)
+    assert done.returncode == 1 and "choose another one with --directory" in error(done)
+
+
+def going_on(mpi, folder, directory):
+    """A run that has generated load twice."""
+    words = command(mpi, folder / "log.jsonl", "--load", "io", *LONG, "--directory", directory)
+    return started(words, lambda: len(of_kind(folder / "log.jsonl", "load")) >= 2, env=mpi.environment | IMPATIENT)
+
+
+def ended(process):
+    output, errors = process.communicate(timeout=PATIENCE)
+    return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
+
+
+def test_disk_that_fills_up_ends_the_run_with_a_clear_error(openmpi, tmp_path):
+    """Each phase begins with empty files, which need their space again."""
+    with memory(tmp_path / "small", "size=32m") as small:
+        with going_on(openmpi, tmp_path, small) as process:
+            fill(small, process)
+            done = ended(process)
+        assert done.returncode == 1
+        assert "cannot write a file of --load io" in error(done) and "free some space or run fewer" in error(done)
+        [end] = of_kind(tmp_path / "log.jsonl", "end")
+        assert end["status"] == "failed" and not leftovers(small)
+
+
+def test_directory_that_is_removed_ends_the_run_with_a_clear_error(mpi, tmp_path):
+    with going_on(mpi, tmp_path, tmp_path) as process:
+        [scratch] = leftovers(tmp_path)
+        vanish(scratch)
+        done = ended(process)
+    assert done.returncode == 1 and "was the directory removed during the run?" in error(done)
+    assert not leftovers(tmp_path)
+
+
+def test_killed_run_leaves_nothing(mpi, tmp_path):
+    with going_on(mpi, tmp_path, tmp_path) as process:
+        assert leftovers(tmp_path)
+        for number in rank_processes("b_eff", tmp_path / "log.jsonl").values():
+            os.kill(number, signal.SIGKILL)
+        ended(process)
+        wait_until(lambda: not leftovers(tmp_path))
+    with pytest.raises(LogError):
+        score_log(tmp_path / "log.jsonl")
