@@ -54,12 +54,12 @@ def test_unit_tests_are_clean_under_the_sanitizers(sanitized):
     assert done.returncode == 0, done.stdout
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
-def test_valgrind_finds_no_error_and_no_leak(mpich, network, tmp_path, ranks):
-    """Under MPICH, which itself is nearly clean; faults/valgrind.supp names the rest."""
+def valgrind(folder):
+    """The words before a kernel that valgrind watches; a report of each process is in the folder. For MPICH, which
+    itself is nearly clean; faults/valgrind.supp names the rest."""
     if not shutil.which("valgrind"):
         pytest.skip("no valgrind on this machine")
-    wrapper = [
+    return [
         "valgrind",
         "--quiet",
         "--leak-check=full",
@@ -67,9 +67,14 @@ def test_valgrind_finds_no_error_and_no_leak(mpich, network, tmp_path, ranks):
         "--errors-for-leak-kinds=definite",
         "--error-exitcode=7",
         f"--suppressions={FAULTS / 'valgrind.supp'}",
-        f"--log-file={tmp_path}/valgrind.%p",
+        f"--log-file={folder}/valgrind.%p",
     ]
-    done = short_run(mpich, ranks, tmp_path / "log.jsonl", wrapper, LD_PRELOAD=network("mpich"), MODEL_LATENCY="1e-3")
+
+
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_valgrind_finds_no_error_and_no_leak(mpich, network, tmp_path, ranks):
+    settings = {"LD_PRELOAD": network("mpich"), "MODEL_LATENCY": "1e-3"}
+    done = short_run(mpich, ranks, tmp_path / "log.jsonl", valgrind(tmp_path), **settings)
     reports = [path.read_text() for path in tmp_path.glob("valgrind.*")]
     assert done.returncode == 0, "\n".join([*reports, done.stderr])
     assert len(reports) == ranks + 1, "those of the ranks and of the keeper that rank 0 started"

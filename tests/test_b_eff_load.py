@@ -183,7 +183,7 @@ def started(mpi, nodes, log, *options):
     return run(on_nodes(mpi, nodes, "b_eff", "--log", log, *options), env=mpi.environment | IMPATIENT)
 
 
-@pytest.mark.parametrize("library", ["openmpi", "mpich", pytest.param("sanitized", marks=pytest.mark.prove)])
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
 def test_every_load_runs_and_ends_with_every_library(request, tmp_path, library):
     mpi, log = request.getfixturevalue(library), tmp_path / "log.jsonl"
     done = started(mpi, FOUR, log, "--load", KINDS, *BRIEF, "--time-budget", "86400")
