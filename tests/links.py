@@ -114,25 +114,36 @@ def parameters(eager=0):
     }
 
 
-def remote_shell(made, folder):
+def pinned(core):
+    """The words before a command that runs on this core only; none if it may run on any."""
+    return [] if core is None else ["taskset", "--cpu-list", str(core)]
+
+
+def remote_shell(made, folder, cores):
     """Open MPI calls it as it would ssh: options, a host, a command."""
     script = folder / "shell"
-    cases = "\n".join(f"    {made.address(number)}) name={name} ;;" for number, name in enumerate(made.hosts))
+    cases = "\n".join(
+        f'    {made.address(number)}) name={name} pinned="{" ".join(pinned(cores[number]))}" ;;'
+        for number, name in enumerate(made.hosts)
+    )
     script.write_text(
         "#!/bin/bash\n"
         "while [[ $1 == -* ]]; do shift; done\n"
         f"case $1 in\n{cases}\nesac\nshift\n"
-        'exec nsenter --net=/run/netns/"$name" unshare --uts bash -c "hostname $name; $*"\n'
+        'exec $pinned nsenter --net=/run/netns/"$name" unshare --uts bash -c "hostname $name; $*"\n'
     )
     script.chmod(0o755)
     return script
 
 
-def across(made, mpirun, folder, eager, *command):
-    """The command that runs a program with one process on each host."""
-    first = made.hosts[0]
-    chosen = {"plm_rsh_agent": str(remote_shell(made, folder)), **parameters(eager)}
+def across(made, mpirun, folder, eager, *command, cores=None):
+    """The command that runs a program with one process on each host, those of `cores` on one core each."""
+    first, cores = made.hosts[0], cores or [None] * len(made.hosts)
+    chosen = {"plm_rsh_agent": str(remote_shell(made, folder, cores)), **parameters(eager)}
+    if any(core is not None for core in cores):
+        chosen["hwloc_base_binding_policy"] = "none"  # Open MPI would bind processes to more cores again
     return [
+        *pinned(cores[0]),
         *made.enter(first),
         *("unshare", "--uts", "bash", "-c", f'hostname {first}; exec "$@"', "start"),
         mpirun,

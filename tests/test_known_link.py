@@ -10,6 +10,7 @@ data: one for every second full segment at most, so 66 / 3028 of the rate at mos
 
 import os
 import subprocess
+from contextlib import contextmanager
 from itertools import count
 
 import pytest
@@ -85,11 +86,11 @@ BRIEF = ["--patterns", "ping_pong", "--methods", "blocking", "--repetitions", "1
 SHORT_LOOPS = ["--first-loop-length", "1", "--longest-loop", "20"]
 
 
-def examined(openmpi, four, folder):
+def examined(openmpi, four, folder, cores=None):
     """The nodes of a run of b_eff with a process on each host."""
     log = folder / f"{len(list(folder.iterdir()))}.jsonl"
     options = ["--log", log, "--memory-per-process", MEMORY, *BRIEF, *SHORT_LOOPS]
-    command = across(four, openmpi.mpirun, folder, 2**20, openmpi.bin / "b_eff", *options)
+    command = across(four, openmpi.mpirun, folder, 2**20, openmpi.bin / "b_eff", *options, cores=cores)
     subprocess.run(command, env=os.environ | OPEN_MPI, capture_output=True, timeout=PATIENCE, check=True)
     return examination(scoring.read_log(log))
 
@@ -107,3 +108,33 @@ def test_the_host_on_the_slow_link_is_named_and_confirmed_and_no_other(openmpi, 
             if list(confirmed["ratio"]) == [pytest.approx(SHARE, rel=0.15)]:
                 return
     pytest.fail(f"never confirmed with half the bandwidth:\n{nodes.to_string()}")
+
+
+@contextmanager
+def busy(core):
+    """A program of higher priority keeps the core busy, so that a process that shares it waits for its turn."""
+    with subprocess.Popen(
+        ["taskset", "--cpu-list", str(core), "nice", "--10", "sh", "-c", "while :; do :; done"]
+    ) as one:
+        try:
+            yield
+        finally:
+            one.kill()
+
+
+@pytest.mark.prove
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_the_host_whose_core_is_shared_is_named_and_confirmed_and_no_other(openmpi, tmp_path):
+    """All links are equal; one host's process shares its core with another program, the others do not."""
+    free, shared = sorted(os.sched_getaffinity(0))[:2]
+    cores = [shared if host == SLOW else free for host in range(HOSTS)]
+    with links(HOSTS, RATE / 2, 16 * 1024) as four:
+        assert not examined(openmpi, four, tmp_path, cores).nodes["confirmed"].any()
+        with busy(shared):
+            for _ in range(RUNS):
+                nodes = examined(openmpi, four, tmp_path, cores).nodes
+                confirmed = list(nodes["node"][nodes["confirmed"]])
+                assert set(confirmed) <= {four.hosts[SLOW]}
+                if confirmed:
+                    return
+    pytest.fail(f"never confirmed, although its core was shared:\n{nodes.to_string()}")

@@ -104,7 +104,7 @@ def test_every_check_runs_through_the_queue(endless, run, openmpi, tmp_path):
 # On a busy machine, where one process runs ahead, Open MPI started by srun crashes in MPI_Init now and then
 # (open-mpi/ompi#12495).
 @pytest.mark.alone
-def test_processes_are_placed_as_requested(endless, run, slurm, openmpi, tmp_path):
+def test_processes_are_placed_as_requested(run, slurm, openmpi, tmp_path):
     """In blocks and in turn, by srun, on two nodes; the log tells where each rank was."""
     plug_ins = subprocess.run(
         ["srun", "--mpi=list"],
