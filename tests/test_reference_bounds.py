@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Values and bounds that references are proposed with: by hand, and the share of nights that pass."""
+"""Values and bounds that references are proposed with: by hand, the share of nights that pass, and simulated ones."""
 
 import numpy as np
 import pytest
@@ -112,3 +112,41 @@ def test_a_simulated_session_gives_a_reference_within_one_percent(tmp_path):
     done = run("references", "propose", stored, "--benchmark", "b_eff", "--file", file, "--write")
     assert done.exit_code == 0, done.output
     assert yaml.safe_load(file.read_text())["b_eff"]["local:default"][2]["b_eff"] == [100.0, -0.01, 0.01, "MByte/s"]
+
+
+def test_a_simulated_value_has_bounds_on_both_sides_and_tells_what_repeats_it(tmp_path):
+    """One session is enough; another one counts with its own revision, and the newest platform is recorded."""
+    files = {"environment SMPI_PLATFORM": "tree.xml", "environment SMPI_PLACEMENT": "block"}
+    made = [
+        session(
+            [case({"b_eff": (50.0, "MByte/s"), "own": (1.0, "1")}, git_revision=revision, facts=files | digest)],
+            night(number),
+            cmdline="reframe -r -n b_eff --prefix=/tmp/x",
+        )
+        for number, (revision, digest) in enumerate(
+            [
+                ("b", {"environment SMPI_PLATFORM_SHA256": "aa"}),
+                ("a", {"environment SMPI_PLATFORM_SHA256": "bb"}),
+            ]
+        )
+    ]
+    rows, new = proposed(
+        session_values(table_of(tmp_path, made)), simulated=True, floor=0.01, min_sessions=1, scaling=(("own", 0.5),)
+    )
+    assert (rows[["lower", "upper", "covered"]] == [-0.01, 0.01, 1]).all(axis=None)
+    assert new["b_eff"]["local:default"][2] == {
+        "b_eff": [50.0, -0.01, 0.01, "MByte/s"],
+        "own": [1.0, -0.01, 0.01, "1"],
+    }
+    assert new["_meta"]["scaling"] == {"own": {"exponent": 0.5}}
+    [told] = new["_meta"]["simulated"]["local:default"][2]
+    assert (told["command"], told["git_revision"]) == ("reframe -r -n b_eff", ["a", "b"])
+    assert (told["platform"], told["platform_sha256"], told["placement"]) == ("tree.xml", "bb", "block")
+
+
+def test_references_of_a_single_process_are_by_size(tmp_path):
+    _, new = proposed(values_of(tmp_path, [100.0] * 3, processes=1))
+    assert new["b_eff"] == {
+        "$index": ["$partition", "num_processes"],
+        "local:default": {1: {"b_eff": [100.0, -0.05, None, "MByte/s"]}},
+    }

@@ -7,7 +7,7 @@ import yaml
 from commands import run
 from logs_made import write as write_log
 from logs_made_b_eff import b_eff_log
-from sessions_made import case, database, night, nights, session, steady, table_of
+from sessions_made import case, database, night, nights, session, steady
 
 from postprocess.history.change_points import session_values
 from postprocess.history.table import history_table
@@ -66,44 +66,6 @@ def test_an_expected_failure_keeps_its_ticket_until_it_is_ended(tmp_path):
     assert differences(marked, kept, "b_eff") == []
     _, ended = proposed(values, today=marked, xfail=(("b_eff", ""),))
     assert flat(ended, "b_eff")["local:default", 2, "b_eff"] == [100.0, -0.05, None, "MByte/s"]
-
-
-def test_a_simulated_value_has_bounds_on_both_sides_and_tells_what_repeats_it(tmp_path):
-    """One session is enough; another one counts with its own revision, and the newest platform is recorded."""
-    files = {"environment SMPI_PLATFORM": "tree.xml", "environment SMPI_PLACEMENT": "block"}
-    made = [
-        session(
-            [case({"b_eff": (50.0, "MByte/s"), "own": (1.0, "1")}, git_revision=revision, facts=files | digest)],
-            night(number),
-            cmdline="reframe -r -n b_eff --prefix=/tmp/x",
-        )
-        for number, (revision, digest) in enumerate(
-            [
-                ("b", {"environment SMPI_PLATFORM_SHA256": "aa"}),
-                ("a", {"environment SMPI_PLATFORM_SHA256": "bb"}),
-            ]
-        )
-    ]
-    rows, new = proposed(
-        session_values(table_of(tmp_path, made)), simulated=True, floor=0.01, min_sessions=1, scaling=(("own", 0.5),)
-    )
-    assert (rows[["lower", "upper", "covered"]] == [-0.01, 0.01, 1]).all(axis=None)
-    assert new["b_eff"]["local:default"][2] == {
-        "b_eff": [50.0, -0.01, 0.01, "MByte/s"],
-        "own": [1.0, -0.01, 0.01, "1"],
-    }
-    assert new["_meta"]["scaling"] == {"own": {"exponent": 0.5}}
-    [told] = new["_meta"]["simulated"]["local:default"][2]
-    assert (told["command"], told["git_revision"]) == ("reframe -r -n b_eff", ["a", "b"])
-    assert (told["platform"], told["platform_sha256"], told["placement"]) == ("tree.xml", "bb", "block")
-
-
-def test_references_of_a_single_process_are_by_size(tmp_path):
-    _, new = proposed(values_of(tmp_path, [100.0] * 3, processes=1))
-    assert new["b_eff"] == {
-        "$index": ["$partition", "num_processes"],
-        "local:default": {1: {"b_eff": [100.0, -0.05, None, "MByte/s"]}},
-    }
 
 
 def test_the_sessions_that_would_have_failed_are_those_outside(tmp_path):

@@ -128,7 +128,8 @@ static struct walk next_walk(struct loops *loops, const struct exchange *exchang
 
 /* --- the timed region --------------------------------------------------------------------------------------------- */
 
-/* As timed_loop(), with a reading of the clock after each exchange. */
+/* As timed_loop(), but it also times each exchange. Not one function, because what only needs the time of the whole
+ * loop must not contain readings of the clock. */
 static double timed_exchanges(const struct method *method, struct exchange *exchange, const struct walk *walk,
                               int64_t loop_length)
 {
