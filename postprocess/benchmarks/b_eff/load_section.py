@@ -48,10 +48,12 @@ def section_under_load(log: Log[Plan], score: Score) -> dict:
         "flawless": "",
         "groups": {},
         "sentences": [
-            f"While the other {counted(nodes - victims, 'node')} generated {kind} load of "
-            f"{digits(score.metrics[f'load_bandwidth_{kind}'].value, NARROW_SPACE)} MByte/s, b_eff of "
-            f"{counted(victims, 'node')} was lower by the factor {digits(score.metrics[f'b_eff_impact_{kind}'].value)}."
+            f"The other {counted(nodes - victims, 'node')} generated {kind} load of "
+            f"{digits(score.metrics[f'load_bandwidth_{kind}'].value, NARROW_SPACE)} MByte/s. b_eff of "
+            f"{counted(victims, 'node')} without load, divided by that with load: {factor} "
+            f"(95 % interval {low} to {high})."
             for kind in load.kinds
+            for factor, low, high in [(digits(score.metrics[f"b_eff_impact_{kind}{end}"].value) for end in ENDS)]
         ],
         "victims": f"{counted(victims, 'node')} of {nodes} with {counted(load.victim_processes, 'process')} were "
         f"measured: {', '.join(log.run.hosts[node].name for node in load.victims)}. {means(load)} "
