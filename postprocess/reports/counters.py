@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The report's part on what the nodes counted, the same for every benchmark."""
 
+from collections.abc import Sequence
+
 from postprocess.logs.counter_kinds import KINDS
 from postprocess.logs.counters import Change, changes, counters_of
 from postprocess.logs.energy import energy
@@ -24,12 +26,27 @@ def section(log: Log) -> dict | None:
     for change in changes(log):
         by_counter.setdefault(change.source.counter, []).append(change)
     used = energy(log)
+    telling = {name: found for name, found in by_counter.items() if any(change.difference != 0 for change in found)}
     return {
         "elapsed": seconds(record.elapsed_seconds),
         "energy": energy_sentence(used.covers, used.joules) if used else "",
-        "rows": [row(counter, found) for counter, found in by_counter.items()],
-        "absent": ", ".join(record.absent),
+        "rows": [row(counter, found) for counter, found in telling.items()],
+        "nothing": ", ".join(counter for counter in by_counter if counter not in telling),
+        "absent": ", ".join(by_family(record.absent)),
     }
+
+
+def by_family(absent: Sequence[str]) -> list[str]:
+    """Names of counters, of a family (the first word) that is absent as a whole only that."""
+    families = {}
+    for counter in KINDS:
+        families.setdefault(counter.partition("_")[0], []).append(counter)
+    named = []
+    for family, members in families.items():
+        missing = [counter for counter in members if counter in absent]
+        whole = len(missing) == len(members) > 1
+        named += [f"{family} (all {len(members)})"] if whole else missing
+    return named
 
 
 def energy_sentence(covers: str, joules: float | None) -> str:
