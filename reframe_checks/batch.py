@@ -39,6 +39,17 @@ def facts(partition):
     return {}
 
 
+def energy(partition, job):
+    """What Slurm's plug-in counted in each step of a job, step to joules; empty without accounting or such a plug-in,
+    which sacct shows as 0, as nothing, or as one of Slurm's numbers for no value."""
+    if partition.scheduler.registered_name != "slurm":
+        return {}
+    printed = ask("sacct", "--noheader", "--parsable2", f"--jobs={job.jobid}", "--format=JobID,ConsumedEnergyRaw")
+    rows = (line.split("|") for line in (printed or "").splitlines())
+    counted = {name.partition(".")[2]: int(joules) for name, joules in rows if "." in name and joules.isdecimal()}
+    return {step: joules for step, joules in counted.items() if joules not in (0, 2**32 - 2, 2**64 - 2)}
+
+
 def option(access, *names):
     """The value of an option in a partition's `access`, in any of its forms: `-p NAME`, `-pNAME`, `--partition=NAME` or
     `--partition NAME`; None if it is not there."""

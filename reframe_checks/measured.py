@@ -16,6 +16,7 @@ from reframe.core.builtins import run_after, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
 from postprocess import reframe_version  # noqa: F401
+from reframe_checks.batch import energy
 
 
 class MeasuredByLog(rfm.RegressionTestPlugin):
@@ -35,6 +36,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
     qualifications = variable(str, value="", loggable=True)
     facts = variable(dict, value={}, loggable=True)
     node_effects = variable(dict, value={}, loggable=True)
+    slurm_energy = variable(dict, value={}, loggable=True)
 
     @property
     def log_name(self):
@@ -150,3 +152,4 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         self.qualifications = ",".join(qualification.key for qualification in score.qualifications)
         self.facts = facts(score.log)
         self.node_effects = stored(score.nodes) if score.nodes else {}
+        self.slurm_energy = energy(self.current_partition, self.job)

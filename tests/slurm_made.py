@@ -40,7 +40,7 @@ SchedulerType=sched/backfill
 SchedulerParameters=bf_interval=1,sched_interval=2,batch_sched_delay=0,defer_batch
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
-JobAcctGatherType=jobacct_gather/none
+{gathered}
 {accounting}
 SlurmdParameters=config_overrides
 MinJobAge=300
@@ -73,6 +73,16 @@ NodeName=n5 {here} Port={ports[4]} CPUs=2 CoresPerSocket=2 Feature=thick
 PartitionName=debug Nodes=n[1-2] Default=YES MaxTime=00:20:00
 PartitionName=phat Nodes=n[1-3],n5 MaxNodes=2 MaxTime=01:00:00
 PartitionName=wide Nodes=n4 MaxTime=01:00:00
+"""
+NOTHING_GATHERED = "JobAcctGatherType=jobacct_gather/none"
+ENERGY_GATHERED = """JobAcctGatherType=jobacct_gather/linux
+AcctGatherEnergyType=acct_gather_energy/pm_counters
+AcctGatherNodeFreq=1"""
+# Slurm's plug-in reads the files of a Cray, below /sys, where nothing can be made: the daemons of the nodes have a /sys
+# of their own, with everything of the machine's, and the made-up files.
+WITH_CRAY = """mount --make-rprivate / && mount --rbind /sys {old} && mount -t tmpfs tmpfs /sys || exit
+for part in {old}/*; do mkdir "/sys/${{part##*/}}" && mount --rbind "$part" "/sys/${{part##*/}}" || exit; done
+mkdir /sys/cray && mount --bind {cray} /sys/cray && exec "$@"
 """
 ENFORCED = "\nAccountingStorageEnforce=associations,limits,qos\nAccountingStorageTRES=gres/widget"
 USER = "nobody"  # a normal user that every machine has: no limit applies to root
@@ -153,10 +163,10 @@ def wait_until(happened, what):
 
 
 @contextmanager
-def slurm(folder, nodes=4, cores=4, accounting=False, machines=EQUAL, accounts=(), linked=None):
+def slurm(folder, nodes=4, cores=4, accounting=False, machines=EQUAL, accounts=(), linked=None, cray=None):
     """Starts daemons in the folder, waits until all nodes are idle, and leaves nothing running. One node more is in no
     partition. With accounts, made by these commands, associations, limits and QOS are enforced. With `linked`, the
-    nodes are the hosts of these links."""
+    nodes are the hosts of these links. With `cray`, a folder, Slurm's plug-in reads energy from files there."""
     all_nodes = nodes + 1
     for name in ("log", "state", "spool", "tmp", *(f"tmp/n{n}" for n in range(1, all_nodes + 1))):
         (folder / name).mkdir(parents=True)
@@ -193,11 +203,15 @@ def slurm(folder, nodes=4, cores=4, accounting=False, machines=EQUAL, accounts=(
                 auth="auth/munge" if accounting else "auth/none",
                 credentials="cred/munge" if accounting else "cred/none",
                 accounting=stored + ENFORCED * bool(accounts),
+                gathered=ENERGY_GATHERED if cray else NOTHING_GATHERED,
             )
         )
         start(*within, "slurmctld", "-D", "-c", "-f", str(conf))
         for node in range(1, all_nodes + 1):
             where = linked.enter(linked.hosts[node - 1]) if linked else ()
+            if cray:
+                (folder / f"sys{node}").mkdir()
+                where = ("unshare", "-m", "sh", "-c", WITH_CRAY.format(old=folder / f"sys{node}", cray=cray), "sh")
             start(*where, "slurmd", "-D", "-N", f"n{node}", "-f", str(conf))
         made = Slurm(folder, nodes, cores, environment, within)
 

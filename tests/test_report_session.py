@@ -132,6 +132,21 @@ def test_a_session_with_other_values_is_not_to_be_relied_on(logs, session, tmp_p
     assert "do not rely on its verdict" in Page(report.html(report.items([logs["full"]]), cases)).words
 
 
+def test_what_slurm_counted_is_shown_as_that(logs, session, tmp_path):
+    data = json.loads(session.read_text())
+    [testcase] = data["runs"][0]["testcases"]
+    testcase["slurm_energy"] = {"batch": 700, "0": 1400}
+    (tmp_path / "s.json").write_text(json.dumps(data))
+    words = Page(report.html(report.items([logs["full"]]), read_session(tmp_path / "s.json"))).words
+    counted = "700 J in the step batch, 1400 J in the step 0 of the job (ConsumedEnergyRaw of sacct)"
+    assert f"Energy, by Slurm {counted}" in words
+    assert "by Slurm" not in Page(report.html(report.items([logs["full"]]), read_session(session))).words
+    testcase["slurm_energy"] = {"batch": "700"}
+    (tmp_path / "s.json").write_text(json.dumps(data))
+    with pytest.raises(LogError):
+        read_session(tmp_path / "s.json")
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", "{}", '{"runs": 1}', '{"runs": [{"testcases": [{}]}]}', "\0"])
 def test_what_is_no_session_report_is_refused(tmp_path, text):
     (tmp_path / "s.json").write_text(text)

@@ -9,6 +9,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import counters_made
 import pytest
 import slurm_made
 from builds import PATIENCE, ROOT
@@ -216,14 +217,30 @@ def test_new_site_is_what_slurm_has_and_another_is_refused(slurm, tree):
 
 
 def test_jobs_run_with_accounting_on(openmpi, tmp_path, tmp_path_factory, kernel_that):
-    """ReFrame's backend `slurm` asks sacct, which needs slurmdbd and a database."""
+    """ReFrame's backend `slurm` asks sacct, which needs slurmdbd and a database. What the plug-in for energy counted
+    is recorded: the kernel lets the counter of both nodes rise from 1000 to 1700 J."""
     if reason := slurm_made.missing(accounting=True):
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("accounting")
-    with slurm_made.slurm(folder, nodes=2, cores=2, accounting=True) as slurm:
-        options = ["-r", "--system=toy:mpirun", "-n", "^b_eff%num_processes=4$", *kernel_that("echo here >&2")]
+    cray = folder / "cray"
+    counters_made.put(cray, "pm_counters/energy", "1000 J 1600000000 us")
+    counters_made.put(cray, "pm_counters/power", "100 W 1600000000 us")
+    rises = f'echo "1700 J 1600000000 us" >{cray}/pm_counters/energy; exec {openmpi.bin}/b_eff "$@"'
+    with slurm_made.slurm(folder, nodes=2, cores=2, accounting=True, cray=cray) as slurm:
+        options = [
+            "-r",
+            "--system=toy:mpirun",
+            "-n",
+            "^b_eff%num_processes=4$",
+            *SHORT,
+            *kernel_that(rises, ranks="all"),
+        ]
         session = Reframe(tmp_path)(*options, config=settings(slurm, tmp_path, "slurm"), env=slurm.environment)
-        assert "no log was written; output of the job: here" in only_case(session)["fail_reason"], session.output
+        assert session.returncode == 0, session.output
+        steps = slurm("sacct", "--noheader", "--parsable2", "--format=JobID,NNodes").splitlines()
+        nodes = {name.split(".")[1]: int(number) for name, number in (step.split("|") for step in steps) if "." in name}
+        assert nodes["batch"] == 1 and nodes["0"] >= 1
+        assert only_case(session)["slurm_energy"] == {step: 700 * number for step, number in nodes.items()}
         wanted, told = r"rfm_b_eff_\w+\|COMPLETED\|n\[1-2\]\n", ""
         end = time.monotonic() + PATIENCE
         while (

@@ -157,6 +157,9 @@ def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
             else "The session contains no test case for this log: nothing was compared.",
             "differing": verdicts.differing(item.result, case.values) if case else [],
         }
+        if case and case.slurm_energy:
+            steps = (f"{joules} J in the step {step}" for step, joules in case.slurm_energy.items())
+            shown["obtained"] += [("Energy, by Slurm", f"{', '.join(steps)} of the job (ConsumedEnergyRaw of sacct)")]
     return shown
 
 

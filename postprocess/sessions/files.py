@@ -94,6 +94,7 @@ TESTCASE = {
             "official": {"type": "boolean"},
             "facts": {"type": "object", "additionalProperties": {"type": "string"}},
             "node_effects": NODE_EFFECTS,
+            "slurm_energy": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}},
             **dict.fromkeys(
                 (
                     "log_sha256",

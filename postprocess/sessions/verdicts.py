@@ -6,7 +6,7 @@ because nothing was compared.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 
 from postprocess.benchmarks.score import Score
@@ -40,6 +40,7 @@ class Case:
     reason: str
     log_sha256: str
     verdicts: dict[str, Verdict]
+    slurm_energy: dict[str, int] = field(default_factory=dict)  # joules of the job's steps, by Slurm's accounting
 
     @property
     def values(self) -> dict[str, float | None]:
@@ -74,6 +75,7 @@ def case_of_json(testcase: dict) -> Case:
         reason=" ".join((testcase.get("fail_reason") or "").split()),
         log_sha256=testcase.get("log_sha256") or "",
         verdicts={verdict.metric: verdict for verdict in verdicts_of(testcase)},
+        slurm_energy=(testcase.get("slurm_energy") or {}) if testcase.get("log_sha256") else {},
     )
 
 
