@@ -69,7 +69,8 @@ NOTICED = 0.9  # of the changes of a module: the rest is equivalent or concerns 
 
 def mutants(*modules: str, digits: str = "0123456789", processes: int | None = None) -> list[Result]:
     """A result for each module; all of MUTATED by default. The survivors are in build/prove/survivors. Of the mutants
-    of a function, which are numbered from 1 on, those are tried whose number ends with one of `digits`."""
+    of a function, which are numbered from 1 on, and of the numbers at the top of a module, those are tried whose number
+    ends with one of `digits`."""
     tree = copy_of_tree("mutants")
     (OUTPUT / "survivors").mkdir(exist_ok=True)
     packages = {}
@@ -103,7 +104,7 @@ def of_package(tree: Path, modules: list[str], digits: str, processes: int | Non
             ).stdout
             for name in names
         ]
-        numbers, tried = other_numbers(tree, module, [f"tests/{name}" for name in MUTATED[module]])
+        numbers, tried = other_numbers(tree, module, [f"tests/{name}" for name in MUTATED[module]], digits)
         (OUTPUT / "survivors" / module.replace("/", "-")).write_text("\n".join(shown + numbers), encoding="utf-8")
         late = sum(code not in (*SURVIVED, 1, 3) for code in codes.values())
         noticed = len(codes) - len(shown)
@@ -134,24 +135,27 @@ def mutmut(tree: Path, modules: list[str], tests: list[str], names: str, process
     run(TOOLS / "mutmut", "run", *at_once, names, log="mutants.log", check=False, cwd=tree)
 
 
-def other_numbers(tree: Path, module: str, tests: list[str]) -> tuple[list[str], int]:
+def other_numbers(tree: Path, module: str, tests: list[str], digits: str) -> tuple[list[str], int]:
     """The numbers at the top of a module, thresholds above all, which mutmut leaves as they are: what was put in their
     places without a test that notices it, and how many were tried: 10 % more and less, or one more and less."""
     text = (tree / module).read_text(encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *in_process(Path(module).parent)]
-    survived, count = [], 0
-    for node in numbers_at_the_top(text):
-        number = node.value
-        for other in (number + 1, number - 1) if isinstance(number, int) else (number * 1.1, number * 0.9):
-            lines = text.splitlines(keepends=True)
-            line = lines[node.lineno - 1]
-            lines[node.lineno - 1] = line[: node.col_offset] + repr(other) + line[node.end_col_offset :]
-            (tree / module).write_text("".join(lines), encoding="utf-8")
-            count += 1
-            if not run(*command, *tests, log="mutants-numbers.log", check=False, cwd=tree):
-                survived.append(f"{module}, line {node.lineno}: {lines[node.lineno - 1]}")
+    others = [(node, other) for node in numbers_at_the_top(text) for other in beside(node.value)]
+    tried = [change for number, change in enumerate(others, 1) if str(number)[-1] in digits]
+    survived = []
+    for node, other in tried:
+        lines = text.splitlines(keepends=True)
+        line = lines[node.lineno - 1]
+        lines[node.lineno - 1] = line[: node.col_offset] + repr(other) + line[node.end_col_offset :]
+        (tree / module).write_text("".join(lines), encoding="utf-8")
+        if not run(*command, *tests, log="mutants-numbers.log", check=False, cwd=tree):
+            survived.append(f"{module}, line {node.lineno}: {lines[node.lineno - 1]}")
     (tree / module).write_text(text, encoding="utf-8")
-    return survived, count
+    return survived, len(tried)
+
+
+def beside(number: int | float) -> tuple[int | float, int | float]:
+    return (number + 1, number - 1) if isinstance(number, int) else (number * 1.1, number * 0.9)
 
 
 def numbers_at_the_top(text: str) -> list[ast.Constant]:
