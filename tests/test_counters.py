@@ -9,7 +9,11 @@ import logs_made
 import pytest
 from builds import ROOT
 from counters_made import source, with_counters
+from logs_made import MIB
 from logs_made_b_eff import b_eff_log
+from logs_made_b_eff_io import b_eff_io_log
+from logs_made_ftio import ftio_log
+from logs_made_priomark import priomark_log
 
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.benchmarks.scoring import score_logs
@@ -22,6 +26,7 @@ SECONDS = 100.0
 PACKAGE, MEMORY = source("rapl_energy", "0 package-0", made.LARGEST), source("rapl_energy", "0:0 dram", made.LARGEST)
 CORE, PSYS = source("rapl_energy", "0:1 core", made.LARGEST), source("rapl_energy", "1 psys", made.LARGEST)
 SYMBOLS, DOWN = (source(f"infiniband_{name}", "mlx5_0/1") for name in ("symbol_error", "link_downed"))
+IO_LOG = b_eff_io_log(ranks=4, partitions=(2, 4), scheduled=9.0)
 
 
 @pytest.fixture(scope="module")
@@ -205,6 +210,24 @@ def test_idle_power_is_that_of_all_nodes(tmp_path, plain):
     records[place : place + 2] = reversed(records[place : place + 2])
     records[0] = records[0] | {"options": records[0]["options"] | {"idle-power": 10.0}}
     assert value(scored(tmp_path, records), "idle_power") == pytest.approx(120)
+
+
+@pytest.mark.parametrize(
+    ("records", "moved"),
+    [
+        # Two repetitions: the matrix of 64 x 64 elements 8 times, and three quarters of it twice in the exchange.
+        (ftio_log(ranks=4, i=4, repetitions=2), 2 * 9.5 * 16 * 64**2),
+        # Two cases, in each of which each process moves 1 MiB.
+        (priomark_log(benchmarks=("raw",), ranks=4, process_bytes=(MIB,)), 2 * 4 * MIB),
+        # By the records of the types, which have the bytes of their patterns together.
+        (IO_LOG, sum(record["bytes"] for record in logs_made.of_kind(IO_LOG, "pattern_type"))),
+    ],
+    ids=["ftio", "priomark", "b_eff_io"],
+)
+def test_energy_per_gbyte_is_that_of_all_bytes_which_a_benchmark_moves(tmp_path, records, moved):
+    """Two nodes take 5 kJ each."""
+    counted = with_counters(records, [PACKAGE], [[[0, 5_000_000_000]]] * 2, seconds=1.0)
+    assert value(scored(tmp_path, counted), "energy_per_gbyte") == pytest.approx(10_000 / (moved / 1e9), rel=1e-12)
 
 
 def test_every_benchmark_states_the_bytes_that_it_moves_and_has_the_metrics_of_energy():

@@ -112,7 +112,7 @@ def losses(record: Measurement) -> dict[str, float]:
     return {
         "acl": 1 - calculation_alone / calculation,
         "abl": 1 - io_alone / io,
-        "covered": float(np.mean(values.get("covered", [0]))),
+        "covered": float(np.mean(values["covered"])),
     }
 
 
@@ -143,7 +143,7 @@ def benchmark_values(cases: pd.DataFrame, geometric: bool = False) -> pd.Series:
     """The value of each sub-benchmark in MByte/s, by log and sub-benchmark: the mean over all of its cases, each
     counted once."""
     bandwidth = cast(pd.Series, np.log(cases["bandwidth"]) if geometric else cases["bandwidth"])
-    means = bandwidth.groupby([cases["log"], cases["benchmark"]], sort=False).mean()
+    means = bandwidth.groupby([cases["log"], cases["benchmark"]]).mean()
     return cast(pd.Series, np.exp(means) if geometric else means)
 
 
