@@ -303,6 +303,15 @@ def test_a_table_with_a_gap_is_an_error_and_no_mean_over_less(full, gap):
         b_eff.b_eff(table.query(f"not ({gap})"))
 
 
+def test_balance_factor_is_b_eff_by_r_max(full):
+    """At 250 Gflop/s, 1000 MByte/s are 0.004 byte/flop; nothing else changes."""
+    score = score_log(full)
+    metrics = dict(b_eff.with_balance_factor(score, 250.0).metrics)
+    factor = metrics.pop("balance_factor")
+    assert (factor.value, factor.unit) == (pytest.approx(0.004 * score.metrics["b_eff"].value / 1000), "byte/flop")
+    assert metrics == score.metrics
+
+
 # --- the paper's Table 1 ----------------------------------------------------------------------------------------------
 
 
