@@ -20,7 +20,6 @@ from postprocess.benchmarks.ftio.sizes import automatic_input, is_valid, matrix_
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import score_logs
-from postprocess.statistics.means import bootstrap_interval
 
 MIB = 2**20
 
@@ -111,16 +110,6 @@ def test_mean_and_interval_over_repetitions(scored):
     # the normal approximation of a mean of four
     spread = 1.96 * np.std(fractions) / 2
     assert score["io_fraction_high"] - score["io_fraction_low"] == pytest.approx(2 * spread, rel=0.2)
-
-
-def test_interval_is_the_middle_95_percent_of_the_resampled_means():
-    """Of two values, a quarter of the resampled means is the lower one and a quarter the higher one. Means of many are
-    normally distributed: 1.96 standard errors to each side."""
-    assert bootstrap_interval(np.array([0.2, 0.8])) == (0.2, 0.8)
-    evenly = np.linspace(0, 1, 101)
-    standard_error = math.sqrt((101**2 - 1) / 12) / 100 / math.sqrt(101)
-    low, high = bootstrap_interval(evenly)
-    assert (0.5 - low, high - 0.5) == pytest.approx((1.96 * standard_error, 1.96 * standard_error), rel=0.1)
 
 
 def test_one_run_has_no_interval_and_says_so(scored):

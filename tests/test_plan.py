@@ -17,7 +17,6 @@ from postprocess.history.levels import Shift
 from postprocess.history.noise import BLOCK, Noise, drawn_sessions, histories, noises, residuals, within
 from postprocess.history.plan import OfferedTest, Simulation, Terms, cheapest, coverage
 from postprocess.history.power import Detector, alarms, with_loss
-from postprocess.statistics.shares import share_interval
 from site_configs.common.planned_mode import ModeError, mode
 
 HIGHER = Rule(Better.HIGHER)
@@ -184,15 +183,6 @@ def test_what_alarms_is_what_the_history_calls_a_regression():
     ):
         values = with_loss(steady, rule, 28 - nights, loss)
         assert alarms(values, rule, detector, before).tolist() == [alarmed], (nights, rule, loss)
-
-
-@pytest.mark.parametrize(
-    ("successes", "trials", "low", "high"),
-    [(0, 10, 0.0, 0.2775), (5, 10, 0.2366, 0.7634), (81, 263, 0.2553, 0.3662)],
-)
-def test_interval_of_a_share(successes, trials, low, high):
-    """81 of 263: Newcombe, Statistics in Medicine 17 (1998) 857, table I."""
-    assert share_interval(successes, trials) == pytest.approx((low, high), abs=6e-5)
 
 
 # --- choice -----------------------------------------------------------------------------------------------------------

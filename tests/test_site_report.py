@@ -18,7 +18,6 @@ from postprocess.history.change_points import findings, session_values
 from postprocess.history.standing import compared, headlines, scaling, standing
 from postprocess.history.table import case_table, history_table
 from postprocess.sessions.files import read_reports
-from postprocess.statistics.medians import interval
 
 SIZES = (2, 4, 8)
 
@@ -74,24 +73,6 @@ def one(table, **wanted):
 
 
 # --- where everything stands ------------------------------------------------------------------------------------------
-
-
-def test_the_interval_is_that_of_the_sign_test():
-    # Conover, Practical Nonparametric Statistics: the binomial distribution with p = 1/2.
-    assert interval(np.arange(1.0, 7)) == (1, 6, 1 - 2 / 64)
-    assert interval(np.random.default_rng(1).permutation(np.arange(1.0, 21))) == (
-        6,
-        15,
-        pytest.approx(0.9586, abs=5e-5),
-    )
-    assert interval(np.arange(1.0, 4)) == (1, 3, 1 - 2 / 8), "too few for 95 %: what they do state"
-    assert interval(np.array([7.0])) == (7, 7, 0)
-
-
-def test_the_interval_holds_the_median_as_often_as_it_says():
-    rng = np.random.default_rng(20261121)
-    inside = [low <= 0 <= high for low, high, _ in (interval(rng.standard_cauchy(20)) for _ in range(1000))]
-    assert np.mean(inside) == pytest.approx(0.9586, abs=0.02), "three standard errors"
 
 
 def test_level_verdict_and_trend_are_those_of_the_sessions_since_the_change(table):

@@ -20,7 +20,6 @@ from postprocess.history.change_points import (
     suspicions,
 )
 from postprocess.history.standing import compared, sides, trend, verdict
-from postprocess.statistics.medians import interval
 
 LOWER = Rule(Better.LOWER)
 NEITHER = Rule(Better.NEITHER)
@@ -32,23 +31,6 @@ def alternating(count, middle=1000.0, apart=1.0):
 
 
 # --- where a metric stands --------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("count", "low", "high", "confidence"),
-    [
-        (1, 1, 1, 0.0),
-        (2, 1, 2, 1 - 2 / 4),
-        (5, 1, 5, 1 - 2 / 32),
-        (8, 1, 8, 1 - 2 / 256),  # without the outermost values it would be 1 - 2 * 9 / 256 = 0.930
-        (9, 2, 8, 1 - 2 * 10 / 512),
-        (11, 2, 10, 1 - 2 * 12 / 2048),  # the next would be 1 - 2 * 67 / 2048 = 0.935
-        (12, 3, 10, 1 - 2 * 79 / 4096),
-    ],
-)
-def test_the_interval_is_the_narrowest_of_at_least_95_percent(count, low, high, confidence):
-    """Sums of binomial coefficients: 1, 1 + 9 = 10, 1 + 11 = 12, 1 + 12 + 66 = 79."""
-    assert interval(np.arange(count, 0, -1.0)) == (low, high, pytest.approx(confidence))
 
 
 @pytest.mark.parametrize(
