@@ -48,7 +48,25 @@ def scaled(place, factor):
     return change
 
 
+def type_files(servers, files, kind="separate"):
+    """The servers of the files in the first write of a type by the larger partition."""
+
+    def change(r):
+        where = {"partition": 4, "method": "write", "type": kind}
+        place = r.index(first(r, record="pattern_type", **where))
+        r.insert(place, {"record": "layout", **where, "servers": servers, "files": files})
+
+    return change
+
+
 WITH_IO = {
+    "layout": [
+        type_files(["a", "b"], [0, 1]),
+        type_files(["a", "b"], [0, 0, 0, 0]),
+        type_files(["a", "b"], [1, 0, 1, 0]),
+        type_files(["a", "b"], [0, 2, 1, 1]),
+        *(type_files(["a", "b"], [0, 1, 1, 0], kind) for kind in ("scatter", "segmented")),
+    ],
     "file_system": [put("run", filesystem=None)],
     "free_bytes": [lambda r: r[0]["filesystem"].update(free_bytes=10**16)],
     "wrong_bytes": [put("data_check", wrong_bytes=1)],

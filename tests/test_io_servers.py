@@ -3,20 +3,24 @@
 logs of which the slow server is known, and GlusterFS with a brick on a slow disk."""
 
 import json
-from contextlib import ExitStack
+import subprocess
+from contextlib import ExitStack, contextmanager
 
 import logs_made
 import pytest
+from builds import PATIENCE
 from commands import run
 from file_systems import disk, glusterfs_mounts, root, unmount
 from kernel_runs import on_nodes, records
-from kernel_runs import run as run_kernel
 from logs_made import KIB, MIB, of_kind
+from logs_made_b_eff_io import b_eff_io_log, rounded
+from logs_made_b_eff_io import times_of_processes as shares_of_processes
 from logs_made_ftio import ftio_log, half
 from logs_made_priomark import priomark_log, times_of_processes
 
+from postprocess.benchmarks import io_nodes, nodes
 from postprocess.benchmarks.nodes import Verdict
-from postprocess.benchmarks.scoring import score_log
+from postprocess.benchmarks.scoring import read_log, score_log
 from postprocess.logs.reader import LogError
 
 RANKS, NODES, SLOW = 16, 8, 5
@@ -44,19 +48,19 @@ def scored(tmp_path, speed, servers=5, told=True):
 def test_a_server_below_95_percent_of_the_others_is_named_and_no_node(tmp_path, share, is_slow):
     """By hand: of three repetitions of four patterns, nine write and three only read."""
     found = scored(tmp_path, lambda node, server: share if server == 2 else 1.0).nodes
-    assert found.servers == (f"server2: {share} of its peers [{share}, {share}], slow in 9 of 9 writes",) * is_slow
+    assert found.slow_servers == [f"server2: {share} of its peers [{share}, {share}], slow in 9 of 9 writes"] * is_slow
     assert found.verdict == Verdict.NONE
 
 
 def test_a_slow_node_makes_no_server_slow(tmp_path):
     found = scored(tmp_path, lambda node, server: 0.5 if node == SLOW else 1.0)
-    assert found.nodes.servers == ()
+    assert found.nodes.slow_servers == []
     assert list(found.nodes.named["node"]) == [found.log.run.hosts[SLOW].name]
 
 
 def test_a_slow_node_and_a_slow_server_are_both_named(tmp_path):
     found = scored(tmp_path, lambda node, server: (0.5 if node == SLOW else 1.0) * (0.4 if server == 2 else 1.0))
-    [server] = found.nodes.servers
+    [server] = found.nodes.slow_servers
     assert server.startswith("server2: 0.40 ")
     assert list(found.nodes.named["node"]) == [found.log.run.hosts[SLOW].name]
 
@@ -65,17 +69,17 @@ def test_a_slow_node_and_a_slow_server_are_both_named(tmp_path):
 def test_a_server_that_is_slow_because_of_its_many_files_is_not_named(tmp_path, share, named):
     """Of 16 files in turn on five servers, the first one has four and the others three: 0.75 of their time for each."""
     found = scored(tmp_path, lambda node, server: share if server == 0 else 1.0).nodes
-    assert [text[:13] for text in found.servers] == ["server0: 0.73"] * named
+    assert [text[:13] for text in found.slow_servers] == ["server0: 0.73"] * named
 
 
 @pytest.mark.parametrize("servers", [2, 16])
 def test_too_few_servers_or_servers_of_a_single_node_are_not_compared(tmp_path, servers):
-    assert scored(tmp_path, lambda node, server: 0.5 if server == 1 else 1.0, servers=servers).nodes.servers == ()
+    assert scored(tmp_path, lambda node, server: 0.5 if server == 1 else 1.0, servers=servers).nodes.slow_servers == []
 
 
 def test_without_a_layout_nothing_is_said_about_servers(tmp_path):
     found = scored(tmp_path, lambda node, server: 0.5 if server == 2 else 1.0, told=False).nodes
-    assert found.servers == ()
+    assert found.slow_servers == []
 
 
 def test_the_slow_server_is_in_text_json_and_report(tmp_path):
@@ -105,7 +109,7 @@ def test_ftio_names_the_server_and_no_node_if_it_knows_where_its_files_are(tmp_p
     found = score_log(logs_made.write(tmp_path / "ftio.jsonl", logs_made.numbered(records)))
     slow = [found.log.run.hosts[node].name for node in range(2, RANKS, 4)]
     assert set(found.nodes.named["node"]) == (set() if told else set(slow))
-    assert found.nodes.servers == ("server2: 0.50 of its peers [0.50, 0.50], slow in 15 of 15 writes",) * told
+    assert found.nodes.slow_servers == ["server2: 0.50 of its peers [0.50, 0.50], slow in 15 of 15 writes"] * told
 
 
 def test_a_shared_file_of_ftio_has_no_servers_of_each_process(tmp_path):
@@ -116,37 +120,173 @@ def test_a_shared_file_of_ftio_has_no_servers_of_each_process(tmp_path):
         score_log(logs_made.write(tmp_path / "ftio.jsonl", logs_made.numbered(records)))
 
 
+def b_eff_io_on_servers(speed, servers=5, told=True, method_shift=0):
+    """Two processes on each of eight nodes; `speed(method, server)` of their own files, which are on the servers in
+    turn, in each access method beginning with another one."""
+
+    def server(method, rank):
+        return (rank + method_shift * ("write", "rewrite", "read").index(method)) % servers
+
+    made = []
+    for record in b_eff_io_log(ranks=RANKS, nodes=NODES, partitions=(4, RANKS), speed=lambda *_: 1.0):
+        ranks = range(record.get("partition", 0))
+        if record.get("type") == "separate" and record["record"] == "process_times":
+            shares = shares_of_processes([speed(record["method"], server(record["method"], rank)) for rank in ranks])
+            whole = made[-1]
+            for name in ("access_seconds", "sync_seconds"):
+                record[name] = [rounded(whole[name] * share) for share in shares]
+            whole["access_fastest_seconds"] = whole["access_seconds"] * min(shares)
+        if record.get("type") == "separate" and record["record"] == "pattern_type" and told:
+            every = [server(record["method"], rank) for rank in ranks]
+            names = list(dict.fromkeys(every))
+            own = {name: record[name] for name in ("partition", "method", "type")}
+            files = {"servers": [f"server{number}" for number in names], "files": [names.index(one) for one in every]}
+            made.append({"record": "layout", **own, **files})
+        made.append(record)
+    return logs_made.numbered(made)
+
+
+@pytest.mark.parametrize(("share", "is_slow"), [(0.94, True), (0.96, False)])
+@pytest.mark.parametrize("method_shift", [0, 1])
+def test_b_eff_io_names_a_server_below_95_percent_of_the_others_and_no_node(tmp_path, share, is_slow, method_shift):
+    """By hand: seven patterns of `separate` have a share of the time, written and rewritten by all processes."""
+    log = b_eff_io_on_servers(
+        lambda method, server: share if server == 2 and method != "read" else 1.0, method_shift=method_shift
+    )
+    found = score_log(logs_made.write(tmp_path / "b_eff_io.jsonl", log)).nodes
+    assert (
+        found.slow_servers == [f"server2: {share} of its peers [{share}, {share}], slow in 14 of 14 writes"] * is_slow
+    )
+    assert found.verdict == Verdict.NONE
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_b_eff_io_compares_files_on_the_same_server_if_it_is_known(tmp_path, told):
+    """All files of two nodes are on a server of a tenth of the speed, and their part of a shared file is as slow: only
+    a log that states the servers tells that the nodes are as fast as others in their own files."""
+    log = b_eff_io_on_servers(lambda *_: 1.0, servers=4, told=told)
+    for record in log:
+        if record["record"] == "layout" and record["partition"] == RANKS:
+            record.update(servers=["a", "slow", "b"], files=[0] * 4 + [1] * 4 + [2, 0] * 4)
+        elif record["record"] == "process_times" and record["partition"] == RANKS:
+            for name in ("access_seconds", "sync_seconds"):
+                longest = max(record[name])
+                record[name] = [longest if 4 <= rank < 8 else rounded(longest / 10) for rank in range(RANKS)]
+    for record in log:
+        if (
+            record["record"] == "measurement"
+            and record["partition"] == RANKS
+            and record["type"] in ("separate", "segmented")
+        ):
+            record["access_fastest_seconds"] = record["access_seconds"] / 10
+    score = score_log(logs_made.write(tmp_path / "b_eff_io.jsonl", log))
+    slow = {host.name for host in score.log.run.hosts[2:4]}
+    assert set(score.nodes.named["node"]) == (set() if told else slow)
+    assert [text.partition(":")[0] for text in score.nodes.slow_servers] == ["slow"] * told
+
+
+def test_calls_count_where_the_time_is_the_same(tmp_path):
+    """Every process writes for a second; those with files on the slow server make half as many calls."""
+    log = read_log(logs_made.write(tmp_path / "b_eff_io.jsonl", b_eff_io_on_servers(lambda *_: 1.0)))
+    servers = [f"server{rank % 5}" for rank in range(RANKS)]
+    calls = [100 if server == "server3" else 200 for server in servers]
+    accesses = [io_nodes.Access(nodes.WRITES, f"write {n}", [1.0] * RANKS, servers, RANKS, calls) for n in range(7)]
+    found = io_nodes.of_accesses(log.run, "process", accesses)
+    assert found.slow_servers == ["server3: 0.50 of its peers [0.50, 0.50], slow in 7 of 7 writes"]
+    assert found.verdict == Verdict.NONE
+    assert len(found.servers) == 5 and not found.servers["confirmed"].any()
+
+
+def test_files_of_each_access_are_counted(tmp_path):
+    """A repetition has other files than the next one: in each, one server has twice as many as the others, and takes
+    twice as long for them. That is no property of a server."""
+    log = read_log(logs_made.write(tmp_path / "b_eff_io.jsonl", b_eff_io_on_servers(lambda *_: 1.0)))
+    accesses = []
+    for number in range(8):
+        often = [0, 0, 1, 2] if number < 4 else [0, 1, 1, 2]
+        servers = [f"server{(often * 4)[rank]}" for rank in range(RANKS)]
+        seconds = [2.0 if servers.count(server) == 8 else 1.0 for server in servers]
+        accesses.append(io_nodes.Access(nodes.WRITES, f"write {number}", seconds, servers))
+    assert io_nodes.of_accesses(log.run, "process", accesses).slow_servers == []
+
+
+# --- GlusterFS --------------------------------------------------------------------------------------------------------
+
+SLOW_BRICK = "/volume/brick2"
+NODES_WITH_A_PROCESS = [(f"n{number:02}", 1) for number in range(RANKS)]
+
+
+@contextmanager
+def bricks_of_which_one_is_slow(folder):
+    """GlusterFS puts each whole file on one of four bricks, each on a disk, of which one has 8 MByte/s and the others
+    40."""
+    (folder / "volume").mkdir()
+    with ExitStack() as undo:
+        for number in range(4):
+            place, brick = folder / f"disk{number}", folder / "volume" / f"brick{number}"
+            place.mkdir()
+            brick.mkdir()
+            made = undo.enter_context(disk(place, 4, bytes_per_second=8_000_000 if number == 2 else 40_000_000))
+            root("a brick on a disk", "mount", "--bind", made, brick)
+            undo.callback(unmount, brick)
+        [mount] = undo.enter_context(glusterfs_mounts(folder / "volume", 1, bricks=4, shards=False))
+        yield mount
+
+
+def run_with_files_on_every_brick(openmpi, folder, kernel, *options):
+    """The log of a run on sixteen nodes with a process each. A run has a directory of its own, in which the same names
+    may be on other bricks: a run that has the files of too few nodes on the slow one tells nothing, and is repeated."""
+    log = folder / "log.jsonl"
+    with bricks_of_which_one_is_slow(folder) as mount:
+        for _ in range(RUNS):
+            words = on_nodes(openmpi, NODES_WITH_A_PROCESS, kernel, *options, "--directory", mount, "--log", log)
+            done = subprocess.run(
+                words, env=openmpi.environment, capture_output=True, text=True, timeout=3 * PATIENCE, check=False
+            )
+            assert done.returncode == 0, done.stderr
+            [layout, *_] = layouts = of_kind(records(log), "layout")
+            on_slow = [layout["servers"][place].endswith(SLOW_BRICK) for place in layout["files"]]
+            assert len(on_slow) == RANKS
+            if 2 <= sum(on_slow) <= 6:
+                return log, len(layouts)
+            log.unlink()
+    pytest.fail(f"in {RUNS} runs, GlusterFS put too few files on the slow brick, or too many")
+
+
+def assert_the_brick_is_named_and_no_node(log):
+    found = score_log(log).nodes
+    print("\n".join([*found.slow_servers, *nodes.listed(found.named), *found.remarks]))
+    [server] = found.slow_servers
+    assert f"{SLOW_BRICK}: " in server
+    assert found.named.empty
+    assert "Slow server of files suspected: " in run("score", log).stdout
+
+
 @pytest.mark.prove
-def test_the_brick_on_a_slow_disk_is_named_by_the_layout_and_no_node(openmpi, tmp_path):
-    """Sixteen nodes with a process each, and a file of its own; GlusterFS puts each whole file on one of four bricks,
-    each on a disk, of which one has 8 MByte/s and the others 40. A run has a directory of its own, in which the same
-    names may be on other bricks: a run that has the files of too few nodes on the slow one tells nothing."""
-    (tmp_path / "volume").mkdir()
+def test_priomark_names_the_brick_on_a_slow_disk_and_no_node(openmpi, tmp_path):
+    """A file of each process, written nine times."""
     workload = (
         'single_file = { process_size = "8MiB"; block_size = "256KiB"; patterns = ["write"]; };\nrepetitions = 9;'
     )
-    with ExitStack() as undo:
-        for number in range(4):
-            folder, brick = tmp_path / f"disk{number}", tmp_path / "volume" / f"brick{number}"
-            folder.mkdir()
-            brick.mkdir()
-            made = undo.enter_context(disk(folder, 1, bytes_per_second=8_000_000 if number == 2 else 40_000_000))
-            root("a brick on a disk", "mount", "--bind", made, brick)
-            undo.callback(unmount, brick)
-        [mount] = undo.enter_context(glusterfs_mounts(tmp_path / "volume", 1, bricks=4, shards=False))
-        (tmp_path / "workload.cfg").write_text(workload)
-        options = ("--workload", tmp_path / "workload.cfg", "--directory", mount, "--log", tmp_path / "log.jsonl")
-        nodes = [(f"n{number:02}", 1) for number in range(16)]
-        for _ in range(RUNS):
-            done = run_kernel(on_nodes(openmpi, nodes, "priomark", *options), env=openmpi.environment)
-            assert done.returncode == 0, done.stderr
-            layouts = of_kind(records(tmp_path / "log.jsonl"), "layout")
-            on_slow = [layouts[0]["servers"][place].endswith("/volume/brick2") for place in layouts[0]["files"]]
-            if 2 <= sum(on_slow) <= 6:
-                break
-            (tmp_path / "log.jsonl").unlink()
-    assert len(layouts) == 9 and len(on_slow) == 16
-    found = score_log(tmp_path / "log.jsonl").nodes
-    [server] = found.servers
-    assert "/volume/brick2: " in server
-    assert found.named.empty
+    (tmp_path / "workload.cfg").write_text(workload)
+    log, layouts = run_with_files_on_every_brick(openmpi, tmp_path, "priomark", "--workload", tmp_path / "workload.cfg")
+    assert layouts == 9
+    assert_the_brick_is_named_and_no_node(log)
+
+
+@pytest.mark.prove
+def test_ftio_names_the_brick_on_a_slow_disk_and_no_node(openmpi, tmp_path):
+    """Two repetitions, each with five stages that write files and five that read them."""
+    options = ("--storage", "posix", "--input", "128MiB", "--repeat", 2)
+    log, layouts = run_with_files_on_every_brick(openmpi, tmp_path, "ftio", *options)
+    assert layouts == 2
+    assert_the_brick_is_named_and_no_node(log)
+
+
+@pytest.mark.prove
+def test_b_eff_io_names_the_brick_on_a_slow_disk_and_no_node(openmpi, tmp_path):
+    """All types, so that there is a score; only the files of `separate` are each on a brick that is known."""
+    options = ("--memory-per-process", "64MiB", "--partitions", "all", "--scheduled-time", 60, "--space-limit", "3GiB")
+    log, layouts = run_with_files_on_every_brick(openmpi, tmp_path, "b_eff_io", *options)
+    assert layouts == 3
+    assert_the_brick_is_named_and_no_node(log)

@@ -3,13 +3,15 @@
 #ifndef B_EFF_IO_FILES_H
 #define B_EFF_IO_FILES_H
 
+#include "layout.h"
 #include "state.h"
 
 /* Times and sizes of a type's files. */
 struct files {
     double open_seconds, close_seconds; /* of the slowest process */
     int64_t bytes;                      /* of all files together */
-    int64_t cached_bytes; /* still in a node's cache after eviction, maximum over the processes; -1: no eviction */
+    int64_t cached_bytes;      /* still in a node's cache after eviction, maximum over the processes; -1: no eviction */
+    char server[SERVER_BYTES]; /* of this process's own file; empty: unknown, or the processes share a file */
 };
 
 /* All are collective over the partition and end the run if a process fails. */

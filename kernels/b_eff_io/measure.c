@@ -58,6 +58,15 @@ static void log_component(struct state *state, json_t *hints)
     state->component_logged = true;
 }
 
+/* Where each process has a file of its own, and the file system tells which server holds it. */
+static void write_layout(const struct now *now, const struct files *files)
+{
+    json_t *layout = now->row->separate ? layout_json(now->state->run, now->in_order, files->server) : NULL;
+    if (layout)
+        log_write(now->state->run->log, "layout",
+                  layout_record_json(&(struct subject){now->processes, now->method, now->row}, layout));
+}
+
 static void note_type(struct now *now, const struct type_result *result, json_t *hints)
 {
     struct state *state = now->state;
@@ -99,6 +108,7 @@ static void measure_type(struct now *now)
     result.bytes = now->bytes;
     result.segment_bytes = now->stream.segment_bytes;
     result.pattern_seconds = now->pattern_seconds;
+    write_layout(now, &result.files);
     note_type(now, &result, effective);
 }
 

@@ -89,3 +89,11 @@ json_t *pattern_type_json(const struct subject *subject, const struct type_resul
     json_object_set_new(record, "hints", hints);
     return record;
 }
+
+json_t *layout_record_json(const struct subject *subject, json_t *servers)
+{
+    json_t *record = subject_json(subject);
+    json_object_update_missing(record, servers);
+    json_decref(servers);
+    return record;
+}

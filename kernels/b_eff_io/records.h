@@ -32,4 +32,7 @@ json_t *pattern_type_json(const struct subject *subject, const struct type_resul
 json_t *process_times_json(const struct subject *subject, int number, json_t *calls, json_t *access_seconds,
                            json_t *sync_seconds);
 
+/* Takes ownership of `servers`, which layout_json() made. */
+json_t *layout_record_json(const struct subject *subject, json_t *servers);
+
 #endif

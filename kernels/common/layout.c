@@ -51,19 +51,22 @@ static int place_of(json_t *servers, const char *server)
     return (int)place;
 }
 
-json_t *layout_json(const struct run *run, const char server[SERVER_BYTES])
+json_t *layout_json(const struct run *run, MPI_Comm comm, const char server[SERVER_BYTES])
 {
+    int rank, ranks;
+    MPI_CHECK(MPI_Comm_rank(comm, &rank));
+    MPI_CHECK(MPI_Comm_size(comm, &ranks));
     int known = server[0] != '\0' && strcmp(process_resolution(run), "process") == 0;
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &known, 1, MPI_INT, MPI_MIN, comm));
     if (!known)
         return NULL;
-    char (*all)[SERVER_BYTES] = run->rank == 0 ? allocate((size_t)run->ranks, sizeof *all) : NULL;
-    MPI_CHECK(MPI_Gather(server, SERVER_BYTES, MPI_CHAR, all, SERVER_BYTES, MPI_CHAR, 0, MPI_COMM_WORLD));
+    char (*all)[SERVER_BYTES] = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
+    MPI_CHECK(MPI_Gather(server, SERVER_BYTES, MPI_CHAR, all, SERVER_BYTES, MPI_CHAR, 0, comm));
     if (!all)
         return NULL;
     json_t *servers = json_array(), *files = json_array();
-    for (int rank = 0; rank < run->ranks; rank++)
-        json_array_append_new(files, json_integer(place_of(servers, all[rank])));
+    for (int place = 0; place < ranks; place++)
+        json_array_append_new(files, json_integer(place_of(servers, all[place])));
     free(all);
     return json_pack("{s:o, s:o}", "servers", servers, "files", files);
 }

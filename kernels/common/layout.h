@@ -16,9 +16,9 @@ void bricks_of(const char *pathinfo, char server[SERVER_BYTES]);
 /* The servers of a file, empty where the file system does not tell. Never called while a clock runs. */
 void file_server(const char *path, char server[SERVER_BYTES]);
 
-/* `servers`, the different ones of all processes, and `files`, the place of each process's server in that list, in the
- * order of the ranks. NULL on all ranks but 0, if the server of a process is unknown, and in runs whose processes have
- * no times of their own in the log (process_times.h). Collective over MPI_COMM_WORLD. */
-json_t *layout_json(const struct run *run, const char server[SERVER_BYTES]);
+/* `servers`, the different ones of all processes of `comm`, and `files`, the place of each process's server in that
+ * list, in the order of the ranks. NULL on all ranks but 0, if the server of a process is unknown, and in runs whose
+ * processes have no times of their own in the log (process_times.h). Collective over `comm`. */
+json_t *layout_json(const struct run *run, MPI_Comm comm, const char server[SERVER_BYTES]);
 
 #endif

@@ -119,7 +119,7 @@ static void log_repetition(struct run *run, const struct transform *transform, s
     struct phase_sums *all = run->rank == 0 ? allocate((size_t)run->ranks, sizeof *all) : NULL;
     MPI_CHECK(MPI_Gather(&mine, values, MPI_DOUBLE, all, values, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     phases_log(&transform->phases, run, repetition);
-    json_t *layout = layout_json(run, transform->storage.server);
+    json_t *layout = layout_json(run, MPI_COMM_WORLD, transform->storage.server);
     if (layout) {
         json_object_set_new(layout, "repetition", json_integer((json_int_t)repetition));
         log_write(run->log, "layout", layout);

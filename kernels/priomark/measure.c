@@ -155,7 +155,7 @@ static void write_process_times(const struct priomark *host)
 /* Where the file system tells which servers hold the processes' own files. */
 static void write_layout(const struct priomark *host)
 {
-    json_t *layout = layout_json(host->run, host->notes.server);
+    json_t *layout = layout_json(host->run, MPI_COMM_WORLD, host->notes.server);
     if (!layout)
         return;
     json_object_set_new(layout, "case", json_integer(host->number));

@@ -21,6 +21,7 @@ FEWEST = 3  # nodes that can be compared with each other
 SHORTEST = 0.2  # seconds: in less, it matters which process begins first
 EARLY_KERNEL = "The log was written by a kernel that logs no times of single processes"
 Accesses = Mapping[str, Mapping[int, float]]  # name of an access to the seconds of each node
+OfServers = Mapping[str, Mapping[str, float]]  # name of an access to the seconds of each server
 
 
 def examination(run: Run, measured: Mapping[str, Accesses]) -> Examination:
@@ -32,30 +33,34 @@ def examination(run: Run, measured: Mapping[str, Accesses]) -> Examination:
 
 
 class Access(NamedTuple):
-    """`seconds` of each process, or node, in an access of a `kind` (nodes.WRITES and so on), and for each process the
-    server of its own file, if the file system tells."""
+    """`seconds` of each of the first `processes` processes, or of all, or of each node, in an access of a `kind`
+    (nodes.WRITES and so on); for each process the server of its own file, if the file system tells; and `calls`, if
+    these differ."""
 
     kind: str
     name: str
     seconds: Sequence[float]
     servers: Sequence[str] = ()
+    processes: int | None = None
+    calls: Sequence[int] | None = None
 
 
 def of_accesses(run: Run, resolution: Resolution, accesses: Iterable[Access]) -> Examination:
     """The nodes and the servers of a run. Where it is known which server has the file of a process, nodes are compared
     with those whose files are on the same one."""
     kinds = (nodes.WRITES, nodes.READS, nodes.COMPUTATIONS)
-    measured, on_servers, files = {kind: {} for kind in kinds}, {kind: {} for kind in kinds}, {}
-    for kind, name, seconds, there in accesses:
-        usual, left_out = None, []
+    measured, on_servers, for_each_file = ({kind: {} for kind in kinds} for _ in range(3))
+    for kind, name, seconds, there, processes, calls in accesses:
+        usual, left_out = np.array(calls or [1] * len(seconds), float), []
         if there:
-            times = on_servers[kind][name] = of_servers(run, seconds, there)
-            files |= {server: max(files.get(server, 0), there.count(server)) for server in there}
-            usual = [times.get(server, 1.0) for server in there]
+            times = of_servers(run, seconds, there, usual)
+            on_servers[kind][name] = times
+            for_each_file[kind][name] = {server: time / there.count(server) for server, time in times.items()}
+            usual *= [times.get(server, 1.0) for server in there]
             left_out = [rank for rank, server in enumerate(there) if server not in times]
-        measured[kind][name] = of_nodes(run, resolution, run.ranks, seconds, usual, left_out)
+        measured[kind][name] = of_nodes(run, resolution, processes or run.ranks, seconds, usual, left_out)
     found = examination(run, measured)
-    return replace(found, servers=tuple(nodes.listed(slow_servers(on_servers, files))))
+    return replace(found, servers=servers(on_servers, for_each_file))
 
 
 def of_nodes(
@@ -63,55 +68,59 @@ def of_nodes(
     resolution: Resolution,
     processes: int,
     seconds: Sequence[float],
-    calls: Sequence[float] | None = None,
+    calls: Sequence[float] | np.ndarray = (1.0,),
     left_out: Collection[int] = (),
 ) -> dict[int, float]:
     """Node to the geometric mean over its processes of the time of a call. `seconds` and `calls` have a value of each
-    of the first `processes` processes, or of each node; without `calls` all did the same work. The values at the places
+    of the first `processes` processes, or of each node; by default all did the same work. The values at the places
     `left_out` do not count. Empty if too few nodes can be compared, or if the access was too short."""
     compared, times = comparable(run, processes), np.array(seconds, float)
     if not compared or np.median(times) < SHORTEST or times.min() <= 0:
         return {}
-    places, relative = places_of_nodes(run, resolution, processes), np.log(times / (1 if calls is None else calls))
+    places, relative = places_of_nodes(run, resolution, processes), np.log(times / np.array(calls, float))
     counted = {node: [place for place in places[node] if place not in left_out] for node in compared}
     return {node: float(np.exp(relative[own].mean())) for node, own in counted.items() if own}
 
 
-def of_servers(run: Run, seconds: Sequence[float], servers: Sequence[str]) -> dict[str, float]:
-    """Server to the time of an access to the files there; `seconds` and `servers` have a value of each process. It is
-    the lower median over the nodes with files there, so that a slow node among two or more makes no server slow. Not of
-    servers with files of a single node; empty if the access was too short."""
+def of_servers(
+    run: Run, seconds: Sequence[float], servers: Sequence[str], calls: Sequence[float] | np.ndarray = (1.0,)
+) -> dict[str, float]:
+    """Server to the time of a call to the files there. `seconds`, `servers` and `calls` have a value of each process,
+    by default all did the same work. The time is the lower median over the nodes with files there, so that a slow node
+    among two or more makes no server slow. Not of servers with files of a single node; empty if the access was too
+    short."""
     times = np.array(seconds, float)
     if np.median(times) < SHORTEST or times.min() <= 0:
         return {}
-    found = defaultdict(list)
-    for host in run.hosts:
+    relative, found = np.log(times / np.array(calls, float)), defaultdict(list)
+    for ranks in ranks_of_nodes(run, len(servers)):
         own = defaultdict(list)
-        for rank in host.ranks:
-            own[servers[rank]].append(np.log(times[rank]))
+        for rank in ranks:
+            own[servers[rank]].append(relative[rank])
         for server, values in own.items():
             found[server].append(float(np.exp(np.mean(values))))
     return {server: median_low(values) for server, values in found.items() if len(values) > 1}
 
 
-def slow_servers(measured: Mapping[str, Mapping[str, Mapping[str, float]]], files: Mapping[str, int]) -> pd.DataFrame:
-    """The suspects among servers, rows as of Examination.nodes, by their times in accesses and the number of their
-    files. A server with more files than others may be slow because of them: one is a suspect only if it is also slow
-    by its time for each file, and the milder of both counts."""
+def servers(measured: Mapping[str, OfServers], for_each_file: Mapping[str, OfServers]) -> pd.DataFrame:
+    """The servers, rows as of Examination.nodes, by their times in accesses, and by these divided by the number of
+    their files. A server with more files than others may be slow because of them: one is a suspect only if it is also
+    slow by its time for each file. Of a slower one the milder of both counts."""
     names = sorted({name for accesses in measured.values() for times in accesses.values() for name in times})
-    tables = {
-        kind: table({a: {names.index(name): t for name, t in times.items()} for a, times in accesses.items()})
-        for kind, accesses in measured.items()
-    }
-    for_each = {
-        kind: rows.assign(seconds=rows["seconds"] / [files[names[number]] for number in rows["first"]])
-        for kind, rows in tables.items()
-    }
-    suspects = nodes.examination(names, tables).named
-    milder = nodes.examination(names, for_each).nodes.set_index("node")
-    chosen = suspects["node"].map(milder["high"]) < SLOWER
-    both = [suspects[chosen], milder.loc[suspects["node"][chosen]].reset_index()]
-    return pd.concat(both).sort_values("ratio").groupby("node", sort=False).tail(1)
+    found, for_each = (
+        nodes.examination(
+            names,
+            {
+                kind: table({a: {names.index(name): t for name, t in times.items()} for a, times in accesses.items()})
+                for kind, accesses in kinds.items()
+            },
+        ).nodes.set_index("node", drop=False)
+        for kinds in (measured, for_each_file)
+    )
+    for_each = for_each.reindex(found.index)
+    chosen = found.where((found["ratio"] >= 1) | ~(for_each["ratio"] > found["ratio"]), for_each)
+    suspect = found["suspect"] & (for_each["high"] < SLOWER)
+    return chosen.assign(suspect=suspect).sort_values("ratio", ignore_index=True).astype(found.dtypes)
 
 
 def before_sync(access: list[float], sync: list[float]) -> list[float]:

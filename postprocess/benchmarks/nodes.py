@@ -27,31 +27,41 @@ class Verdict(StrEnum):
     CONFIRMED = "confirmed"
 
 
+COLUMNS = ["node", "ratio", "low", "high", "slow", "examined", "units", "suspect", "confirmed"]
+
+
+def nobody() -> pd.DataFrame:
+    empty = pd.DataFrame(columns=COLUMNS, dtype=float)
+    return empty.astype({"node": str, "units": str, "suspect": bool, "confirmed": bool})
+
+
 @dataclass(frozen=True)
 class Examination:
     """`nodes` has a row per node, the slowest first: `node`, its name; the columns of statistics.nodes.Effects; and
-    `confirmed`. `remarks` state what limits the verdict."""
+    `confirmed`; `servers` has the same of servers of files, without any confirmed. `remarks` state what limits the
+    verdict."""
 
     verdict: Verdict
     nodes: pd.DataFrame = field(compare=False)  # tables have no truth value; remarks and verdict follow from it
     remarks: tuple[str, ...] = ()
-    servers: tuple[str, ...] = ()  # a text for each server of files that is suspected to be slow
+    servers: pd.DataFrame = field(default_factory=nobody, compare=False)
 
     @property
     def named(self) -> pd.DataFrame:
         """The suspects, and those of them that were confirmed."""
         return self.nodes[self.nodes["suspect"]]
 
+    @property
+    def slow_servers(self) -> list[str]:
+        """A text for each server that is suspected."""
+        return listed(self.servers[self.servers["suspect"]])
 
-COLUMNS = ["node", "ratio", "low", "high", "slow", "examined", "units", "suspect", "confirmed"]
+
 MATCHINGS, WRITES, READS, COMPUTATIONS = "matchings", "writes", "reads", "computations"  # what a node's times are of
 
 
 def not_examined(why: str) -> Examination:
-    nobody = pd.DataFrame(columns=COLUMNS, dtype=float)
-    return Examination(
-        Verdict.NOT_EXAMINED, nobody.astype({"node": str, "units": str, "suspect": bool, "confirmed": bool}), (why,)
-    )
+    return Examination(Verdict.NOT_EXAMINED, nobody(), (why,))
 
 
 def examination(
@@ -140,11 +150,9 @@ def listed(named: pd.DataFrame) -> list[str]:
 
 def qualifications(found: Examination) -> Iterator[tuple[str, str]]:
     """What a score states about slow nodes."""
-    if found.servers:
-        yield (
-            "slow_servers",
-            f"Slow {'server' if len(found.servers) == 1 else 'servers'} of files suspected: {'; '.join(found.servers)}",
-        )
+    if servers := found.slow_servers:
+        word = "server" if len(servers) == 1 else "servers"
+        yield "slow_servers", f"Slow {word} of files suspected: {'; '.join(servers)}"
     named = found.named
     for what, rows in (("confirmed", named[named["confirmed"]]), ("suspected", named[~named["confirmed"]])):
         if len(rows):
@@ -175,22 +183,27 @@ def as_object(found: Examination) -> dict:
     return {
         "verdict": str(found.verdict),
         "remarks": list(found.remarks),
-        "servers": list(found.servers),
+        "servers": found.slow_servers,
         "nodes": [{name: plain(value) for name, value in row.items()} for row in found.nodes.to_dict("records")],
     }
 
 
 def stored(found: Examination) -> dict:
     """What a session keeps of an examination, about 45 bytes a node: `values` has [ratio, low, high, slow, examined] of
-    each node, null where unknown."""
-    values = {
-        row.node: [*(plain(round(value, 4)) for value in (row.ratio, row.low, row.high)), row.slow, row.examined]
-        for row in each_row(found.nodes)
-    }
+    each node, null where unknown. Servers of files are stored in the same way, if any were compared."""
     named = found.named
+    servers = {"suspects": list(found.servers["node"][found.servers["suspect"]]), "values": values_of(found.servers)}
     return {
         "verdict": str(found.verdict),
         "suspects": list(named["node"]),
         "confirmed": list(named["node"][named["confirmed"]]),
-        "values": values,
+        "values": values_of(found.nodes),
+        **({"servers": servers} if len(found.servers) else {}),
+    }
+
+
+def values_of(table: pd.DataFrame) -> dict[str, list]:
+    return {
+        row.node: [*(plain(round(value, 4)) for value in (row.ratio, row.low, row.high)), row.slow, row.examined]
+        for row in each_row(table)
     }

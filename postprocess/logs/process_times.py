@@ -56,11 +56,17 @@ def problems_of_slowest(
 
 
 def problems_of_servers(
-    named: str, run: Run, resolution: Resolution | None, of_each: bool, record: FileServers
+    named: str,
+    run: Run,
+    resolution: Resolution | None,
+    of_each: bool,
+    record: FileServers,
+    processes: int | None = None,
 ) -> Iterator[Problem]:
-    """Each process has a file of its own (`of_each`) and a time, and each server at least one of the files."""
+    """Each of the first `processes` processes, or of all, has a file of its own (`of_each`) and a time, and each server
+    at least one of the files."""
     places = list(dict.fromkeys(record.files))
-    if len(record.files) != run.ranks or places != list(range(len(record.servers))):
+    if len(record.files) != (processes or run.ranks) or places != list(range(len(record.servers))):
         yield "layout", f"{named} does not have a server of the file of each process; {EDITED}"
     if not of_each or resolution != "process":
         yield "layout", f"{named} has no file of each process, or no times of them; {EDITED}"

@@ -2,6 +2,7 @@
 """b_eff_io, the effective bandwidth of parallel I/O."""
 
 from postprocess.benchmarks.b_eff_io.records import (
+    Layout,
     Measurement,
     MeasurementOfVersion1,
     PatternType,
@@ -42,7 +43,7 @@ BENCHMARK = Benchmark(
         MetricKind("written_share_of_memory", "1", Better.NEITHER),
     ),
     log_format=LogFormat(
-        own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, PatternType, DataCheck),
+        own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, Layout, PatternType, DataCheck),
         version_1=(PlanOfVersion1, MeasurementOfVersion1),
         progress=Progress(planned=planned_patterns, done={Measurement: lambda plan, measurement: 1}),
     ),

@@ -6,8 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPE_RULES, UNITS, size_driven_calls
-from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan, PlannedPattern, ProcessTimes
-from postprocess.logs.process_times import problems_of_lists, problems_of_slowest
+from postprocess.benchmarks.b_eff_io.records import (
+    Layout,
+    Measurement,
+    PatternType,
+    Plan,
+    PlannedPattern,
+    ProcessTimes,
+)
+from postprocess.logs.process_times import problems_of_lists, problems_of_servers, problems_of_slowest
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import MpiIo
 from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order
@@ -15,11 +22,11 @@ from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_ord
 CLOCK_TOLERANCE = 1e-6
 ROUNDING = 1e-9  # relative
 PARTS_SHARE, PARTS_SECONDS = 0.05, 5.0  # that a process may lose between the parts, with its core
-Key = tuple[int, str, int | str]  # partition, access method, pattern or type or processes_of()
+Key = tuple[int, str, int | str]  # partition, access method, pattern, type, processes_of() or servers_of()
 
 
 def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
-    found = [(record, key_of(record)) for record in by_sequence(log, Measurement, ProcessTimes, PatternType)]
+    found = [(record, key_of(record)) for record in by_sequence(log, Measurement, ProcessTimes, Layout, PatternType)]
     yield from problems_of_order(found, planned_records(log.plan, {key for _, key in found}), in_words)
     if log.only(MpiIo).sequence != found[0][0].sequence - 1:
         yield "mpi_io", f"the record mpi_io belongs before the first measurement, when a file is open; {EDITED}"
@@ -40,26 +47,35 @@ def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
     if log.run.schema_version > 1:
         yield from problems_of_segments(log)
     yield from problems_of_processes(log)
+    for record in log.all(Layout):
+        name, own = in_words((record.partition, record.method, record.type)), TYPE_RULES[record.type].separate
+        yield from problems_of_servers(name, log.run, log.plan.process_times, own, record, record.partition)
 
 
-def key_of(record: Measurement | ProcessTimes | PatternType) -> Key:
+def key_of(record: Measurement | ProcessTimes | Layout | PatternType) -> Key:
     match record:
         case Measurement():
             return record.partition, record.method, record.pattern
         case ProcessTimes():
             return record.partition, record.method, processes_of(record.pattern, record.type)
+        case Layout():
+            return record.partition, record.method, servers_of(record.type)
         case PatternType():
             return record.partition, record.method, record.type
 
 
 def processes_of(pattern: int, kind: str) -> str:
     """Instead of a type in the key of the times of processes."""
-    return f"processes in pattern {pattern} of type {kind}"
+    return f"times of the processes in pattern {pattern} of type {kind}"
+
+
+def servers_of(kind: str) -> str:
+    return f"servers of the files of type {kind}"
 
 
 def in_words(key: Key) -> str:
     partition, method, what = key
-    kind = "pattern " if isinstance(what, int) else "type " if what in TYPE_RULES else "the times of the "
+    kind = "pattern " if isinstance(what, int) else "type " if what in TYPE_RULES else "the "
     return f"{kind}{what}, {method}, by {partition} process{'es' * (partition > 1)}"
 
 
@@ -76,6 +92,8 @@ def planned_records(plan: Plan, measured: set[Key]) -> Iterator[Key]:
                         yield partition, method, pattern.pattern
                         if plan.process_times and not TYPE_RULES[entry.name].collective:
                             yield partition, method, processes_of(pattern.pattern, entry.name)
+                if (servers := (partition, method, servers_of(entry.name))) in measured:
+                    yield servers
                 yield partition, method, entry.name
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import asdict
 from postprocess.logs.records import (
     Bytes,
     Count,
+    FileServers,
     OldRecord,
     Part,
     PositiveBytes,
@@ -143,6 +144,14 @@ class ProcessTimes(Record):
     calls: Annotated[list[Calls], Meta(min_length=1)]
     access_seconds: SecondsOfProcesses
     sync_seconds: SecondsOfProcesses
+
+
+class Layout(FileServers):
+    """Which servers hold the files that the processes of a partition accessed, each its own, by an access method."""
+
+    partition: Processes
+    method: AccessMethod
+    type: Type
 
 
 class PatternType(Record, kw_only=True):

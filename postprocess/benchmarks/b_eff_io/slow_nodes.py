@@ -3,7 +3,7 @@
 
 from postprocess.benchmarks import io_nodes, nodes
 from postprocess.benchmarks.b_eff_io.definition import TYPE_RULES
-from postprocess.benchmarks.b_eff_io.records import Plan, ProcessTimes
+from postprocess.benchmarks.b_eff_io.records import Layout, Plan, ProcessTimes
 from postprocess.benchmarks.nodes import READS, WRITES, Examination
 from postprocess.logs.reader import Log
 
@@ -16,13 +16,21 @@ def examination(log: Log[Plan]) -> Examination:
     resolution = log.plan.process_times
     if resolution is None:
         return nodes.not_examined(io_nodes.EARLY_KERNEL)
+    servers = {(r.partition, r.method, r.type): r.of_processes for r in log.all(Layout)}
     timed = {entry.pattern for entry in log.plan.patterns if entry.units}
-    measured = {WRITES: {}, READS: {}}
-    for record in log.all(ProcessTimes):
-        if record.pattern in timed:
-            times = io_nodes.of_nodes(log.run, resolution, record.partition, own_seconds(record), record.calls)
-            measured[KINDS[record.method]][f"{record.method} {record.pattern} {record.partition}"] = times
-    return io_nodes.examination(log.run, measured)
+    accesses = [
+        io_nodes.Access(
+            KINDS[record.method],
+            f"{record.method} {record.pattern} {record.partition}",
+            own_seconds(record),
+            servers.get((record.partition, record.method, record.type), ()),
+            record.partition,
+            record.calls,
+        )
+        for record in log.all(ProcessTimes)
+        if record.pattern in timed
+    ]
+    return io_nodes.of_accesses(log.run, resolution, accesses)
 
 
 def own_seconds(record: ProcessTimes) -> list[float]:
