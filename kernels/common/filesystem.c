@@ -21,18 +21,19 @@ static bool is_below(const char *path, const char *mount)
     return strcmp(mount, "/") == 0 || (strncmp(path, mount, length) == 0 && (path[length] == '/' || !path[length]));
 }
 
-/* The type of the mount with the longest path; of several at one place, of the last one, which hides the others. */
-static void find_type(const char *path, char *type, size_t type_bytes)
+void find_mount(const char *path, char type[MOUNT_TEXT], char source[MOUNT_TEXT])
 {
     FILE *mounts = setmntent("/proc/self/mounts", "r");
     size_t longest = 0;
-    snprintf(type, type_bytes, "unknown");
+    snprintf(type, MOUNT_TEXT, "unknown");
+    snprintf(source, MOUNT_TEXT, "unknown");
     if (!mounts)
         return;
     for (struct mntent *mount; (mount = getmntent(mounts));) {
         if (strlen(mount->mnt_dir) >= longest && is_below(path, mount->mnt_dir)) {
             longest = strlen(mount->mnt_dir);
-            snprintf(type, type_bytes, "%s", mount->mnt_type[0] ? mount->mnt_type : "unknown");
+            snprintf(type, MOUNT_TEXT, "%s", mount->mnt_type[0] ? mount->mnt_type : "unknown");
+            snprintf(source, MOUNT_TEXT, "%s", mount->mnt_fsname);
         }
     }
     endmntent(mounts);
@@ -73,7 +74,8 @@ static int examine(const char *directory, struct filesystem *filesystem, int64_t
     filesystem->total_bytes = bytes_of(system.f_blocks, &system);
     /* more than all blocks means a negative number: only root may still write */
     filesystem->free_bytes = system.f_bavail <= system.f_blocks ? bytes_of(system.f_bavail, &system) : 0;
-    find_type(filesystem->directory, filesystem->type, sizeof filesystem->type);
+    char source[MOUNT_TEXT];
+    find_mount(filesystem->directory, filesystem->type, source);
     return 0;
 }
 

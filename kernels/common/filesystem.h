@@ -8,9 +8,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+enum { MOUNT_TEXT = 1024 };
+
 struct filesystem {
     char directory[PATH_MAX]; /* absolute, without symbolic links */
-    char type[64];            /* as mounted: "ext4", "lustre", "fuse.glusterfs" */
+    char type[MOUNT_TEXT];    /* as mounted: "ext4", "lustre", "fuse.glusterfs" */
     int64_t total_bytes;
     int64_t free_bytes; /* for this user; on the node with the least */
     bool shared;        /* all processes appear to use the same one */
@@ -19,6 +21,10 @@ struct filesystem {
 /* As rank 0 sees it, except for `free_bytes` and `shared`. Refuses a `directory` that does not exist on some rank.
  * Collective. */
 struct filesystem filesystem_describe(const char *directory);
+
+/* The type and the source, such as a device, of the mount with the longest path that the absolute `path` is below; of
+ * several at one place, of the last one, which hides the others. "unknown" if there is none. */
+void find_mount(const char *path, char type[MOUNT_TEXT], char source[MOUNT_TEXT]);
 
 /* The log's `filesystem`. */
 json_t *filesystem_json(const struct filesystem *filesystem);

@@ -1,16 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* See layout.h. The attribute, as the posix and cluster translators of GlusterFS write it:
- * (<DISTRIBUTE:VOLUME-dht> (<REPLICATE:VOLUME-replicate-0> <POSIX(BRICK):HOST:PATH> <POSIX(BRICK):HOST:PATH>)) */
+ * (<DISTRIBUTE:VOLUME-dht> (<REPLICATE:VOLUME-replicate-0> <POSIX(BRICK):HOST:PATH> <POSIX(BRICK):HOST:PATH>))
+ *
+ * Lustre's lustre.lov is binary and little-endian. A plain layout: magic number, pattern, 16 bytes of an identity, size
+ * of a stripe, 2 bytes with the number of stripes, 2 bytes, in version 3 also 16 bytes with the name of a pool; then 24
+ * bytes for each stripe, of which the last 4 are the number of its target. A composite layout has a plain one for each
+ * part of a file, behind a header of 32 bytes and an entry of 48 bytes for each. Values without a size have 4 bytes. */
 #include "layout.h"
 
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/xattr.h>
 
 #include "fail.h"
+#include "filesystem.h"
 #include "memory.h"
 #include "process_times.h"
+
+/* --- GlusterFS ---------------------------------------------------------------------------------------------------- */
 
 static const char brick_begins[] = "<POSIX(";
 
@@ -33,13 +43,138 @@ void bricks_of(const char *pathinfo, char server[SERVER_BYTES])
     }
 }
 
+/* --- Lustre ------------------------------------------------------------------------------------------------------- */
+
+enum {
+    PLAIN_1 = 0x0bd10bd0, /* magic numbers */
+    PLAIN_3 = 0x0bd30bd0,
+    COMPOSITE = 0x0bd60bd0,
+    STRIPED =
+        0x1, /* patterns: over targets, perhaps several times on one, perhaps compressed; on the metadata server */
+    REPEATED = 0x200,
+    COMPRESSED = 0x800,
+    ON_METADATA = 0x100,
+    STALE = 0x1, /* flags of a part: not valid any more; has its targets */
+    PRESENT = 0x10,
+    HEADER_1 = 32, /* bytes */
+    HEADER_3 = 48,
+    STRIPE = 24,
+    COMPOSITE_HEADER = 32,
+    ENTRY = 48,
+    LAST_TARGET = 0xffff,
+    MOST_TARGETS = SERVER_BYTES / 8 /* a name and a space */
+};
+
+struct targets {
+    int count;
+    uint32_t number[MOST_TARGETS]; /* ascending */
+};
+
+static uint32_t short_at(const unsigned char *bytes)
+{
+    return bytes[0] | (uint32_t)bytes[1] << 8;
+}
+
+static uint32_t number_at(const unsigned char *bytes)
+{
+    return short_at(bytes) | short_at(bytes + 2) << 16;
+}
+
+static bool add_target(struct targets *targets, uint32_t number)
+{
+    int place = 0;
+    while (place < targets->count && targets->number[place] < number)
+        place++;
+    if (place < targets->count && targets->number[place] == number)
+        return true;
+    if (number > LAST_TARGET || targets->count == MOST_TARGETS)
+        return false;
+    memmove(targets->number + place + 1, targets->number + place,
+            (size_t)(targets->count - place) * sizeof *targets->number);
+    targets->number[place] = number;
+    targets->count++;
+    return true;
+}
+
+static bool add_plain(struct targets *targets, const unsigned char *layout, size_t bytes)
+{
+    if (bytes < HEADER_1)
+        return false;
+    const size_t header = number_at(layout) == PLAIN_1 ? HEADER_1 : number_at(layout) == PLAIN_3 ? HEADER_3 : SIZE_MAX;
+    const uint32_t pattern = number_at(layout + 4), stripes = short_at(layout + 28);
+    if (bytes < header)
+        return false;
+    if (pattern == ON_METADATA)
+        return true;
+    if ((pattern & ~(uint32_t)(REPEATED | COMPRESSED)) != STRIPED || stripes > (bytes - header) / STRIPE)
+        return false;
+    for (size_t stripe = 0; stripe < stripes; stripe++)
+        if (!add_target(targets, number_at(layout + header + (stripe + 1) * STRIPE - 4)))
+            return false;
+    return true;
+}
+
+static bool add_composite(struct targets *targets, const unsigned char *layout, size_t bytes)
+{
+    if (bytes < COMPOSITE_HEADER || number_at(layout + 4) != bytes)
+        return false;
+    const uint32_t parts = short_at(layout + 14);
+    if (parts > (bytes - COMPOSITE_HEADER) / ENTRY)
+        return false;
+    for (size_t part = 0; part < parts; part++) {
+        const unsigned char *entry = layout + COMPOSITE_HEADER + part * ENTRY;
+        const uint32_t flags = number_at(entry + 4), begin = number_at(entry + 24), size = number_at(entry + 28);
+        if (flags & STALE || !(flags & PRESENT))
+            continue;
+        if (begin > bytes || size > bytes - begin || !add_plain(targets, layout + begin, size))
+            return false;
+    }
+    return true;
+}
+
+void targets_of(const unsigned char *attribute, size_t bytes, const char *name, char server[SERVER_BYTES])
+{
+    struct targets targets = {0};
+    size_t used = 0;
+    server[0] = '\0';
+    if (bytes < sizeof(uint32_t) ||
+        !(number_at(attribute) == COMPOSITE ? add_composite : add_plain)(&targets, attribute, bytes))
+        return;
+    for (int i = 0; i < targets.count; i++) {
+        used += (size_t)snprintf(server + used, SERVER_BYTES - used, "%s%s%sOST%04x", used ? " " : "", name,
+                                 name[0] ? "-" : "", targets.number[i]);
+        if (used >= SERVER_BYTES) {
+            server[0] = '\0';
+            return;
+        }
+    }
+}
+
+void name_of_lustre(const char *source, char name[FILE_SYSTEM_NAME])
+{
+    const char *begin = strstr(source, ":/");
+    const size_t length = begin ? strcspn(begin + 2, "/") : 0;
+    snprintf(name, FILE_SYSTEM_NAME, "%.*s", length < FILE_SYSTEM_NAME ? (int)length : 0, begin ? begin + 2 : "");
+}
+
+/* --- a file ------------------------------------------------------------------------------------------------------- */
+
 void file_server(const char *path, char server[SERVER_BYTES])
 {
     char info[1 << 13];
-    const ssize_t bytes = getxattr(path, "glusterfs.pathinfo", info, sizeof info - 1);
+    ssize_t bytes = getxattr(path, "glusterfs.pathinfo", info, sizeof info - 1);
     info[bytes > 0 ? bytes : 0] = '\0';
     bricks_of(info, server);
+    bytes = bytes > 0 ? 0 : getxattr(path, "lustre.lov", info, sizeof info);
+    if (bytes > 0) {
+        char source[MOUNT_TEXT], type[MOUNT_TEXT], name[FILE_SYSTEM_NAME];
+        find_mount(path, type, source);
+        name_of_lustre(source, name);
+        targets_of((const unsigned char *)info, (size_t)bytes, name, server);
+    }
 }
+
+/* --- all processes ------------------------------------------------------------------------------------------------ */
 
 static int place_of(json_t *servers, const char *server)
 {

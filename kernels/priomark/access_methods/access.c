@@ -239,7 +239,7 @@ void access_file(struct file *file, const struct priomark_case *now)
     priomark_barrier(file->run);
     if (is_file)
         file_check(file);
-    if (now->target == PRIOMARK_IN_DIRECTORY && !file->shared)
+    if (is_file && !file->shared)
         file_server(file->path, file->run->notes.server);
     priomark_barrier(file->run);
     if (is_file && !file->run->keep && now->number == LAST_OF_FILE &&

@@ -170,9 +170,11 @@ def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
 
 
 def problems_of_layouts(log: Log[Plan]) -> Iterator[Problem]:
-    benchmarks = {case.case: case.benchmark for case in log.plan.cases}
+    own_files = {
+        case.case for case in log.plan.cases if case.benchmark in ("single_file", "raw") and case.target != "device"
+    }
     for record in log.all(Layout):
-        own = benchmarks[record.case] == "single_file"
+        own = record.case in own_files
         yield from problems_of_servers(f"case {record.case}", log.run, log.plan.process_times, own, record)
 
 
