@@ -100,7 +100,8 @@ static void stop(struct generator *generator)
     generator->traffic = (struct traffic){.seconds = MPI_Wtime() - generator->ready_seconds,
                                           .sent_bytes = generator->sent * generator->bytes,
                                           .received_bytes = generator->received * generator->bytes,
-                                          .sends = generator->targets > 0};
+                                          .sends = generator->targets > 0,
+                                          .silent = generator->targets > 0 && generator->sent == 0};
 }
 
 static void handle(struct generator *generator, int index, const MPI_Status *status)
@@ -173,34 +174,4 @@ struct traffic generate(const struct load *load, enum load_kind kind, int root, 
     free(generator.request);
     free(generator.target);
     return generator.traffic;
-}
-
-/* --- on rank 0 ---------------------------------------------------------------------------------------------------- */
-
-static void with_each(const struct load *load, void (*operation)(const struct load *, int rank))
-{
-    const struct nodes *nodes = load->nodes;
-    for (int rank = 0; rank < nodes->first[nodes->count]; rank++)
-        if (!load->is_victim[nodes->of_rank[rank]])
-            operation(load, rank);
-}
-
-static void await(const struct load *load, int rank)
-{
-    MPI_CHECK(MPI_Recv(NULL, 0, MPI_BYTE, rank, TAG_READY, load->control, MPI_STATUS_IGNORE));
-}
-
-static void tell_to_stop(const struct load *load, int rank)
-{
-    MPI_CHECK(MPI_Send(NULL, 0, MPI_BYTE, rank, TAG_STOP, load->control));
-}
-
-void await_generators(const struct load *load)
-{
-    with_each(load, await);
-}
-
-void stop_generators(const struct load *load)
-{
-    with_each(load, tell_to_stop);
 }

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agreement.h"
 #include "fail.h"
 #include "file_load.h"
 #include "generators.h"
@@ -32,6 +31,7 @@ struct state {
     const struct run *run;
     const struct request *request;
     const struct load *load;
+    struct file_load files; /* of the load io */
     struct loops loops;
     int *order; /* scratch memory of pattern_layout() */
     double *each_seconds;
@@ -157,47 +157,22 @@ static int rank_of_generator(const struct load *load, int process)
     return rank;
 }
 
-/* A file that could not be written or read ends the run. */
-static void stop_on_reason(char reason[REASON_BYTES])
-{
-    const int rank = agree_on_reason(MPI_COMM_WORLD, reason, REASON_BYTES);
-    if (rank != NO_RANK)
-        fail_together_for(rank, "%s", reason);
-}
-
-/* The fields that depend on the kind. */
-static void add_details(json_t *fields, const struct state *state, enum load_kind kind, int root, int64_t cached_bytes)
-{
-    const bool rooted = kind == LOAD_INCAST || kind == LOAD_BROADCAST;
-    json_object_set_new(fields, "root", rooted ? json_integer(rank_of_generator(state->load, root)) : json_null());
-    if (kind == LOAD_IO)
-        json_object_set_new(fields, "cached_bytes", json_integer(cached_bytes));
-}
-
 /* What all generating processes moved, from the traffic of this one; zeros on the victims. */
 static void log_load(struct state *state, const struct phase *phase, int root, const struct traffic *mine)
 {
-    enum { SENT, RECEIVED, SENDERS, SILENT, CACHED, NUMBERS };
-    const int64_t numbers[NUMBERS] = {mine->sent_bytes, mine->received_bytes, mine->sends,
-                                      mine->sends && mine->sent_bytes == 0, mine->cached_bytes};
-    /* the maximum of the negative time is the shortest time */
-    const double times[2] = {mine->seconds > 0 ? mine->seconds : -INFINITY,
-                             mine->seconds > 0 ? -mine->seconds : -INFINITY};
-    int64_t sums[NUMBERS];
-    double extremes[2];
-    MPI_CHECK(MPI_Allreduce(numbers, sums, NUMBERS, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-    MPI_CHECK(MPI_Allreduce(times, extremes, 2, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD));
-    state->sums[phase->state].load_bytes += (double)(sums[RECEIVED] + (phase->state == LOAD_IO ? sums[SENT] : 0));
-    state->sums[phase->state].load_seconds += extremes[0];
+    const struct totals totals = load_totals(mine);
+    const bool rooted = phase->state == LOAD_INCAST || phase->state == LOAD_BROADCAST, files = phase->state == LOAD_IO;
+    state->sums[phase->state].load_bytes += (double)(totals.received_bytes + (files ? totals.sent_bytes : 0));
+    state->sums[phase->state].load_seconds += totals.longest_seconds;
     if (!state->run->log)
         return;
-    json_t *fields =
-        json_pack("{s:i, s:s, s:i, s:s, s:f, s:f, s:I, s:I, s:I, s:I}", "repetition", phase->repetition, "pattern",
-                  state->request->pattern[phase->pattern].name, "phase", phase->number, "load",
-                  load_kind_names[phase->state], "elapsed_seconds", extremes[0], "shortest_seconds", -extremes[1],
-                  "sent_bytes", (json_int_t)sums[SENT], "received_bytes", (json_int_t)sums[RECEIVED], "senders",
-                  (json_int_t)sums[SENDERS], "silent_senders", (json_int_t)sums[SILENT]);
-    add_details(fields, state, (enum load_kind)phase->state, root, sums[CACHED]);
+    json_t *fields = json_pack("{s:i, s:s, s:i, s:s, s:o}", "repetition", phase->repetition, "pattern",
+                               state->request->pattern[phase->pattern].name, "phase", phase->number, "load",
+                               load_kind_names[phase->state], "root",
+                               rooted ? json_integer(rank_of_generator(state->load, root)) : json_null());
+    json_object_update_new(fields, load_totals_json(&totals));
+    if (files)
+        json_object_set_new(fields, "cached_bytes", json_integer(totals.cached_bytes));
     log_write(state->run->log, "load", fields);
 }
 
@@ -218,12 +193,12 @@ static void measure_phase(struct state *state, struct phase *phase)
         if (loaded && state->run->rank == 0)
             stop_generators(load);
     } else if (phase->state == LOAD_IO) {
-        traffic = generate_io(load);
+        traffic = file_load_generate(&state->files, load);
     } else if (loaded) {
         traffic = generate(load, (enum load_kind)phase->state, root, &state->loops, load_message_bytes(l_max));
     }
     if (phase->state == LOAD_IO)
-        stop_on_reason(traffic.reason);
+        load_stop_on_reason(&traffic);
     if (loaded)
         log_load(state, phase, root, &traffic);
 }
@@ -282,11 +257,13 @@ static void print_table(const struct state *state)
 
 void measure_loaded(struct run *run, const struct request *request)
 {
-    struct state state = {.run = run,
-                          .request = request,
-                          .load = &request->load,
-                          .loops = loops_begin(run, &request->memories, request->length[LENGTHS - 1]),
-                          .progress = progress_begin(run->program->name)};
+    struct state state = {
+        .run = run,
+        .request = request,
+        .load = &request->load,
+        .files = {.name = load_kind_names[LOAD_IO], .writes = true, .reads = true, .file_bytes = FILE_LOAD_BYTES},
+        .loops = loops_begin(run, &request->memories, request->length[LENGTHS - 1]),
+        .progress = progress_begin(run->program->name)};
     state.order = allocate((size_t)run->ranks, sizeof *state.order);
     state.each_seconds = allocate((size_t)request->longest_loop_length, sizeof *state.each_seconds);
     state.latency = allocate(1, sizeof *state.latency);

@@ -14,7 +14,7 @@
 #include "memory.h"
 #include "memory_kinds.h"
 #include "methods.h"
-#include "nodes.h"
+#include "node_groups.h"
 #include "pairwise.h"
 #include "scratch.h"
 #include "units.h"
@@ -25,7 +25,7 @@ enum { MATCHINGS = 0, HAS_FILES = false };
 #else
 enum { MATCHINGS = 16, HAS_FILES = true };
 #endif
-enum { AVERAGED_GROUPS = 1u << GROUP_RING | 1u << GROUP_RANDOM, HALF = 50 }; /* of the nodes, in percent */
+enum { AVERAGED_GROUPS = 1u << GROUP_RING | 1u << GROUP_RANDOM };
 enum { FEWEST_RANKS = 2, MOST_MATCHINGS = 1000, MOST_NODES_ALL_PAIRS = 4096 };
 static const int64_t smallest_memory = MIB; /* gives L_max = 8 KiB: above the fixed lengths */
 
@@ -135,7 +135,7 @@ static json_t *plan_json(const struct request *request, int ranks, json_t *group
                      (json_int_t)request->random_patterns, "time_budget_seconds", request->time_budget_seconds, "seed",
                      (json_int_t)request->seed, "methods", method_list, "patterns", patterns, "matchings",
                      pairwise_json(&request->pairwise, groups), "memory", request->memories.description, "load",
-                     load_json(&request->load, l_max));
+                     load_kinds_json(&request->load, l_max));
 }
 
 /* Removes patterns for which no method was requested, and random patterns beyond the requested number. */
@@ -211,20 +211,19 @@ static int run_b_eff(const struct program *program, const struct choices *choice
 
     struct filesystem filesystem = {.type = ""};
     if (does_io(choices))
-        filesystem = file_load_describe(&run, choices->directory);
+        filesystem = file_load_describe(&run, choices->directory, FILE_LOAD_BYTES);
     struct pattern *patterns;
     struct nodes nodes = nodes_find(run.machine.leader);
-    struct request request = {.methods = choices->loads ? 1u << METHOD_NONBLOCKING : choices->methods,
-                              .seed = (uint64_t)choices->seed,
-                              .repetitions = (int)choices->repetitions,
-                              .first_loop_length = choices->first_loop_length,
-                              .longest_loop_length = choices->longest_loop,
-                              .random_patterns = choices->random_patterns,
-                              .time_budget_seconds = choices->time_budget,
-                              .memories = memories,
-                              .load =
-                                  load_begin(&nodes, choices->loads, choices->victims ? (int)choices->victims : HALF,
-                                             (uint64_t)choices->seed)};
+    struct request request = {
+        .methods = choices->loads ? 1u << METHOD_NONBLOCKING : choices->methods,
+        .seed = (uint64_t)choices->seed,
+        .repetitions = (int)choices->repetitions,
+        .first_loop_length = choices->first_loop_length,
+        .longest_loop_length = choices->longest_loop,
+        .random_patterns = choices->random_patterns,
+        .time_budget_seconds = choices->time_budget,
+        .memories = memories,
+        .load = load_begin(&nodes, choices->loads, choices->victims, (uint64_t)choices->seed, FEWEST_NODES_OF_A_ROLE)};
     message_lengths(longest_message(memories.memory_per_process_bytes), request.length);
     const int known =
         list_patterns(request.load.measured_ranks, choices->loads ? AVERAGED_GROUPS : choices->patterns, &patterns);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "lengths.h"
-#include "load.h"
+#include "load_kinds.h"
 #include "memories.h"
 #include "nodes.h"
 #include "patterns.h"

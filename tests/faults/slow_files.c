@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Between b_eff's load io and the operating system (loaded with LD_PRELOAD): each write to a file under test takes
+/* Between a load of files and the operating system (loaded with LD_PRELOAD): each write to a file under test takes
  * SLOW_FILES_SECONDS longer. What happens to the file of a process is noted in SLOW_FILES_NOTES/<process number>, a
  * line each: "open", or "write BYTES" or "read BYTES" with the time of its end by CLOCK_MONOTONIC; "sync" before what
  * was written is synced. */
@@ -18,7 +18,7 @@ static int under_test(int file)
 {
     char link[64], path[4096] = "";
     snprintf(link, sizeof link, "/proc/self/fd/%d", file);
-    return readlink(link, path, sizeof path - 1) > 0 && strstr(path, "/b_eff-") && strstr(path, "/rank");
+    return readlink(link, path, sizeof path - 1) > 0 && strstr(path, "/b_eff") && strstr(path, "/load-");
 }
 
 static void note(const char *what, long bytes)
@@ -41,7 +41,7 @@ int open(const char *path, int flags, ...)
     const mode_t mode = flags & O_CREAT ? va_arg(arguments, mode_t) : 0;
     va_end(arguments);
     const int file = next(path, flags, mode);
-    if (flags & O_CREAT && under_test(file))
+    if ((flags & O_ACCMODE) == O_RDWR && under_test(file))
         note("open", 0);
     return file;
 }
