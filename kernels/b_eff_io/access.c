@@ -31,6 +31,7 @@ static int make_calls(const struct access *access, int64_t first, int64_t count)
     int64_t place = walk_place(first, call_bytes);
     const bool read = reads(access);
     int code = MPI_SUCCESS;
+    double before = access->each_seconds ? MPI_Wtime() : 0;
     for (int64_t call = first; call < first + count; call++) {
         const int result = read ? access->type->read(stream, access->walk->buffer + place, call)
                                 : access->type->write(stream, access->walk->buffer + place, call);
@@ -38,6 +39,11 @@ static int make_calls(const struct access *access, int64_t first, int64_t count)
             code = result;
             if (!access->type->collective)
                 break;
+        }
+        if (access->each_seconds) {
+            const double after = MPI_Wtime();
+            access->each_seconds[call] = after - before;
+            before = after;
         }
         place += step;
         if (place >= PERIOD_BYTES)

@@ -2,9 +2,11 @@
 /* See files.h. */
 #include "files.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agreement.h"
 #include "fail.h"
@@ -86,4 +88,15 @@ void close_files(struct now *now, struct files *files)
         file_path(now, path);
         file_server(path, files->server);
     }
+}
+
+void remove_files(const struct now *now)
+{
+    char path[FILE_PATH_LENGTH];
+    struct problem problem = {0};
+    file_path(now, path);
+    if ((now->row->separate || now->stream.rank == 0) && unlink(path) != 0)
+        snprintf(problem.text, PROBLEM_LENGTH, "cannot remove its file: %s; was the directory removed during the run?",
+                 strerror(errno));
+    stop_on_problem(now, &problem);
 }

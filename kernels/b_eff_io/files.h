@@ -22,4 +22,7 @@ void check_file_size(struct now *now, int64_t expected_bytes, struct files *file
 
 void close_files(struct now *now, struct files *files);
 
+/* Removes them, so that the next ones are new. */
+void remove_files(const struct now *now);
+
 #endif

@@ -4,27 +4,33 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "fail.h"
 #include "filesystem.h"
+#include "load_plan.h"
+#include "loaded.h"
 #include "measure.h"
 #include "memory.h"
 #include "memory_fill.h"
+#include "nodes.h"
 #include "process_times.h"
 #include "read_shift.h"
 #include "scratch.h"
 #include "units.h"
 #include "walk.h"
 
-static const double official_seconds = 900, top_clusters_seconds = 1800, quick_seconds = 60;
+enum { DEFAULT_TYPES = (1u << (TYPE_SEGMENTED_COLLECTIVE + 1)) - 1, EVERY_METHOD = (1u << METHODS) - 1 };
+
+static const double official_seconds = 900, top_clusters_seconds = 1800, quick_seconds = 60, load_seconds = 240;
+static const int64_t load_file_bytes = 64 * MIB;
 static const double usable_share = 0.9; /* of the free space, and of a node's memory */
 
 struct choices {
     const char *log, *directory, *partitions, *hints;
     double scheduled_time, idle_power;
-    int64_t memory_per_process, largest_chunk, alignment, cache_size, space_limit, fill_memory, watchdog, seed;
-    uint64_t types, methods;
+    int64_t memory_per_process, largest_chunk, alignment, cache_size, space_limit, fill_memory, watchdog, seed, victims,
+        load_file;
+    uint64_t types, methods, loads;
     bool quick, top_clusters, dry_run, keep, evict, individual_pointers, agree_per_access, check_all, read_shift;
 };
 
@@ -37,30 +43,6 @@ static const char *const usage_text =
     "Usage:    mpirun -n PROCESSES b_eff_io --directory DIR [OPTION]...\n"
     "Example:  mpirun -n 16 b_eff_io --directory /scratch/me && coffeecup score b_eff_io.jsonl\n\n"
     "A run takes about 15 minutes for each partition; --dry-run prints the time and space.";
-
-/* "1,4,16": ascending, each within the run; or "all", so that runs of several sizes have the same options. */
-static void parse_partitions(const char *text, int ranks, struct request *request)
-{
-    const char *at = text;
-    if (!strcmp(text, "all")) {
-        request->partition[request->partitions++] = ranks;
-        return;
-    }
-    while (request->partitions < MOST_PARTITIONS) {
-        char *end;
-        const long processes = strtol(at, &end, 10);
-        const int before = request->partitions ? request->partition[request->partitions - 1] : 0;
-        if (end == at || processes <= before || processes > ranks || (*end && *end != ','))
-            refuse("--partitions: '%.80s' is not a list of numbers of processes from 1 to %d, ascending and separated "
-                   "by commas",
-                   text, ranks);
-        request->partition[request->partitions++] = (int)processes;
-        if (!*end)
-            return;
-        at = end + 1;
-    }
-    refuse("--partitions: more than %d", MOST_PARTITIONS);
-}
 
 static int64_t node_memory(const struct run *run, int64_t memory_option)
 {
@@ -115,9 +97,47 @@ static void check_choices(const struct choices *c)
                "others");
     if (c->largest_chunk % 8)
         refuse("--largest-chunk: not a multiple of 8");
+    if (c->load_file % MIB)
+        refuse("--load-file: not a multiple of 1 MiB");
+    if (!c->loads && (c->victims || c->load_file))
+        refuse("--victims and --load-file belong to --load; add --load or omit them");
+    if (c->loads && (c->quick || c->top_clusters || c->partitions || c->read_shift || c->fill_memory ||
+                     c->types != DEFAULT_TYPES || c->methods != EVERY_METHOD))
+        refuse("--load measures patterns of its own, by all processes of the victims; omit --quick, --top-clusters, "
+               "--partitions, --types, --methods, --read-shift and --fill-memory");
 }
 
-static struct request make_request(const struct run *run, const struct choices *c, const struct filesystem *filesystem)
+/* Under load, a run has one partition: the processes of the victims. What they read comes from the file system. */
+static void plan_load(struct request *request, const struct choices *c, const struct nodes *nodes)
+{
+    request->load = load_begin(nodes, c->loads, c->victims, (uint64_t)c->seed, 1);
+    request->load_file_bytes = c->load_file ? c->load_file : load_file_bytes;
+    if (!c->loads)
+        return;
+    request->types = 1u << TYPE_SCATTER | 1u << TYPE_SEPARATE;
+    request->evict = true;
+    request->partitions = 1;
+    request->partition[0] = request->load.measured_ranks;
+    request->scheduled_seconds = c->scheduled_time > 0 ? c->scheduled_time : load_seconds;
+}
+
+static int64_t choose_space(const struct choices *c, const struct request *request, const struct filesystem *filesystem)
+{
+    const int64_t limit = c->space_limit ? c->space_limit : (int64_t)(usable_share * (double)filesystem->free_bytes);
+    const int64_t least = c->loads ? load_least_space_bytes(request) : least_space_bytes(request);
+    if (least > limit)
+        refuse("running every pattern once requires %" PRId64 " bytes, more than the limit of %" PRId64
+               " on '%s' (%" PRId64 " are free); free some space, or choose %s",
+               least, limit, filesystem->directory, filesystem->free_bytes,
+               c->loads ? "a smaller --load-file" : "fewer --partitions or a smaller --largest-chunk");
+    if (limit > filesystem->free_bytes)
+        refuse("--space-limit %" PRId64 ": '%s' has only %" PRId64 " bytes free", limit, filesystem->directory,
+               filesystem->free_bytes);
+    return limit;
+}
+
+static struct request make_request(const struct run *run, const struct choices *c, const struct filesystem *filesystem,
+                                   const struct nodes *nodes)
 {
     struct request request = {.types = c->types,
                               .methods = c->methods,
@@ -140,27 +160,18 @@ static struct request make_request(const struct run *run, const struct choices *
                                 : c->quick            ? quick_seconds / request.partitions
                                 : c->top_clusters     ? top_clusters_seconds / request.partitions
                                                       : official_seconds;
+    plan_load(&request, c, nodes);
     list_patterns(c->largest_chunk ? c->largest_chunk : m_part_rule(node_memory(run, c->memory_per_process)),
                   request.pattern);
     request.largest_call_bytes = c->alignment; /* maximum size of the call that fills up a segment */
     for (int p = 0; p < PATTERNS; p++)
-        if (request.pattern[p].call_bytes > request.largest_call_bytes)
+        if (is_planned(&request, p) && request.pattern[p].call_bytes > request.largest_call_bytes)
             request.largest_call_bytes = request.pattern[p].call_bytes;
     check_memory(run, &request);
     memory_fill_check(&run->machine, request.fill_percent, PERIOD_BYTES + request.largest_call_bytes);
     if (request.read_shift)
         check_read_shift(run, &request);
-    request.space_limit_bytes =
-        c->space_limit ? c->space_limit : (int64_t)(usable_share * (double)filesystem->free_bytes);
-    const int64_t least = least_space_bytes(&request);
-    if (least > request.space_limit_bytes)
-        refuse("running every pattern once requires %" PRId64 " bytes, more than the limit of %" PRId64
-               " on '%s' (%" PRId64
-               " are free); free some space, or choose fewer --partitions or a smaller --largest-chunk",
-               least, request.space_limit_bytes, filesystem->directory, filesystem->free_bytes);
-    if (request.space_limit_bytes > filesystem->free_bytes)
-        refuse("--space-limit %" PRId64 ": '%s' has only %" PRId64 " bytes free", request.space_limit_bytes,
-               filesystem->directory, filesystem->free_bytes);
+    request.space_limit_bytes = choose_space(c, &request, filesystem);
     return request;
 }
 
@@ -180,7 +191,7 @@ static json_t *patterns_json(const struct request *request)
     json_t *patterns = json_array();
     for (int p = 0; p < PATTERNS; p++) {
         const struct pattern *pattern = &request->pattern[p];
-        if (request->types >> pattern->type & 1)
+        if (is_planned(request, p))
             json_array_append_new(
                 patterns,
                 json_pack("{s:i, s:s, s:o, s:o, s:i}", "pattern", p, "type", type_names[pattern->type], "chunk_bytes",
@@ -201,7 +212,8 @@ static json_t *plan_json(const struct request *request, const struct choices *c,
         if (request->methods >> m & 1)
             json_array_append_new(method_list, json_string(methods[m].name));
     return json_pack(
-        "{s:s, s:o, s:f, s:i, s:o, s:I, s:I, s:I, s:o, s:I, s:s, s:s, s:s, s:b, s:s?, s:o, s:s, s:o, s:o}", "form",
+        "{s:s, s:o, s:f, s:i, s:o, s:I, s:I, s:I, s:o, s:I, s:s, s:s, s:s, s:b, s:s?, s:o, s:s?, s:o, s:o, s:o*}",
+        "form",
         c->quick          ? "quick"
         : c->top_clusters ? "top-clusters"
                           : "standard",
@@ -214,7 +226,8 @@ static json_t *plan_json(const struct request *request, const struct choices *c,
         request->check_all ? "all" : "sample", "evict", request->evict, "read_shift",
         request->read_shift ? read_shift_name(run->machine.nodes) : NULL, "fill_memory_percent",
         request->fill_percent ? json_integer(request->fill_percent) : json_null(), "process_times",
-        process_resolution(run), "types", types_json(request), "patterns", patterns_json(request));
+        request->load.kinds ? NULL : process_resolution(run), "types", types_json(request), "patterns",
+        patterns_json(request), "load", load_plan_json(request));
 }
 
 static void print_dry_run(const struct request *request, const struct filesystem *filesystem)
@@ -265,7 +278,8 @@ static int run_b_eff_io(const struct program *program, const struct choices *cho
 {
     struct run run = run_begin(program, &argc, &argv, &choices->memory_per_process);
     const struct filesystem filesystem = filesystem_describe(choices->directory);
-    struct request request = make_request(&run, choices, &filesystem);
+    struct nodes nodes = nodes_find(run.machine.leader);
+    struct request request = make_request(&run, choices, &filesystem, &nodes);
     if (choices->dry_run) {
         if (run.rank == 0)
             print_dry_run(&request, &filesystem);
@@ -280,11 +294,18 @@ static int run_b_eff_io(const struct program *program, const struct choices *cho
     scratch_create(choices->directory, program->name, choices->keep);
 
     struct summary *summary = allocate(1, sizeof *summary);
-    measure(&run, &request, summary);
+    if (choices->loads)
+        measure_loaded(&run, &request);
+    else
+        measure(&run, &request, summary);
     scratch_remove();
+    load_end(&request.load);
     const int status = run_end(&run);
-    if (run.rank == 0 && status == EXIT_COMPLETE)
+    if (run.rank == 0 && status == EXIT_COMPLETE && choices->loads)
+        run_print_score_command(choices->log);
+    else if (run.rank == 0 && status == EXIT_COMPLETE)
         print_table(&request, summary, choices);
+    nodes_free(&nodes);
     free(summary);
     hints_free(hints);
     return status;
@@ -295,15 +316,15 @@ static struct choices choices = {.log = "b_eff_io.jsonl",
                                  .alignment = MIB,
                                  .watchdog = 600,
                                  .seed = 1,
-                                 .types = (1u << (TYPE_SEGMENTED_COLLECTIVE + 1)) - 1,
-                                 .methods = (1u << METHODS) - 1};
+                                 .types = DEFAULT_TYPES,
+                                 .methods = EVERY_METHOD};
 
 /* The options that enter the published definition keep their defaults in an official run. */
 static const struct option_row rows[] = {
     OPTION_DIRECTORY(&choices.directory),
     OPTION_LOG(&choices.log),
     {"scheduled-time", OPTION_SECONDS, &choices.scheduled_time, "SECONDS",
-     "T, the time for one partition; 0 means 900, or the time of --quick or --top-clusters", 0, 864000, NULL},
+     "T, the time for one partition; 0 means 900, or the time of --quick, --top-clusters or --load", 0, 864000, NULL},
     {"partitions", OPTION_TEXT, &choices.partitions, "LIST",
      "numbers of processes, separated by commas, or `all`; default: 2^round(0.35 log2 n), 2^round(0.70 log2 n) and n",
      0, 0, NULL},
@@ -347,6 +368,13 @@ static const struct option_row rows[] = {
      NULL},
     {"evict", OPTION_FLAG, &choices.evict, NULL,
      "evict files from the nodes' caches before they are read; the log states how much remained", 0, 0, NULL},
+    {"load", OPTION_LIST, &choices.loads, "LIST",
+     "kinds of load: measure half of the nodes without load, and while the other half reads or writes files all\n"
+     "        the time. The result is the factor by which the load slows down I/O, in 240 s; there is no b_eff_io",
+     0, 0, load_kind_names},
+    OPTION_VICTIMS(&choices.victims),
+    {"load-file", OPTION_SIZE, &choices.load_file, "SIZE", "file of each process that generates load; default: 64 MiB",
+     MIB, INT64_C(1) << 50, NULL},
     OPTION_READ_SHIFT(&choices.read_shift),
     OPTION_FILL_MEMORY(&choices.fill_memory, "while files are read"),
     OPTION_IDLE_POWER(&choices.idle_power),

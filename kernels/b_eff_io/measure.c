@@ -4,7 +4,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "fail.h"
 #include "files.h"
@@ -51,13 +50,6 @@ static int64_t measure_patterns(struct now *now)
     return start;
 }
 
-static void log_component(struct state *state, json_t *hints)
-{
-    if (state->run->log && !state->component_logged)
-        log_write(state->run->log, "mpi_io", json_pack("{s:o}", "component", mpi_io_component(hints)));
-    state->component_logged = true;
-}
-
 /* Where each process has a file of its own, and the file system tells which server holds it. */
 static void write_layout(const struct now *now, const struct files *files)
 {
@@ -98,8 +90,8 @@ static void measure_type(struct now *now)
     open_files(now, hints, &result.files);
     if (hints != MPI_INFO_NULL)
         MPI_CHECK(MPI_Info_free(&hints));
+    log_component(state, now->stream.file);
     json_t *effective = hints_in_effect(now->stream.file);
-    log_component(state, effective);
     const int64_t end = measure_patterns(now);
     watch(now, "closing", -1);
     check_file_size(now, now->row->segmented ? (now->processes - 1) * now->stream.segment_bytes + end : end,
@@ -113,20 +105,6 @@ static void measure_type(struct now *now)
 }
 
 /* --- the run ------------------------------------------------------------------------------------------------------ */
-
-/* Processes outside the partition wait here without using the processor. */
-static void wait_for_all(void)
-{
-    int done = 0;
-    MPI_Request request;
-    MPI_CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &request));
-    for (;;) {
-        MPI_CHECK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
-        if (done)
-            return;
-        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    }
-}
 
 /* A process that reads the part of another one makes the calls that the other one has made. A process is found in
  * `readers` by the rank of the process whose part it reads. */

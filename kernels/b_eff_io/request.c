@@ -2,6 +2,11 @@
 /* See request.h. */
 #include "request.h"
 
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail.h"
+
 bool is_measured(const struct request *request, enum method_number method, enum type_number type)
 {
     return request->types >> type & 1 && request->methods >> method & 1 &&
@@ -41,4 +46,27 @@ int units_planned(const struct request *request)
             if (is_measured(request, (enum method_number)m, request->pattern[p].type))
                 units += request->pattern[p].units;
     return units * request->partitions;
+}
+
+void parse_partitions(const char *text, int ranks, struct request *request)
+{
+    const char *at = text;
+    if (!strcmp(text, "all")) {
+        request->partition[request->partitions++] = ranks;
+        return;
+    }
+    while (request->partitions < MOST_PARTITIONS) {
+        char *end;
+        const long processes = strtol(at, &end, 10);
+        const int before = request->partitions ? request->partition[request->partitions - 1] : 0;
+        if (end == at || processes <= before || processes > ranks || (*end && *end != ','))
+            refuse("--partitions: '%.80s' is not a list of numbers of processes from 1 to %d, ascending and separated "
+                   "by commas",
+                   text, ranks);
+        request->partition[request->partitions++] = (int)processes;
+        if (!*end)
+            return;
+        at = end + 1;
+    }
+    refuse("--partitions: more than %d", MOST_PARTITIONS);
 }

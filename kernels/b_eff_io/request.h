@@ -4,6 +4,7 @@
 #define B_EFF_IO_REQUEST_H
 
 #include "hints.h"
+#include "load.h"
 #include "methods.h"
 
 struct request {
@@ -20,7 +21,13 @@ struct request {
     bool individual_pointers, agree_per_access, check_all, evict, read_shift;
     int64_t fill_percent; /* of each node's memory, while files are read */
     const struct hints *hints;
+    struct load load; /* who is measured under load (load_plan.h) */
+    int64_t load_file_bytes;
 };
+
+/* Reads --partitions. "1,4,16": ascending, each within the run; or "all", so that runs of several sizes have the same
+ * options. Refuses other texts. */
+void parse_partitions(const char *text, int ranks, struct request *request);
 
 /* Whether a pattern type is accessed by a method. */
 bool is_measured(const struct request *request, enum method_number method, enum type_number type);

@@ -4,12 +4,14 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "agreement.h"
 #include "fail.h"
 #include "interrupt.h"
 #include "machine.h"
+#include "mpi_io.h"
 
 enum { GRACE_SECONDS = 10 };
 
@@ -38,6 +40,29 @@ void still_alive(struct now *now, double seconds)
 {
     if (seconds - now->state->alive_seconds > alive_interval_seconds)
         set_deadline(now->state, seconds);
+}
+
+void log_component(struct state *state, MPI_File file)
+{
+    if (state->run->log && !state->component_logged) {
+        json_t *hints = hints_in_effect(file);
+        log_write(state->run->log, "mpi_io", json_pack("{s:o}", "component", mpi_io_component(hints)));
+        json_decref(hints);
+    }
+    state->component_logged = true;
+}
+
+void wait_for_all(void)
+{
+    int done = 0;
+    MPI_Request request;
+    MPI_CHECK(MPI_Ibarrier(MPI_COMM_WORLD, &request));
+    for (;;) {
+        MPI_CHECK(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+        if (done)
+            return;
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
 }
 
 /* Rank 0, which is in every partition and has the log, reports the problem and aborts, because closing files or

@@ -58,6 +58,12 @@ void watch(struct now *now, const char *doing, int number);
 /* Tells the watchdog that there is progress; may be called often, because it usually costs only a comparison. */
 void still_alive(struct now *now, double seconds);
 
+/* Writes the record `mpi_io`, once: which implementation of MPI-IO opened the file. */
+void log_component(struct state *state, MPI_File file);
+
+/* Processes that have nothing to do wait here without using the processor. Collective over MPI_COMM_WORLD. */
+void wait_for_all(void);
+
 /* Ends the run if any process of the partition has a problem. Collective over the partition. */
 void stop_on_problem(const struct now *now, struct problem *problem);
 

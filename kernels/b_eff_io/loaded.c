@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See loaded.h. A pass is one access method of one pattern in one phase, from opening its files to closing them. All
+ * passes of a pattern make the same calls, whatever the load. Load begins before the first pass of its phase and ends
+ * after the last one; all messages that begin and end it are outside of timed regions. */
+#include "loaded.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fail.h"
+#include "file_load.h"
+#include "files.h"
+#include "interrupt.h"
+#include "latency.h"
+#include "load_plan.h"
+#include "memory.h"
+#include "random.h"
+#include "records.h"
+
+enum { WITHOUT = LOAD_KINDS, STATES };        /* a state: a kind of load, or none */
+static const int64_t most_round_calls = 1000; /* between two updates of the watchdog */
+static const double telling_share = 0.5;      /* of a pass: a shorter trial does not predict the duration of calls */
+
+/* For the table at the terminal. */
+struct sums {
+    double bytes[METHODS], seconds[METHODS], load_bytes, load_seconds;
+};
+
+/* `now` is the first member: the callbacks of a pattern get its address. */
+struct loaded {
+    struct now now;
+    struct state state;
+    const struct load *load;
+    struct file_load files[LOAD_KINDS];
+    int repetition, phase, load_state; /* from 1; from 0; */
+    int64_t calls[LOAD_PATTERNS];      /* of each process in a pass */
+    double *each_seconds;
+    struct latency *latency;
+    struct sums sums[STATES];
+};
+
+/* --- a pass on the victims ---------------------------------------------------------------------------------------- */
+
+/* Every process has other data in each pass that writes. */
+static uint32_t source_of(const struct loaded *loaded, bool rewritten)
+{
+    const int phase = loaded->repetition * load_phases(loaded->load) + loaded->phase;
+    const uint64_t pass = (uint64_t)(phase * PATTERNS + loaded->now.number) * 2 + rewritten;
+    return (uint32_t)random_number(pass << 32, (uint64_t)loaded->now.stream.rank);
+}
+
+static uint32_t source_of_call(void *context, int64_t call)
+{
+    (void)call; /* all are rewritten */
+    return source_of(context, true);
+}
+
+static void show_alive(void *context, double seconds)
+{
+    struct loaded *loaded = context;
+    still_alive(&loaded->now, seconds);
+}
+
+static void open_pass(struct loaded *loaded, const struct pattern *pattern, struct files *files)
+{
+    struct now *now = &loaded->now;
+    now->stream = (struct stream){.comm = now->comm, .hints = MPI_INFO_NULL};
+    MPI_CHECK(MPI_Comm_rank(now->comm, &now->stream.rank));
+    now->stream.ranks = now->processes;
+    MPI_Info hints =
+        hints_for(loaded->state.request->hints, methods[now->method].name, now->row->name, pattern->chunk_bytes);
+    watch(now, "opening pattern", now->number);
+    open_files(now, hints, files);
+    if (hints != MPI_INFO_NULL)
+        MPI_CHECK(MPI_Info_free(&hints));
+    log_component(&loaded->state, now->stream.file);
+}
+
+static void close_pass(struct loaded *loaded, const struct pattern *pattern, int64_t calls, struct files *files)
+{
+    struct now *now = &loaded->now;
+    watch(now, "closing pattern", now->number);
+    check_file_size(now, calls * pattern->call_bytes * (now->row->separate ? 1 : now->processes), files);
+    close_files(now, files);
+    interrupt_deadline(0, NULL);
+}
+
+static struct result run_pass(struct loaded *loaded, int64_t calls, struct files *files)
+{
+    struct now *now = &loaded->now;
+    struct walk *walk = &loaded->state.walk;
+    struct problem problem = {0};
+    const struct pattern *pattern = &loaded->state.request->pattern[now->number];
+    const int64_t in_buffer = walk_calls(pattern->call_bytes);
+    const struct access access = {
+        .stream = &now->stream,
+        .type = now->row,
+        .method = now->method,
+        .walk = walk,
+        .limits = {.calls = calls,
+                   .calls_of_space = calls,
+                   .round_calls = in_buffer < most_round_calls ? in_buffer : most_round_calls},
+        .check_all = loaded->state.request->check_all,
+        .each_seconds = loaded->each_seconds,
+        .alive = show_alive,
+        .source = source_of_call,
+        .context = loaded};
+    open_pass(loaded, pattern, files);
+    if (now->method == METHOD_READ)
+        walk_wipe(walk, calls, pattern->call_bytes);
+    else
+        walk_fill(walk, calls, pattern->call_bytes, source_of(loaded, now->method == METHOD_REWRITE));
+    watch(now, "pattern", now->number);
+    const struct result result = access_pattern(&access, 0, pattern, calls, &problem);
+    stop_on_problem(now, &problem);
+    close_pass(loaded, pattern, calls, files);
+    return result;
+}
+
+/* The times of all calls of all processes. */
+static json_t *accesses_json(const struct loaded *loaded, int64_t calls)
+{
+    latency_clear(loaded->latency);
+    for (int64_t i = 0; i < calls; i++)
+        latency_add(loaded->latency, loaded->each_seconds[i]);
+    latency_gather(loaded->latency, loaded->now.comm);
+    return loaded->state.run->log ? latency_json(loaded->latency) : NULL;
+}
+
+static void log_pass(const struct loaded *loaded, int64_t calls, const struct files *files, const struct result *result,
+                     json_t *accesses)
+{
+    const struct now *now = &loaded->now;
+    const struct pattern *pattern = &loaded->state.request->pattern[now->number];
+    const char *load = loaded->load_state == WITHOUT ? NULL : load_kind_names[loaded->load_state];
+    json_t *fields = json_pack(
+        "{s:i, s:i, s:s?, s:s, s:i, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "repetition",
+        loaded->repetition, "phase", loaded->phase, "load", load, "method", methods[now->method].name, "pattern",
+        now->number, "type", now->row->name, "calls", (json_int_t)calls, "bytes",
+        (json_int_t)(result->calls_sum * pattern->call_bytes), "open_seconds", files->open_seconds, "elapsed_seconds",
+        result->elapsed, "access_seconds", result->access, "access_fastest_seconds", result->access_fastest,
+        "sync_seconds", result->sync, "close_seconds", files->close_seconds, "cached_bytes",
+        files->cached_bytes < 0 ? json_null() : json_integer(files->cached_bytes), "accesses", accesses);
+    log_write(loaded->state.run->log, "loaded", fields);
+}
+
+static void measure_pass(struct loaded *loaded, int64_t calls)
+{
+    struct files files;
+    const enum method_number method = loaded->now.method;
+    const struct result result = run_pass(loaded, calls, &files);
+    const struct pattern *pattern = &loaded->state.request->pattern[loaded->now.number];
+    json_t *accesses = accesses_json(loaded, calls);
+    if (loaded->state.run->log)
+        log_pass(loaded, calls, &files, &result, accesses);
+    if (method == METHOD_READ) {
+        loaded->state.read_bytes += calls * pattern->call_bytes;
+        loaded->state.checked_bytes += result.checked_bytes;
+    }
+    struct sums *sums = &loaded->sums[loaded->load_state];
+    sums->bytes[method] += (double)(result.calls_sum * pattern->call_bytes);
+    sums->seconds[method] += files.open_seconds + result.elapsed + files.close_seconds;
+}
+
+static void choose_pattern(struct loaded *loaded, int place)
+{
+    struct now *now = &loaded->now;
+    now->number = load_patterns[place];
+    now->type = loaded->state.request->pattern[now->number].type;
+    now->row = type_of(loaded->state.request, now->type);
+}
+
+/* Files of the next phase are new ones. */
+static void measure_patterns(struct loaded *loaded)
+{
+    for (int place = 0; place < LOAD_PATTERNS; place++) {
+        choose_pattern(loaded, place);
+        for (int method = 0; method < METHODS; method++) {
+            loaded->now.method = (enum method_number)method;
+            measure_pass(loaded, loaded->calls[place]);
+        }
+        remove_files(&loaded->now);
+    }
+}
+
+/* Writes without load, twice as many calls each time, until the duration of a pass can be predicted. */
+static void choose_calls(struct loaded *loaded, int place)
+{
+    const struct request *request = loaded->state.request;
+    choose_pattern(loaded, place);
+    const int64_t most = load_most_calls(request, &request->pattern[loaded->now.number]);
+    for (int64_t calls = 1;; calls = 2 * calls < most ? 2 * calls : most) {
+        struct files files;
+        const struct result result = run_pass(loaded, calls, &files);
+        remove_files(&loaded->now);
+        if (loaded->state.run->log)
+            log_write(loaded->state.run->log, "loaded_trial",
+                      json_pack("{s:i, s:I, s:f}", "pattern", loaded->now.number, "calls", (json_int_t)calls,
+                                "elapsed_seconds", result.elapsed));
+        loaded->calls[place] = load_calls(request, calls, result.elapsed, most);
+        if (calls >= most || result.elapsed >= telling_share * load_pass_seconds(request))
+            return;
+    }
+}
+
+/* --- a phase ------------------------------------------------------------------------------------------------------ */
+
+/* What all generating processes moved, from the traffic of this one; zeros on the victims. */
+static void log_load(struct loaded *loaded, const struct traffic *mine)
+{
+    const struct totals totals = load_totals(mine);
+    struct sums *sums = &loaded->sums[loaded->load_state];
+    sums->load_bytes += (double)(totals.sent_bytes + totals.received_bytes);
+    sums->load_seconds += totals.longest_seconds;
+    if (!loaded->state.run->log)
+        return;
+    json_t *fields = json_pack("{s:i, s:i, s:s}", "repetition", loaded->repetition, "phase", loaded->phase, "load",
+                               load_kind_names[loaded->load_state]);
+    json_object_update_new(fields, load_totals_json(&totals));
+    json_object_set_new(fields, "cached_bytes", json_integer(totals.cached_bytes));
+    log_write(loaded->state.run->log, "load", fields);
+}
+
+static void measure_phase(struct loaded *loaded, int phase, int load_state)
+{
+    const struct load *load = loaded->load;
+    const bool under_load = load_state != WITHOUT, first = loaded->state.run->rank == 0;
+    struct traffic traffic = {0};
+    loaded->phase = phase;
+    loaded->load_state = load_state;
+    run_follow(loaded->state.run);
+    wait_for_all();
+    if (load->measured != MPI_COMM_NULL) {
+        if (under_load && first)
+            await_generators(load);
+        MPI_CHECK(MPI_Barrier(load->measured));
+        measure_patterns(loaded);
+        MPI_CHECK(MPI_Barrier(load->measured));
+        if (under_load && first)
+            stop_generators(load);
+    } else if (under_load) {
+        traffic = file_load_generate(&loaded->files[load_state], load);
+    }
+    wait_for_all();
+    if (under_load) {
+        load_stop_on_reason(&traffic);
+        log_load(loaded, &traffic);
+    }
+}
+
+static void measure_repetition(struct loaded *loaded)
+{
+    int phase = 0;
+    measure_phase(loaded, phase++, WITHOUT);
+    for (int kind = 0; kind < LOAD_KINDS; kind++)
+        if (loaded->load->kinds >> kind & 1) {
+            measure_phase(loaded, phase++, kind);
+            measure_phase(loaded, phase++, WITHOUT);
+        }
+}
+
+/* --- the run ------------------------------------------------------------------------------------------------------ */
+
+/* The first repetition may take longer than the scheduled time; others end before. */
+static bool has_time(const struct loaded *loaded, double longest_seconds)
+{
+    const double elapsed = run_elapsed_seconds(loaded->state.run);
+    int fits = loaded->repetition == 1 || elapsed + longest_seconds <= loaded->state.request->scheduled_seconds;
+    MPI_CHECK(MPI_Bcast(&fits, 1, MPI_INT, 0, MPI_COMM_WORLD));
+    if (!fits && loaded->state.run->log)
+        log_write(loaded->state.run->log, "stop",
+                  json_pack("{s:i, s:f}", "repetition", loaded->repetition, "elapsed_seconds", elapsed));
+    return fits;
+}
+
+static void print_table(const struct loaded *loaded)
+{
+    printf("%-12s %12s %12s %12s %18s\n", "load", methods[0].name, methods[1].name, methods[2].name, "load [MByte/s]");
+    for (int s = 0; s < STATES; s++) {
+        const struct sums *sums = &loaded->sums[s];
+        if (!(sums->seconds[0] > 0))
+            continue;
+        printf("%-12s", s == WITHOUT ? "none" : load_kind_names[s]);
+        for (int m = 0; m < METHODS; m++)
+            printf(" %12.1f", 1e-6 * sums->bytes[m] / sums->seconds[m]);
+        printf(" %18.1f\n", s == WITHOUT ? 0 : 1e-6 * sums->load_bytes / sums->load_seconds);
+    }
+    printf("MByte/s of the victims from opening to closing the files, over all patterns, and of the processes that "
+           "generate load.\n");
+}
+
+static void measure_repetitions(struct loaded *loaded)
+{
+    const struct run *run = loaded->state.run;
+    double longest = 0;
+    for (int repetition = 1; repetition <= LOAD_REPETITIONS; repetition++) {
+        const double start = run_elapsed_seconds(run);
+        loaded->repetition = repetition;
+        if (!has_time(loaded, longest))
+            return;
+        measure_repetition(loaded);
+        longest = fmax(longest, run_elapsed_seconds(run) - start);
+        if (run->rank == 0)
+            progress_show(&loaded->state.progress, (double)repetition / LOAD_REPETITIONS, run_elapsed_seconds(run),
+                          "under load");
+    }
+}
+
+static void set_files(struct loaded *loaded)
+{
+    for (int kind = 0; kind < LOAD_KINDS; kind++)
+        loaded->files[kind] = (struct file_load){.name = load_kind_names[kind],
+                                                 .reads = kind == LOAD_READ,
+                                                 .writes = kind == LOAD_WRITE,
+                                                 .file_bytes = loaded->state.request->load_file_bytes,
+                                                 .watchdog_seconds = loaded->state.request->watchdog_seconds};
+}
+
+void measure_loaded(struct run *run, const struct request *request)
+{
+    struct loaded loaded = {.state = {.run = run,
+                                      .request = request,
+                                      .walk = walk_allocate(request->largest_call_bytes),
+                                      .progress = progress_begin(run->program->name)},
+                            .load = &request->load,
+                            .load_state = WITHOUT};
+    loaded.now = (struct now){.state = &loaded.state,
+                              .comm = request->load.measured,
+                              .in_order = request->load.measured,
+                              .processes = request->load.measured_ranks};
+    loaded.each_seconds = allocate(MOST_LOADED_CALLS, sizeof *loaded.each_seconds);
+    loaded.latency = allocate(1, sizeof *loaded.latency);
+    set_files(&loaded);
+    if (loaded.now.comm != MPI_COMM_NULL)
+        for (int place = 0; place < LOAD_PATTERNS; place++)
+            choose_calls(&loaded, place);
+    measure_repetitions(&loaded);
+    if (run->rank == 0) {
+        progress_end(&loaded.state.progress);
+        print_table(&loaded);
+    }
+    run_log_data_check(run, "read_bytes", loaded.state.read_bytes, loaded.state.checked_bytes);
+    free(loaded.latency);
+    free(loaded.each_seconds);
+    walk_free(&loaded.state.walk);
+}
