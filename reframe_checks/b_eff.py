@@ -10,13 +10,16 @@ from postprocess import reframe_version  # noqa: F401
 from . import devices, sizes
 from .base import KernelCheck
 from .build import kernel_build
-from .partitions import compute_partitions, features_of
-from .vocabulary import Feature
+from .partitions import say
+from .tested_directory import TestedDirectory
+from .under_load import UnderLoad
+from .vocabulary import STAGE
 
 KERNEL_BUDGET_SECONDS = 240  # the kernel's default
 OF_A_SWEEP = ["--patterns", "ring,random,ping_pong", "--random-patterns", "1", "--repetitions", "1"]
 OF_A_SWEEP += ["--methods", "nonblocking,blocking"]
 SWEEP = "sweep"  # the tag of checks that look for slow nodes
+IO = "io"  # the load that requires a directory
 FEWEST_NODES = 3  # two nodes have no peers to compare with
 
 
@@ -84,23 +87,26 @@ class b_eff_gpu(b_eff):
 
 
 @rfm.simple_test
-class b_eff_load(b_eff):
-    """What other users' traffic costs: half of the nodes are measured without load and while the other half generates
-    it, on partitions with the feature `load`. `-S b_eff_load.load=KIND,KIND` and `-S b_eff_load.victims=SHARE` are the
-    kernel's --load and --victims."""
+class b_eff_load(UnderLoad, TestedDirectory, b_eff):
+    """What other users' traffic costs, on each file system that the partition names: the load `io` writes and reads
+    there. Where it names none, `io` is left out unless `-S b_eff_load.load=` or `-S b_eff_load.directory=` requests
+    it."""
 
     descr = "slowdown of MPI communication under load"
-    load = variable(str, value="incast,alltoall,broadcast", loggable=True)
-    victims = variable(str, value="", loggable=True)
     fewest_nodes = 4  # two that are measured, and two that generate load
 
-    @run_after("init")
-    def keep_partitions_that_may_be_loaded(self):
-        allowed = {p.fullname for p in compute_partitions() if Feature.LOAD in features_of(p)}
-        self.valid_systems = [name for name in self.valid_systems if name in allowed]
+    @property
+    def default_kinds(self):
+        return [kind for kind in super().default_kinds if kind != IO or self.file_system != STAGE]
 
-    @run_after("init")
-    def set_load(self):
-        self.executable_opts += ["--load", self.load]
-        if self.victims:
-            self.executable_opts += ["--victims", self.victims]
+    @property
+    def needs_directory(self):
+        return IO in self.kinds
+
+    @run_after("setup")
+    def say_what_is_left_out(self):
+        if not self.needs_directory and self.file_system == STAGE:
+            say(
+                f"b_eff_load: partition {self.current_partition.fullname!r} names no file system, so the load {IO} is "
+                "not measured there; add the extra 'file_systems', or name one with -S b_eff_load.directory=DIR"
+            )

@@ -44,11 +44,15 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
 
     @run_after("setup")
     def expect_log_and_metrics(self):
+        self.keep_files = [self.log_name]
+        for name, unit in self.expected_units().items():
+            self.perf_variables[name] = sn.make_performance_function(self._value_of, unit, name)
+
+    def expected_units(self):
+        """The unit of each metric that the log has to yield, except optional ones."""
         from postprocess.benchmarks.registry import benchmarks
 
-        self.keep_files = [self.log_name]
-        for name, unit in benchmarks()[self.benchmark].units.items():
-            self.perf_variables[name] = sn.make_performance_function(self._value_of, unit, name)
+        return benchmarks()[self.benchmark].units
 
     def _value_of(self, name):
         return self._values[name]
@@ -127,7 +131,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         benchmark = benchmarks()[self.benchmark]
         for name in benchmark.optional_metrics - metrics.keys():
             self.perf_variables.pop(name, None)
-        for name in metrics.keys() - benchmark.units.keys():
+        for name in metrics.keys() - self.perf_variables.keys():
             self.perf_variables[name] = sn.make_performance_function(self._value_of, metrics[name].unit, name)
         units = {name: expression.unit for name, expression in self.perf_variables.items()}
         if metrics.keys() != units.keys():

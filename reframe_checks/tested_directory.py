@@ -48,6 +48,7 @@ class TestedDirectory(rfm.RegressionTestPlugin):
         int, value=0, loggable=True
     )  # what the run needs there, as far as that is known before it starts
     reference_index = ["$partition", "file_system", "num_processes"]
+    needs_directory = True
 
     @run_after("init")
     def keep_partitions_with_this_file_system(self):
@@ -66,6 +67,8 @@ class TestedDirectory(rfm.RegressionTestPlugin):
 
     @run_after("setup")
     def set_directory(self):
+        if not self.needs_directory:
+            return
         chosen = {} if self.directory else file_systems_of(self.current_partition)[self.file_system]
         self.directory = self.directory or chosen.get("directory", self.stagedir)
         self.job.options = [*self.job.options, *chosen.get("options", ())]
@@ -75,7 +78,7 @@ class TestedDirectory(rfm.RegressionTestPlugin):
     def start_after_other_jobs_on_this_file_system(self):
         """Two of them at the same time would measure each other. On the local machine jobs wait for each other."""
         scheduler = self.current_partition.scheduler
-        if scheduler.is_local:
+        if scheduler.is_local or not self.needs_directory:
             return
         places = [self.file_system, *device_of(self.directory)]
         before = {job.jobid for place in places for job in submitted[place] if not scheduler.finished(job)} - {None}

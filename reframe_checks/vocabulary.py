@@ -56,7 +56,8 @@ class Feature(_Word):
     )
     LOAD = (
         "load",
-        "checks may load the network as much as they can, which slows down other users' jobs: `b_eff_load` runs here",
+        "checks may load the network and the file systems as much as they can, which slows down other users' jobs: "
+        "`b_eff_load` and `b_eff_io_load` run here",
     )
 
 

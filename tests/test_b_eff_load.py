@@ -16,8 +16,8 @@ from simulations import SHORT
 
 from postprocess.benchmarks.b_eff import IMPACTS
 from postprocess.benchmarks.b_eff.load_records import Load
-from postprocess.benchmarks.b_eff.load_rules import victims_of
 from postprocess.benchmarks.b_eff.under_load import factors, of_busiest_node
+from postprocess.benchmarks.load_rules import victims_of
 from postprocess.benchmarks.scoring import read_log, score_log
 from postprocess.reports.page import html, items
 

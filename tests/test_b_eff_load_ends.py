@@ -13,7 +13,7 @@ from conftest import NOT_COMPLETE
 from kernel_runs import of_kind, on_nodes, rank_processes, records, run, started, wait_until
 from test_b_eff_kernel_memory import valgrind
 
-from postprocess.benchmarks.b_eff.load_rules import victims_of
+from postprocess.benchmarks.load_rules import victims_of
 from postprocess.benchmarks.scoring import read_log, score_log
 from postprocess.logs.reader import LogError
 

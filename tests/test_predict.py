@@ -13,6 +13,7 @@ from conftest import COFFEECUP
 from designs_made import PLAIN, made
 from typer.testing import CliRunner
 
+from postprocess.benchmarks import random_orders
 from postprocess.benchmarks.b_eff import patterns, prediction
 from postprocess.benchmarks.b_eff.prediction import PUBLISHED, predict
 from postprocess.benchmarks.predicted import PredictionError
@@ -58,7 +59,7 @@ def test_numbers_that_the_kernel_would_reject_are_drawn_again(monkeypatch):
     def numbers(seed, i):
         return np.uint64([7 if seed == 1 else drawn[seed + int(place)] for place in i])
 
-    monkeypatch.setattr(patterns, "random_numbers", numbers)
+    monkeypatch.setattr(random_orders, "random_numbers", numbers)
     patterns.random_order.cache_clear()
     assert patterns.random_order(3, 1, 0).tolist() == [2, 0, 1]  # 4 % 3 = 1: 0 2 1, then 2 % 2 = 0
     patterns.random_order.cache_clear()

@@ -71,7 +71,8 @@ class Benchmark:
     """`package` is the folder's module name. The first metric is the headline. `variants` are metrics that only
     runs with certain options have, beside or instead of `metrics`. `plugin_metric` describes metrics that have the
     names of plug-ins and so cannot be listed. `cache_affected` are the keys of the qualifications which state that a
-    cache took part in the result. `forms` are the values of its check's variables, by form.
+    cache took part in the result. `forms` are the values of its check's variables, by form. `loads` are the kinds of
+    load that a run may measure the cost of, and `impacts` the beginnings of the metrics of each (docs/b_eff.md).
 
     Functions that not every benchmark has are named as "module.function" of the folder. `together`: (scores) ->
     sentences on the scores of several runs. `balance_factor`: (score, r_max_gflops) -> the score with its ratio to the
@@ -88,6 +89,8 @@ class Benchmark:
     cache_affected: frozenset[str] = frozenset()
     forms: Mapping[Form, Mapping[str, str]] = field(default_factory=dict)
     variants: tuple[MetricKind, ...] = ()
+    loads: tuple[str, ...] = ()
+    impacts: tuple[str, ...] = ()
     plugin_metric: MetricKind | None = None
     together: str = ""
     balance_factor: str = ""
@@ -102,8 +105,20 @@ class Benchmark:
 
     @property
     def every_metric(self) -> tuple[MetricKind, ...]:
-        """Those of `variants` after `metrics`, and those of the nodes' energy last."""
-        return (*self.metrics, *self.variants, *ENERGY)
+        """Those of `variants` and of loads after `metrics`, and those of the nodes' energy last."""
+        loaded = [metric for kind in self.loads for metric in self.under_load(kind)]
+        return (*self.metrics, *self.variants, *loaded, *ENERGY)
+
+    def under_load(self, kind: str) -> list[MetricKind]:
+        """The metrics of a kind of load: those of the victims with their intervals, and the bandwidth of the load."""
+        return [
+            *(
+                MetricKind(f"{impact}_{kind}{end}", "1", Better.NEITHER if end else Better.LOWER, optional=True)
+                for impact in self.impacts
+                for end in ("", "_low", "_high")
+            ),
+            MetricKind(f"load_bandwidth_{kind}", "MByte/s", Better.NEITHER, optional=True),
+        ]
 
     @property
     def units(self) -> dict[str, str]:

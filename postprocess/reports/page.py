@@ -103,8 +103,11 @@ def html(found: list[Item], cases: list[verdicts.Case] | None = None, command: s
 
 
 def comparisons(scores: list[Score]) -> list[tuple[str, Figure]]:
-    """A figure over the sizes for each benchmark that has several runs."""
-    by_benchmark = {name: [score for score in scores if score.benchmark == name] for name in benchmarks()}
+    """A figure over the sizes for each benchmark that has several runs. Runs under load have other metrics."""
+    by_benchmark = {
+        name: [score for score in scores if score.benchmark == name and score.metrics.keys() & benchmark.units.keys()]
+        for name, benchmark in benchmarks().items()
+    }
     return [(name, part(name, "figures").over_sizes(alike)) for name, alike in by_benchmark.items() if len(alike) > 1]
 
 

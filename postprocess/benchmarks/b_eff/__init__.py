@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff, the effective bandwidth of MPI communication."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from itertools import combinations, product
+from itertools import combinations
 
 from postprocess.benchmarks.b_eff.load_records import Load, Loaded, LoadedTrial
 from postprocess.benchmarks.b_eff.records import (
@@ -93,20 +92,15 @@ IMPACTS = (
 )
 
 
-def under_load(kind: str) -> Iterator[MetricKind]:
-    """The metrics of a kind of load, those of the victims with their intervals."""
-    for impact, end in product(IMPACTS, ("", "_low", "_high")):
-        yield MetricKind(f"{impact}_{kind}{end}", "1", Better.NEITHER if end else Better.LOWER, optional=True)
-    yield MetricKind(f"load_bandwidth_{kind}", "MByte/s", Better.NEITHER, optional=True)
-
-
 BENCHMARK = Benchmark(
     package=__name__,
     title="b_eff",
     citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and "
     "b_eff_io.",
     metrics=METRICS,
-    variants=(*IN_DEVICES, *BETWEEN_KINDS, *(metric for kind in LOADS for metric in under_load(kind))),
+    variants=(*IN_DEVICES, *BETWEEN_KINDS),
+    loads=LOADS,
+    impacts=IMPACTS,
     log_format=LogFormat(
         own=(
             Plan,

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of b_eff under load (--load), besides its plan. docs/log.md explains the fields."""
 
-from postprocess.benchmarks.b_eff.records import LoadKind, Loop, Phase, Repetition
+from postprocess.benchmarks.b_eff.records import LoadKind, Loop
+from postprocess.benchmarks.load_records import LoadRecord, Phase
 from postprocess.logs.histograms import Histogram
-from postprocess.logs.records import Bytes, Name, PositiveSeconds, Processes, Rank, Record
+from postprocess.logs.records import Name, Rank
 
 
 class LoadedLoop(Loop):
@@ -23,22 +24,9 @@ class LoadedTrial(LoadedLoop):
     """A loop of one exchange before the others of a phase."""
 
 
-class Load(Record):
-    """What the generating processes moved in a phase, from when the load was there until they were told to stop: on
-    the process with the longest and with the shortest time. `root` is the process to which all send in an incast, and
-    that sends to all in a broadcast; `silent_senders` of the `senders` completed no message in this time.
-    Of the load io, bytes sent are those written and bytes received those read, `cached_bytes` of them from the page
-    cache."""
+class Load(LoadRecord[LoadKind], kw_only=True):
+    """What the load moved in a phase of a pattern. `root` is the process to which all send in an incast, and that sends
+    to all in a broadcast."""
 
-    repetition: Repetition
     pattern: Name
-    phase: Phase
-    load: LoadKind
     root: Rank | None
-    elapsed_seconds: PositiveSeconds
-    shortest_seconds: PositiveSeconds
-    sent_bytes: Bytes
-    received_bytes: Bytes
-    senders: Processes
-    silent_senders: Rank
-    cached_bytes: Bytes | None = None  # missing in other loads than io

@@ -6,18 +6,26 @@ from collections.abc import Iterator
 
 from postprocess.benchmarks.b_eff.load_records import Load, Loaded, LoadedLoop, LoadedTrial
 from postprocess.benchmarks.b_eff.loops import named, problems_of_lengths, problems_of_times
-from postprocess.benchmarks.b_eff.patterns import random_number, shuffled
 from postprocess.benchmarks.b_eff.records import IO, LOADS, Plan, PlannedLoad, Probe, Stop
 from postprocess.benchmarks.b_eff.under_load import complete_repetitions
+from postprocess.benchmarks.load_rules import (
+    CLOCK_TOLERANCE,
+    generating_ranks,
+    problem_of_files,
+    problems_of_duration,
+    problems_of_nothing,
+    problems_of_request,
+    problems_of_senders,
+    problems_of_victims,
+)
 from postprocess.logs.histograms import problems_of_histogram
-from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import Record, Run, kind_of
+from postprocess.logs.reader import Log
+from postprocess.logs.records import Record, kind_of
 from postprocess.logs.rules import (
     EDITED,
     Problem,
     by_sequence,
     problems_of_file_system,
-    problems_of_options,
     problems_of_order,
 )
 from postprocess.show.units import MIB
@@ -26,14 +34,6 @@ METHOD = "nonblocking"
 FEWEST_NODES = 2  # of the victims, and of the others
 SHARE_OF_L_MAX, LONGEST_LOAD_MESSAGE = 4, MIB
 FILE_BYTES = MIB  # of a process that generates the load io
-CLOCK_TOLERANCE = 1e-4  # clocks of different nodes
-_VICTIMS = 3  # number of the seed's sequence, see matchings.py
-
-
-def victims_of(nodes: int, percent: int, seed: int) -> list[int]:
-    """The nodes that --load measures, as kernels/b_eff/load.c selects them."""
-    count = (nodes * percent + 50) // 100
-    return sorted([0, *shuffled(range(1, nodes), random_number(seed, _VICTIMS))][:count])
 
 
 def ranks_measured(log: Log[Plan]) -> int:
@@ -48,12 +48,8 @@ def problems_of_load(log: Log[Plan]) -> Iterator[Problem]:
         if {"load"} & run.options.keys() or any(log.all(kind) for kind in (Loaded, LoadedTrial, Load)):
             yield "load", f"an option or records name a load, the plan none; {EDITED}"
         return
-    yield from problems_of_options(run, {"load": load.kinds})
-    if "load" not in run.options or load.kinds != [kind for kind in LOADS if kind in load.kinds]:
-        yield "load", f"the loads are {', '.join(load.kinds)}, not those of an option in its order; {EDITED}"
-    if load.victims_percent != (run.options.get("victims") or 50):
-        yield "options", f"{load.victims_percent} % of the nodes are victims, not as an option says; {EDITED}"
-    yield from problems_of_victims(run, log.plan, load)
+    yield from problems_of_request(run, load, LOADS)
+    yield from problems_of_victims(run, load, log.plan.seed, FEWEST_NODES)
     if load.message_bytes != min(log.plan.l_max_bytes // SHARE_OF_L_MAX, LONGEST_LOAD_MESSAGE):
         yield "load_message", f"messages of the load have {load.message_bytes} bytes; {EDITED}"
     if load.file_bytes != (FILE_BYTES if IO in load.kinds else None):
@@ -73,16 +69,6 @@ def problems_of_files(log: Log[Plan]) -> Iterator[Problem]:
             yield "load", f"the load {IO} has no directory by an option; {EDITED}"
     elif log.run.filesystem is not None or log.run.options.get("directory"):
         yield "no_file_system", f"b_eff without the load {IO} has no files, the log states a file system; {EDITED}"
-
-
-def problems_of_victims(run: Run, plan: Plan, load: PlannedLoad) -> Iterator[Problem]:
-    nodes, victims = len(run.hosts), load.victims
-    if len(victims) < FEWEST_NODES or nodes - len(victims) < FEWEST_NODES:
-        yield "victims", f"{len(victims)} of {nodes} nodes are victims, at least 2 and all but 2 belong; {EDITED}"
-    elif victims != victims_of(nodes, load.victims_percent, plan.seed):
-        yield "victims", f"the victims are not the nodes that the seed {plan.seed} selects; {EDITED}"
-    elif load.victim_processes != (ranks := sum(len(run.hosts[node].ranks) for node in victims)):
-        yield "victims", f"{load.victim_processes} processes are on victims where {ranks} belong; {EDITED}"
 
 
 def problems_of_loaded(log: Log[Plan]) -> Iterator[Problem]:
@@ -163,43 +149,34 @@ def problems_of_exchanges(plan: Plan, loop: LoadedLoop) -> Iterator[Problem]:
 
 def problems_of_generators(log: Log[Plan]) -> Iterator[Problem]:
     """A load that moved nothing, or that did not last as long as the loops of its phase, was not there."""
-    load, hosts = log.plan.load, log.run.hosts
+    load = log.plan.load
     if load is None:
         return
     seconds: dict[tuple[int, str, int], float] = {}
     for loop in by_sequence(log, Loaded, LoadedTrial):
         phase = loop.repetition, loop.pattern, loop.phase
         seconds[phase] = seconds.get(phase, 0) + loop.elapsed_seconds
-    generating = [host.ranks for node, host in enumerate(hosts) if node not in load.victims]
+    generating = generating_ranks(log, load)
     for record in log.all(Load):
         what = f"the load {record.load} of {record.pattern} in repetition {record.repetition}"
-        if record.received_bytes == 0 or record.sent_bytes == 0:
-            yield "no_load", f"{what} moved nothing, so there is no impact of it; {RUN_AGAIN}"
+        yield from problems_of_nothing(what, record.received_bytes > 0 and record.sent_bytes > 0)
         if problem := problem_of_bytes(load, record):
             yield "load_bytes", f"{what} {problem}; {EDITED}"
-        lasted = seconds[record.repetition, record.pattern, record.phase] * (1 - CLOCK_TOLERANCE)
-        if not lasted <= record.shortest_seconds <= record.elapsed_seconds:
-            yield "load_time", f"{what} did not last as long as the loops that it was to disturb; {EDITED}"
+        yield from problems_of_duration(what, record, seconds[record.repetition, record.pattern, record.phase])
         if record.root != root(log.plan, record, generating):
             yield "load_root", f"{what} has the root {record.root}, where another belongs, or none; {EDITED}"
-        if record.senders != senders(record, generating) or record.silent_senders > record.senders:
-            yield "senders", f"{what} had {record.senders} senders, not those of its kind; {EDITED}"
+        yield from problems_of_senders(what, record, senders(record, generating))
 
 
 def problem_of_bytes(load: PlannedLoad, record: Load) -> str:
     """What all processes moved is whole messages or, of the load io, whole files, which each process reads after it has
-    written them: once at least, because it is not told to stop before."""
-    if record.load != IO:
-        whole = not (record.received_bytes % load.message_bytes or record.sent_bytes % load.message_bytes)
-        if record.cached_bytes is not None:
-            return "has bytes of a page cache"
-        return "" if whole else f"did not move whole messages of {load.message_bytes} bytes"
-    whole = record.received_bytes == record.sent_bytes and not record.sent_bytes % FILE_BYTES
-    if not whole or 0 < record.sent_bytes < record.senders * FILE_BYTES or record.silent_senders:
-        return f"did not write and read whole files of {FILE_BYTES} bytes on each process"
-    if record.cached_bytes is None or record.cached_bytes > record.received_bytes:
-        return f"read {record.received_bytes} bytes, of which {record.cached_bytes} were in the page cache"
-    return ""
+    written them."""
+    if record.load == IO:
+        return problem_of_files(record, writes=True, reads=True)
+    if record.cached_bytes is not None:
+        return "has bytes of a page cache"
+    whole = not (record.received_bytes % load.message_bytes or record.sent_bytes % load.message_bytes)
+    return "" if whole else f"did not move whole messages of {load.message_bytes} bytes"
 
 
 def root(plan: Plan, record: Load, generating: list[list[int]]) -> int | None:

@@ -4,14 +4,14 @@
 import matplotlib
 import pandas as pd
 
-from postprocess.benchmarks.b_eff import IMPACTS
 from postprocess.benchmarks.b_eff.records import IO, LOADS, Plan, PlannedLoad
 from postprocess.benchmarks.b_eff.under_load import complete_repetitions, slowdown, units
+from postprocess.benchmarks.load_section import in_words, labels_under_load, of_generators, of_impacts, of_victims
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import Log
 from postprocess.show import plots
 from postprocess.show.plots import BLUE, GREEN, ORANGE, VERMILION, Figure
-from postprocess.show.words import NARROW_SPACE, counted, digits, size
+from postprocess.show.words import counted, size
 
 NAMES = {
     "b_eff_impact": "b_eff of the victims without load / with load",
@@ -21,19 +21,7 @@ NAMES = {
     "bandwidth_impact": "time at L_max with load / without, median exchange",
     "bandwidth_impact_99": "time at L_max with load / without, 99th percentile",
 }
-ENDS = {"": "", "_low": ", lower end of the interval", "_high": ", upper end of the interval"}
 LOOKS = dict(zip(LOADS, ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))))
-
-
-def labels_under_load() -> dict[str, str]:
-    """Of all metrics of runs under load."""
-    impacts = {
-        f"{name}_{kind}{end}": f"{label}, {kind}{where}"
-        for kind in LOADS
-        for name, label in NAMES.items()
-        for end, where in ENDS.items()
-    }
-    return impacts | {f"load_bandwidth_{kind}": f"bandwidth of the load, {kind}" for kind in LOADS}
 
 
 def section_under_load(log: Log[Plan], score: Score) -> dict:
@@ -41,22 +29,18 @@ def section_under_load(log: Log[Plan], score: Score) -> dict:
     load = log.plan.load
     if load is None:
         return {}
-    victims, nodes = len(load.victims), len(log.run.hosts)
     return {
-        "load": rows(score, [*load.kinds]),
-        "labels": labels_under_load(),
+        "load": of_impacts(score, load.kinds, NAMES),
+        "measured": "pattern",
+        "labels": labels_under_load(LOADS, NAMES),
         "flawless": "",
         "groups": {},
         "sentences": [
-            f"The other {counted(nodes - victims, 'node')} generated {kind} load of "
-            f"{digits(score.metrics[f'load_bandwidth_{kind}'].value, NARROW_SPACE)} MByte/s. b_eff of "
-            f"{counted(victims, 'node')} without load, divided by that with load: {factor} "
-            f"(95 % interval {low} to {high})."
+            f"{of_generators(log.run, load, score, kind)} b_eff of {counted(len(load.victims), 'node')} without load, "
+            f"divided by that with load: {in_words(score, 'b_eff_impact', kind)}."
             for kind in load.kinds
-            for factor, low, high in [(digits(score.metrics[f"b_eff_impact_{kind}{end}"].value) for end in ENDS)]
         ],
-        "victims": f"{counted(victims, 'node')} of {nodes} with {counted(load.victim_processes, 'process')} were "
-        f"measured: {', '.join(log.run.hosts[node].name for node in load.victims)}. {means(load)} "
+        "victims": f"{of_victims(log.run, load)} {means(load)} "
         f"The factors are those of {counted(len(complete_repetitions(log)), 'repetition')} of "
         f"{counted(len(log.plan.patterns), 'pattern')}.",
     }
@@ -67,15 +51,6 @@ def means(load: PlannedLoad) -> str:
     messages = f"Messages of the load have {size(load.message_bytes)}." if load.kinds != [IO] else ""
     files = f"The load {IO} writes, syncs and reads files of {size(load.file_bytes)}." if load.file_bytes else ""
     return " ".join(filter(None, [messages, files]))
-
-
-def rows(score: Score, kinds: list[str]) -> list[dict]:
-    """A row per kind of load and factor, with its interval."""
-    return [
-        {"kind": kind, "label": NAMES[name], "values": [score.metrics[f"{name}_{kind}{end}"].value for end in ENDS]}
-        for kind in kinds
-        for name in IMPACTS
-    ]
 
 
 def slowdown_over_lengths(log: Log[Plan]) -> Figure:

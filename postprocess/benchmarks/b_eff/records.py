@@ -5,6 +5,7 @@ from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 
+from postprocess.benchmarks.load_records import Node, PlannedVictims, Repetition
 from postprocess.logs.records import (
     Bytes,
     Count,
@@ -23,15 +24,12 @@ from postprocess.logs.records import (
     matching,
 )
 
-Repetition = Annotated[int, Meta(ge=1, le=10_000)]
 Kind = Literal["host", "cuda", "cuda-managed", "hip", "hip-managed", "level-zero", "level-zero-shared"]
 HOST = "host"
 KINDS: tuple[str, ...] = get_args(Kind)  # in the order of --memory
-Node = Annotated[int, Meta(ge=0, le=10**8)]
 LoadKind = Literal["incast", "alltoall", "broadcast", "io"]
 LOADS: tuple[str, ...] = get_args(LoadKind)  # in the order of --load
 IO = "io"  # the load that is no messages, but files
-Phase = Annotated[int, Meta(ge=0, le=100)]
 Group = Literal["ring", "random", "worst_cycle", "bisection", "cartesian_2d", "cartesian_3d", "ping_pong"]
 
 
@@ -107,21 +105,11 @@ class Matchings(Part):
     reserved_seconds: Seconds
 
 
-class PlannedLoad(Part):
-    """Which nodes are measured, the victims, while the others generate which load."""
+class PlannedLoad(PlannedVictims[LoadKind], kw_only=True):
+    """And the messages of the load."""
 
-    kinds: Annotated[list[LoadKind], Meta(min_length=1)]
-    victims_percent: Annotated[int, Meta(ge=1, le=99)]
-    victims: Annotated[list[Node], Meta(min_length=2)]
-    victim_processes: Processes
     message_bytes: PositiveBytes
     sends_at_once: Annotated[int, Meta(ge=1, le=1000)]
-    latency_relative_error: Annotated[float, Meta(gt=0, le=1)]
-    file_bytes: PositiveBytes | None = None  # missing without the load io
-
-    def __post_init__(self):
-        distinct("kinds", self.kinds)
-        distinct("victims", self.victims)
 
 
 class Plan(Record):

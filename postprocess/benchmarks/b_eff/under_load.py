@@ -13,13 +13,9 @@ import pandas as pd
 from postprocess.benchmarks.b_eff import IMPACTS
 from postprocess.benchmarks.b_eff.load_records import Load, Loaded
 from postprocess.benchmarks.b_eff.records import IO, Plan
-from postprocess.logs.histograms import Histogram, percentile
+from postprocess.benchmarks.under_load import LATE, bandwidth, of_units, ratio_at, with_ends
 from postprocess.logs.reader import Log
-from postprocess.show.units import MBYTE
 from postprocess.statistics.means import bootstrap_interval
-from postprocess.statistics.medians import interval
-
-LATE = 0.99  # the share of exchanges that were faster
 
 
 @dataclass(frozen=True)
@@ -75,12 +71,8 @@ def slowdown(phases: Phases, message_bytes: int) -> float:
 
 def slowdown_at(phases: Phases, message_bytes: int, share: float) -> float:
     """A percentile of the exchanges with load / the percentile of those without."""
-    with_load, *without = (loops[message_bytes].exchanges for loops in (phases.loaded, phases.before, phases.after))
-    return of(share, with_load) / of(share, *without)
-
-
-def of(share: float, *histograms: Histogram | None) -> float:
-    return percentile([found for found in histograms if found], share)
+    loaded, *without = (loops[message_bytes].exchanges for loops in (phases.loaded, phases.before, phases.after))
+    return ratio_at(share, *([times for times in some if times] for some in ([loaded], without)))
 
 
 def slowdown_of_pattern(phases: Phases) -> float:
@@ -123,16 +115,10 @@ def of_groups(found: pd.DataFrame, name: str) -> tuple[float, float, float]:
     return float(np.exp(logarithms.mean())), float(np.exp(low)), float(np.exp(high))
 
 
-def of_units(found: pd.DataFrame, name: str) -> tuple[float, float, float]:
-    """(value, low, high): the median over the units."""
-    values = found[name].to_numpy()
-    return (float(np.median(values)), *interval(values)[:2])
-
-
 def impacts(log: Log[Plan], kind: str) -> dict[str, tuple[float, float, float]]:
     """(value, low, high) of each of IMPACTS."""
     found = factors(log, kind)
-    return {name: of_groups(found, name) if name.startswith("b_eff") else of_units(found, name) for name in IMPACTS}
+    return {name: of_groups(found, name) if name.startswith("b_eff") else of_units(found[name]) for name in IMPACTS}
 
 
 def moved_by_load(record: Load) -> int:
@@ -142,8 +128,7 @@ def moved_by_load(record: Load) -> int:
 
 def load_bandwidth(log: Log[Plan], kind: str) -> float:
     """What the load moved while the victims were measured, in MByte/s."""
-    phases = [record for record in log.all(Load) if record.load == kind]
-    return sum(map(moved_by_load, phases)) / sum(record.elapsed_seconds for record in phases) / MBYTE
+    return bandwidth((record, moved_by_load(record)) for record in log.all(Load) if record.load == kind)
 
 
 def metrics_under_load(log: Log[Plan]) -> dict[str, float]:
@@ -151,7 +136,7 @@ def metrics_under_load(log: Log[Plan]) -> dict[str, float]:
     values = {}
     for kind in log.plan.load.kinds if log.plan.load else []:
         for name, found in impacts(log, kind).items():
-            values |= {f"{name}_{kind}{end}": number for end, number in zip(("", "_low", "_high"), found)}
+            values |= with_ends(f"{name}_{kind}", found)
         values[f"load_bandwidth_{kind}"] = load_bandwidth(log, kind)
     return values
 

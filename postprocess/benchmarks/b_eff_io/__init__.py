@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff_io, the effective bandwidth of parallel I/O."""
 
+from postprocess.benchmarks.b_eff_io.load_records import Load, Loaded, LoadedTrial, Stop
 from postprocess.benchmarks.b_eff_io.records import (
+    LOADS,
     Layout,
     Measurement,
     MeasurementOfVersion1,
@@ -12,11 +14,24 @@ from postprocess.benchmarks.b_eff_io.records import (
 )
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
 from postprocess.logs.format import LogFormat, Progress
-from postprocess.logs.records import DataCheck, MemoryFill, MpiIo
+from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Record
+
+# Factors by which a load slows down the victims: of the bandwidth, and of the median and the 99th percentile of
+# accesses. The kind of load follows.
+IMPACTS = tuple(
+    f"{method}_{what}_by"
+    for method in ("write", "rewrite", "read")
+    for what in ("impact", "access_impact", "access_impact_99")
+)
 
 
 def planned_patterns(plan: Plan) -> int:
-    return len(plan.partitions) * len(plan.methods) * len(plan.patterns)
+    phases = plan.load.repetitions * (2 * len(plan.load.kinds) + 1) if plan.load else 1
+    return phases * len(plan.partitions) * len(plan.methods) * len(plan.patterns)
+
+
+def one(plan: Plan, measurement: Record) -> int:
+    return 1
 
 
 BENCHMARK = Benchmark(
@@ -43,10 +58,25 @@ BENCHMARK = Benchmark(
         MetricKind("written_share_of_memory", "1", Better.NEITHER),
     ),
     log_format=LogFormat(
-        own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, Layout, PatternType, DataCheck),
+        own=(
+            Plan,
+            MpiIo,
+            MemoryFill,
+            Measurement,
+            ProcessTimes,
+            Layout,
+            PatternType,
+            Loaded,
+            LoadedTrial,
+            Load,
+            Stop,
+            DataCheck,
+        ),
         version_1=(PlanOfVersion1, MeasurementOfVersion1),
-        progress=Progress(planned=planned_patterns, done={Measurement: lambda plan, measurement: 1}),
+        progress=Progress(planned=planned_patterns, done={Measurement: one, Loaded: one}),
     ),
+    loads=LOADS,
+    impacts=IMPACTS,
     cache_affected=frozenset({"cache_affected"}),
     forms={Form.SHORT: {"form": "quick"}, Form.REGULAR: {"form": "quick"}, Form.OFFICIAL: {"form": "official"}},
     together="system.together",

@@ -15,6 +15,7 @@ from postprocess.benchmarks.b_eff_io.definition import (
     TYPES,
     m_part_rule,
 )
+from postprocess.benchmarks.b_eff_io.load_qualifications import of_load
 from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
@@ -37,6 +38,9 @@ def breaches(log: Log[Plan]) -> list[Qualification]:
 
 def broken_rules_of_request(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     run, plan = log.run, log.plan
+    if plan.load:
+        yield "under_load", "the run measured what a load costs a part of the nodes, no b_eff_io of the machine"
+        return
     scheduled, partitions = plan.scheduled_seconds, len(plan.partitions)
     if run.simulated:
         yield "simulated", "the machine was simulated, nothing was measured on it"
@@ -103,9 +107,10 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
         Qualification(key, f"{text}.")
         for key, text in [
             *of_variant(log),
-            *of_cache(log, table),
+            *([] if log.plan.load else of_cache(log, table)),
+            *of_load(log),
             *(pair for pair in of_hosts(log) if pair[0] != "one_host"),
-            *of_time(log, table),
+            *([] if log.plan.load else of_time(log, table)),
             *of_data(log),
         ]
     ]

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of b_eff_io, besides those of every log. docs/log.md explains the fields."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
 from msgspec.structs import asdict
 
+from postprocess.benchmarks.load_records import PlannedVictims, Repetition
 from postprocess.logs.records import (
     Bytes,
     Count,
@@ -30,6 +31,8 @@ AccessMethod = Literal["write", "rewrite", "read"]
 Number = Annotated[int, Meta(ge=0, le=10_000, description="a pattern's number, as in the paper's table 2")]
 Calls = Annotated[int, Meta(ge=1, le=10**15)]
 Hints = dict[str, Text]
+LoadKind = Literal["read", "write"]
+LOADS: tuple[str, ...] = get_args(LoadKind)  # in the order of --load
 
 
 class PlannedType(Part):
@@ -48,6 +51,13 @@ class PlannedPattern(Part):
     chunk_bytes: PositiveBytes | None
     call_bytes: PositiveBytes | None
     units: Annotated[int, Meta(ge=0, le=64)]
+
+
+class PlannedLoad(PlannedVictims[LoadKind], kw_only=True):
+    """`pass_seconds` is the time of one access method of a pattern in a phase, if the load doubles it."""
+
+    repetitions: Repetition
+    pass_seconds: PositiveSeconds
 
 
 class _Plan(Record):
@@ -75,12 +85,13 @@ class _Plan(Record):
 class Plan(_Plan):
     """What b_eff_io is going to measure. `evict`: files were to be evicted from caches before they are read; logs of
     schema version 1 do not say whether that succeeded. `read_shift`, `fill_memory_percent` and `process_times`, what
-    has a value in the lists of ProcessTimes, are None in early logs."""
+    has a value in the lists of ProcessTimes, are None in early logs, `load` without --load."""
 
     evict: bool
     read_shift: ReadShift = None
     fill_memory_percent: SharePercent | None = None
     process_times: Resolution | None = None
+    load: PlannedLoad | None = None
 
 
 class PlanOfVersion1(_Plan, OldRecord, tag="plan"):

@@ -7,6 +7,7 @@ import pandas as pd
 from postprocess.benchmarks.b_eff_io import reduction
 from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from postprocess.benchmarks.b_eff_io.figures import TITLES
+from postprocess.benchmarks.b_eff_io.load_section import section_under_load
 from postprocess.benchmarks.b_eff_io.records import PatternType, Plan
 from postprocess.benchmarks.published import published
 from postprocess.benchmarks.score import Score
@@ -45,6 +46,8 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     }
     if score is None:
         return shown
+    if log.plan.load:
+        return shown | section_under_load(log, score)
     values = {name: metric.value for name, metric in score.metrics.items()}
     return shown | {
         "sentences": sentences(log, score, values),
@@ -56,6 +59,7 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         "partitions": partitions(table),
         "types": types(table),
         "patterns": patterns(log, table),
+        "load": [],
     }
 
 
@@ -138,10 +142,16 @@ def plan(log: Log[Plan]) -> list[tuple[str, str]]:
     components = [record.component or "not reported by the library" for record in log.all(MpiIo)]
     given = {name: value for record in log.all(PatternType)[:1] for name, value in record.hints.items()}
     return [
-        ("Form", {"standard": "the paper's", "top-clusters": "Top Clusters", "quick": "quick"}[plan.form]),
+        (
+            "Form",
+            "under load"
+            if plan.load
+            else {"standard": "the paper's", "top-clusters": "Top Clusters", "quick": "quick"}[plan.form],
+        ),
         (
             "Scheduled time",
-            f"{seconds(plan.scheduled_seconds)} for each of {counted(len(plan.partitions), 'partition')}",
+            f"{seconds(plan.scheduled_seconds)} for "
+            + ("the run" if plan.load else f"each of {counted(len(plan.partitions), 'partition')}"),
         ),
         (
             "Chunks",

@@ -33,9 +33,9 @@ class SystemValue:
 
 
 def system_values(scores: list[Score]) -> list[SystemValue]:
-    """A value per file system and standing; all scores are of b_eff_io."""
+    """A value per file system and standing; all scores are of b_eff_io. Runs under load have none."""
     groups = defaultdict(list)
-    for score in scores:
+    for score in (score for score in scores if not score.log.plan.load):
         filesystem = score.log.run.tested_filesystem
         groups[filesystem.type, filesystem.total_bytes, score.standing].append(score)
     return [system_value(alike) for _, alike in sorted(groups.items())]

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The part of a report on a run under load (--load), whatever the benchmark: the factors with their intervals, and the
+load that caused them. The template is reports/templates/load.html.j2."""
+
+from collections.abc import Mapping, Sequence
+
+from postprocess.benchmarks.load_records import PlannedVictims
+from postprocess.benchmarks.score import Score
+from postprocess.benchmarks.under_load import ENDS
+from postprocess.logs.records import Run
+from postprocess.show.words import NARROW_SPACE, counted, digits
+
+WHERE = ("", ", lower end of the interval", ", upper end of the interval")
+
+
+def labels_under_load(loads: Sequence[str], names: Mapping[str, str]) -> dict[str, str]:
+    """Of all metrics of runs under load. `names` has a label for each impact."""
+    impacts = {
+        f"{name}_{kind}{end}": f"{label}, {kind}{where}"
+        for kind in loads
+        for name, label in names.items()
+        for end, where in zip(ENDS, WHERE)
+    }
+    return impacts | {f"load_bandwidth_{kind}": f"bandwidth of the load, {kind}" for kind in loads}
+
+
+def of_impacts(score: Score, kinds: Sequence[str], names: Mapping[str, str]) -> list[dict]:
+    """A row per kind of load and factor, with its interval."""
+    return [
+        {"kind": kind, "label": label, "values": [score.metrics[f"{name}_{kind}{end}"].value for end in ENDS]}
+        for kind in kinds
+        for name, label in names.items()
+    ]
+
+
+def of_generators(run: Run, load: PlannedVictims, score: Score, kind: str) -> str:
+    return (
+        f"The other {counted(len(run.hosts) - len(load.victims), 'node')} generated {kind} load of "
+        f"{digits(score.metrics[f'load_bandwidth_{kind}'].value, NARROW_SPACE)} MByte/s."
+    )
+
+
+def in_words(score: Score, name: str, kind: str) -> str:
+    """A factor with its interval."""
+    factor, low, high = (digits(score.metrics[f"{name}_{kind}{end}"].value) for end in ENDS)
+    return f"{factor} (95 % interval {low} to {high})"
+
+
+def of_victims(run: Run, load: PlannedVictims) -> str:
+    victims = len(load.victims)
+    return (
+        f"{counted(victims, 'node')} of {len(run.hosts)} with {counted(load.victim_processes, 'process')} were "
+        f"measured: {', '.join(run.hosts[node].name for node in load.victims)}."
+    )

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that measure what a load costs: half of the nodes are measured without load and while the other half generates
+it."""
+
+import reframe as rfm
+from reframe.core.builtins import run_after, variable
+
+from postprocess import reframe_version  # noqa: F401
+
+from .partitions import compute_partitions, features_of
+from .vocabulary import Feature
+
+
+class UnderLoad(rfm.RegressionTestPlugin):
+    """Runs only on partitions with the feature `load`. `-S <check>.load=KIND,KIND` and `-S <check>.victims=SHARE` are
+    the kernel's --load and --victims; without `load` it is every kind of `default_kinds`. Each kind has to yield all of
+    its metrics."""
+
+    load = variable(str, value="", loggable=True)
+    victims = variable(str, value="", loggable=True)
+
+    @property
+    def kinds(self):
+        return self.load.split(",") if self.load else self.default_kinds
+
+    @property
+    def default_kinds(self):
+        from postprocess.benchmarks.registry import benchmarks
+
+        return [*benchmarks()[self.benchmark].loads]
+
+    @run_after("init")
+    def keep_partitions_that_may_be_loaded(self):
+        allowed = {p.fullname for p in compute_partitions() if Feature.LOAD in features_of(p)}
+        self.valid_systems = [name for name in self.valid_systems if name in allowed]
+
+    @run_after("setup")
+    def set_load(self):
+        self.load = ",".join(self.kinds)
+        self.executable_opts += ["--load", self.load]
+        if self.victims:
+            self.executable_opts += ["--victims", self.victims]
+
+    def expected_units(self):
+        from postprocess.benchmarks.registry import benchmarks
+
+        benchmark = benchmarks()[self.benchmark]
+        return {metric.name: metric.unit for kind in self.kinds for metric in benchmark.under_load(kind)}
