@@ -2,6 +2,7 @@
 """Changes of logs of the benchmarks that do I/O, as in contradictions.py."""
 
 from contradictions import B_EFF, EVERY, both, gone, latencies, option, phase, put, where
+from contradictions_io_load import IO_LOAD, OF_IO_LOAD
 from contradictions_load import LOAD, OF_LOAD
 from contradictions_memory import MEMORY
 from contradictions_nodes import NODES
@@ -362,9 +363,10 @@ CONTRADICTIONS = {
         "ftio-uneven": OF_PHASES,
         "priomark": OF_WORKLOAD,
         "b_eff-load": OF_LOAD,
+        "b_eff_io-load": OF_IO_LOAD,
     },
     "b_eff invariants": {"b_eff": B_EFF, "b_eff-nodes": NODES, "b_eff-memory": MEMORY, "b_eff-load": LOAD},
-    "b_eff_io invariants": {"b_eff_io": B_EFF_IO},
+    "b_eff_io invariants": {"b_eff_io": B_EFF_IO, "b_eff_io-load": IO_LOAD},
     "ftio invariants": {"ftio": FTIO, "ftio-uneven": OF_EACH_PHASE},
     "priomark invariants": {"priomark": PRIOMARK},
 }

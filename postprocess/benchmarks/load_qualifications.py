@@ -37,8 +37,8 @@ def of_steadiness(kind: str, phases: Sequence[LoadRecord], busiest: Sequence[flo
         read = sum(record.received_bytes for record in phases)
         yield (
             "cached_load",
-            f"Of what the load {kind} read, {cached / read:.0%} was in the page cache of the nodes that read it, "
-            "and did not come from the file system",
+            f"Of the bytes that were read by the load {kind}, {cached / read:.1%} were in the page cache of the nodes "
+            "that read them, and did not come from the file system",
         )
     if silent := sum(record.silent_senders > 0 for record in phases):
         yield (
