@@ -52,6 +52,7 @@ def numbers(core_set):
 
 BLOCKS = [list(range(8)), list(range(8, 16))]
 IN_TURN = [list(range(0, 16, 2)), list(range(1, 16, 2))]
+STACKED = ["0", "0", "2", "4-7", "4-7", "4-7", "4-7", "4-7"]
 
 
 @pytest.mark.parametrize(
@@ -86,12 +87,12 @@ IN_TURN = [list(range(0, 16, 2)), list(range(1, 16, 2))]
             {"not_exclusive": "10 of 64 cores of node00 and of 1 more host"},
         ),
         (BLOCKS, "processes_per_node=8,exclusive=no", {"online_cores": 64}, {}),
-        (
-            BLOCKS,
-            "",
-            {"core_sets": ["0", "0", "2", "4-7", "4-7", "4-7", "4-7", "4-7"]},
-            {"bound_together": "Ranks 0–1 were all bound to core 0 of node00"},
-        ),
+        (BLOCKS, "processes_per_node=many,exclusive=yes", {"online_cores": 64}, {}),  # nothing that a check requests
+        # Round-robin placement is not defined where hosts have different numbers of ranks.
+        ([[0, 1, 2], [3, 4]], "processes_per_node=3,placement=round_robin", {}, {}),
+        (BLOCKS, "", {"core_sets": STACKED}, {"bound_together": "Ranks 0–1 were all bound to core 0 of node00"}),
+        (BLOCKS, "", {"core_sets": STACKED, "offered_cores": 8}, {"bound_together": "and of 1 more host"}),
+        (BLOCKS, "", {"core_sets": STACKED, "offered_cores": 7}, {}),  # too few for eight ranks
     ],
 )
 def test_run_that_is_not_as_requested_is_qualified(tmp_path, groups, asked, of_host, said):

@@ -95,6 +95,11 @@ def test_times_of_processes_are_rounded_to_four_digits(resolution, slowest, fast
     assert names(problems) == problem
 
 
+def test_processes_that_took_no_time_by_a_coarse_clock_agree():
+    assert names(problems_of_slowest("it", "process", [0.0, 0.0], 0.0, 0.0)) == []
+    assert names(problems_of_slowest("it", "process", [0.0, 1e-9], 0.0, 0.0)) == ["process_slowest"]
+
+
 @pytest.mark.parametrize(
     ("servers", "files", "resolution", "of_each", "problems"),
     [

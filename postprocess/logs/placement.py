@@ -47,12 +47,11 @@ def _differences(hosts: list[Host], ranks: int, asked: dict[str, str]) -> Iterat
     """Sentences on what is not as requested: how many hosts and processes on each, then the order of the ranks."""
     if per_node := int(asked.get("processes_per_node", "0")):
         yield from _differing_sizes(hosts, ranks, per_node)
-    if len(hosts) > 1:
-        for host in hosts:
-            if asked.get("placement") == "block" and not _is_block(host):
-                yield f"blocks of ranks were requested, but {host.name} had the ranks {ranges(host.ranks)}"
-            if asked.get("placement") == "round_robin" and not _goes_round(host, hosts):
-                yield f"round-robin placement was requested, but {host.name} had the ranks {ranges(host.ranks)}"
+    for host in hosts:
+        if asked.get("placement") == "block" and not _is_block(host):
+            yield f"blocks of ranks were requested, but {host.name} had the ranks {ranges(host.ranks)}"
+        if asked.get("placement") == "round_robin" and not _goes_round(host, hosts):
+            yield f"round-robin placement was requested, but {host.name} had the ranks {ranges(host.ranks)}"
 
 
 def _differing_sizes(hosts: list[Host], ranks: int, per_node: int) -> Iterator[str]:
