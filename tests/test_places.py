@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a session states about the job of each test: test_binding.py compares it with logs."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from postprocess.acceptance.binding import Place, place_of, places
-from postprocess.acceptance.ledger import NONCE
+from postprocess.acceptance.binding import Issued, Place, place_of, places, unbound_session
+from postprocess.acceptance.ledger import NONCE, Entry
 from postprocess.sessions.files import SessionReport
 
 
@@ -46,3 +47,33 @@ def test_the_place_of_a_test_is_that_of_its_job_and_else_that_of_its_session(cas
 def test_places_are_by_session_run_and_test():
     found = places([session([{"jobid": 1}, {"jobid": 2}], [{"jobid": 3}]), session([{"jobid": 4}], uuid="v")])
     assert {key: place.job for key, place in found.items()} == {"u:0:0": "1", "u:0:1": "2", "u:1:0": "3", "v:0:0": "4"}
+
+
+@pytest.mark.parametrize(
+    ("nonce", "begin", "now", "refusals"),
+    [
+        ("abc", 1000.0, 1000.0, []),
+        ("abc", 940.0, 880.0, []),  # clocks may differ by a minute
+        ("abc", 939.0, 1000.0, [("other_time", "its session states a start before its nonce was issued")]),
+        (
+            "abc",
+            1000.0,
+            939.0,
+            [("other_time", "the session states a start in the future: correct the clocks")],
+        ),
+        ("abd", 1000.0, 1000.0, [("unbound", "its session contains a nonce that was not issued for this contract")]),
+        (
+            "",
+            1000.0,
+            1000.0,
+            [("unbound", f"its session contains no nonce: set {NONCE} with ReFrame's --session-extras")],
+        ),
+    ],
+)
+def test_a_session_without_logs_belongs_to_an_acceptance_by_its_nonce_and_its_start(nonce, begin, now, refusals):
+    """The nonce abc was issued at 1000 s."""
+    place = Place("", "", "", (), begin, begin + 1, nonce)
+    issued = Issued(
+        {"abc": Entry(1, "abc", datetime.fromtimestamp(1000, UTC), None, None)}, datetime.fromtimestamp(now, UTC)
+    )
+    assert [(refusal.key, refusal.text) for refusal in unbound_session(place, issued)] == refusals
