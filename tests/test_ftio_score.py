@@ -3,7 +3,6 @@
 refused."""
 
 import copy
-import math
 
 import logs_made
 import numpy as np
@@ -16,7 +15,7 @@ from scores import keys, values
 from postprocess.benchmarks.ftio import reduction as ftio
 from postprocess.benchmarks.ftio.rules import tolerated_difference
 from postprocess.benchmarks.ftio.section import paper_table
-from postprocess.benchmarks.ftio.sizes import automatic_input, is_valid, matrix_width, nominal_flops
+from postprocess.benchmarks.ftio.sizes import automatic_input, nominal_flops
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import score_logs
@@ -33,29 +32,6 @@ def altered(change, **options):
 
 def measured(records, stage, activity):
     return next(r for r in of_kind(records, "measurement") if (r["stage"], r["activity"]) == (stage, activity))
-
-
-# --- sizes ------------------------------------------------------------------------------------------------------------
-
-
-def test_sizes_are_those_of_the_papers_first_figure():
-    assert matrix_width(4, 4) == 64
-
-
-@pytest.mark.parametrize("processes, i", [(4, 4), (8, 4), (16, 8), (32, 8)])
-def test_equation_5_gives_the_papers_input_parameters(processes, i):
-    assert automatic_input(processes) == i
-
-
-@pytest.mark.parametrize("processes", range(1, 65))
-def test_equation_5_is_the_lowest_valid_input_from_the_root_plus_one_on(processes):
-    valid = [i for i in range(2, 200) if i * i % processes == 0 and i >= math.sqrt(processes) + 1]
-    assert automatic_input(processes) == valid[0]
-    assert is_valid(valid[0], processes)
-
-
-def test_nominal_operations_are_those_of_a_two_dimensional_transform():
-    assert nominal_flops(64) == 2 * 64 * 5 * 64 * 6
 
 
 # --- the score --------------------------------------------------------------------------------------------------------

@@ -17,4 +17,4 @@ def interval(values: np.ndarray) -> tuple[float, float, float]:
         [comb(count, place) / 2**count for place in range(count)]
     )  # P(fewer than place + 1 values lie below the median)
     inner = max(int((2 * tails <= 1 - CONFIDENCE).sum()) - 1, 0)
-    return float(ordered[inner]), float(ordered[-1 - inner]), float(max(1 - 2 * tails[inner], 0)) if count > 1 else 0.0
+    return float(ordered[inner]), float(ordered[-1 - inner]), float(1 - 2 * tails[inner])

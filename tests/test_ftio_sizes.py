@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The sizes of FTIO against the paper's figure and formulas, and arithmetic by hand."""
+
+import math
+
+import pytest
+
+from postprocess.benchmarks.ftio.sizes import (
+    automatic_input,
+    bytes_of_parameter,
+    input_of_option,
+    is_valid,
+    lowest_input,
+    matrix_width,
+    nominal_flops,
+)
+
+
+def test_sizes_are_those_of_the_papers_first_figure():
+    assert matrix_width(4, 4) == 64
+
+
+@pytest.mark.parametrize("processes, i", [(4, 4), (8, 4), (16, 8), (32, 8)])
+def test_equation_5_gives_the_papers_input_parameters(processes, i):
+    assert automatic_input(processes) == i
+
+
+@pytest.mark.parametrize("processes", range(1, 65))
+def test_equation_5_is_the_lowest_valid_input_from_the_root_plus_one_on(processes):
+    valid = [i for i in range(2, 200) if i * i % processes == 0 and i >= math.sqrt(processes) + 1]
+    assert automatic_input(processes) == valid[0]
+    assert is_valid(valid[0], processes)
+
+
+@pytest.mark.parametrize(
+    ("option", "direct", "i"),
+    [
+        ("auto", False, 4),
+        ("auto", True, 32),
+        ("7", False, 7),  # as it is: whether it is valid is another rule
+        ("1B", False, 2),
+        ("4KiB", False, 2),
+        ("4097B", False, 4),
+        ("1MiB", False, 8),
+        ("1048577B", False, 10),
+        ("1MiB", True, 32),
+        ("4GiB", False, 64),
+        ("1TiB", False, 256),
+        ("1.5MiB", False, None),
+        ("1M", False, None),
+        ("MiB", False, None),
+        ("-1", False, None),
+    ],
+)
+def test_input_parameter_of_an_option(option, direct, i):
+    """On 4 processes i is even, and the matrix has 16 (4 i^2)^2 = 256 i^4 bytes; with direct I/O i is a multiple of
+    32."""
+    assert input_of_option(option, 4, direct) == i
+
+
+@pytest.mark.parametrize(
+    ("option", "i"),
+    [("8", 8), ("1MiB", 8), ("1M", 8), ("1048577B", 10), ("4G", 64), ("1T", 256), ("5K", 4), ("auto", 2), ("M", 2)],
+)
+def test_bytes_of_an_option_are_those_of_the_smallest_matrix_that_it_allows(option, i):
+    assert bytes_of_parameter(option, 4) == 256 * i**4
+
+
+@pytest.mark.parametrize(
+    ("processes", "options", "i"),
+    [(4, {}, 2), (8, {}, 4), (9, {}, 3), (12, {}, 6), (9, {"at_least": 4}, 6), (9, {"multiple": 4}, 12), (1, {}, 2)],
+)
+def test_lowest_valid_input(processes, options, i):
+    assert lowest_input(processes, **options) == i
+
+
+def test_nominal_operations_are_those_of_a_two_dimensional_transform():
+    assert nominal_flops(64) == 2 * 64 * 5 * 64 * 6
