@@ -78,7 +78,7 @@ def test_each_line_commits_to_all_earlier_ones(contract):
 def test_it_has_to_be_said_what_became_of_the_last_session(contract, sessions, after, abandoned, words):
     for number in range(sessions):
         begin(contract, FIRST if number else None, None)
-    with pytest.raises(ContractError, match=words):
+    with pytest.raises(ContractError, match=rf"/c\.acceptance\.jsonl: {words}"):
         begin(contract, after, abandoned)
     assert len(read_ledger(contract)) == sessions
 
