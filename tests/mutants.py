@@ -69,7 +69,10 @@ def of_benchmarks() -> dict[str, tuple[str, ...]]:
     return found
 
 
-MUTATED |= of_benchmarks() | {"postprocess/benchmarks/ftio/sizes.py": ("test_ftio_sizes.py",)}
+MUTATED |= of_benchmarks() | {
+    "postprocess/benchmarks/b_eff/under_load.py": ("test_b_eff_load_score.py",),
+    "postprocess/benchmarks/ftio/sizes.py": ("test_ftio_sizes.py",),
+}
 
 SURVIVED = (0, 33)  # mutmut's exit codes of a mutant that tests pass, and of one that no test reaches
 NOTICED = 0.9  # of the changes of a module: the rest is equivalent or concerns the wording of a message
