@@ -53,7 +53,7 @@ MUTATED = {
         "test_references.py",
     ),
 }
-OF_RULES = ("rules", "loops", "passes", "definition")
+OF_RULES = ("definition", "load_rules", "loops", "memory_rules", "pairwise", "passes", "rules")
 
 
 def of_benchmarks() -> dict[str, tuple[str, ...]]:
