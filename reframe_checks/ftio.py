@@ -7,7 +7,7 @@ import reframe.utility.typecheck as typ
 from reframe.core.builtins import fixture, run_after, run_before, variable
 
 from postprocess import reframe_version  # noqa: F401
-from postprocess.benchmarks.ftio.sizes import bytes_of_parameter, lowest_input, matrix_bytes
+from postprocess.benchmarks.ftio.sizes import DIRECT_MULTIPLE, bytes_of_option, lowest_input, matrix_bytes
 from postprocess.show.units import GIB
 
 from .base import KernelCheck
@@ -66,14 +66,15 @@ class ftio(TestedDirectory, KernelCheck):
     @run_after("setup")
     def set_time_limit(self):
         """For a slow file system; the kernel ends by itself, the limit is for what hangs."""
-        self.least_bytes = bytes_of_parameter(self.input_parameter, self.num_processes)
+        self.least_bytes = bytes_of_option(self.input_parameter, self.num_processes, self.direct)
         self.time_limit = self.time_limit or 600 + int(
             PASSES * self.repetitions * self.least_bytes / SLOWEST_BYTES_PER_SECOND
         )
 
     @run_after("setup")
     def skip_what_is_too_large(self):
-        least = matrix_bytes(lowest_input(self.num_processes), self.num_processes)
+        smallest = lowest_input(self.num_processes, multiple=DIRECT_MULTIPLE if self.direct else 1)
+        least = matrix_bytes(smallest, self.num_processes)
         self.skip_if(
             least > LARGEST_BYTES,
             f"the smallest matrix of {self.num_processes} processes has {least / GIB:.0f} GiB, more than "

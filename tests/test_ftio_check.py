@@ -116,6 +116,8 @@ def test_options_are_handed_to_the_kernel(reframe, kernel, tmp_path):
         "-S",
         "ftio.direct=yes",
         "-S",
+        "ftio.input_parameter=1MiB",
+        "-S",
         "ftio.storage=posix",
         "-S",
         "ftio.repetitions=5",
@@ -126,3 +128,4 @@ def test_options_are_handed_to_the_kernel(reframe, kernel, tmp_path):
     [call] = calls(tmp_path)
     for option in ("--direct", "--repeat 5", f"--directory {tmp_path}"):
         assert option in call
+    assert only_case(session)["least_bytes"] == 64 * 2**20, "i = 32, where it would be 12 without direct I/O"

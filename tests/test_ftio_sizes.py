@@ -7,13 +7,15 @@ import pytest
 
 from postprocess.benchmarks.ftio.sizes import (
     automatic_input,
-    bytes_of_parameter,
+    bytes_of_option,
     input_of_option,
     is_valid,
     lowest_input,
     matrix_width,
     nominal_flops,
 )
+
+MIB = 2**20
 
 
 def test_sizes_are_those_of_the_papers_first_figure():
@@ -58,12 +60,26 @@ def test_input_parameter_of_an_option(option, direct, i):
     assert input_of_option(option, 4, direct) == i
 
 
+def test_a_single_process_may_have_an_odd_input_parameter():
+    assert input_of_option("1000B", 1, False) == 3  # 16 * 3^4 = 1296
+
+
 @pytest.mark.parametrize(
-    ("option", "i"),
-    [("8", 8), ("1MiB", 8), ("1M", 8), ("1048577B", 10), ("4G", 64), ("1T", 256), ("5K", 4), ("auto", 2), ("M", 2)],
+    ("option", "processes", "direct", "size"),
+    [
+        ("8", 4, False, MIB),
+        ("64MiB", 16, False, 4096 * 12**4),
+        ("64MiB", 16, True, 4 * 1024 * MIB),  # i = 32 instead of 12
+        ("auto", 64, False, 4 * 1024 * MIB),  # i = 16, at least sqrt(64) + 1; the smallest is 8
+        ("0", 64, False, 256 * MIB),
+        ("4G", 64, False, 256 * MIB),
+    ],
 )
-def test_bytes_of_an_option_are_those_of_the_smallest_matrix_that_it_allows(option, i):
-    assert bytes_of_parameter(option, 4) == 256 * i**4
+def test_bytes_of_an_option_are_those_of_its_matrix_or_of_the_smallest_if_it_is_refused(
+    option, processes, direct, size
+):
+    """The matrix has 16 (i^2 c)^2 bytes."""
+    assert bytes_of_option(option, processes, direct) == size
 
 
 @pytest.mark.parametrize(

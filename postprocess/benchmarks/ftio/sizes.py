@@ -54,15 +54,10 @@ def input_of_option(text: str, processes: int, direct: bool) -> int | None:
     return input_for_bytes(int(parts[1]) * 1024 ** "BKMGT".index(parts[2][0]), processes, multiple)
 
 
-def bytes_of_parameter(text: str, processes: int) -> int:
-    """Bytes of the matrix that the kernel's option --input selects: a number is i itself, SIZE (16MiB, 4G) is a lower
-    bound, `auto` and values that the kernel refuses count as the smallest valid matrix."""
-    number, unit = text.rstrip("KMGTiB"), text.lstrip("0123456789")
-    if not number.isdigit():
-        return matrix_bytes(lowest_input(processes), processes)
-    if not unit:
-        return matrix_bytes(int(number), processes)
-    return matrix_bytes(input_for_bytes(int(number) * 1024 ** "BKMGT".find(unit[0]), processes), processes)
+def bytes_of_option(text: str, processes: int, direct: bool) -> int:
+    """Bytes of the matrix that the kernel's option --input selects; of the smallest valid one for a value that it
+    refuses."""
+    return matrix_bytes(input_of_option(text, processes, direct) or lowest_input(processes), processes)
 
 
 def nominal_flops(width: int) -> float:
