@@ -60,8 +60,13 @@ def test_input_parameter_of_an_option(option, direct, i):
     assert input_of_option(option, 4, direct) == i
 
 
-def test_a_single_process_may_have_an_odd_input_parameter():
-    assert input_of_option("1000B", 1, False) == 3  # 16 * 3^4 = 1296
+@pytest.mark.parametrize(
+    ("option", "processes", "direct", "i"),
+    [("1000B", 1, False, 3), ("1B", 9, False, 3), ("1B", 9, True, 96), ("1B", 4, True, 32)],
+)
+def test_input_parameter_of_a_size_is_valid(option, processes, direct, i):
+    """On a single process odd ones are: the matrix has 16 * 3^4 = 1296 bytes. On 9 processes it is a multiple of 3."""
+    assert input_of_option(option, processes, direct) == i
 
 
 @pytest.mark.parametrize(
