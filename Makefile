@@ -16,6 +16,11 @@ run: setup      ## measure this machine, print the scores and write output/repor
 	.venv/bin/coffeecup history $${RFM_SQLITE_DB_FILE:-output/results.db} --last || status=$$?; \
 	exit $$status
 
+# The tests build the kernels several times (tests/conftest.py): each source is compiled once, if there is ccache.
+lint test: export CMAKE_C_COMPILER_LAUNCHER = $(notdir $(shell command -v ccache))
+lint test: export CCACHE_DIR = $(CURDIR)/build/ccache
+lint test: export CCACHE_NOHASHDIR = 1
+
 test: lint      ## check the sources, build everything and run every test
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel $$(nproc)

@@ -83,7 +83,7 @@ def build_kernels(name):
     if not tools:
         pytest.skip(f"no {name} on this machine")
     compiler, mpirun = tools
-    folder = install_kernels(f"tests-{name}", f"-DCMAKE_C_COMPILER={compiler}")
+    folder = install_kernels(f"tests-{name}", f"-DMPI_C_COMPILER={compiler}")
     return Mpi(name, mpirun, folder / "bin", patience=shared_library(folder, "patience") if name == "mpich" else None)
 
 

@@ -55,7 +55,7 @@ LONGEST = [
 ]
 
 
-# Many tests build the same sources, in trees of their own too: each file is compiled once. Without ccache only slower.
+# Many tests, and the Makefile, build the same sources: each file is compiled once. Without ccache only slower.
 if shutil.which("ccache"):
     os.environ |= {
         "CMAKE_C_COMPILER_LAUNCHER": "ccache",
@@ -125,7 +125,7 @@ def sanitized():
     if not (tools := compiler_and_launcher("openmpi")):
         pytest.skip("no openmpi on this machine")
     return install_kernels(
-        "tests-sanitized", f"-DCMAKE_C_COMPILER={tools[0]}", "-DCOFFEECUP_SANITIZE=ON", "-DCOFFEECUP_TESTS=ON"
+        "tests-sanitized", f"-DMPI_C_COMPILER={tools[0]}", "-DCOFFEECUP_SANITIZE=ON", "-DCOFFEECUP_TESTS=ON"
     ).parent
 
 

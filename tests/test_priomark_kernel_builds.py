@@ -47,7 +47,7 @@ def test_build_without_mpi_io_measures_with_posix_calls(openmpi, tmp_path):
     compiler = shutil.which("mpicc.openmpi") or "mpicc"
     folder = install_kernels(
         "tests-openmpi-without-mpi-io",
-        f"-DCMAKE_C_COMPILER={compiler}",
+        f"-DMPI_C_COMPILER={compiler}",
         "-DCOFFEECUP_MPI_IO=OFF",
         "-DCOFFEECUP_BENCHMARKS=priomark",
     )
