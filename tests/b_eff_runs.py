@@ -8,16 +8,13 @@ import subprocess
 from contextlib import contextmanager, suppress
 
 import pytest
-from builds import OPEN_MPI, PATIENCE, libraries
+from builds import IMPATIENT, OPEN_MPI, PATIENCE, libraries
 from conftest import read_processes
 from kernel_runs import records, wait_until
 
 MEMORY = 4 * 2**20  # gives messages of up to 32 KiB
 METHODS = ["sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent"]
 AVERAGED = METHODS[:3]
-
-# Open MPI's launcher otherwise lingers for two seconds after a run that failed.
-IMPATIENT = OPEN_MPI | {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
 
 
 @pytest.fixture(params=["openmpi", "mpich"])
@@ -68,7 +65,7 @@ class Kernel:
             process.communicate()
 
     def run(self, ranks, *options, **how):
-        with self.started(ranks, *options, environment=IMPATIENT, **how) as process:
+        with self.started(ranks, *options, environment=OPEN_MPI | IMPATIENT, **how) as process:
             process.out, process.err = process.communicate(timeout=PATIENCE)
             self.wait_until_no_process_is_left()
         return process

@@ -8,7 +8,7 @@ from itertools import product
 import logs_made
 import networks_made
 import pytest
-from b_eff_runs import IMPATIENT
+from builds import IMPATIENT
 from kernel_runs import error, of_kind, on_nodes, run
 from mutator import kernel_log
 from networks_made import CABLE, Network, crossbar, fat_tree

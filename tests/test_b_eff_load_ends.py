@@ -7,8 +7,8 @@ from dataclasses import replace
 from itertools import product
 
 import pytest
-from b_eff_runs import IMPATIENT, mpi, network
-from builds import PATIENCE
+from b_eff_runs import mpi, network
+from builds import IMPATIENT, PATIENCE
 from conftest import NOT_COMPLETE
 from kernel_runs import of_kind, on_nodes, rank_processes, records, run, started, wait_until
 from test_b_eff_kernel_memory import valgrind

@@ -10,8 +10,8 @@ from statistics import median
 
 import networks_made
 import pytest
-from b_eff_runs import IMPATIENT, mpi
-from builds import PATIENCE, shared_library
+from b_eff_runs import mpi
+from builds import IMPATIENT, PATIENCE, shared_library
 from file_systems import memory, vanish
 from kernel_runs import error, fill, of_kind, on_nodes, rank_processes, run, started, wait_until
 from networks_made import crossbar

@@ -7,8 +7,8 @@ import subprocess
 from itertools import groupby
 
 import pytest
-from b_eff_runs import IMPATIENT, check_bytes, mpi, network
-from builds import linked_with_b_eff
+from b_eff_runs import check_bytes, mpi, network
+from builds import IMPATIENT, linked_with_b_eff
 from kernel_runs import error, of_kind, on_nodes, run
 from raw_log import read_log
 from simulations import HEADER, SHORT
