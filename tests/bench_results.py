@@ -19,7 +19,7 @@ from postprocess.history.change_points import findings, session_values
 from postprocess.history.completeness import completeness
 from postprocess.history.events import events
 from postprocess.history.figures import trends
-from postprocess.history.nodes import node_table
+from postprocess.history.nodes import node_table, server_table
 from postprocess.history.table import case_table, history_table
 from postprocess.reports.site_page import html, site_page
 from postprocess.sessions.files import read_reports
@@ -67,7 +67,7 @@ def main():
         values = session_values(table)
         found = findings(values)
         told(f"{len(found)} changes found in {values.groupby(['metric', 'processes']).ngroups} series")
-        nodes = node_table(reports, table)
+        nodes = node_table(reports, table), server_table(reports, table)
         page = html(
             site_page(values, events(values, found), cases, completeness(cases), nodes, []), "coffeecup site report", []
         )

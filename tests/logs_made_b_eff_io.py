@@ -2,7 +2,7 @@
 """Logs of b_eff_io made for tests: plain loops over the paper's table 2. The bandwidth of every pattern type is a
 function that the test chooses, so that the test knows the score."""
 
-from logs_made import GIB, KIB, MIB, complete, run_record
+from logs_made import GIB, KIB, MIB, complete, numbered, run_record
 
 TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
 METHODS = ("write", "rewrite", "read")
@@ -225,6 +225,32 @@ def b_eff_io_log(
         1.01 * elapsed + 1,
         check={"read_bytes": read, "checked_bytes": checked},
     )
+
+
+def b_eff_io_on_servers(speed, servers=5, told=True, method_shift=0):
+    """Two processes on each of eight nodes; `speed(method, server)` of their own files, which are on the servers in
+    turn, in each access method beginning with another one."""
+
+    def server(method, rank):
+        return (rank + method_shift * METHODS.index(method)) % servers
+
+    made = []
+    for record in b_eff_io_log(ranks=16, nodes=8, partitions=(4, 16), speed=lambda *_: 1.0):
+        ranks = range(record.get("partition", 0))
+        if record.get("type") == "separate" and record["record"] == "process_times":
+            shares = times_of_processes([speed(record["method"], server(record["method"], rank)) for rank in ranks])
+            whole = made[-1]
+            for name in ("access_seconds", "sync_seconds"):
+                record[name] = [rounded(whole[name] * share) for share in shares]
+            whole["access_fastest_seconds"] = whole["access_seconds"] * min(shares)
+        if record.get("type") == "separate" and record["record"] == "pattern_type" and told:
+            every = [server(record["method"], rank) for rank in ranks]
+            names = list(dict.fromkeys(every))
+            own = {name: record[name] for name in ("partition", "method", "type")}
+            files = {"servers": [f"server{number}" for number in names], "files": [names.index(one) for one in every]}
+            made.append({"record": "layout", **own, **files})
+        made.append(record)
+    return numbered(made)
 
 
 def as_version_1(records):

@@ -13,8 +13,7 @@ from commands import run
 from file_systems import disk, glusterfs_mounts, root, unmount
 from kernel_runs import on_nodes, records
 from logs_made import KIB, MIB, of_kind
-from logs_made_b_eff_io import b_eff_io_log, rounded
-from logs_made_b_eff_io import times_of_processes as shares_of_processes
+from logs_made_b_eff_io import b_eff_io_on_servers, rounded
 from logs_made_ftio import ftio_log, half
 from logs_made_priomark import priomark_log, times_of_processes
 
@@ -120,32 +119,6 @@ def test_a_shared_file_of_ftio_has_no_servers_of_each_process(tmp_path):
         score_log(logs_made.write(tmp_path / "ftio.jsonl", logs_made.numbered(records)))
 
 
-def b_eff_io_on_servers(speed, servers=5, told=True, method_shift=0):
-    """Two processes on each of eight nodes; `speed(method, server)` of their own files, which are on the servers in
-    turn, in each access method beginning with another one."""
-
-    def server(method, rank):
-        return (rank + method_shift * ("write", "rewrite", "read").index(method)) % servers
-
-    made = []
-    for record in b_eff_io_log(ranks=RANKS, nodes=NODES, partitions=(4, RANKS), speed=lambda *_: 1.0):
-        ranks = range(record.get("partition", 0))
-        if record.get("type") == "separate" and record["record"] == "process_times":
-            shares = shares_of_processes([speed(record["method"], server(record["method"], rank)) for rank in ranks])
-            whole = made[-1]
-            for name in ("access_seconds", "sync_seconds"):
-                record[name] = [rounded(whole[name] * share) for share in shares]
-            whole["access_fastest_seconds"] = whole["access_seconds"] * min(shares)
-        if record.get("type") == "separate" and record["record"] == "pattern_type" and told:
-            every = [server(record["method"], rank) for rank in ranks]
-            names = list(dict.fromkeys(every))
-            own = {name: record[name] for name in ("partition", "method", "type")}
-            files = {"servers": [f"server{number}" for number in names], "files": [names.index(one) for one in every]}
-            made.append({"record": "layout", **own, **files})
-        made.append(record)
-    return logs_made.numbered(made)
-
-
 @pytest.mark.parametrize(("share", "is_slow"), [(0.94, True), (0.96, False)])
 @pytest.mark.parametrize("method_shift", [0, 1])
 def test_b_eff_io_names_a_server_below_95_percent_of_the_others_and_no_node(tmp_path, share, is_slow, method_shift):
@@ -217,27 +190,29 @@ NODES_WITH_A_PROCESS = [(f"n{number:02}", 1) for number in range(RANKS)]
 
 
 @contextmanager
-def bricks_of_which_one_is_slow(folder):
-    """GlusterFS puts each whole file on one of four bricks, each on a disk, of which one has 8 MByte/s and the others
-    40."""
+def bricks_of_which_one_is_slow(folder, slow, others, cached):
+    """GlusterFS puts each whole file on one of four bricks, each on a disk of so many byte/s; unless `cached`, the
+    servers write through their caches."""
     (folder / "volume").mkdir()
     with ExitStack() as undo:
         for number in range(4):
             place, brick = folder / f"disk{number}", folder / "volume" / f"brick{number}"
             place.mkdir()
             brick.mkdir()
-            made = undo.enter_context(disk(place, 4, bytes_per_second=8_000_000 if number == 2 else 40_000_000))
+            made = undo.enter_context(disk(place, 4, bytes_per_second=slow if number == 2 else others))
             root("a brick on a disk", "mount", "--bind", made, brick)
+            if not cached:
+                root("a disk that is written at once", "mount", "-o", "remount,sync", made)
             undo.callback(unmount, brick)
         [mount] = undo.enter_context(glusterfs_mounts(folder / "volume", 1, bricks=4, shards=False))
         yield mount
 
 
-def run_with_files_on_every_brick(openmpi, folder, kernel, *options):
+def run_with_files_on_every_brick(openmpi, folder, kernel, *options, slow=8e6, others=40e6, cached=True):
     """The log of a run on sixteen nodes with a process each. A run has a directory of its own, in which the same names
     may be on other bricks: a run that has the files of too few nodes on the slow one tells nothing, and is repeated."""
     log = folder / "log.jsonl"
-    with bricks_of_which_one_is_slow(folder) as mount:
+    with bricks_of_which_one_is_slow(folder, int(slow), int(others), cached) as mount:
         for _ in range(RUNS):
             words = on_nodes(openmpi, NODES_WITH_A_PROCESS, kernel, *options, "--directory", mount, "--log", log)
             done = subprocess.run(
@@ -276,17 +251,19 @@ def test_priomark_names_the_brick_on_a_slow_disk_and_no_node(openmpi, tmp_path):
 
 @pytest.mark.prove
 def test_ftio_names_the_brick_on_a_slow_disk_and_no_node(openmpi, tmp_path):
-    """Two repetitions, each with five stages that write files and five that read them."""
-    options = ("--storage", "posix", "--input", "128MiB", "--repeat", 2)
-    log, layouts = run_with_files_on_every_brick(openmpi, tmp_path, "ftio", *options)
+    """Two repetitions, each with five stages that write files of 1 MiB and five that read them. Many of its requests
+    are small, so that disks as slow as these matter."""
+    options = ("--storage", "posix", "--input", 8, "--repeat", 2)
+    log, layouts = run_with_files_on_every_brick(openmpi, tmp_path, "ftio", *options, slow=1e6, others=10e6)
     assert layouts == 2
     assert_the_brick_is_named_and_no_node(log)
 
 
 @pytest.mark.prove
 def test_b_eff_io_names_the_brick_on_a_slow_disk_and_no_node(openmpi, tmp_path):
-    """All types, so that there is a score; only the files of `separate` are each on a brick that is known."""
-    options = ("--memory-per-process", "64MiB", "--partitions", "all", "--scheduled-time", 60, "--space-limit", "3GiB")
-    log, layouts = run_with_files_on_every_brick(openmpi, tmp_path, "b_eff_io", *options)
+    """All types, so that there is a score; only the files of `separate` are each on a brick that is known. Small
+    calls write so little that caches would hide the disk."""
+    options = ("--memory-per-process", "64MiB", "--partitions", "all", "--scheduled-time", 120, "--space-limit", "3GiB")
+    log, layouts = run_with_files_on_every_brick(openmpi, tmp_path, "b_eff_io", *options, cached=False)
     assert layouts == 3
     assert_the_brick_is_named_and_no_node(log)

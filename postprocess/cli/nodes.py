@@ -29,7 +29,9 @@ def nodes(
     last: Annotated[
         int, typer.Option(metavar="N", min=1, help="Newest sessions of a test from which a node's effect is computed.")
     ] = 10,
-    every: Annotated[bool, typer.Option("--all", help="List every node, not only slow ones and failed jobs.")] = False,
+    every: Annotated[
+        bool, typer.Option("--all", help="List every node and server, not only slow ones and failed jobs.")
+    ] = False,
     form: Annotated[
         Format,
         typer.Option(
@@ -40,9 +42,10 @@ def nodes(
     figures: Figures = None,
     as_json: AsJson = False,
 ) -> None:
-    """List slow nodes: how slow compared with their peers, since when, and how often they were suspected."""
+    """List slow nodes, and slow servers of files: how slow compared with their peers, since when, and how often they
+    were suspected."""
     from postprocess.history import node_figures
-    from postprocess.history.nodes import node_table, summary
+    from postprocess.history.nodes import as_servers, node_table, over_sessions, server_table, summary
 
     if as_json and form != Format.TEXT:
         raise typer.BadParameter("choose one of --json and --format")
@@ -50,15 +53,20 @@ def nodes(
     chosen = selection.tests_in(cases)
     table = node_table(selection.reports, values)
     found = summary(table, chosen, last)
+    of_servers = server_table(selection.reports, values)
+    servers = over_sessions(of_servers, last)
     if as_json:
-        print_json({"nodes": found})
+        print_json({"nodes": found, "servers": as_servers(servers)})
     elif form == Format.SLURM:
-        typer.echo("\n".join(drains(found)), nl=not found.empty)
+        commands = drains(found)
+        typer.echo("\n".join(commands), nl=bool(commands))
     else:
-        typer.echo("\n".join(overview(found, every)))
+        typer.echo("\n".join([*overview(found, every), *overview_of_servers(as_servers(servers), every)]))
     if figures:
-        write_figures(figures, [("coffeecup", figure) for figure in node_figures.figures(table, found)])
+        drawn = [*node_figures.figures(table, found), *node_figures.figures(of_servers, servers, "server")]
+        write_figures(figures, [("coffeecup", figure) for figure in drawn])
         write_text(figures / "coffeecup-nodes.csv", found.to_csv(index=False))
+        write_text(figures / "coffeecup-servers.csv", as_servers(servers).to_csv(index=False))
     raise typer.Exit(1 if len(found) and found["confirmed_now"].any() else 0)
 
 
@@ -88,3 +96,15 @@ def overview(found: "pd.DataFrame", every: bool) -> list[str]:
     shown = found if every else found[known]
     rest = [] if every or len(shown) else ["None was suspected, and none took part in a failed job."]
     return [f"{count} examined.", *rest, *(node_line(row) for row in shown.to_dict("records"))]
+
+
+def overview_of_servers(found: "pd.DataFrame", every: bool) -> list[str]:
+    """A line per server and test of which there is something to tell; none if no session compared servers."""
+    from postprocess.reports.changes import server_line
+
+    if found.empty:
+        return []
+    shown = found if every else found[found["slow"].astype(bool) | found["suspected"].gt(0)]
+    rest = [] if len(shown) else ["None was suspected."]
+    count = counted(found[["system", "server"]].drop_duplicates().shape[0], "server")
+    return [f"{count} of files examined.", *rest, *(server_line(row) for row in shown.to_dict("records"))]

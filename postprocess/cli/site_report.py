@@ -57,7 +57,7 @@ def site_report(
     """Write a self-contained HTML report on all benchmarks: levels, verdicts, trends, scaling and comparisons."""
     from postprocess.history.change_points import session_values
     from postprocess.history.completeness import completeness
-    from postprocess.history.nodes import node_table
+    from postprocess.history.nodes import node_table, server_table
     from postprocess.reports.drill_down import report_links
     from postprocess.reports.site_page import as_object, html, site_page, tables
 
@@ -68,8 +68,8 @@ def site_report(
     found, _, remarks = judged(values, selection.examined(cases), thresholds, acknowledged)
     try:
         tests = selection.tests_in(completeness(cases))
-        nodes = node_table(selection.reports, table)
-        page = site_page(values, found, cases, tests, nodes, [pair(text) for text in compare or []])
+        nodes, servers = node_table(selection.reports, table), server_table(selection.reports, table)
+        page = site_page(values, found, cases, tests, (nodes, servers), [pair(text) for text in compare or []])
     except ValueError as error:
         raise typer.BadParameter(f"--compare: {printable(str(error))}") from None
     if reports is not None and not reports.is_dir():

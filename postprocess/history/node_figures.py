@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures of nodes over sessions: their effects in the last ones, and the history of those that stand out."""
+"""Figures of nodes, or of servers of files, over sessions: their effects in the last ones, and the history of those
+that stand out."""
 
 from collections.abc import Iterator
 
@@ -22,38 +23,39 @@ def outstanding(found: pd.DataFrame) -> pd.Series:
     return found["slow"].astype(bool) | found["since"].notna()
 
 
-def figures(table: pd.DataFrame, found: pd.DataFrame) -> Iterator[Figure]:
-    """Two figures of each test with a node that stands out, from a history.nodes.node_table and its summary."""
+def figures(table: pd.DataFrame, found: pd.DataFrame, what: str = "node") -> Iterator[Figure]:
+    """Two figures of each test with a node that stands out, from a history.nodes.node_table and its summary; or the
+    same of `what` is in these tables instead of nodes."""
     with matplotlib.rc_context(plots.LOOK):
         for number, ((system, test), nodes) in enumerate(found.groupby(["system", "test"]), 1):
             chosen = nodes[outstanding(nodes)].sort_values("ratio")
             if len(chosen):
                 rows = table[(table["system"] == system) & (table["test"] == test)]
-                yield effects(nodes.sort_values("ratio"), f"{number:02}")
-                yield history(rows, list(chosen["node"]), f"{number:02}")
+                yield effects(nodes.sort_values("ratio"), what, f"{number:02}")
+                yield history(rows, list(chosen["node"]), what, f"{number:02}")
 
 
-def effects(nodes: pd.DataFrame, number: str) -> Figure:
+def effects(nodes: pd.DataFrame, what: str, number: str) -> Figure:
     drawn, others = node_figures.ranked(nodes.assign(suspect=outstanding(nodes)))
     return Figure(
-        f"nodes-{number}-effects",
-        printable(f"Nodes over the last sessions: {nodes['test'].iloc[0]}"),
-        "The slowest nodes first: the median over the last sessions with its interval of 95 %, if there are at least "
-        f"six; below the dotted line a node is slow.{others}",
+        f"{what}s-{number}-effects",
+        printable(f"{what.capitalize()}s over the last sessions: {nodes['test'].iloc[0]}"),
+        f"The slowest {what}s first: the median over the last sessions with its interval of 95 %, if there are at "
+        f"least six; below the dotted line a {what} is slow.{others}",
         nodes,
         drawn,
     )
 
 
-def history(rows: pd.DataFrame, names: list[str], number: str) -> Figure:
+def history(rows: pd.DataFrame, names: list[str], what: str, number: str) -> Figure:
     drawn, [axes] = plots.canvas(8.6, 3.4)
     draw_history(axes, rows, names[: len(LINES)])
-    more = f" {counted(len(names) - len(LINES), 'more node')} not shown." if len(names) > len(LINES) else ""
+    more = f" {counted(len(names) - len(LINES), f'more {what}')} not shown." if len(names) > len(LINES) else ""
     return Figure(
-        f"nodes-{number}-history",
-        printable(f"Slow nodes by session: {rows['test'].iloc[0]}"),
-        "The bandwidth of each slow node relative to its peers. A ring marks a session that suspected the node, a "
-        f"cross one that confirmed it. The area is the range of all other nodes.{more}",
+        f"{what}s-{number}-history",
+        printable(f"Slow {what}s by session: {rows['test'].iloc[0]}"),
+        f"The bandwidth of each slow {what} relative to its peers. A ring marks a session that suspected it, a "
+        f"cross one that confirmed it. The area is the range of all other {what}s.{more}",
         rows[["session_time", "session", "node", "ratio", "suspected", "confirmed"]],
         drawn,
     )
@@ -71,7 +73,7 @@ def draw_history(axes: Axes, rows: pd.DataFrame, names: list[str]) -> None:
             axes.plot(marked["session_time"], marked["ratio"], style, **look)
     axes.axhline(SLOWER, color=GREY, linestyle=":")
     axes.set_ylim(bottom=0)
-    axes.set_ylabel("relative to the median node")
+    axes.set_ylabel("relative to the median")
     locator = AutoDateLocator(minticks=2, maxticks=8)
     axes.xaxis.set_major_locator(locator)
     axes.xaxis.set_major_formatter(ConciseDateFormatter(locator))

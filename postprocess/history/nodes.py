@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes over sessions: how fast each was compared with its peers, how often it was suspected, and in which failed jobs
-it took part.
+it took part; and the same of servers of files, which nothing confirms.
 
 Two kinds of tests know it: those that examined the nodes of a run (benchmarks.nodes.stored), and those that
 --distribute runs on every node.
@@ -32,6 +32,13 @@ def node_table(reports: list[SessionReport], values: pd.DataFrame) -> pd.DataFra
     return found.sort_values("session_time", ignore_index=True)
 
 
+def server_table(reports: list[SessionReport], values: pd.DataFrame) -> pd.DataFrame:
+    """The same of the servers of files that test cases compared, which are in the column `node`."""
+    return examined(reports, values.drop_duplicates("case"), servers=True).sort_values(
+        "session_time", ignore_index=True
+    )
+
+
 def name_of(row: dict) -> str:
     """A test as its users know it."""
     options = f" ({row['settings']})" if row["settings"] else ""
@@ -39,13 +46,13 @@ def name_of(row: dict) -> str:
     return f"{row['benchmark']} on {counted(row['processes'], 'process')} of {where}{options}"
 
 
-def examined(reports: list[SessionReport], cases: pd.DataFrame) -> pd.DataFrame:
-    """The rows of node_table of those of the cases that examined the nodes of a run."""
-    found = pd.DataFrame(rows_of(reports, cases), columns=COLUMNS)
+def examined(reports: list[SessionReport], cases: pd.DataFrame, servers: bool = False) -> pd.DataFrame:
+    """The rows of node_table of those of the cases that examined the nodes of a run, or its servers of files."""
+    found = pd.DataFrame(rows_of(reports, cases, servers), columns=COLUMNS)
     return found.astype({"suspected": bool, "confirmed": bool})
 
 
-def rows_of(reports: list[SessionReport], cases: pd.DataFrame) -> Iterator[tuple]:
+def rows_of(reports: list[SessionReport], cases: pd.DataFrame, servers: bool) -> Iterator[tuple]:
     rows: dict[str, dict] = {str(row["case"]): row for row in cases.to_dict("records")}
     for report in reports:
         for again, run in enumerate(report.content["runs"]):
@@ -53,6 +60,7 @@ def rows_of(reports: list[SessionReport], cases: pd.DataFrame) -> Iterator[tuple
                 row, effect = rows.get(case_id(report, again, place)), case.get("node_effects") or {}
                 if row is None:
                     continue
+                effect = effect.get("servers", {}) if servers else effect
                 where = row["session"], row["session_time"], row["system"], name_of(row)
                 for node, (ratio, *_) in effect.get("values", {}).items():
                     named = node in effect.get("suspects", ()), node in effect.get("confirmed", ())
@@ -75,21 +83,30 @@ def distributed(values: pd.DataFrame) -> pd.DataFrame:
     return rows[alike.transform("size") > 2][COLUMNS]
 
 
-def summary(table: pd.DataFrame, cases: pd.DataFrame, last: int = LAST) -> pd.DataFrame:
-    """A row per system, test and node of a node_table, the slowest first.
+def over_sessions(table: pd.DataFrame, last: int = LAST) -> pd.DataFrame:
+    """A row per system, test and node of a node_table or server_table, the slowest first.
 
     `ratio`, `low` and `high` are its effect over the `last` sessions of the test, `slow` whether it is slow in them by
     the rules of statistics.nodes. `sessions` counts those that examined it, `suspected` and `confirmed` those that
     named it; `since` is when the sessions began of which each named it up to its newest one, NaT if that did not;
-    `confirmed_now` is whether the newest one confirmed it. `failed` counts failed jobs in which the node took part."""
+    `confirmed_now` is whether the newest one confirmed it."""
     found = [
         of_test(rows, last).assign(system=str(system), test=str(test))
         for (system, test), rows in table.groupby(["system", "test"])
     ]
     every = pd.concat(found) if found else pd.DataFrame(columns=["system", "test", "node", *OF_NODE])
-    failed = failures(cases)
-    every["failed"] = [failed.get((row["system"], short(row["node"])), 0) for row in every.to_dict("records")]
-    return every.sort_values("ratio", ignore_index=True)[["system", "test", "node", *OF_NODE, "failed"]]
+    return every.sort_values("ratio", ignore_index=True)[["system", "test", "node", *OF_NODE]]
+
+
+def summary(table: pd.DataFrame, cases: pd.DataFrame, last: int = LAST) -> pd.DataFrame:
+    """A node_table over_sessions; `failed` counts failed jobs in which the node took part."""
+    found, failed = over_sessions(table, last), failures(cases)
+    return found.assign(failed=[failed.get((row["system"], short(row["node"])), 0) for row in found.to_dict("records")])
+
+
+def as_servers(found: pd.DataFrame) -> pd.DataFrame:
+    """A server_table over_sessions without what only nodes have."""
+    return found.drop(columns=["confirmed", "confirmed_now"]).rename(columns={"node": "server"})
 
 
 def of_test(rows: pd.DataFrame, last: int) -> pd.DataFrame:

@@ -210,13 +210,26 @@ def node_effect(row: dict) -> str:
     return f"{row['ratio']:.2f} of its peers{interval}"
 
 
+def server_line(row: dict) -> str:
+    """A server of files in a test, a row of history.nodes.as_servers."""
+    return printable(
+        f"{row['server']}: {node_effect(row)}{over_sessions(row)}; suspected in {row['suspected']} of "
+        f"{counted(row['sessions'], 'session')}; {row['test']}"
+    )
+
+
+def over_sessions(row: dict, confirmed: bool = False) -> str:
+    """Whether a node or server is slow over the sessions, and since when each one has named it."""
+    state = "CONFIRMED" if confirmed else "suspected" if pd.notna(row["since"]) else "not suspected now"
+    since = f" since {row['since']:%Y-%m-%d %H:%M} UTC" if pd.notna(row["since"]) else ""
+    return f"{', slow over these sessions' if row['slow'] else ''}; {state}{since}"
+
+
 def node_line(row: dict) -> str:
     """A node in a test, a row of history.nodes.summary."""
-    state = "CONFIRMED" if row["confirmed_now"] else "suspected" if pd.notna(row["since"]) else "not suspected now"
-    since = f" since {row['since']:%Y-%m-%d %H:%M} UTC" if pd.notna(row["since"]) else ""
-    slow = ", slow over these sessions" if row["slow"] else ""
     failed = f", {counted(row['failed'], 'failed job')}" if row["failed"] else ""
     return printable(
-        f"{row['node']}: {node_effect(row)}{slow}; {state}{since}; suspected in {row['suspected']} and confirmed in "
-        f"{row['confirmed']} of {counted(row['sessions'], 'session')}{failed}; {row['test']}"
+        f"{row['node']}: {node_effect(row)}{over_sessions(row, row['confirmed_now'])}; suspected in "
+        f"{row['suspected']} and confirmed in {row['confirmed']} of {counted(row['sessions'], 'session')}{failed}; "
+        f"{row['test']}"
     )

@@ -17,7 +17,7 @@ from postprocess.history import node_figures
 from postprocess.history.completeness import without_value
 from postprocess.history.events import Event
 from postprocess.history.figures import trends
-from postprocess.history.nodes import summary
+from postprocess.history.nodes import as_servers, over_sessions, summary
 from postprocess.history.standing import TOO_FEW, compared, headlines, scaling, standing
 from postprocess.history.table import SERIES
 from postprocess.reports import changes, site_figures
@@ -45,12 +45,14 @@ class Comparison:
 @dataclass(frozen=True)
 class SitePage:
     """What the page shows. `tests` counts them, `missing` are those without a value, a table of completeness. `nodes`
-    are those that stand out of the `examined` ones, a table of history.nodes.summary.
+    and `servers` are those that stand out of the `examined` and `examined_servers`, tables of history.nodes.summary and
+    as_servers.
     `sessions` counts them, `since` and `until` are the first and the last."""
 
     tests: int
     missing: pd.DataFrame
     nodes: pd.DataFrame
+    servers: pd.DataFrame
     node_figures: list[Figure]
     headlines: pd.DataFrame
     parts: list[Part]
@@ -60,6 +62,7 @@ class SitePage:
     since: pd.Timestamp
     until: pd.Timestamp
     examined: int
+    examined_servers: int
 
     @property
     def overview(self) -> pd.DataFrame:
@@ -85,12 +88,12 @@ def site_page(
     found: list[Event],
     cases: pd.DataFrame,
     tests: pd.DataFrame,
-    nodes: pd.DataFrame,
+    of_nodes: tuple[pd.DataFrame, pd.DataFrame],
     pairs: list[tuple[str, tuple[str, str]]],
 ) -> SitePage:
-    """The page of a table of change_points.session_values with its events, the case_table of the same sessions, and
-    its completeness and its node_table. `pairs` are the kinds and names of standing.compared, whose ValueError is
-    raised."""
+    """The page of a table of change_points.session_values with its events, the case_table of the same sessions, its
+    completeness, and its node_table and server_table. `pairs` are the kinds and names of standing.compared, whose
+    ValueError is raised."""
     findings = [finding for event in found for finding in event.findings]
     table = standing(values, findings, cases)
     front = headlines(table)
@@ -109,12 +112,14 @@ def site_page(
     ]
     comparisons = [comparison(values, front, kind, names, number) for number, (kind, names) in enumerate(pairs, 1)]
     times = cases["session_time"]
-    effects = summary(nodes, cases)
+    nodes, servers = of_nodes
+    effects, of_servers = summary(nodes, cases), over_sessions(servers)
     return SitePage(
         len(tests),
         without_value(tests),
         effects[node_figures.outstanding(effects)],
-        list(node_figures.figures(nodes, effects)),
+        as_servers(of_servers[node_figures.outstanding(of_servers)]),
+        [*node_figures.figures(nodes, effects), *node_figures.figures(servers, of_servers, "server")],
         front,
         parts,
         comparisons,
@@ -123,6 +128,7 @@ def site_page(
         times.min(),
         times.max(),
         len(effects[["system", "node"]].drop_duplicates()),
+        len(of_servers[["system", "node"]].drop_duplicates()),
     )
 
 
@@ -156,6 +162,7 @@ def html(page: SitePage, command: str, remarks: list[str], links: Mapping[str, s
             label=site_figures.label,
             place=site_figures.place,
             node_line=changes.node_line,
+            server_line=changes.server_line,
             missing=list(map(changes.gap, page.missing.to_dict("records"))),
             events=[
                 (event, changes.verdict(event), changes.sentence(event))
@@ -186,9 +193,15 @@ def as_object(page: SitePage) -> dict:
 
 def tables(page: SitePage) -> dict[str, pd.DataFrame]:
     """Every table of the page, by the name of its file."""
-    named = {"site-missing": page.missing, "site-overview": page.overview, "site-nodes": page.nodes} | {
-        f"site-{part.benchmark}-metrics": part.table for part in page.parts
+    named = {
+        "site-missing": page.missing,
+        "site-overview": page.overview,
+        "site-nodes": page.nodes,
+        "site-servers": page.servers,
     }
-    return named | {
-        f"site-{number:02}-comparison-metrics": part.table for number, part in enumerate(page.comparisons, 1)
-    }
+    of_parts = {f"site-{part.benchmark}-metrics": part.table for part in page.parts}
+    return (
+        named
+        | of_parts
+        | {f"site-{number:02}-comparison-metrics": part.table for number, part in enumerate(page.comparisons, 1)}
+    )

@@ -33,22 +33,20 @@ LAST_SECOND = 2**53 / 1e6  # the year 2255: later times have no microseconds in 
 # The parts of a session report that are read; ReFrame's own schema requires less. Other tests may log anything under
 # the names of our variables, so that these have a type only beside a log. A metric's value may be anything: whatever is
 # no finite number was not measured.
-NODE_EFFECTS = {
-    "type": "object",
-    "properties": {
-        "suspects": {"type": "array", "items": {"type": "string"}},
-        "confirmed": {"type": "array", "items": {"type": "string"}},
-        "values": {
-            "type": "object",
-            "additionalProperties": {
-                "type": "array",
-                "minItems": 5,
-                "maxItems": 5,
-                "items": {"type": ["number", "null"], "minimum": 0, "maximum": 1e9},
-            },
+EFFECTS = {
+    "suspects": {"type": "array", "items": {"type": "string"}},
+    "confirmed": {"type": "array", "items": {"type": "string"}},
+    "values": {
+        "type": "object",
+        "additionalProperties": {
+            "type": "array",
+            "minItems": 5,
+            "maxItems": 5,
+            "items": {"type": ["number", "null"], "minimum": 0, "maximum": 1e9},
         },
     },
 }
+NODE_EFFECTS = {"type": "object", "properties": EFFECTS | {"servers": {"type": "object", "properties": EFFECTS}}}
 TESTCASE = {
     "type": "object",
     "required": ["name", "system", "partition", "environ", "result", "perfvalues"],
