@@ -27,7 +27,7 @@ MUTATED = {
     "postprocess/history/events.py": ("test_directions.py", "test_events.py"),
     "postprocess/history/levels.py": ("test_levels.py", "test_standing.py"),
     "postprocess/history/explanations.py": ("test_events_of_nodes.py",),
-    "postprocess/history/nodes.py": ("test_nodes_history.py",),
+    "postprocess/history/nodes.py": ("test_nodes_history.py", "test_servers_history.py"),
     "postprocess/history/noise.py": ("test_plan.py",),
     "postprocess/history/plan.py": ("test_plan.py",),
     "postprocess/history/power.py": ("test_plan.py",),

@@ -28,6 +28,7 @@ STRICT = (
     "b_eff-load-io",
     "b_eff_io",
     "b_eff_io-load",
+    "b_eff_io-servers",
     "ftio",
     "ftio-counters",
     "ftio-mpiio",
@@ -39,7 +40,7 @@ PATIENCE = 120  # seconds for one log
 DOCS = Path(__file__).resolve().parent.parent / "docs" / "log.md"
 PROVES_NOTHING = "## What a log alone cannot prove"
 # Records that the system or the run may lack, and parts that early kernels did not write.
-MAY_LACK = {"activity", "clocks", "files", "overlap"}
+MAY_LACK = {"activity", "clocks", "files", "layout", "overlap"}
 MAY_LACK_KEY = {
     "provenance",
     "source_sha256",
