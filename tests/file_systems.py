@@ -132,11 +132,11 @@ def glusterfs(folder, bricks=3):
 
 
 @contextmanager
-def glusterfs_mounts(folder, mounts, bricks=3, options=(), shards=True):
+def glusterfs_mounts(folder, mounts, bricks=3, options=(), shards=True, cached=True):
     """A GlusterFS volume: a server process for each brick, files in shards of 4 MiB over all of them, or each file on
-    one of them, mounted through FUSE as often as requested, each time with a client process whose number is in
-    run/mount0.pid and so on. The servers have namespaces of their own, for processes, network and sockets: with the
-    first of them all end."""
+    one of them; unless `cached`, clients send each write at once. It is mounted through FUSE as often as requested,
+    each time with a client process whose number is in run/mount0.pid and so on. The servers have namespaces of their
+    own, for processes, network and sockets: with the first of them all end."""
     purpose = "a GlusterFS volume"
     needs(purpose, "glusterd", "gluster", "glusterfs", "unshare", "nsenter", "ip")
     folder = Path(folder)
@@ -195,6 +195,8 @@ def glusterfs_mounts(folder, mounts, bricks=3, options=(), shards=True):
         if shards:
             root(purpose, *gluster, "set", "cup", "features.shard", "on")
             root(purpose, *gluster, "set", "cup", "features.shard-block-size", "4MB")
+        if not cached:
+            root(purpose, *gluster, "set", "cup", "performance.write-behind", "off")
         # On bricks that are almost full, GlusterFS chooses another brick for a new shard, and processes that extend a
         # file at once may each choose one: then it no longer finds the shard ("Stale file handle").
         root(purpose, *gluster, "set", "cup", "cluster.min-free-disk", "0%")
