@@ -35,7 +35,7 @@ def command(mpi, folder, *options, directory=None, env=None):
 
 def going_on(mpi, folder, *options, **settings):
     """A run in which each load was there."""
-    words = command(mpi, folder, "--scheduled-time", 3600, *options, **settings)
+    words = command(mpi, folder, "--scheduled-time", 60, *options, **settings)
 
     def under_load():
         return (
@@ -78,7 +78,7 @@ def test_interrupted_run_leaves_nothing(openmpi, tmp_path):
         process.send_signal(signal.SIGTERM)
         ended(process)
         wait_until(lambda: not leftovers(tmp_path))
-    assert records(tmp_path / "log.jsonl")[-1]["status"] == "interrupted"
+    assert records(tmp_path / "log.jsonl")[-1]["status"] in NOT_COMPLETE
 
 
 def test_disk_that_fills_up_ends_the_run_with_a_clear_error(openmpi, tmp_path):
@@ -86,7 +86,8 @@ def test_disk_that_fills_up_ends_the_run_with_a_clear_error(openmpi, tmp_path):
         with going_on(openmpi, tmp_path, "--space-limit", "32MiB", directory=small) as process:
             fill(small, process)
             done = ended(process)
-        assert done.returncode == 1 and "No space left on device" in error(done)
+        assert done.returncode == 1
+        assert "No space left on device" in error(done) or "is the disk full?" in error(done)
         assert of_kind(tmp_path / "log.jsonl", "end")[0]["status"] == "failed" and not leftovers(small)
 
 
