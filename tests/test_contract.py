@@ -145,6 +145,14 @@ def test_everything_that_a_contract_states_is_demanded(tmp_path):
     )
 
 
+def test_floor_and_ceiling_and_the_days_of_a_period_may_be_the_same(tmp_path):
+    same = GOOD.replace("    floor: 1000", "    floor: 1000\n    ceiling: 1000")
+    (tmp_path / "c.yaml").write_text(same + "period: {from: 2026-03-01, until: 2026-03-01}\n")
+    agreed = read_contract(tmp_path / "c.yaml")
+    assert (agreed.clauses[0].floor, agreed.clauses[0].ceiling) == (1000, 1000)
+    assert agreed.terms == Terms(first_day=date(2026, 3, 1), last_day=date(2026, 3, 1))
+
+
 def test_a_contract_may_be_about_memory_of_accelerators(tmp_path):
     (tmp_path / "c.yaml").write_text(
         GOOD.replace("metric: b_eff", "metric: ring_latency_cuda").replace("MByte/s", "us")
@@ -311,6 +319,10 @@ def test_bounds_of_a_ratio_are_those_of_the_file(tmp_path):
         (with_relation(bound="floor: 2, ceiling: 1"), "the floor is above the ceiling"),
         (with_relation(bound="official: true"), "relations.1: "),
         (with_relation().replace("relation: r,", "relation: rack,"), "a second clause or relation 'rack'"),
+        (
+            with_relation() + "  - {relation: r, ratio: {of: network, to: rack}, floor: 1}\n",
+            "a second clause or relation 'r'",
+        ),
         (with_relation().replace("metric: b_eff\n", "metric: b_eff_per_process\n"), "write ratio"),
         (with_relation(second=SECOND.replace("metric: b_eff\n", "metric: b_eff_at_l_max\n")), "on different metrics"),
         (
