@@ -29,7 +29,7 @@ MUTATED = {
     "postprocess/history/explanations.py": ("test_events_of_nodes.py",),
     "postprocess/history/nodes.py": ("test_nodes_history.py", "test_servers_history.py"),
     "postprocess/history/noise.py": ("test_plan.py",),
-    "postprocess/history/plan.py": ("test_plan.py",),
+    "postprocess/history/plan.py": ("test_plan_choice.py",),
     "postprocess/history/power.py": ("test_plan.py",),
     "postprocess/history/site_files.py": ("test_directions.py", "test_events.py"),
     "postprocess/history/standing.py": ("test_site_report.py", "test_standing.py"),

@@ -15,7 +15,6 @@ from postprocess.history.candidates import cost
 from postprocess.history.change_points import Rule, counted_runs, session_values, site_of
 from postprocess.history.levels import Shift
 from postprocess.history.noise import BLOCK, Noise, drawn_sessions, histories, noises, residuals, within
-from postprocess.history.plan import OfferedTest, Simulation, Terms, cheapest, coverage
 from postprocess.history.power import Detector, alarms, with_loss
 from site_configs.common.planned_mode import ModeError, mode
 
@@ -141,6 +140,16 @@ def test_eight_sessions_with_repeats_tell_their_effect(sessions, known):
     assert len(noise_of(noisy(0.03, sessions, repeats=2, within=0.01)).runs) == known
 
 
+@pytest.mark.parametrize(("level", "counts"), [(1.0, True), (0.0, False), (-1.0, False)])
+def test_sessions_whose_runs_have_no_positive_mean_tell_no_fraction(level, counts):
+    """Eight sessions with two runs each are enough; a ninth one has this level."""
+    values = pd.DataFrame({"session": np.repeat(np.arange(8), 2), "value": [1.0, 1.02] * 8})
+    more = pd.DataFrame({"session": [8, 8], "value": [level, level]})
+    assert len(within(pd.concat([values, more], ignore_index=True))) == (18 if counts else 16)
+    few = values[values["session"] < 7]
+    assert len(within(pd.concat([few, more], ignore_index=True))) == (16 if counts else 0)
+
+
 def test_noise_of_sessions(tmp_path):
     """What a table of sessions leads to: their medians around the level, and their runs around their mean."""
     values = noisy(0.03, sessions=20, repeats=3, within=0.02)
@@ -180,52 +189,11 @@ def test_what_alarms_is_what_the_history_calls_a_regression():
         (4, Rule(Better.UNKNOWN), -0.1, 24, True),
         (10, HIGHER, 0.1, 24, False),
         (4, HIGHER, 0.01, 24, False),
+        (4, HIGHER, 0.1, 27, True),  # detected after the 28th night, so after more than 27
+        (4, HIGHER, 0.1, 28, False),
     ):
         values = with_loss(steady, rule, 28 - nights, loss)
         assert alarms(values, rule, detector, before).tolist() == [alarmed], (nights, rule, loss)
-
-
-# --- choice -----------------------------------------------------------------------------------------------------------
-
-
-def simulation(detections, power=0.5):
-    """Of series whose detections with one run a night are known: a string of 0 and 1 each."""
-    noise = Noise({}, HIGHER, np.zeros(20), np.empty(0), 1)
-    terms = Terms(10, 7, 0.1, power)
-    known = {(n, 1, 7, 0.1): np.array(list(text * 20)) == "1" for n, text in enumerate(detections)}
-    return Simulation([noise] * len(detections), Detector(4.0, None), terms, _known=known)
-
-
-def offered(*seconds):
-    return [OfferedTest(f"t{n}", cost, cost, 1, "", (n,)) for n, cost in enumerate(seconds)]
-
-
-def test_cheapest_set_covers_every_target_and_counts_what_sizes_detect_together():
-    """Half of the histories each, and others: only together they detect all."""
-    by = simulation(["10", "01", "11", "11"], power=0.9)
-    one, other = ("b_eff",), ("b_eff_io",)
-    choice = cheapest(offered(1, 2, 4, 7), [one, one, one, other], by)
-    assert [test.name for test in choice.tests] == ["t0", "t1", "t3"] and choice.seconds == 10
-    choice = cheapest(offered(1, 4, 4, 7), [one, one, one, other], by)
-    assert [test.name for test in choice.tests] == ["t2", "t3"]
-    assert cheapest(offered(1, 2), [one, one], simulation(["10", "10"], power=0.9)) is None
-
-
-def test_probability_is_proven_by_the_low_end_of_its_interval():
-    """389 of 400 have the interval 95.1 % to 98.4 %; 388 begin at 94.9 %."""
-    noise = Noise({}, HIGHER, np.zeros(20), np.empty(0), 1)
-    by = Simulation([noise], Detector(4.0, None), Terms(10, 7, 0.1, 0.95))
-    assert by.terms.draws == 400
-    assert [by.proven(np.arange(400) < count) for count in (388, 389)] == [False, True]
-
-
-def test_what_would_be_enough():
-    """Without noise, a loss of 1.9 % is below the 2 % that the history reports; 2.1 % is above."""
-    noise = Noise({}, HIGHER, np.zeros(20), np.empty(0), 1)
-    by = Simulation([noise], Detector(4.0, None), Terms(10, 4, 0.019, 0.5))
-    found = coverage(("t",), [0], 1, by)
-    assert (found.reached, found.power.count, found.nights) == (False, 0, None)
-    assert found.loss == pytest.approx(0.0209)
 
 
 # --- the command ------------------------------------------------------------------------------------------------------
