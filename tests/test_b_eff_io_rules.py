@@ -2,12 +2,15 @@
 """Rules of b_eff_io on the calls of single patterns: limits from both sides, and answers by hand. test_rule_limits.py
 has those on whole logs."""
 
+from types import SimpleNamespace
+
 import logs_made
 import pytest
 from logs_made_b_eff_io import b_eff_io_log
 from msgspec.structs import replace as but
 
-from postprocess.benchmarks.b_eff_io import passes
+from postprocess.benchmarks.b_eff_io import passes, rules
+from postprocess.benchmarks.b_eff_io.definition import calls_in_buffer, default_partitions
 from postprocess.benchmarks.b_eff_io.records import Measurement
 from postprocess.benchmarks.scoring import read_log
 
@@ -77,3 +80,57 @@ def test_the_space_of_a_pattern_is_its_share_of_the_limit(log, limit, calls):
     entry = next(entry for entry in plan.patterns if entry.units == 4)
     record = accessed(log, partition=2, call_bytes=100)
     assert len(plan.partitions) == 2 and passes.calls_of_space(plan, record, entry) == calls
+
+
+# --- the plan ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("processes", "partitions"),
+    [
+        (1, [1]),
+        (2, [1, 2]),
+        (3, [2, 3]),  # 2^0.55 and 2^1.1
+        (8, [2, 4, 8]),  # 2^1.05 and 2^2.1
+        (10, [2, 4, 10]),  # 2^1.16 and 2^2.3
+        (24, [4, 8, 24]),  # 2^1.6 and 2^3.2
+        (512, [8, 64, 512]),  # 2^3.15 and 2^6.3
+    ],
+)
+def test_partitions_are_rounded_powers_of_two_and_all_processes(processes, partitions):
+    assert default_partitions(processes) == partitions
+
+
+@pytest.mark.parametrize(
+    ("option", "partitions"),
+    [(None, [2, 4, 8]), ("all", [8]), ("2,8", [2, 8]), ("2, 8", [2, 8]), (4, [4]), ("2,x,all", [2])],
+)
+def test_partitions_of_an_option(option, partitions):
+    assert rules.partitions_asked_for(SimpleNamespace(options={"partitions": option}, ranks=8)) == partitions
+
+
+@pytest.mark.parametrize(
+    ("form", "partitions", "scheduled", "sound"),
+    [
+        ("standard", [2, 4], 900.0, True),
+        ("standard", [2, 4], 450.0, False),
+        ("top-clusters", [2, 4, 8], 600.0, True),
+        ("top-clusters", [2, 4], 600.0, False),
+        ("quick", [2, 4], 30.0, True),
+        ("quick", [2, 4], 60.0, False),
+    ],
+)
+def test_without_an_option_the_form_states_the_scheduled_time(log, form, partitions, scheduled, sound):
+    """15 minutes, or 30 or 1 for all partitions together."""
+    plan = but(log.plan, form=form, partitions=partitions, scheduled_seconds=scheduled)
+    for option in (0.0, None):
+        found = names(rules.problems_of_request(SimpleNamespace(options={"scheduled-time": option}), plan))
+        assert found == ([] if sound else ["scheduled"])
+
+
+@pytest.mark.parametrize(
+    ("call_bytes", "calls"), [(4099, 4096), (4096, 4099), (2**20, 16), (4099 * 4096, 1), (2**30, 1), (8394752, 2)]
+)
+def test_as_many_calls_are_checked_as_the_data_have_room_before_they_repeat(call_bytes, calls):
+    """After 4099 * 4096 = 16 789 504 bytes."""
+    assert calls_in_buffer(call_bytes) == calls
