@@ -12,10 +12,14 @@ from test_history import HIGHER
 
 from postprocess.benchmarks.benchmark import Better
 from postprocess.history.change_points import (
+    Change,
     Rule,
     changes,
     findings,
     level,
+    line,
+    recovered,
+    relative,
     session_values,
     suspicions,
 )
@@ -93,6 +97,45 @@ def test_the_trend_names_the_last_change(alarms, recovered, words):
 )
 def test_of_two_middle_values_the_level_is_the_better_one(values, rule, expected):
     assert level(np.array(values), rule) == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "change"),
+    [(5.0, 5.0, 0.0), (0.0, 0.0, 0.0), (4.0, 5.0, 0.25), (-2.0, -1.0, 0.5), (0.0, 5.0, np.inf), (0.0, -5.0, -np.inf)],
+)
+def test_a_change_is_a_fraction_of_the_size_of_the_old_level(before, after, change):
+    assert relative(before, after) == change
+
+
+def test_an_excursion_does_not_tilt_a_line():
+    assert line(np.arange(10.0)) == (0.0, 9.0)
+    assert line(np.array([5.0, 4, 3, 2, 1, 500, -1, -2, -3, -4])) == pytest.approx((5.0, -4.0))
+
+
+@pytest.mark.parametrize(
+    ("better", "smallest", "today", "expected"),
+    [
+        # 2 % of the old level
+        (Better.HIGHER, 0.02, 980.1, True),
+        (Better.HIGHER, 0.02, 979.9, False),
+        (Better.HIGHER, 0.02, 1100.0, True),
+        (Better.LOWER, 0.02, 1019.9, True),
+        (Better.LOWER, 0.02, 1020.1, False),
+        (Better.LOWER, 0.02, 900.0, True),
+        (Better.UNKNOWN, 0.02, 980.1, True),
+        (Better.UNKNOWN, 0.02, 979.9, False),
+        (Better.UNKNOWN, 0.02, 1019.9, True),
+        (Better.UNKNOWN, 0.02, 1020.1, False),
+        # two standard errors: 2 * 1.4826 * sqrt(1 / 20 + 1 / 10) = 1.1484
+        (Better.HIGHER, 0.001, 998.86, True),
+        (Better.HIGHER, 0.001, 998.84, False),
+    ],
+)
+def test_a_level_has_recovered_up_to_the_smallest_change_or_two_standard_errors(better, smallest, today, expected):
+    """20 sessions that lie 1 above and below 1000, then a lower level, then 10 sessions of today's."""
+    measured = np.array([*alternating(20), *alternating(10, 800.0), *alternating(10, today)])
+    change = Change(20, 24, 1000.0, 800.0, -0.2, 1e-9)
+    assert recovered(measured, Rule(better, smallest), change, today, 30) == expected
 
 
 @pytest.mark.parametrize(("before", "found"), [(7, []), (8, [8])])
