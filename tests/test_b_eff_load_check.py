@@ -1,31 +1,154 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The check b_eff_load: where it runs, and with which options of the kernel."""
+"""The checks b_eff_load and b_eff_io_load: where they run, with which options of the kernel, and which metrics they
+require."""
 
 import pprint
 
+import logs_made
+import pytest
+from conftest import WHO
+from mutator import kernel_log
 
-def site(folder, **features):
-    """A configuration of batch partitions with these features."""
-    common = {"scheduler": "slurm", "launcher": "srun", "environs": ["mpi"]}
-    extras = {"num_nodes": 8, "cores_per_node": 64}
-    partitions = [common | {"name": name, "extras": extras, "features": of} for name, of in features.items()]
+from postprocess.benchmarks.registry import benchmarks
+
+SLURM = {
+    "scheduler": "slurm",
+    "launcher": "srun",
+    "environs": ["mpi"],
+    "extras": {"num_nodes": 8, "cores_per_node": 64},
+}
+ROOT = ["OMPI_ALLOW_RUN_AS_ROOT", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "OMPI_MCA_rmaps_base_oversubscribe"]
+LOCAL = {
+    "scheduler": "local",
+    "launcher": "local",
+    "environs": ["mpi"],
+    "env_vars": [[name, "1"] for name in ROOT],
+    "features": ["load"],
+}
+FILE_SYSTEMS = [{"name": "scratch", "directory": "/scratch/me"}, {"name": "home", "directory": "/home/me"}]
+
+
+def site(folder, *partitions):
     settings = {
-        "systems": [{"name": "made", "hostnames": [".*"], "partitions": partitions}],
-        "environments": [{"name": "mpi", "features": ["mpi"]}],
+        "systems": [{"name": "made", "hostnames": [".*"], "partitions": list(partitions)}],
+        "environments": [{"name": "mpi", "features": ["mpi"], "cc": "mpicc"}],
     }
     path = folder / "settings.py"
     path.write_text(f"site_configuration = {pprint.pformat(settings)}\n")
     return path
 
 
-def test_load_is_generated_only_where_the_site_allows_it_and_on_four_nodes_or_more(reframe, tmp_path):
-    config = site(tmp_path, quiet=[], loaded=["load"])
+def batch(name, features=(), **extras):
+    return SLURM | {"name": name, "features": [*features], "extras": SLURM["extras"] | extras}
+
+
+@pytest.fixture
+def config(tmp_path):
+    """A partition that may not be loaded, one that may, and one that names file systems besides."""
+    return site(
+        tmp_path, batch("quiet"), batch("loaded", ["load"]), batch("disks", ["load"], file_systems=FILE_SYSTEMS)
+    )
+
+
+def scripts(reframe, check, partition):
+    texts = (reframe.folder / "stage" / "made" / partition).glob(f"mpi/{check}_*/rfm_job.sh")
+    return [path.read_text() for path in texts]
+
+
+def processes(texts):
+    return sorted(int(text.split("--ntasks=")[1].split()[0]) for text in texts)
+
+
+def test_load_is_generated_only_where_the_site_allows_it_and_on_four_nodes_or_more(reframe, config):
     options = ["-S", "b_eff_load.load=incast", "-S", "b_eff_load.victims=60%"]
     session = reframe("--dry-run", "--warn-as-error", "-n", "b_eff_load", *options, config=config)
     assert session.returncode == 0, session.output
-    stage = reframe.folder / "stage" / "made"
-    texts = [path.read_text() for path in stage.glob("*/mpi/b_eff_load_*/rfm_job.sh")]
-    assert not list(stage.glob("quiet/mpi/b_eff_load_*"))
-    assert sorted(int(text.split("--ntasks=")[1].split()[0]) for text in texts) == [256, 512], texts
-    assert all("--load incast --victims 60%" in text for text in texts)
-    assert session.output.count("requires at least 4 nodes") == 2
+    texts = scripts(reframe, "b_eff_load", "loaded")
+    assert not scripts(reframe, "b_eff_load", "quiet")
+    assert processes(texts) == [256, 512], texts
+    assert all("--load incast --victims 60%" in text and "--directory" not in text for text in texts)
+    assert processes(scripts(reframe, "b_eff_load", "disks")) == [256, 256, 512, 512]
+
+
+def test_io_is_measured_on_each_file_system_and_left_out_where_there_is_none(reframe, config):
+    session = reframe("--dry-run", "-n", "b_eff_load", config=config)
+    assert session.returncode == 0, session.output
+    for text in scripts(reframe, "b_eff_load", "loaded"):
+        assert "--load incast,alltoall,broadcast" in text and "--directory" not in text and ",io" not in text
+    assert "partition 'made:loaded' names no file system, so the load io is not measured there" in session.output
+    assert "partition 'made:disks' names no file system" not in session.output
+    texts = scripts(reframe, "b_eff_load", "disks")
+    for entry in FILE_SYSTEMS:
+        words = f"--directory {entry['directory']} --load incast,alltoall,broadcast,io"
+        assert sum(words in text for text in texts) == 2, texts
+
+
+@pytest.mark.parametrize("option", ["load=io", "directory=/given/here"])
+def test_io_that_is_requested_is_measured_in_any_case(reframe, config, option):
+    session = reframe("--dry-run", "-n", "b_eff_load", "-S", f"b_eff_load.{option}", config=config)
+    assert session.returncode == 0, session.output
+    texts = scripts(reframe, "b_eff_load", "loaded")
+    assert len(texts) == 2 and all("--directory" in text and "io" in text.split("--load ")[1] for text in texts)
+
+
+def test_load_on_a_file_system_is_measured_on_two_nodes_or_more(reframe, config):
+    options = ["-S", "b_eff_io_load.victims=25%", "-S", "b_eff_io_load.scheduled_time=60"]
+    session = reframe("--dry-run", "--warn-as-error", "-n", "b_eff_io_load", *options, config=config)
+    assert session.returncode == 0, session.output
+    assert not scripts(reframe, "b_eff_io_load", "quiet")
+    texts = scripts(reframe, "b_eff_io_load", "loaded")
+    assert processes(texts) == [128, 256, 512]
+    for text in texts:
+        assert "--scheduled-time 60.0" in text and "--load read,write --victims 25%" in text
+        assert "--partitions" not in text
+    assert processes(scripts(reframe, "b_eff_io_load", "disks")) == [128, 128, 256, 256, 512, 512]
+
+
+CASES = [("b_eff", "b_eff_load", "incast,broadcast", 6), ("b_eff_io", "b_eff_io_load", "read,write", 6)]
+
+
+@pytest.fixture
+def run(reframe, tmp_path):
+    """A function of a benchmark and a check: its session with a kernel of a few lines that leaves a log of a kernel
+    under load."""
+
+    def started(benchmark, check, load, ranks):
+        log = logs_made.write(tmp_path / "made.jsonl", kernel_log(f"{benchmark}-load"))
+        folder = tmp_path / "bin"
+        folder.mkdir()
+        script = folder / benchmark
+        script.write_text(
+            f'#!/bin/bash\n[ "$1" = --version ] && exit\n{WHO["first"]}\ncp {log} "$2"\n'
+            'echo "SHA-256 of the log $2: $(sha256sum "$2" | cut -d" " -f1)"\n'
+        )
+        script.chmod(0o755)
+        extras = {"num_nodes": ranks, "cores_per_node": 1, "sizes": [ranks]}
+        words = [
+            "-r",
+            "-S",
+            "builder=prebuilt",
+            "-S",
+            f"prebuilt_directory={folder}",
+            "-n",
+            f"{check}.*processes={ranks}",
+        ]
+        config = site(tmp_path, LOCAL | {"name": "nodes", "extras": extras})
+        return reframe(*words, "-S", f"{check}.load={load}", config=config)
+
+    return started
+
+
+@pytest.mark.parametrize(("benchmark", "check", "load", "ranks"), CASES)
+def test_result_has_all_metrics_of_the_loads_and_no_others(run, benchmark, check, load, ranks):
+    session = run(benchmark, check, load, ranks)
+    assert session.returncode == 0, session.output
+    [case] = session.cases
+    wanted = {metric.name for kind in load.split(",") for metric in benchmarks()[benchmark].under_load(kind)}
+    found = {name.rpartition(":")[2] for name in case["perfvalues"]}
+    assert wanted <= found and not found & benchmarks()[benchmark].units.keys()
+
+
+def test_load_that_the_log_lacks_fails(run):
+    session = run("b_eff", "b_eff_load", "incast,alltoall,broadcast", 6)
+    assert session.returncode != 0
+    assert "the score does not have the expected metrics" in session.output and "alltoall" in session.output
