@@ -3,10 +3,12 @@
 victims are those of arithmetic. SimGrid shares a link equally among the messages on it."""
 
 import json
+import math
 from itertools import product
 
 import logs_made
 import networks_made
+import pandas as pd
 import pytest
 from builds import IMPATIENT
 from kernel_runs import error, of_kind, on_nodes, run
@@ -16,7 +18,7 @@ from simulations import SHORT
 
 from postprocess.benchmarks.b_eff import IMPACTS
 from postprocess.benchmarks.b_eff.load_records import Load
-from postprocess.benchmarks.b_eff.under_load import factors, of_busiest_node
+from postprocess.benchmarks.b_eff.under_load import factors, of_busiest_node, of_groups
 from postprocess.benchmarks.load_rules import victims_of
 from postprocess.benchmarks.scoring import read_log, score_log
 from postprocess.reports.page import html, items
@@ -104,6 +106,22 @@ def test_load_between_leaves_of_a_fat_tree_takes_its_share_of_the_trunk(loaded, 
     factors = {"b_eff_at_l_max_impact": 3, "bandwidth_impact_99": 3, "bandwidth_impact": 3 if kind == "alltoall" else 1}
     for name, factor in factors.items():
         assert metrics[f"{name}_{kind}"].value == pytest.approx(factor, rel=0.02), name
+
+
+def test_interval_of_a_factor_has_only_the_noise_within_each_group_of_patterns():
+    """Both groups weigh the same, however many patterns they have. By arithmetic: the geometric mean of 2 and 8 is 4,
+    and with a noise of e^0.1 in each of 25 random patterns the standard error is that of their mean, halved."""
+    rings, random = [2.0] * 6, [8.0] * 25
+
+    def of(values):
+        return of_groups(pd.DataFrame({"group": ["ring"] * 6 + ["random"] * 25, "impact": values}), "impact")
+
+    assert of(rings + random) == pytest.approx((4, 4, 4))
+    noisy = [factor * math.exp(0.1 * (-1) ** number) for number, factor in enumerate(random[1:])]
+    value, low, high = of([*rings, *noisy, 8.0])
+    assert value == pytest.approx(4)
+    half_width = 1.96 * 0.1 * math.sqrt(24) / 25 / 2
+    assert [math.log(value / low), math.log(high / value)] == pytest.approx([half_width] * 2, rel=0.1)
 
 
 def test_there_is_no_b_eff_of_a_run_under_load(loaded):

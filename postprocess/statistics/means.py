@@ -6,10 +6,16 @@ import numpy as np
 CONFIDENCE, RESAMPLES = 0.95, 10_000
 
 
-def bootstrap_interval(values: np.ndarray) -> tuple[float, float]:
-    """The 95 % percentile bootstrap interval of the mean, NaN for a single value. The same values give the same
-    interval."""
-    if len(values) < 2:
+def bootstrap_interval(*groups: np.ndarray) -> tuple[float, float]:
+    """The 95 % percentile bootstrap interval of the mean of the groups' means, NaN for a single value. Values are drawn
+    within each group, so that only their differences from values of the same group widen it; for a group of one value,
+    which shows no noise, from those of all groups. The same values give the same interval."""
+    every = np.concatenate(groups)
+    if len(every) < 2:
         return np.nan, np.nan
-    drawn = np.random.default_rng(0).choice(values, size=(RESAMPLES, len(values)))
-    return tuple(np.quantile(drawn.mean(axis=1), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]))
+    generator = np.random.default_rng(0)
+    drawn = [
+        generator.choice(values if len(values) > 1 else every, size=(RESAMPLES, len(values))).mean(axis=1)
+        for values in groups
+    ]
+    return tuple(np.quantile(np.mean(drawn, axis=0), [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]))

@@ -107,12 +107,11 @@ def factors(log: Log[Plan], kind: str) -> pd.DataFrame:
 
 
 def of_groups(found: pd.DataFrame, name: str) -> tuple[float, float, float]:
-    """(value, low, high) of a factor of b_eff: as in b_eff, the geometric mean over the
-    patterns of each group, then of both groups; the interval is that of a mean (bootstrap over the units)."""
-    weights = len(found) / (found["group"].nunique() * found.groupby("group")["group"].transform("size"))
-    logarithms = (np.log(found[name]) * weights).to_numpy()
-    low, high = bootstrap_interval(logarithms)
-    return float(np.exp(logarithms.mean())), float(np.exp(low)), float(np.exp(high))
+    """(value, low, high) of a factor of b_eff: as in b_eff, the geometric mean over the patterns of each group, then of
+    both groups; the interval is that of this mean (bootstrap over the units of each group)."""
+    groups = [np.log(values.to_numpy()) for _, values in found.groupby("group")[name]]
+    low, high = bootstrap_interval(*groups)
+    return float(np.exp(np.mean([values.mean() for values in groups]))), float(np.exp(low)), float(np.exp(high))
 
 
 def impacts(log: Log[Plan], kind: str) -> dict[str, tuple[float, float, float]]:
