@@ -20,8 +20,8 @@ from rates import FOR_MEDIAN
 from trunks import split
 
 from postprocess.benchmarks.b_eff.load_records import Load, Loaded
-from postprocess.benchmarks.b_eff.load_rules import victims_of
 from postprocess.benchmarks.b_eff.under_load import factors
+from postprocess.benchmarks.load_rules import victims_of
 from postprocess.benchmarks.scoring import read_log, score_log
 
 pytestmark = [pytest.mark.rate, pytest.mark.prove]
