@@ -135,7 +135,7 @@ def test_groups_weigh_the_same_whatever_their_patterns():
 
 
 def test_the_value_of_units_is_their_median_with_its_interval():
-    assert of_units(pd.DataFrame({"x": [6.0, 1, 2, 3, 5, 4]}), "x") == (3.5, 1, 6)
+    assert of_units(pd.Series([6.0, 1, 2, 3, 5, 4])) == (3.5, 1, 6)
 
 
 def moved(load, received, sent, seconds):
