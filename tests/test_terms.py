@@ -59,6 +59,21 @@ def test_every_run_is_near_the_median(bounds, outcome, words):
 
 
 @pytest.mark.parametrize(
+    ("bounds", "outcome", "words"),
+    [
+        ({"least_of_median": 90}, "pass", ""),
+        ({"least_of_median": 90.1}, "fail", "A run reached -1100, below 90.1 % of the median."),
+        ({"most_of_median": 110}, "pass", ""),
+        ({"most_of_median": 109.9}, "fail", "A run reached -900, above 109.9 % of the median."),
+    ],
+)
+def test_of_a_negative_median_the_distance_counts(bounds, outcome, words):
+    """PRIOMark's losses can be negative: -1100 is 10 % below -1000."""
+    found = verdict(replace(CLAUSE, floor=-1e9, **bounds), *(run(-value) for value in TEN_PERCENT))
+    assert found.outcome == outcome and words in found.sentence
+
+
+@pytest.mark.parametrize(
     ("values", "refused"),
     [
         ([0], []),
