@@ -2,14 +2,16 @@
 """Rules of b_eff_io on the calls of single patterns: limits from both sides, and answers by hand. test_rule_limits.py
 has those on whole logs."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import logs_made
 import pytest
+from logs_made import GIB, MIB
 from logs_made_b_eff_io import b_eff_io_log
 from msgspec.structs import replace as but
 
-from postprocess.benchmarks.b_eff_io import passes, rules
+from postprocess.benchmarks.b_eff_io import passes, qualifications, rules
 from postprocess.benchmarks.b_eff_io.definition import calls_in_buffer, default_partitions
 from postprocess.benchmarks.b_eff_io.records import Measurement
 from postprocess.benchmarks.scoring import read_log
@@ -134,3 +136,49 @@ def test_without_an_option_the_form_states_the_scheduled_time(log, form, partiti
 def test_as_many_calls_are_checked_as_the_data_have_room_before_they_repeat(call_bytes, calls):
     """After 4099 * 4096 = 16 789 504 bytes."""
     assert calls_in_buffer(call_bytes) == calls
+
+
+# --- what is official -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("plan", "broken"),
+    [
+        ({}, []),
+        ({"scheduled_seconds": 899.9}, ["scheduled_time"]),
+        ({"form": "top-clusters", "partitions": [1, 2, 4], "scheduled_seconds": 600.0}, []),
+        ({"form": "top-clusters", "partitions": [1, 2, 4], "scheduled_seconds": 599.9}, ["scheduled_time"]),
+        ({"form": "top-clusters"}, ["scheduled_time"]),  # 30 minutes, but for two partitions
+        ({"m_part_bytes": 511 * MIB}, ["m_part"]),  # a 128th of 64 GiB is 512 MiB
+        ({"m_part_bytes": 2 * MIB, "node_memory_bytes": 256 * MIB}, []),
+    ],
+)
+def test_an_official_run_takes_15_minutes_a_partition_and_the_largest_chunk_of_the_rule(log, plan, broken):
+    planned = but(log.plan, **{"scheduled_seconds": 900.0} | plan)
+    assert [breach.key for breach in qualifications.breaches(replace(log, plan=planned))] == broken
+
+
+@pytest.mark.parametrize(
+    ("kind", "ended_by", "broken"),
+    [
+        ("scatter", "space", ["space_limit"]),
+        ("segmented", "overrun", ["overrun"]),
+        ("scatter", "time", []),
+        ("random", "space", []),  # it does not enter the score
+        ("random-collective", "overrun", []),
+    ],
+)
+def test_an_official_run_ends_no_pattern_of_the_score_early(log, kind, ended_by, broken):
+    record = but(log.all(Measurement)[0], type=kind, ended_by=ended_by)
+    one = replace(log, by_class={Measurement: [record]})
+    assert [key for key, _ in qualifications.broken_rules_of_measurement(one)] == broken
+
+
+@pytest.mark.parametrize(
+    ("option", "partition", "cache"),
+    [(None, 2, 64 * GIB), (None, 3, 128 * GIB), (None, 4, 128 * GIB), (MIB, 4, MIB)],
+)
+def test_the_cache_is_the_memory_of_the_nodes_that_take_part_or_that_of_the_option(log, option, partition, cache):
+    """Two processes on each of two nodes with 64 GiB."""
+    with_option = replace(log, plan=but(log.plan, cache_bytes=option))
+    assert qualifications.cache_bytes(with_option, partition) == cache

@@ -128,6 +128,12 @@ def test_files_that_the_cache_holds_to_the_byte_are_cache_affected(scored, cache
     assert ("cache_affected" in keys(scored(records))) is affected
 
 
+@pytest.mark.parametrize(("seconds", "short"), [(0.0099, True), (0.0101, False)])
+def test_a_measurement_of_less_than_10_ms_is_short(scored, seconds, short):
+    records = priomark_log(lambda *_: 4 * MIB / seconds, benchmarks=("raw",), ranks=4, process_bytes=(MIB,))
+    assert ("short" in keys(scored(records))) is short
+
+
 def test_latencies_are_in_milliseconds(scored):
     """Every call takes 0.25 ms: 2048 calls of 16 KiB in 0.512 s."""
     records = priomark_log(lambda *_: 5e7, benchmarks=("common_file",), ranks=1, nodes=1)
