@@ -2,12 +2,19 @@
 """When a run of b_eff is official, and what qualifies its result."""
 
 import copy
+from dataclasses import replace
 
 import logs_made
+import pandas as pd
 import pytest
 from logs_made import GIB, first
 from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, retimed, steady
+from msgspec.structs import replace as but
 from scores import keys
+
+from postprocess.benchmarks.b_eff import qualifications
+from postprocess.benchmarks.scoring import read_log
+from postprocess.logs.records import End, Overhead
 
 
 def test_a_run_by_the_papers_rules_is_official_and_unqualified(scored):
@@ -129,3 +136,53 @@ def test_repetitions_that_differ_by_more_than_a_tenth_qualify_the_result(scored,
         assert "each by itself gives 1000, 900.9, 1000 MByte/s" in next(
             q.text for q in score.qualifications if q.key == "repetitions_disagree"
         )
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory):
+    """An official one."""
+    records = b_eff_log(methods=AVERAGED, only=lambda name: name.startswith(("ring", "random")))
+    return read_log(logs_made.write(tmp_path_factory.mktemp("log") / "log.jsonl", records))
+
+
+@pytest.mark.parametrize(
+    ("plan", "broken"),
+    [
+        ({}, []),
+        ({"repetitions": 2}, ["repetitions"]),
+        ({"repetitions": 4}, ["repetitions", "measured_seldom"]),
+        ({"first_loop_length": 299}, ["first_loop_length"]),
+        ({"longest_loop_length": 100_000}, []),
+        ({"longest_loop_length": 99_999}, ["longest_loop_length"]),
+        ({"random_patterns": 29}, ["random_patterns"]),
+    ],
+)
+def test_an_official_run_keeps_the_lengths_of_loops_and_the_numbers_of_the_paper(log, plan, broken):
+    planned = replace(log, plan=but(log.plan, **plan))
+    assert [breach.key for breach in qualifications.breaches(planned)] == broken
+
+
+@pytest.mark.parametrize(("resolution", "coarse"), [(0.99e-7, False), (1.01e-7, True)])
+def test_a_clock_is_coarse_from_a_hundredth_of_the_shortest_loop_on(log, resolution, coarse):
+    """The shortest loop that enters the score takes 10 us; loops of 1 byte may be shorter than 1 ms."""
+    table = pd.DataFrame(
+        {
+            "averaged": [True, True, False],
+            "load": "",
+            "message_bytes": [1, 64, 64],
+            "elapsed_seconds": [1e-5, 1e-3, 1e-9],
+        }
+    )
+    overhead = but(log.only(Overhead), clock_resolution_seconds=resolution)
+    found = qualifications.of_loops(replace(log, by_class=log.by_class | {Overhead: [overhead]}), table)
+    assert [key for key, _ in found] == ["coarse_clock"] * coarse
+
+
+@pytest.mark.parametrize(("more", "late"), [(0.0, False), (0.1, True)])
+def test_a_run_may_take_its_time_budget_and_no_longer(log, more, late):
+    end = but(log.end, elapsed_seconds=log.plan.time_budget_seconds + more)
+    found = qualifications.of_time(replace(log, by_class=log.by_class | {End: [end]}))
+    assert [key for key, _ in found] == ["over_budget"] * late
