@@ -85,6 +85,12 @@ def test_tests_are_chosen_together_if_they_have_a_target_in_common():
     assert [names(part) for part in groups(tests, ["a", "a", "b", "b", "c"])] == [["t2"], ["t0", "t1", "t3"]]
 
 
+def test_a_cheaper_test_of_one_target_does_not_cover_the_other():
+    tests = [OfferedTest("t0", 10.0, 10.0, 1, "", (0, 1)), OfferedTest("t1", 1.0, 1.0, 1, "", (2,))]
+    choice = cheapest(tests, ["a", "b", "b"], simulation(["11", "11", "11"]))
+    assert names(choice.tests) == ["t0"]
+
+
 def test_subsets_are_tried_by_their_cost_and_of_one_cost_the_smaller_first():
     found = [(names(some), sum(test.seconds for test in some)) for some in subsets(offered(3, 1, 2))]
     assert found == [
