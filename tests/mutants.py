@@ -33,6 +33,7 @@ MUTATED = {
     "postprocess/history/power.py": ("test_plan.py",),
     "postprocess/history/site_files.py": ("test_directions.py", "test_events.py"),
     "postprocess/history/standing.py": ("test_site_report.py", "test_standing.py"),
+    "postprocess/logs/activity.py": ("test_thresholds.py",),
     "postprocess/logs/counters.py": ("test_counters.py",),
     "postprocess/logs/energy.py": ("test_counters.py",),
     "postprocess/logs/histograms.py": ("test_priomark_rules.py", "test_priomark_score.py"),

@@ -2,6 +2,8 @@
 """Thresholds from both sides, with literals: the last value that is fine, and the next one that is not."""
 
 from math import isnan
+from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from logs_made import of_kind
@@ -15,6 +17,9 @@ from sessions_made import database, nights
 
 from postprocess.history.change_points import session_values
 from postprocess.history.table import history_table
+from postprocess.logs.activity import of_activity
+from postprocess.logs.reader import Log
+from postprocess.logs.records import Activity
 from postprocess.references.proposals import Terms, entries
 from postprocess.sessions.files import read_reports
 
@@ -45,6 +50,26 @@ def test_ten_processes_need_as_many_hosts_as_hold_them(scored, per_node, as_requ
     records = averaged_log(ranks=10, nodes=2)
     records[0]["environment"]["COFFEECUP_ASKED"] = f"processes_per_node={per_node}"
     assert ("not_as_requested" not in keys(scored(records))) is as_requested
+
+
+@pytest.mark.parametrize(
+    ("cores", "others", "stolen", "found"),
+    [
+        (4, 0.099, 0.0, []),  # a tenth of a core
+        (4, 0.101, 0.0, ["load_of_others"]),
+        (64, 0.639, 0.0, []),  # a hundredth of the cores
+        (64, 0.641, 0.0, ["load_of_others"]),
+        (64, 0.0, 0.639, []),
+        (64, 0.0, 0.641, ["stolen"]),
+        (1, 0.0, 0.011, ["stolen"]),
+        (64, 1.0, 1.0, ["load_of_others", "stolen"]),
+    ],
+)
+def test_others_use_more_than_a_hundredth_of_the_cores(cores, others, stolen, found):
+    used = SimpleNamespace(others_user_seconds=100 * others, stolen_seconds=100 * stolen)
+    run = SimpleNamespace(hosts=[SimpleNamespace(name="n", cores=cores)], simulated=False)
+    activity = SimpleNamespace(elapsed_seconds=100.0, hosts=[used])
+    assert [key for key, _ in of_activity(Log(Path(), "", run, None, {Activity: [activity]}))] == found
 
 
 # --- b_eff ------------------------------------------------------------------------------------------------------------
