@@ -43,6 +43,7 @@ MUTATED = {
     "postprocess/logs/rules.py": ("test_contradictions.py", "test_rule_limits.py"),
     "postprocess/references/gate.py": ("test_gate.py",),
     "postprocess/references/good_runs.py": ("test_good_runs.py",),
+    "postprocess/sessions/verdicts.py": ("test_verdicts.py",),
     "postprocess/statistics/means.py": ("test_intervals.py",),
     "postprocess/statistics/medians.py": ("test_intervals.py",),
     "postprocess/statistics/nodes.py": ("test_nodes.py",),
