@@ -161,3 +161,37 @@ def test_a_plan_takes_what_was_chosen_or_all_tests_with_the_repeats_that_fit():
     assert (short.found, short.affordable, short.reached) == (True, False, False)
     none = plan(offered(100, 101), ["a", "a"], repeated("00000", "00000"))
     assert (names(none.choice.tests), none.choice.repeats, none.found, none.reached) == (["t0", "t1"], 2, False, False)
+
+
+NIGHTS = (10, 14, 21, 28, 42, 60, 90)
+LOSSES = (0.11, 0.12, 0.13, 0.14, 0.16, 0.18, 0.2, 0.25, 0.3, 0.4, 0.5)
+
+
+def coverage_from(nights=None, loss=None):
+    """Of a loss of 10 % that is detected from so many nights on, or of a larger one that is detected at once."""
+    by = simulation(["0"])
+    by._known |= {(0, 1, some, 0.1): np.full(40, bool(nights and some >= nights)) for some in NIGHTS}
+    by._known |= {(0, 1, 7, some): np.full(40, bool(loss and some >= loss)) for some in LOSSES}
+    found = coverage("a", [0], 1, by)
+    return found.reached, found.nights, found.loss
+
+
+@pytest.mark.parametrize("nights", NIGHTS)
+def test_longer_times_that_are_tried(nights):
+    assert coverage_from(nights=nights) == (False, nights, None)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_larger_losses_that_are_tried(loss):
+    """1.1 times to five times of 10 %."""
+    assert coverage_from(loss=loss) == (False, None, loss)
+
+
+def test_a_loss_of_more_than_half_is_not_tried():
+    """Five times of 11 %."""
+    known = {round(0.11 * times, 4): False for times in (1.1, 1.2, 1.3, 1.4, 1.6, 1.8, 2, 2.5, 3, 4)} | {0.55: True}
+    by = simulation(["0"])
+    by.terms = Terms(10, 7, 0.11, 0.5)
+    by._known |= {(0, 1, nights, 0.11): np.zeros(40, dtype=bool) for nights in (7, *NIGHTS)}
+    by._known |= {(0, 1, 7, loss): np.full(40, found) for loss, found in known.items()}
+    assert coverage("a", [0], 1, by).loss is None
