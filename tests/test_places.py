@@ -61,7 +61,7 @@ def test_places_are_by_session_run_and_test():
             939.0,
             [("other_time", "the session states a start in the future: correct the clocks")],
         ),
-        ("abd", 1000.0, 1000.0, [("unbound", "its session contains a nonce that was not issued for this contract")]),
+        ("xyz", 1000.0, 1000.0, [("unbound", "its session contains a nonce that was not issued for this contract")]),
         (
             "",
             1000.0,
