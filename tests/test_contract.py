@@ -3,6 +3,7 @@
 
 import hashlib
 import json
+import os
 from datetime import date
 
 import pytest
@@ -236,13 +237,45 @@ def aliases(levels, wide):
         (aliases(40, 9), "more than 1000000 entries, aliases included"),
         ("&a [*a]\n", "contains itself"),
         ("a: " + "[" * 300 + "]" * 300, "not valid YAML for a contract"),
-        (GOOD.replace("1000", "1" + "0" * 400), "a finite number is expected"),
+        (GOOD.replace("1000", "1" + "0" * 400), r"c\.yaml, line 11, clauses\.1\.floor: a finite number is expected$"),
+        (GOOD.replace("floor: 1000", "ceiling: 1" + "0" * 400), r"clauses\.1\.ceiling: a finite number is expected$"),
+        (
+            GOOD.replace("floor: 1000", "floor: 1\n    variation: 1" + "0" * 400),
+            r"line 12, .*variation: a finite number",
+        ),
     ],
 )
 def test_text_that_would_take_all_memory_or_time_is_refused(tmp_path, text, told):
     (tmp_path / "c.yaml").write_text(text)
     with pytest.raises(ContractError, match=told):
         read_contract(tmp_path / "c.yaml")
+
+
+def test_a_contract_that_is_no_text_or_no_file_is_refused(tmp_path):
+    binary, pipe = tmp_path / "binary.yaml", tmp_path / "pipe.yaml"
+    binary.write_bytes(GOOD.replace("phase", "\xe4").encode("latin-1"))
+    os.mkfifo(pipe)
+    for path, told in (
+        (binary, "not UTF-8; a contract is a text file, YAML"),
+        (tmp_path / "none.yaml", "cannot be read: No such file or directory"),
+        (pipe, "cannot be read: "),
+    ):
+        with pytest.raises(ContractError) as error:
+            read_contract(path)
+        assert str(error.value).startswith(f"{path}: {told}")
+
+
+def test_signers_are_those_of_the_hash(tmp_path):
+    (tmp_path / "signers").write_text("a")
+    good, other = (hashlib.sha256(text).hexdigest() for text in (b"a", b"b"))
+    path = tmp_path / "c.yaml"
+    path.write_text(GOOD + f"signers: {{file: signers, sha256: {good}}}\n")
+    assert read_contract(path).signers == tmp_path / "signers"
+    path.write_text(GOOD + f"signers: {{file: signers, sha256: {other}}}\n")
+    with pytest.raises(ContractError) as error:
+        read_contract(path)
+    told = f"line 15, signers.sha256: the SHA-256 of {tmp_path / 'signers'} is {good}: one of the two was altered"
+    assert str(error.value) == f"{path}, {told}"
 
 
 def test_aliases_that_stand_for_few_entries_are_read(tmp_path):
@@ -339,4 +372,4 @@ def test_a_relation_that_cannot_be_evaluated_is_refused(tmp_path, text, told):
     path.write_text(text)
     with pytest.raises(ContractError) as error:
         read_contract(path)
-    assert told in str(error.value) and ", line " in str(error.value)
+    assert told in str(error.value) and str(error.value).startswith(f"{path}, line ")
