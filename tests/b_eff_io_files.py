@@ -15,11 +15,13 @@ def content(source, position, count, period=4099 * 4096):
     x = (x ^ x >> np.uint32(16)) * np.uint32(0x21F0AAAD)
     x = (x ^ x >> np.uint32(15)) * np.uint32(0x735A2D97)
     x = x ^ x >> np.uint32(15)
-    words = x + np.arange(period // 4, dtype=np.uint32) * np.uint32(0x9E3779B1)
-    sequence = (words ^ words >> np.uint32(15)).view(np.uint8)
-    return (
-        np.resize(np.roll(sequence, -(position % period)), count) if position % period else np.resize(sequence, count)
-    )
+    begin = position % period
+    end = min(begin + count, period)
+    words = x + np.arange(begin // 4, -(-end // 4), dtype=np.uint32) * np.uint32(0x9E3779B1)
+    sequence = (words ^ words >> np.uint32(15)).view(np.uint8)[begin % 4 :]
+    if begin + count <= period:
+        return sequence[:count]
+    return np.concatenate([sequence, content(source, 0, count - sequence.size, period)])
 
 
 def source(place, number, rank, rewritten):
@@ -119,11 +121,11 @@ def calls_alike(data, expected, call):
 def own_sequence(place, record, written, rewritten, rank):
     """A process's data of one pattern, in the order of its calls: those of the rewrite, then what it left of the first
     pass."""
-    count, first = written * record["call_bytes"], rewritten * record["call_bytes"]
+    first, rest = rewritten * record["call_bytes"], (written - rewritten) * record["call_bytes"]
     return np.concatenate(
         [
-            content(source(place, record["pattern"], rank, True), 0, count)[:first],
-            content(source(place, record["pattern"], rank, False), 0, count)[first:],
+            content(source(place, record["pattern"], rank, True), 0, first),
+            content(source(place, record["pattern"], rank, False), first, rest),
         ]
     )
 

@@ -114,7 +114,7 @@ def test_types_3_and_4_leave_out_calls_before_a_run_takes_more_than_twice_its_ti
         "--partitions",
         2,
         "--keep",
-        env=model(faults, openmpi, MODEL_BANDWIDTH=1e7, MODEL_SLOW_FILE="n2-type4"),
+        env=model(faults, openmpi, MODEL_BANDWIDTH=2.5e6, MODEL_SLOW_FILE="n2-type4"),
     )
     assert done.returncode == 0 and "left out calls" in done.stdout, done.stderr
     log = read_log(tmp_path / "log.jsonl")

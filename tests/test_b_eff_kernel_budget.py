@@ -57,7 +57,7 @@ def check_reductions(log):
         pytest.param(
             1e-2, 1e9, "1MiB", 240, {"averaged_methods", "best_method"}, id="an exchange of thousands of processes"
         ),
-        pytest.param(1e-4, 1e6, "4MiB", 60, {"nothing"}, id="long messages take long"),
+        pytest.param(5e-4, 1e6, "4MiB", 60, {"nothing"}, id="long messages take long"),
         pytest.param(
             1e-4,
             2e7,

@@ -19,9 +19,14 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize("kind", ["flip", "drop"])
-@pytest.mark.parametrize("method", CALLS)
-@pytest.mark.parametrize("length, number", [(4096, 5), (32768, 2)])
+# Each method with both kinds, one of them in the longest message; one method with both kinds in both.
+DAMAGES = [
+    (method, kind, *message) for method in CALLS for kind, message in (("flip", (4096, 5)), ("drop", (32768, 2)))
+]
+DAMAGES += [("sendrecv", "flip", 32768, 2), ("sendrecv", "drop", 4096, 5)]
+
+
+@pytest.mark.parametrize(("method", "kind", "length", "number"), DAMAGES)
 def test_one_damaged_message_fails_the_run_and_is_named(kernel, method, kind, length, number):
     """Only one message of thousands is struck, on rank 1, after `number` others of its length."""
     offset = 0 if kind == "drop" else length - 3

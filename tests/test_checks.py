@@ -17,7 +17,7 @@ from conftest import LOCAL
 from logs_made_b_eff import b_eff_log
 
 TWO = ["-n", "b_eff%num_processes=2$"]
-SHORT = ["-S", "b_eff.time_budget=5", "-S", "b_eff.memory_per_process=1MiB"]
+SHORT = ["-S", "b_eff.time_budget=2", "-S", "b_eff.memory_per_process=1MiB"]
 
 
 def log_of(tmp_path, records):
@@ -265,7 +265,7 @@ def test_cmake_builds_out_of_tree_and_the_result_says_so(reframe):
     assert session.returncode == 0, session.output
     case = only_case(session)
     assert (case["builder"], case["spack_spec"]) == ("cmake", "")
-    assert case["time_budget"] == 5
+    assert case["time_budget"] == 2
     assert case["qualifications"]
     assert not case["official"]
     assert not list(ROOT.joinpath("kernels").rglob("CMakeCache.txt"))

@@ -99,6 +99,13 @@ def listing(modes):
     )
 
 
+REPEATING = BATCH[-1]  # the site whose repetitions are compared
+
+
+def options(site, mode):
+    return [f"--mode={mode}", *(["--repeat=1"] if mode == "nightly" and site != REPEATING else [])]
+
+
 @pytest.fixture(scope="module")
 def all_runs(tmp_path_factory):
     """{site: {mode: dry run}} of every shipped site, and the seconds of the whole matrix: all sites, checks and sizes,
@@ -107,7 +114,7 @@ def all_runs(tmp_path_factory):
 
     def runs(wanted):
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            done = pool.map(lambda run: dry_run(folder / "-".join(run), run[0], f"--mode={run[1]}"), wanted)
+            done = pool.map(lambda run: dry_run(folder / "-".join(run), run[0], *options(*run)), wanted)
             return dict(zip(wanted, done, strict=True))
 
     started = time.monotonic()

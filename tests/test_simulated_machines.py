@@ -29,11 +29,11 @@ def test_same_input_gives_the_same_numbers(simulate):
 def test_cost_of_a_run_is_flat_within_its_budget(simulate):
     """Loops of full length: four times the processes do not take twice the time, as the figure over the sizes shows."""
     full = ["--repetitions", "1", "--random-patterns", "1", "--patterns", "ring,random", "--methods", "nonblocking"]
-    figure = over_sizes([score_log(simulate("t3e", processes, *full)) for processes in (2, 4, 8)])
+    figure = over_sizes([score_log(simulate("t3e", processes, *full)) for processes in (2, 8)])
     assert (figure.data["elapsed_seconds"] < figure.data["time_budget_seconds"]).all()
     assert figure.data["elapsed_seconds"].max() < 2 * figure.data["elapsed_seconds"].min()
     labels = {line.get_label(): list(line.get_ydata()) for line in figure.canvas.axes[2].lines}
-    assert labels["time budget"] == [240] * 3
+    assert labels["time budget"] == [240] * 2
     assert labels["simulated: Cray T3E/900-512"] == list(figure.data["elapsed_seconds"])
 
 

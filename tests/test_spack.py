@@ -213,7 +213,7 @@ def spack_environment():
 
 @needs_spack
 def test_checks_build_through_spack_and_give_the_same_metrics(reframe, spack_environment):
-    options = ["-r", "-n", "b_eff%num_processes=2$", "-S", "b_eff.time_budget=5", "-S", "b_eff.memory_per_process=1MiB"]
+    options = ["-r", "-n", "b_eff%num_processes=2$", "-S", "b_eff.time_budget=2", "-S", "b_eff.memory_per_process=1MiB"]
     by_spack = reframe(*options, "-S", "builder=spack", env=spack_environment, timeout=900)
     assert by_spack.returncode == 0, by_spack.output
     [case] = by_spack.cases
