@@ -78,14 +78,15 @@ BANDWIDTH, SLOWDOWN = 1e8, 0.25
     indirect=["mpi"],
 )
 def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kernel, ranks):
-    """Loops of a few exchanges keep the run short, those of latencies too; no loop is longer than the buffer, so every
-    single byte is checked."""
+    """Loops of a few exchanges keep the run short, those of latencies too, and so does one repetition of the three on
+    many ranks; no loop is longer than the buffer, so every single byte is checked."""
     random_patterns = {("openmpi", 5): 2, ("mpich", 2): 30}.get((kernel.mpi.name, ranks), 0)  # they take long
     groups = ["--random-patterns", str(random_patterns)] if random_patterns else ["--patterns", NOT_RANDOM]
     latency, longest = (4e-4, 20) if ranks < 8 else (1.6e-3, 5)  # many processes need a core for long
     kernel.network(MODEL_LATENCY=latency, MODEL_BANDWIDTH=BANDWIDTH, MODEL_SLOWDOWN=SLOWDOWN)
     loops = ["--first-loop-length", str(longest), "--longest-loop", str(longest)]
-    short = ["--memory-per-process", "4MiB", *loops]
+    repetitions = [1, 2, 3] if ranks < 8 else [1]
+    short = ["--memory-per-process", "4MiB", "--repetitions", str(len(repetitions)), *loops]
     done = kernel.run(ranks, *short, "--time-budget", "86400", *groups)
     assert (done.returncode, kernel.errors(done)) == (0, [])
     log = read_log(kernel.log)
@@ -107,19 +108,21 @@ def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kerne
     measured = [(m["repetition"], m["pattern"], m["message_bytes"], m["method"]) for m in log.records["measurement"]]
     assert measured == [
         (repetition, name, length, method)
-        for repetition in (1, 2, 3)
+        for repetition in repetitions
         for name, *_ in expected
         for length in log.plan["message_bytes"]
         for method in (["blocking"] if name == "ping-pong" else METHODS)
     ]
     assert [(m["repetition"], m["pattern"], m["method"], m["loop_length"]) for m in log.records["latency"]] == [
         (repetition, name, method, longest)
-        for repetition in (1, 2, 3)
+        for repetition in repetitions
         for name, group, *_ in expected
         if group in ("ring", "ping_pong")
         for method in (["blocking"] if name == "ping-pong" else AVERAGED)
     ]
-    assert [(probe["repetition"], len(probe["hosts"])) for probe in log.records["probe"]] == [(1, 1), (2, 1), (3, 1)]
+    assert [(probe["repetition"], len(probe["hosts"])) for probe in log.records["probe"]] == [
+        (r, 1) for r in repetitions
+    ]
     check_times(log, {name: each for name, _, _, each, _ in expected}, latency, longest)
     check_bytes(log)
     assert len(log.records["trial"]) == 3 * sum(len(p["methods"]) for p in log.plan["patterns"])
