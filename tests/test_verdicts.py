@@ -2,13 +2,15 @@
 """The verdict on a performance variable of a session report, from ReFrame's tuple; test_report_session.py reads the
 report of a session that ran."""
 
+import json
 from math import inf, nan
 from types import SimpleNamespace
 
 import pytest
+from sessions_made import case, session
 
 from postprocess.benchmarks.score import Metric
-from postprocess.sessions.verdicts import Case, case_of, differing, verdict
+from postprocess.sessions.verdicts import Case, Verdict, case_of, differing, read_session, statement, verdict
 
 
 @pytest.mark.parametrize(
@@ -49,8 +51,38 @@ def test_a_case_counts_what_was_compared():
             ("e", None, 1.0, -0.1, "pass"),
         )
     ]
-    case = Case("n", "s:p+e", "fail", "", "", {found.metric: found for found in made})
-    assert case.compared == 2 and case.values == {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0, "e": None}
+    whole = Case("n", "s:p+e", "fail", "too slow", "", {found.metric: found for found in made})
+    assert whole.compared == 2 and whole.values == {"a": 1.0, "b": 1.0, "c": 1.0, "d": 1.0, "e": None}
+    words = "ReFrame's test n on s:p+e ended with 'fail' (too slow); 2 of 5 metrics were compared with a reference."
+    assert statement(whole) == words
+    none = Case("n", "s:p+e", "pass", "", "", {"c": made[2]})
+    assert statement(none) == (
+        "ReFrame's test n on s:p+e ended with 'pass'; no metric was compared with a reference, so this says nothing "
+        "about the machine's speed."
+    )
+
+
+def test_cases_of_a_session_are_those_of_all_its_runs(tmp_path):
+    first = case(
+        {"b_eff": (5.0, 10.0, -0.1, None, "MByte/s", "fail")},
+        result="fail",
+        fail_reason="performance error:\n  b_eff",
+        log_sha256="a" * 64,
+        slurm_energy={"0": 1400},
+    )
+    other = case({}, processes=4, result=None, log_sha256=None, slurm_energy={"0": 7})
+    plain = case({"b_eff": (5.0, "MByte/s")})
+    report = session([first])
+    report["runs"] += session([other, plain])["runs"]
+    (tmp_path / "session.json").write_text(json.dumps(report))
+    place, low = "local:default+mpi", Verdict("b_eff", 5.0, "MByte/s", 10.0, 9.0, None, "fail")
+    free = Verdict("b_eff", 5.0, "MByte/s", None, None, None, "no reference")
+    two = "b_eff %num_processes=2"
+    assert read_session(tmp_path / "session.json") == [
+        Case(two, place, "fail", "performance error: b_eff", "a" * 64, {"b_eff": low}, {"0": 1400}),
+        Case("b_eff %num_processes=4", place, "unknown", "", "", {}, {}),  # without a log, its energy is not the run's
+        Case(two, place, "pass", "", "0" * 64, {"b_eff": free}, {}),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -69,6 +101,6 @@ def test_a_session_states_the_values_of_the_score_up_to_rounding(values, names):
 
 
 def test_a_log_belongs_to_the_last_case_with_its_hash():
-    cases = [Case(name, "", "", "", sha256, {}) for name, sha256 in (("a", "1"), ("b", "1"), ("c", "2"))]
+    found = [Case(name, "", "", "", sha256, {}) for name, sha256 in (("a", "1"), ("b", "1"), ("c", "2"))]
     scores = [SimpleNamespace(log=SimpleNamespace(sha256=sha256)) for sha256 in "123"]
-    assert [case and case.name for case in (case_of(score, cases) for score in scores)] == ["b", "c", None]
+    assert [one and one.name for one in (case_of(score, found) for score in scores)] == ["b", "c", None]
