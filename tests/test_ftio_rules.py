@@ -104,6 +104,15 @@ def test_by_a_clock_coarser_than_10_ns_an_activity_may_have_taken_no_time(scored
     assert isinstance(found, Score) is not refused and (not refused or found.endswith("[order]"))
 
 
+def test_several_processes_exchange_and_one_does_not(scored):
+    """By a fine clock, on one process the stage has its flush and its wait alone."""
+    alone = ftio_log(ranks=1, nodes=1)
+    assert {r["activity"] for r in of_kind(alone, "measurement") if r["stage"] == "exchange"} == {"flush", "wait"}
+    assert isinstance(scored(alone), Score)
+    without = [r for r in ftio_log() if (r.get("stage"), r.get("activity")) != ("exchange", "exchange")]
+    assert scored(logs_made.numbered(without)).endswith("[order]")
+
+
 def test_bytes_of_a_repetition_by_hand():
     """N = 8 on two processes: 8 rows of 8 elements of 16 bytes, of which half change their process."""
     whole, half_of_it = 1024, 512
