@@ -7,6 +7,14 @@ from contradictions_load import load
 from logs_made import GIB, KIB, MIB, first
 
 PASS = {"pattern": 20, "method": "read", "phase": 0}
+LAYOUT = {
+    "record": "layout",
+    "partition": 3,
+    "method": "read",
+    "type": "separate",
+    "servers": ["a"],
+    "files": [0, 0, 0],
+}
 WRITE = {"pattern": 3, "method": "write", "phase": 0}
 
 
@@ -74,6 +82,7 @@ IO_LOAD = {
         without_load,
         both(load(kinds=["write", "read"]), option(load=["write", "read"])),
         lambda r: r[0]["options"].pop("load"),
+        lambda r: r.insert(r.index(first(r, record="loaded")), dict(LAYOUT)),
     ],
     "options": [
         option(load=["read"]),

@@ -26,6 +26,7 @@ enum { MATCHINGS = 0, HAS_FILES = false };
 enum { MATCHINGS = 16, HAS_FILES = true };
 #endif
 enum { AVERAGED_GROUPS = 1u << GROUP_RING | 1u << GROUP_RANDOM };
+enum { EVERY_GROUP = (1u << (GROUP_PING_PONG + 1)) - 1, EVERY_METHOD = (1u << METHODS) - 1 };
 enum { FEWEST_RANKS = 2, MOST_MATCHINGS = 1000, MOST_NODES_ALL_PAIRS = 4096 };
 static const int64_t smallest_memory = MIB; /* gives L_max = 8 KiB: above the fixed lengths */
 
@@ -73,11 +74,11 @@ static void check_load(const struct choices *choices)
 {
     if (choices->victims && !choices->loads)
         refuse("--victims is the share of the nodes that --load measures; add --load or omit --victims");
-    if (choices->loads && (choices->memory || choices->all_pairs || choices->node_groups))
-        refuse("--load measures in memory of the host and no pairs of nodes; omit --memory, --all-pairs and "
-               "--node-groups");
     if (choices->loads &&
-        ((choices->patterns & AVERAGED_GROUPS) != AVERAGED_GROUPS || !(choices->methods >> METHOD_NONBLOCKING & 1)))
+        (choices->memory || choices->all_pairs || choices->node_groups || choices->matchings != MATCHINGS))
+        refuse("--load measures in memory of the host and no pairs of nodes; omit --memory, --matchings, --all-pairs "
+               "and --node-groups");
+    if (choices->loads && (choices->patterns != EVERY_GROUP || choices->methods != EVERY_METHOD))
         refuse("--load measures the patterns ring and random by nonblocking messages; omit --patterns and --methods");
 }
 
@@ -254,8 +255,8 @@ static const struct choices defaults = {.log = "b_eff.jsonl",
                                         .random_patterns = RANDOM_PATTERNS,
                                         .matchings = MATCHINGS,
                                         .time_budget = 240,
-                                        .patterns = (1u << (GROUP_PING_PONG + 1)) - 1,
-                                        .methods = (1u << METHODS) - 1};
+                                        .patterns = EVERY_GROUP,
+                                        .methods = EVERY_METHOD};
 
 int main(int argc, char **argv)
 {

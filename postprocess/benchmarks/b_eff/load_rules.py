@@ -3,10 +3,11 @@
 the load was there while the victims were measured. docs/log.md lists the invariants."""
 
 from collections.abc import Iterator
+from typing import get_args
 
 from postprocess.benchmarks.b_eff.load_records import Load, Loaded, LoadedLoop, LoadedTrial
 from postprocess.benchmarks.b_eff.loops import named, problems_of_lengths, problems_of_times
-from postprocess.benchmarks.b_eff.records import IO, LOADS, Plan, PlannedLoad, Probe, Stop
+from postprocess.benchmarks.b_eff.records import IO, LOADS, Group, Plan, PlannedLoad, Probe, Stop
 from postprocess.benchmarks.b_eff.under_load import complete_repetitions
 from postprocess.benchmarks.load_rules import (
     CLOCK_TOLERANCE,
@@ -20,17 +21,20 @@ from postprocess.benchmarks.load_rules import (
 )
 from postprocess.logs.histograms import problems_of_histogram
 from postprocess.logs.reader import Log
-from postprocess.logs.records import Record, kind_of
+from postprocess.logs.records import Record, Run, kind_of
 from postprocess.logs.rules import (
     EDITED,
     Problem,
     by_sequence,
     problems_of_file_system,
+    problems_of_options,
     problems_of_order,
 )
 from postprocess.show.units import MIB
 
 METHOD = "nonblocking"
+METHODS = ("sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent", "blocking")  # the default of --methods
+MATCHINGS = 16  # the default of --matchings, none in a simulation
 FEWEST_NODES = 2  # of the victims, and of the others
 SHARE_OF_L_MAX, LONGEST_LOAD_MESSAGE = 4, MIB
 FILE_BYTES = MIB  # of a process that generates the load io
@@ -50,6 +54,7 @@ def problems_of_load(log: Log[Plan]) -> Iterator[Problem]:
         return
     yield from problems_of_request(run, load, LOADS)
     yield from problems_of_victims(run, load, log.plan.seed, FEWEST_NODES)
+    yield from problems_of_options(run, defaults(run))
     if load.message_bytes != min(log.plan.l_max_bytes // SHARE_OF_L_MAX, LONGEST_LOAD_MESSAGE):
         yield "load_message", f"messages of the load have {load.message_bytes} bytes; {EDITED}"
     if load.file_bytes != (FILE_BYTES if IO in load.kinds else None):
@@ -59,6 +64,17 @@ def problems_of_load(log: Log[Plan]) -> Iterator[Problem]:
         yield "load", f"under load only averaged patterns are measured, by {METHOD} messages; {EDITED}"
     if log.plan.memory or log.all(Probe) or (log.plan.matchings and log.plan.matchings.count):
         yield "load", f"under load there are no kinds of memory, probes or matchings of nodes; {EDITED}"
+
+
+def defaults(run: Run) -> dict[str, object]:
+    """The options that a load excludes have their defaults."""
+    return {
+        "patterns": [*get_args(Group)],
+        "methods": [name for name in METHODS if name != "neighbor" or not run.simulated],  # SimGrid's MPI lacks it
+        "matchings": 0 if run.simulated else MATCHINGS,
+        "all-pairs": False,
+        "node-groups": None,
+    }
 
 
 def problems_of_files(log: Log[Plan]) -> Iterator[Problem]:
@@ -91,7 +107,8 @@ def problems_of_loaded(log: Log[Plan]) -> Iterator[Problem]:
 def key_of(record: Record) -> tuple:
     match record:
         case LoadedLoop():
-            return kind_of(record), record.repetition, record.pattern, record.phase, record.load, record.message_bytes
+            where = record.repetition, record.pattern, record.phase, record.load, record.message_bytes
+            return kind_of(record), *where, record.method
         case Load():
             return kind_of(record), record.repetition, record.pattern, record.phase, record.load
         case Stop():
@@ -102,7 +119,7 @@ def key_of(record: Record) -> tuple:
 def in_words(key: tuple) -> str:
     kind, repetition, pattern, *where = key
     phase = f", phase {where[0]} ({where[1] or 'no load'})" if where else ""
-    length = f" at {where[2]} byte" if len(where) > 2 else ""
+    length = f" at {where[2]} byte by {where[3]}" if len(where) > 2 else ""
     return f"the {kind} of {pattern}{length} in repetition {repetition}{phase}"
 
 
@@ -119,9 +136,9 @@ def planned_records(log: Log[Plan]) -> Iterator[tuple]:
                 return
             for phase, load in enumerate(phases):
                 if tried:
-                    yield "loaded_trial", *unit, phase, load, plan.message_bytes[0]
+                    yield "loaded_trial", *unit, phase, load, plan.message_bytes[0], METHOD
                 for length in plan.message_bytes:
-                    yield "loaded", *unit, phase, load, length
+                    yield "loaded", *unit, phase, load, length, METHOD
                 if load:
                     yield "load", *unit, phase, load
 

@@ -51,11 +51,8 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_plan(part(log, kinds(log.plan)[0]).plan, ranks_measured(log))
     yield from problems_of_sizes(log)
     yield from problems_of_request(log.run, log.plan)
-    if log.plan.load:
-        yield from problems_of_loaded(log)
-    else:
-        yield from problems_of_matchings(log.run, log.plan)
-        yield from problems_of_loops(log)
+    yield from problems_of_matchings(log.run, log.plan)
+    yield from problems_of_loaded(log) if log.plan.load else problems_of_loops(log)
     yield from problems_of_received_bytes(log)
 
 
@@ -208,7 +205,7 @@ def problems_of_request(run: Run, plan: Plan) -> Iterator[Problem]:
             **({} if plan.load else {"methods": methods}),
         },
     )
-    if plan.load:  # it measures the averaged patterns by one method, whatever these options say
+    if plan.load:  # load_rules.py
         return
     planned = list(dict.fromkeys(pattern.group for pattern in plan.patterns))
     if groups and planned != [group for group in groups if applicable.get(group, others)]:

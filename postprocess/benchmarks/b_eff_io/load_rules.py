@@ -8,7 +8,15 @@ from math import floor
 
 from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPE_RULES, calls_in_buffer, patterns_rule
 from postprocess.benchmarks.b_eff_io.load_records import Load, Loaded, LoadedTrial, Stop
-from postprocess.benchmarks.b_eff_io.records import LOADS, Measurement, PatternType, Plan, PlannedLoad, ProcessTimes
+from postprocess.benchmarks.b_eff_io.records import (
+    LOADS,
+    Layout,
+    Measurement,
+    PatternType,
+    Plan,
+    PlannedLoad,
+    ProcessTimes,
+)
 from postprocess.benchmarks.load_rules import (
     generating_ranks,
     problem_of_files,
@@ -53,7 +61,7 @@ def problems_of_load(log: Log[Plan], load: PlannedLoad) -> Iterator[Problem]:
     run, plan, seed = log.run, log.plan, log.run.options.get("seed")
     yield from problems_of_request(run, load, LOADS)
     yield from problems_of_victims(run, load, seed if isinstance(seed, int) else 0, FEWEST_NODES)
-    if any(log.all(kind) for kind in (Measurement, PatternType, ProcessTimes, MemoryFill)):
+    if any(log.all(kind) for kind in (Measurement, Layout, PatternType, ProcessTimes, MemoryFill)):
         yield "load", f"under load there are no measurements for b_eff_io; {EDITED}"
     types = [(entry.name, entry.number, entry.averaged, entry.collective, entry.separate) for entry in plan.types]
     known = [
