@@ -222,6 +222,8 @@ def test_every_load_runs_and_ends_with_every_library(request, tmp_path, library)
         (FOUR, ["--victims", "30%"], "this run has 1 and 3 of 4 nodes"),
         (FOUR, ["--memory", "host"], "omit --memory"),
         (FOUR, ["--patterns", "ring"], "omit --patterns"),
+        (FOUR, ["--methods", "nonblocking"], "omit --patterns and --methods"),
+        (FOUR, ["--matchings", "4"], "omit --memory, --matchings"),
     ],
 )
 def test_load_without_enough_nodes_or_with_other_options_is_refused(openmpi, tmp_path, nodes, options, reason):
