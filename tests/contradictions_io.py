@@ -113,7 +113,7 @@ OF_WORKLOAD = {
         laid_out(["a", "b"], [0, 0, 0, 0]),
         laid_out(["a", "b"], [1, 0, 1, 0]),
         laid_out(["a", "b"], [0, 2, 1, 1]),
-        laid_out(["a", "b"], [0, 1, 1, 0], benchmark="common_file"),
+        *(laid_out(["a", "b"], [0, 1, 1, 0], benchmark) for benchmark in ("common_file", "raw")),  # raw on a device
     ],
     "process_resolution": [put("plan", process_times="node")],
     "process_values": [processes("elapsed_seconds", list.pop), processes("access_seconds", list.pop)],

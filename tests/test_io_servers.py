@@ -252,12 +252,12 @@ def test_priomark_names_the_brick_on_a_slow_disk_and_no_node(openmpi, tmp_path):
 
 @pytest.mark.prove
 def test_ftio_names_the_brick_on_a_slow_disk_and_no_node(openmpi, tmp_path):
-    """Three repetitions, each with five stages that write files of 0.25 MByte, and five that read them. Many of its
-    requests are small, so that only slow disks matter."""
-    options = ("--storage", "posix", "--input", 6, "--repeat", 3)
-    disks = {"bricks": 3, "slow": 400_000, "others": 2_000_000}
+    """Two repetitions, each with five stages that write files of 0.25 MByte in many small requests, and five that read
+    them. Only disks as slow as these take longer than the requests on a busy machine."""
+    options = ("--storage", "posix", "--input", 6, "--repeat", 2)
+    disks = {"bricks": 3, "slow": 100_000, "others": 500_000}
     log, layouts = run_with_files_on_every_brick(openmpi, tmp_path, "ftio", *options, processes=12, **disks)
-    assert layouts == 3
+    assert layouts == 2
     assert_the_brick_is_named_and_no_node(log)
 
 
