@@ -134,14 +134,15 @@ static void log_pass(const struct loaded *loaded, int64_t calls, const struct fi
     const struct now *now = &loaded->now;
     const struct pattern *pattern = &loaded->state.request->pattern[now->number];
     const char *load = loaded->load_state == WITHOUT ? NULL : load_kind_names[loaded->load_state];
-    json_t *fields = json_pack(
-        "{s:i, s:i, s:s?, s:s, s:i, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "repetition",
-        loaded->repetition, "phase", loaded->phase, "load", load, "method", methods[now->method].name, "pattern",
-        now->number, "type", now->row->name, "calls", (json_int_t)calls, "bytes",
-        (json_int_t)(result->calls_sum * pattern->call_bytes), "open_seconds", files->open_seconds, "elapsed_seconds",
-        result->elapsed, "access_seconds", result->access, "access_fastest_seconds", result->access_fastest,
-        "sync_seconds", result->sync, "close_seconds", files->close_seconds, "cached_bytes",
-        files->cached_bytes < 0 ? json_null() : json_integer(files->cached_bytes), "accesses", accesses);
+    const int64_t bytes = result->calls_sum * pattern->call_bytes;
+    json_t *fields =
+        json_pack("{s:i, s:i, s:s?, s:s, s:i, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "repetition",
+                  loaded->repetition, "phase", loaded->phase, "load", load, "method", methods[now->method].name,
+                  "pattern", now->number, "type", now->row->name, "calls", (json_int_t)calls, "bytes",
+                  (json_int_t)bytes, "open_seconds", files->open_seconds, "elapsed_seconds", result->elapsed,
+                  "access_seconds", result->access, "access_fastest_seconds", result->access_fastest, "sync_seconds",
+                  result->sync, "close_seconds", files->close_seconds, "cached_bytes",
+                  files->cached_bytes < 0 ? json_null() : json_integer(files->cached_bytes), "accesses", accesses);
     log_write(loaded->state.run->log, "loaded", fields);
 }
 
