@@ -18,6 +18,7 @@ import builds
 import logs_made
 import pytest
 from builds import PATIENCE, ROOT, Mpi, build_kernels, compiler_and_launcher, held, install_kernels
+from hypothesis import HealthCheck, settings
 
 from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import score_logs
@@ -63,6 +64,10 @@ if shutil.which("ccache"):
         "CCACHE_COMPILERTYPE": "gcc",  # it does not know mpicc.openmpi
         "CCACHE_NOHASHDIR": "1",  # the directory of a build is in no object
     }
+
+# A busy machine is no failure of the test that it slows down.
+settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("busy")
 
 # Fixtures that build or start programs.
 OF_PROGRAMS = {"openmpi", "mpich", "serial", "sanitized", "serial_sanitized", "simulated_kernel", "reframe", "real"}
