@@ -5,6 +5,7 @@ sees."""
 import fnmatch
 import importlib.metadata
 import json
+import os
 import re
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from builds import ROOT
 from logs_made_b_eff import b_eff_log
 from packaging.specifiers import SpecifierSet
 
-from postprocess.cli.watch import watch
+from postprocess.cli.watch import Watched, watch
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NAME = "[A-Za-z0-9_.-]+"
@@ -166,6 +167,24 @@ def test_watching_ignores_logs_from_before_and_what_is_no_log(tmp_path, capfd):
     logs_made.write(tmp_path / "old.jsonl", b_eff_log(ranks=2, nodes=1))
     assert watch(tmp_path, ["sh", "-c", f"sleep 1.2; echo '[1]' > {tmp_path}/new.jsonl; exit 3"]) == 3
     assert capfd.readouterr().out == ""
+
+
+def test_watching_goes_on_if_a_directory_vanishes_while_it_is_searched(tmp_path, monkeypatch):
+    """ReFrame removes the stage directory of a test that is done."""
+    search = os.scandir
+
+    def too_late(path):
+        if Path(path).name == "done":
+            Path(path).rmdir()
+        return search(path)
+
+    (tmp_path / "done").mkdir()
+    watched = Watched(tmp_path)
+    (tmp_path / "other").mkdir()
+    logs_made.write(tmp_path / "other" / "b_eff.jsonl", b_eff_log())
+    monkeypatch.setattr(os, "scandir", too_late)
+    assert [log.path.parent.name for log, _ in watched.grown()] == ["other"]
+    assert not (tmp_path / "done").exists()
 
 
 def test_watching_a_command_that_does_not_exist_says_so(tmp_path, capfd):
