@@ -24,8 +24,8 @@ OPEN_MPI = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }
 
-# For runs of which only the end counts: after a run that failed, Open MPI's launcher otherwise waits a second or two
-# for processes that have ended long ago.
+# After a run that failed, Open MPI's launcher otherwise waits a second or two for processes that have ended long ago.
+# Not for runs that are killed: rank 0 needs this time to close its log.
 IMPATIENT = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
 
 # Seconds until a test takes a program for hung: nothing else ends one that is only slow on a busy machine.
@@ -59,7 +59,7 @@ class Mpi:
         """Run a kernel; a CompletedProcess with text output."""
         return subprocess.run(
             self.command(ranks, kernel, *options, env=env),
-            env=self.environment | IMPATIENT,
+            env=self.environment,
             capture_output=True,
             text=True,
             timeout=PATIENCE,

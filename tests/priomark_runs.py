@@ -4,7 +4,7 @@ left."""
 
 import kernel_runs
 import pytest
-from builds import IMPATIENT, shared_library
+from builds import shared_library
 
 KIB, MIB = 2**10, 2**20
 EVERYTHING = """
@@ -35,7 +35,7 @@ def command(mpi, folder, workload, ranks, *options, env=None, directory=None):
 
 
 def run(mpi, folder, workload, ranks=1, *options, env=None):
-    return kernel_runs.run(command(mpi, folder, workload, ranks, *options, env=env), env=mpi.environment | IMPATIENT)
+    return kernel_runs.run(command(mpi, folder, workload, ranks, *options, env=env), env=mpi.environment)
 
 
 def records(folder):

@@ -42,7 +42,7 @@ def going_on(mpi, folder, *options, **settings):
             len(of_kind(folder / "log.jsonl", "loaded_trial")) >= 3 and len(of_kind(folder / "log.jsonl", "loaded")) > 0
         )
 
-    return started(words, under_load, env=mpi.environment | IMPATIENT)
+    return started(words, under_load, env=mpi.environment)
 
 
 def ended(process):

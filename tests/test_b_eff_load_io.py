@@ -201,7 +201,7 @@ def test_disk_without_space_is_refused_and_one_without_permission_is_an_error(op
 def going_on(mpi, folder, directory):
     """A run that has generated load twice."""
     words = command(mpi, folder / "log.jsonl", "--load", "io", *LONG, "--directory", directory)
-    return started(words, lambda: len(of_kind(folder / "log.jsonl", "load")) >= 2, env=mpi.environment | IMPATIENT)
+    return started(words, lambda: len(of_kind(folder / "log.jsonl", "load")) >= 2, env=mpi.environment)
 
 
 def ended(process):

@@ -143,7 +143,7 @@ def test_file_system_without_space_is_refused(priomark, files):
         ("x /elsewhere ext4 rw 0 0\n", "unknown"),
         ("x / ext4 rw 0 0\nx / lustre rw 0 0\n", "lustre"),
         (b"x / \xff\xfe rw 0 0\n", "??"),
-        ("x / " + 300 * "y" + " rw 0 0\n", 63 * "y"),
+        ("x / " + 1100 * "y" + " rw 0 0\n", 1023 * "y"),
     ],
 )
 def test_type_of_a_file_system_is_that_of_its_mount(priomark, mounts, kind):
