@@ -26,7 +26,7 @@ test: lint      ## check the sources, build everything and run every test
 	cmake --build build/kernels --parallel $$(nproc)
 	ctest --test-dir build/kernels --output-on-failure --no-tests=error
 	@status=0; \
-	.venv/bin/pytest -n 5 --dist loadfile --no-loadscope-reorder -m "not (prove or alone or rate)" || status=$$?; \
+	.venv/bin/pytest -n 3 --dist loadfile --no-loadscope-reorder -m "not (prove or alone or rate)" || status=$$?; \
 	.venv/bin/pytest -m "(alone or rate) and not prove" || status=$$?; \
 	exit $$status
 

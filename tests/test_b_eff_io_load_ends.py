@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from b_eff_runs import IMPATIENT
 from builds import PATIENCE, shared_library
 from conftest import NOT_COMPLETE
 from file_systems import memory, vanish
@@ -109,7 +108,7 @@ def test_file_of_a_load_that_hangs_ends_the_run_with_its_reason(openmpi, tmp_pat
         "SLOW_FILES_NOTES": tmp_path / "notes",
     }
     words = command(openmpi, tmp_path, "--scheduled-time", 1, "--watchdog", 3, env=slow)
-    done = run(words, env=openmpi.environment | IMPATIENT)
+    done = run(words, env=openmpi.environment)
     assert done.returncode != 0
     assert "no progress for 3 s in a file of --load read; --watchdog sets this time" in done.stderr
     assert not leftovers(tmp_path)

@@ -48,7 +48,7 @@ def test_damaged_message_under_load_fails_the_run_and_is_named(mpi, network, tmp
     fault = {"FAULT_KIND": kind, "FAULT_CALL": "Waitall", "FAULT_BYTES": L_MAX, "FAULT_RANK": rank, "FAULT_NUMBER": 3}
     options = ["--log", log, "--load", load, *SHORT, "--longest-loop", 1, "--repetitions", 1, "--time-budget", 86400]
     environment = {"LD_PRELOAD": network(mpi.name), "FAULT_OFFSET": 0 if kind == "drop" else L_MAX - 3} | fault
-    done = run(on_nodes(mpi, FOUR, "b_eff", *options, env=environment), env=mpi.environment | IMPATIENT)
+    done = run(on_nodes(mpi, FOUR, "b_eff", *options, env=environment), env=mpi.environment)
     assert done.returncode != 0
     other = sum(VICTIMS) - rank
     said = f"pattern ring-1, method nonblocking, message length {L_MAX} byte: rank {rank} received a wrong byte from "

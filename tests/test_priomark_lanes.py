@@ -144,7 +144,7 @@ def test_many_short_think_times_keep_their_sum(serial, tmp_path):
     found = measurement([json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()])
     assert found["values"]["think_seconds"] == pytest.approx([0.2])
     assert found["values"]["slept_seconds"][0] >= 0.2 - 1e-4
-    assert 1 <= sum("clock_nanosleep" in line for line in lines) < 1500
+    assert 1 <= sum("clock_nanosleep" in line for line in lines) < 1900  # without that, 2000
 
 
 # --- processes --------------------------------------------------------------------------------------------------------
