@@ -44,6 +44,13 @@ def going_on(mpi, folder, *options, **settings):
     return started(words, under_load, env=mpi.environment)
 
 
+def wait_until_closed(folder):
+    """By rank 0, or by the keeper if rank 0 was killed; neither leaves a file or a process."""
+    log = folder / "log.jsonl"
+    wait_until(lambda: records(log)[-1]["record"] == "end")
+    wait_until(lambda: not leftovers(folder) and not rank_processes("b_eff_io", log))
+
+
 def ended(process):
     output, errors = process.communicate(timeout=PATIENCE)
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
@@ -57,7 +64,7 @@ def test_killed_process_ends_the_run_without_a_score_and_without_files(request, 
         assert leftovers(tmp_path)
         os.kill(rank_processes("b_eff_io", tmp_path / "log.jsonl")[rank], signal.SIGKILL)
         assert ended(process).returncode != 0
-        wait_until(lambda: not leftovers(tmp_path) and not rank_processes("b_eff_io", tmp_path / "log.jsonl"))
+        wait_until_closed(tmp_path)
     assert records(tmp_path / "log.jsonl")[-1]["status"] in NOT_COMPLETE
     with pytest.raises(LogError):
         score_log(tmp_path / "log.jsonl")
@@ -76,7 +83,7 @@ def test_interrupted_run_leaves_nothing(openmpi, tmp_path):
     with going_on(openmpi, tmp_path) as process:
         process.send_signal(signal.SIGTERM)
         ended(process)
-        wait_until(lambda: not leftovers(tmp_path))
+        wait_until_closed(tmp_path)
     assert records(tmp_path / "log.jsonl")[-1]["status"] in NOT_COMPLETE
 
 
@@ -87,6 +94,7 @@ def test_disk_that_fills_up_ends_the_run_with_a_clear_error(openmpi, tmp_path):
             done = ended(process)
         assert done.returncode == 1
         assert "No space left on device" in error(done) or "is the disk full?" in error(done)
+        wait_until(lambda: of_kind(tmp_path / "log.jsonl", "end"))
         assert of_kind(tmp_path / "log.jsonl", "end")[0]["status"] == "failed" and not leftovers(small)
 
 
@@ -111,7 +119,7 @@ def test_file_of_a_load_that_hangs_ends_the_run_with_its_reason(openmpi, tmp_pat
     done = run(words, env=openmpi.environment)
     assert done.returncode != 0
     assert "no progress for 3 s in a file of --load read; --watchdog sets this time" in done.stderr
-    assert not leftovers(tmp_path)
+    wait_until_closed(tmp_path)
     with pytest.raises(LogError, match="no progress for 3 s"):
         score_log(tmp_path / "log.jsonl")
 
