@@ -3,7 +3,7 @@
 a kernel on six processes: nodes 0 (two processes) and 4 are victims, nodes 1, 2 and 3 read and write."""
 
 from contradictions import both, option, put, where
-from contradictions_load import load
+from contradictions_load import all_in_one, load, of_load, one_more, removed, without_load
 from logs_made import GIB, KIB, MIB, first
 
 PASS = {"pattern": 20, "method": "read", "phase": 0}
@@ -24,40 +24,6 @@ def of_pass(**fields):
 
 def accesses(**fields):
     return lambda r: first(r, record="loaded", **PASS)["accesses"].update(fields)
-
-
-def of_load(kind, **fields):
-    return where("load", fields, load=kind)
-
-
-def one_more(r):
-    """A call more in the first bin, and in all."""
-    found = first(r, record="loaded", **PASS)["accesses"]
-    found["bin_calls"][0] += 1
-    found["calls"] += 1
-
-
-def all_in_one(r):
-    """Times within their bins, but not those of the pass."""
-    record = first(r, record="loaded", **PASS)
-    calls, low = record["accesses"]["calls"], 2.0 * record["elapsed_seconds"]
-    record["accesses"] = {
-        "calls": calls,
-        "sum_seconds": 1.01 * low * calls,
-        "shortest_seconds": 1.005 * low,
-        "longest_seconds": 1.015 * low,
-        "from_seconds": [low],
-        "to_seconds": [1.02 * low],
-        "bin_calls": [calls],
-    }
-
-
-def without_load(r):
-    del r[1]["load"]
-
-
-def removed(record, **match):
-    return lambda r: r.remove(first(r, record=record, **match))
 
 
 def swapped(r):
@@ -120,12 +86,12 @@ IO_LOAD = {
     "planned_sizes": [of_pass(type="scatter")],
     "bytes": [of_pass(bytes=32 * KIB)],
     "cached": [of_pass(cached_bytes=None), of_pass(cached_bytes=GIB), where("loaded", {"cached_bytes": 0}, **WRITE)],
-    "latency_calls": [accesses(calls=1), one_more],
+    "latency_calls": [accesses(calls=1), one_more("accesses", **PASS)],
     "bins": [lambda r: accesses(to_seconds=first(r, record="loaded", **PASS)["accesses"]["from_seconds"])(r)],
     "bin_widths": [load(latency_relative_error=1e-5)],
     "extremes": [accesses(longest_seconds=0.0)],
     "latency_sum": [accesses(sum_seconds=1e3)],
-    "access_sum": [all_in_one],
+    "access_sum": [all_in_one("accesses", **PASS)],
     "parts": [where("loaded", {"sync_seconds": 99.0}, **WRITE), of_pass(access_fastest_seconds=4.0)],
     "whole": [longer(elapsed_seconds=20.0)],
     "sync": [of_pass(sync_seconds=1e-6)],

@@ -3,7 +3,7 @@
 six processes: nodes 0 (two processes) and 3 are victims, nodes 1, 2 and 4 generate incast and broadcast."""
 
 from contradictions import both, option, put, where
-from logs_made import first
+from logs_made import calls_of, first
 
 SHORT = {"pattern": "ring-1", "message_bytes": 1, "phase": 0}
 
@@ -24,26 +24,25 @@ def exchanges(**fields):
     return lambda r: first(r, record="loaded", **SHORT)["exchanges"].update(fields)
 
 
-def one_more(r):
-    """A call more in the first bin, and in all."""
-    found = first(r, record="loaded", **SHORT)["exchanges"]
-    found["bin_calls"][0] += 1
-    found["calls"] += 1
+def one_more(name, **match):
+    """A call more in the first bin, and in all, of the histogram `name` of a record under load."""
+
+    def change(r):
+        found = first(r, record="loaded", **match)[name]
+        found["bin_calls"][0] += 1
+        found["calls"] += 1
+
+    return change
 
 
-def all_in_one(r):
-    """Times within their bins, but not those of the loop."""
-    record = first(r, record="loaded", **SHORT)
-    calls, low = record["exchanges"]["calls"], 2.0 * record["elapsed_seconds"]
-    record["exchanges"] = {
-        "calls": calls,
-        "sum_seconds": 1.01 * low * calls,
-        "shortest_seconds": 1.005 * low,
-        "longest_seconds": 1.015 * low,
-        "from_seconds": [low],
-        "to_seconds": [1.02 * low],
-        "bin_calls": [calls],
-    }
+def all_in_one(name, **match):
+    """Times within their bins, but not those of the record."""
+
+    def change(r):
+        record = first(r, record="loaded", **match)
+        record[name] = calls_of(2.0 * record["elapsed_seconds"], record[name]["calls"])
+
+    return change
 
 
 def without_load(r):
@@ -94,12 +93,12 @@ LOAD = {
         loop(exchanges=None),
         lambda r: first(r, record="loaded_trial").update(exchanges=first(r, record="loaded", **SHORT)["exchanges"]),
     ],
-    "latency_calls": [exchanges(calls=1), one_more],
+    "latency_calls": [exchanges(calls=1), one_more("exchanges", **SHORT)],
     "bins": [lambda r: exchanges(to_seconds=first(r, record="loaded", **SHORT)["exchanges"]["from_seconds"])(r)],
     "bin_widths": [load(latency_relative_error=1e-5)],
     "extremes": [exchanges(longest_seconds=0.0)],
     "latency_sum": [exchanges(sum_seconds=1e3)],
-    "exchange_sum": [all_in_one],
+    "exchange_sum": [all_in_one("exchanges", **SHORT)],
     "no_load": [moved("incast", "received_bytes"), moved("broadcast", "sent_bytes")],
     "load_bytes": [
         lambda r: first(r, record="load").update(received_bytes=first(r, record="load")["received_bytes"] + 1),

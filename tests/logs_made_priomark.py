@@ -2,7 +2,7 @@
 """Logs of PRIOMark made for tests. The bandwidth of every case is a function that the test chooses, so that the test
 knows the score."""
 
-from logs_made import GIB, KIB, MIB, complete, run_record
+from logs_made import GIB, KIB, MIB, calls_of, complete, run_record
 
 SUMMARIES = {
     "common_file": "one file, a consecutive range of blocks for each process",
@@ -77,16 +77,7 @@ def latencies(operation, calls, seconds):
 
 def transfers(operation, ranks, seconds):
     """One call of each process, all of the same duration."""
-    return {
-        "operation": operation,
-        "calls": ranks,
-        "sum_seconds": ranks * seconds,
-        "shortest_seconds": seconds,
-        "longest_seconds": seconds,
-        "from_seconds": [0.99 * seconds],
-        "to_seconds": [1.01 * seconds],
-        "bin_calls": [ranks],
-    }
+    return {"operation": operation} | calls_of(seconds, ranks)
 
 
 def times_of_processes(record, speeds):

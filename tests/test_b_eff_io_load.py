@@ -174,15 +174,7 @@ def timed(record, seconds, call_seconds):
         access_seconds=call_seconds * calls,
         access_fastest_seconds=call_seconds * record["calls"],
         sync_seconds=0.0 if record["method"] == "read" else 0.4 * seconds,
-        accesses={
-            "calls": calls,
-            "sum_seconds": call_seconds * calls,
-            "shortest_seconds": call_seconds,
-            "longest_seconds": call_seconds,
-            "from_seconds": [0.99 * call_seconds],
-            "to_seconds": [1.01 * call_seconds],
-            "bin_calls": [calls],
-        },
+        accesses=logs_made.calls_of(call_seconds, calls),
     )
 
 

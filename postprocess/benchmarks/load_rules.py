@@ -13,7 +13,7 @@ from postprocess.show.units import MIB
 from postprocess.show.words import counted
 
 CHUNK_BYTES = MIB  # what a process that generates a load of files writes or reads at once
-CLOCK_TOLERANCE = 1e-4  # clocks of different nodes
+NODES_CLOCK_TOLERANCE = 1e-4  # clocks of different nodes
 _VICTIMS = 3  # number of the seed's sequence, see kernels/common/load.c
 
 
@@ -53,7 +53,7 @@ def problems_of_victims(run: Run, load: PlannedVictims, seed: int, fewest: int) 
 
 def problems_of_duration(what: str, record: LoadRecord, seconds: float) -> Iterator[Problem]:
     """A load that did not last as long as what it was to disturb, `seconds`, was not there."""
-    if not seconds * (1 - CLOCK_TOLERANCE) <= record.shortest_seconds <= record.elapsed_seconds:
+    if not seconds * (1 - NODES_CLOCK_TOLERANCE) <= record.shortest_seconds <= record.elapsed_seconds:
         yield "load_time", f"{what} did not last as long as what it was to disturb; {EDITED}"
 
 

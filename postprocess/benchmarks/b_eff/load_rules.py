@@ -10,7 +10,7 @@ from postprocess.benchmarks.b_eff.loops import named, problems_of_lengths, probl
 from postprocess.benchmarks.b_eff.records import IO, LOADS, Group, Plan, PlannedLoad, Probe, Stop
 from postprocess.benchmarks.b_eff.under_load import complete_repetitions
 from postprocess.benchmarks.load_rules import (
-    CLOCK_TOLERANCE,
+    NODES_CLOCK_TOLERANCE,
     generating_ranks,
     problem_of_files,
     problems_of_duration,
@@ -33,8 +33,8 @@ from postprocess.logs.rules import (
 from postprocess.show.units import MIB
 
 METHOD = "nonblocking"
-METHODS = ("sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent", "blocking")  # the default of --methods
-MATCHINGS = 16  # the default of --matchings, none in a simulation
+DEFAULT_METHODS = ("sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent", "blocking")
+DEFAULT_MATCHINGS = 16  # none in a simulation
 FEWEST_NODES = 2  # of the victims, and of the others
 SHARE_OF_L_MAX, LONGEST_LOAD_MESSAGE = 4, MIB
 FILE_BYTES = MIB  # of a process that generates the load io
@@ -70,8 +70,9 @@ def defaults(run: Run) -> dict[str, object]:
     """The options that a load excludes have their defaults."""
     return {
         "patterns": [*get_args(Group)],
-        "methods": [name for name in METHODS if name != "neighbor" or not run.simulated],  # SimGrid's MPI lacks it
-        "matchings": 0 if run.simulated else MATCHINGS,
+        # SimGrid's MPI lacks "neighbor"
+        "methods": [name for name in DEFAULT_METHODS if name != "neighbor" or not run.simulated],
+        "matchings": 0 if run.simulated else DEFAULT_MATCHINGS,
         "all-pairs": False,
         "node-groups": None,
     }
@@ -158,7 +159,7 @@ def problems_of_exchanges(plan: Plan, loop: LoadedLoop) -> Iterator[Problem]:
         named(loop),
         "exchanges on all processes",
     )
-    tolerance = 1e-9 * loop.loop_length + CLOCK_TOLERANCE * loop.elapsed_seconds
+    tolerance = 1e-9 * loop.loop_length + NODES_CLOCK_TOLERANCE * loop.elapsed_seconds
     mean = loop.exchanges.sum_seconds / processes
     if not loop.fastest_seconds - tolerance <= mean <= loop.elapsed_seconds + tolerance:
         yield "exchange_sum", f"{named(loop)}: its exchanges do not sum up to the time of the loop; {EDITED}"

@@ -8,6 +8,7 @@ from math import floor
 
 from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPE_RULES, calls_in_buffer, patterns_rule
 from postprocess.benchmarks.b_eff_io.load_records import Load, Loaded, LoadedTrial, Stop
+from postprocess.benchmarks.b_eff_io.passes import PARTS_SECONDS, PARTS_SHARE, ROUNDING
 from postprocess.benchmarks.b_eff_io.records import (
     LOADS,
     Layout,
@@ -26,7 +27,7 @@ from postprocess.benchmarks.load_rules import (
     problems_of_senders,
     problems_of_victims,
 )
-from postprocess.logs.histograms import problems_of_histogram
+from postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Record, kind_of
 from postprocess.logs.rules import (
@@ -44,9 +45,6 @@ TYPES = ("scatter", "separate")
 REPETITIONS, SECONDS, FILE_BYTES, MOST_CALLS = 10, 240.0, 64 * MIB, 10_000
 TELLING_SHARE = 0.5  # of a pass: a shorter trial is followed by another one
 FEWEST_NODES = 1  # of the victims, and of the others
-ROUNDING = 1e-9  # relative
-CLOCK_TOLERANCE = 1e-6
-LOST_SHARE, LOST_SECONDS = 0.05, 5.0  # that a process may lose between the parts, with its core
 
 
 def problems_without_load(log: Log[Plan]) -> Iterator[Problem]:
@@ -208,7 +206,7 @@ def problems_of_pass(log: Log[Plan], load: PlannedLoad, record: Loaded) -> Itera
     )
     mean = record.accesses.sum_seconds / processes
     rounding = 1e-9 * record.calls
-    lost = record.access_fastest_seconds * LOST_SHARE + LOST_SECONDS
+    lost = record.access_fastest_seconds * PARTS_SHARE + PARTS_SECONDS
     if not record.access_fastest_seconds - lost <= mean <= record.access_seconds * (1 + CLOCK_TOLERANCE) + rounding:
         yield "access_sum", f"{name}: its accesses do not sum up to their time; {EDITED}"
 
@@ -218,7 +216,7 @@ def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
         longest = max(record.access_seconds, record.sync_seconds)
         if longest > record.elapsed_seconds + CLOCK_TOLERANCE or record.access_fastest_seconds > record.access_seconds:
             yield "parts", f"{named(record)} has parts longer than the whole; {RUN_AGAIN}"
-        if record.elapsed_seconds > (record.access_seconds + record.sync_seconds) * (1 + LOST_SHARE) + LOST_SECONDS:
+        if record.elapsed_seconds > (record.access_seconds + record.sync_seconds) * (1 + PARTS_SHARE) + PARTS_SECONDS:
             yield "whole", f"{named(record)} took longer than its parts; {RUN_AGAIN}"
         if record.method == "read" and record.sync_seconds > 0:
             yield "sync", f"{named(record)} has a time of writing to disk; {EDITED}"

@@ -14,12 +14,12 @@ from postprocess.benchmarks.b_eff_io.records import (
     PlannedPattern,
     ProcessTimes,
 )
+from postprocess.logs.histograms import CLOCK_TOLERANCE
 from postprocess.logs.process_times import problems_of_lists, problems_of_servers, problems_of_slowest
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import MpiIo
 from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order
 
-CLOCK_TOLERANCE = 1e-6
 ROUNDING = 1e-9  # relative
 PARTS_SHARE, PARTS_SECONDS = 0.05, 5.0  # that a process may lose between the parts, with its core
 Key = tuple[int, str, int | str]  # partition, access method, pattern, type, processes_of() or servers_of()
