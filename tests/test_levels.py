@@ -64,6 +64,19 @@ def test_autocorrelation_weakens_a_step():
     assert look(alone[None], 0.5).step[0] / free < 0.75
 
 
+def test_autocorrelation_weakens_a_drift():
+    """The variance of a slope grows by (1 + 0.5) / (1 - 0.5)."""
+    values = noise(400) - 0.05 * np.arange(400)
+    free = look(values[None], 0.0).drift[0]
+    assert free / look(values[None], 0.5).drift[0] == pytest.approx(np.sqrt(3), rel=0.02) and free < -3
+
+
+def test_autocorrelation_that_is_usual_can_leave_a_step_unconfirmed():
+    values = np.concatenate([noise(40), noise(12, seed=2) - 25])
+    [[shift]] = detections(values[None], 3.0, np.array([0.01]), np.zeros(1))
+    assert levels.settled(values, [shift], 3.0, 0.0) and not levels.settled(values, [shift], 6.0, 0.85)
+
+
 def test_the_threshold_follows_from_the_promise():
     tail = 1 - NormalDist().cdf(threshold(118))
     assert tail * 118 * levels.LOOKS == pytest.approx(0.05)
@@ -80,6 +93,36 @@ def test_autocorrelation_of_known_series():
     assert levels.usual_correlation(list(values)) == pytest.approx(0.6, abs=0.05)
     assert levels.usual_correlation(list(rng.standard_normal((20, 90)))) == 0
     assert levels.usual_correlation(list(values[:9])) is None, "nine series do not tell what is usual"
+    assert levels.usual_correlation(list(values[:10])) == pytest.approx(0.6, abs=0.05)
+
+
+def test_steps_are_no_autocorrelation():
+    rng = np.random.default_rng(6)
+    assert levels.usual_correlation([rng.standard_normal(60) + 10 * (np.arange(60) < 40) for _ in range(12)]) == 0
+
+
+def test_the_best_place_leaves_the_least_squares():
+    """Against the sums of squares of both parts at every place, also where values do not count."""
+    rng = np.random.default_rng(7)
+    for count in (3, 6, 20) * 20:
+        values = rng.standard_normal(count) + np.append(np.zeros(count - 1), 5 * rng.integers(2))
+        counted = rng.random(count) < 0.8
+        counted[[0, -1]] = True
+        parts = [(values[:place][counted[:place]], values[place:][counted[place:]]) for place in range(1, count)]
+        squares = [sum(((part - part.mean()) ** 2).sum() for part in both) for both in parts]
+        place = int(levels.best_places(values[None], counted[None])[0])
+        assert squares[place - 1] == pytest.approx(min(squares))
+
+
+def test_a_look_depends_on_no_unit():
+    """Values with excursions; the look without them is the one that counts."""
+    values = noise(60)
+    values[[5, 13, 14, 22, 33, 34, 47, 53]] *= 0.65
+    kept, beyond, _ = levels.bounded(values[None])
+    seen, small = look(values[None], 0.3), look(1e-6 * values[None], 0.3)
+    assert seen.step == levels.step_of(kept, ~beyond, levels.least_squares(values[None]), 0.3)[0]
+    for name in ("step", "place", "step_size", "drift", "drift_size"):
+        assert getattr(small, name) == pytest.approx(getattr(seen, name))
 
 
 # --- what is no change ------------------------------------------------------------------------------------------------

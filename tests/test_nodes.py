@@ -214,6 +214,31 @@ def test_times_of_single_nodes_are_judged_too():
     assert found.nodes.loc[3, "ratio"] == pytest.approx(0.7, rel=0.05)
 
 
+@pytest.mark.parametrize(
+    ("speed", "varied", "suspects"), [(0.82, True, [3]), (0.82, False, []), (0.92, True, []), (0.92, False, [])]
+)
+def test_a_node_whose_effect_varies_is_fast_above_90_percent(speed, varied, suspects):
+    """One that has half of the speed in 13 of 16 units, and in the others 82 % or 92 %."""
+    table = pd.DataFrame([(unit, "write", node, node) for unit in range(16) for node in range(12)])
+    table.columns = ["unit", "condition", "first", "second"]
+    slow = np.where(table["unit"] % 5 == 2, speed, 0.5)
+    seconds = np.where(table["first"] == 3, 1 / slow, 1.0)
+    assert effects(table.assign(seconds=seconds), 12, varied=varied).suspects == suspects
+
+
+@pytest.mark.parametrize(("pairs", "slow"), [([(0, 1)], [1, 1, 0]), ([(0, 1), (2, 3)], [0, 0, 0, 0, 0])])
+def test_a_pair_alone_is_compared_with_other_loops_and_pairs_of_a_loop_with_each_other(pairs, slow):
+    """One of six loops takes twice as long. The last node communicates with none: nothing is known of it."""
+    seconds = [2.0 if unit == 4 else 1.0 for unit in range(6) for _ in pairs]
+    rows = [(unit, 8, *pair) for unit in range(6) for pair in pairs]
+    table = pd.DataFrame(rows, columns=["unit", "condition", "first", "second"]).assign(seconds=seconds)
+    found = effects(table, len(slow)).nodes
+    assert list(found["slow"]) == slow
+    assert list(found["examined"]) == [6] * (len(slow) - 1) + [0]
+    last = found.iloc[-1]
+    assert (last["fast"], last["probability"], last["suspect"]) == (0, 1.0, False) and np.isnan(last["ratio"])
+
+
 @pytest.mark.parametrize("time", [0.0, -1.0, np.nan, np.inf])
 def test_impossible_times_are_refused(time):
     table = measured([1.0] * 4)
