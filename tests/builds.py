@@ -6,7 +6,7 @@ import os
 import shutil
 import subprocess
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -54,6 +54,10 @@ class Mpi:
     @property
     def environment(self):
         return os.environ | OPEN_MPI | self.settings
+
+    @property
+    def impatient(self):
+        return replace(self, settings=self.settings | IMPATIENT)
 
     def run(self, ranks, kernel, *options, env=None, **popen):
         """Run a kernel; a CompletedProcess with text output."""

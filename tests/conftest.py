@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import defaultdict
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -77,11 +78,26 @@ def pytest_addoption(parser):
     parser.addoption("--in-process", action="store_true", help="leave out tests that start kernels or ReFrame")
 
 
+@pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(config, items):
+    leave_to_prove(items)
     if config.getoption("--in-process"):
         items[:] = [item for item in items if not OF_PROGRAMS & set(item.fixturenames)]
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))
+
+
+def leave_to_prove(items):
+    """Of each case of tests marked `in_turn`, all but one MPI."""
+    cases = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("in_turn"):
+            others = {name: value for name, value in item.callspec.params.items() if name != "mpi"}
+            cases[item.path, item.originalname, repr(others)].append(item)
+    for number, of_case in enumerate(cases.values()):
+        for place, item in enumerate(of_case):
+            if place != number % len(of_case):
+                item.add_marker("prove")
 
 
 @pytest.hookimpl(wrapper=True)

@@ -61,6 +61,7 @@ def test_directory_without_permission_is_a_clear_error(openmpi, tmp_path):
     assert end(tmp_path)["status"] == "failed"
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("type_number", range(5))
 def test_full_disk_on_one_rank_only_ends_the_run(mpi, tmp_path, faults, type_number):
     """The others go on with their calls, collective or not, and learn of it at the end of the pattern or at the next
@@ -85,6 +86,7 @@ def test_abort_that_hangs_does_not_keep_the_run(openmpi, tmp_path, faults):
     assert end(tmp_path)["status"] == "failed" and not leftovers(tmp_path)
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(
     ("file", "offset"),
     [("n2-type0", 0), ("n2-type1", 1234567), ("n2-type2-rank1", 999999), ("n2-type3", 2 * MIB), ("n2-type4", 1048577)],

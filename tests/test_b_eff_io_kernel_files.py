@@ -21,7 +21,7 @@ MIB = 2**20
 
 @pytest.mark.parametrize(
     ("mpi", "ranks"),
-    [*(("openmpi", ranks) for ranks in (1, 2, 3, 5)), ("openmpi_romio", 3), ("mpich", 3)],
+    [*(("openmpi", ranks) for ranks in (1, 2, 5)), ("openmpi_romio", 3), ("mpich", 3)],
     indirect=["mpi"],
 )
 def test_every_byte_lies_where_the_definition_says(mpi, tmp_path, ranks):
@@ -49,9 +49,10 @@ def test_all_types_pass_the_complete_check(mpi, tmp_path, ranks):
     assert not leftovers(tmp_path) and score_log(tmp_path / "log.jsonl").metrics["b_eff_io"].value > 0
 
 
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"], indirect=True)
 def test_calls_and_sizes_follow_the_table(mpi, tmp_path):
     """Patterns end with their share of the space, long before their time."""
-    run(mpi, tmp_path, 2, *SMALL, "--scheduled-time", 600, "--space-limit", "600MiB")
+    run(mpi, tmp_path, 2, *SMALL, "--scheduled-time", 600, "--space-limit", "300MiB")
     log = read_log(tmp_path / "log.jsonl")
     table = patterns_rule(2 * MIB)
     for r in log.records["measurement"]:

@@ -26,6 +26,7 @@ DAMAGES = [
 DAMAGES += [("sendrecv", "flip", 32768, 2), ("sendrecv", "drop", 4096, 5)]
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize(("method", "kind", "length", "number"), DAMAGES)
 def test_one_damaged_message_fails_the_run_and_is_named(kernel, method, kind, length, number):
     """Only one message of thousands is struck, on rank 1, after `number` others of its length."""

@@ -16,7 +16,7 @@ __all__ = ["mpi"]  # a fixture
     "ranks, i, valid", [(2, 3, 4), (3, 4, 6), (4, 5, 6), (6, 7, 12), (8, 2, 4), (9, 4, 6), (16, 2, 4), (1, 1, 2)]
 )
 def test_invalid_input_is_refused_before_any_file_is_made_and_the_next_valid_one_named(mpi, tmp_path, ranks, i, valid):
-    done = run(mpi, tmp_path, ranks, "--input", i)
+    done = run(mpi.impatient, tmp_path, ranks, "--input", i)
     assert done.returncode == 2
     assert error(done).endswith(f"the next valid one is {valid}")
     assert not list(tmp_path.iterdir())
@@ -39,7 +39,7 @@ def test_invalid_input_is_refused_before_any_file_is_made_and_the_next_valid_one
     ],
 )
 def test_impossible_request_is_refused_before_any_file_is_made(mpi, tmp_path, options, said):
-    done = run(mpi, tmp_path, 2, *options)
+    done = run(mpi.impatient, tmp_path, 2, *options)
     assert done.returncode == 2
     assert said in error(done)
     assert not list(tmp_path.iterdir())

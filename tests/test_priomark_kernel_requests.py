@@ -11,7 +11,7 @@ from system_calls import traced
 
 from postprocess.benchmarks.scoring import score_log
 
-RUNS = [("openmpi", 1), ("openmpi", 2), ("openmpi", 4), ("openmpi_romio", 2), ("mpich", 2)]
+RUNS = [("openmpi", 1), ("openmpi", 4), ("openmpi_romio", 2), ("mpich", 2)]
 
 
 @pytest.fixture(scope="session")
