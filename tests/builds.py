@@ -92,7 +92,7 @@ def build_kernels(name):
         pytest.skip(f"no {name} on this machine")
     compiler, mpirun = tools
     folder = install_kernels(f"tests-{name}", f"-DMPI_C_COMPILER={compiler}")
-    return Mpi(name, mpirun, folder / "bin", patience=shared_library(folder, "patience") if name == "mpich" else None)
+    return Mpi(name, mpirun, folder / "bin", patience=shared_library(folder, "patience"))
 
 
 def shared_library(folder, source, compiler="cc"):

@@ -68,6 +68,12 @@ WITH_IO = {
         type_files(["a", "b"], [0, 2, 1, 1]),
         *(type_files(["a", "b"], [0, 1, 1, 0], kind) for kind in ("scatter", "segmented")),
     ],
+    "options": [
+        option(top_clusters=True),
+        option(individual_pointers=True),
+        option(agree_per_access=True),
+        option(check_all=True),
+    ],
     "file_system": [put("run", filesystem=None)],
     "free_bytes": [lambda r: r[0]["filesystem"].update(free_bytes=10**16)],
     "wrong_bytes": [put("data_check", wrong_bytes=1)],
@@ -88,6 +94,11 @@ WITH_IO = {
     "checked_bytes": [
         put("data_check", checked_bytes=0),
         lambda r: first(r, record="data_check").update(checked_bytes=10**15),
+        lambda r: both(
+            put("plan", check="all"),
+            option(check_all=True),
+            put("data_check", checked_bytes=first(r, record="data_check")["read_bytes"] - 1),
+        )(r),
     ],
 }
 
@@ -172,10 +183,14 @@ B_EFF_IO = {
         option(partitions="all"),
     ],
     "scheduled": [option(scheduled_time=60.0), option(scheduled_time=0.0)],
-    "node_memory": [put("plan", node_memory_bytes=GIB)],
+    "node_memory": [put("plan", node_memory_bytes=GIB), put("plan", node_memory_bytes=4 * GIB)],
     "m_part": [option(largest_chunk=MIB)],
     "space_limit": [option(space_limit=MIB), option(space_limit=None)],
-    "planned_sizes": [put("measurement", chunk_bytes=KIB), where("measurement", {"type": "shared"}, pattern=3)],
+    "planned_sizes": [
+        put("measurement", chunk_bytes=KIB),
+        put("measurement", call_bytes=KIB),
+        where("measurement", {"type": "shared"}, pattern=3),
+    ],
     "scheduled_share": [where("measurement", {"scheduled_seconds": 1.0}, pattern=3)],
     "calls": [where("measurement", {"calls_max": 2}, pattern=0), where("measurement", {"calls_sum": 3}, pattern=0)],
     "process_calls": [
@@ -282,7 +297,7 @@ FTIO = {
 
 PRIOMARK = {
     "replay": [replayed(threads=[0.5] * 4), replayed(unseen_mmap=[-1.0] * 4)],
-    "copies": [replayed(copies=[3.0] * 4), replayed(copies=[1.0, 1.0, 2.0, 1.0])],
+    "copies": [replayed(copies=[number] * 4) for number in (3.0, 0.0)] + [replayed(copies=[1.0, 1.0, 2.0, 1.0])],
     "case_numbers": [lambda r: r[1]["cases"][0].update(case=9)],
     "benchmarks": [lambda r: r[1]["benchmarks"].pop(), lambda r: r[1]["benchmarks"].reverse()],
     "plugins": [lambda r: r[1]["benchmarks"][0].update(plugin="/lib/x.so")],
@@ -342,7 +357,11 @@ PRIOMARK = {
     ],
     "extremes": [latencies(longest_seconds=0.0), latencies(shortest_seconds=0.0)],
     "latency_sum": [latencies(sum_seconds=1e3), latencies(sum_seconds=0.0)],
-    "overlap": [lambda r: first(r, record="measurement", benchmark="async")["values"].pop("covered")],
+    "overlap": [
+        lambda r: first(r, record="measurement", benchmark="async")["values"].pop("covered"),
+        lambda r: first(r, record="measurement", benchmark="async")["values"].clear(),
+        where("measurement", {"values": {"covered": [0.5] * 4}}, benchmark="common_file"),
+    ],
     "covered": [lambda r: first(r, record="measurement", benchmark="async")["values"].update(covered=[0.5] * 4)],
     "transfer": [
         lambda r: first(r, record="measurement", benchmark="async")["values"].update(io_overlapped_seconds=[1.0] * 4)

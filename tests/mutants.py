@@ -96,7 +96,7 @@ def in_process(package: Path) -> list[str]:
     """Options of pytest: no test that starts a kernel, ReFrame or a browser, and none of another benchmark."""
     benchmarks, left_out = {Path(path).parent.name for path in of_benchmarks()}, ["browser"]
     if package.name in benchmarks:
-        left_out += ["Every-", *(name for name in sorted(benchmarks) if name not in package.name)]
+        left_out += [name for name in sorted(benchmarks) if name not in package.name]
     return ["--in-process", "-k", " and ".join(f"not {name}" for name in left_out)]
 
 

@@ -54,7 +54,7 @@ def in_code(path):
 
 
 CHANGES = [
-    pytest.param(benchmark, name, change, id=f"{section.split()[0]}-{name}-{number}")
+    pytest.param(benchmark, name, change, id=f"{section.split()[0]}-{benchmark}-{name}-{number}")
     for section, by_benchmark in CONTRADICTIONS.items()
     for benchmark, invariants in by_benchmark.items()
     for name, changes in invariants.items()
