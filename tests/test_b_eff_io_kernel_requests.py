@@ -40,7 +40,7 @@ def test_hints_reach_the_library_and_the_log(tmp_path, mpich):
 )
 def test_hints_that_cannot_be_understood_are_refused(openmpi, tmp_path, text, says):
     (tmp_path / "hints.cfg").write_text(text)
-    done = run(openmpi, tmp_path, 2, *BRIEF, "--hints", tmp_path / "hints.cfg")
+    done = run(openmpi.impatient, tmp_path, 2, *BRIEF, "--hints", tmp_path / "hints.cfg")
     assert done.returncode == 2 and says in done.stderr and "hints.cfg" in done.stderr
 
 
@@ -59,7 +59,7 @@ def test_hints_that_cannot_be_understood_are_refused(openmpi, tmp_path, text, sa
     ],
 )
 def test_impossible_request_is_refused(openmpi, tmp_path, options, says):
-    done = run(openmpi, tmp_path, 2, *SMALL, *options)
+    done = run(openmpi.impatient, tmp_path, 2, *SMALL, *options)
     assert done.returncode == 2 and says in done.stderr
     assert not leftovers(tmp_path) and not (tmp_path / "log.jsonl").exists()
 

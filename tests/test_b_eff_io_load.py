@@ -8,7 +8,6 @@ from itertools import product
 import logs_made
 import pytest
 from b_eff_io_runs import mpi
-from b_eff_runs import IMPATIENT
 from builds import shared_library
 from file_systems import memory
 from kernel_runs import error, of_kind, on_nodes, run
@@ -35,7 +34,7 @@ def command(mpi, log, *options, nodes=TWO, env=None):
 def measured(mpi, folder, *options, **settings):
     log = folder / "log.jsonl"
     words = command(mpi, log, "--load", "read,write", "--directory", folder, *BRIEF, *options, **settings)
-    done = run(words, env=mpi.environment | IMPATIENT)
+    done = run(words, env=mpi.impatient.environment)
     assert done.returncode == 0, done.stderr
     assert not list(folder.glob("b_eff_io-*"))
     return log
@@ -117,7 +116,7 @@ def test_one_kind_of_load_and_another_share_of_the_nodes(mpich, tmp_path):
     log = tmp_path / "log.jsonl"
     nodes = [(name, 1) for name in "abc"]
     options = ["--load", "write", "--victims", "34%", "--directory", tmp_path, *BRIEF]
-    done = run(command(mpich, log, *options, nodes=nodes), env=mpich.environment | IMPATIENT)
+    done = run(command(mpich, log, *options, nodes=nodes), env=mpich.impatient.environment)
     assert done.returncode == 0, done.stderr
     assert "write_impact_by_write" in score_log(log).metrics
     assert read_log(log).plan.load.victims == [0] and {record.senders for record in read_log(log).all(Load)} == {2}
@@ -138,7 +137,7 @@ def test_one_kind_of_load_and_another_share_of_the_nodes(mpich, tmp_path):
 def test_load_without_enough_nodes_or_with_other_options_is_refused(openmpi, tmp_path, nodes, options, reason):
     log = tmp_path / "log.jsonl"
     words = command(openmpi, log, "--load", "read,write", "--directory", tmp_path, *options, nodes=nodes)
-    done = run(words, env=openmpi.environment | IMPATIENT)
+    done = run(words, env=openmpi.impatient.environment)
     assert done.returncode == 2 and reason in error(done)
     assert not list(tmp_path.iterdir())
 
@@ -146,7 +145,7 @@ def test_load_without_enough_nodes_or_with_other_options_is_refused(openmpi, tmp
 @pytest.mark.parametrize("option", [("--victims", "50%"), ("--load-file", "1MiB")])
 def test_options_of_a_load_require_one(openmpi, tmp_path, option):
     words = command(openmpi, tmp_path / "log.jsonl", "--directory", tmp_path, *option)
-    done = run(words, env=openmpi.environment | IMPATIENT)
+    done = run(words, env=openmpi.impatient.environment)
     assert done.returncode == 2 and "add --load or omit them" in error(done)
 
 

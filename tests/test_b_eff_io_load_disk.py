@@ -6,7 +6,6 @@ from contextlib import contextmanager
 from statistics import median
 
 import pytest
-from b_eff_runs import IMPATIENT
 from file_systems import disk
 from kernel_runs import on_nodes, run
 
@@ -41,7 +40,7 @@ def on_two_disks(mpi, disks, *options):
 def measured(mpi, folder, command, directory, kind):
     log = folder / "log.jsonl"
     options = ["--log", log, "--directory", directory, "--load", kind, "--scheduled-time", 180, "--load-file", "16MiB"]
-    done = run(command(mpi, *options), env=mpi.environment | IMPATIENT)
+    done = run(command(mpi, *options), env=mpi.impatient.environment)
     assert done.returncode == 0, done.stderr
     return log
 

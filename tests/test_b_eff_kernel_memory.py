@@ -25,7 +25,7 @@ def short_run(mpi, ranks, log, wrapper=(), **settings):
     return run([*command[:kernel], *wrapper, *command[kernel:]], env=mpi.environment)
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.prove), 3])
 def test_address_and_undefined_behaviour_sanitizers_are_silent(sanitized, openmpi, network, tmp_path, ranks):
     """Leaks are left to valgrind, which can tell ours from those of the MPI library."""
     done = short_run(
@@ -71,7 +71,7 @@ def valgrind(folder):
     ]
 
 
-@pytest.mark.parametrize("ranks", [2, 3])
+@pytest.mark.parametrize("ranks", [pytest.param(2, marks=pytest.mark.prove), 3])
 def test_valgrind_finds_no_error_and_no_leak(mpich, network, tmp_path, ranks):
     settings = {"LD_PRELOAD": network("mpich"), "MODEL_LATENCY": "1e-3"}
     done = short_run(mpich, ranks, tmp_path / "log.jsonl", valgrind(tmp_path), **settings)

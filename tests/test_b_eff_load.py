@@ -10,7 +10,6 @@ import logs_made
 import networks_made
 import pandas as pd
 import pytest
-from builds import IMPATIENT
 from kernel_runs import error, of_kind, on_nodes, run
 from mutator import kernel_log
 from networks_made import CABLE, Network, crossbar, fat_tree
@@ -198,7 +197,7 @@ BRIEF = ["--memory-per-process", "1MiB", "--repetitions", "1", "--random-pattern
 
 
 def started(mpi, nodes, log, *options):
-    return run(on_nodes(mpi, nodes, "b_eff", "--log", log, *options), env=mpi.environment | IMPATIENT)
+    return run(on_nodes(mpi, nodes, "b_eff", "--log", log, *options), env=mpi.impatient.environment)
 
 
 @pytest.mark.parametrize("library", ["openmpi", "mpich"])

@@ -8,7 +8,7 @@ from itertools import product
 
 import pytest
 from b_eff_runs import mpi, network
-from builds import IMPATIENT, PATIENCE
+from builds import PATIENCE
 from conftest import NOT_COMPLETE
 from kernel_runs import of_kind, on_nodes, rank_processes, records, run, started, wait_until
 from test_b_eff_kernel_memory import valgrind
@@ -72,7 +72,7 @@ def test_killed_process_under_load_ends_the_run_without_a_score(mpi, tmp_path, r
     def under_load():
         return any(record["record"] == "loaded" and record["load"] for record in records(log))
 
-    with started(command, under_load, env=mpi.environment | IMPATIENT) as process:
+    with started(command, under_load, env=mpi.impatient.environment) as process:
         os.kill(rank_processes("b_eff", log)[rank], signal.SIGKILL)
         process.communicate(timeout=PATIENCE)
         assert process.returncode != 0

@@ -11,7 +11,7 @@ from statistics import median
 import networks_made
 import pytest
 from b_eff_runs import mpi
-from builds import IMPATIENT, PATIENCE, shared_library
+from builds import PATIENCE, shared_library
 from file_systems import memory, vanish
 from kernel_runs import error, fill, of_kind, on_nodes, rank_processes, run, started, wait_until
 from networks_made import crossbar
@@ -36,7 +36,7 @@ def command(mpi, log, *options, env=None):
 
 
 def measured(mpi, log, *options, env=None):
-    return run(command(mpi, log, "--load", "io", *options, env=env), env=mpi.environment | IMPATIENT)
+    return run(command(mpi, log, "--load", "io", *options, env=env), env=mpi.impatient.environment)
 
 
 def leftovers(folder):
@@ -112,7 +112,7 @@ def test_io_beside_another_load(mpich, tmp_path):
     log = tmp_path / "log.jsonl"
     done = run(
         command(mpich, log, "--load", "incast,io", "--directory", tmp_path, *BRIEF, "--time-budget", "86400"),
-        env=mpich.environment | IMPATIENT,
+        env=mpich.impatient.environment,
     )
     assert done.returncode == 0, done.stderr
     assert {"b_eff_impact_incast", "b_eff_impact_io"} <= score_log(log).metrics.keys()
@@ -175,7 +175,7 @@ def test_what_was_read_from_the_page_cache_is_said(slow, tmp_path, moved):
 )
 def test_io_without_a_directory_or_a_directory_without_io_is_refused(openmpi, tmp_path, options, reason):
     log = tmp_path / "log.jsonl"
-    done = run(command(openmpi, log, *options), env=openmpi.environment | IMPATIENT, cwd=tmp_path)
+    done = run(command(openmpi, log, *options), env=openmpi.impatient.environment, cwd=tmp_path)
     assert done.returncode == 2 and reason in error(done)
     assert not log.exists()
 

@@ -8,7 +8,7 @@ from itertools import groupby
 
 import pytest
 from b_eff_runs import check_bytes, mpi, network
-from builds import IMPATIENT, linked_with_b_eff
+from builds import linked_with_b_eff
 from kernel_runs import error, of_kind, on_nodes, run
 from raw_log import read_log
 from simulations import HEADER, SHORT
@@ -36,7 +36,7 @@ def started(mpi, network, folder, nodes, *options, **model):
     model = {"MODEL_LATENCY": LATENCY, "MODEL_BANDWIDTH": BANDWIDTH, "MODEL_SLOWDOWN": SLOWDOWN} | model
     env = {name: str(value) for name, value in model.items()} | {"LD_PRELOAD": network(mpi.name)}
     log = folder / "log.jsonl"
-    done = run(on_nodes(mpi, nodes, "b_eff", "--log", log, *options, env=env), env=mpi.environment | IMPATIENT)
+    done = run(on_nodes(mpi, nodes, "b_eff", "--log", log, *options, env=env), env=mpi.impatient.environment)
     return done, log
 
 

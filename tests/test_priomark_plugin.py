@@ -140,7 +140,7 @@ def test_plugin_from_outside_is_loaded_by_name_and_reaches_the_report(openmpi, b
     ],
 )
 def test_workload_of_a_plugin_is_checked_like_others(openmpi, beside, tmp_path, workload, line, said):
-    done = run(openmpi, tmp_path, workload, 2, "--plugins", beside)
+    done = run(openmpi.impatient, tmp_path, workload, 2, "--plugins", beside)
     assert done.returncode == 2 and f"workload.cfg:{line}: " in error(done) and said in error(done)
     assert leftovers(tmp_path) == []
 
@@ -156,7 +156,7 @@ def test_workload_of_a_plugin_is_checked_like_others(openmpi, beside, tmp_path, 
 )
 def test_plugin_that_does_not_fit_is_refused(openmpi, tmp_path, interface, name, said):
     build(openmpi, tmp_path / "plugins", "small", SMALLEST, f"-DINTERFACE={interface}", f"-DNAME={name}")
-    done = run(openmpi, tmp_path, "small = { };", 2, "--plugins", tmp_path / "plugins")
+    done = run(openmpi.impatient, tmp_path, "small = { };", 2, "--plugins", tmp_path / "plugins")
     assert done.returncode == 2 and said in error(done)
     assert leftovers(tmp_path) == []
 

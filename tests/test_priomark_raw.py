@@ -109,7 +109,7 @@ def checksum(image):
 def assert_left_alone(openmpi, image, tmp_path, text, said):
     subprocess.run(["sync"], check=True)
     before = checksum(image)
-    done = run(openmpi, tmp_path, text, 2)
+    done = run(openmpi.impatient, tmp_path, text, 2)
     assert done.returncode == 2 and said in error(done), done.stderr
     assert re.search(r"workload\.cfg:1: raw: ", error(done))
     subprocess.run(["sync"], check=True)

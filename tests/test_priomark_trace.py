@@ -205,7 +205,7 @@ def test_think_time_is_kept_where_it_is_wanted(openmpi, tmp_path):
 def test_bad_trace_is_refused_with_file_and_line_before_anything_is_made(openmpi, tmp_path, text, line, words):
     trace = tmp_path / "bad.trace"
     trace.write_text(text)
-    done, records = replay(openmpi, tmp_path, trace)
+    done, records = replay(openmpi.impatient, tmp_path, trace)
     assert done.returncode == 2 and not records
     [said] = [line for line in done.stderr.splitlines() if "error: " in line]
     assert f"{trace}:{line}: " in said and words in said and "record the program again" in said
@@ -215,15 +215,15 @@ def test_bad_trace_is_refused_with_file_and_line_before_anything_is_made(openmpi
 @pytest.mark.parametrize("text, words", [(HEAD + FILE, "no process of the recording moved any data")])
 def test_recording_without_data_is_refused(openmpi, tmp_path, text, words):
     (tmp_path / "empty.trace").write_text(text)
-    done, records = replay(openmpi, tmp_path, tmp_path / "empty.trace")
+    done, records = replay(openmpi.impatient, tmp_path, tmp_path / "empty.trace")
     assert done.returncode == 2 and not records and words in done.stderr
 
 
 def test_directory_without_traces_is_refused(openmpi, tmp_path):
     (tmp_path / "none").mkdir()
-    done, _ = replay(openmpi, tmp_path, tmp_path / "none")
+    done, _ = replay(openmpi.impatient, tmp_path, tmp_path / "none")
     assert done.returncode == 2 and "contains no *.trace" in done.stderr
-    done, _ = replay(openmpi, tmp_path, tmp_path / "nowhere")
+    done, _ = replay(openmpi.impatient, tmp_path, tmp_path / "nowhere")
     assert done.returncode == 2 and "does not exist" in done.stderr
 
 
@@ -298,6 +298,6 @@ def test_space_is_checked_for_what_a_replay_may_write_not_for_what_the_program_g
     GiB of a million."""
     (tmp_path / "short.trace").write_text(HEAD + FILE + line.rstrip() + "\n")
     with memory(tmp_path / "tested", "size=64m"):
-        done, records = replay(openmpi, tmp_path, tmp_path / "short.trace")
+        done, records = replay(openmpi.impatient, tmp_path, tmp_path / "short.trace")
     assert done.returncode == 2 and "the run needs" in done.stderr
     assert not records

@@ -182,7 +182,8 @@ def test_shift_that_would_stay_on_a_node_is_refused(openmpi, tmp_path, kernel, n
         (tmp_path / f"{name}.cfg").write_text(text)
     options = [tmp_path / f"{option}.cfg" if option in workloads else option for option in options]
     small = SMALL if kernel == "b_eff_io" else ()
-    done = run(command(openmpi, nodes, kernel, tmp_path, *small, *options, "--read-shift"), env=openmpi.environment)
+    asked = command(openmpi, nodes, kernel, tmp_path, *small, *options, "--read-shift")
+    done = run(asked, env=openmpi.impatient.environment)
     assert done.returncode == 2 and words in error(done), done.stderr
     assert not (tmp_path / "log.jsonl").exists()
 
