@@ -6,7 +6,7 @@ import pprint
 
 import logs_made
 import pytest
-from conftest import WHO
+from conftest import CHECKS, WHO
 from mutator import kernel_log
 
 from postprocess.benchmarks.registry import benchmarks
@@ -25,6 +25,8 @@ LOCAL = {
     "env_vars": [[name, "1"] for name in ROOT],
     "features": ["load"],
 }
+# ReFrame instantiates every check of a file that it loads.
+FILES = {"b_eff_load": CHECKS / "b_eff.py", "b_eff_io_load": CHECKS / "b_eff_io.py"}
 FILE_SYSTEMS = [{"name": "scratch", "directory": "/scratch/me"}, {"name": "home", "directory": "/home/me"}]
 
 
@@ -61,7 +63,9 @@ def processes(texts):
 
 def test_load_is_generated_only_where_the_site_allows_it_and_on_four_nodes_or_more(reframe, config):
     options = ["-S", "b_eff_load.load=incast", "-S", "b_eff_load.victims=60%"]
-    session = reframe("--dry-run", "--warn-as-error", "-n", "b_eff_load", *options, config=config)
+    session = reframe(
+        "--dry-run", "--warn-as-error", "-n", "b_eff_load", *options, config=config, checks=FILES["b_eff_load"]
+    )
     assert session.returncode == 0, session.output
     texts = scripts(reframe, "b_eff_load", "loaded")
     assert not scripts(reframe, "b_eff_load", "quiet")
@@ -71,7 +75,7 @@ def test_load_is_generated_only_where_the_site_allows_it_and_on_four_nodes_or_mo
 
 
 def test_io_is_measured_on_each_file_system_and_left_out_where_there_is_none(reframe, config):
-    session = reframe("--dry-run", "-n", "b_eff_load", config=config)
+    session = reframe("--dry-run", "-n", "b_eff_load", config=config, checks=FILES["b_eff_load"])
     assert session.returncode == 0, session.output
     for text in scripts(reframe, "b_eff_load", "loaded"):
         assert "--load incast,alltoall,broadcast" in text and "--directory" not in text and ",io" not in text
@@ -85,7 +89,9 @@ def test_io_is_measured_on_each_file_system_and_left_out_where_there_is_none(ref
 
 @pytest.mark.parametrize("option", ["load=io", "directory=/given/here"])
 def test_io_that_is_requested_is_measured_in_any_case(reframe, config, option):
-    session = reframe("--dry-run", "-n", "b_eff_load", "-S", f"b_eff_load.{option}", config=config)
+    session = reframe(
+        "--dry-run", "-n", "b_eff_load", "-S", f"b_eff_load.{option}", config=config, checks=FILES["b_eff_load"]
+    )
     assert session.returncode == 0, session.output
     texts = scripts(reframe, "b_eff_load", "loaded")
     assert len(texts) == 2 and all("--directory" in text and "io" in text.split("--load ")[1] for text in texts)
@@ -93,7 +99,9 @@ def test_io_that_is_requested_is_measured_in_any_case(reframe, config, option):
 
 def test_load_on_a_file_system_is_measured_on_two_nodes_or_more(reframe, config):
     options = ["-S", "b_eff_io_load.victims=25%", "-S", "b_eff_io_load.scheduled_time=60"]
-    session = reframe("--dry-run", "--warn-as-error", "-n", "b_eff_io_load", *options, config=config)
+    session = reframe(
+        "--dry-run", "--warn-as-error", "-n", "b_eff_io_load", *options, config=config, checks=FILES["b_eff_io_load"]
+    )
     assert session.returncode == 0, session.output
     assert not scripts(reframe, "b_eff_io_load", "quiet")
     texts = scripts(reframe, "b_eff_io_load", "loaded")
@@ -133,7 +141,7 @@ def run(reframe, tmp_path):
             f"{check}.*processes={ranks}",
         ]
         config = site(tmp_path, LOCAL | {"name": "nodes", "extras": extras})
-        return reframe(*words, "-S", f"{check}.load={load}", config=config)
+        return reframe(*words, "-S", f"{check}.load={load}", config=config, checks=FILES[check])
 
     return started
 
