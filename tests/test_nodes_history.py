@@ -107,6 +107,7 @@ def test_tests_on_each_node_are_compared(tmp_path):
         slowest, *others = table(write(tmp_path / metric, sessions))
         assert slowest["node"] == "n3" and slowest["slow"] and slowest["ratio"] == pytest.approx(0.7, rel=0.03)
         assert len(others) == 3 and not any(row["slow"] for row in others)
+        assert not any(row["suspected"] or row["confirmed"] for row in (slowest, *others)), "no run examined it"
 
 
 def test_sessions_that_examined_no_node_say_so(tmp_path):

@@ -7,22 +7,28 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from sessions_made import nights, table_of
+from scipy import stats
+from sessions_made import case, night, nights, session, table_of
 from test_history import HIGHER
 
 from postprocess.benchmarks.benchmark import Better
 from postprocess.history.change_points import (
     Change,
     Rule,
+    changed_units,
     changes,
+    described,
     findings,
     level,
     line,
     recovered,
     relative,
+    same_unit,
     session_values,
+    site_of,
     suspicions,
 )
+from postprocess.history.levels import Shift
 from postprocess.history.standing import compared, sides, trend, verdict
 
 LOWER = Rule(Better.LOWER)
@@ -169,12 +175,53 @@ def test_a_regression_has_recovered_within_the_smallest_change_of_its_level(tmp_
     assert first.regression and (first.recovered, first.alarms) == (recovered, not recovered)
 
 
+def test_the_probability_of_a_change_is_that_of_both_tails():
+    [change] = described(np.array([2.0] * 10 + [1.0] * 10), [Shift(10, 14, -3.0, drift=False, ended=10)], HIGHER)
+    assert change.p_value == pytest.approx(2 * stats.norm.sf(3))
+
+
+def test_a_unit_that_changed_is_told_with_its_first_session(tmp_path):
+    """The series begins anew there; another one has the same unit in all sessions."""
+    units = ["GByte/s"] * 3 + ["MByte/s"] * 2 + ["GByte/s"] * 4
+    sessions = [
+        session([case({"b_eff": (1.0, unit), "l_max": (1.0, "MiB")})], night(number))
+        for number, unit in enumerate(units)
+    ]
+    values = session_values(table_of(tmp_path, sessions))
+    [change] = changed_units(values)
+    assert (change["metric"], change["was"], change["unit"]) == ("b_eff", "MByte/s", "GByte/s")
+    assert change["since"] == night(5)
+    assert len(same_unit(values[values["metric"] == "b_eff"])) == 4
+
+
+def test_series_of_any_length_are_judged_from_twelve_sessions_on(tmp_path):
+    """Three metrics that halve in the 31st of 40 sessions, of which one has been measured for 20 sessions, and one for
+    11."""
+    sessions = [
+        session(
+            [
+                case(
+                    {
+                        metric: ((1.0 if number < 30 else 0.5) + 0.001 * (number % 2), "MByte/s")
+                        for metric, first in (("b_eff", 0), ("ping_pong_bandwidth", 20), ("b_eff_at_l_max", 29))
+                        if number >= first
+                    }
+                )
+            ],
+            night(number),
+        )
+        for number in range(40)
+    ]
+    site = site_of(session_values(table_of(tmp_path, sessions)))
+    assert {len(one.measured): len(one.shifts) for one in site.levels} == {40: 1, 20: 1}
+
+
 # --- suspicions -------------------------------------------------------------------------------------------------------
 
 
 def suspected(folder, numbers, metric="b_eff", unit="MByte/s"):
     values = session_values(table_of(folder, nights(numbers, metric, unit)))
-    return [(row.value, row.level) for row in suspicions(values, []).itertuples()]
+    return [(row.value, row.level, row.relative) for row in suspicions(values, []).itertuples()]
 
 
 @pytest.mark.parametrize(
@@ -189,13 +236,13 @@ def suspected(folder, numbers, metric="b_eff", unit="MByte/s"):
     ],
 )
 def test_the_last_session_is_suspected_beyond_the_smallest_change_and_the_spread(tmp_path, before, last, suspect):
-    assert suspected(tmp_path, [*before, last]) == ([(last, 1000)] if suspect else [])
+    assert suspected(tmp_path, [*before, last]) == ([(last, 1000, last / 1000 - 1)] if suspect else [])
 
 
 @pytest.mark.parametrize(("last", "suspect"), [(1019.0, False), (1021.0, True), (500.0, False)])
 def test_a_latency_is_suspected_if_it_grows(tmp_path, last, suspect):
     found = suspected(tmp_path, [*[1000.0] * 8, last], "ping_pong_latency", "us")
-    assert found == ([(last, 1000)] if suspect else [])
+    assert found == ([(last, 1000, last / 1000 - 1)] if suspect else [])
 
 
 def test_a_metric_without_a_direction_is_never_suspected(tmp_path):
