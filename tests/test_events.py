@@ -113,6 +113,29 @@ def test_changes_at_about_the_same_time_are_one_event(tmp_path, later, count):
     assert len(found_in(tmp_path, made)) == count
 
 
+@pytest.mark.parametrize(("updated", "named"), [(1, False), (2, True), (3, True)])
+def test_a_cause_of_an_event_is_what_changed_in_at_least_half_of_its_series(tmp_path, updated, named):
+    """Of four series that lose, so many run with another MPI library since then."""
+    made = [
+        session(
+            [
+                b_eff(
+                    number,
+                    place,
+                    0.7 if number >= 20 else 1,
+                    processes=processes,
+                    mpi_library="new" if number >= 20 and place < updated else "old",
+                )
+                for place, processes in enumerate((2, 4, 8, 16))
+            ],
+            night(number),
+        )
+        for number in range(40)
+    ]
+    [event] = found_in(tmp_path, made)
+    assert len(event.findings) == 4 and event.causes == ("MPI library: old -> new",) * named
+
+
 def test_better_and_worse_are_two_events_and_better_does_not_alarm(tmp_path):
     made = [
         session(

@@ -19,6 +19,7 @@ from postprocess.benchmarks.ftio.sizes import automatic_input, nominal_flops
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import score_logs
+from postprocess.references.good_runs import SIMULATED
 
 MIB = 2**20
 
@@ -195,6 +196,12 @@ LARGE = {"i": 12, "memory_per_process_bytes": 1_000_000}
 def ten_seconds_in_all(scale):
     """I/O and the rest of each of six stages take 5/6 s each."""
     return lambda *place: half(*place) * 5 / 6 * scale
+
+
+def test_a_simulated_run_is_never_official(scored):
+    records = ftio_log(**LARGE)
+    records[0]["simulated"] = True
+    assert [breach.key for breach in scored(records).breaches] == [SIMULATED]
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ def measured(openmpi, two, folder, log):
         "memory-per-process": 128 * L_MAX,
         "patterns": "ring,ping_pong",
         "methods": "nonblocking,blocking",
-        "time-budget": 40,
+        "time-budget": 20,
     }
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     command = across(two, openmpi.mpirun, folder, 2 * L_MAX, openmpi.bin / "b_eff", *words)

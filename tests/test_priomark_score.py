@@ -20,6 +20,7 @@ from postprocess.benchmarks.scoring import score_log
 from postprocess.history.change_points import rule_of
 from postprocess.logs.histograms import percentile
 from postprocess.logs.reader import LogError
+from postprocess.references.good_runs import SIMULATED
 from postprocess.reports.page import html, items
 
 BY_PATTERN = {"write": 100e6, "read-write": 50e6, "random-read-write": 10e6, "read": 80e6, "backwards-read": 40e6}
@@ -349,6 +350,13 @@ def test_official_is_the_papers_workload_with_all_sub_benchmarks(tmp_path):
     assert breaches(benchmarks=everything[1:]) == ["left_out"]
     assert breaches(workload="./default.cfg") == ["workload"]
     assert breaches(workload_text=papers.replace('block_size = "16KiB"', 'block_size = "4MiB"')) == ["workload"]
+
+
+def test_a_simulated_run_is_never_official(scored):
+    records = priomark_log()
+    records[0]["simulated"] = True
+    assert SIMULATED in keys(scored(records))
+    assert SIMULATED not in keys(scored(priomark_log()))
 
 
 def test_reads_that_memory_holds_are_marked_unless_evicted_or_direct(tmp_path):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The references of the simulated systems that the repository ships: where they come from, that they are arithmetic on
-the crossbar, and that ReFrame passes runs on the described machines and fails runs on altered ones."""
+the crossbar, and that ReFrame fails runs on altered machines. test_simulated_machines.py compares them with runs and
+with what was published."""
 
 import hashlib
 import re
@@ -12,13 +13,10 @@ import yaml
 from builds import ROOT
 from commands import run
 from sessions_made import case, database, night, session
-from simulations import HEADER, SHORT, SITE
-
-from postprocess.benchmarks.scoring import score_log
+from simulations import HEADER, SITE
 
 FILE = ROOT / "reference_values" / "simulated" / "b_eff.yaml"
 TOLERANCE = 0.01
-OPTIONS = [*SHORT, "--random-patterns", "3", "--patterns", "ring,random,ping_pong", "--methods", "nonblocking,blocking"]
 # the description of the crossbar: two links of 350 MByte/s and 5 us between processors, 128 MiB for each
 LATENCY, BANDWIDTH = 10e-6, 350e6
 
@@ -153,30 +151,13 @@ def test_every_size_of_the_site_has_references_and_each_is_used(reframe):
     assert "has no reference" not in gate.output
 
 
-RUNS = [  # test_simulated.py runs sr8000-round-robin
-    ("crossbar", 8, {}),
-    ("t3e", 24, {}),
-    ("fat_tree", 8, {}),
-    ("dragonfly", 8, {}),
-    ("sr8000-sequential", 24, {"placement": "sequential", "per_node": 8}),
-]
-
-
-@pytest.mark.parametrize(("partition", "processes", "placed"), RUNS, ids=[run[0] for run in RUNS])
-def test_the_kernel_gives_the_references_of_each_machine(content, simulate, partition, processes, placed):
-    """To the four digits of the file, a much smaller difference than the tolerance."""
-    log = simulate(partition.partition("-")[0], processes, *OPTIONS, **placed)
-    expected = {name: entry[0] for name, entry in content["b_eff"][f"simulated:{partition}"][processes].items()}
-    assert {name: metric.value for name, metric in score_log(log).metrics.items()} == pytest.approx(expected, rel=6e-4)
-
-
 # Each platform with the factor of its links' bandwidth, and the result: the tolerance is 1 %.
 ALTERED = {"crossbar": (0.98, "fail"), "fat_tree": (1.02, "fail"), "dragonfly": (0.995, "pass")}
 
 
 @pytest.mark.usefixtures("simulated_kernel")  # skips where SimGrid is not
 def test_links_that_differ_by_more_than_the_tolerance_fail_in_reframe(reframe, tmp_path):
-    """Slower and faster ones. Runs on the machines as they are pass: test_simulated.py."""
+    """Slower and faster ones. T3E stays as it is."""
     tree = tmp_path / "tree"
     for part in ("site_configs", "reframe_checks", "reference_values", "kernels"):
         shutil.copytree(ROOT / part, tree / part, ignore=shutil.ignore_patterns("__pycache__"))
@@ -188,7 +169,7 @@ def test_links_that_differ_by_more_than_the_tolerance_fail_in_reframe(reframe, t
         "--system=simulated",
         "-r",
         "-n",
-        "num_processes=8$",
+        "num_processes=2$",
         "-S",
         "builder=cmake",
         config=tree / "site_configs" / "simulated" / "settings.py",
@@ -196,8 +177,7 @@ def test_links_that_differ_by_more_than_the_tolerance_fail_in_reframe(reframe, t
     )
     assert session.returncode == 1
     found = {made["partition"]: made for made in session.cases}
-    assert {name: made["result"] for name, made in found.items()} == {
-        name: result for name, (_, result) in ALTERED.items()
-    }
+    expected = {name: result for name, (_, result) in ALTERED.items()} | {"t3e": "pass"}
+    assert {name: made["result"] for name, made in found.items()} == expected
     assert all(made["reference_status"] == "reference for every metric" for made in found.values())
     assert "b_eff_at_l_max" in found["crossbar"]["fail_reason"]
