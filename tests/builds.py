@@ -20,6 +20,7 @@ OPEN_MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OMPI_MCA_pml": "ob1",  # looking for the others, which serve networks, takes longer than many a run
     # Other tests use the same cores: a process that waits gives its core away.
     "OMPI_MCA_mpi_yield_when_idle": "1",
 }

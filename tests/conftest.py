@@ -246,10 +246,10 @@ class Session:
 class Reframe:
     """Runs ReFrame in a folder of the test's own."""
 
-    def __init__(self, folder):
-        self.folder = folder
+    def __init__(self, folder, checks=CHECKS):
+        self.folder, self.checks = folder, checks
 
-    def __call__(self, *options, config=LOCAL, checks=CHECKS, env=None, timeout=PATIENCE, command=REFRAME):
+    def __call__(self, *options, config=LOCAL, checks=None, env=None, timeout=PATIENCE, command=REFRAME):
         report = self.folder / "session.json"
         report.unlink(missing_ok=True)
         command = [
@@ -259,7 +259,7 @@ class Reframe:
             f"--report-file={report}",
             f"--perflogdir={self.folder}/perflogs",
             "-c",
-            str(checks),
+            str(checks or self.checks),
         ]
         if config:
             command += ["-C", str(config)]
@@ -288,8 +288,10 @@ class Reframe:
 
 
 @pytest.fixture
-def reframe(tmp_path):
-    return Reframe(tmp_path)
+def reframe(tmp_path, request):
+    """A test file whose sessions run the checks of one benchmark names it, so that none loads the others."""
+    one = getattr(request.module, "CHECKS_OF", None)
+    return Reframe(tmp_path, CHECKS / f"{one}.py" if one else CHECKS)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 from accelerators import stand_in
 from builds import OPEN_MPI
 
+CHECKS_OF = "b_eff"
 DEVICES = [{"type": "gpu", "arch": "sm_90", "num_devices": 2}]
 
 

@@ -4,6 +4,7 @@
 import pytest
 from builds import ROOT
 
+CHECKS_OF = "b_eff_io"
 TWO = ["-n", "^b_eff_io.*%num_processes=2$"]
 SHORT = ["-S", "b_eff_io.scheduled_time=1", "-S", "b_eff_io.memory_per_process=32MiB"]
 

@@ -20,6 +20,7 @@ from postprocess.history.standing import standing
 from postprocess.history.table import case_table, history_table
 from postprocess.sessions.files import read_reports
 
+CHECKS_OF = "b_eff"
 GOOD = {"b_eff": (1000.0, "MByte/s")}
 CRASH = {"result": "fail", "fail_phase": "sanity", "fail_reason": "no log was written; mpirun died"}
 NIGHTLY = "reframe --mode=nightly -r"

@@ -7,6 +7,7 @@ import yaml
 from conftest import WHO
 from logs_made_ftio import ftio_log
 
+CHECKS_OF = "ftio"
 TWO = ["-n", "^ftio.*%num_processes=2"]
 
 

@@ -54,6 +54,7 @@ def dry_run(folder, site, *options):
         "--dry-run",
         "--warn-as-error",
         f"--system={site}",
+        f"-C{ROOT}/tests/quiet.py",
         *options,
         env={ACCOUNT: "project"},
         config=ROOT / "site_configs" / site / "settings.py",

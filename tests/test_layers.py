@@ -229,8 +229,16 @@ def test_nothing_else_names_a_benchmark():
         assert [text for text in texts if word.search(text)] == [], path
 
 
-def test_no_command_waits_for_what_another_one_imports():
-    """pandas alone takes longer than `coffeecup --version` needs."""
-    command = "import sys, postprocess.cli.app; print(*{'pandas', 'matplotlib', 'reframe'} & set(sys.modules))"
+@pytest.mark.parametrize(
+    ("reads", "without"),
+    [
+        ("postprocess.cli.app", {"pandas", "matplotlib", "reframe"}),
+        ("postprocess.benchmarks.registry; postprocess.benchmarks.registry.benchmarks()", {"numpy", "pandas"}),
+    ],
+    ids=["command", "session of ReFrame"],
+)
+def test_nobody_waits_for_what_others_import(reads, without):
+    """pandas alone takes longer than `coffeecup --version` needs, numpy a tenth of a session of ReFrame."""
+    command = f"import sys, {reads}; print(*{without} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "\n"

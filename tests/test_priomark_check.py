@@ -9,6 +9,7 @@ from builds import ROOT
 from conftest import WHO
 from logs_made_priomark import priomark_log
 
+CHECKS_OF = "priomark"
 TWO = ["-n", "^priomark.*%num_processes=2"]
 SMALL = 'single_file = { process_size = "64KiB"; block_size = "4KiB"; }; common_file = { process_size = "64KiB"; };'
 

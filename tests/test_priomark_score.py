@@ -18,7 +18,7 @@ from postprocess.benchmarks.benchmark import Better
 from postprocess.benchmarks.priomark import rules
 from postprocess.benchmarks.scoring import score_log
 from postprocess.history.change_points import rule_of
-from postprocess.logs.histograms import percentile
+from postprocess.logs.percentiles import percentile
 from postprocess.logs.reader import LogError
 from postprocess.references.good_runs import SIMULATED
 from postprocess.reports.page import html, items

@@ -15,6 +15,7 @@ from postprocess.references.files import ReferenceFileError, load
 from postprocess.references.proposals import Terms, differences, entries, flat, outside, proposal
 from postprocess.sessions.files import read_reports
 
+CHECKS_OF = "b_eff"
 TODAY = {"_meta": {"benchmark": "b_eff", "schema": 1}}
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""b_eff on simulated machines: runs give the references that the repository ships, these come near what was published,
-the paper's physics and its Table 1, and the report sets both beside each other. Runs are skipped where SimGrid is not."""
+"""b_eff on simulated machines: runs give the references that the repository ships, these have the paper's physics and
+come near its Table 1, and the report sets both beside each other. Runs are skipped where SimGrid is not."""
 
 import json
 

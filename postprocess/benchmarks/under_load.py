@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from postprocess.benchmarks.load_records import LoadRecord
-from postprocess.logs.histograms import Histogram, percentile
+from postprocess.logs.histograms import Histogram
+from postprocess.logs.percentiles import percentile
 from postprocess.show.units import MBYTE
 from postprocess.statistics.medians import interval
 

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Histograms of times with logarithmic bins, as kernels/common/latency.c writes them: what they contain, what has to
-agree in them, and their percentiles."""
+"""Histograms of times with logarithmic bins, as kernels/common/latency.c writes them: what they contain, and what has
+to agree in them."""
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated
 
-import numpy as np
 from msgspec import Meta
 
 from postprocess.logs.reader import RUN_AGAIN
@@ -69,29 +68,3 @@ def problems_of_durations(what: str, found: Histogram, bins: list[tuple[float, f
     most = min(most, found.calls * found.longest_seconds) + NANOSECONDS * found.calls
     if not least * (1 - CLOCK_TOLERANCE) <= found.sum_seconds <= most * (1 + CLOCK_TOLERANCE):
         yield "latency_sum", f"{what}: the sum of its latencies is not that of their bins; {RUN_AGAIN}"
-
-
-def percentile(histograms: Sequence[Histogram], share: float) -> float:
-    """The time in s that a share of the calls does not exceed (nearest rank), over one or many histograms.
-
-    It is the middle of the bin that contains the call, but neither shorter than the shortest call nor longer than the
-    longest: the relative error is at most that of the bins. NaN without calls.
-    """
-    if not histograms:
-        return np.nan
-    low, high, calls = (
-        np.concatenate([getattr(found, name) for found in histograms])
-        for name in ("from_seconds", "to_seconds", "bin_calls")
-    )
-    order = np.argsort(low, kind="stable")
-    counted = np.cumsum(calls[order].astype(float))
-    rank = max(1.0, np.ceil(share * counted[-1] * (1 - 1e-12)))
-    place = order[np.searchsorted(counted, rank)]
-    middle = (low[place] + high[place]) / 2
-    return float(
-        np.clip(
-            middle,
-            min(found.shortest_seconds for found in histograms),
-            max(found.longest_seconds for found in histograms),
-        )
-    )

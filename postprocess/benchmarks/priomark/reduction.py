@@ -14,7 +14,7 @@ import pandera.pandas as pa
 from postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PERCENTILES
 from postprocess.benchmarks.priomark.records import Measurement, Plan
 from postprocess.benchmarks.priomark.rules import OVERLAP
-from postprocess.logs.histograms import percentile
+from postprocess.logs.percentiles import percentile
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE
 

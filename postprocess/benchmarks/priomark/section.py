@@ -7,7 +7,7 @@ from postprocess.benchmarks.priomark import reduction
 from postprocess.benchmarks.priomark.qualifications import listed
 from postprocess.benchmarks.priomark.records import Measurement, Plan
 from postprocess.benchmarks.score import Score
-from postprocess.logs.histograms import percentile
+from postprocess.logs.percentiles import percentile
 from postprocess.logs.reader import Log
 from postprocess.logs.records import DataCheck, MpiIo
 from postprocess.show.tables import each_row
