@@ -58,6 +58,7 @@ def test_same_input_gives_the_same_numbers(simulate):
     assert first == second
 
 
+@pytest.mark.prove
 def test_cost_of_a_run_is_flat_within_its_budget(simulate):
     """Loops of full length: four times the processes do not take twice the time, as the figure over the sizes shows."""
     full = ["--repetitions", "1", "--random-patterns", "1", "--patterns", "ring,random", "--methods", "nonblocking"]
