@@ -66,6 +66,12 @@ if shutil.which("ccache"):
         "CCACHE_NOHASHDIR": "1",  # the directory of a build is in no object
     }
 
+# Programs of the tests run as those of a person who has not set these: they would hide that output is written late,
+# and each program would compile its modules anew.
+for name in ("PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE"):
+    os.environ.pop(name, None)
+sys.dont_write_bytecode = False
+
 # A busy machine is no failure of the test that it slows down.
 settings.register_profile("busy", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("busy")

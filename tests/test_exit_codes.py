@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The exit codes that --help states are those that the commands return, each of them."""
 
+import os
 import re
 import subprocess
 
@@ -124,15 +125,30 @@ def test_every_stated_code_is_tried():
     assert {(name, code) for name in all_commands() for code in stated(name)} == tried
 
 
-def test_output_that_cannot_be_written_is_an_error(folder):
+@pytest.mark.parametrize("buffers", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["with buffers", "without"])
+def test_output_that_cannot_be_written_is_an_error(folder, buffers):
     """A full disk behind the standard output."""
     with open("/dev/full", "w") as full:  # noqa: PTH123
-        done = subprocess.run(
-            [COFFEECUP, "score", folder / "good.jsonl"],
-            stdout=full,
-            stderr=subprocess.PIPE,
-            check=False,
-            timeout=PATIENCE,
-        )
+        done = scored_into(full, folder, buffers)
     assert done.returncode == 2
     assert done.stderr == b"coffeecup: cannot write the output: No space left on device\n"
+
+
+def test_output_that_nobody_reads_ends_the_command_in_silence(folder):
+    """As `| head` does."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = scored_into(writer, folder)
+    os.close(writer)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def scored_into(output, folder, buffers=()):
+    return subprocess.run(
+        [COFFEECUP, "score", folder / "good.jsonl"],
+        env=os.environ | dict(buffers),
+        stdout=output,
+        stderr=subprocess.PIPE,
+        check=False,
+        timeout=PATIENCE,
+    )

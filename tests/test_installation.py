@@ -15,7 +15,9 @@ from site_configs.common import tree as site_tree
 
 
 def files(folder):
-    return {path: path.stat().st_mtime_ns for path in folder.rglob("*") if "__pycache__" not in path.parts}
+    """When each was changed, without those of Python."""
+    found = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
+    return {path: path.stat().st_mtime_ns for path in found}
 
 
 @pytest.mark.parametrize("named", [False, True], ids=["working_directory", "COFFEECUP_OUTPUT"])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The `coffeecup` command, a module per command; app.py puts them together."""
 
+import os
 import sys
 
 
@@ -10,5 +11,6 @@ def main() -> None:
     try:
         app(prog_name="coffeecup")
     except OSError as error:  # of the standard output, for example a full disk; the commands handle those of files
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # else Python writes the rest, and fails again
         print(f"coffeecup: cannot write the output: {error.strerror}", file=sys.stderr)
         sys.exit(2)
