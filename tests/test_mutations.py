@@ -28,9 +28,9 @@ def test_logs_of_kernels_of_both_schema_versions_have_a_score(tmp_path, name):
 
 @pytest.mark.parametrize("name", STRICT)
 def test_no_change_that_contradicts_the_rest_of_a_log_is_accepted(tmp_path, name):
-    found = tried(name, seed=20261122, count=40, folder=tmp_path)
+    found = tried(name, seed=20261122, count=20, folder=tmp_path)
     assert [what for what in found if what.startswith(name)] == []
-    assert found["refused"] > 20
+    assert found["refused"] > 10
 
 
 @pytest.mark.parametrize("name", ["b_eff-version-1", "b_eff_io-version-1"])
