@@ -125,6 +125,16 @@ def test_processes_and_messages_of_pairs_and_grids(entry, ranks, expected):
     assert rules.processes_and_messages(entry, ranks) == expected
 
 
+@pytest.mark.parametrize("group", ["cartesian_2d", "cartesian_3d"])
+@pytest.mark.parametrize(
+    ("processes", "together", "refused"), [(8, 24, []), (8, 23, ["grids"]), (8, 25, ["grids"]), (4, 24, ["grids"])]
+)
+def test_a_grid_has_the_messages_of_its_directions_together_on_the_same_processes(group, processes, together, refused):
+    directions = [pattern(group, 8, 8, "x"), pattern(group, 8, 16, "y")]
+    found = rules.problems_of_grids([*directions, pattern(group, processes, together, "a-all")])
+    assert [key for key, _ in found] == refused
+
+
 @pytest.mark.parametrize(
     ("entry", "expected"),
     [
