@@ -270,7 +270,7 @@ def place_of(log):
 def test_a_real_run_states_where_it_comes_from(openmpi, tmp_path):
     hints = tmp_path / "hints.cfg"
     hints.write_text('hints = ( { set = { cb_nodes = "1"; }; } );\n')
-    done = replace(openmpi, patience=None).run(  # which would be a preloaded library
+    done = replace(openmpi, patience=None).run(  # the log names preloaded libraries
         2,
         "b_eff_io",
         *("--log", tmp_path / "log.jsonl", "--directory", tmp_path, "--hints", hints, "--partitions", "2"),

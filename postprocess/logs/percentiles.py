@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Percentiles of histograms. Every session of ReFrame reads the records, and has no use for numpy."""
+"""Percentiles of histograms. They need numpy, which a session of ReFrame should not load, but it loads the records."""
 
 from collections.abc import Sequence
 
