@@ -115,7 +115,7 @@ def real(tmp_path_factory, openmpi):
     )
     easy = clause(clause="any run", official=False, floor=0.001, ceiling=1e9)
     agreed = write_contract(folder, contract(easy, clause(clause="official run", floor=0.001)))
-    short = ("-S", "b_eff.time_budget=5", "-S", "b_eff.memory_per_process=1MiB")
+    short = ("-S", "b_eff.time_budget=2", "-S", "b_eff.memory_per_process=1MiB")
     measure(folder / "session", "b_eff", 3, kernels, *short, env={NONCE: begin(agreed)})
     return folder
 

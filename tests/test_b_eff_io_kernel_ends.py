@@ -140,6 +140,7 @@ def test_sigterm_closes_the_log_and_removes_the_files(mpi, tmp_path):
     assert end(tmp_path)["status"] in NOT_COMPLETE
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("rank", [0, 1])
 def test_killed_rank_leaves_a_closed_log_and_no_files(mpi, tmp_path, rank):
     with going_on(mpi, tmp_path, *LONG, "--partitions", 2) as process:

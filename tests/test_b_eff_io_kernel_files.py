@@ -49,6 +49,7 @@ def test_all_types_pass_the_complete_check(mpi, tmp_path, ranks):
     assert not leftovers(tmp_path) and score_log(tmp_path / "log.jsonl").metrics["b_eff_io"].value > 0
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"], indirect=True)
 def test_calls_and_sizes_follow_the_table(mpi, tmp_path):
     """Patterns end with their share of the space, long before their time."""
@@ -79,6 +80,7 @@ def test_calls_and_sizes_follow_the_table(mpi, tmp_path):
             assert r["segment_bytes"] % MIB == 0 and r["file_bytes"] == r["segment_bytes"] * r["partition"]
 
 
+@pytest.mark.in_turn
 def test_individual_pointers_lay_out_the_same_file(mpi, tmp_path):
     done = run(mpi, tmp_path, 3, *BRIEF, "--keep", "--partitions", 3, "--individual-pointers")
     assert done.returncode == 0, done.stderr

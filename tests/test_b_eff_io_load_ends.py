@@ -56,10 +56,11 @@ def ended(process):
     return subprocess.CompletedProcess(process.args, process.returncode, output, errors)
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("rank", [*VICTIMS, GENERATOR], ids=["first victim", "victim", "generator"])
-@pytest.mark.parametrize("library", ["openmpi", "mpich"])
-def test_killed_process_ends_the_run_without_a_score_and_without_files(request, tmp_path, library, rank):
-    mpi = request.getfixturevalue(library)
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_killed_process_ends_the_run_without_a_score_and_without_files(request, tmp_path, mpi, rank):
+    mpi = request.getfixturevalue(mpi)
     with going_on(mpi, tmp_path) as process:
         assert leftovers(tmp_path)
         os.kill(rank_processes("b_eff_io", tmp_path / "log.jsonl")[rank], signal.SIGKILL)

@@ -61,6 +61,7 @@ def test_one_damaged_message_fails_the_run_and_is_named(kernel, method, kind, le
         read_log(kernel.log)
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("kind", ["flip", "drop"])
 def test_a_damaged_message_is_found_among_three_ranks_and_two_neighbours(kernel, kind):
     kernel.network(

@@ -93,6 +93,7 @@ def test_a_log_in_a_directory_without_permission_is_refused(kernel, network):
         refused_log(other, other.log, "Permission denied; choose a writable directory", **how)
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("room", ["4k", "16k"], ids=lambda room: f"{room} of room")
 def test_a_disk_that_fills_up_ends_the_run_as_failed_without_a_score(kernel, tmp_path, room):
     with memory(tmp_path / "mounted", f"size={room}") as folder:
@@ -116,6 +117,7 @@ def in_mid_run(kernel):
         yield process
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 @pytest.mark.parametrize("target", ["mpirun", "rank 0"])
 def test_an_interrupted_run_closes_its_log_and_yields_no_score(kernel, target, number):

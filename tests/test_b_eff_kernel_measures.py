@@ -74,18 +74,25 @@ BANDWIDTH, SLOWDOWN = 1e8, 0.25
 
 @pytest.mark.parametrize(
     ("mpi", "ranks"),
-    [("openmpi", 5), ("openmpi", 8), ("openmpi", 16), ("mpich", 2), ("mpich", 3), ("mpich", 7)],
+    [
+        ("openmpi", 5),
+        ("openmpi", 8),
+        pytest.param("openmpi", 16, marks=pytest.mark.prove),
+        ("mpich", 2),
+        ("mpich", 3),
+        ("mpich", 7),
+    ],
     indirect=["mpi"],
 )
 def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kernel, ranks):
     """Loops of a few exchanges keep the run short, those of latencies too, and so does one repetition of the three on
-    many ranks; no loop is longer than the buffer, so every single byte is checked."""
+    many ranks or with many patterns; no loop is longer than the buffer, so every single byte is checked."""
     random_patterns = {("openmpi", 5): 2, ("mpich", 2): 30}.get((kernel.mpi.name, ranks), 0)  # they take long
     groups = ["--random-patterns", str(random_patterns)] if random_patterns else ["--patterns", NOT_RANDOM]
     latency, longest = (4e-4, 20) if ranks < 8 else (1.6e-3, 5)  # many processes need a core for long
     kernel.network(MODEL_LATENCY=latency, MODEL_BANDWIDTH=BANDWIDTH, MODEL_SLOWDOWN=SLOWDOWN)
     loops = ["--first-loop-length", str(longest), "--longest-loop", str(longest)]
-    repetitions = [1, 2, 3] if ranks < 8 else [1]
+    repetitions = [1, 2, 3] if 2 < ranks < 8 else [1]
     short = ["--memory-per-process", "4MiB", "--repetitions", str(len(repetitions)), *loops]
     done = kernel.run(ranks, *short, "--time-budget", "86400", *groups)
     assert (done.returncode, kernel.errors(done)) == (0, [])
@@ -181,19 +188,20 @@ def test_options_in_effect_are_recorded(openmpi_kernel):
 @pytest.mark.rate
 def test_processor_time_of_others_is_told_apart_from_the_run_s_own(openmpi_kernel):
     """A loop of the shell's beside the run burns a known time; the run's two spinning processes burn more, and are not
-    counted."""
-    few = ["--time-budget", "3", "--methods", "nonblocking", "--repetitions", "1", "--longest-loop", "20"]
+    counted. Before and after the run's own account, the loop cannot have burnt more than the time that passed."""
+    long = ["--patterns", "ring,random", "--methods", "nonblocking", "--repetitions", "1", "--time-budget", "9"]
     with subprocess.Popen(["sh", "-c", "while :; do :; done"]) as burner:
         try:
             before, start = processor_seconds(burner.pid), time.monotonic()
-            openmpi_kernel.run(2, "--memory-per-process", str(MEMORY), "--patterns", "ring", *few)
+            openmpi_kernel.run(2, "--memory-per-process", str(MEMORY), *long)
             burnt, elapsed = processor_seconds(burner.pid) - before, time.monotonic() - start
         finally:
             burner.kill()
     [activity] = [record for record in openmpi_kernel.records() if record["record"] == "activity"]
     [host] = activity["hosts"]
-    assert host["others_user_seconds"] >= 0.8 * burnt * activity["elapsed_seconds"] / elapsed
-    assert host["stolen_seconds"] >= 0 and 0 < activity["elapsed_seconds"] <= elapsed
+    outside = elapsed - activity["elapsed_seconds"]
+    assert host["others_user_seconds"] >= burnt - outside - 0.03 > 0  # both clocks count hundredths of a second
+    assert host["stolen_seconds"] >= 0 and outside > 0
 
 
 def processor_seconds(pid):

@@ -63,6 +63,7 @@ def test_damaged_message_under_load_fails_the_run_and_is_named(mpi, network, tmp
         score_log(log)
 
 
+@pytest.mark.in_turn
 @pytest.mark.parametrize("rank", [*VICTIMS, GENERATORS[0]], ids=["first victim", "victim", "generator"])
 def test_killed_process_under_load_ends_the_run_without_a_score(mpi, tmp_path, rank):
     log = tmp_path / "log.jsonl"

@@ -102,6 +102,7 @@ def expected_seconds(record, one_per_node):
     return [seconds[rank] for rank in sorted(seconds)]
 
 
+@pytest.mark.in_turn
 def test_every_process_has_its_own_time_in_every_matching(mpi, network, tmp_path):
     log = complete(mpi, network, tmp_path, NODES, *BRIEF, "--patterns", "ring", "--time-budget", "86400", "--all-pairs")
     assert {host["name"]: host["ranks"] for host in log.run["hosts"]} == PLACED

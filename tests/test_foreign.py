@@ -180,22 +180,27 @@ def test_file_system_of_the_command_line(foreign):
     ]
 
 
-@pytest.mark.parametrize(
-    ("environs", "chosen"),
-    [
-        (["builtin", "gnu", "gnu-mpi"], ["gnu-mpi"]),  # by trying
-        (["builtin", "gnu-mpi", "vendor"], ["vendor"]),  # by the feature, which says it for all
-        (["builtin", "vendor"], ["vendor"]),
-        (["gnu"], ["gnu"]),  # no choice: CMake finds MPI, or the build says that it does not
-        (["builtin"], ["builtin"]),
-        (["builtin", "gnu"], ["builtin", "gnu"]),  # the builds say why it is neither
-    ],
-    ids=" ".join,
-)
-def test_environments_with_mpi_are_chosen(foreign, environs, chosen):
+CHOSEN = [
+    (["builtin", "gnu", "gnu-mpi"], ["gnu-mpi"]),  # by trying
+    (["builtin", "gnu-mpi", "vendor"], ["vendor"]),  # by the feature, which says it for all
+    (["builtin", "vendor"], ["vendor"]),
+    (["gnu"], ["gnu"]),  # no choice: CMake finds MPI, or the build says that it does not
+    (["builtin"], ["builtin"]),
+    (["builtin", "gnu"], ["builtin", "gnu"]),  # the builds say why it is neither
+]
+
+
+def test_environments_with_mpi_are_chosen(foreign):
     extras = {"cores_per_node": 8, "num_nodes": 1}
-    made = foreign([partition("p", "squeue", "srun", environs, extras=extras)])
-    assert sorted({environment for _, _, environment, _ in made.cases}) == chosen
+    partitions = {f"p{number}": chosen for number, (_, chosen) in enumerate(CHOSEN)}
+    made = foreign(
+        [
+            partition(name, "squeue", "srun", environs, extras=extras)
+            for name, (environs, _) in zip(partitions, CHOSEN, strict=True)
+        ]
+    )
+    found = {(where, environment) for _, where, environment, _ in made.cases}
+    assert found == {(name, environment) for name, chosen in partitions.items() for environment in chosen}
 
 
 def test_environment_of_the_command_line_is_used(foreign):

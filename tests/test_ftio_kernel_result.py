@@ -27,7 +27,7 @@ __all__ = ["faults", "mpi"]  # fixtures
         (6, 6, "mpiio"),
         (8, 8, "posix"),
         (9, 3, "mpiio"),
-        (16, 4, "posix"),
+        pytest.param(16, 4, "posix", marks=pytest.mark.prove),
     ],
 )
 def test_stored_file_is_the_transpose_of_numpys_transform(mpi, tmp_path, ranks, i, storage):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Job scripts of every shipped site, against tests/golden: what a person at such a site would submit, each script once
-with the modes that it belongs to. On two sites every mode is tried, on the others one for each form of a script.
+with the modes that it belongs to. On one site every mode is tried, on the others one for each form of a script.
 
     COFFEECUP_GOLDEN=write .venv/bin/pytest tests/test_golden.py      # then read the diff
 
@@ -25,11 +25,9 @@ from site_configs.common.frame import ACCOUNT, MODES
 from site_configs.common.tree import names, read_configuration
 
 GOLDEN = ROOT / "tests" / "golden"
-SITES = names(ROOT)
+SITES = [site for site in names(ROOT) if site != "simulated"]  # which test_simulated_references.py runs
 CHECKS = checks(ROOT)
-BATCH = [
-    site for site in SITES if site not in ("local", "simulated")
-]  # what these start depends on the machine at hand, or is no job
+BATCH = [site for site in SITES if site != "local"]  # what that starts depends on the machine at hand
 
 
 class Job(NamedTuple):
@@ -106,31 +104,26 @@ LARGEST = {
     "archer2": {"standard": 64, "highmem": 16, "short": 4},
     "crux": {"debug": 8, "workq": 64},
 }
-REPEATING = "crux"  # the site whose repetitions are compared
+EVERY_MODE = "crux"  # the site that is tried with every mode, and whose repetitions are compared
 SWEEP, SWEEPING = "nodes", {"b_eff"}  # the mode with a process on each node, and the checks that it has
 FORMS = ("smoke", "acceptance", SWEEP)  # a quick run, a whole one, and one of all nodes
 
 
-def options(site, mode):
-    return [f"--mode={mode}", *(["--repeat=1"] if mode == "nightly" and site != REPEATING else [])]
-
-
 @pytest.fixture(scope="module")
 def all_runs(tmp_path_factory):
-    """{site: {mode: dry run}} of every shipped site, every mode for those in LARGEST, and the seconds of the whole
-    matrix: all sites, checks and sizes, which on sites with jobs is the mode acceptance. As many at a time as there are
-    cores."""
+    """{site: {mode: dry run}} of every shipped site, and the seconds of the whole matrix: all sites, checks and sizes,
+    which on sites with jobs is the mode acceptance. As many at a time as there are cores."""
     folder = tmp_path_factory.mktemp("golden")
 
     def runs(wanted):
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-            done = pool.map(lambda run: dry_run(folder / "-".join(run), run[0], *options(*run)), wanted)
+            done = pool.map(lambda run: dry_run(folder / "-".join(run), run[0], f"--mode={run[1]}"), wanted)
             return dict(zip(wanted, done, strict=True))
 
     started = time.monotonic()
     done = runs([(site, "acceptance") for site in SITES])
     seconds = time.monotonic() - started
-    modes = {site: MODES if site in LARGEST else FORMS for site in BATCH}
+    modes = {site: MODES if site == EVERY_MODE else FORMS for site in BATCH}
     done |= runs([(site, mode) for site in BATCH for mode in modes[site] if mode != "acceptance"])
     found = {site: {mode: done[site, mode] for mode in MODES if (site, mode) in done} for site in SITES}
     return found, seconds

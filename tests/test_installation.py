@@ -47,7 +47,7 @@ def test_reframe_writes_into_the_users_own_place(tree, kernel_that, named):
         assert not list(user.iterdir())
 
 
-@pytest.mark.parametrize("goal", [(), ("prove",)], ids=["run", "prove"])
+@pytest.mark.parametrize("goal", [(), pytest.param(("prove",), marks=pytest.mark.prove)], ids=["run", "prove"])
 def test_setup_in_a_fresh_tree_creates_the_environment_or_fails(tmp_path, goal):
     """Without an index of packages, pip fails."""
     for name in ("pyproject.toml", "site_configs/local/setup", "site_configs/local/constraints.txt"):

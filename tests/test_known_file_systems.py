@@ -118,6 +118,7 @@ def test_ftio_past_the_page_cache_on_a_disk_of_known_bandwidth_is_that_bandwidth
         assert_rates(measured, expected)
 
 
+@pytest.mark.in_turn
 def test_b_eff_io_on_glusterfs_lays_every_byte_where_the_definition_says(mpi, distributed, tmp_path, ranks=3):
     """With all types, every byte checked by the kernel, and read back here from the volume."""
     folder = distributed / mpi.name / mpi.settings.get("OMPI_MCA_io", "default")
@@ -178,6 +179,7 @@ PARALLEL = "".join(
 )
 
 
+@pytest.mark.in_turn
 def test_priomark_compares_glusterfs_with_a_local_disk_as_the_paper_compares_its_file_systems(
     mpi, distributed, tmp_path
 ):

@@ -15,7 +15,7 @@ from postprocess.logs.records import Overlap
 
 SHORT = {
     "ftio": ["--input", "1MiB", "--repeat", "1"],
-    "b_eff_io": ["--scheduled-time", "5", "--memory-per-process", "32MiB"],
+    "b_eff_io": ["--scheduled-time", "2", "--memory-per-process", "32MiB"],
 }
 
 

@@ -103,7 +103,8 @@ def test_prediction_agrees_with_simulation_of_larger_machines(simulate, tmp_path
     agrees(name, described, simulated(simulate, tmp_path, described))
 
 
-@pytest.mark.parametrize("processes", [24, pytest.param(512, marks=pytest.mark.prove)])
+@pytest.mark.prove
+@pytest.mark.parametrize("processes", [24, 512])
 def test_prediction_agrees_with_simulation_of_the_t3e(simulate, processes):
     """Its platform was written without the design: routers and Hilbert's curve in C++."""
     designs = read_machines(ROOT / "reference_values" / "published" / "b_eff_designs.yaml")

@@ -159,6 +159,7 @@ def test_score_on_a_crossbar_is_arithmetic(simulate):
     assert value(log, "b_eff_per_process") == pytest.approx((expected * ring) ** 0.5 / 1e6, rel=0.01)
 
 
+@pytest.mark.prove
 def test_long_loops_say_what_short_ones_say(simulate):
     """No start-up effect hides in the only exchange of a short loop."""
     options = ["--patterns", "ring", "--methods", "nonblocking,sendrecv"]

@@ -43,7 +43,7 @@ RUNS = [  # test_simulated.py runs sr8000-round-robin
     pytest.param("t3e", 64, {}, marks=pytest.mark.prove),
     ("fat_tree", 8, {}),
     ("dragonfly", 8, {}),
-    ("sr8000-sequential", 24, {"placement": "sequential", "per_node": 8}),
+    pytest.param("sr8000-sequential", 24, {"placement": "sequential", "per_node": 8}, marks=pytest.mark.prove),
 ]
 
 

@@ -12,22 +12,20 @@ import pytest
 from conftest import CORES
 
 
-def site(tree, partition, name="made", host=None, environments='[{"name": "mpi", "cc": "mpicc"}]'):
-    """Writes a site of one partition that claims this machine."""
+def site(tree, *partitions, name="made", host=None, environments='[{"name": "mpi", "cc": "mpicc"}]'):
+    """Writes a site of these partitions, p, p2, ..., that claims this machine."""
     folder = tree.folder / "site_configs" / name
     folder.mkdir(exist_ok=True)
     (folder / "__init__.py").write_text("")
-    base = {
-        "name": "p",
-        "scheduler": "local",
-        "launcher": "mpirun",
-        "environs": ["mpi"],
-        "extras": {"cores_per_node": 2},
-    }
+    base = {"scheduler": "local", "launcher": "mpirun", "environs": ["mpi"], "extras": {"cores_per_node": 2}}
+    made = [
+        {"name": f"p{number if number > 1 else ''}"} | base | partition
+        for number, partition in enumerate(partitions, 1)
+    ]
     (folder / "settings.py").write_text(
         "from ..common.frame import configuration\nsite_configuration = configuration(folder='made', systems=[{'name': "
         "'made', "
-        f"'hostnames': [{re.escape(host or socket.gethostname())!r}], 'partitions': [{base | partition!r}]}}], "
+        f"'hostnames': [{re.escape(host or socket.gethostname())!r}], 'partitions': {made!r}}}], "
         f"environments={environments})\n"
     )
     return name
@@ -116,9 +114,9 @@ def test_new_site_under_pbs_has_its_queues_and_nodes(tree):
 # Refusals
 
 
-@pytest.mark.parametrize(
-    ("partition", "complaint"),
-    [
+# Each list is one site: its partitions, and what is said of each.
+WRONG = {
+    "words": [
         ({"features": ["overcomit"]}, "unknown feature 'overcomit'; did you mean 'overcommit'?"),
         ({"extras": {"cores_per_nodes": 2}}, "unknown extra 'cores_per_nodes'; did you mean 'cores_per_node'?"),
         (
@@ -139,24 +137,44 @@ def test_new_site_under_pbs_has_its_queues_and_nodes(tree):
         ({"extras": {"file_systems": [{"name": "s", "directory": "/tmp"}] * 2}}, "two file systems have the name 's'"),
         ({"environs": ["intel"]}, "unknown environment 'intel'; defined are mpi"),
         ({"environs": []}, "no environment; name one with an MPI compiler"),
+    ],
+    "this machine": [
         (
             {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/no/such"}]}},
-            "file system s of made:p: directory /no/such does not exist; create it with `mkdir -p /no/such`",
+            "directory /no/such does not exist; create it with `mkdir -p /no/such`",
         ),
         (
             {"extras": {"cores_per_node": 2, "file_systems": [{"name": "s", "directory": "/proc"}]}},
             "cannot write to /proc",
         ),
         ({"scheduler": "lsf", "launcher": "lrun"}, "bsub is not on PATH; correct `scheduler`"),
+    ],
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+def test_wrong_configuration_is_refused_with_place_and_remedy(tree, wrong):
+    checked = tree.run("check", site(tree, *(partition for partition, _ in wrong)))
+    assert checked.code == 1, checked.text
+    for number, (_, complaint) in enumerate(wrong, 1):
+        place = f"made:p{number if number > 1 else ''}"
+        assert re.search(rf"^.*{place}\b.*{re.escape(complaint)}", checked.err, re.MULTILINE), f"{place}: {complaint}"
+    assert "site_configs/made/settings.py" in checked.text
+    assert "Traceback" not in checked.text
+
+
+@pytest.mark.parametrize(
+    ("partition", "complaint"),
+    [
         ({"scheduler": "slum"}, "made"),
         (
             {"partition": "x"},
             "$.systems[0].partitions[0]: Additional properties are not allowed ('partition' was unexpected)",
         ),
     ],
-    ids=lambda value: str(value)[:50] if isinstance(value, str) else "",
+    ids=["scheduler", "property"],
 )
-def test_wrong_configuration_is_refused_with_place_and_remedy(tree, partition, complaint):
+def test_configuration_that_reframe_does_not_take_is_refused(tree, partition, complaint):
     checked = tree.run("check", site(tree, partition))
     assert checked.code == 1, checked.text
     assert complaint in checked.err

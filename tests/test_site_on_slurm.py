@@ -305,7 +305,11 @@ def test_unknown_account_is_refused_with_those_of_the_user(cluster, changed):
 
 
 @pytest.mark.parametrize(
-    ("library", "only"), [("openmpi", None), pytest.param("mpich", "phat_thick", marks=pytest.mark.prove)]
+    ("library", "only"),
+    [
+        ("mpich", "phat_thick"),
+        pytest.param("openmpi", None, marks=pytest.mark.prove),  # crashes beside other tests: see test_slurm.py
+    ],
 )
 def test_jobs_prove_a_site_from_its_compute_nodes(cluster, changed, library, only):
     """One job per partition: on two nodes where there are two, four processes, two on each."""

@@ -85,22 +85,21 @@ def dry_run(tmp_path):
     return run
 
 
-@pytest.mark.parametrize(
-    ("extras", "sizes"),
-    [
-        ({"cores_per_node": 48, "num_nodes": 6}, [48, 96, 192, 288]),
-        ({"cores_per_node": 48, "num_nodes": 8}, [48, 96, 192, 384]),
-        ({"cores_per_node": 48, "num_nodes": 600, "max_nodes": 5}, [48, 96, 192, 240]),
-        ({"cores_per_node": 1, "num_nodes": 4}, [2, 4]),
-        ({"cores_per_node": 12, "num_nodes": 1}, [2, 4, 8, 12]),
-        ({"cores_per_node": 16, "num_nodes": 1}, [2, 4, 8, 16]),
-        ({"cores_per_node": 48, "num_nodes": 600, "max_nodes": 1}, [2, 4, 8, 16, 32, 48]),
-    ],
-    ids=lambda value: str(value) if isinstance(value, dict) else "",
-)
-def test_sizes_follow_the_partition(dry_run, extras, sizes):
-    made = dry_run(partition("p", extras=extras))
-    assert sorted(made.scripts["p"]) == sizes, made.session.output
+SIZES = [
+    ({"cores_per_node": 48, "num_nodes": 6}, [48, 96, 192, 288]),
+    ({"cores_per_node": 48, "num_nodes": 8}, [48, 96, 192, 384]),
+    ({"cores_per_node": 48, "num_nodes": 600, "max_nodes": 5}, [48, 96, 192, 240]),
+    ({"cores_per_node": 1, "num_nodes": 4}, [2, 4]),
+    ({"cores_per_node": 12, "num_nodes": 1}, [2, 4, 8, 12]),
+    ({"cores_per_node": 16, "num_nodes": 1}, [2, 4, 8, 16]),
+    ({"cores_per_node": 48, "num_nodes": 600, "max_nodes": 1}, [2, 4, 8, 16, 32, 48]),
+]
+
+
+def test_sizes_follow_the_partition(dry_run):
+    made = dry_run(*(partition(f"p{number}", extras=extras) for number, (extras, _) in enumerate(SIZES)))
+    found = {name: sorted(scripts) for name, scripts in made.scripts.items()}
+    assert found == {f"p{number}": sizes for number, (_, sizes) in enumerate(SIZES)}, made.session.output
 
 
 def test_each_partition_gets_its_own_sizes_and_a_login_partition_none(dry_run):

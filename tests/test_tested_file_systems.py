@@ -2,6 +2,8 @@
 """Several file systems of one partition: I/O checks run on each, and each has its name in the result, the references
 and the report."""
 
+from collections import defaultdict
+
 import logs_made
 import pytest
 import yaml
@@ -77,36 +79,42 @@ def kernel(tmp_path):
 
 
 def ran_on(session, folder):
-    """What each job script hands to the kernel, by partition and file system."""
+    """What each job script hands to the kernel: {check: {(partition, file system): directory}}."""
     assert session.returncode == 0, session.output
-    found = {}
+    found = defaultdict(dict)
     for case in session.cases:
         [script] = (folder / "stage").glob(f"made/{case['partition']}/mpi/*_{case['hashcode']}/rfm_job.sh")
         assert f"%file_system={case['file_system']}" in case["name"]
-        found[case["partition"], case["file_system"]] = script.read_text().split("--directory ")[1].split()[0]
+        check, place = case["name"].split()[0], (case["partition"], case["file_system"])
+        found[check][place] = script.read_text().split("--directory ")[1].split()[0]
     return found
 
 
-@pytest.mark.parametrize("check", ["b_eff_io", "ftio", "priomark"])
-def test_check_runs_on_every_file_system_that_a_partition_names(made, tmp_path, check):
-    found = ran_on(made("--dry-run", "-n", f"^{check}"), tmp_path)
-    assert found.pop(("c", "stage")).startswith(str(tmp_path / "stage"))
-    assert found == {
+CHECKS = ["b_eff_io", "ftio", "priomark"]
+
+
+def test_checks_run_on_every_file_system_that_a_partition_names(made, tmp_path):
+    found = ran_on(made("--dry-run", "-n", f"^({'|'.join(CHECKS)})%"), tmp_path)
+    for check in CHECKS:
+        assert found[check].pop(("c", "stage")).startswith(str(tmp_path / "stage"))
+    on_each = {
         ("a", "scratch"): str(tmp_path),
         ("a", "home"): str(tmp_path / "home"),
         ("b", "scratch"): "/other/scratch",
     }
+    assert found == dict.fromkeys(CHECKS, on_each)
 
 
-@pytest.mark.parametrize("check", ["b_eff_io", "ftio", "priomark"])
-def test_directory_that_is_given_takes_the_place_of_all(made, tmp_path, check):
-    found = ran_on(made("--dry-run", "-n", f"^{check}", "-S", f"{check}.directory=/given/here"), tmp_path)
-    assert found == {(partition, "given"): "/given/here" for partition in "abc"}
+def test_directory_that_is_given_takes_the_place_of_all(made, tmp_path):
+    given = [word for check in CHECKS for word in ("-S", f"{check}.directory=/given/here")]
+    found = ran_on(made("--dry-run", "-n", f"^({'|'.join(CHECKS)})%", *given), tmp_path)
+    everywhere = {(partition, "given"): "/given/here" for partition in "abc"}
+    assert found == dict.fromkeys(CHECKS, everywhere)
 
 
 def test_one_file_system_can_be_selected(made, tmp_path):
     found = ran_on(made("--dry-run", "-n", "^b_eff_io.*file_system=home"), tmp_path)
-    assert found == {("a", "home"): str(tmp_path / "home")}
+    assert found == {"b_eff_io": {("a", "home"): str(tmp_path / "home")}}
 
 
 def test_references_are_by_file_system(made, kernel, tmp_path):
