@@ -200,7 +200,8 @@ def test_processor_time_of_others_is_told_apart_from_the_run_s_own(openmpi_kerne
     [activity] = [record for record in openmpi_kernel.records() if record["record"] == "activity"]
     [host] = activity["hosts"]
     outside = elapsed - activity["elapsed_seconds"]
-    assert host["others_user_seconds"] >= burnt - outside - 0.03 > 0  # both clocks count hundredths of a second
+    # The system counts a process and a node in different ways, which disagree by some percent on a virtual machine.
+    assert host["others_user_seconds"] >= 0.9 * burnt - outside > 0
     assert host["stolen_seconds"] >= 0 and outside > 0
 
 

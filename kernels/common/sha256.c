@@ -9,6 +9,12 @@
 
 #include "memory.h"
 
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__NVCOMPILER)
+#include <cpuid.h>
+#include <immintrin.h>
+#define HAS_INSTRUCTIONS 1
+#endif
+
 enum { ROUNDS = 64, LENGTH_BYTES = 8, READ_BYTES = 1 << 18 };
 
 static const uint32_t k[ROUNDS] = {
@@ -36,7 +42,7 @@ static void schedule(const unsigned char *block, uint32_t w[ROUNDS])
                (rotate(w[t - 15], 7) ^ rotate(w[t - 15], 18) ^ w[t - 15] >> 3) + w[t - 16];
 }
 
-static void compress(uint32_t state[8], const unsigned char *block)
+void sha256_compress(uint32_t state[8], const unsigned char block[SHA256_BLOCK_BYTES])
 {
     uint32_t w[ROUNDS];
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
@@ -59,10 +65,51 @@ static void compress(uint32_t state[8], const unsigned char *block)
         state[i] += sum[i];
 }
 
+#ifdef HAS_INSTRUCTIONS
+/* Before a run begins, its processes wait until one of each node has hashed all libraries, 50 MByte of Debian's Open
+ * MPI: a quarter of a second by C alone, an eighth of that so. Four words of w in each vector; sha256rnds2 does two
+ * rounds with the state as (a, b, e, f) and (c, d, g, h). */
+__attribute__((target("sha,sse4.1"))) static void
+compress_by_instructions(uint32_t state[8], const unsigned char block[SHA256_BLOCK_BYTES])
+{
+    const __m128i big_endian = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+    __m128i w[ROUNDS / 4];
+    for (int i = 0; i < 4; i++)
+        w[i] = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(const void *)(block + 16 * (size_t)i)), big_endian);
+    for (int i = 4; i < ROUNDS / 4; i++)
+        w[i] = _mm_sha256msg2_epu32(
+            _mm_add_epi32(_mm_sha256msg1_epu32(w[i - 4], w[i - 3]), _mm_alignr_epi8(w[i - 1], w[i - 2], 4)), w[i - 1]);
+    const __m128i cdab = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(const void *)state), 0xb1);
+    const __m128i efgh = _mm_shuffle_epi32(_mm_loadu_si128((const __m128i *)(const void *)(state + 4)), 0x1b);
+    const __m128i abef = _mm_alignr_epi8(cdab, efgh, 8), cdgh = _mm_blend_epi16(efgh, cdab, 0xf0);
+    __m128i one = abef, other = cdgh;
+    for (int i = 0; i < ROUNDS / 4; i++) {
+        const __m128i sum = _mm_add_epi32(w[i], _mm_loadu_si128((const __m128i *)(const void *)(k + 4 * (size_t)i)));
+        other = _mm_sha256rnds2_epu32(other, one, sum);
+        one = _mm_sha256rnds2_epu32(one, other, _mm_shuffle_epi32(sum, 0x0e));
+    }
+    const __m128i feba = _mm_shuffle_epi32(_mm_add_epi32(one, abef), 0x1b);
+    const __m128i dchg = _mm_shuffle_epi32(_mm_add_epi32(other, cdgh), 0xb1);
+    _mm_storeu_si128((__m128i *)(void *)state, _mm_blend_epi16(feba, dchg, 0xf0));
+    _mm_storeu_si128((__m128i *)(void *)(state + 4), _mm_alignr_epi8(dchg, feba, 8));
+}
+
+static bool has_instructions(void)
+{
+    unsigned a, b, c, d;
+    return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_SHA);
+}
+#endif
+
 void sha256_begin(struct sha256 *sha256)
 {
     *sha256 = (struct sha256){
+        .compress = sha256_compress,
         .state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19}};
+#ifdef HAS_INSTRUCTIONS
+    if (has_instructions())
+        sha256->compress = compress_by_instructions;
+#endif
 }
 
 void sha256_add(struct sha256 *sha256, const void *data, size_t bytes)
@@ -73,7 +120,7 @@ void sha256_add(struct sha256 *sha256, const void *data, size_t bytes)
     while (filled + bytes >= SHA256_BLOCK_BYTES) {
         const size_t part = SHA256_BLOCK_BYTES - filled;
         memcpy(sha256->block + filled, from, part);
-        compress(sha256->state, sha256->block);
+        sha256->compress(sha256->state, sha256->block);
         from += part;
         bytes -= part;
         filled = 0;
