@@ -71,7 +71,8 @@ def valgrind(folder):
     ]
 
 
-@pytest.mark.parametrize("ranks", [2, pytest.param(3, marks=pytest.mark.prove)])
+@pytest.mark.prove
+@pytest.mark.parametrize("ranks", [2, 3])
 def test_valgrind_finds_no_error_and_no_leak(mpich, network, tmp_path, ranks):
     settings = {"LD_PRELOAD": network("mpich"), "MODEL_LATENCY": "1e-3"}
     done = short_run(mpich, ranks, tmp_path / "log.jsonl", valgrind(tmp_path), **settings)

@@ -26,7 +26,7 @@ from test_exit_codes import stated
 
 EXAMPLES = int(os.environ.get("COFFEECUP_FUZZ", "0"))
 fuzzed = settings(
-    max_examples=EXAMPLES or 5,
+    max_examples=EXAMPLES or 3,
     derandomize=not EXAMPLES,
     deadline=None,
     database=None,

@@ -357,6 +357,7 @@ def test_every_benchmark_passes_in_smoke_mode_on_a_new_site(cluster, made):
     assert {name for _, name in nodes} == benchmarks().keys() - without
 
 
+@pytest.mark.prove
 def test_library_that_the_launcher_does_not_start_is_refused(cluster, changed):
     """Slurm's own default: srun starts processes that know nothing of each other."""
     checked = cluster.site(
