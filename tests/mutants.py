@@ -69,7 +69,8 @@ def of_benchmarks() -> dict[str, tuple[str, ...]]:
     """Rules, qualifications and reduction of each benchmark, with the tests of logs or of scores."""
     found = {}
     for path in sorted(ROOT.glob("postprocess/benchmarks/*/*.py")):
-        names, of = ["test_counters.py", "test_thresholds.py"], ("qualifications", "rules", "score")
+        names = ["test_counters.py", "test_thresholds.py"]
+        of = ("load_score", "memory_score", "qualifications", "rules", "score")
         if path.stem in OF_RULES:
             names, of = ["test_contradictions.py", "test_rule_limits.py"], ("incomplete_logs", "rules")
         if path.stem in (*OF_RULES, "qualifications", "reduction"):

@@ -6,10 +6,13 @@ from math import sqrt
 from pathlib import Path
 from types import SimpleNamespace
 
+import logs_made
 import pandas as pd
 import pytest
+from mutator import kernel_log
 
 from postprocess.benchmarks.b_eff.load_records import Load, Loaded
+from postprocess.benchmarks.b_eff.reduction import measurement_table
 from postprocess.benchmarks.b_eff.under_load import (
     Phases,
     complete_repetitions,
@@ -26,6 +29,7 @@ from postprocess.benchmarks.b_eff.under_load import (
     slowdown_of_pattern,
     units,
 )
+from postprocess.benchmarks.scoring import read_log
 from postprocess.logs.reader import Log
 
 LONG = 100
@@ -181,3 +185,12 @@ def test_a_victims_node_receives_what_random_patterns_send_without_load():
         )
     ]
     assert of_victim_node(made(loops=loops)) == 150.0
+
+
+def test_rows_of_a_run_under_load_state_their_phase_and_load_and_enter_no_b_eff(tmp_path):
+    """Phases with an even number have no load (docs/log.md)."""
+    records = kernel_log("b_eff-load")
+    table = measurement_table([read_log(logs_made.write(tmp_path / "log.jsonl", records))])
+    expected = [(r["phase"], r["load"] if r["phase"] % 2 else "none") for r in records if r["record"] == "loaded"]
+    assert list(table[["phase", "load"]].itertuples(index=False, name=None)) == expected
+    assert not table["averaged"].any()
