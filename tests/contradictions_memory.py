@@ -61,6 +61,7 @@ def answers(kinds, supported, of_ucx=None, function="MPIX_Query_cuda_support"):
 MEMORY = {
     "memory": [
         without(1, "memory"),
+        both(without(1, "memory"), without(0, "options", "memory")),
         without(0, "options", "memory"),
         lambda r: r[1]["memory"].reverse(),
         lambda r: r[1]["memory"].append(r[1]["memory"][0]),
@@ -101,6 +102,7 @@ MEMORY = {
         device(0, ranks=[0, 1, 2]),
         device(0, ranks=[2, 0]),
         both(device(0, ranks=[0]), device(2, ranks=[2, 3])),
+        both(device(0, ranks=[0]), device(2, ranks=[2, 3], pci_address="0000:af:00.0")),
         device(1, pci_address="0000:3b:00.0"),
         lambda r: r[1]["memory"][1]["devices"].reverse(),
         managed_elsewhere,

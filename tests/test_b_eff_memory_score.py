@@ -12,6 +12,7 @@ import pytest
 from mutator import kernel_log
 
 from postprocess.benchmarks.b_eff.figures import figures
+from postprocess.benchmarks.b_eff.memory_rules import is_listed
 from postprocess.benchmarks.b_eff.records import Pair
 from postprocess.benchmarks.b_eff.reduction import measurement_table
 from postprocess.benchmarks.benchmark import Better
@@ -119,3 +120,40 @@ def test_the_pairs_of_nodes_are_drawn_once_and_not_for_each_kind(tmp_path):
     names = [figure.name for figure in figures(log, measurement_table([log]))]
     assert [name for name in names if name.startswith("pairs")] == ["pairs"]
     assert {"placement", "placement_cuda"} <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("stated", "kind", "listed"),
+    [
+        ("mpi,system,cuda", "cuda", True),
+        ("cuda", "cuda-managed", True),
+        ("system,cuda:device", "cuda", True),
+        ("system,cuda:device", "cuda-managed", False),
+        ("cuda:host:managed", "cuda-managed", True),
+        ("cuda:host:managed", "cuda", False),
+        ("mpi,system", "cuda", False),
+        ("rocm:device", "hip", True),
+        ("hip:device", "hip", False),
+        ("cuda", "hip", False),
+        ("level_zero:shared", "level-zero-shared", True),
+        ("level_zero:shared", "level-zero", False),
+    ],
+)
+def test_memory_kinds_that_an_mpi_4_1_library_lists(stated, kind, listed):
+    """MPI_INFO mpi_memory_alloc_kinds: a name without restrictors stands for all memory of its kind (MPI Memory
+    Allocation Kinds Side Document 1.0)."""
+    assert is_listed(stated, kind) is listed
+
+
+def test_device_memory_that_the_library_lists_or_answers_for_is_supported(tmp_path):
+    records = copy.deepcopy(RECORDS)
+    records[0]["options"].pop("memory_anyway", None)
+    memory = records[1]["memory"][1]
+    for kinds, answer in (("system,cuda:device", None), (None, True)):
+        memory["asked"] = {
+            "mpi_memory_alloc_kinds": kinds,
+            "MPIX_Query_cuda_support": answer,
+            "ucp_context_query": None,
+        }
+        memory["supported"] = True
+        assert "b_eff_cuda" in values(score_of(tmp_path, records))

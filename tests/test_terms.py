@@ -156,21 +156,28 @@ def test_a_run_outside_the_terms_of_the_contract_is_refused(terms, stated, key):
     assert [refusal.key for refusal in verdict(CLAUSE, made, **terms).runs[0].refusals] == ([key] if key else [])
 
 
+def test_a_refusal_states_what_the_contract_requires():
+    made = run()
+    made.score.log = log(compiler="GNU 11.2.0")
+    [refusal] = verdict(CLAUSE, made, compiler="GNU 12").runs[0].refusals
+    assert refusal.text == "its compiler is GNU 11.2.0, the contract requires GNU 12"
+
+
 @pytest.mark.parametrize(
-    ("revision", "terms", "known"),
+    ("revision", "terms", "remedy"),
     [
-        ("0123abc", {}, True),
-        ("0123abc-dirty", {}, False),
-        ("0123abc-dirty", {"source_sha256": "a" * 64}, False),
-        (None, {}, False),
-        (None, {"source_sha256": "a" * 64}, True),
+        ("0123abc", {}, None),
+        ("0123abc-dirty", {}, "build a committed state"),
+        ("0123abc-dirty", {"source_sha256": "a" * 64}, "build a committed state"),
+        (None, {}, "build a Git checkout, or state source_sha256 in the contract"),
+        (None, {"source_sha256": "a" * 64}, None),
     ],
 )
-def test_official_evidence_comes_from_known_sources_only(revision, terms, known):
+def test_official_evidence_comes_from_known_sources_only(revision, terms, remedy):
     made = run()
     made.score.log = log(git_revision=revision)
-    keys = [refusal.key for refusal in verdict(replace(CLAUSE, official=True), made, **terms).runs[0].refusals]
-    assert keys == ([] if known else ["revision"])
+    refusals = verdict(replace(CLAUSE, official=True), made, **terms).runs[0].refusals
+    assert [(refusal.key, refusal.text.split(": ")[1]) for refusal in refusals] == [("revision", remedy)] * bool(remedy)
     assert verdict(CLAUSE, made, **terms).runs[0].counts
 
 
