@@ -48,25 +48,29 @@ def state(source, processes=2, expected=None):
 
 
 def verdicts(tmp_path, *sessions):
-    """The verdict on b_eff by options of the kernel."""
+    """Verdict and trend of b_eff by options of the kernel."""
     reports = read_reports([database(tmp_path / f"{len(sessions)}.db", list(sessions))])
     table = standing(session_values(history_table(reports)), [], case_table(reports))
-    return dict(zip(table["settings"], table["verdict"]))
+    return dict(zip(table["settings"], zip(table["verdict"], table["trend"])))
 
 
 def test_a_crash_in_a_session_with_another_command_leaves_no_series_green(tmp_path):
     """Such as one with other options of ReFrame, which is compared with no other session."""
     good_nights = [session([good()], night(number), cmdline=NIGHTLY) for number in range(10)]
     other = session([crashed()], night(10), cmdline=f"{NIGHTLY} -S builder=prebuilt")
-    assert verdicts(tmp_path, *good_nights) == {"--time-budget 5": "no reference"}
-    assert verdicts(tmp_path, *good_nights, other) == {"--time-budget 5": "no value"}
+    assert verdicts(tmp_path, *good_nights) == {"--time-budget 5": ("no reference", "too few sessions")}
+    stopped = ("no value", "no value since 2026-01-11")
+    assert verdicts(tmp_path, *good_nights, other) == {"--time-budget 5": stopped}
 
 
 def test_a_crash_is_none_of_a_series_that_other_options_replaced(tmp_path):
     longer = ["--log", "b_eff.jsonl", "--time-budget", "9"]
     nights = [[good()], [good(executable_opts=longer)], [crashed(executable_opts=longer)]]
     made = [session(cases, night(number), cmdline=f"{NIGHTLY} -S x={number}") for number, cases in enumerate(nights)]
-    assert verdicts(tmp_path, *made) == {"--time-budget 5": "no reference", "--time-budget 9": "no value"}
+    assert verdicts(tmp_path, *made) == {
+        "--time-budget 5": ("no reference", "too few sessions"),
+        "--time-budget 9": ("no value", "no value since 2026-01-03"),
+    }
 
 
 def test_benchmark_that_crashes_for_twenty_nights_is_named_everywhere(tmp_path):

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from sessions_made import case, night, nights, session, table_of
+from sessions_made import case, database, night, nights, session, table_of
 from test_history import HIGHER
 
 from postprocess.benchmarks.benchmark import Better
@@ -29,7 +29,9 @@ from postprocess.history.change_points import (
     suspicions,
 )
 from postprocess.history.levels import Shift
-from postprocess.history.standing import compared, sides, trend, verdict
+from postprocess.history.standing import compared, newest, scaling, sides, standing, trend, verdict
+from postprocess.history.table import case_table, history_table
+from postprocess.sessions.files import read_reports
 
 LOWER = Rule(Better.LOWER)
 NEITHER = Rule(Better.NEITHER)
@@ -85,6 +87,64 @@ def test_the_trend_names_the_last_change(alarms, recovered, words):
         change=SimpleNamespace(relative=-0.125),
     )
     assert trend(pd.DataFrame(index=range(20)), [SimpleNamespace(), found]) == words
+
+
+def standing_of(tmp_path, *sessions):
+    """The values of made sessions and where they stand."""
+    reports = read_reports([database(tmp_path / "results.db", sessions)])
+    values = session_values(history_table(reports))
+    return values, standing(values, [], case_table(reports))
+
+
+def test_the_last_value_is_judged_and_the_level_is_that_of_all_sessions(tmp_path):
+    measured = [1000.0, 1040.0, 1010.0, 700.0]
+    cases = [case({"b_eff": (value, 1000.0, -0.1, None, "MByte/s", "pass")}) for value in measured]
+    [row] = standing_of(tmp_path, *(session([made], night(number)) for number, made in enumerate(cases)))[
+        1
+    ].itertuples()
+    assert (row.last, row.time, row.verdict) == (700, night(3), "fail")
+    assert (row.median, row.sessions, row.trend) == (1005, 4, "too few sessions")
+
+
+def test_the_metrics_of_a_test_stand_in_the_order_of_its_benchmark(tmp_path):
+    """Whatever their order in the session, after the smaller size; those that the benchmark does not have are last. One
+    session is enough."""
+    metrics = {"aside": (1.0, "s"), "ping_pong_latency": (2.0, "us"), "b_eff": (1000.0, "MByte/s")}
+    table = standing_of(tmp_path, session([case(metrics, processes=4), case(metrics)]))[1]
+    names = ["b_eff", "ping_pong_latency", "aside"]
+    assert [*zip(table["processes"], table["metric"])] == [(size, name) for size in (2, 4) for name in names]
+
+
+def test_the_newest_session_stands_beside_the_median_of_the_earlier_ones(tmp_path):
+    """Headlines only. Four processes are measured for the first time, eight were not in the newest session."""
+    sizes = {0: (2, 8), 1: (2,), 2: (2,), 3: (2, 4)}
+    sessions = [
+        session(
+            [
+                case({"ping_pong_latency": (1.0, "us"), "b_eff": (100.0 * size + number, "MByte/s")}, processes=size)
+                for size in wanted
+            ],
+            night(number),
+        )
+        for number, wanted in sizes.items()
+    ]
+    front = newest(*standing_of(tmp_path, *sessions))
+    assert front[["processes", "metric", "value", "sessions"]].to_numpy().tolist() == [
+        [2, "b_eff", 203, 3],
+        [4, "b_eff", 403, 0],
+    ]
+    assert front["earlier"].iloc[0] == 201 and np.isnan(front["earlier"].iloc[1])
+
+
+def test_two_sizes_show_how_a_bandwidth_scales_and_one_does_not(tmp_path):
+    """100 MByte/s of each of 2 processes, 50 of each of 4."""
+    rates = [case({"b_eff": (200.0, "MByte/s")}, processes=size) for size in (2, 4)]
+    alone = case({"b_eff_io": (200.0, "MByte/s")}, benchmark="b_eff_io")
+    table = scaling(standing_of(tmp_path, session([*rates, alone]))[1])
+    assert table[["benchmark", "per_process", "efficiency"]].to_numpy().tolist() == [
+        ["b_eff", 100, 1],
+        ["b_eff", 50, 0.5],
+    ]
 
 
 # --- changes of level -------------------------------------------------------------------------------------------------
