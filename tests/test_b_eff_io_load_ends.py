@@ -132,7 +132,9 @@ def test_file_of_a_load_that_hangs_ends_the_run_with_its_reason(openmpi, tmp_pat
 def test_sanitizers_are_silent_under_load(sanitized, openmpi, tmp_path):
     """Leaks are left to valgrind, which can tell ours from those of the MPI library."""
     mpi = replace(openmpi, bin=sanitized / "install" / "bin")
-    words = command(mpi, tmp_path, "--scheduled-time", 1, env={"ASAN_OPTIONS": "detect_leaks=0"})
+    words = command(
+        mpi, tmp_path, "--scheduled-time", 1, env={"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
+    )
     done = run(words, env=mpi.environment)
     assert done.returncode == 0, done.stderr
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
