@@ -51,7 +51,8 @@ def case(metrics, test="scratch", parameters=None, *, node="", result="pass", **
 
 def session(cases, when, cmdline=NIGHTLY, **extras):
     """A report of one run."""
-    return sessions_made.session(cases, when, cmdline=cmdline, prefix_stage="/scratch/stage", **extras)
+    folders = {f"prefix_{name}": f"/scratch/{name}" for name in ("stage", "output")}
+    return sessions_made.session(cases, when, cmdline=cmdline, **folders, **extras)
 
 
 def nights(*lists, first=0):

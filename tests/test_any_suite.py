@@ -73,6 +73,12 @@ def test_tests_that_measure_nothing_and_fixtures_are_left_out(tmp_path):
     assert set(cases["benchmark"]) == {"scratch"}
 
 
+def test_test_that_was_always_skipped_may_measure_something(tmp_path):
+    skipped = case({}, "ior", result="skip")
+    cases, _ = tables(tmp_path, nights([bandwidth(1.0), skipped], [bandwidth(1.0), skipped]))
+    assert set(cases["benchmark"]) == {"scratch", "ior"}
+
+
 def test_test_that_failed_in_every_session_is_named(tmp_path):
     failed = case({}, "ior", result="fail", fail_reason="mpirun: not\nfound")
     cases, _ = tables(tmp_path, nights([failed], [failed]))
@@ -144,14 +150,24 @@ def test_names_of_our_variables_may_mean_anything_elsewhere(tmp_path):
 def test_what_reframe_records_explains_a_change(tmp_path):
     before = [[bandwidth(value, libfabric="1.20")] for value in steady(12, 100)]
     after = [
-        [bandwidth(value, libfabric="1.21", executable_opts=["--dir=/scratch/stage/x"], modules=["a", "b"])]
+        [
+            bandwidth(
+                value,
+                libfabric="1.21",
+                executable_opts=["--dir=/scratch/stage/x", "--log=/scratch/output/y"],
+                modules=["a", "b"],
+            )
+        ]
         for value in steady(8, 50)
     ]
     stored = database(tmp_path / "results.db", nights(*before, *after))
     done = run("check-history", stored)
     assert done.exit_code == 1 and "REGRESSION: scratch bandwidth on 4 processes" in done.stdout
     assert "libfabric: 1.20 -> 1.21" in done.stdout
-    assert "options: --rate=40M -> --dir=(stage)/x" in done.stdout and "modules: nothing -> a b" in done.stdout
+    assert (
+        "options: --rate=40M -> --dir=(stage)/x --log=(output)/y" in done.stdout
+        and "modules: nothing -> a b" in done.stdout
+    )
 
 
 # --- references -------------------------------------------------------------------------------------------------------

@@ -87,6 +87,24 @@ def test_a_row_tells_session_case_and_metric(tmp_path):
     assert table["outcome"][1] == "not measured" and table["value"].isna()[1]
 
 
+def test_what_passed_has_its_log_in_the_output_directory_and_its_facts(tmp_path):
+    table = history_table(read_reports([write(tmp_path, [session([case({"b_eff": (90.0, "MByte/s")})])])]))
+    [row] = table.to_dict("records")
+    assert row["log"] == "/output/b_eff/b_eff.jsonl"
+    assert json.loads(row["facts"])["binding"] == "1 cores a process"
+
+
+@pytest.mark.parametrize(
+    ("file_system", "settings"),
+    [("scratch", "--repeat 2"), ("given", "--directory /x --repeat 2"), (None, "--directory /x --repeat 2")],
+)
+def test_the_directory_of_a_named_file_system_is_no_setting(tmp_path, file_system, settings):
+    options = ["--log", "ftio.jsonl", "--directory", "/x", "--repeat", "2"]
+    made = case({"io_fraction": (0.5, "1")}, benchmark="ftio", file_system=file_system, executable_opts=options)
+    table = history_table(read_reports([write(tmp_path, [session([made])])]))
+    assert table["settings"].tolist() == [settings]
+
+
 def test_fixture_is_left_out_and_what_failed_before_a_metric_is_a_case(tmp_path):
     cases = [case({}, result="fail"), case({"x": (1.0, "s")}, fixture=True)]
     reports = read_reports([write(tmp_path, [session(cases)])])

@@ -17,9 +17,9 @@ from sessions_made import database, nights
 
 from postprocess.history.change_points import session_values
 from postprocess.history.table import history_table
-from postprocess.logs.activity import of_activity
+from postprocess.logs.activity import of_activity, of_overlap, used
 from postprocess.logs.reader import Log
-from postprocess.logs.records import Activity
+from postprocess.logs.records import Activity, Overlap
 from postprocess.references.proposals import Terms, entries
 from postprocess.sessions.files import read_reports
 
@@ -70,6 +70,25 @@ def test_others_use_more_than_a_hundredth_of_the_cores(cores, others, stolen, fo
     run = SimpleNamespace(hosts=[SimpleNamespace(name="n", cores=cores)], simulated=False)
     activity = SimpleNamespace(elapsed_seconds=100.0, hosts=[used])
     assert [key for key, _ in of_activity(Log(Path(), "", run, None, {Activity: [activity]}))] == found
+
+
+def test_the_busiest_host_is_named_and_the_others_are_counted():
+    """Of two that are equally busy, the first."""
+    hosts = [SimpleNamespace(name=name, cores=8) for name in "abc"]
+    others = {1: "", 2: " and less of 1 more host", 3: " and less of 2 more hosts"}
+    for count, more in others.items():
+        busy = list(zip([3.0, 3.0, 2.0], hosts))[:count]
+        assert used(busy) == f"used 3 of 8 cores of a{more}, on average over the run"
+    assert used([(1.0, hosts[0]), (2.0, hosts[1])]).startswith("used 2 of 8 cores of b and")
+
+
+@pytest.mark.parametrize(
+    ("directories", "named"), [(["b_eff_io-1", "ftio-2"], "b_eff_io-1, ftio-2;"), ([], "a shorter one;")]
+)
+def test_other_runs_in_the_directory_are_named(directories, named):
+    log = Log(Path(), "", None, None, {Overlap: [SimpleNamespace(directories=directories)]})
+    [(key, text)] = of_overlap(log)
+    assert key == "overlapped" and f"during this one: {named}" in text
 
 
 # --- b_eff ------------------------------------------------------------------------------------------------------------
