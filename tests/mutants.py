@@ -38,7 +38,7 @@ MUTATED = {
     "postprocess/history/plan.py": ("test_plan_choice.py",),
     "postprocess/history/power.py": ("test_plan.py",),
     "postprocess/history/site_files.py": ("test_directions.py", "test_events.py"),
-    "postprocess/history/standing.py": ("test_site_report.py", "test_standing.py"),
+    "postprocess/history/standing.py": ("test_completeness.py", "test_site_report.py", "test_standing.py"),
     "postprocess/logs/activity.py": ("test_thresholds.py",),
     "postprocess/logs/counters.py": ("test_counters.py",),
     "postprocess/logs/energy.py": ("test_counters.py",),
@@ -72,7 +72,7 @@ def of_benchmarks() -> dict[str, tuple[str, ...]]:
         names = ["test_counters.py", "test_thresholds.py"]
         of = ("load_score", "memory_score", "qualifications", "rules", "score")
         if path.stem in OF_RULES:
-            names, of = ["test_contradictions.py", "test_rule_limits.py"], ("incomplete_logs", "rules")
+            names, of = ["test_contradictions.py", "test_rule_limits.py"], ("incomplete_logs", "memory_score", "rules")
         if path.stem in (*OF_RULES, "qualifications", "reduction"):
             names += [f"test_{path.parent.name}_{what}.py" for what in of]
             found[str(path.relative_to(ROOT))] = tuple(name for name in names if (ROOT / "tests" / name).exists())
