@@ -100,6 +100,10 @@ def test_a_node_that_is_examined_seldom_became_slow_since_it_was_examined_last(f
     assert nodes_of(found_in(), named({"x0.cluster": range(24, NIGHTS)}, examined=examined)) == names
 
 
+def test_a_node_that_was_slow_whenever_it_was_examined_may_be_so_since_the_event(found_in):
+    assert nodes_of(found_in(), named({"x0.cluster": range(24, NIGHTS)}, examined=range(24, NIGHTS))) == ["x0.cluster"]
+
+
 def test_a_node_on_other_hosts_is_not_named(found_in):
     assert nodes_of(found_in(), named({"x9.cluster": range(BEGIN, NIGHTS)})) == []
 
