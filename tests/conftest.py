@@ -285,7 +285,7 @@ class Reframe:
         """The person's own, without what steers ReFrame, Spack or Open MPI; the home directory is the test's folder."""
         steering = ("RFM_", "SPACK_", "OMPI_", "PRTE_")
         clean = {name: value for name, value in os.environ.items() if not name.startswith(steering)}
-        path = [part for part in clean["PATH"].split(os.pathsep) if not Path(part, "spack").exists()]
+        path = [part for part in clean["PATH"].split(os.pathsep) if not shutil.which("spack", path=part)]
         return clean | {
             "PATH": os.pathsep.join(path),
             "HOME": str(self.folder),
