@@ -9,11 +9,10 @@ help:           ## show the targets
 
 run: setup      ## measure this machine, print the scores and write output/report.html
 	@status=0; \
-	.venv/bin/coffeecup watch $(SESSION)/stage -- $(REFRAME) -r --mode=scaling $(REFRAME_OPTIONS) \
+	RFM_PERF_INFO_LEVEL=verbose .venv/bin/coffeecup watch $(SESSION)/stage -- $(REFRAME) -r --mode=scaling $(REFRAME_OPTIONS) \
 	    --prefix=$(SESSION) --report-file=$(SESSION)/session.json || status=$$?; \
-	.venv/bin/coffeecup score $(SESSION)/output || status=$$?; \
+	.venv/bin/coffeecup score $(SESSION)/output --history $${RFM_SQLITE_DB_FILE:-output/results.db} || status=$$?; \
 	.venv/bin/coffeecup report $(SESSION)/output --session $(SESSION)/session.json -o output/report.html || status=$$?; \
-	.venv/bin/coffeecup history $${RFM_SQLITE_DB_FILE:-output/results.db} --last || status=$$?; \
 	exit $$status
 
 # The tests build the kernels several times (tests/conftest.py): each source is compiled once, if there is ccache.

@@ -128,30 +128,6 @@ def test_score_as_csv_has_a_row_per_log_and_metric(folder):
     )
 
 
-def test_many_logs_are_shown_in_one_table_of_80_columns(folder, tmp_path, monkeypatch):
-    """A row for each log, named by what tells it apart; under the table, which rows each qualification holds for."""
-    monkeypatch.setenv("COLUMNS", "80")
-    deep = tmp_path / "output" / "local" / "default" / "mpi"
-    for number in range(5):
-        (deep / f"b_eff_{number}").mkdir(parents=True)
-        os.link(folder / ("deeper/b.jsonl" if number == 3 else "a.jsonl"), deep / f"b_eff_{number}" / "b_eff.jsonl")
-    done = run("score", tmp_path)
-    lines = done.stdout.splitlines()
-    assert done.exit_code == 0 and f"b_eff,5logsbelow{deep}" in done.stdout.replace(" ", "").replace("\n", "")
-    assert all(len(line) <= 80 for line in lines)
-    rows = [line.split() for line in lines if line.split()[1:2] and line.split()[1].startswith("b_eff_")]
-    value = score_log(folder / "a.jsonl").metrics["b_eff"].value
-    assert [(row[:4], row[-1]) for row in rows] == [
-        (
-            [str(number + 1), f"b_eff_{number}", *(["7", "2"] if number == 3 else ["16", "2"])],
-            "no" if number == 3 else "yes",
-        )
-        for number in range(5)
-    ]
-    assert all(float(row[4]) == pytest.approx(value, rel=1e-3) for row in rows if row[-1] == "yes")
-    assert "- repetitions: 4" in lines and "- methods: 4" in lines
-
-
 def test_a_log_that_is_named_twice_is_scored_once(folder):
     assert len(json.loads(run("score", "--json", folder / "a.jsonl", folder / "a.jsonl").stdout)) == 1
 

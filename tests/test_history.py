@@ -183,9 +183,7 @@ def test_check_history_names_metric_size_date_magnitude_and_cause(upgrade):
     done = run("check-history", upgrade)
     assert done.exit_code == 1, done.output
     [regression] = [line for line in done.output.splitlines() if line.startswith("REGRESSION")]
-    assert (
-        "b_eff b_eff on 2 processes of local:default+mpi" in regression and "since 2026-01-31 02:00 UTC" in regression
-    )
+    assert "b_eff on 2 processes of local:default+mpi" in regression and "since 2026-01-31 02:00 UTC" in regression
     assert regression.endswith("MPI library: Open MPI v4.1.4 -> Open MPI v5.0.1"), (
         "what changed weeks earlier is no cause"
     )
@@ -207,10 +205,7 @@ def test_one_bad_session_is_suspected_and_does_not_alarm(tmp_path):
     stored = database(tmp_path / "results.db", nights([*steady(30), 700.0]))
     done = run("check-history", stored)
     assert done.exit_code == 0
-    assert (
-        "suspected: b_eff b_eff on 2 processes" in done.output
-        and "--repeat=3 -n 'b_eff%num_processes=2'" in done.output
-    )
+    assert "suspected: b_eff on 2 processes" in done.output and "--repeat=3 -n 'b_eff%num_processes=2'" in done.output
     confirmed = [*nights([*steady(30), 700.0]), *nights([995.0], first=31)]
     values = session_values(history_table(read_reports([write(tmp_path / "rerun", confirmed)])))
     assert suspicions(values, []).empty and not findings(values), "the rerun did not confirm it"
@@ -307,12 +302,12 @@ def test_newest_session_is_compared_with_the_earlier_ones(tmp_path):
     made.append(session([case({"b_eff": (7.0, "MByte/s")}, processes=8)], night(4)))
     first = database(tmp_path / "first.db", made[:1])
     assert run("history", first, "--last").stdout.splitlines()[0] == (
-        "b_eff b_eff on 2 processes of local:default+mpi (--time-budget 5): 100 MByte/s, the first session; a "
+        "b_eff on 2 processes of local:default+mpi (--time-budget 5): 100 MByte/s, the first session; a "
         "reference needs 9 more sessions"
     )
     done = run("history", database(tmp_path / "four.db", made[:4]), "--last")
     assert done.stdout.splitlines() == [
-        f"b_eff b_eff on {size} processes of local:default+mpi (--time-budget 5): {value} MByte/s, {change} against "
+        f"b_eff on {size} processes of local:default+mpi (--time-budget 5): {value} MByte/s, {change} against "
         "the median of 3 earlier sessions; a reference needs 6 more sessions"
         for size, value, change in ((2, 90, "-10.0%"), (4, 10, "+25.0%"))
     ]

@@ -41,6 +41,11 @@ class Score:
         return not self.breaches
 
     @property
+    def reason(self) -> str:
+        """The rules of the paper that the run did not keep, in a few words; empty for an official run."""
+        return ", ".join(key.replace("_", " ") for key in dict.fromkeys(breach.key for breach in self.breaches))
+
+    @property
     def headline(self) -> tuple[str, Metric]:
         return next(iter(self.metrics.items()))
 

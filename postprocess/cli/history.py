@@ -20,6 +20,8 @@ from postprocess.cli.selection import Selection, reads_sessions
 from postprocess.show.words import counted, digits, printable, unit_word
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas as pd
 
 
@@ -76,14 +78,42 @@ def compared(cases: "pd.DataFrame", values: "pd.DataFrame") -> "pd.DataFrame":
     return front[[*SERIES, "session", "session_time", "value", "unit", "earlier", "sessions", "needs"]]
 
 
+def changes_of(logs: "set[str]", sources: "list[Path]") -> tuple[dict[str, str], list[str]]:
+    """How the results of the session that wrote the logs, which their SHA-256 name, differ from those of the sessions
+    before it: by SHA-256, as "+1.2% (9)" with the number of these sessions; and a line for each test without a value.
+    """
+    from postprocess.history.change_points import session_values
+    from postprocess.history.completeness import completeness, without_value
+    from postprocess.history.table import SERIES
+    from postprocess.reports.changes import gap
+
+    cases, table = Selection(sources).tables()
+    own = cases[cases["log_sha256"].isin(logs)]
+    if own.empty:
+        raise typer.BadParameter("--history: none of these logs was written by a session that is in it")
+    cases, table = (part[part["session_time"] <= own["session_time"].max()] for part in (cases, table))
+    front = compared(cases, session_values(table))
+    of_logs = table[["log_sha256", *SERIES, "session"]].merge(front, on=[*SERIES, "session"])
+    changes = {
+        row["log_sha256"]: f"{change(row)} ({row['sessions']})" if row["sessions"] else "first run"
+        for row in of_logs.to_dict("records")
+    }
+    return changes, [f"NO VALUE: {gap(row)}" for row in without_value(completeness(cases)).to_dict("records")]
+
+
+def change(row: dict) -> str:
+    """The change of a row of compared() against the earlier sessions, of which there are some."""
+    return f"{row['value'] / row['earlier'] - 1:+.1%}" if row["earlier"] else "was 0"
+
+
 def comparison(front: "pd.DataFrame") -> list[str]:
     """A line for each headline of the newest session."""
     from postprocess.reports.changes import place
 
     text = []
     for row in front.to_dict("records"):
-        change = f"{row['value'] / row['earlier'] - 1:+.1%} against" if row["earlier"] else "and 0 was"
-        before = f"{change} the median of {counted(row['sessions'], 'earlier session')}"
+        against = f"{change(row)} against" if row["earlier"] else "and 0 was"
+        before = f"{against} the median of {counted(row['sessions'], 'earlier session')}"
         earlier = before if row["sessions"] else "the first session"
         more = f"; a reference needs {counted(row['needs'], 'more session')}" if row["needs"] else ""
         value = f"{digits(row['value'])} {unit_word(row['unit'])}".strip()

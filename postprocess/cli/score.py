@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`coffeecup score`: the scores of logs."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -36,11 +37,20 @@ def score(
     ] = None,
     design: DesignFile = None,
     calibrate: Calibrate = None,
+    history: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="SESSIONS",
+            help="Session reports or results database of ReFrame that contain the session that wrote these logs: print "
+            "one table, with the change of each result against the sessions before; may be repeated.",
+        ),
+    ] = None,
 ) -> None:
-    """Print the scores of logs with their qualifications."""
+    """Print the scores of logs with their qualifications: up to four in full, more in one table."""
     from postprocess.benchmarks.registry import optional_function
     from postprocess.benchmarks.score import Score
     from postprocess.benchmarks.scoring import score_logs
+    from postprocess.cli.history import changes_of
     from postprocess.reports import terminal
     from postprocess.reports.predictions import comparison_text
 
@@ -50,6 +60,8 @@ def score(
         raise typer.BadParameter(f"--r-max must be a positive number of Gflop/s, not {r_max:g}")
     if as_csv and design:
         raise typer.BadParameter("--csv has measured values only: use --json with --design")
+    if history and (as_json or as_csv):
+        raise typer.BadParameter("--history is for the table: use `coffeecup history --last --json` for machines")
     designs = compared_with(design, calibrate)
     results = score_logs(logs_below(logs))
     compared = [designs.of(result) for result in results]
@@ -61,10 +73,13 @@ def score(
             else result
             for result in results
         ]
+    hashes = {result.log.sha256 for result in results if isinstance(result, Score)}
+    changes, missing = changes_of(hashes, history) if history else (None, [])
     if as_json:
         print_json([terminal.as_object(result, beside) for result, beside in zip(results, compared)])
     else:
-        typer.echo(terminal.csv_text(results) if as_csv else terminal.terminal_text(results), nl=False)
+        typer.echo(terminal.csv_text(results) if as_csv else terminal.terminal_text(results, changes), nl=False)
+        typer.echo("".join(f"{line}\n" for line in missing), nl=False)
         found = [each for beside in compared for each in beside if not isinstance(each, LogError)]
         typer.echo(comparison_text(found), nl=False)
     leave([each for result, beside in zip(results, compared) for each in (result, *beside)])

@@ -8,7 +8,7 @@ import pandas as pd
 from postprocess.history.change_points import Finding
 from postprocess.history.events import BETTER, CHANGED, EVERYTHING, UNKNOWN, Event
 from postprocess.history.site_files import Acknowledgement
-from postprocess.show.words import counted, digits, printable, unit_word
+from postprocess.show.words import counted, digits, named, printable, unit_word
 
 SHOWN = 5  # metrics and nodes of an event that are named
 REMEDY = (
@@ -21,7 +21,7 @@ def place(series: dict) -> str:
     options = f" ({series['settings']})" if series["settings"] else ""
     files = f", files on {series['file_system']}" if series["file_system"] else ""
     size = f"{counted(series['processes'], 'process')} of " if series["processes"] else ""
-    return printable(f"{series['benchmark']} {series['metric']} on {size}{where(series)}{files}{options}")
+    return printable(f"{named(series['benchmark'], series['metric'])} on {size}{where(series)}{files}{options}")
 
 
 def where(row: dict) -> str:

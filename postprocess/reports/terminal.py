@@ -2,10 +2,7 @@
 """Scores as text: tables for people at a terminal, plain values and CSV for machines."""
 
 import io
-import os
-from collections import defaultdict
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 from rich import box
@@ -19,7 +16,8 @@ from postprocess.benchmarks.predicted import as_object as predicted
 from postprocess.benchmarks.registry import optional_function
 from postprocess.benchmarks.score import Score
 from postprocess.logs.reader import LogError
-from postprocess.show.words import counted, digits, printable, ranges, unit_word
+from postprocess.reports import overview
+from postprocess.show.words import counted, digits, printable, unit_word
 
 LOGS_IN_FULL = 4
 
@@ -69,12 +67,13 @@ def csv_text(results: list[Score | LogError]) -> str:
     ).to_csv(index=False, lineterminator="\n")
 
 
-def terminal_text(results: list[Score | LogError]) -> str:
-    """Prints a few scores in full, many as a row per log."""
+def terminal_text(results: list[Score | LogError], changes: Mapping[str, str] | None = None) -> str:
+    """A few scores in full; many, or those with `changes` (overview.table), as one table."""
     scores = [result for result in results if isinstance(result, Score)]
     text = io.StringIO()
     console = Console(file=text, force_terminal=Console().is_terminal, width=max(80, Console().width))
-    for shown in map(in_full, scores) if len(scores) <= LOGS_IN_FULL else overview(scores):
+    in_one = len(scores) > LOGS_IN_FULL or (scores and changes is not None)
+    for shown in overview.overview(scores, changes) if in_one else map(in_full, scores):
         console.print(shown)
     for sentence in together(scores):
         console.print(Text(printable(sentence), style="bold"))
@@ -114,66 +113,3 @@ def in_full(score: Score) -> Group:
         *(Text(f"- {printable(q.text)}") for q in score.qualifications),
         Text(""),
     )
-
-
-def overview(scores: list[Score]) -> list[Group]:
-    """A table per benchmark that fits into 80 columns, followed by the qualifications and the rows that they apply
-    to."""
-    return [
-        table_of([score for score in scores if score.benchmark == benchmark])
-        for benchmark in dict.fromkeys(score.benchmark for score in scores)
-    ]
-
-
-def table_of(alike: list[Score]) -> Group:
-    name, headline = alike[0].headline
-    unit = unit_word(headline.unit)
-    shared = any(f"{name}_per_process" in score.metrics for score in alike)
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("#", justify="right")
-    table.add_column("log", overflow="fold")
-    for column in ("processes", "hosts", f"{name}\n{unit}", *([f"per process\n{unit}"] if shared else [])):
-        table.add_column(column, justify="right")
-    table.add_column("official")
-    folder, names = told_apart([score.log.path for score in alike])
-    for number, (score, log) in enumerate(zip(alike, names), 1):
-        share = score.metrics.get(f"{name}_per_process")
-        table.add_row(
-            str(number),
-            Text(printable(log)),
-            str(score.log.run.ranks),
-            str(len(score.log.run.hosts)),
-            digits(score.headline[1].value),
-            *([digits(share.value) if share else ""] if shared else []),
-            {"official": "yes", "not official": "no"}.get(score.standing, score.standing),
-        )
-    below = f" below {folder}" if folder else ""
-    return Group(
-        Text(printable(f"{alike[0].benchmark}, {len(alike)} logs{below}"), style="bold"),
-        table,
-        *qualified(alike),
-        Text(""),
-    )
-
-
-def told_apart(paths: list[Path]) -> tuple[str, list[str]]:
-    """The folder that all paths have in common, and the part in which they differ, without a file name that all have in
-    common."""
-    if len(paths) < 2 or len({path.is_absolute() for path in paths}) > 1:
-        return "", list(map(str, paths))
-    folder = os.path.commonpath([path.parent for path in paths])
-    rest = [Path(os.path.relpath(path, folder)) for path in paths]
-    if len({path.name for path in rest}) == 1 and all(path.parent.name for path in rest):
-        rest = [path.parent for path in rest]
-    return folder, list(map(str, rest))
-
-
-def qualified(scores: list[Score]) -> list[Text]:
-    """A line per qualification: its key, and the numbers of the rows that it applies to."""
-    rows = defaultdict(list)
-    for number, score in enumerate(scores, 1):
-        for key in dict.fromkeys(q.key for q in score.qualifications):
-            rows[key].append(number)
-    return [
-        Text(f"- {key}: {'all' if len(numbers) == len(scores) else ranges(numbers)}") for key, numbers in rows.items()
-    ]

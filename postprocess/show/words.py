@@ -39,6 +39,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count} {noun}" if count == 1 else f"{count} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
+def named(benchmark: str, metric: str) -> str:
+    """A metric with its benchmark, whose main metric may have the same name."""
+    return metric if metric == benchmark else f"{benchmark} {metric}"
+
+
 def printable(text: str) -> str:
     """One line that is safe on any terminal: characters that are not printable are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)
