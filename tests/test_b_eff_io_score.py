@@ -12,6 +12,8 @@ from logs_made_b_eff_io import GIB, KIB, METHODS, MIB, TYPES, as_version_1, b_ef
 from scores import keys, values
 
 from postprocess.benchmarks.b_eff_io.definition import m_part_rule, patterns_rule
+from postprocess.benchmarks.b_eff_io.section import compared_with_published
+from postprocess.benchmarks.published import published
 from postprocess.benchmarks.registry import benchmarks, log_formats
 from postprocess.benchmarks.score import Score
 from postprocess.reports.page import html, items
@@ -332,6 +334,45 @@ def test_report_shows_values_patterns_and_published_systems(tmp_path, options, l
     page = html(items([log] * logs))
     assert "Cray T3E900-512" in page and "All" in page and "Coffee-cup rule" in page and "pseudo" not in page
     assert page.count("<svg") >= 2 * logs - 1  # one for each, and one over all
+
+
+def test_published_values_of_the_papers_stand_below_those_of_the_run(scored):
+    """The papers' values, typed from their text: section 5.2 and figure 3; of release 0.5, section V."""
+    rows = compared_with_published(8, values(scored(b_eff_io_log(mbyte(BY_HAND)))))
+    printed = {
+        (row["system"].split()[0], row["processes"], row["quantity"], row["value"]) for row in rows if row["system"]
+    }
+    assert printed == {
+        ("IBM", 128, "b_eff_io, release 1.x", 63),
+        ("Cray", 32, "b_eff_io, release 1.x", 57),
+        ("Hitachi", 16, "b_eff_io, release 1.x", 41),
+        ("NEC", 4, "b_eff_io, another release", 60),  # "except on NEC SX-5, we have used releases 1.x"
+        ("IBM", 128, "b_eff_io, release 0.5", 311),
+        ("Cray", 32, "b_eff_io, release 0.5", 71),
+        ("IBM", 128, "read / initial write", 10),
+        ("IBM", 128, "read / rewrite", 10),
+        ("Cray", 32, "read / initial write", 5),
+        ("Cray", 32, "read / rewrite", 2.7),
+        ("Cray", 32, "data of an access method", 4.5),
+        ("Cray", 32, "data of an access method", 12.4),
+        ("IBM", 128, "largest bandwidth of reads", 950),
+        ("IBM", 64, "largest bandwidth of writes", 690),
+    }
+    assert len(published("b_eff_io")) == len(printed)  # none is left out
+    own = {row["quantity"]: (row["value"], row["unit"]) for row in rows if not row["system"]}
+    assert own["read / initial write"] == (pytest.approx(200 / 60), "1")
+    assert own["read / rewrite"] == (pytest.approx(200 / 100), "1")
+    assert own["b_eff_io, release 1.x"] == (pytest.approx(140), "MByte/s") and len(own) == 4
+
+
+def test_report_shows_what_a_node_writes_in_each_pattern(tmp_path):
+    """M(n, T, U) of the paper on release 0.5: b_real U / (3 sum U) T / n, here 128 * 10^6 byte/s for 900 s."""
+    records = b_eff_io_log(lambda partition, *_: 128e6, partitions=(4, 8), ranks=8, nodes=2, overhead_share=0.0)
+    [item] = items([logs_made.write(tmp_path / "b_eff_io.jsonl", records)])
+    rows = {(row["partition"], row["pattern"]): row["node"] for row in item.section["patterns"]}
+    # Pattern 3, U = 4: 2.4 * 10^9 byte, 572 calls of 1 MiB of 4 processes; the first 4 are on one node.
+    assert rows[4, 3] == "2.23 GiB" and rows[8, 3] == "1.12 GiB"
+    assert rows[8, 5] == "572 MiB"  # U = 2
 
 
 def test_log_without_a_score_still_shows_its_figures(tmp_path):

@@ -34,6 +34,17 @@ LABELS = {
     "memory_read_time": "… to read it",
     "written_share_of_memory": "amount written, as a share of the nodes' memory",
 }
+# What the papers published, and what a run has of it.
+PUBLISHED = {
+    "b_eff_io": "b_eff_io, release 1.x",
+    "b_eff_io_other_release": "b_eff_io, another release",
+    "b_eff_io_0_5": "b_eff_io, release 0.5",
+    "read_over_write": "read / initial write",
+    "read_over_rewrite": "read / rewrite",
+    "data_of_a_method": "data of an access method",
+    "largest_read": "largest bandwidth of reads",
+    "largest_write": "largest bandwidth of writes",
+}
 
 
 def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
@@ -54,11 +65,11 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         "flawless": ", and accessed enough data to defeat the caches",
         "labels": LABELS,
         "methods": TITLES,
-        "published": published("b_eff_io").to_dict("records"),
-        "own": values,
+        "published": compared_with_published(score.log.run.ranks, values),
         "partitions": partitions(table),
         "types": types(table),
         "patterns": patterns(log, table),
+        "node_memory": size(log.plan.node_memory_bytes),
         "load": [],
     }
 
@@ -76,6 +87,20 @@ def sentences(log: Log[Plan], score: Score, values: dict[str, float]) -> list[st
         f"written in {digits(values['memory_write_time'])} min and read in {digits(values['memory_read_time'])} min; "
         f"a balanced system takes about {COFFEE_CUP_MINUTES} min.",
     ]
+
+
+def compared_with_published(ranks: int, values: dict[str, float]) -> list[dict]:
+    """The published values, each kind after that of this run, of which `system` is empty."""
+    own = values | {
+        f"read_over_{method}": values["read"] / values[method] for method in ("write", "rewrite") if method in values
+    }
+    printed, rows = dict(list(published("b_eff_io").groupby("metric"))), []
+    for metric, quantity in PUBLISHED.items():
+        of_systems = printed[metric].to_dict("records")
+        if metric in own:
+            of_systems.insert(0, of_systems[0] | {"system": "", "processes": ranks, "value": own[metric], "note": ""})
+        rows += [row | {"quantity": quantity} for row in of_systems]
+    return rows
 
 
 def partitions(table: pd.DataFrame) -> list[dict]:
@@ -109,13 +134,16 @@ def types(table: pd.DataFrame) -> list[dict]:
 
 
 def patterns(log: Log[Plan], table: pd.DataFrame) -> list[dict]:
-    """A row per partition and pattern: bandwidths of the access methods in MByte/s."""
+    """A row per partition and pattern: bandwidths of the access methods in MByte/s, and what a node of the partition
+    wrote in the initial write, M(n, T, U) in the papers: of all processes, divided by the partition's nodes."""
     calls = {entry.pattern: entry.call_bytes for entry in log.plan.patterns}
     wide = table.pivot(index=["partition", "pattern"], columns="method", values="bandwidth").reindex(
         columns=list(METHODS)
     )
     properties = table.drop_duplicates(["partition", "pattern"]).set_index(["partition", "pattern"])
     chunks = properties["chunk_bytes"]
+    written = table.query("method == 'write'").set_index(["partition", "pattern"])["bytes"]
+    nodes = {n: sum(min(host.ranks) < n for host in log.run.hosts) for n in log.plan.partitions}
     return [
         {
             "partition": partition,
@@ -124,6 +152,7 @@ def patterns(log: Log[Plan], table: pd.DataFrame) -> list[dict]:
             "chunk": size(chunks[key]),
             "call": size(calls[number] or chunks[key]),
             "units": properties.loc[key, "units"],
+            "node": size(written[key] // nodes[partition]) if key in written.index else "–",
             "bandwidths": [None if pd.isna(row[method]) else row[method] for method in METHODS],
         }
         for key, (_, row) in zip(wide.index, wide.iterrows())
