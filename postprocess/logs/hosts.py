@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Qualifications by the hosts of a run: their number, overcommitment, placement of the processes, and other use."""
 
+import re
 from collections.abc import Iterator
 
 from postprocess.logs.activity import of_activity, of_overlap
-from postprocess.logs.placement import of_placement
+from postprocess.logs.placement import asked_for, of_placement
 from postprocess.logs.reader import Log
-from postprocess.logs.records import Host
+from postprocess.logs.records import Host, Run
 
 
 def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
@@ -29,3 +30,10 @@ def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
 def several(hosts: list[Host]) -> str:
     more = f" and {len(hosts) - 1} more host{'s' * (len(hosts) > 2)}" if len(hosts) > 1 else ""
     return f"{hosts[0].name}{more}"
+
+
+def system(run: Run) -> str:
+    """The system of a run, for figures: the partition if the check stated it, otherwise the names of the hosts without
+    their numbers."""
+    stems = {re.sub(r"\d+", "*", host.name.partition(".")[0]) for host in run.hosts}
+    return asked_for(run).get("partition") or ", ".join(sorted(stems))

@@ -29,6 +29,7 @@ BENCHMARK = Benchmark(
         MetricKind("mflops", "Mflop/s", Better.HIGHER),
         MetricKind("mflops_in_fft", "Mflop/s", Better.HIGHER),
         MetricKind("cycles_per_flop", "1", Better.LOWER, optional=True),
+        MetricKind("time_stamp_cycles_per_flop", "1", Better.LOWER, optional=True),
         MetricKind("initialise_write", "MByte/s", Better.HIGHER),
         MetricKind("series_read", "MByte/s", Better.HIGHER),
         MetricKind("series_write", "MByte/s", Better.HIGHER),

@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of FTIO: where the time of a run went, and the paper's figures 2 and 3, over the size of the matrix."""
+"""The figures of FTIO: where the time of a run went, and the paper's figures 2 to 5, over the size of the matrix."""
 
 from math import ceil, floor, log10
 from typing import Any, cast
 
 import matplotlib
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, LogLocator
 
 from postprocess.benchmarks.ftio.records import Plan
-from postprocess.benchmarks.ftio.reduction import representative_input
+from postprocess.benchmarks.ftio.reduction import repetition_table, representative_input
 from postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
+from postprocess.benchmarks.ftio.sizes import automatic_input
 from postprocess.benchmarks.score import Score
+from postprocess.logs.hosts import system
 from postprocess.logs.reader import Log
 from postprocess.show import plots
 from postprocess.show.plots import (
@@ -51,6 +54,9 @@ ACTIVITY_LOOK = {
     "wait": ("wait", SILVER),
 }
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"), (GREY, "X"))
+
+LINE = ["system", "filesystem", "access", "processes"]  # what the runs of a line have in common
+CYCLES = {"cycles_per_flop": "-", "time_stamp_cycles_per_flop": ":"}
 
 
 def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
@@ -108,67 +114,114 @@ def stages(table: pd.DataFrame) -> Figure:
 
 
 def over_sizes(scores: list[Score]) -> Figure:
-    """The paper's figures 2 and 3: I/O Fraction and cycles per flop over the size of the matrix, a line for each number
-    of processes."""
-    data = pd.DataFrame(
-        [
-            {
-                "processes": score.log.run.ranks,
-                "input_parameter": score.log.plan.input_parameter,
-                "elements": score.log.plan.matrix_width**2,
-                **{
-                    name: score.metrics[name].value if name in score.metrics else float("nan")
-                    for name in ("io_fraction", "io_fraction_low", "io_fraction_high", "cycles_per_flop")
-                },
-            }
-            for score in scores
-        ]
-    ).sort_values(["processes", "elements"], kind="stable")
+    """The paper's figures 2 and 3, I/O Fraction and cycles per flop over the size of the matrix, and its figures 4 and
+    5, the I/O Fraction of single runs. A line joins runs on one system and file system, in one way of I/O and on one
+    number of processes."""
+    data = run_table(scores)
+    lines = list(data.groupby(LINE, sort=False))
+    varied = [column for column in LINE[:-1] if data[column].nunique() > 1]
     with matplotlib.rc_context(plots.LOOK):
-        drawn, panels = plots.canvas(8.6, 3.4, columns=2)
-        for (processes, line), (colour, marker) in zip(data.groupby("processes"), LINES * len(data)):
-            look: dict[str, Any] = {
-                "color": colour,
-                "marker": marker,
-                "label": counted(cast(int, processes), "process"),
-            }
-            panels[0].plot(line["elements"], line["io_fraction"], **look)
-            panels[0].vlines(
-                line["elements"], line["io_fraction_low"], line["io_fraction_high"], color=colour, linewidth=1
-            )
-            panels[1].plot(line["elements"], line["cycles_per_flop"], **look)
-        for axes, label in zip(panels, ("I/O Fraction", "cycles per flop")):
+        drawn, panels = plots.canvas(11.4, 3.8, columns=3)
+        for number, (key, runs) in enumerate(lines):
+            named = dict(zip(LINE, cast(tuple, key)))
+            colour, marker = LINES[number % len(LINES)]
+            label = ", ".join([counted(named["processes"], "process"), *(str(named[column]) for column in varied)])
+            look: dict[str, Any] = {"color": colour, "marker": marker, "label": label}
+            draw_line(panels, runs.groupby("elements"), look)
+            for single, fill in ((runs[~runs["by_eq_5"]], "none"), (runs[runs["by_eq_5"]], colour)):
+                panels[2].plot(single["processes"], single["io_fraction"], marker, color=colour, markerfacecolor=fill)
+        for axes, label in zip(panels, ("I/O Fraction", "cycles per flop", "I/O Fraction of each run")):
+            axes.set_ylabel(label)
+        for axes in panels[:2]:
             axes.set_xscale("log")
             axes.set_xlim(10 ** floor(log10(data["elements"].min())), 10 ** ceil(log10(data["elements"].max() + 1)))
             axes.xaxis.set_major_locator(LogLocator(numticks=8))
             axes.xaxis.set_major_formatter(FuncFormatter(plots.power_of_ten))
             axes.set_xlabel("elements of the matrix")
-            axes.set_ylabel(label)
-        panels[0].set_ylim(0, 1)
-        panels[1].set_yscale("log")
+        for axes in (panels[0], panels[2]):
+            axes.set_ylim(0, 1)
+        plots.process_axis(panels[2], data["processes"])
+        if data[list(CYCLES)].notna().any(axis=None):
+            panels[1].set_yscale("log")
         plots.plain_numbers(panels[1].yaxis)
-        panels[0].legend(loc="best")
+        drawn.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     return Figure(
         "sizes",
         "I/O Fraction and cycles per flop over the size of the matrix",
-        "The paper's figures 2 and 3. Upright lines are 95 % intervals of the mean where a log has several runs. "
-        + representative(data),
+        "The paper's figures 2 and 3, means over the runs of a matrix, and its figures 4 and 5, the single runs "
+        "(filled marks: those of the input parameter by eq. (5)). "
+        "Cycles of the processors at work are joined by solid lines, those of the time stamp counter by dotted ones; "
+        "their bands leave out the smallest matrix. " + representative(data),
         data,
         drawn,
     )
 
 
+def run_table(scores: list[Score]) -> pd.DataFrame:
+    """A row per run of the computation, of which a log may have several."""
+    return pd.DataFrame(
+        [
+            {
+                "system": system(score.log.run),
+                "filesystem": score.log.run.tested_filesystem.type,
+                "access": f"{score.log.plan.storage}{', direct' * score.log.plan.direct}",
+                "processes": score.log.run.ranks,
+                "input_parameter": score.log.plan.input_parameter,
+                "elements": score.log.plan.matrix_width**2,
+                "by_eq_5": score.log.plan.input_parameter == automatic_input(score.log.run.ranks),
+                **run,
+            }
+            for score in scores
+            for run in repetition_table([score.log])[["io_fraction", *CYCLES]].to_dict("records")
+        ]
+    ).sort_values([*LINE, "elements"], kind="stable", ignore_index=True)
+
+
+def draw_line(panels: list[Axes], by_size, look: dict[str, Any]) -> None:
+    means = by_size[["io_fraction", *CYCLES]].mean()
+    panels[0].plot(means.index, means["io_fraction"], **look)
+    for column, dashes in CYCLES.items():
+        if means[column].notna().any():
+            panels[1].plot(means.index, means[column], **look, linestyle=dashes)
+
+
 def representative(data: pd.DataFrame) -> str:
-    """The recommended input parameter for every number of processes that was run with several of them (the paper's
-    section 5.3)."""
-    chosen = []
-    for processes, tried in data.groupby("processes"):
-        fractions = tried.groupby("input_parameter")["io_fraction"].mean()
-        if len(fractions) > 1:
-            i = representative_input(fractions)
-            chosen.append(
-                f"i = {i} for {counted(cast(int, processes), 'process')} (I/O Fraction {digits(fractions[i])})"
-            )
-    return (
-        f"The smallest matrix that gives the result of the largest within 0.05: {'; '.join(chosen)}." if chosen else ""
+    """For every system that was run with several input parameters, in words: the band of each number of processes (the
+    paper's sections 5.1 and 5.2), and the recommended input parameter (section 5.3)."""
+    sentences = []
+    for key, runs in data.groupby(LINE[:-1], sort=False):
+        means = runs.groupby(["processes", "input_parameter"])[["io_fraction", *CYCLES]].mean()
+        swept = {c: of_c.droplevel(0) for c, of_c in means.groupby("processes") if len(of_c) > 1}
+        if swept:
+            bands = "; ".join(f"{counted(cast(int, c), 'process')} {band(of_c)}" for c, of_c in swept.items())
+            sentences.append(f"{', '.join(cast(tuple, key))}: means over the sizes are {bands}.{recommended(swept)}")
+    return " ".join(sentences)
+
+
+def band(means: pd.DataFrame) -> str:
+    """As in the paper, the smallest matrix is left out of the band of cycles: start-up weighs most in it."""
+    found = [f"{digits(means['io_fraction'].min())} to {digits(means['io_fraction'].max())} of I/O"]
+    for column, name in zip(CYCLES, ("cycles", "time stamp cycles")):
+        if (cycles := means[column].iloc[1:]).notna().any():
+            found.append(f"{digits(cycles.min())} to {digits(cycles.max())} {name} per flop")
+    return ", ".join(found)
+
+
+def recommended(swept: dict[Any, pd.DataFrame]) -> str:
+    """The same input parameter for all numbers of processes where they were run with the same ones: the speed of an FFT
+    depends on the prime factors of its size."""
+    same = sorted(set.intersection(*(set(means.index) for means in swept.values())))
+    fractions = {c: means["io_fraction"].loc[same if len(same) > 1 else means.index] for c, means in swept.items()}
+    chosen = {c: representative_input(by_input) for c, by_input in fractions.items()}
+    if len(same) > 1:
+        chosen = dict.fromkeys(chosen, max(chosen.values()))
+    named = "; ".join(
+        f"i = {i} for {counted(c, 'process')} (I/O Fraction {digits(fractions[c][i])})" for c, i in chosen.items()
     )
+    caution = (
+        ""
+        if len(set(chosen.values())) == 1
+        else " Other prime factors change the speed of the FFT: compare numbers of "
+        "processes with the same i (--input 24, for example)."
+    )
+    return f" The smallest matrix that gives the result of the largest within 0.05: {named}.{caution}"

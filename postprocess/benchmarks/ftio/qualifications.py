@@ -66,10 +66,7 @@ def hosts_that_hold_their_part(log: Log[Plan]) -> list[Host]:
 
 def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
     """All qualifications of a log. `table` contains the log's rows of a measurement_table."""
-    return [
-        Qualification(key, f"{text}.")
-        for key, text in [*of_files(log), *of_machine(log), *of_repetitions(log), *of_counters(log)]
-    ]
+    return [Qualification(key, f"{text}.") for key, text in [*of_files(log), *of_machine(log), *of_repetitions(log)]]
 
 
 def of_files(log: Log[Plan]) -> Iterator[tuple[str, str]]:
@@ -100,21 +97,4 @@ def of_repetitions(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         yield (
             "single_run",
             "The computation ran once: there is no interval, and I/O may vary much from run to run (--repeat)",
-        )
-
-
-def of_counters(log: Log[Plan]) -> Iterator[tuple[str, str]]:
-    counters = log.only(Repetition).counters
-    if counters.cycles is None and counters.time_stamp_cycles is not None:
-        yield (
-            "cycles_by_time",
-            (
-                f"Cycles are those of the time stamp counter, which counts waiting as well: the processor's own "
-                f"counter is not available ({counters.cycles_reason})"
-            ),
-        )
-    if counters.flops is None:
-        yield (
-            "nominal_flops",
-            f"Operations are nominal, 5 N log2 N a transform: they were not counted ({counters.flops_reason})",
         )

@@ -24,7 +24,8 @@ LABELS = {
     "io_fraction_of_transform": "… of the transform alone, without initialisation and verification",
     "mflops": "nominal floating-point operations in the whole time",
     "mflops_in_fft": "… in the time of the FFTs, with their communication",
-    "cycles_per_flop": "cycles of all processes per operation",
+    "cycles_per_flop": "cycles of the processors at work per nominal operation",
+    "time_stamp_cycles_per_flop": "cycles of the time stamp counter, waiting included, per nominal operation",
     "initialise_write": "initialisation, write and flush",
     "series_read": "DFT series, read",
     "series_write": "DFT series, write and flush",
@@ -113,7 +114,7 @@ def plan(log: Log[Plan]) -> list[tuple[str, str]]:
     way = "direct I/O, past the page cache" if plan.direct else "buffered, flushed inside the timed phases"
     made = [f"{start.directory}{', kept' * start.kept}" for start in log.all(Start)]
     times = [seconds(max(record.elapsed_seconds)) for record in log.all(Repetition)[:10]]
-    counted_by = [record.counters for record in log.all(Repetition)[:1]]
+    first = log.all(Repetition)[:1]
     return [
         (
             "Matrix",
@@ -129,11 +130,15 @@ def plan(log: Log[Plan]) -> list[tuple[str, str]]:
         ("Exchange buffer", size(plan.exchange_buffer_bytes)),
         (
             "Hardware counters",
-            "; ".join(
-                f"cycles: {counters.cycles_reason or 'counted'}; operations: {counters.flops_reason or 'counted'}"
-                for counters in counted_by
-            )
+            "; ".join(f"cycles: {record.counters.cycles_reason or 'counted'}; {operations(record)}" for record in first)
             or "none",
         ),
         ("Time of a run", ", ".join(times) or "none"),
     ]
+
+
+def operations(record: Repetition) -> str:
+    counters = record.counters
+    if counters.flops is None:
+        return f"operations: {counters.flops_reason}"
+    return f"operations: {digits(counters.flops / record.nominal_flops)} counted for each nominal one"
