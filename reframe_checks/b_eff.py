@@ -10,10 +10,10 @@ from postprocess import reframe_version  # noqa: F401
 from . import devices, sizes
 from .base import KernelCheck
 from .build import kernel_build
-from .partitions import say
+from .partitions import extras_of, say
 from .tested_directory import TestedDirectory
 from .under_load import UnderLoad
-from .vocabulary import STAGE
+from .vocabulary import STAGE, Extra
 
 KERNEL_BUDGET_SECONDS = 240  # the kernel's default
 OF_A_SWEEP = ["--patterns", "ring,random,ping_pong", "--random-patterns", "1", "--repetitions", "1"]
@@ -62,6 +62,17 @@ class b_eff(KernelCheck):
             self.tags |= {SWEEP}
         if self.memory:
             self.executable_opts += ["--memory", self.memory]
+
+    def facts_of_the_partition(self):
+        """With what its whole and the balance factor require."""
+        extras = extras_of(self.current_partition)
+        stated = {"partition_nodes": extras.get(Extra.NUM_NODES), "r_max_per_node": extras.get(Extra.R_MAX_PER_NODE)}
+        return super().facts_of_the_partition() | {name: value for name, value in stated.items() if value}
+
+    def expected_units(self):
+        """And the balance factor, where R_max is known."""
+        known = Extra.R_MAX_PER_NODE in extras_of(self.current_partition)
+        return super().expected_units() | ({"balance_factor": "byte/flop"} if known else {})
 
     @run_after("init")
     def set_time_limit(self):

@@ -122,7 +122,12 @@ class MpiLaunch(rfm.RegressionTestPlugin):
         asked = {"processes_per_node": self.num_tasks_per_node, "exclusive": "yes" if exclusive else "no"}
         if self.placement:
             asked["placement"] = self.placement
+        asked |= self.facts_of_the_partition()
         self.env_vars["COFFEECUP_ASKED"] = ",".join(f"{name}={value}" for name, value in asked.items())
+
+    def facts_of_the_partition(self):
+        """What the log is to state about the partition, name to value."""
+        return {"partition": self.current_partition.fullname}
 
     @run_before("run")
     def pass_the_nonce_of_an_acceptance(self):

@@ -316,6 +316,8 @@ B_EFF = {
     "probe_hosts": [lambda r: first(r, record="probe")["hosts"].pop()],
     "probe_pairs": [both(host(ranks=[0]), lambda r: r[0]["hosts"][1].update(ranks=[1, 2, 3, 4], memory_bytes=4 * GIB))],
     "probe_times": [lambda r: first(r, record="probe")["hosts"][0].update(longest_round_trip_seconds=1e-9)],
+    "copy_hosts": [lambda r: first(r, record="memory_copy")["seconds"].pop()],
+    "copied_bytes": [put("memory_copy", copied_bytes=65535), put("memory_copy", copied_bytes=8 * MIB)],
     "received_bytes": [one_exchange_more, put("data_check", received_bytes=1, checked_bytes=1)],
     "checked_bytes": [put("data_check", checked_bytes=10**18), put("data_check", checked_bytes=0)],
 }

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 from b_eff_runs import AVERAGED, MEMORY, METHODS, check_bytes, kernel, mpi, network, openmpi_kernel
+from logs_made import KIB, MIB
 from raw_log import read_log
+
+from postprocess.benchmarks.b_eff.loops import MOST_COPIED_BYTES
 
 __all__ = ["kernel", "mpi", "network", "openmpi_kernel"]  # fixtures
 
@@ -130,10 +133,26 @@ def test_everything_is_planned_measured_and_checked_on_any_number_of_ranks(kerne
     assert [(probe["repetition"], len(probe["hosts"])) for probe in log.records["probe"]] == [
         (r, 1) for r in repetitions
     ]
+    places = [probe["sequence"] + 1 for probe in log.records["probe"]]
+    assert [(c["sequence"], c["repetition"], c["copied_bytes"]) for c in log.records["memory_copy"]] == [
+        (place, r, 256 * KIB) for place, r in zip(places, repetitions, strict=True)
+    ]
     check_times(log, {name: each for name, _, _, each, _ in expected}, latency, longest)
     check_bytes(log)
     assert len(log.records["trial"]) == 3 * sum(len(p["methods"]) for p in log.plan["patterns"])
     print(f"{ranks} ranks, {kernel.mpi.name}: {len(measured)} measurements in {log.end['elapsed_seconds']:.1f} s")
+
+
+def test_copies_in_memory_are_real_and_of_the_size_that_the_rules_require(openmpi_kernel):
+    """Memory of 1 TByte/s for one process does not exist. The buffers have 8 MiB."""
+    few = ["--patterns", "ping_pong", "--longest-loop", "1", "--first-loop-length", "1", "--repetitions", "2"]
+    done = openmpi_kernel.run(2, "--memory-per-process", "128MiB", *few)
+    assert (done.returncode, openmpi_kernel.errors(done)) == (0, [])
+    copies = read_log(openmpi_kernel.log).records["memory_copy"]
+    assert [(copy["repetition"], copy["copied_bytes"]) for copy in copies] == [
+        (repetition, MOST_COPIED_BYTES) for repetition in (1, 2)
+    ]
+    assert all(seconds > 4 * MIB / 1e12 for copy in copies for seconds in copy["seconds"])
 
 
 def check_times(log, each_of, latency, longest):

@@ -186,3 +186,16 @@ def test_a_run_may_take_its_time_budget_and_no_longer(log, more, late):
     end = but(log.end, elapsed_seconds=log.plan.time_budget_seconds + more)
     found = qualifications.of_time(replace(log, by_class=log.by_class | {End: [end]}))
     assert [key for key, _ in found] == ["over_budget"] * late
+
+
+@pytest.mark.parametrize(
+    ("nodes", "qualified"),
+    [("partition_nodes=3", True), ("partition_nodes=2", False), ("partition_nodes=1", False), ("", False)],
+)
+def test_a_run_on_a_part_of_the_partition_says_so(scored, nodes, qualified):
+    """The run has two nodes. Without a check, nothing is known about the partition."""
+    records = averaged_log(repetitions=3)
+    records[0]["environment"]["COFFEECUP_ASKED"] = f"processes_per_node=8,{nodes}"
+    texts = {q.key: q.text for q in scored(records).qualifications}
+    assert ("part_of_partition" in texts) == qualified
+    assert not qualified or "2 of the 3 nodes of the partition" in texts["part_of_partition"]

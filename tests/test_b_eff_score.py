@@ -320,6 +320,26 @@ def test_balance_factor_is_b_eff_by_r_max(full):
     assert metrics == score.metrics
 
 
+@pytest.mark.parametrize(
+    ("stated", "known"),
+    [
+        ("r_max_per_node=125", True),
+        ("processes_per_node=8,r_max_per_node=125.0", True),
+        ("", False),
+        *((f"r_max_per_node={text}", False) for text in ("0", "-1", "nan", "inf", "1e300", "1e-300", "many")),
+    ],
+)
+def test_balance_factor_by_the_r_max_that_the_check_stated_of_each_node(tmp_path, stated, known):
+    """Two nodes have 250 Gflop/s."""
+    records = averaged_log()
+    records[0]["environment"]["COFFEECUP_ASKED"] = stated
+    metrics = score_log(logs_made.write(tmp_path / "log.jsonl", records)).metrics
+    if known:
+        assert metrics["balance_factor"].value == pytest.approx(metrics["b_eff"].value * 1e6 / 250e9, rel=1e-9)
+    else:
+        assert "balance_factor" not in metrics
+
+
 # --- the paper's Table 1 ----------------------------------------------------------------------------------------------
 
 
@@ -390,6 +410,6 @@ def metric_of_constant_bandwidth(processes, value, memory_per_process):
         ]
     )
 
-    run = SimpleNamespace(ranks=processes, memory_per_process_bytes=memory_per_process)
+    run = SimpleNamespace(ranks=processes, hosts=[None], environment={}, memory_per_process_bytes=memory_per_process)
     plan = SimpleNamespace(l_max_bytes=l_max_rule(memory_per_process), patterns=[], memory=None, load=None)
     return b_eff.metrics([Log(Path("log.jsonl"), "", run, plan, {})], table).loc[0, "time_to_communicate_total_memory"]

@@ -127,6 +127,34 @@ def test_job_without_log_shows_what_it_said(reframe, kernel_that):
     assert "give --memory-per-process" in only_case(session)["fail_reason"]
 
 
+# What is known about the partition
+
+
+def test_log_states_what_the_configuration_knows_of_the_partition(reframe, tmp_path, kernel_that):
+    """40.5 Gflop/s on one node, of which the partition has four."""
+    made = b_eff_log(ranks=2, nodes=1)
+    made[0]["environment"]["COFFEECUP_ASKED"] = "WHAT_WAS_STATED"
+    fill_in = 'sed -i "s!WHAT_WAS_STATED!$COFFEECUP_ASKED!" "$log"'
+    extras = {"num_nodes": 4, "cores_per_node": 2, "r_max_per_node": 40.5, "reference_values": str(tmp_path)}
+    partition = {"name": "p", "scheduler": "local", "launcher": "local", "environs": ["mpi"], "extras": extras}
+    settings = {
+        "systems": [{"name": "made", "hostnames": [".*"], "partitions": [partition]}],
+        "environments": [{"name": "mpi", "features": ["mpi"]}],
+    }
+    config = tmp_path / "settings.py"
+    config.write_text(f"site_configuration = {settings}\n")
+    reference = written(tmp_path, {}, b_eff={"$index": ["$partition", "num_processes"]})
+    reference.rename(tmp_path / "b_eff.yaml")
+    session = reframe("-r", *TWO, *kernel_that(f"{log_of(tmp_path, made)}; {fill_in}"), config=config, env=OPEN_MPI)
+    assert session.returncode == 0, session.output
+    case = only_case(session)
+    values = {name.rpartition(":")[2]: value[0] for name, value in case["perfvalues"].items()}
+    assert values["balance_factor"] == pytest.approx(values["b_eff"] * 1e6 / 40.5e9, rel=1e-9)
+    assert "part_of_partition" in case["qualifications"] and case["facts"]["R_max of a node"] == "40.5"
+    stated = re.search(r"COFFEECUP_ASKED=(\S+)", Path(case["outputdir"], "rfm_job.sh").read_text())
+    assert stated[1].endswith("partition=made:p,partition_nodes=4,r_max_per_node=40.5")
+
+
 # References
 
 

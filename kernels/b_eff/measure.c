@@ -85,14 +85,24 @@ static void log_stop(struct log *log, const struct measured *measured, int64_t b
 }
 
 /* Between repetitions. Not in simulations: simulated processes run one after the other and cannot wait for each other
- * in memory. */
-static void log_probe(struct run *run, int repetition)
+ * in memory, and their buffers are one. Copies are those of the host's memory, and go through the buffers of the
+ * messages. */
+static void log_probes(struct run *run, const struct loops *loops, int repetition)
 {
     if (!buffers_hold_data)
         return;
     json_t *hosts = probe_cores(run->machine.leader);
     if (run->log)
         log_write(run->log, "probe", json_pack("{s:i, s:o}", "repetition", repetition, "hosts", hosts));
+    const struct copies copies = {loops->in[MEMORY_HOST].receive, loops->in[MEMORY_HOST].send, loops->bytes,
+                                  (repetition - 1) * PROBE_COPIES};
+    if (!copies.to)
+        return;
+    json_t *seconds = probe_copies(run->machine.leader, &copies);
+    if (run->log)
+        log_write(run->log, "memory_copy",
+                  json_pack("{s:i, s:I, s:o}", "repetition", repetition, "copied_bytes",
+                            (json_int_t)probe_copied_bytes(loops->bytes), "seconds", seconds));
 }
 
 /* The requested length, unless such loops would take longer than a message length's part of the pattern's time: on
@@ -270,7 +280,7 @@ void measure(struct run *run, const struct request *request, struct summary *sum
     state.progress = progress_begin(run->program->name);
     bool in_time = true;
     for (int repetition = 1; in_time && repetition <= request->repetitions; repetition++) {
-        log_probe(run, repetition);
+        log_probes(run, &state.loops, repetition);
         for (int p = 0; in_time && p < request->patterns; p++)
             in_time = measure_pattern(&state, repetition, p, &summaries[p]);
     }

@@ -7,11 +7,13 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "clock.h"
 #include "fail.h"
 #include "memory.h"
 
+enum { MOST_COPIED_BYTES = 4 << 20 };
 enum { BATCHES = 20, ROUND_TRIPS = 100, SPINS = 2000, CACHE_LINE = 64, OVER = -1 };
 static const double most_seconds = 5e-3;
 
@@ -80,34 +82,83 @@ static double round_trip_seconds(MPI_Comm node)
     return seconds;
 }
 
-static json_t *seconds_json(double shortest, double longest)
+static json_t *round_trips_json(double shortest, double longest)
 {
     if (isinf(shortest))
         return json_null();
     return json_pack("{s:f, s:f}", "shortest_round_trip_seconds", shortest, "longest_round_trip_seconds", longest);
 }
 
+static json_t *copy_json(double shortest, double unused)
+{
+    (void)unused;
+    return json_real(shortest);
+}
+
+static MPI_Comm node_of(int leader, int rank)
+{
+    MPI_Comm node;
+    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, leader, rank, &node));
+    return node;
+}
+
+/* A list of the values of each node, which its leader has, in the order of the leaders; NULL on all ranks except 0. */
+static json_t *list_of_nodes(int rank, int leader, double first, double second, json_t *(*as_json)(double, double))
+{
+    int ranks;
+    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
+    double of_process[] = {leader == rank, first, second};
+    double (*all)[3] = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
+    MPI_CHECK(MPI_Gather(of_process, 3, MPI_DOUBLE, all, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD));
+    if (rank != 0)
+        return NULL;
+    json_t *nodes = json_array();
+    for (int other = 0; other < ranks; other++)
+        if (all[other][0] != 0)
+            json_array_append_new(nodes, as_json(all[other][1], all[other][2]));
+    free(all);
+    return nodes;
+}
+
 json_t *probe_cores(int leader)
 {
-    int rank, ranks;
-    MPI_Comm node;
+    int rank;
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
-    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, leader, rank, &node));
+    MPI_Comm node = node_of(leader, rank);
     const double seconds = round_trip_seconds(node);
     /* the largest negative time is the shortest time */
     double mine[] = {isinf(seconds) ? -INFINITY : seconds, -seconds}, of_node[2];
     MPI_CHECK(MPI_Allreduce(mine, of_node, 2, MPI_DOUBLE, MPI_MAX, node));
     MPI_CHECK(MPI_Comm_free(&node));
-    double of_process[] = {leader == rank, -of_node[1], of_node[0]};
-    double (*all)[3] = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
-    MPI_CHECK(MPI_Gather(of_process, 3, MPI_DOUBLE, all, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD));
-    if (rank != 0)
-        return NULL;
-    json_t *hosts = json_array();
-    for (int other = 0; other < ranks; other++)
-        if (all[other][0] != 0)
-            json_array_append_new(hosts, seconds_json(all[other][1], all[other][2]));
-    free(all);
-    return hosts;
+    return list_of_nodes(rank, leader, -of_node[1], of_node[0], round_trips_json);
+}
+
+size_t probe_copied_bytes(size_t buffer_bytes)
+{
+    return buffer_bytes < MOST_COPIED_BYTES ? buffer_bytes : MOST_COPIED_BYTES;
+}
+
+static double copy_seconds(const struct copies *copies, int number)
+{
+    const size_t bytes = probe_copied_bytes(copies->bytes);
+    const size_t start = (size_t)number % (copies->bytes / bytes) * bytes;
+    MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
+    const double before = MPI_Wtime();
+    memcpy(copies->to + start, copies->from + start, bytes);
+    return fmax(MPI_Wtime() - before, MPI_Wtick());
+}
+
+json_t *probe_copies(int leader, const struct copies *copies)
+{
+    int rank;
+    double mine[PROBE_COPIES], of_node[PROBE_COPIES], shortest = INFINITY;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    for (int i = 0; i < PROBE_COPIES; i++)
+        mine[i] = copy_seconds(copies, copies->first + i);
+    MPI_Comm node = node_of(leader, rank);
+    MPI_CHECK(MPI_Allreduce(mine, of_node, PROBE_COPIES, MPI_DOUBLE, MPI_MAX, node));
+    MPI_CHECK(MPI_Comm_free(&node));
+    for (int i = 0; i < PROBE_COPIES; i++)
+        shortest = fmin(shortest, of_node[i]);
+    return list_of_nodes(rank, leader, shortest, 0, copy_json);
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares where ranks ran, and on which cores, with what the check requested (COFFEECUP_ASKED in the job, see
-reframe_checks/launch.py)."""
+"""What the check requested and stated about its partition (COFFEECUP_ASKED in the job, see reframe_checks/launch.py),
+and where ranks ran, and on which cores, compared with it."""
 
 import re
 from collections import Counter
@@ -11,12 +11,23 @@ from postprocess.logs.records import Host, Run
 from postprocess.show.words import counted, ranges
 
 ASKED = "COFFEECUP_ASKED"
+LEAST_STATED, MOST_STATED = 1e-6, 1e12
 
 
 def asked_for(run: Run) -> dict[str, str]:
-    """The request in the run record: `processes_per_node`, `placement`, `exclusive`; empty if there was none."""
-    words = dict(re.findall(r"(\w+)=(\w+)", run.environment.get(ASKED, "")))
+    """The request in the run record: `processes_per_node`, `placement`, `exclusive`, and what is known about the
+    partition: `partition`, `partition_nodes`, `r_max_per_node`; empty if there was none."""
+    words = dict(re.findall(r"(\w+)=([^,]+)", run.environment.get(ASKED, "")))
     return words if words.get("processes_per_node", "1").isdecimal() else {}
+
+
+def number_stated(run: Run, name: str) -> float | None:
+    """A number that the check stated about the partition; None if it stated none that is possible."""
+    try:
+        number = float(asked_for(run).get(name, ""))
+    except ValueError:
+        return None
+    return number if LEAST_STATED <= number <= MOST_STATED else None
 
 
 def of_placement(log: Log) -> Iterator[tuple[str, str]]:

@@ -19,6 +19,7 @@ from postprocess.benchmarks.b_eff.records import (
     MatchingsLeftOut,
     Measurement,
     MeasurementOfVersion1,
+    MemoryCopy,
     Pair,
     PatternProcesses,
     Plan,
@@ -68,12 +69,16 @@ METRICS = (
 )
 
 
+# Of runs on partitions whose R_max is known.
+BALANCE_FACTOR = MetricKind("balance_factor", "byte/flop", Better.HIGHER, optional=True)
+
+
 def in_memory(metric: MetricKind, *kinds: str) -> MetricKind:
     """A metric of messages in memory of a device, or between two kinds."""
     return replace(metric, name="_".join([metric.name, *kinds]).replace("-", "_"), optional=True)
 
 
-IN_DEVICES = tuple(in_memory(metric, kind) for kind in KINDS if kind != HOST for metric in METRICS)
+IN_DEVICES = tuple(in_memory(metric, kind) for kind in KINDS if kind != HOST for metric in (*METRICS, BALANCE_FACTOR))
 BETWEEN_KINDS = tuple(
     in_memory(metric, *pair)
     for pair in combinations(KINDS, 2)
@@ -98,7 +103,7 @@ BENCHMARK = Benchmark(
     citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and "
     "b_eff_io.",
     metrics=METRICS,
-    variants=(*IN_DEVICES, *BETWEEN_KINDS),
+    variants=(BALANCE_FACTOR, *IN_DEVICES, *BETWEEN_KINDS),
     loads=LOADS,
     impacts=IMPACTS,
     log_format=LogFormat(
@@ -110,6 +115,7 @@ BENCHMARK = Benchmark(
             Budget,
             Stop,
             Probe,
+            MemoryCopy,
             Matching,
             MatchingsLeftOut,
             Suspects,

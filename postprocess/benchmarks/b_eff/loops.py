@@ -7,13 +7,16 @@ from collections.abc import Iterator
 from postprocess.benchmarks.b_eff import pairwise
 from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED
 from postprocess.benchmarks.b_eff.load_records import Loaded, LoadedTrial
+from postprocess.benchmarks.b_eff.memories import kinds
 from postprocess.benchmarks.b_eff.records import (
+    HOST,
     Budget,
     DataCheck,
     Latency,
     Loop,
     MatchingsLeftOut,
     Measurement,
+    MemoryCopy,
     Pattern,
     Plan,
     Probe,
@@ -23,10 +26,11 @@ from postprocess.benchmarks.b_eff.records import (
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import Record, kind_of
 from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order
+from postprocess.show.units import MIB
 
 SHORTEST_SECONDS = 1e-9
 ROUNDING = 1e-9  # relative
-TRIALS, LATENCY_LOOP = 3, 10_000
+TRIALS, LATENCY_LOOP, MOST_COPIED_BYTES = 3, 10_000, 4 * MIB
 WITH_LATENCIES = ("ring", "ping_pong")
 LOOPS = (Measurement, Latency, Trial, Loaded, LoadedTrial)
 OF_ONE_EXCHANGE = (Trial, LoadedTrial)
@@ -49,7 +53,7 @@ def problems_of_loops(log: Log[Plan]) -> Iterator[Problem]:
 def keyed(log: Log[Plan]) -> Iterator[tuple[Record, tuple]]:
     """The records of the measurement in the order of the log. In schema version 1, a record holds all repetitions."""
     kinds = (
-        (Probe, Trial, Latency, Measurement, Budget, Stop, *pairwise.KINDS)
+        (Probe, MemoryCopy, Trial, Latency, Measurement, Budget, Stop, *pairwise.KINDS)
         if log.run.schema_version > 1
         else (Measurement,)
     )
@@ -65,15 +69,15 @@ def key_of(record: Record) -> tuple:
             return kind, record.pattern, record.message_bytes, record.loops, record.repetition
         case Stop():
             return kind, record.pattern, record.message_bytes, record.repetition
-        case Probe():
+        case Probe() | MemoryCopy():
             return kind, record.repetition
     return pairwise.key_of(record)
 
 
 def in_words(key: tuple) -> str:
     kind, *where = key
-    if kind == "probe":
-        return f"the probe before repetition {where[0]}"
+    if kind in ("probe", "memory_copy"):
+        return f"the {kind} before repetition {where[0]}"
     if kind in map(kind_of, pairwise.KINDS):
         return pairwise.in_words(key)
     pattern, length, *method, repetition = where
@@ -95,6 +99,8 @@ def planned_records(log: Log[Plan]) -> Iterator[tuple]:
     for repetition in range(1, plan.repetitions + 1):
         if not log.run.simulated:
             yield "probe", repetition
+            if HOST in kinds(plan):
+                yield "memory_copy", repetition
         for pattern in plan.patterns:
             if repetition == 1 and 1 not in (plan.first_loop_length, plan.longest_loop_length):
                 for method in pattern.methods:
@@ -253,6 +259,11 @@ def problems_of_lengths(log: Log[Plan]) -> Iterator[Problem]:
 
 def problems_of_probes(log: Log[Plan]) -> Iterator[Problem]:
     hosts = log.run.hosts
+    for copy in log.all(MemoryCopy):
+        if len(copy.seconds) != len(hosts):
+            yield "copy_hosts", f"copies have {len(copy.seconds)} hosts, the run {len(hosts)}; {EDITED}"
+        if copy.copied_bytes != min(log.plan.buffer_bytes, MOST_COPIED_BYTES):
+            yield "copied_bytes", f"{copy.copied_bytes} bytes were copied, which are not of the buffers; {EDITED}"
     for probe in log.all(Probe):
         if len(probe.hosts) != len(hosts):
             yield "probe_hosts", f"a probe has {len(probe.hosts)} hosts, the run {len(hosts)}; {EDITED}"

@@ -15,6 +15,7 @@ from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process
 from postprocess.benchmarks.b_eff.records import Budget, DataCheck, Measurement, Plan, Probe, Stop
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
+from postprocess.logs.placement import number_stated
 from postprocess.logs.reader import Log
 from postprocess.logs.records import Overhead
 from postprocess.show.words import counted, digits, size
@@ -119,6 +120,7 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
         Qualification(key, f"{text}.")
         for key, text in [
             *of_hosts(log),
+            *of_partition(log),
             *of_cores(log),
             *of_time(log),
             *of_loops(log, table),
@@ -128,6 +130,17 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
             *of_load(log),
         ]
     ]
+
+
+def of_partition(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    """b_eff is that of the whole system (the paper's section 5). Runs that the check did not start do not know it."""
+    nodes, used = number_stated(log.run, "partition_nodes"), len(log.run.hosts)
+    if nodes and used < nodes:
+        yield (
+            "part_of_partition",
+            f"The run used {used} of the {counted(int(nodes), 'node')} of the partition: this is the b_eff of a part, "
+            "the paper's is that of the whole system",
+        )
 
 
 def of_cores(log: Log[Plan]) -> Iterator[tuple[str, str]]:

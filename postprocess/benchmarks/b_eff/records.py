@@ -232,6 +232,15 @@ class Probe(Record):
     hosts: Annotated[list[RoundTrips | None], Meta(min_length=1)]
 
 
+class MemoryCopy(Record):
+    """The time of a copy in memory on each node, while all processes copy so many bytes each, before a repetition. A
+    node takes as long as its slowest process; the shortest of several copies counts."""
+
+    repetition: Repetition
+    copied_bytes: PositiveBytes
+    seconds: Annotated[list[PositiveSeconds], Meta(min_length=1)]
+
+
 Partners = Annotated[list[Annotated[int, Meta(ge=-1, le=10**8)]], Meta(min_length=2)]
 Times = Annotated[list[PositiveSeconds | None], Meta(min_length=2)]
 Scope = Literal["all", "within", "across"]

@@ -14,13 +14,14 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from postprocess.benchmarks.b_eff import BENCHMARK
+from postprocess.benchmarks.b_eff import BALANCE_FACTOR, BENCHMARK
 from postprocess.benchmarks.b_eff.definition import LENGTHS, PATTERNS_AVERAGED
 from postprocess.benchmarks.b_eff.load_records import Load, Loaded
 from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, metric_in, part
 from postprocess.benchmarks.b_eff.records import DataCheck, Latency, Loop, Measurement, Plan
 from postprocess.benchmarks.b_eff.under_load import metrics_under_load, moved_by_load
 from postprocess.benchmarks.score import Metric, Score
+from postprocess.logs.placement import number_stated
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE, MIB
 
@@ -330,6 +331,7 @@ def metrics_of_part(kind: str, logs: list[Log[Plan]], table: pd.DataFrame) -> pd
             "ranks": [log.run.ranks for log in logs],
             "total_bytes": [float(log.run.ranks * memory_per_process(log, kind)) for log in logs],
             "l_max_bytes": [log.plan.l_max_bytes for log in logs],
+            "r_max_gflops": [r_max_stated(log) for log in logs],
         }
     ).loc[table["log"].unique()]
     effective, at_l_max, latencies = b_eff(table), b_eff_at_l_max(table), latency_table(logs, table)
@@ -348,16 +350,27 @@ def metrics_of_part(kind: str, logs: list[Log[Plan]], table: pd.DataFrame) -> pd
             "b_eff_release_3_6": b_eff_release_3_6(table),
             "time_to_communicate_total_memory": runs["total_bytes"] / (effective * MBYTE),
             "l_max": runs["l_max_bytes"] / MIB,
+            "balance_factor": balance_factor(effective, runs["r_max_gflops"]),
         }
     )
 
 
+def r_max_stated(log: Log[Plan]) -> float:
+    """R_max in Gflop/s of the nodes of the run, by what the check stated of each; NaN if it stated nothing."""
+    return len(log.run.hosts) * (number_stated(log.run, "r_max_per_node") or np.nan)
+
+
+def balance_factor(b_eff_mbyte, r_max_gflops):
+    """b_eff / R_max in byte/flop (the paper's section 2.1)."""
+    return b_eff_mbyte * MBYTE / (r_max_gflops * 1e9)
+
+
 def with_balance_factor(score: Score, r_max_gflops: float) -> Score:
-    """The score with the balance factor b_eff / R_max beside it, in byte/flop (the paper's section 2.1). R_max is the
-    system's Linpack performance in Gflop/s on the same processors as the run."""
+    """The score with the balance factor by this R_max, the Linpack performance in Gflop/s of the processors of the
+    run."""
     factors = {
         metric_in("balance_factor", kind): Metric(
-            score.metrics[metric_in("b_eff", kind)].value * MBYTE / (r_max_gflops * 1e9), "byte/flop"
+            balance_factor(score.metrics[metric_in("b_eff", kind)].value, r_max_gflops), BALANCE_FACTOR.unit
         )
         for kind in kinds(score.log.plan)
     }

@@ -30,6 +30,7 @@ LABELS = {
     "b_eff_release_3_6": "b_eff by the formula of release 3.6 of the original program",
     "time_to_communicate_total_memory": "time to communicate the total memory",
     "l_max": "L_max, the longest message",
+    "balance_factor": "balance factor, b_eff / R_max",
 }
 TABLE_1 = (
     "b_eff",
