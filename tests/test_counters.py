@@ -271,7 +271,7 @@ def test_kernel_postprocess_and_page_have_the_same_counters():
 
 
 def test_report_shows_what_was_counted_and_nothing_where_nothing_was(tmp_path, plain):
-    values = [[0, 9_000_000_000], [0, "unreadable"], 3], [[0, 9_000_000_000], [5, 17], 0]
+    values = [[0, 9_000_000_000], [0, "unreadable"], 3], [[0, 9_000_000_000], [5, 12017], 0]
     records = with_counters(plain, [PACKAGE, SYMBOLS, DOWN], values, seconds=SECONDS)
     [counters] = [record for record in records if record["record"] == "counters"]
     counters["absent"] = ["cray_energy", *(name for name in KINDS if name.startswith("edac_"))]
@@ -279,7 +279,7 @@ def test_report_shows_what_was_counted_and_nothing_where_nothing_was(tmp_path, p
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page))
     assert "The energy that was counted (processors) was 18 000 J." in text
     assert "energy of all nodes, from opening the log to its end 18 000 J" in text
-    assert "infiniband_symbol_error errors 12 12 on node01 mlx5_0/1 1 value: is not a number" in text
+    assert "infiniband_symbol_error errors 12 012 12 012 on node01 mlx5_0/1 1 value: is not a number" in text
     assert "Counted nothing on any node: infiniband_link_downed." in text
     assert "No node has: cray_energy, edac (all 2)." in text
     assert "What the nodes counted" not in html(items([logs_made.write(tmp_path / "plain.jsonl", plain)]))

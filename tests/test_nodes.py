@@ -3,6 +3,7 @@
 times. tests/bench_nodes.py counts over many machines."""
 
 import json
+import re
 
 import logs_made
 import numpy as np
@@ -299,7 +300,9 @@ def test_the_score_of_a_log_names_its_slow_node(slow_log):
 def test_the_report_shows_the_nodes_with_a_figure_of_them(slow_log, tmp_path):
     assert run("report", slow_log, "-o", tmp_path / "slow.html", "--figures", tmp_path).exit_code == 0
     page = (tmp_path / "slow.html").read_text()
-    assert "1 of 16 nodes suspected" in page and "Nodes by their speed" in page
+    [section] = [part for part in re.split("<h[23]", page) if part.partition(">")[2].startswith("Nodes</h3>")]
+    for text in ("1 of 16 nodes suspected", "<code>coffeecup nodes</code>", "Nodes by their speed"):
+        assert text in section and page.count(text) == 1
     table = pd.read_csv(tmp_path / "b_eff-nodes.csv")
     assert len(table) == 16 and table["suspect"].sum() == 1
     sound = logs_made.write(tmp_path / "sound.jsonl", matched_log([1] * 16))

@@ -3,6 +3,7 @@
 qualification once, with the rows that it applies to."""
 
 import os
+import re
 from types import SimpleNamespace
 from typing import Any
 
@@ -209,3 +210,23 @@ def test_a_history_that_cannot_be_shown_is_refused(folder, tmp_path, options, to
     stored = database(tmp_path / "r.db", [session([case({"b_eff": (1.0, "MByte/s")})], night(0))])
     done = run("score", folder, "--history", stored, *options)
     assert done.exit_code == 2 and done.stdout == "" and told in " ".join(done.stderr.replace("│", "").split())
+
+
+def test_the_report_has_the_same_order_and_reasons(folder, tmp_path):
+    (tmp_path / "broken.jsonl").write_bytes(b"{}\n")
+    page = tmp_path / "report.html"
+    assert run("report", tmp_path / "broken.jsonl", folder, "-o", page).exit_code == 1
+    parts = page.read_text().split('<tr><th scope="row"><a href="#log-')[1:]
+    assert [part[0] for part in parts] == list("123456")
+    standings = [row[4].replace("no:", "not official:").replace("yes", "official") for row in ROWS]
+    for number, part, row, standing in zip("12345", parts, ROWS, standings):
+        assert (
+            row[1].split()[0] in re.split(r"[\s<>,]+", part.casefold())
+            and row[3].split()[0] in part.partition("</a>")[0]
+        )
+        assert f"<td>{standing}</td>" in part.partition("</tr>")[0]
+        assert ("<strong>" in part.partition("</tr>")[0]) == (standing == "official")
+        section = page.read_text().partition(f'<h2 id="log-{number}">')[2].partition("</section>")[0]
+        reason = standing.partition(": ")[2]
+        assert f"Rules that it did not keep: {reason}." in section if reason else "Rules that" not in section
+    assert "No score" in parts[5].partition("</tr>")[0]

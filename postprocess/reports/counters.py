@@ -7,7 +7,7 @@ from postprocess.logs.counter_kinds import KINDS
 from postprocess.logs.counters import Change, changes, counters_of
 from postprocess.logs.energy import energy
 from postprocess.logs.reader import Log
-from postprocess.show.words import NARROW_SPACE, counted, digits, seconds
+from postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds
 
 LABELS = {
     "energy": "energy of all nodes, from opening the log to its end",
@@ -63,7 +63,7 @@ def row(counter: str, found: list[Change]) -> dict:
         "counter": counter,
         "unit": KINDS[counter].unit,
         "sum": digits(sum(difference for difference, _ in known), NARROW_SPACE) if known else "–",
-        "most": f"{digits(most, NARROW_SPACE)} on {where.host.name} {where.source.instance}".rstrip()
+        "most": f"{digits(most, NARROW_SPACE)} on {printable(f'{where.host.name} {where.source.instance}')}".rstrip()
         if where and most
         else "–",
         "unknown": f"{counted(len(unknown), 'value')}: {unknown[0].reason}" if unknown else "–",

@@ -24,6 +24,7 @@ from postprocess.logs.activity import use_of_hosts
 from postprocess.logs.reader import Log, LogError
 from postprocess.logs.records import Filesystem
 from postprocess.reports import counters
+from postprocess.reports.overview import by_size
 from postprocess.reports.predictions import beside
 from postprocess.sessions import verdicts
 from postprocess.show.html import environment
@@ -33,20 +34,23 @@ from postprocess.show.words import NARROW_SPACE, counted, printable, ranges, sec
 
 @dataclass(frozen=True)
 class Item:
-    """A log of the page: its score, or why it has none. `log` is None if the file could not be read."""
+    """A log of the page: its score, or why it has none. `log` is None if the file could not be read. `of_nodes` is a
+    figure if a node is suspected."""
 
     path: Path
     result: Score | LogError
     log: Log | None
     figures: list[Figure]
     section: dict
+    of_nodes: Figure | None = None
     comparisons: list[Comparison | LogError] = field(default_factory=list)
 
 
 def items(paths: Iterable[Path], designs: Designs | None = None) -> list[Item]:
     """Reads, scores and draws one log after the other: their measurements are never all in memory. Each run is compared
-    with the designs."""
-    return [item(path, designs or Designs([])) for path in paths]
+    with the designs. Those with a score come first, in the order of the table at the terminal."""
+    found = [item(path, designs or Designs([])) for path in paths]
+    return sorted(found, key=lambda one: (0, *by_size(one.result)) if isinstance(one.result, Score) else (1,))
 
 
 def item(path: Path, designs: Designs) -> Item:
@@ -60,11 +64,9 @@ def item(path: Path, designs: Designs) -> Item:
         path,
         result,
         log.brief(),
-        [
-            *part(log.benchmark, "figures").figures(log, table),
-            *([node_figures.figure(examined)] if examined and len(examined.named) else []),
-        ],
+        list(part(log.benchmark, "figures").figures(log, table)),
         part(log.benchmark, "section").section(log, table, result if isinstance(result, Score) else None),
+        node_figures.figure(examined) if examined and len(examined.named) else None,
         designs.comparisons(log, result) if isinstance(result, Score) else [],
     )
 
@@ -117,7 +119,7 @@ def named_figures(found: list[Item]) -> list[tuple[str, Figure]]:
     own = [
         (stem if stems.count(stem) == 1 else f"{stem}-{stems[:place].count(stem) + 1}", figure)
         for place, (stem, item) in enumerate(zip(stems, found))
-        for figure in item.figures
+        for figure in (*item.figures, *filter(None, [item.of_nodes]))
     ]
     return own + comparisons([item.result for item in found if isinstance(item.result, Score)])
 
