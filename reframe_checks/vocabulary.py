@@ -107,8 +107,8 @@ class Extra(_Word):
     )
     R_MAX_PER_NODE = (
         "r_max_per_node",
-        "Linpack performance of a node in Gflop/s (R_max of the system / its nodes): `b_eff` then has the metric "
-        "`balance_factor`, b_eff / R_max of the nodes of the run",
+        "Linpack performance of a node in Gflop/s (R_max of the system / its nodes): adds the metric `balance_factor`, "
+        "effective bandwidth of communication / R_max of the nodes of the run",
         {"type": "number", "exclusiveMinimum": 0},
     )
     KERNELS = "kernels", "list of the kernels that may run here; default: all", TEXTS
