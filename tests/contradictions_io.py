@@ -211,7 +211,10 @@ B_EFF_IO = {
         where("measurement", {"ended_by": "time"}, method="read", pattern=3),
         put("measurement", ended_by="time"),
     ],
-    "size_driven": [where("measurement", {"ended_by": "overrun"}, pattern=30, method="write")],
+    "size_driven": [
+        where("measurement", {"ended_by": "overrun"}, pattern=30, method="write"),
+        where("measurement", {"ended_by": "space"}, pattern=30, method="write"),
+    ],
     "segment": [where("pattern_type", {"segment_bytes": MIB, "file_bytes": MIB}, type="segmented", method="write")],
     "fill_up": [
         lambda r: [

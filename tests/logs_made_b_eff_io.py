@@ -108,9 +108,10 @@ def b_eff_io_log(
                         continue
                     if method == "write":
                         calls = max(1, round(share * rate / call / partition))
-                        room = space_limit / len(partitions) * entry["units"] / 64 / (call * partition)
-                        full = time_driven and calls >= max(1, int(room))
-                        calls = max(1, int(room)) if full else calls
+                        spare = space_limit - sum(partitions) * sum(e["call_bytes"] or alignment for e in planned)
+                        room = 1 + spare // len(partitions) // 64 * entry["units"] // (call * partition)
+                        full = time_driven and calls >= room
+                        calls = room if full else calls
                         written[key] = calls if time_driven else size_driven(entry, planned, written, partition)
                         segments[partition, name] += written[key] * call
                     moved = written[key] * call * partition

@@ -75,13 +75,15 @@ def test_no_process_reads_more_than_it_wrote_and_less_only_where_time_was_up(log
     assert names(passes.problems_of_calls(read, written)) == ([] if sound else ["written_calls"])
 
 
-@pytest.mark.parametrize(("limit", "calls"), [(128_000, 20), (127_999, 19), (134_399, 20), (134_400, 21), (1, 1)])
-def test_the_space_of_a_pattern_is_its_share_of_the_limit(log, limit, calls):
-    """Two partitions and 4 of 64 units: 1/32 of the limit, in calls of 100 byte by two processes."""
-    plan = but(log.plan, space_limit_bytes=limit)
+@pytest.mark.parametrize(("spare", "calls"), [(128_000, 21), (127_999, 20), (134_399, 21), (134_400, 22), (0, 1)])
+def test_a_pattern_has_a_call_and_its_share_of_the_space_that_is_spare(log, spare, calls):
+    """Two partitions and 4 of 64 units: 1/32 of what one call of each pattern by 2 and by 4 processes leaves, in calls
+    of 100 byte by two processes."""
+    one_of_each = 6 * sum(entry.call_bytes or MIB for entry in log.plan.patterns)
+    plan = but(log.plan, space_limit_bytes=one_of_each + spare)
     entry = next(entry for entry in plan.patterns if entry.units == 4)
-    record = accessed(log, partition=2, call_bytes=100)
-    assert len(plan.partitions) == 2 and passes.calls_of_space(plan, record, entry) == calls
+    assert plan.alignment_bytes == MIB and plan.partitions == [2, 4]
+    assert passes.calls_of_space(plan, entry, 100, 2) == calls
 
 
 # --- the plan ---------------------------------------------------------------------------------------------------------

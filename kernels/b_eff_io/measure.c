@@ -25,7 +25,7 @@ static void plan_segments(struct now *now)
     memcpy(counts, now->past->written_least, sizeof counts);
     for (int p = 0; p < PATTERNS; p++)
         if (request->pattern[p].type == now->type)
-            counts[p] = size_driven_count(request->pattern, p, now->past->written_least);
+            counts[p] = size_driven_calls(request, p, now->processes, now->past->written_least);
     const int64_t alignment = now->row->averaged ? request->alignment_bytes : 1; /* random types have no fill-up */
     now->past->segment_bytes[now->type] = segment_bytes(request->pattern, now->type, counts, alignment, &used);
     now->past->fill_up_bytes[now->type] = now->past->segment_bytes[now->type] - used;

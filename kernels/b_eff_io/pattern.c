@@ -87,10 +87,11 @@ static struct limits limits_of(const struct now *now, const struct pattern *patt
     const struct request *request = state->request;
     const double seconds = scheduled_seconds(now, pattern);
     const int64_t calls = defined_calls(now, pattern), in_buffer = walk_calls(pattern->call_bytes);
+    const int64_t in_space = now->method == METHOD_WRITE ? calls_of_space(request, pattern, now->processes) : INT64_MAX;
     const bool checks = request->check_all && now->method == METHOD_READ;
-    const bool time_driven = is_time_driven(pattern);
-    struct limits limits = {.calls = time_driven || pattern->units == 0 ? calls : calls_in_time(now, calls),
-                            .calls_of_space = INT64_MAX,
+    const bool time_driven = is_time_driven(pattern), once = pattern->units == 0 || in_space == 1;
+    struct limits limits = {.calls = time_driven || once ? calls : calls_in_time(now, calls),
+                            .calls_of_space = in_space,
                             .seconds = time_driven ? seconds : 0,
                             .slice_seconds = slice_share * seconds,
                             .slice_of_left = now->method == METHOD_WRITE ? 0 : known_slice_share,
@@ -98,12 +99,6 @@ static struct limits limits_of(const struct now *now, const struct pattern *patt
                                            : checks                  ? in_buffer
                                                                      : INT64_MAX,
                             .round_calls = least(in_buffer, most_round_calls)};
-    if (now->method == METHOD_WRITE && time_driven) {
-        limits.calls_of_space = (int64_t)((double)request->space_limit_bytes / request->partitions * pattern->units /
-                                          units_measured(request) / (double)(pattern->call_bytes * now->processes));
-        if (limits.calls_of_space < 1)
-            limits.calls_of_space = 1;
-    }
     if (now->method != METHOD_READ)
         limits.sync_seconds_per_call = state->sync_seconds_per_byte * (double)(pattern->call_bytes * now->processes);
     return limits;
@@ -199,7 +194,8 @@ void measure_pattern(struct now *now, const struct pattern *pattern, int64_t sta
                                   .source = source_of_call,
                                   .context = now};
     prepare_buffer(now, pattern, access.limits.calls);
-    const int64_t repetitions = now->method == METHOD_WRITE ? access.limits.calls : now->past->written[now->number];
+    const int64_t repetitions = now->method == METHOD_WRITE ? least(access.limits.calls, access.limits.calls_of_space)
+                                                            : now->past->written[now->number];
     struct result result = access_pattern(&access, start, pattern, repetitions, &problem);
     stop_on_problem(now, &problem);
     if (access.limits.calls < defined_calls(now, pattern))

@@ -18,7 +18,8 @@ const struct pattern_type *type_of(const struct request *request, enum type_numb
     return type == TYPE_SHARED && request->individual_pointers ? &individual_pointers : &pattern_types[type];
 }
 
-int units_measured(const struct request *request)
+/* Sum of U over all patterns of the chosen types. */
+static int units_measured(const struct request *request)
 {
     int units = 0;
     for (int p = 0; p < PATTERNS; p++)
@@ -36,6 +37,23 @@ int64_t least_space_bytes(const struct request *request)
         if (request->types >> request->pattern[p].type & 1)
             bytes += request->pattern[p].call_bytes ? request->pattern[p].call_bytes : request->alignment_bytes;
     return bytes * processes;
+}
+
+int64_t calls_of_space(const struct request *request, const struct pattern *pattern, int processes)
+{
+    const int64_t spare = request->space_limit_bytes - least_space_bytes(request);
+    const int64_t share = spare / request->partitions / units_measured(request) * pattern->units;
+    return 1 + share / (pattern->call_bytes * processes);
+}
+
+int64_t size_driven_calls(const struct request *request, int number, int processes, const int64_t repetitions[PATTERNS])
+{
+    const struct pattern *pattern = &request->pattern[number];
+    const int64_t count = size_driven_count(request->pattern, number, repetitions);
+    if (count == 0) /* fills up the segment */
+        return 0;
+    const int64_t most = calls_of_space(request, pattern, processes);
+    return count < most ? count : most;
 }
 
 int units_planned(const struct request *request)

@@ -35,13 +35,18 @@ bool is_measured(const struct request *request, enum method_number method, enum 
 /* The row of the table for a type: for type 1 the variant, if requested. */
 const struct pattern_type *type_of(const struct request *request, enum type_number type);
 
-/* Sum of U over all patterns of the chosen types, for shares of the space. */
-int units_measured(const struct request *request);
-
 /* Sum of U over all patterns, access methods and partitions, for the progress. */
 int units_planned(const struct request *request);
 
 /* Bytes of the smallest possible run: every pattern once, in every partition. */
 int64_t least_space_bytes(const struct request *request);
+
+/* Maximum calls of each process in a pattern: one, and as many as fit into the pattern's share of what the smallest run
+ * leaves of --space-limit. Whatever patterns end by time or by count, the files together stay within the limit. */
+int64_t calls_of_space(const struct request *request, const struct pattern *pattern, int processes);
+
+/* Calls of a size-driven pattern: size_driven_count(), at most calls_of_space(). */
+int64_t size_driven_calls(const struct request *request, int number, int processes,
+                          const int64_t repetitions[PATTERNS]);
 
 #endif

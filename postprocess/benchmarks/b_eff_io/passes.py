@@ -149,16 +149,18 @@ def possible_ends(plan: Plan, record: Measurement, entry: PlannedPattern, writte
         early = {"time"} if time_driven else {"overrun"}
         return {"count"} if record.calls_sum == written.calls_sum else early
     if not time_driven:
-        return {"count", "overrun"}  # see problems_of_segments
-    limit = calls_of_space(plan, record, entry)
+        return {"count", "space", "overrun"}  # see problems_of_segments
+    limit = calls_of_space(plan, entry, record.call_bytes, record.partition)
     return {"space"} if record.calls_max == limit else {"time"} if record.calls_max < limit else set()
 
 
-def calls_of_space(plan: Plan, record: Measurement, entry: PlannedPattern) -> int:
-    """The calls of a process that the pattern's share of the space allows, at least one."""
+def calls_of_space(plan: Plan, entry: PlannedPattern, call_bytes: int, partition: int) -> int:
+    """The calls of a process that the space limit allows: one, and the pattern's share of what one call of each pattern
+    leaves."""
+    one_of_each = sum(pattern.call_bytes or plan.alignment_bytes for pattern in plan.patterns) * sum(plan.partitions)
     units = sum(pattern.units for pattern in plan.patterns)
-    share = float(plan.space_limit_bytes) / len(plan.partitions) * entry.units / units
-    return max(1, int(share / float(record.call_bytes * record.partition)))
+    share = (plan.space_limit_bytes - one_of_each) // len(plan.partitions) // units * entry.units
+    return 1 + share // (call_bytes * partition)
 
 
 def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
@@ -180,28 +182,26 @@ def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
 
 
 def problems_of_segments(log: Log[Plan]) -> Iterator[Problem]:
-    """The calls of types that are driven by size follow from those of the others, and the size of a segment from all
-    of them. An overrun leaves out calls, but does not shrink the segment."""
+    """The calls of types that are driven by size follow from those of the others and from the space limit, and the size
+    of a segment from all of them. An overrun leaves out calls, but does not shrink the segment."""
     plan = log.plan
     written = defaultdict(dict)
     for record in log.all(Measurement):
         if record.method == "write":
             written[record.partition][record.pattern] = record
-    rules = {
-        partition: {
-            entry.pattern: size_driven_calls(entry, plan.patterns, {p: r.calls_min for p, r in records.items()})
-            for entry in plan.patterns
-            if not TYPE_RULES[entry.type].time_driven
-        }
-        for partition, records in written.items()
-    }
-    for partition, by_pattern in rules.items():
-        for number, wanted in by_pattern.items():
-            record = written[partition].get(number)
-            if (
-                record
-                and wanted
-                and (record.calls_max > wanted or (record.calls_max < wanted) != (record.ended_by == "overrun"))
+    rules = defaultdict(dict)
+    for partition, records in written.items():
+        for entry in plan.patterns:
+            if TYPE_RULES[entry.type].time_driven or entry.call_bytes is None:
+                continue
+            rule = size_driven_calls(entry, plan.patterns, {p: r.calls_min for p, r in records.items()})
+            wanted = min(rule, calls_of_space(plan, entry, entry.call_bytes, partition))
+            rules[partition][entry.pattern] = wanted
+            record = records.get(entry.pattern)
+            if record and (
+                record.calls_max > wanted
+                or record.ended_by
+                != ("overrun" if record.calls_max < wanted else "count" if wanted == rule else "space")
             ):
                 yield "size_driven", f"{named(record)} made {record.calls_max} calls where {wanted} belong; {EDITED}"
     for record in log.all(PatternType):
