@@ -78,6 +78,13 @@ def test_full_disk_on_one_rank_only_ends_the_run(mpi, tmp_path, faults, type_num
     assert_failed(done, tmp_path, f"type {TYPES[type_number]}, pattern", "--space-limit", rank=1)
 
 
+def test_file_that_is_larger_than_what_was_written_is_no_full_disk(openmpi, tmp_path, faults):
+    """The MPI library of an ABI build moves its pointer twice as far as it should."""
+    env = model(faults, openmpi, FAULT_SEEK=1)
+    done = run(openmpi, tmp_path, 1, *BRIEF, "--types", "separate", "--methods", "write", env=env)
+    assert_failed(done, tmp_path, "type separate, closing", "were written; the MPI library wrote data at wrong offsets")
+
+
 def test_abort_that_hangs_does_not_keep_the_run(openmpi, tmp_path, faults):
     """After failed I/O the MPI library may be beyond its own abort."""
     env = model(faults, openmpi, FAULT_FULL_RANK=1, FAULT_ABORT=1)

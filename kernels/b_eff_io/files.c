@@ -66,9 +66,9 @@ void check_file_size(struct now *now, int64_t expected_bytes, struct files *file
     MPI_Offset size = 0;
     note_problem(&problem, MPI_File_get_size(now->stream.file, &size), "get the size of its file");
     if (!problem.text[0] && size != expected_bytes)
-        snprintf(problem.text, PROBLEM_LENGTH,
-                 "its file has %" PRId64 " bytes, but %" PRId64 " were written; is the disk full?", (int64_t)size,
-                 expected_bytes);
+        snprintf(problem.text, PROBLEM_LENGTH, "its file has %" PRId64 " bytes, but %" PRId64 " were written; %s",
+                 (int64_t)size, expected_bytes,
+                 size < expected_bytes ? "is the disk full?" : "the MPI library wrote data at wrong offsets");
     files->bytes = size;
     if (now->row->separate)
         MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &files->bytes, 1, MPI_INT64_T, MPI_SUM, now->comm));

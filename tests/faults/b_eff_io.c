@@ -11,6 +11,7 @@
  * FAULT_HANG            MPI_File_write_ordered never returns
  * FAULT_FULL_RANK       writing finds the disk full on this rank, ...
  * FAULT_FULL_FILE       ... in files whose name begins so; unset: in those of which each process has one
+ * FAULT_SEEK            MPI_File_seek moves twice as far as it should
  * FAULT_EVICT           posix_fadvise fails
  * FAULT_ABORT           MPI_Abort never returns and ends nothing */
 #define _GNU_SOURCE
@@ -140,6 +141,11 @@ int MPI_File_open(MPI_Comm comm, const char *path, int mode, MPI_Info info, MPI_
     snprintf(open_name, sizeof open_name, "%s", strrchr(path, '/') + 1);
     PMPI_Barrier(comm);
     return PMPI_File_open(comm, path, mode, info, file);
+}
+
+int MPI_File_seek(MPI_File file, MPI_Offset offset, int from)
+{
+    return PMPI_File_seek(file, getenv("FAULT_SEEK") ? 2 * offset : offset, from);
 }
 
 int posix_fadvise(int file, off_t offset, off_t bytes, int advice)

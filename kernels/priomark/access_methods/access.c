@@ -181,9 +181,9 @@ void file_check(const struct file *file)
     if (status.st_size != full_bytes(file))
         priomark_fail(file->run,
                       "'%s' has %" PRId64 " bytes, but %" PRId64
-                      " were written; is the disk full, or did another program "
-                      "change the file?",
-                      file->path, (int64_t)status.st_size, full_bytes(file));
+                      " were written; %sdid another program change the file?",
+                      file->path, (int64_t)status.st_size, full_bytes(file),
+                      status.st_size < full_bytes(file) ? "is the disk full, or " : "");
 }
 
 /* A device has a fixed size; its content before the measurement matters only if data is checked. */

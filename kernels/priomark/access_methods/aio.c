@@ -50,8 +50,7 @@ static bool is_complete(struct transfer *transfer, struct aiocb *request)
         posix_stop(&transfer->file, what, error);
     const ssize_t count = aio_return(request);
     if (count != (ssize_t)request->aio_nbytes)
-        priomark_fail(transfer->file.run, "could %s only %zd of %zu bytes of '%s'; is the disk full?", what, count,
-                      request->aio_nbytes, transfer->file.path);
+        stop_short(&transfer->file, what, count, (int64_t)request->aio_nbytes);
     return true;
 }
 

@@ -20,8 +20,7 @@ void mpi_io_check_bytes(const struct file *file, MPI_Status *status, int64_t byt
     int count = 0;
     MPI_CHECK(MPI_Get_count(status, MPI_BYTE, &count));
     if (count != bytes)
-        priomark_fail(file->run, "MPI-IO %s only %d of %" PRId64 " bytes of '%s'; is the file system full?", what,
-                      count, bytes, file->path);
+        stop_short(file, what, count, bytes);
 }
 
 static void log_component(struct file *file)
@@ -64,7 +63,7 @@ static void finish_read(const struct file *file, int code, MPI_Status *status)
 static void finish_write(const struct file *file, int code, MPI_Status *status)
 {
     mpi_io_check(file, code, "write");
-    mpi_io_check_bytes(file, status, file->block_bytes, "wrote");
+    mpi_io_check_bytes(file, status, file->block_bytes, "write");
 }
 
 /* --- individual file pointers: a call advances the pointer, so it is set only if blocks are not contiguous -------- */

@@ -46,7 +46,7 @@ static void check(struct transfer *transfer, int code, MPI_Status *status)
 {
     const bool reads = transfer->operation == PRIOMARK_READ;
     mpi_io_check(&transfer->file, code, reads ? "read" : "write");
-    mpi_io_check_bytes(&transfer->file, status, transfer->file.block_bytes, reads ? "read" : "wrote");
+    mpi_io_check_bytes(&transfer->file, status, transfer->file.block_bytes, reads ? "read" : "write");
 }
 
 static bool done(struct transfer *transfer)

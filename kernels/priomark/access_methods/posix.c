@@ -30,6 +30,12 @@ void posix_stop(const struct file *file, const char *what, int error)
                   io_remedy(error, file->method->direct, SMALLER_PROCESS_SIZE));
 }
 
+void stop_short(const struct file *file, const char *what, int64_t done, int64_t bytes)
+{
+    priomark_fail(file->run, "could %s only %" PRId64 " of %" PRId64 " bytes of '%s'; %s", what, done, bytes,
+                  file->path, strcmp(what, "write") == 0 ? "is the disk full?" : "did another program change it?");
+}
+
 void posix_read_range(struct file *file, char *data, int64_t bytes, int64_t offset)
 {
     while (bytes > 0) {

@@ -62,6 +62,9 @@ void posix_write_range(struct file *file, const char *data, int64_t bytes, int64
 /* Ends the run: the operation that failed, and its errno. */
 _Noreturn void posix_stop(const struct file *file, const char *what, int error);
 
+/* Ends the run: a request to "read" or "write" these bytes was done only in part. */
+_Noreturn void stop_short(const struct file *file, const char *what, int64_t done, int64_t bytes);
+
 #if HAVE_MPI_IO
 /* End the run if an MPI-IO call failed, or if it moved fewer than `bytes`. */
 void mpi_io_check(const struct file *file, int code, const char *what);

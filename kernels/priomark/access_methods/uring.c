@@ -74,8 +74,7 @@ static void complete(struct transfer *transfer, struct io_uring_cqe *completion)
     if (result < 0)
         posix_stop(&transfer->file, what, -result);
     if (result != bytes)
-        priomark_fail(transfer->file.run, "could %s only %d of %" PRId64 " bytes of '%s'; is the disk full?", what,
-                      result, bytes, transfer->file.path);
+        stop_short(&transfer->file, what, result, bytes);
     transfer->pending--;
 }
 
