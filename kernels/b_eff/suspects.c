@@ -17,7 +17,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* NAN of none. Sorts the values. */
+/* The slowest value of the fastest quarter; NAN if there are no values. Sorts the values. */
 static double fast_quarter(double *values, int count)
 {
     if (count == 0)
@@ -26,7 +26,7 @@ static double fast_quarter(double *values, int count)
     return values[(count - 1) / 4];
 }
 
-/* Of an even number the mean of the middle two; NAN of none. Sorts the values. */
+/* The mean of the middle two of an even number of values; NAN if there are no values. Sorts the values. */
 static double median(double *values, int count)
 {
     if (count == 0)

@@ -33,8 +33,9 @@ struct loaded {
     struct state state;
     const struct load *load;
     struct file_load files[LOAD_KINDS];
-    int repetition, phase, load_state; /* from 1; from 0; */
-    int64_t calls[LOAD_PATTERNS];      /* of each process in a pass */
+    int repetition, phase;        /* counted from 1 and from 0 */
+    int load_state;               /* the kind of load, or WITHOUT */
+    int64_t calls[LOAD_PATTERNS]; /* of each process in a pass */
     double *each_seconds;
     struct latency *latency;
     struct sums sums[STATES];

@@ -35,6 +35,7 @@ struct state {
     char deadline_reason[256];
 };
 
+/* The step of the measurement: one pattern of one type, in one access method, by one partition. */
 struct now {
     struct state *state;
     struct past *past; /* of this partition */

@@ -318,7 +318,7 @@ static json_t *value_json(const struct option_row *row)
     return json_null();
 }
 
-/* What is not set and was unknown to earlier versions leaves their logs as they were. */
+/* A switch or a list that is not set is left out of the log. */
 static bool is_logged(const struct option_row *row)
 {
     return row->kind == OPTION_SWITCH ? *(bool *)row->value : row->kind != OPTION_LIST || *(uint64_t *)row->value != 0;

@@ -96,8 +96,8 @@ static int64_t end_of(const struct trace *trace)
     return trace->start + trace->end;
 }
 
-/* Whether process `late` waits for process `early`: that one ended before it began, and no third one ran between them,
- * which is told by the last begin of all that ended before. */
+/* Whether process `late` waits for process `early`: `early` ended before `late` began, and no third process both began
+ * after `early` had ended and ended before `late` began. */
 static bool follows(const struct trace *traces, int count, int early, int late)
 {
     int64_t last_begin = INT64_MIN;
