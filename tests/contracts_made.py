@@ -203,10 +203,12 @@ def clause(**changed):
 
 
 def contract(*clauses, **changed):
+    """Three runs of the session `made` are to be refused, and one of `disk` for official clauses."""
     return {
         "contract": "Acceptance of the test system",
         "version": 1,
         "kernel_version": "0.1.0",
+        "refused_runs": 4,
         "clauses": list(clauses),
     } | changed
 

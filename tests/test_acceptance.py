@@ -222,7 +222,8 @@ def test_the_same_session_named_twice_proves_no_more(sessions, tmp_path):
     assert (
         sum(refusal["key"] == "duplicate" for run in found["runs"] for refusal in run["refusals"]) == 4
     )  # the one of another kernel too
-    [gap] = result["gaps"]
+    refused, gap = result["gaps"]
+    assert refused.startswith("9 runs refused, 4 allowed: ")
     assert gap.startswith("Session 1, begun ") and "was run 2 times" in gap
 
 

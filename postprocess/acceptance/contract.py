@@ -72,7 +72,7 @@ class Clause:
 @dataclass(frozen=True)
 class Contract:
     """`signers` is an allowed-signers file of OpenSSH with the hash that the contract states, None if nobody has to
-    sign."""
+    sign. `refused_runs` is how many runs may be refused or missing."""
 
     path: Path
     sha256: str
@@ -83,6 +83,7 @@ class Contract:
     clauses: tuple[Clause, ...]
     signers: Path | None = None
     relations: tuple[Relation, ...] = ()
+    refused_runs: int = 0
 
 
 class Loader(yaml.SafeLoader):
@@ -136,6 +137,7 @@ def read_contract(path) -> Contract:
         tuple(map(clause_of, content["clauses"])),
         signers_of(path, root, content),
         tuple(map(relation_of, content.get("relations", ()))),
+        content.get("refused_runs", 0),
     )
 
 

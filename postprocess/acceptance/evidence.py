@@ -35,7 +35,8 @@ from postprocess.show.tables import each_row
 class Run:
     """A test case of a session, and its log as it is now; without a score if the log yields none. `measurements` is the
     hash of what was planned and measured; `refusals` are those that apply to every clause. A test of another suite has
-    no log: `reported` are its metrics in the session, and `parameters` those of the test.
+    no log: `reported` are its metrics in the session, and `parameters` those of the test. `outside` says that the
+    log is not below the folder of the session's file.
     """
 
     session: str
@@ -57,6 +58,7 @@ class Run:
     refusals: tuple[Refusal, ...]
     reported: Mapping[str, Metric] | None = None
     parameters: Mapping[str, str] = field(default_factory=dict)
+    outside: bool = False
 
     @property
     def filesystem(self) -> Filesystem | None:
@@ -97,14 +99,16 @@ def unsigned(run: Run, signatures: Mapping[Path, Signature]) -> Run:
 
 
 def located(log: Path, source: Path) -> Path:
-    """Where the log is now: at the recorded path or, if the session was moved with its logs, below the folder of the
-    session's file, at the longest end of its path that exists there. The recorded path if it is nowhere."""
-    if not log.exists():
-        for start in range(1, len(log.parts)):
-            moved = source.parent.joinpath(*log.parts[start:])
-            if moved.exists():
-                return moved
-    return log
+    """Where the log of a session is now: below the folder of the session's file, at the longest end of the recorded
+    path that exists there, so that a copy of a session with its logs is evaluated by itself; else at that path."""
+    inside = [log] if log.is_relative_to(source.parent) else []
+    copies = [source.parent.joinpath(*log.parts[start:]) for start in range(1, len(log.parts))]
+    return next((path for path in (*inside, *copies) if path.exists()), log)
+
+
+def is_outside(log: Path, source: Path) -> bool:
+    """Whether a log lies elsewhere than below the folder of its session's file, links followed."""
+    return not Path(os.path.realpath(log)).is_relative_to(os.path.realpath(source.parent))
 
 
 def of_case(row) -> dict:
@@ -127,6 +131,7 @@ def run_of(row, log: Path, result: Score | LogError, reported: dict[str, float],
         kernel_version=score.log.run.kernel_version if score else row.kernel_version,
         git_revision=row.git_revision,
         log=log,
+        outside=is_outside(log, Path(row.source)),
         sha256_recorded=row.log_sha256,
         sha256_now=now,
         score=score,

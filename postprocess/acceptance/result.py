@@ -8,7 +8,7 @@ from pathlib import Path
 
 from postprocess.acceptance.contract import SESSION, Contract
 from postprocess.acceptance.evaluation import RelationVerdict, Verdict, evaluate, evaluate_relation, overall
-from postprocess.acceptance.evidence import gather
+from postprocess.acceptance.evidence import Run, gather
 from postprocess.acceptance.ledger import Entry, gaps, ledger_path, read_ledger
 from postprocess.acceptance.sentences import WEAKER
 from postprocess.acceptance.signatures import Signature, verify
@@ -16,29 +16,73 @@ from postprocess.benchmarks.score import Score
 from postprocess.sessions.files import SessionReport
 from postprocess.show.words import counted
 
+UNSIGNED = "The evidence is unsigned, because the contract names no signers: whoever has its files can replace them."
+TOO_MANY = (
+    "they may have been slow ones. Name only sessions of this acceptance; if that does not help, find the causes and "
+    "begin a new acceptance, whose contract may allow more (`refused_runs`)."
+)
+
 
 @dataclass(frozen=True)
 class Acceptance:
     """A contract with its verdicts, the sessions that they are based on, and the command and time of the evaluation.
-    `entries` are the sessions that were begun, `gaps` says what is missing of them. `signatures` are those of the
+    `entries` are the sessions that were begun, `missing` says what is missing of them. `signatures` are those of the
     sessions' files and of the ledger, empty if the contract demands none."""
 
     contract: Contract
     verdicts: list[Verdict]
     sessions: list[SessionReport]
     entries: list[Entry]
-    gaps: list[str]
+    missing: list[str]
     signatures: Mapping[Path, Signature]
     relations: list[RelationVerdict]
     command: str
     made: datetime
 
     @property
-    def weaker(self) -> str:
-        """How many clauses rest on sessions alone, as a sentence; empty if none does."""
+    def notices(self) -> list[str]:
+        """What limits the evidence without changing the verdict, one sentence each."""
         count = sum(clause.evidence == SESSION for clause in self.contract.clauses)
         rest = "rests" if count == 1 else "rest"
-        return f"{counted(count, 'clause')} {rest} on {WEAKER}." if count else ""
+        weaker = f"{counted(count, 'clause')} {rest} on {WEAKER}." if count else ""
+        return [notice for notice in (weaker, self.outside, "" if self.contract.signers else UNSIGNED) if notice]
+
+    @property
+    def outside(self) -> str:
+        """Which logs do not lie with their session, as a sentence; empty if all do."""
+        logs = sorted({str(run.log) for run in self.runs if run.log and run.sha256_now and run.outside})
+        if not logs:
+            return ""
+        more = f" and {len(logs) - 1} more" if len(logs) > 1 else ""
+        return f"Read from outside the folder of the session: {logs[0]}{more}. Keep the logs with the session file."
+
+    @property
+    def runs(self) -> list[Run]:
+        """Those that match a clause, each once."""
+        evaluated = [entry for verdict in self.verdicts for entry in verdict.runs]
+        return list({id(entry.run): entry.run for entry in evaluated}.values())
+
+    @property
+    def refused(self) -> int:
+        """How many runs do not count for a clause that they match."""
+        evaluated = [entry for verdict in self.verdicts for entry in verdict.runs]
+        return len({id(entry.run) for entry in evaluated if not entry.counts})
+
+    @property
+    def abandoned(self) -> int:
+        return sum(entry.abandoned is not None for entry in self.entries)
+
+    @property
+    def left_out(self) -> str:
+        """How many runs are refused or missing, and how many the contract allows."""
+        sessions = f" and {counted(self.abandoned, 'session')} abandoned" if self.abandoned else ""
+        return f"{counted(self.refused, 'run')} refused{sessions}, {self.contract.refused_runs} allowed"
+
+    @property
+    def gaps(self) -> list[str]:
+        """Why the contract is not proven whatever its clauses say, one sentence each."""
+        allowed = self.refused + self.abandoned <= self.contract.refused_runs
+        return self.missing if allowed else [f"{self.left_out}: {TOO_MANY}", *self.missing]
 
     @property
     def outcome(self) -> str:
@@ -47,10 +91,8 @@ class Acceptance:
     @property
     def scores(self) -> list[Score]:
         """Those of all runs that match a clause and have one, each once, by time."""
-        runs = [evaluated.run for verdict in self.verdicts for evaluated in verdict.runs]
-        return list(
-            {run.score.log.sha256: run.score for run in sorted(runs, key=lambda run: run.time) if run.score}.values()
-        )
+        runs = sorted(self.runs, key=lambda run: run.time)
+        return list({run.score.log.sha256: run.score for run in runs if run.score}.values())
 
     @property
     def counting(self) -> set[str]:

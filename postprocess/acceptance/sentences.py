@@ -19,6 +19,7 @@ def explain(contract: Contract) -> Iterator[str]:
     terms = contract.terms
     yield f"{contract.title}: passed if no clause fails or lacks evidence."
     yield "Runs count if they contain a nonce of `coffeecup accept begin`, and if no session that was begun is missing."
+    yield f"At most {counted(contract.refused_runs, 'run')} may be refused or missing, in all clauses together."
     if contract.signers:
         yield f"Each session and the ledger have to be signed with a key in {contract.signers.name}."
     if terms.first_day:

@@ -33,7 +33,7 @@ ContractFile = Annotated[
 
 @exit_codes(
     {
-        0: "all clauses passed, and no session is missing",
+        0: "all clauses passed, no session is missing, and no more runs are refused than the contract allows",
         1: "a clause failed or is not proven",
         2: USAGE + ", or an invalid contract or ledger",
     }

@@ -30,7 +30,12 @@ def as_object(acceptance: Acceptance, software_bill: dict | None = None) -> dict
             "sha256": contract.sha256,
             "kernel_version": contract.terms.kernel_version,
         },
-        "weaker": acceptance.weaker,
+        "notices": [printable(notice) for notice in acceptance.notices],
+        "refused": {
+            "runs": acceptance.refused,
+            "abandoned_sessions": acceptance.abandoned,
+            "allowed": contract.refused_runs,
+        },
         "gaps": [printable(gap) for gap in acceptance.gaps],
         "begun": [
             {"number": entry.number, "nonce": entry.nonce, "issued": utc(entry.issued), "abandoned": entry.abandoned}

@@ -24,7 +24,7 @@ from postprocess.show.html import environment
 from postprocess.show.pdf import print_page
 from postprocess.show.words import printable
 
-MOST_GAPS, MOST_RUNS = 5, 8  # of all gaps on the first page, and of a clause's runs beside its verdict
+MOST_GAPS, MOST_RUNS = 4, 8  # of all gaps on the first page, and of a clause's runs beside its verdict
 VERSIONS = (
     "kernel_version",
     "git_revision",
@@ -87,6 +87,7 @@ def html(acceptance: Acceptance, result: dict, json_name: str, json_sha256: str)
         .get_template("acceptance.html.j2")
         .render(
             result=result,
+            left_out=acceptance.left_out,
             text=acceptance.contract.text,
             parties=acceptance.contract.parties,
             version=__version__,
@@ -135,8 +136,9 @@ def terminal_text(acceptance: Acceptance) -> str:
         table.add_row(Text(printable(verdict.clause.name)), verdict.outcome, Text(verdict.sentence))
     for relation in acceptance.relations:
         table.add_row(Text(printable(relation.relation.name)), relation.outcome, Text(printable(relation.sentence)))
-    console.print(Text(printable(f"{acceptance.contract.title}: {acceptance.outcome}"), style="bold"), table)
-    for notice in filter(None, [acceptance.weaker, *acceptance.gaps]):
+    headline = f"{acceptance.contract.title}: {acceptance.outcome}; {acceptance.left_out}"
+    console.print(Text(printable(headline), style="bold"), table)
+    for notice in [*acceptance.gaps, *acceptance.notices]:
         console.print(Text(printable(notice)))
     for verdict in acceptance.verdicts:
         for evaluated in verdict.runs:
