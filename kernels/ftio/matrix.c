@@ -11,7 +11,7 @@ static const double largest_number =
 static double complex unit_root(int64_t k, int64_t width)
 {
     const double angle = 2 * M_PI * (double)(k % width) / (double)width;
-    return CMPLX(cos(angle), sin(angle));
+    return cos(angle) + sin(angle) * I;
 }
 
 void unit_roots(int64_t first, int64_t count, int64_t width, double complex *roots)
