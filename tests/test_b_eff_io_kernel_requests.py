@@ -56,6 +56,7 @@ def test_hints_that_cannot_be_understood_are_refused(openmpi, tmp_path, text, sa
         (["--space-limit", "4MiB"], "running every pattern once requires"),
         (["--largest-chunk", "2097156"], "multiple of 8"),
         (["--directory", "/no/such/place"], "No such file"),
+        (["--hints", "/dev/zero"], "cannot read the hints file '/dev/zero': not a regular file"),
     ],
 )
 def test_impossible_request_is_refused(openmpi, tmp_path, options, says):

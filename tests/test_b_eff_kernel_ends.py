@@ -38,6 +38,8 @@ __all__ = ["kernel", "mpi", "network"]  # fixtures
         (2, ["--fast"], "unknown option '--fast'; valid are --log"),
         (2, ["--time-budget"], "'--time-budget' requires a value"),
         (2, ["--time-budget", "0"], "seconds from 1 to 86400"),
+        (2, ["--log", "--time-budget"], "'--log' requires a value, but the option '--time-budget' follows"),
+        (2, ["--node-groups", "/dev/zero"], "cannot read --node-groups '/dev/zero': not a regular file"),
         (2, ["--seed", "-1"], "whole number from 0"),
         (2, ["ring"], "'ring' is not an option"),
     ],

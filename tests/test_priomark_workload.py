@@ -117,11 +117,12 @@ def test_wrong_workload_is_refused_with_file_and_line_before_anything_is_made(
     "options, said",
     [
         (["--workload", "nothing"], "cannot read the workload 'nothing'"),
-        (["--workload", "/dev/zero"], "larger than"),
+        (["--workload", "/dev/zero"], "not a regular file"),
         (["--workload", "."], "cannot read the workload"),
         (["--only", "common"], "--only common"),
         (["--only", "raw,"], "--only raw,"),
         (["--plugins", ""], "empty"),
+        (["--plugins", "/dev/null"], "'/dev/null' is not a directory"),
     ],
 )
 def test_impossible_options_are_refused(serial_sanitized, tmp_path, options, said):

@@ -2,27 +2,28 @@
 /* See node_groups.h. */
 #include "node_groups.h"
 
-#include <errno.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fail.h"
+#include "input_file.h"
 #include "machine.h"
 
-enum { REASON_LENGTH = 1024, WORD_LENGTH = 256 };
+enum { REASON_LENGTH = 1024, WORD_LENGTH = 256, MOST_BYTES = 64 << 20 };
 
 /* NODE to GROUP, of all lines; a sentence in `reason` if the file is no such list. */
 static json_t *read_lines(const char *path, char reason[REASON_LENGTH])
 {
-    FILE *file = fopen(path, "r");
+    const char *why;
+    FILE *file = input_open(path, MOST_BYTES, &why);
     char *line = NULL, node[WORD_LENGTH + 1], group[WORD_LENGTH + 1], more[2];
     size_t room = 0;
     json_t *groups = json_object();
     if (!file)
         snprintf(reason, REASON_LENGTH, "cannot read --node-groups '%s': %s; name a file with lines 'NODE GROUP'", path,
-                 strerror(errno));
+                 why);
     for (int number = 1; file && !reason[0] && getline(&line, &room, file) > 0; number++) {
         char *comment = strchr(line, '#');
         if (comment)

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "fail.h"
+#include "input_file.h"
 #include "memory.h"
 #include "methods.h"
 #include "options.h"
@@ -23,17 +24,15 @@ struct hints {
 /* The content of the file; empty text and a reason if it cannot be read. Rank 0. */
 static char *read_text(const char *path, char reason[TEXT_LENGTH])
 {
-    char *text = allocate(MOST_BYTES, 1);
-    FILE *file = fopen(path, "r");
-    if (!file) {
-        snprintf(reason, TEXT_LENGTH, "cannot read the hints file '%s': %s", path, strerror(errno));
-        return text;
-    }
-    if (fread(text, 1, MOST_BYTES, file) == MOST_BYTES)
-        snprintf(reason, TEXT_LENGTH, "the hints file '%s' is larger than 1 MiB", path);
-    else if (ferror(file))
-        snprintf(reason, TEXT_LENGTH, "cannot read the hints file '%s': %s", path, strerror(errno));
-    fclose(file);
+    const char *why;
+    char *text = allocate(MOST_BYTES + 1, 1);
+    FILE *file = input_open(path, MOST_BYTES, &why);
+    if (file && fread(text, 1, MOST_BYTES, file) < MOST_BYTES && ferror(file))
+        why = strerror(errno);
+    if (why)
+        snprintf(reason, TEXT_LENGTH, "cannot read the hints file '%s': %s", path, why);
+    if (file)
+        fclose(file);
     return text;
 }
 
@@ -90,12 +89,12 @@ struct hints *hints_read(const char *path)
     int rank;
     char reason[TEXT_LENGTH] = "";
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    char *text = rank == 0 ? read_text(path, reason) : allocate(MOST_BYTES, 1);
+    char *text = rank == 0 ? read_text(path, reason) : allocate(MOST_BYTES + 1, 1);
     struct hints *hints = allocate(1, sizeof *hints);
     MPI_CHECK(MPI_Bcast(reason, TEXT_LENGTH, MPI_CHAR, 0, MPI_COMM_WORLD));
     if (reason[0])
         refuse("%s", reason);
-    MPI_CHECK(MPI_Bcast(text, MOST_BYTES, MPI_CHAR, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Bcast(text, MOST_BYTES + 1, MPI_CHAR, 0, MPI_COMM_WORLD));
     config_init(&hints->config);
     if (!config_read_string(&hints->config, text))
         refuse("%s:%d: %s", path, config_error_line(&hints->config), config_error_text(&hints->config));

@@ -246,6 +246,8 @@ static const char *parse_words(const struct program *program, const struct optio
             return COMPLAIN("option '%.80s' requires a value", word);
         if (result == UNKNOWN_OPTION)
             return name_valid_options(program, word);
+        if (optarg == argv[optind - 1] && strncmp(optarg, "--", 2) == 0)
+            return COMPLAIN("option '%.80s' requires a value, but the option '%.80s' follows", word, optarg);
         if (row == count) {
             print_help(program);
             exit(0);

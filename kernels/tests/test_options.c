@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Options: what is accepted, and that refusals state the valid values. */
+#include <stdlib.h>
 #include <string.h>
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include "check.h"
+#include "input_file.h"
 #include "options.h"
 
 static struct {
@@ -90,6 +95,7 @@ static void every_kind_of_option_takes_its_value(void)
     CHECK(values.quick && values.count == 7 && values.size == 65536 && values.percent == 95 && values.seconds == 2.5 &&
               strcmp(values.text, "a/b.jsonl") == 0 && values.list == 5,
           "values");
+    CHECK(!parse("--text=--quick") && strcmp(values.text, "--quick") == 0, "a value after = may be anything");
     CHECK(!parse("") && !values.quick && values.count == 0 && !values.text, "defaults are left alone");
     CHECK(!parse("--count 2 --count 100") && values.count == 100, "the last one counts");
 }
@@ -130,6 +136,8 @@ static void refusals_name_the_fault_and_what_is_valid(void)
         {"--quick=yes", "'--quick=yes'", "--quick --count"},
         {"--count", "'--count'", "requires a value"},
         {"--quick --text", "'--text'", "requires a value"},
+        {"--text --quick", "'--text'", "the option '--quick' follows"},
+        {"--text --", "'--text'", "the option '--' follows"},
         {"word", "'word'", "--help"},
         {"--count 7 word --quick", "'word'", "--help"},
         {"word --nope", "'word' is not an option", "--help"},
@@ -206,8 +214,37 @@ static void a_list_has_64_names_and_no_more(void)
           complaint ? complaint : "-");
 }
 
+static bool is_read(const char *path, int64_t most_bytes, const char *expected)
+{
+    const char *why;
+    FILE *file = input_open(path, most_bytes, &why);
+    CHECK(file ? !why : why && strstr(why, expected), "'%s': %s", path, why ? why : "read");
+    if (file)
+        fclose(file);
+    return file;
+}
+
+static void only_regular_files_of_limited_size_are_read(void)
+{
+    char folder[] = "/tmp/coffeecup-XXXXXX", path[64];
+    CHECK(mkdtemp(folder), "a folder");
+    snprintf(path, sizeof path, "%s/input", folder);
+    CHECK(!is_read("/dev/zero", INT64_MAX, "not a regular file"), "a device");
+    CHECK(!is_read(folder, INT64_MAX, "not a regular file"), "a directory");
+    CHECK(!is_read(path, INT64_MAX, "No such file"), "nothing");
+    CHECK(mkfifo(path, 0600) == 0 && !is_read(path, INT64_MAX, "not a regular file"), "a pipe without a writer");
+    unlink(path);
+    FILE *file = fopen(path, "w");
+    CHECK(file && fputs("12345", file) >= 0 && fclose(file) == 0, "a file");
+    CHECK(is_read(path, 5, ""), "exactly its limit");
+    CHECK(!is_read(path, 4, "larger than 4 bytes"), "one byte more than its limit");
+    unlink(path);
+    rmdir(folder);
+}
+
 int main(void)
 {
+    only_regular_files_of_limited_size_are_read();
     any_number_of_options_is_parsed();
     a_list_has_64_names_and_no_more();
     sizes_are_numbers_with_a_binary_unit();

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "input_file.h"
 #include "memory.h"
 #include "trace_fields.h"
 #include "trace_format.h"
@@ -63,10 +64,11 @@ bool trace_read(struct trace *trace, const char *path, char *reason, size_t reas
     *trace = (struct trace){.path = copy_text(path)};
     char *line = NULL;
     size_t room = 0;
-    FILE *file = fopen(path, "r");
+    const char *why;
+    FILE *file = input_open(path, INT64_MAX, &why);
     bool sound = file != NULL;
     if (!sound) {
-        snprintf(reason, reason_bytes, "cannot open '%s': %s", path, strerror(errno));
+        snprintf(reason, reason_bytes, "cannot open '%s': %s", path, why);
         return false;
     }
     for (ssize_t length; sound && (length = getline(&line, &room, file)) >= 0;) {

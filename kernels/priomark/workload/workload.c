@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agreement.h"
 #include "fail.h"
+#include "input_file.h"
 #include "memory.h"
 
 enum { MOST_TEXT_BYTES = 60000, REASON_LENGTH = 1024, MOST_GROUPS = 64 };
@@ -48,38 +50,42 @@ static void find(const char *name, char path[PATH_MAX])
     }
 }
 
-static void read_text(const char *name, const char *path, char text[MOST_TEXT_BYTES + 2], char reason[REASON_LENGTH])
+static void read_text(const char *name, const char *path, char text[MOST_TEXT_BYTES + 1], char reason[REASON_LENGTH])
 {
-    FILE *file = fopen(path, "r");
-    const size_t bytes = file ? fread(text, 1, MOST_TEXT_BYTES + 1, file) : 0;
-    if (!file || ferror(file))
+    const char *why;
+    FILE *file = input_open(path, MOST_TEXT_BYTES, &why);
+    const size_t bytes = file ? fread(text, 1, MOST_TEXT_BYTES, file) : 0;
+    if (file && ferror(file))
+        why = strerror(errno);
+    if (why)
         snprintf(reason, REASON_LENGTH,
                  "cannot read the workload '%.200s': %s; give a file (with a slash or an extension), or the name of an "
                  "included workload (default, figure_3, oltp, ...)",
-                 name, strerror(errno));
-    else if (bytes > MOST_TEXT_BYTES)
-        snprintf(reason, REASON_LENGTH, "the workload '%.200s' is larger than %d bytes", name, MOST_TEXT_BYTES);
+                 name, why);
     else if (memchr(text, '\0', bytes))
         snprintf(reason, REASON_LENGTH, "the workload '%.200s' is not a text: it contains a zero byte", name);
     if (file)
         fclose(file);
 }
 
-static void fetch(struct workload *workload)
+static void fetch(struct workload *workload, const char *plugin_directory)
 {
     int rank;
     char reason[REASON_LENGTH] = "";
+    struct stat status;
     workload->path = allocate(1, PATH_MAX);
-    workload->text = allocate(1, MOST_TEXT_BYTES + 2);
+    workload->text = allocate(1, MOST_TEXT_BYTES + 1);
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     if (rank == 0) {
         find(workload->name, workload->path);
         read_text(workload->name, workload->path, workload->text, reason);
+        if (plugin_directory && (stat(plugin_directory, &status) != 0 || !S_ISDIR(status.st_mode)))
+            snprintf(reason, sizeof reason, "--plugins: '%.200s' is not a directory", plugin_directory);
     }
     if (agree_on_reason(MPI_COMM_WORLD, reason, sizeof reason) != NO_RANK)
         refuse("%s", reason);
     MPI_CHECK(MPI_Bcast(workload->path, PATH_MAX, MPI_CHAR, 0, MPI_COMM_WORLD));
-    MPI_CHECK(MPI_Bcast(workload->text, MOST_TEXT_BYTES + 2, MPI_CHAR, 0, MPI_COMM_WORLD));
+    MPI_CHECK(MPI_Bcast(workload->text, MOST_TEXT_BYTES + 1, MPI_CHAR, 0, MPI_COMM_WORLD));
 }
 
 /* The log contains the workload's file, so included files would be missing. */
@@ -261,7 +267,7 @@ struct workload workload_read(const char *name, const char *only, const char *pl
 {
     struct workload workload = {.name = name};
     config_t config;
-    fetch(&workload);
+    fetch(&workload, plugin_directory);
     refuse_includes(&workload);
     config_init(&config);
     if (!config_read_string(&config, workload.text))

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See input_file.h. */
+#include "input_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+FILE *input_open(const char *path, int64_t most_bytes, const char **why)
+{
+    static char too_large[64];
+    struct stat status;
+    const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would block */
+    *why = NULL;
+    if (file < 0 || fstat(file, &status) != 0) {
+        *why = strerror(errno);
+    } else if (!S_ISREG(status.st_mode)) {
+        *why = "not a regular file";
+    } else if (status.st_size > most_bytes) {
+        snprintf(too_large, sizeof too_large, "larger than %" PRId64 " bytes", most_bytes);
+        *why = too_large;
+    }
+    FILE *opened = *why ? NULL : fdopen(file, "r");
+    if (!*why && !opened)
+        *why = strerror(errno);
+    if (!opened && file >= 0)
+        close(file);
+    return opened;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that a user names: only regular ones are read, because a device or a pipe may never end. */
+#ifndef COFFEECUP_INPUT_FILE_H
+#define COFFEECUP_INPUT_FILE_H
+
+#include <stdint.h>
+#include <stdio.h>
+
+/* Opens a regular file of at most `most_bytes` for reading. Otherwise returns NULL, and `why` becomes the reason, in
+ * static storage. */
+FILE *input_open(const char *path, int64_t most_bytes, const char **why);
+
+#endif
