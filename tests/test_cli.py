@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -14,6 +15,7 @@ from builds import PATIENCE
 from commands import run
 from logs_made_b_eff import AVERAGED, averaged_log
 from logs_made_ftio import ftio_log
+from sessions_made import case, database, nights, session
 
 from postprocess import __version__
 from postprocess.benchmarks import scoring
@@ -175,7 +177,7 @@ def test_figures_of_a_log_are_the_same_each_time(tmp_path):
 
 def test_report_writes_one_page(folder, tmp_path):
     done = run("report", folder, "-o", tmp_path / "new" / "page.html")
-    assert done.exit_code == 1 and "broken.jsonl" in done.stderr
+    assert done.exit_code == 1 and "1 log without a score" in done.stderr
     page = (tmp_path / "new" / "page.html").read_text()
     assert page.startswith("<!DOCTYPE html>") and page.count('<h2 id="log-') == 3
 
@@ -211,6 +213,47 @@ def test_a_log_without_a_score_exits_1_with_one_line(folder, tmp_path, command, 
         line for line in done.stderr.splitlines() if not line.startswith("wrote ")
     ]
     assert "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("command", [["score"], ["report"], ["history"], ["site", "report"], ["watch"]])
+def test_an_empty_argument_is_not_the_current_directory(folder, monkeypatch, command):
+    monkeypatch.chdir(folder)
+    done = run(*command, "")
+    assert done.exit_code == 2 and "an argument is empty" in done.output and done.stdout == ""
+    assert run("watch", folder, "--", "test", "").exit_code == 1  # the arguments of another command may be empty
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_session_report_is_no_log(tmp_path, indent):
+    """As ReFrame writes it, in one line or in many, without a newline at its end."""
+    path = tmp_path / "session.json"
+    path.write_text(json.dumps(session([case({"b_eff": (1.0, "MByte/s")})]), indent=indent))
+    done = run("score", path)
+    assert done.stderr.startswith(
+        f"coffeecup: {path}: a session report of ReFrame, not a log: `coffeecup history` shows"
+    )
+    assert done.exit_code == 1 and done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["score", "{deep}"],
+        ["history", "{deep}"],
+        ["predict", "{deep}"],
+        ["accept", "{deep}", "{stored}"],
+        ["history", "{stored}", "--thresholds", "{deep}"],
+        ["references", "check", "{stored}", "--file", "{deep}"],
+    ],
+)
+def test_a_file_that_is_nested_too_deeply_is_one_sentence(tmp_path, command):
+    deep = tmp_path / "deep.json"
+    deep.write_text("[" * 5000 + "]" * 5000)
+    stored = database(tmp_path / "results.db", nights([1.0]))
+    done = run(*(word.format(deep=deep, stored=stored) for word in command))
+    text = " ".join(done.output.replace("│", "").split())
+    assert done.exit_code in (1, 2) and re.search("nested (too|more) deeply|depth limit exceeded", text)
+    assert "recursion" not in text.lower() and "Traceback" not in text
 
 
 def test_a_hostile_file_name_and_reason_cannot_steer_the_terminal(tmp_path):

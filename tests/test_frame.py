@@ -187,6 +187,14 @@ def test_watching_goes_on_if_a_directory_vanishes_while_it_is_searched(tmp_path,
     assert not (tmp_path / "done").exists()
 
 
+def test_watching_says_where_no_log_appeared(tmp_path, capfd):
+    """The directory need not exist yet: ReFrame creates it."""
+    assert watch(tmp_path / "none", ["true"]) == 0
+    assert capfd.readouterr().err == f"coffeecup: no log appeared below {tmp_path}/none\n"
+    assert watch(tmp_path, ["touch", f"{tmp_path}/new.jsonl"]) == 0
+    assert capfd.readouterr().err == ""
+
+
 def test_watching_a_command_that_does_not_exist_says_so(tmp_path, capfd):
     assert watch(tmp_path, ["no-such-command"]) == 127
     assert "no-such-command cannot be run" in capfd.readouterr().err

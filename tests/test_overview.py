@@ -215,7 +215,9 @@ def test_a_history_that_cannot_be_shown_is_refused(folder, tmp_path, options, to
 def test_the_report_has_the_same_order_and_reasons(folder, tmp_path):
     (tmp_path / "broken.jsonl").write_bytes(b"{}\n")
     page = tmp_path / "report.html"
-    assert run("report", tmp_path / "broken.jsonl", folder, "-o", page).exit_code == 1
+    done = run("report", tmp_path / "broken.jsonl", folder, "-o", page)
+    assert done.exit_code == 1
+    assert done.stderr == f"wrote {page}\ncoffeecup: 1 log without a score: {page} states why\n"
     parts = page.read_text().split('<tr><th scope="row"><a href="#log-')[1:]
     assert [part[0] for part in parts] == list("123456")
     standings = [row[4].replace("no:", "not official:").replace("yes", "official") for row in ROWS]

@@ -182,7 +182,9 @@ def parse(path: Path, text: str):
         mark = getattr(error, "problem_mark", None)
         problem = getattr(error, "problem", None) or str(error)
         raise ContractError(path, mark and mark.line + 1, "", f"not YAML: {problem}") from None
-    except (RecursionError, ValueError, TypeError) as error:
+    except RecursionError:
+        raise ContractError(path, None, "", "nested too deeply for a contract") from None
+    except (ValueError, TypeError) as error:
         if isinstance(error, ContractError):
             raise
         raise ContractError(path, None, "", f"not valid YAML for a contract: {error}") from None

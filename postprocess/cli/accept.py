@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 from typer.core import TyperGroup
 
-from postprocess.cli.common import USAGE, AsJson, command_line, exit_codes, print_json, writing
+from postprocess.cli.common import USAGE, AsJson, can_be_written, command_line, exit_codes, print_json, writing
 from postprocess.logs.reader import LogError
 from postprocess.show.words import printable
 
@@ -47,6 +47,7 @@ def evaluate(
             "--output",
             "-o",
             metavar="FILE",
+            callback=can_be_written,
             help="The HTML page to sign; the result for machines goes beside it, as JSON.",
         ),
     ] = Path("acceptance.html"),

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from postprocess.cli.common import USAGE, Thresholds, exit_codes, judged, writing
+from postprocess.cli.common import USAGE, Thresholds, can_be_written, exit_codes, judged, writing
 from postprocess.cli.selection import Selection, reads_sessions
 from postprocess.show.words import printable
 
@@ -21,7 +21,12 @@ def acknowledge(
     why: Annotated[str, typer.Option(help="Why it need not alarm.")],
     until: Annotated[datetime, typer.Option(metavar="DATE", formats=["%Y-%m-%d"], help="The last day without alarm.")],
     file: Annotated[
-        Path, typer.Option(metavar="FILE", help="The site's file of acknowledged events; created or extended.")
+        Path,
+        typer.Option(
+            metavar="FILE",
+            callback=can_be_written,
+            help="The site's file of acknowledged events; created or extended.",
+        ),
     ],
     thresholds: Thresholds = None,
 ) -> None:

@@ -23,9 +23,10 @@ from postprocess.cli import (
     site_report,
     watch,
 )
-from postprocess.cli.common import add
+from postprocess.cli.common import WithoutEmptyArguments, add
 
 app = typer.Typer(
+    cls=WithoutEmptyArguments,
     help="Compute scores, draw figures and write reports from the logs of HPC benchmarks.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,

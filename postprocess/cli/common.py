@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """What several commands share: their arguments, and how they read, write and end."""
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from errno import EACCES, EISDIR
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Annotated
 
 import orjson
 import typer
+import typer.core
 
 from postprocess.logs.paths import files_below
 from postprocess.logs.reader import LogError
@@ -29,6 +33,45 @@ if TYPE_CHECKING:
 UNSCORED = "a log has no score, or a design does not fit its run; the others are shown all the same"
 USAGE = "wrong usage, or a file that cannot be read or written"  # the exit code 2 of most commands
 
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Raises BadParameter for an error of the file system while writing."""
+    try:
+        yield
+    except OSError as error:
+        raise typer.BadParameter(f"cannot write {printable(str(path))}: {error.strerror}") from None
+
+
+def can_be_written(path: Path | None) -> Path | None:
+    """Callback of an option: refuses a file that cannot be written before the command works for it. Leaves nothing."""
+    if path:
+        if str(path) == "-":
+            raise typer.BadParameter("- is not the standard output here: use /dev/stdout")
+        with writing(path):
+            if path.is_dir():
+                raise OSError(EISDIR, os.strerror(EISDIR))
+            if not path.exists() or path.is_file():
+                try_folder(path.resolve().parent)
+            elif not os.access(path, os.W_OK):  # for example /dev/stdout
+                raise OSError(EACCES, os.strerror(EACCES))
+    return path
+
+
+def folder_can_be_written(folder: Path | None) -> Path | None:
+    """The same of a folder, which need not exist."""
+    if folder:
+        with writing(folder):
+            try_folder(folder.absolute())
+    return folder
+
+
+def try_folder(folder: Path) -> None:
+    """Creates a file in a folder, or where the folder would be created, and removes it: only that tells for root and on
+    every file system. Raises OSError."""
+    TemporaryFile(dir=next(above for above in (folder, *folder.parents) if above.exists())).close()
+
+
 Logs = Annotated[
     list[Path], typer.Argument(metavar="LOG...", help="Logs (*.jsonl), or directories that are searched for logs.")
 ]
@@ -43,6 +86,7 @@ Figures = Annotated[
     Path | None,
     typer.Option(
         metavar="DIR",
+        callback=folder_can_be_written,
         help="Folder for every figure as PNG and SVG, with its numbers as CSV; created if it does not exist.",
     ),
 ]
@@ -58,9 +102,22 @@ Calibrate = Annotated[
     list[Path] | None,
     typer.Option(metavar="LOG", help="Log of one or two nodes of a similar machine; may be repeated."),
 ]
+OutputPage = Annotated[
+    Path,
+    typer.Option("--output", "-o", metavar="FILE", callback=can_be_written, help="The HTML file to write."),
+]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print one JSON document instead; messages go to the standard error output.")
 ]
+
+
+class WithoutEmptyArguments(typer.core.TyperGroup):
+    """Refuses empty arguments, which would be the current directory as a path."""
+
+    def parse_args(self, ctx, args):
+        if "" in (args[: args.index("--")] if "--" in args else args):
+            raise typer.BadParameter("an argument is empty: is a variable of the shell not set?")
+        return super().parse_args(ctx, args)
 
 
 def exit_codes(codes: dict[int | str, str]) -> Callable:
@@ -102,15 +159,6 @@ def plain(value):
     if isinstance(value, datetime):
         return value.isoformat()
     return value.item() if hasattr(value, "item") else value
-
-
-@contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Raises BadParameter for an error of the file system while writing."""
-    try:
-        yield
-    except OSError as error:
-        raise typer.BadParameter(f"cannot write {printable(str(path))}: {error.strerror}") from None
 
 
 def command_line() -> str:

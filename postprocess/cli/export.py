@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from postprocess.cli.common import USAGE, AcknowledgedFile, Thresholds, exit_codes, judged, write_text
+from postprocess.cli.common import USAGE, AcknowledgedFile, Thresholds, can_be_written, exit_codes, judged, write_text
 from postprocess.cli.selection import Selection, reads_sessions
 
 
@@ -16,12 +16,18 @@ def export(
     selection: Selection,
     junit: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Write JUnit XML with the values of every test, for CI systems."),
+        typer.Option(
+            metavar="FILE",
+            callback=can_be_written,
+            help="Write JUnit XML with the values of every test, for CI systems.",
+        ),
     ] = None,
     openmetrics: Annotated[
         Path | None,
         typer.Option(
-            metavar="FILE", help="OpenMetrics text of the last sessions, for monitoring; for a text file collector."
+            metavar="FILE",
+            callback=can_be_written,
+            help="OpenMetrics text of the last sessions, for monitoring; for a text file collector.",
         ),
     ] = None,
     thresholds: Thresholds = None,

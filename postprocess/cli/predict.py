@@ -12,6 +12,7 @@ from postprocess.cli.common import (
     Calibrate,
     Figures,
     calibrating,
+    can_be_written,
     exit_codes,
     print_json,
     write_figures,
@@ -62,7 +63,11 @@ def predict(
     figures: Figures = None,
     write_platform: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.cpp", help="Only write the design as a platform of SimGrid, to simulate it."),
+        typer.Option(
+            metavar="FILE.cpp",
+            callback=can_be_written,
+            help="Only write the design as a platform of SimGrid, to simulate it.",
+        ),
     ] = None,
 ) -> None:
     """Predict the results of a machine from the numbers of an offer. Nothing is measured or simulated."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from postprocess.cli.common import USAGE, AsJson, changes_of, exit_codes, print_json, writing
+from postprocess.cli.common import USAGE, AsJson, can_be_written, changes_of, exit_codes, print_json, writing
 from postprocess.cli.selection import Selection, begin_of, reads_sessions
 from postprocess.show.words import counted, digits, printable, unit_word
 
@@ -94,6 +94,8 @@ def propose(
     from postprocess.references import proposals
     from postprocess.references.files import save
 
+    if write:
+        can_be_written(file)
     benchmark, *others = selection.benchmark or [""]
     if others or not benchmark:
         raise typer.BadParameter("name one --benchmark: a reference file belongs to one")

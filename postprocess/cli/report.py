@@ -13,24 +13,23 @@ from postprocess.cli.common import (
     DesignFile,
     Figures,
     Logs,
+    OutputPage,
     command_line,
     compared_with,
     exit_codes,
-    leave,
     logs_below,
     need_comparison,
     write_figures,
     write_text,
 )
 from postprocess.logs.reader import LogError
+from postprocess.show.words import counted, printable
 
 
 @exit_codes({0: "every log has a score", 1: UNSCORED, 2: USAGE})
 def report(
     logs: Logs,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")] = Path(
-        "report.html"
-    ),
+    output: OutputPage = Path("report.html"),
     session: Annotated[
         Path | None,
         typer.Option(
@@ -54,4 +53,8 @@ def report(
     write_text(output, page.html(items, cases, command_line()))
     if figures:
         write_figures(figures, page.named_figures(items))
-    leave([result for item in items for result in (item.result, *item.comparisons)])
+    without = [item for item in items if any(isinstance(each, LogError) for each in (item.result, *item.comparisons))]
+    if without:
+        what = f"{counted(len(without), 'log')} without a score{' or a comparison' if design else ''}"
+        typer.echo(f"coffeecup: {what}: {printable(str(output))} states why", err=True)
+    raise typer.Exit(1 if without else 0)

@@ -11,6 +11,7 @@ from postprocess.cli.common import (
     AcknowledgedFile,
     AsJson,
     Figures,
+    OutputPage,
     Thresholds,
     command_line,
     exit_codes,
@@ -37,9 +38,7 @@ Compare = Annotated[
 @reads_sessions()
 def site_report(
     selection: Selection,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")] = Path(
-        "site.html"
-    ),
+    output: OutputPage = Path("site.html"),
     reports: Annotated[
         Path | None,
         typer.Option(

@@ -20,8 +20,10 @@ from rich.text import Text
 from postprocess.benchmarks.registry import log_formats
 from postprocess.cli.common import exit_codes
 from postprocess.logs.growing import Course, GrowingLog
+from postprocess.show.words import printable
 
 LOOK_SECONDS = 0.25  # ReFrame removes the log of a short run within a second
+CANNOT_RUN = 127  # as in a shell
 LINE_SECONDS = 15.0  # between two lines about a log where the output is no terminal
 
 
@@ -47,7 +49,7 @@ class Watched:
 @exit_codes(
     {
         2: "wrong usage",
-        127: "COMMAND cannot be run",
+        CANNOT_RUN: "COMMAND cannot be run",
         "any other": "the exit code of COMMAND, or 128 + N if signal N ended it",
     }
 )
@@ -59,7 +61,7 @@ def watch_command(
         list[str], typer.Argument(metavar="-- COMMAND...", help="Command to run; its exit code is returned.")
     ],
 ) -> None:
-    """Run COMMAND and show the progress of the logs below DIR."""
+    """Run COMMAND and show the progress of the logs below DIR, which COMMAND may create."""
     raise typer.Exit(watch(directory, command))
 
 
@@ -68,7 +70,10 @@ def watch(directory: Path, command: list[str]) -> int:
     console = Console(highlight=False, soft_wrap=True)
     watched = Watched(Path(directory))
     show = bars if console.is_terminal else lines
-    return show(console, watched, command)
+    code = show(console, watched, command)
+    if code != CANNOT_RUN and not any(watched.logs.values()):
+        print(f"coffeecup: no log appeared below {printable(str(directory))}", file=sys.stderr)
+    return code
 
 
 def bars(console: Console, watched: Watched, command: list[str]) -> int:
@@ -112,7 +117,7 @@ def run(command: list[str], look, show_line, piped: bool) -> int:
         )
     except OSError as error:
         print(f"coffeecup: {command[0]} cannot be run: {error.strerror}", file=sys.stderr)
-        return 127
+        return CANNOT_RUN
     reader = threading.Thread(target=lambda: [show_line(line.rstrip("\n")) for line in process.stdout or ()])
     reader.start()
     while True:

@@ -133,7 +133,9 @@ def read_machines(path: Path) -> list[Machine]:
         content = yaml.safe_load(path.read_bytes())
     except OSError as error:
         raise DesignError(printable(f"{path}: cannot be read: {error.strerror}")) from None
-    except (yaml.YAMLError, ValueError, RecursionError):
+    except RecursionError:
+        raise DesignError(printable(f"{path}: nested too deeply for a design")) from None
+    except (yaml.YAMLError, ValueError):
         raise DesignError(printable(f"{path}: not YAML")) from None
     if not isinstance(content, dict) or not content or not all(isinstance(each, dict) for each in content.values()):
         raise DesignError(printable(f"{path}: not a mapping from names to designs; docs/predict.md shows one"))

@@ -115,6 +115,8 @@ def read_list(path: Path, kind: type) -> list[Any]:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise SiteFileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    except RecursionError:
+        raise SiteFileError(f"{path}: nested too deeply for a list of entries") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""

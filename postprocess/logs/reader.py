@@ -7,6 +7,7 @@ line and the remedy. Nothing here depends on a benchmark except the format of it
 
 import hashlib
 import json
+import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ from postprocess.show.words import printable, size
 RUN_AGAIN = "rerun the benchmark"
 # A record of a million processes has about 60 MB.
 LARGEST_LOG, LONGEST_LINE = 2**30, 2**26
+SESSION = re.compile(rb'\s*\{\s*"session_info"')  # how ReFrame's session reports begin
 # How a run that did not complete ended, and what to do. The launcher interrupts rank 0 where another process failed.
 ENDS = {
     "failed": ("failed", "fix the cause"),
@@ -100,6 +102,13 @@ def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
     """
     path = Path(path)
     data = read_bytes(path)
+    if SESSION.match(data):
+        raise LogError(
+            path,
+            "a session report of ReFrame, not a log: `coffeecup history` shows sessions; the log of a run is in the "
+            "output directory of its test",
+            "record",
+        )
     lines, rest = split_lines(path, data)
     written, log_format = read_records(path, lines, formats)
     records = renewed(written)

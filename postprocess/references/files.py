@@ -32,7 +32,9 @@ def load(path: Path, benchmark: str) -> dict:
     try:
         content = yaml.safe_load(regular(path).read_text(encoding="utf-8"))
         refuse_too_large(content)
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+    except RecursionError:
+        raise ReferenceFileError(path, "nested too deeply for a reference file") from None
+    except (OSError, ValueError, yaml.YAMLError) as error:
         raise ReferenceFileError(path, f"cannot be read: {error}") from None
     if (
         not isinstance(content, dict)

@@ -227,8 +227,8 @@ def parsed(text: bytes):
 def checked(path: Path, content, what: str) -> dict:
     try:
         error = next(validator().iter_errors(content), None)
-    except ValueError as unfit:  # nested too deeply
-        raise LogError(path, f"no ReFrame session report: {what}: {unfit}") from None
+    except ValueError:
+        raise LogError(path, f"no ReFrame session report: {what} is nested too deeply") from None
     if error:
         where = ".".join(map(str, error.instance_path))
         raise LogError(

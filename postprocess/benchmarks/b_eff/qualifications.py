@@ -26,6 +26,7 @@ LONGEST_LOOP_LENGTH = 100000  # no limit in practice: a loop of 5 ms has fewer e
 SHORT_LOOP_SECONDS = 1e-3
 COARSE_CLOCK = 0.01  # of a loop's time
 REPETITIONS_AGREE = 1.1  # the best repetition's bandwidth over the worst one's
+OVER_BUDGET = 1.05  # what was begun within the budget is finished; b_eff_io allows as much
 UNDER_LOAD = "under_load"
 CORES_AGREE = 2.0  # the longest round trip of a cache line over the shortest one
 
@@ -206,7 +207,7 @@ def of_time(log: Log[Plan]) -> Iterator[tuple[str, str]]:
                 f"{stop.repetition} on was measured"
             ),
         )
-    if elapsed > stated:
+    if elapsed > OVER_BUDGET * stated:
         yield "over_budget", f"The run took {digits(elapsed)} s, longer than its time budget of {digits(stated)} s"
 
 
