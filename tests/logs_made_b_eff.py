@@ -160,10 +160,8 @@ def b_eff_log(
 
 def averaged_log(**options):
     """A log of the averaged patterns and the ping-pong with one method and one repetition: small, complete."""
-    return b_eff_log(
-        **{"methods": ("nonblocking",), "repetitions": 1, **options},
-        only=lambda name: name.startswith(("ring", "random", "ping")),
-    )
+    few = {"methods": ("nonblocking",), "repetitions": 1}
+    return b_eff_log(**{**few, "only": lambda name: name.startswith(("ring", "random", "ping")), **options})
 
 
 def one_repetition(planned, message_bytes, repetition, bandwidth, hosts):

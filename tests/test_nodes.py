@@ -3,6 +3,7 @@
 times. tests/bench_nodes.py counts over many machines."""
 
 import json
+import pickle
 import re
 
 import logs_made
@@ -17,7 +18,7 @@ from nodes_made import NOISE, Machine, matchings, planted, times, within_leaves
 from postprocess.benchmarks import node_figures, nodes
 from postprocess.benchmarks.b_eff import matchings as matchings_of_b_eff
 from postprocess.benchmarks.nodes import Verdict
-from postprocess.benchmarks.scoring import score_log
+from postprocess.benchmarks.scoring import score_log, score_logs
 from postprocess.statistics.nodes import FALSE_SUSPICION, SOME_PARTNERS, TOO_MANY, at_least, effects, second_ratio
 
 
@@ -395,3 +396,35 @@ def test_a_cell_of_a_large_matrix_has_the_slowest_of_its_pairs(count, side):
     cells = np.ma.filled(image.get_array(), np.nan)
     assert cells.shape == (side, side) and np.array_equal(cells, cells.T, equal_nan=True)
     assert cells[0, -1] == (7 if side == count else 3)
+
+
+def test_a_run_that_left_out_rings_has_no_score_and_keeps_its_nodes(tmp_path):
+    """The slow node is named in the report and at the terminal; the exit code is that of a log without a score."""
+    speeds = [1, 1, 1, 0.6, *[1] * 12]
+    path = logs_made.write(tmp_path / "log.jsonl", matched_log(speeds, only=lambda name: name == "ping-pong"))
+    [error] = score_logs([path])
+    assert pickle.loads(pickle.dumps(error)).nodes.verdict == "suspects"  # as pools of processes pass it on
+    done = run("score", path)
+    assert done.exit_code == 1 and "no score. 1 of 16 nodes suspected" in done.stdout
+    assert "node03: 0.60 of its peers" in done.stdout and "[all_patterns]" in done.stderr
+    [printed] = json.loads(run("score", path, "--json").stdout)
+    assert printed["nodes"]["verdict"] == "suspects" and "metrics" not in printed
+    assert run("report", path, "-o", tmp_path / "page.html").exit_code in (0, 1)
+    page = (tmp_path / "page.html").read_text()
+    assert "No score" in page and "1 of 16 nodes suspected" in page and "Nodes by their speed" in page
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda records: logs_made.first(records, record="matching").update(message_bytes=4095),
+        lambda records: logs_made.first(records, record="data_check").update(received_bytes=1, checked_bytes=1),
+        lambda records: records[1].pop("matchings"),
+        lambda records: records[1]["patterns"].append(records[1]["patterns"][0] | {"name": "ring-x", "group": "ring"}),
+    ],
+)
+def test_nodes_of_a_log_that_breaks_any_other_rule_are_not_named(tmp_path, change):
+    records = matched_log([1, 1, 1, 0.6, *[1] * 12], only=lambda name: name == "ping-pong")
+    change(records)
+    done = run("score", logs_made.write(tmp_path / "log.jsonl", records))
+    assert done.exit_code == 1 and "suspected" not in done.stdout and "defect" not in done.stderr

@@ -78,7 +78,8 @@ class Benchmark:
     sentences on the scores of several runs. `balance_factor`: (score, r_max_gflops) -> the score with its ratio to the
     Linpack performance of the processors. `prediction`: (machine, sizes, logs, r_max_gflops) -> a Prediction for each
     number of processes of a described machine. `comparison`: (machine, log, score, logs) -> a Comparison of the log's
-    run with a described machine. `nodes`: (log) -> an Examination of the run's nodes. `moved_bytes`: (log) -> the bytes
+    run with a described machine. `nodes`: (log) -> an Examination of the run's nodes. `nodes_of_unscored`: the
+    same of a log that the rules refuse, None unless it is sound as far as it goes. `moved_bytes`: (log) -> the bytes
     that the run transferred."""
 
     package: str
@@ -97,6 +98,7 @@ class Benchmark:
     prediction: str = ""
     comparison: str = ""
     nodes: str = ""
+    nodes_of_unscored: str = ""
     moved_bytes: str = ""
 
     @property

@@ -173,6 +173,12 @@ def sentence(found: Examination) -> str:
     }[found.verdict]
 
 
+def in_sentences(found: Examination) -> str:
+    """The verdict with its remarks and the named nodes, as one text."""
+    named = f" They are: {'; '.join(listed(found.named))}." if len(found.named) else ""
+    return " ".join([sentence(found), *(f"{remark}." for remark in found.remarks)]) + named
+
+
 def plain(value):
     """A number that JSON has, or None."""
     return None if isinstance(value, float) and not isfinite(value) else value

@@ -90,14 +90,30 @@ def score_together(name: str, logs: list[Log]) -> list[Score | LogError]:
     return [score for log in logs for score in score_together(name, [log])]
 
 
+class UnscoredError(LogError):
+    """A log without a score whose nodes were examined nevertheless."""
+
+    def __init__(self, path, problem: str, examined: nodes.Examination):
+        super().__init__(path, problem)
+        self.nodes = examined
+
+    def __reduce__(self) -> tuple:
+        return UnscoredError, (self.path, self.problem, self.nodes)
+
+
+def unscored(log: Log, problem: str) -> LogError:
+    """The error of a log that its benchmark's rules refuse, with its nodes if what it lacks does not concern them."""
+    examine = optional_function(log.benchmark, "nodes_of_unscored")
+    examined = examine(log) if examine else None
+    return UnscoredError(log.path, problem, examined) if examined else LogError(log.path, problem)
+
+
 def score_alike(name: str, logs: list[Log]) -> list[Score | LogError]:
     reduction, rules = part(name, "reduction"), part(name, "rules")
     refused = rules.refusals(logs)
     sound = [log for number, log in enumerate(logs) if number not in refused]
     scores = iter(scores_of(name, reduction, sound) if sound else [])
-    return [
-        LogError(log.path, refused[number]) if number in refused else next(scores) for number, log in enumerate(logs)
-    ]
+    return [unscored(log, refused[number]) if number in refused else next(scores) for number, log in enumerate(logs)]
 
 
 def scores_of(name: str, reduction: ModuleType, logs: list[Log]) -> list[Score]:

@@ -54,7 +54,7 @@ class LogError(ValueError):
         self.problem = printable(f"{problem} [{invariant}]" if invariant else problem)
         super().__init__(f"{printable(str(path))}: {self.problem}")
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return LogError, (self.path, self.problem)
 
 

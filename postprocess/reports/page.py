@@ -19,7 +19,7 @@ from postprocess.benchmarks import node_figures, nodes
 from postprocess.benchmarks.predicted import Comparison, Designs
 from postprocess.benchmarks.registry import benchmarks, part
 from postprocess.benchmarks.score import Score
-from postprocess.benchmarks.scoring import read_or_error, score_read
+from postprocess.benchmarks.scoring import UnscoredError, read_or_error, score_read
 from postprocess.logs.activity import use_of_hosts
 from postprocess.logs.reader import Log, LogError
 from postprocess.logs.records import Filesystem
@@ -59,7 +59,7 @@ def item(path: Path, designs: Designs) -> Item:
         return Item(path, log, None, [], {})
     [result] = score_read([log])
     table = part(log.benchmark, "reduction").measurement_table([log])
-    examined = result.nodes if isinstance(result, Score) else None
+    examined = result.nodes if isinstance(result, Score | UnscoredError) else None
     return Item(
         path,
         result,
@@ -143,7 +143,7 @@ def anchors(found: list[Item]) -> list[str]:
 def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
     """What the page shows of any log: how it was obtained, and the session's verdict."""
     shown = {"file": printable(item.path.name), "scored": isinstance(item.result, Score)}
-    if isinstance(item.result, Score) and (found := item.result.nodes):
+    if isinstance(item.result, Score | UnscoredError) and (found := item.result.nodes):
         remarks = [f"{remark}." for remark in found.remarks]
         shown["nodes"] = {"sentences": [nodes.sentence(found), *remarks], "named": nodes.listed(found.named)}
     if item.log is not None:

@@ -15,6 +15,7 @@ from postprocess.benchmarks.predicted import Comparison
 from postprocess.benchmarks.predicted import as_object as predicted
 from postprocess.benchmarks.registry import optional_function
 from postprocess.benchmarks.score import Score
+from postprocess.benchmarks.scoring import UnscoredError
 from postprocess.logs.reader import LogError
 from postprocess.reports import overview
 from postprocess.show.words import counted, digits, printable, unit_word
@@ -25,7 +26,8 @@ LOGS_IN_FULL = 4
 def as_object(result: Score | LogError, compared: Sequence[Comparison | LogError] = ()) -> dict:
     """The score of a log, or its error, as plain values. What designs predict for the run is apart from its metrics."""
     if isinstance(result, LogError):
-        return {"log": printable(str(result.path)), "error": result.problem}
+        examined = {"nodes": nodes.as_object(result.nodes)} if isinstance(result, UnscoredError) else {}
+        return {"log": printable(str(result.path)), "error": result.problem, **examined}
     predictions = [{"error": each.problem} if isinstance(each, LogError) else predicted(each) for each in compared]
     return {
         "log": printable(str(result.log.path)),
@@ -75,6 +77,9 @@ def terminal_text(results: list[Score | LogError], changes: Mapping[str, str] | 
     in_one = len(scores) > LOGS_IN_FULL or (scores and changes is not None)
     for shown in overview.overview(scores, changes) if in_one else map(in_full, scores):
         console.print(shown)
+    for result in results:
+        if isinstance(result, UnscoredError):
+            console.print(Text(printable(f"{result.path}: no score. {nodes.in_sentences(result.nodes)}")))
     for sentence in together(scores):
         console.print(Text(printable(sentence), style="bold"))
     return text.getvalue()

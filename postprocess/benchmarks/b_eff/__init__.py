@@ -136,5 +136,6 @@ BENCHMARK = Benchmark(
     prediction="prediction.predict",
     comparison="comparison.compare",
     nodes="slow_nodes.examination",
+    nodes_of_unscored="slow_nodes.examination_of_unscored",
     moved_bytes="reduction.moved_bytes",
 )

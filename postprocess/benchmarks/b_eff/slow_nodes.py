@@ -8,11 +8,14 @@ import numpy as np
 import pandas as pd
 
 from postprocess.benchmarks import nodes
+from postprocess.benchmarks.b_eff.definition import PATTERNS_AVERAGED
 from postprocess.benchmarks.b_eff.records import Confirmation, Matching, Pair, Plan
+from postprocess.benchmarks.b_eff.rules import pattern_names, problems
 from postprocess.benchmarks.nodes import MATCHINGS, Examination
 from postprocess.logs.reader import Log
 from postprocess.statistics.nodes import COLUMNS, second_ratio
 
+INCOMPLETE = {"all_patterns", "averaged_loops"}  # invariants that a run without a score may break
 NO_GROUPS = "The groups of the nodes (leaf switches) are not known: nodes beyond a shared link may seem slow"
 
 
@@ -34,6 +37,16 @@ def examination(log: Log[Plan]) -> Examination:
     times = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=COLUMNS)
     remarks = [NO_GROUPS] if planned.groups is None else []
     return nodes.examination(names, {MATCHINGS: times}, remarks, again(log, names))
+
+
+def examination_of_unscored(log: Log[Plan]) -> Examination | None:
+    """The nodes of a run that left out patterns or loops of b_eff: None if the log breaks any other rule, or if it has
+    no matchings."""
+    known = {name for group in PATTERNS_AVERAGED for name in pattern_names(group)}
+    if not log.all(Matching) or any(p.base not in known for p in log.plan.patterns if p.group in PATTERNS_AVERAGED):
+        return None  # later rules rely on the names
+    others = (problem for problem in problems(log) if problem[0] not in INCOMPLETE)
+    return examination(log) if next(others, None) is None else None
 
 
 def again(log: Log[Plan], names: list[str]) -> dict[str, float]:
