@@ -29,8 +29,9 @@ def main():
     paths = parser.parse_args().logs
     scores = [score_log(path) for path in paths]
     for name in METRICS:
-        values = pd.Series([score.metrics[name].value for score in scores])
-        print(f"{name}: {spread(values)}, {', '.join(f'{value:.4g}' for value in values)}")
+        values = pd.Series([score.metrics[name].value for score in scores if name in score.metrics])
+        each = ", ".join(f"{value:.4g}" for value in values)
+        print(f"{name}: {spread(values)}, {each}" if each else f"{name}: not measured")
     logs = [read_log(path) for path in paths]
     table = measurement_table(logs)
     if table["repetition"].max() > 1:
