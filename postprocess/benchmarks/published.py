@@ -15,10 +15,11 @@ def published(benchmark: str) -> pd.DataFrame:
 
 
 def published_systems(benchmark: str) -> pd.DataFrame:
-    """A row per system and number of processes, a column per metric, and the note; NaN where nothing was printed."""
+    """A row per system and number of processes, a column per metric, and the note and the kind of memory where the
+    paper groups by it; NaN where nothing was printed."""
     tidy = published(benchmark)
     order = (
-        tidy[["system", "processes", "note"]]
+        tidy[["system", "processes", "note", *tidy.columns.intersection(["memory"])]]
         .drop_duplicates(["system", "processes"])
         .set_index(["system", "processes"])
     )

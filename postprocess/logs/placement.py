@@ -30,6 +30,17 @@ def number_stated(run: Run, name: str) -> float | None:
     return number if LEAST_STATED <= number <= MOST_STATED else None
 
 
+def placement_of(run: Run) -> str:
+    """How the processes were spread over the nodes. Those of a single node are a block."""
+    hosts = run.hosts
+    if len(hosts) == run.ranks:
+        return "a process on each node"
+    if all(map(_is_block, hosts)):
+        return "block"
+    equal = len({len(host.ranks) for host in hosts}) == 1
+    return "round robin" if equal and all(_goes_round(host, hosts) for host in hosts) else "another placement"
+
+
 def of_placement(log: Log) -> Iterator[tuple[str, str]]:
     """Qualifications of a run whose processes are not placed as requested, or do not have the nodes or cores to
     themselves."""

@@ -17,6 +17,8 @@ from postprocess.benchmarks.b_eff.reduction import logavg
 from postprocess.benchmarks.b_eff.slow_nodes import all_pairs
 from postprocess.benchmarks.b_eff.under_load import complete_repetitions
 from postprocess.benchmarks.score import Score
+from postprocess.logs.hosts import system
+from postprocess.logs.placement import placement_of
 from postprocess.logs.reader import Log
 from postprocess.show import plots
 from postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, WHITE, Figure
@@ -47,6 +49,7 @@ REPORTED = {
     },
 }
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))
+SIMULATED_LINES = ((GREEN, "^"), (PURPLE, "v"), (ORANGE, "s"), (SKY, "P"), (GREY, "X"), (BLACK, "*"))
 
 
 def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
@@ -185,9 +188,14 @@ def placement(best: pd.DataFrame, log: Log[Plan]) -> Figure:
     drawn.legend(loc="outside upper left", ncols=2)
     return Figure(
         "placement",
-        "Effect of placement: rings against random order",
-        "Each mark is one pattern. Neighbours in rings have ranks that follow each other, so they often share a node; "
-        "random order sends most messages across the machine.",
+        "Rings and random order",
+        "Each mark is one pattern. "
+        + (
+            "Neighbours in rings have ranks that follow each other, so they often share a node; random order sends "
+            "most messages across the machine."
+            if len(log.run.hosts) > 1
+            else "All processes are on one node."
+        ),
         data,
         drawn,
     )
@@ -287,25 +295,29 @@ def reported(table: pd.DataFrame, log: Log[Plan]) -> Figure:
     )
 
 
-def draw_measured(axes: Axes, data: pd.DataFrame, column: str) -> None:
-    official, other = data.query("official"), data.query("not official")
-    if len(data):
-        axes.plot(official["processes"], official[column], "o-", color=BLUE, label="official")
-        axes.plot(other["processes"], other[column], "D", color=VERMILION, markerfacecolor=WHITE, label="not official")
-
-
-def draw_simulated(axes: Axes, data: pd.DataFrame, column: str) -> None:
-    """A line per machine with its own colour and mark. Lines are dotted, so that nobody takes them for measurements."""
-    looks = itertools.cycle(((GREEN, "^"), (PURPLE, "v"), (ORANGE, "s"), (SKY, "P"), (GREY, "X"), (BLACK, "*")))
-    for (machine, runs), (colour, marker) in zip(data.groupby("simulated_machine"), looks):
-        axes.plot(
-            runs["processes"],
-            runs[column],
-            marker=marker,
-            linestyle=":",
-            color=colour,
-            label=f"simulated: {printable(str(machine))}",
-        )
+def draw_runs(axes: Axes, data: pd.DataFrame, column: str) -> None:
+    """A line per system, partition and placement with its own colour and mark, which joins official runs; and one per
+    simulated machine, dotted, so that nobody takes it for measurements. Runs that are not official have hollow marks
+    and no line."""
+    looks = {False: itertools.cycle(LINES), True: itertools.cycle(SIMULATED_LINES)}
+    several = data.loc[~data["simulated"], "line"].nunique() > 1
+    for (simulated, line), runs in data.groupby(["simulated", "line"], sort=False):
+        colour, mark = next(looks[bool(simulated)])
+        if simulated:
+            axes.plot(runs["processes"], runs[column], mark, linestyle=":", color=colour, label=f"simulated: {line}")
+            continue
+        for standing, style in (("official", "-"), ("not official", "none")):
+            shown = runs[runs["official"] == (standing == "official")]
+            if len(shown):
+                axes.plot(
+                    shown["processes"],
+                    shown[column],
+                    mark,
+                    linestyle=style,
+                    color=colour,
+                    markerfacecolor=WHITE if style == "none" else colour,
+                    label=f"{standing}, {line}" if several else standing,
+                )
 
 
 def value_of(score: Score, metric: str) -> float:
@@ -313,9 +325,14 @@ def value_of(score: Score, metric: str) -> float:
     return score.metrics[metric].value if metric in score.metrics else float("nan")
 
 
+def line_of(score: Score) -> str:
+    """What the runs of a line have in common."""
+    run = score.log.run
+    return printable(score.simulated_machine or f"{system(run)}, {placement_of(run)}")
+
+
 def over_sizes(scores: list[Score]) -> Figure:
-    """b_eff, b_eff per process, and how long the run took, over the number of processes: a mark per run; lines join
-    runs that are official, and those of one simulated machine."""
+    """b_eff, b_eff per process, and how long the run took, over the number of processes: a mark per run."""
     data = pd.DataFrame(
         {
             "processes": [score.log.run.ranks for score in scores],
@@ -324,7 +341,8 @@ def over_sizes(scores: list[Score]) -> Figure:
             "elapsed_seconds": [score.log.end.elapsed_seconds for score in scores],
             "time_budget_seconds": [score.log.plan.time_budget_seconds for score in scores],
             "official": [score.official for score in scores],
-            "simulated_machine": [score.simulated_machine for score in scores],
+            "simulated": [score.log.run.simulated for score in scores],
+            "line": [line_of(score) for score in scores],
         }
     ).sort_values("processes", kind="stable")
     labels = {
@@ -338,11 +356,10 @@ def over_sizes(scores: list[Score]) -> Figure:
             data["processes"], data["time_budget_seconds"], "_", color=GREY, markersize=12, label="time budget"
         )
         for axes, (column, label) in zip(panels, labels.items()):
-            draw_measured(axes, data.query("simulated_machine == ''"), column)
-            draw_simulated(axes, data.query("simulated_machine != ''"), column)
+            draw_runs(axes, data, column)
             plots.process_axis(axes, data["processes"])
             axes.set_ylabel(label)
-            several = data["simulated_machine"].nunique() > 1 and data[column].notna().any()
+            several = data["line"].nunique() > 1 and data[column].notna().any()
             if column != "elapsed_seconds" and several:
                 axes.set_yscale("log")  # machines may be decades apart
                 plots.plain_numbers(axes.yaxis)
@@ -353,8 +370,8 @@ def over_sizes(scores: list[Score]) -> Figure:
         "sizes",
         "b_eff over the number of processes",
         "The accumulated bandwidth, the share of each process, both in MByte/s, and how long each run took beside "
-        "the time that it was allowed; simulated runs take simulated time. A level line in the middle means a "
-        "network that grows with the machine.",
+        "the time that it was allowed; simulated runs take simulated time. A line joins official runs on one partition "
+        "with one placement. A level line in the middle means a network that grows with the machine.",
         data,
         drawn,
     )

@@ -11,8 +11,9 @@ import pandas as pd
 from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED, l_max_rule
 from postprocess.benchmarks.b_eff.load_qualifications import of_load
 from postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
-from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process
-from postprocess.benchmarks.b_eff.records import Budget, DataCheck, Measurement, Plan, Probe, Stop
+from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, part
+from postprocess.benchmarks.b_eff.plausibility import of_plausibility
+from postprocess.benchmarks.b_eff.records import HOST, Budget, DataCheck, Measurement, Plan, Probe, Stop
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
 from postprocess.logs.placement import number_stated
@@ -126,6 +127,7 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
             *of_time(log),
             *of_loops(log, table),
             *of_repetitions(log, table),
+            *of_parts(log, table),
             *of_data(log),
             *of_memories(log),
             *of_load(log),
@@ -256,6 +258,12 @@ def of_repetitions(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, s
                 "state during the run; b_eff takes the best of each measurement"
             ),
         )
+
+
+def of_parts(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """What each kind of memory says about its own result."""
+    for kind in kinds(log.plan) if not log.plan.load else ():
+        yield from of_plausibility(part(log, kind), table[table["memory"] == kind], kind == HOST)
 
 
 def repetitions_alone(table: pd.DataFrame) -> pd.Series:

@@ -7,12 +7,14 @@ import numpy as np
 import pandas as pd
 
 from postprocess.benchmarks.b_eff import BENCHMARK, reduction
-from postprocess.benchmarks.b_eff.figures import best_by_pattern, rings_text
+from postprocess.benchmarks.b_eff.figures import METHODS, best_by_pattern, rings_text
 from postprocess.benchmarks.b_eff.load_section import section_under_load
 from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, metric_in, part
+from postprocess.benchmarks.b_eff.plausibility import band, noise, same_messages
 from postprocess.benchmarks.b_eff.records import HOST, DataCheck, Plan
 from postprocess.benchmarks.published import published_systems
 from postprocess.benchmarks.score import Score
+from postprocess.logs.placement import number_stated
 from postprocess.logs.reader import Log
 from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
 
@@ -32,6 +34,7 @@ LABELS = {
     "l_max": "L_max, the longest message",
     "balance_factor": "balance factor, b_eff / R_max",
 }
+COLLECTIVE = ("alltoallv", "neighbor")
 TABLE_1 = (
     "b_eff",
     "b_eff_per_process",
@@ -40,6 +43,7 @@ TABLE_1 = (
     "b_eff_at_l_max",
     "b_eff_at_l_max_per_process",
     "b_eff_at_l_max_rings_per_process",
+    "time_to_communicate_total_memory",
 )
 
 
@@ -69,7 +73,13 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
             None,
         ),
         "own": {f", {kind} memory" if log.plan.memory else "": values for kind, (_, _, values) in parts.items()},
-        "groups": {metric_in("placement", kind): groups(rows) for kind, (_, rows, _) in parts.items()},
+        "groups": {
+            metric_in("placement", kind): groups(rows) | {"meaning": meaning_of_ratio(of_kind)}
+            for kind, (of_kind, rows, _) in parts.items()
+        },
+        "inside": [text for kind, (of_kind, rows, _) in parts.items() for text in inside(of_kind, rows, kind)],
+        "methods": [method for method in METHODS if method in {method.name for method in log.plan.methods}],
+        "grids": [row | {"kind": kind} for kind, (of_kind, rows, _) in parts.items() for row in grids(of_kind, rows)],
         "patterns": [
             row | {"kind": kind} for kind, (of_kind, rows, _) in parts.items() for row in patterns(of_kind, rows)
         ],
@@ -152,7 +162,18 @@ def sentences(log: Log[Plan], values: dict[str, float], kind: str) -> list[str]:
         "random.",
         f"At this rate the total {f'{kind} ' if where else ''}memory of {memory} would be communicated in "
         f"{seconds(values['time_to_communicate_total_memory'])}.",
+        *balance(log),
         *odd_processes(processes, values),
+    ]
+
+
+def balance(log: Log[Plan]) -> list[str]:
+    """Where the balance factor comes from, if there is one."""
+    if not (of_node := number_stated(log.run, "r_max_per_node")):
+        return []
+    return [
+        f"The balance factor takes R_max from the configuration of the partition: {digits(of_node)} Gflop/s a node, on "
+        f"{counted(len(log.run.hosts), 'node')}."
     ]
 
 
@@ -179,6 +200,38 @@ def groups(table: pd.DataFrame) -> dict[str, dict]:
         "mean": mean | {"ratio": mean["random"] / mean["ring"]},
         "at_l_max": at_l_max | {"ratio": at_l_max["random"] / at_l_max["ring"]},
     }
+
+
+def meaning_of_ratio(log: Log[Plan]) -> str:
+    """What random order over rings shows on these processes and nodes."""
+    same = same_messages(log.plan.patterns)
+    if len(same) == sum(pattern.averaged for pattern in log.plan.patterns):
+        return f"On {counted(log.run.ranks, 'process')} all patterns are the same messages: the ratio shows only noise."
+    if len(log.run.hosts) == 1:
+        return "All processes ran on one node: the ratio shows nothing about a network or the placement on nodes."
+    return "A ratio well below 1 means that the placement of processes matters on this machine."
+
+
+def inside(log: Log[Plan], table: pd.DataFrame, kind: str) -> list[str]:
+    """What the run says about its own result: noise, and messages inside a node beside copies in memory."""
+    found = [noise(log, table), band(log, table) if kind == HOST else None]
+    return [f"{each.sentence}." for each in found if each]
+
+
+def grids(log: Log[Plan], table: pd.DataFrame) -> list[dict]:
+    """A row per Cartesian pattern: the mean over the lengths in MByte/s of each method that measured all of them, and
+    the best collective method over the best other one, which the paper measures these patterns for (section 2.1)."""
+    of_grids = table[table["group"].isin(["cartesian_2d", "cartesian_3d"])]
+    best = of_grids.groupby(["pattern", "method", "message_bytes"], observed=True)["bandwidth"].max().unstack()
+    means = best.reindex(columns=log.plan.message_bytes).mean(axis="columns", skipna=False).unstack()
+    rows = []
+    for pattern in log.plan.patterns:
+        if pattern.name in means.index:
+            values = means.loc[pattern.name].dropna().to_dict()
+            sides = [[values[m] for m in values if (m in COLLECTIVE) == side] for side in (True, False)]
+            ratio = max(sides[0]) / max(sides[1]) if all(sides) else None
+            rows.append({"name": pattern.name, "values": values, "ratio": ratio})
+    return rows
 
 
 def patterns(log: Log[Plan], table: pd.DataFrame) -> list[dict]:
