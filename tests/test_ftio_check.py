@@ -115,6 +115,8 @@ def test_options_are_handed_to_the_kernel(reframe, kernel, tmp_path):
         *kernel(ftio_log(ranks=2, i=4)),
         *TWO,
         "-S",
+        "ftio.most_per_node=1",  # of a partition of several nodes
+        "-S",
         "ftio.direct=yes",
         "-S",
         "ftio.input_parameter=1MiB",
@@ -129,4 +131,7 @@ def test_options_are_handed_to_the_kernel(reframe, kernel, tmp_path):
     [call] = calls(tmp_path)
     for option in ("--direct", "--repeat 5", f"--directory {tmp_path}"):
         assert option in call
-    assert only_case(session)["least_bytes"] == 64 * 2**20, "i = 32, where it would be 12 without direct I/O"
+    case = only_case(session)
+    assert case["least_bytes"] == 64 * 2**20, "i = 32, where it would be 12 without direct I/O"
+    # 11 passes at 50 MByte/s, and in each process two calls for each of the 2 * 32^3 rows of Mini-Squares, 1 ms each
+    assert case["time_limit"] == 600 + int(5 * (11 * 64 * 2**20 / 50e6 + 2 * 2 * 32**3 * 1e-3))

@@ -51,7 +51,7 @@ def test_auto_is_equation_5(mpi, tmp_path, ranks):
     assert records(tmp_path / "ftio.jsonl")[1]["input_parameter"] == automatic_input(ranks)
 
 
-@pytest.mark.parametrize("size, i", [("1B", 2), ("16KiB", 4), ("16385B", 6), ("1MiB", 12)])
+@pytest.mark.parametrize("size, i", [("1B", 2), ("16KiB", 4), ("16385B", 6), ("1MiB", 12), ("2MiB", 16)])
 def test_size_gives_the_lowest_input_whose_matrix_is_as_large(mpi, tmp_path, size, i):
     run(mpi, tmp_path, 2, "--input", size)
     assert records(tmp_path / "ftio.jsonl")[1]["input_parameter"] == i == input_for_bytes(bytes_of(size), 2)

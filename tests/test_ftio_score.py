@@ -205,6 +205,7 @@ def test_a_simulated_run_is_never_official(scored):
         ({"i": 12, "memory_per_process_bytes": 5_308_416 // 4 - 1}, []),
         ({"i": 12, "memory_per_process_bytes": 5_308_416 // 4}, ["cached"]),
         ({"i": 12, "memory_per_process_bytes": 2**40, "direct": True}, []),
+        ({"i": 12, "memory_per_process_bytes": 2**40, "direct": True, "filesystem": "tmpfs"}, ["cached"]),
         ({"i": 4, "memory_per_process_bytes": 2**30}, ["cached"]),
         (LARGE | {"seconds": ten_seconds_in_all(1.001)}, []),
         (LARGE | {"seconds": ten_seconds_in_all(0.999)}, ["short_run"]),

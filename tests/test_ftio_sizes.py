@@ -62,7 +62,18 @@ def test_input_parameter_of_an_option(option, direct, i):
 
 @pytest.mark.parametrize(
     ("option", "processes", "direct", "i"),
-    [("1000B", 1, False, 3), ("1B", 9, False, 3), ("1B", 9, True, 96), ("1B", 4, True, 32)],
+    [
+        ("1000B", 1, False, 3),
+        ("1B", 9, False, 3),
+        ("1B", 9, True, 96),
+        ("1B", 4, True, 32),
+        ("21000B", 1, False, 8),  # 16 * 6^4 = 20736; 7 is another prime factor
+        ("4GiB", 2, False, 96),  # 64 * 91^4 is large enough; 92 and 94 are 4 * 23 and 2 * 47
+        ("1GiB", 8, True, 32),
+        ("2GiB", 8, True, 64),
+        ("1B", 7, False, 7),  # no valid one is without the 7 of the processes
+        ("120MiB", 7, False, 21),  # 784 * 21^4 byte = 145 MiB
+    ],
 )
 def test_input_parameter_of_a_size_is_valid(option, processes, direct, i):
     """On a single process odd ones are: the matrix has 16 * 3^4 = 1296 bytes. On 9 processes it is a multiple of 3."""

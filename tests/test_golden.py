@@ -109,6 +109,13 @@ SWEEP, SWEEPING = "nodes", {"b_eff"}  # the mode with a process on each node, an
 FORMS = ("smoke", "acceptance", SWEEP)  # a quick run, a whole one, and one of all nodes
 
 
+def of_each_node(mode, check, cores):
+    """Processes."""
+    if mode in ("acceptance", "maintenance") and check == "ftio":
+        return 8
+    return 1 if mode == SWEEP else cores
+
+
 @pytest.fixture(scope="module")
 def all_runs(tmp_path_factory):
     """{site: {mode: dry run}} of every shipped site, and the seconds of the whole matrix: all sites, checks and sizes,
@@ -157,7 +164,7 @@ def test_every_script_asks_for_all_that_it_needs(all_runs, site):
     assert jobs
     for mode, job, script in jobs:
         offered = extras[job.partition]
-        per_node = 1 if mode == SWEEP else offered["cores_per_node"]
+        per_node = of_each_node(mode, job.check, offered["cores_per_node"])
         nodes = job.processes // per_node
         assert (nodes * per_node, nodes <= offered["num_nodes"]) == (job.processes, True)
         if "#SBATCH" in script:
@@ -208,8 +215,9 @@ def test_each_mode_runs_its_sizes_on_each_partition(all_runs, site, partition):
     largest = LARGEST[site][partition]
     for mode, scripts in all_runs[0][site].items():
         wanted = OF_MODE.get(mode, lambda nodes: nodes in (1, largest))  # maintenance
-        sizes = [largest] if mode == SWEEP else [128 * nodes for nodes in POWERS[largest] if wanted(nodes)]
         for check in SWEEPING if mode == SWEEP else CHECKS:
+            per_node = of_each_node(mode, check, 128)
+            sizes = [per_node * nodes for nodes in POWERS[largest] if mode != SWEEP and wanted(nodes)] or [largest]
             found = sorted(job.processes for job in scripts if (job.partition, job.check) == (partition, check))
             times = 1 if check == "b_eff" else FILE_SYSTEMS[site]
             assert found == sorted(sizes * times), (mode, check)

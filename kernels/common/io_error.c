@@ -15,6 +15,7 @@ const char *io_remedy(int error, bool direct, const char *less_data)
     if (error == ENOENT)
         return "was the directory removed during the run?";
     if (error == EINVAL && direct)
-        return "this file system may not support direct I/O, or only with larger blocks";
+        return "this file system may not support direct I/O, or only with larger blocks; choose larger blocks, or data "
+               "that exceeds the memory of the nodes without direct I/O";
     return "choose another --directory, or check the file system";
 }

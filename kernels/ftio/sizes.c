@@ -34,11 +34,24 @@ int64_t automatic_input(int64_t processes, int64_t multiple)
     return next_input((int64_t)ceil(sqrt((double)processes)) + 1, processes, multiple);
 }
 
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    return b ? common_divisor(b, a % b) : a;
+}
+
+static bool has_small_factors(int64_t input, int64_t processes)
+{
+    for (int64_t divisor; (divisor = common_divisor(input, 2 * 3 * 5 * processes)) > 1;)
+        input /= divisor;
+    return input == 1;
+}
+
 int64_t input_for_bytes(int64_t bytes, int64_t processes, int64_t multiple)
 {
     const double width = sqrt((double)bytes / ELEMENT_BYTES);
     int64_t input = next_input((int64_t)sqrt(width / (double)processes), processes, multiple);
-    while (input && sizes_of(input, processes).bytes < bytes) /* the roots above were rounded down */
+    /* the roots above were rounded down */
+    while (input && (sizes_of(input, processes).bytes < bytes || !has_small_factors(input, processes)))
         input = next_input(input + 1, processes, multiple);
     return input;
 }

@@ -26,7 +26,8 @@ int64_t next_input(int64_t lowest, int64_t processes, int64_t multiple);
 /* Eq. (5): the lowest valid input parameter that is at least sqrt(c) + 1. */
 int64_t automatic_input(int64_t processes, int64_t multiple);
 
-/* The lowest valid input parameter whose matrix has at least this many bytes. */
+/* The lowest valid input parameter whose matrix has at least this many bytes, and which has no other prime factors than
+ * 2, 3, 5 and those of c, so that FFTs on different numbers of processes are similar (paper, section 5.3.3). */
 int64_t input_for_bytes(int64_t bytes, int64_t processes, int64_t multiple);
 
 #endif

@@ -33,14 +33,26 @@ static void next_input_is_the_lowest_valid_one(void)
     CHECK(next_input(2, INT64_C(1) << 40, 1) == 0, "too many processes");
 }
 
+/* A prime factor of the input that is neither 2, 3, 5 nor one of the processes, 0 without one. */
+static int64_t other_prime_factor(int64_t input, int64_t processes)
+{
+    for (int64_t factor = 2; factor <= input; factor++)
+        for (; input % factor == 0; input /= factor)
+            if (factor > 5 && processes % factor != 0)
+                return factor;
+    return 0;
+}
+
 static void size_gives_the_lowest_input_that_is_large_enough(void)
 {
     for (int64_t processes = 1; processes <= 12; processes++) {
         for (int64_t bytes = 1; bytes < INT64_C(1) << 34; bytes = bytes * 3 + 1) {
             const int64_t input = input_for_bytes(bytes, processes, 1);
             CHECK(sizes_of(input, processes).bytes >= bytes, "%" PRId64 " byte", bytes);
+            CHECK(!other_prime_factor(input, processes), "%" PRId64 " on %" PRId64, input, processes);
             for (int64_t lower = 2; lower < input; lower++)
-                CHECK(next_input(lower, processes, 1) != lower || sizes_of(lower, processes).bytes < bytes,
+                CHECK(next_input(lower, processes, 1) != lower || sizes_of(lower, processes).bytes < bytes ||
+                          other_prime_factor(lower, processes),
                       "%" PRId64 " would do for %" PRId64 " byte", lower, bytes);
         }
     }

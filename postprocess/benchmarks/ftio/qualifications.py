@@ -38,13 +38,19 @@ def broken_rules(log: Log[Plan]) -> Iterator[tuple[str, str]]:
                 f"{several(crowded)}; the paper asks for as many processors as processes"
             ),
         )
-    if not log.plan.direct and (holding := hosts_that_hold_their_part(log)):
+    in_memory = run.tested_filesystem.type in MEMORY_FILE_SYSTEMS
+    if (in_memory or not log.plan.direct) and (holding := hosts_that_hold_their_part(log)):
         yield (
             "cached",
             (
                 f"the matrix of {size(log.plan.matrix_bytes)} is not larger than the memory of the hosts that worked "
-                f"on it ({several(holding)}), and I/O was not direct: reads could come from memory, only writes and "
-                "their flush had to reach the file system (choose a larger --input, or --direct)"
+                f"on it ({several(holding)}), and "
+                + (
+                    "the file system keeps its files there"
+                    if in_memory
+                    else "I/O was not direct: reads could come from memory, only writes and their flush had to reach "
+                    "the file system (choose --direct, or a larger --input)"
+                )
             ),
         )
     shortest = min(max(record.elapsed_seconds) for record in log.all(Repetition))
@@ -73,7 +79,7 @@ def of_files(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     plan = log.plan
     if (system := log.run.tested_filesystem.type) in MEMORY_FILE_SYSTEMS:
         yield "memory_file_system", f"The files lay in memory ({system}): no disk was measured"
-    if plan.direct:
+    elif plan.direct:
         yield "direct", "Direct I/O: every read and write went past the page cache"
     if plan.storage == "mpiio":
         yield (

@@ -3,7 +3,7 @@
 
 import re
 from itertools import count
-from math import isqrt, log2
+from math import gcd, isqrt, log2
 
 ELEMENT_BYTES = 16  # a complex number in double precision
 DIRECT_MULTIPLE = 32  # of input parameters, so that rows are aligned for direct I/O
@@ -36,11 +36,19 @@ def automatic_input(processes: int, multiple: int = 1) -> int:
 
 
 def input_for_bytes(wanted: int, processes: int, multiple: int = 1) -> int:
-    """The lowest valid input parameter whose matrix has at least so many bytes."""
+    """The lowest valid input parameter whose matrix has at least so many bytes, and whose prime factors are small: FFTs
+    on different numbers of processes should have similar ones (the paper's section 5.3.3)."""
     i = lowest_input(processes, 2, multiple)
-    while matrix_bytes(i, processes) < wanted:
+    while matrix_bytes(i, processes) < wanted or not has_small_factors(i, processes):
         i = lowest_input(processes, i + 1, multiple)
     return i
+
+
+def has_small_factors(i: int, processes: int) -> bool:
+    """None but 2, 3, 5 and those of the number of processes, which no valid input parameter can avoid."""
+    while (divisor := gcd(i, 2 * 3 * 5 * processes)) > 1:
+        i //= divisor
+    return i == 1
 
 
 def input_of_option(text: str, processes: int, direct: bool) -> int | None:
