@@ -3,7 +3,7 @@
 partition."""
 
 import reframe as rfm
-from reframe.core.builtins import fixture, parameter, run_after, variable
+from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
 
 from postprocess import reframe_version  # noqa: F401
 
@@ -73,6 +73,12 @@ class b_eff(KernelCheck):
         """And the balance factor, where R_max is known."""
         known = Extra.R_MAX_PER_NODE in extras_of(self.current_partition)
         return super().expected_units() | ({"balance_factor": "byte/flop"} if known else {})
+
+    @run_before("compile")
+    def compare_no_sweep(self):
+        """It measures some of the patterns only."""
+        if self.sweep:
+            self.compare_with_nothing()
 
     @run_after("init")
     def set_time_limit(self):

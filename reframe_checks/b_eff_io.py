@@ -15,8 +15,14 @@ from .partitions import refuse
 from .tested_directory import TestedDirectory
 from .under_load import UnderLoad
 
-OFFICIAL, QUICK = "official", "quick"
-SECONDS = {OFFICIAL: 900, QUICK: 60}  # what the kernel schedules for one partition
+OFFICIAL, TOP_CLUSTERS, QUICK = "official", "top_clusters", "quick"
+SECONDS = {OFFICIAL: 900, TOP_CLUSTERS: 1800, QUICK: 60}  # what the kernel schedules for all partitions
+PARTITIONS = {OFFICIAL: 1, TOP_CLUSTERS: 3, QUICK: 1}
+OPTIONS = {
+    OFFICIAL: ["--partitions", "all"],
+    TOP_CLUSTERS: ["--top-clusters"],
+    QUICK: ["--partitions", "all", "--quick"],
+}
 LOAD_SECONDS = 240  # for a run under load
 
 
@@ -30,6 +36,7 @@ class b_eff_io_build(kernel_build):
 class b_eff_io(IoOptions, TestedDirectory, KernelCheck):
     """b_eff_io of one partition, all processes of the job, and the detail under it.
 
+    `-S b_eff_io.form=top_clusters` measures three partitions in 30 minutes and has references of its own.
     `-S b_eff_io.form=quick` takes one minute instead of 15; the result is marked as not valid for comparison and is not
     compared with references. `-S b_eff_io.scheduled_time=SECONDS`, `-S b_eff_io.memory_per_process=SIZE`,
     `-S b_eff_io.hints=FILE` and `-S b_eff_io.individual_pointers=yes` are passed to the kernel, which refuses to start
@@ -54,9 +61,7 @@ class b_eff_io(IoOptions, TestedDirectory, KernelCheck):
     @run_after("setup")
     def set_options(self):
         """After the number of processes, before the options that were added until now."""
-        options = ["--log", self.log_name, "--partitions", "all"]
-        if self.form == QUICK:
-            options += ["--quick"]
+        options = ["--log", self.log_name, *OPTIONS[self.form]]
         if self.scheduled_time is not None:
             options += ["--scheduled-time", str(self.scheduled_time)]
         if self.memory_per_process:
@@ -71,12 +76,16 @@ class b_eff_io(IoOptions, TestedDirectory, KernelCheck):
     def set_time_limit(self):
         """Three times what is scheduled and ten minutes: the kernel's own watchdog comes first, the limit is for what
         hangs."""
-        self.time_limit = self.time_limit or 3 * int(self.scheduled_time or SECONDS[self.form]) + 600
+        scheduled = self.scheduled_time and self.scheduled_time * PARTITIONS[self.form]
+        self.time_limit = self.time_limit or 3 * int(scheduled or SECONDS[self.form]) + 600
+
+    def requested(self) -> dict[str, object]:
+        return {"form": self.form if self.form == TOP_CLUSTERS else ""} | super().requested()
 
     @run_before("compile")
-    def compare_official_runs_only(self):
-        """A quick run measures caches."""
-        if self.form != OFFICIAL:
+    def compare_no_quick_run(self):
+        """It measures caches."""
+        if self.form == QUICK:
             self.compare_with_nothing()
 
 

@@ -2,9 +2,10 @@
 """What the checks of all kernels have in common."""
 
 import reframe as rfm
-from reframe.core.builtins import run_after, run_before
+from reframe.core.builtins import run_after
 
 from postprocess import reframe_version  # noqa: F401
+from postprocess.benchmarks.benchmark import STANDARD
 
 from .build import BuiltKernel
 from .launch import MpiLaunch, OneAtATime, SizedRun
@@ -49,7 +50,12 @@ class KernelCheck(
     def add_options_of_the_site(self):
         self.executable_opts += extras_of(self.current_partition).get(Extra.KERNEL_OPTIONS, {}).get(self.benchmark, [])
 
-    @run_before("compile")
-    def compare_the_placement_of_the_site_only(self):
-        if self.placement or self.processes_per_node:
-            self.compare_with_nothing()
+    @run_after("setup")
+    def state_the_variant(self):
+        requested = self.requested().items()
+        self.variant = " ".join(f"{name}={value}" for name, value in requested if value) or STANDARD
+
+    def requested(self) -> dict[str, object]:
+        """What makes a run comparable with others of the same request only: its name to its value, empty if it was not
+        requested."""
+        return {"placement": self.placement, "processes_per_node": self.processes_per_node}

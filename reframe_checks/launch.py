@@ -26,8 +26,8 @@ class SizedRun(rfm.RegressionTestPlugin):
     state which size it is there, for modes to choose by: one_node, two_nodes, four_nodes, smallest and largest.
 
     `-P <check>.num_processes=N,N,...` runs these sizes instead, on every partition on which they fit; `-S num_nodes=N`
-    so many full nodes. With `processes_per_node` the nodes of the size get that many processes each instead of one for
-    each core; the result is then compared with no reference.
+    so many full nodes. With `-S <check>.processes_per_node=N`, or `-P <check>.processes_per_node=N,N,...`, the nodes of
+    the size get that many processes each instead of one for each core.
     """
 
     num_processes = parameter(sizes.sizes_here(), type=sizes.Size, fmt=sizes.label)

@@ -18,6 +18,7 @@ from reframe.core.builtins import run_before, variable
 from reframe.core.logging import getlogger
 
 from postprocess import reframe_version  # noqa: F401
+from postprocess.benchmarks.benchmark import STANDARD
 from postprocess.benchmarks.registry import metric_kind
 
 from .environments import mpi_environments
@@ -36,16 +37,20 @@ class ReferenceStatus:
 
 
 BY_ENVIRONMENT = "$environ"
+BY_VARIANT = "variant"
 DERIVED_BOUNDS = 2.0  # width relative to the bounds of the measured size
 
 
 class ExternalReferences(rfm.RegressionTestPlugin):
     """Compares the metrics with `reference_file`, by default <check>.yaml in the partition's folder of reference files,
     by `reference_index`: the `$index` that the file has to have, the number of processes at its end. Where a partition
-    has several environments, `$environ` follows `$partition`."""
+    has several environments, `$environ` follows `$partition`. `variant` before the number of processes distinguishes
+    runs with a requested placement, number of processes per node, or form (`processes_per_node=1`) from all others
+    (`standard`); without it, only the latter are compared."""
 
     reference_index = ["$partition", "num_processes"]
 
+    variant = variable(str, value=STANDARD, loggable=True)
     reference_file = variable(str, value="", loggable=True)
     reference_sha256 = variable(str, value="", loggable=True)
     reference_status = variable(str, value=ReferenceStatus.NONE, loggable=True)
@@ -62,6 +67,9 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         index = self._content[name]["$index"]
         self.reference_file = str(path)
         self.reference_sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+        if self.variant != STANDARD and BY_VARIANT not in index:
+            self.compare_with_nothing()
+            return
         self.reference = {"$ref": str(path)}
         try:
             referenced = set(self.reference[self])
@@ -151,8 +159,13 @@ def check_reference_file(path, name, index, units):
     if not isinstance(content.get(name), dict):
         refuse(f"has no entry {name!r}")
     found = content[name].get("$index")
-    if found not in (index, [index[0], BY_ENVIRONMENT, *index[1:]]):
-        refuse(f"{name}: $index must be {index}, with {BY_ENVIRONMENT} in the second place if needed")
+    least = [entry for entry in found or () if entry not in (BY_ENVIRONMENT, BY_VARIANT)]
+    optional = {1: BY_ENVIRONMENT, -2: BY_VARIANT}
+    if least != index or any(found.count(entry) and found[place] != entry for place, entry in optional.items()):
+        refuse(
+            f"{name}: $index must be {index}; if needed, with {BY_ENVIRONMENT} in the second place and {BY_VARIANT} in "
+            "the last but one"
+        )
     sizes, places = {}, {key: entries for key, entries in content[name].items() if key != "$index"}
     for _ in found[1:]:
         places = {

@@ -3,12 +3,15 @@
 apart."""
 
 import logs_made
+import numpy as np
 import pytest
 from commands import run
 from logs_made_b_eff_io import b_eff_io_log
 
+from postprocess.benchmarks.b_eff_io.figures import over_sizes
 from postprocess.benchmarks.b_eff_io.system import system_values, together
 from postprocess.benchmarks.scoring import score_logs
+from postprocess.reports.page import items
 
 
 @pytest.fixture
@@ -22,10 +25,10 @@ def jobs(tmp_path):
                 lambda partition, method, name, rates=by_partition: rates[partition],
                 partitions=tuple(by_partition),
                 ranks=max(by_partition),
-                nodes=1,
-                **{key: value for key, value in options.items() if key != "filesystem"},
+                **{"nodes": 1} | {key: value for key, value in options.items() if key not in ("filesystem", "asked")},
             )
             records[0]["filesystem"] |= options.get("filesystem", {})
+            records[0]["environment"]["COFFEECUP_ASKED"] = options.get("asked", "")
             paths.append(logs_made.write(tmp_path / f"{number}.jsonl", records))
         return paths
 
@@ -84,3 +87,42 @@ def test_scores_of_several_jobs_end_with_the_systems_value(jobs):
     assert sentence.isprintable()  # on every terminal
     assert "System value over 2 jobs" in run("score", *paths).stdout
     assert "System value" not in run("score", paths[0]).stdout
+
+
+PER_NODE = {"nodes": 4, "asked": "processes_per_node=2,partition=a:alpha"}
+
+
+def test_lines_of_the_figure_join_runs_of_one_system_file_system_and_time_only(jobs):
+    """The paper's figures 2 and 4 have a line for each system and each T."""
+    paths = jobs(
+        ({2: 1e8, 8: 3e8}, PER_NODE),
+        ({8: 2e8}, PER_NODE),  # on the line of the first one, below it
+        ({8: 4e8}, PER_NODE | {"scheduled": 1800.0}),
+        ({8: 5e8}, PER_NODE | {"filesystem": {"type": "ext4"}}),
+        ({8: 6e8}, PER_NODE | {"nodes": 8, "asked": "processes_per_node=1,partition=a:alpha"}),
+        ({8: 7e8}, PER_NODE | {"asked": "processes_per_node=2,partition=a:beta"}),
+        ({8: 8e8}, PER_NODE | {"scheduled": 60.0}),
+        ({8: 9e8}, {}),
+        ({2: 9e8, 4: 9e8, 8: 1e9}, PER_NODE | {"scheduled": 600.0, "form": "top-clusters"}),
+    )
+    figure = over_sizes(score_logs(paths))
+    [axes] = figure.canvas.axes
+    lines = {
+        str(line.get_label()): dict(zip(np.ravel(line.get_xdata()), np.ravel(line.get_ydata())))
+        for line in axes.lines
+        if line.get_linestyle() != "None"
+    }
+    lustre = "lustre of 931323 GiB"
+    assert {label: len(points) for label, points in lines.items()} == {
+        f"a:alpha, 2 per node, {lustre}, T = 15 min": 2,
+        f"a:alpha, 2 per node, {lustre}, T = 30 min": 1,
+        "a:alpha, 2 per node, ext4 of 931323 GiB, T = 15 min": 1,
+        f"a:alpha, 1 per node, {lustre}, T = 15 min": 1,
+        f"a:beta, 2 per node, {lustre}, T = 15 min": 1,
+        f"a:alpha, 2 per node, {lustre}, T = 60 s, not official": 1,
+        f"node*, one node, {lustre}, T = 15 min": 1,
+        f"a:alpha, 2 per node, {lustre}, T = 10 min, Top Clusters": 3,
+    }
+    joined = lines[f"a:alpha, 2 per node, {lustre}, T = 15 min"]
+    assert joined == {2: pytest.approx(100, rel=0.01), 8: pytest.approx(300, rel=0.01)}
+    assert "T = 15 min" in next(item for item in items(paths[:1])[0].figures if item.name == "partitions").description

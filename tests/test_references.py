@@ -151,6 +151,64 @@ def test_references_of_a_partition_with_several_environments_are_by_environment(
     assert one.exit_code == 0 and "changes to the file: 0 entries" in one.output, one.output
 
 
+ONE, USUAL = "processes_per_node=1", "standard"
+
+
+def test_references_of_another_placement_of_processes_are_apart(tmp_path):
+    """With one process on each node a run of four is on four nodes, otherwise on one: each has its own history and its
+    own reference, in one file."""
+    made = [
+        case({"b_eff": (number, "MByte/s")}, processes=4, **({"variant": variant} if variant else {}))
+        for variant, number in ((ONE, 40.0), (USUAL, 10.0), ("", 10.0))
+    ]
+    stored = database(tmp_path / "results.db", [session(made, night(place)) for place in range(12)])
+    series = {key: set(rows) for key, rows in history_table(read_reports([stored])).groupby("settings")["value"]}
+    assert series == {f"{ONE} --time-budget 5": {40.0}, "--time-budget 5": {10.0}}
+    file = tmp_path / "b_eff.yaml"
+    done = run("references", "propose", stored, "--file", file, "--benchmark", "b_eff", "--write")
+    assert done.exit_code == 0, done.output
+    content = yaml.safe_load(file.read_text())
+    assert content["b_eff"] == {
+        "$index": ["$partition", "variant", "num_processes"],
+        "local:default": {
+            variant: {4: {"b_eff": [number, -0.05, None, "MByte/s"]}}
+            for variant, number in ((ONE, 40.0), (USUAL, 10.0))
+        },
+    }
+    del content["b_eff"]["local:default"][ONE]
+    content["b_eff"]["local:default"]["processes_per_node=2"] = {4: {"b_eff": [1.0, -0.05, None, "MByte/s"]}}
+    file.write_text(yaml.safe_dump(content))
+    gaps = run("references", "check", stored, "--file", file).output
+    assert "processes_per_node=2, 4, b_eff: the reference of b_eff was not used by any run" in gaps
+    assert "local:default, standard, 4, b_eff: the reference" not in gaps
+    one = run("references", "propose", stored, "--file", file, "--benchmark", "b_eff", "--settings", "--time-budget 5")
+    assert one.exit_code == 0 and f"local:default, {ONE}, 4, b_eff" in one.output.replace("variant=", ""), one.output
+
+
+@pytest.mark.parametrize(
+    ("variant", "index", "reference"),
+    [
+        (ONE, ["$partition", "variant", "num_processes"], 40),
+        (USUAL, ["$partition", "variant", "num_processes"], 10),
+        (ONE, ["$partition", "num_processes"], 0),  # compared with nothing, as ReFrame records it
+        (USUAL, ["$partition", "num_processes"], 20),
+    ],
+)
+def test_a_check_is_compared_with_the_reference_of_its_variant(reframe, tmp_path, variant, index, reference):
+    sizes = {size: {"b_eff": [20.0, -0.05, None, "MByte/s"]} for size in (1, 2)}
+    if "variant" in index:
+        sizes = {
+            name: {size: {"b_eff": [number, -0.05, None, "MByte/s"]} for size in (1, 2)}
+            for name, number in ((ONE, 40.0), (USUAL, 10.0))
+        }
+    file = tmp_path / "b_eff.yaml"
+    file.write_text(yaml.safe_dump({"_meta": {}, "b_eff": {"$index": index, "local:default": sizes}}))
+    options = ["-S", "b_eff.processes_per_node=1"] if variant == ONE else []
+    done = reframe("--dry-run", "-n", "^b_eff%num_processes=2$", "-S", f"b_eff.reference_file={file}", *options)
+    [made] = done.cases
+    assert made["variant"] == variant and made["perfvalues"]["local:default:b_eff"][1] == reference, done.output
+
+
 def test_a_pattern_that_would_hide_a_proposed_place_is_refused(sessions, tmp_path):
     file = tmp_path / "b_eff.yaml"
     file.write_text(yaml.safe_dump(TODAY | {"b_eff": {"$index": ["$partition", "num_processes"], "local:.*": {2: {}}}}))

@@ -13,6 +13,8 @@ from math import inf, isfinite
 
 from postprocess.logs.format import LogFormat
 
+STANDARD = "standard"  # the variant of a check's run that was requested in no other way (reframe_checks/references.py)
+
 
 class Better(StrEnum):
     """Which direction of a metric is an improvement. NEITHER: a change is shown and is never a regression. UNKNOWN: a

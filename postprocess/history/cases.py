@@ -13,6 +13,7 @@ from pathlib import Path
 
 import orjson
 
+from postprocess.benchmarks.benchmark import STANDARD
 from postprocess.sessions.files import SessionReport
 from postprocess.sessions.verdicts import verdicts_of
 
@@ -104,11 +105,13 @@ def why(case: dict, run: list[dict]) -> str:
 
 def of_kernel(case: dict) -> dict:
     """What a test case of coffeecup records."""
+    variant = case.get("variant") or STANDARD
+    own = {} if variant == STANDARD else {"variant": variant}
     copied = ("benchmark", "file_system", "qualifications", "reference_status", "log_sha256", *EVENTS)
     return {name: case.get(name) or "" for name in copied} | {
         "processes": case["num_processes"],
-        "settings": settings(case),
-        "parameters": "{}",
+        "settings": " ".join([*own.values(), settings(case)]).strip(),
+        "parameters": orjson.dumps(own).decode(),
         "official": bool(case.get("official")),
         # ReFrame leaves the files of failed tests in the stage directory.
         "log": str(Path(case.get("outputdir") or case.get("stagedir") or "", f"{case['benchmark']}.jsonl")),

@@ -102,8 +102,9 @@ def case_table(reports: list[SessionReport]) -> pd.DataFrame:
     `session_time` and `time` are when the session began and the job ended (UTC). `selection` is the same for sessions
     that run the same tests. `benchmark` is the class of another test. `node` is the one that ReFrame's --distribute
     chose, otherwise empty. `file_system` is the site's name for it, empty if none is tested. `processes` is 0 if it is
-    unknown. `settings` are the kernel's options without paths of the session, or the parameters of another test;
-    `parameters` are the latter as a JSON object. `measured` is whether any metric has a value, `metrics` is a JSON list
+    unknown. `settings` are the kernel's options without paths of the session, after the variant of the check if it is
+    not the standard one, or the parameters of another test; `parameters` are the variant or the parameters as a JSON
+    object. `measured` is whether any metric has a value, `metrics` is a JSON list
     of those that have one; empty for coffeecup's checks, which fail if one is missing. `seconds` are those of ReFrame's
     run stage, with those in the queue of the `scheduler`; NaN if not recorded. `facts` is a JSON object of everything
     else that was recorded, with the session's extras as "session NAME".

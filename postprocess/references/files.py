@@ -10,7 +10,7 @@ import yaml
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.logs.paths import regular
 from postprocess.logs.trees import refuse_too_large
-from postprocess.references.proposals import COLUMNS
+from postprocess.references.proposals import COLUMNS, VARIANT
 from postprocess.show.words import printable
 
 HEADER = """\
@@ -46,8 +46,8 @@ def load(path: Path, benchmark: str) -> dict:
         )
     index = content[benchmark].get("$index")
     own, named = benchmark in benchmarks(), isinstance(index, list) and all(isinstance(name, str) for name in index)
-    if not index or not named or (own and not all(name in COLUMNS for name in index)):
-        raise ReferenceFileError(path, f"$index must be a list of {', '.join(COLUMNS)}, not {index!r:.80}")
+    if not index or not named or (own and not {*COLUMNS, VARIANT} >= set(index)):
+        raise ReferenceFileError(path, f"$index must be a list of {', '.join((*COLUMNS, VARIANT))}, not {index!r:.80}")
     tree = {where: inner for where, inner in content[benchmark].items() if where != "$index"}
     if problem := next(problems(tree, content["_meta"].get("measured"), len(index)), None):
         raise ReferenceFileError(path, problem)

@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 import pandas as pd
 
-from postprocess.benchmarks.benchmark import Better
+from postprocess.benchmarks.benchmark import STANDARD, Better
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.history.change_points import MAD_TO_SIGMA
 from postprocess.show.tables import each_row
@@ -27,6 +27,7 @@ COLUMNS = {
     "num_processes": "processes",
     "num_tasks": "processes",
 }
+VARIANT = "variant"  # of coffeecup's checks, a parameter where it is not the standard one
 SIZE = {True: "num_processes", False: "num_tasks"}  # of coffeecup's checks, and of any other test
 PLACE = ["where", "environ", "file_system", "parameters", "processes"]  # the columns that tell tests of a class apart
 SIGNIFICANT = 4  # significant digits
@@ -71,6 +72,7 @@ def index_of(table: pd.DataFrame, current=()) -> list[str]:
         "$environ": "$environ" in current or placed["place"].ne(placed["where"]).any(),
         "file_system": table["file_system"].ne("").any(),
         **dict.fromkeys(parameters, True),
+        VARIANT: VARIANT in parameters or VARIANT in current,
         SIZE[own]: table["processes"].gt(0).any(),
     }
     return [name for name, use in used.items() if use]
@@ -82,22 +84,25 @@ def is_indexable(parameter: str) -> bool:
 
 
 def kinds(table: pd.DataFrame) -> pd.Series:
-    """For each row the settings that $index cannot tell apart: the options of a kernel; of another test, which
-    parameters it has, and the values of those of its fixtures."""
+    """For each row the settings that $index cannot tell apart: the options of a kernel without the variant of the
+    check; of another test, which parameters it has, and the values of those of its fixtures."""
 
     def kind(parameters: str) -> str:
         named = orjson.loads(parameters).items()
         return " ".join(name if is_indexable(name) else f"{name}={value}" for name, value in named)
 
     own = table["benchmark"].isin(list(benchmarks()))
-    return table["settings"].where(own, table["parameters"].map(kind))
+    variants = column(table, VARIANT)
+    options = [text.removeprefix(variant).strip() for text, variant in zip(table["settings"], variants)]
+    return pd.Series(options, table.index, dtype=str).where(own, table["parameters"].map(kind))
 
 
 def column(table: pd.DataFrame, name: str) -> pd.Series:
     """The values of an entry of $index in the rows of a table of with_places."""
     if name in COLUMNS:
         return table[COLUMNS[name]]
-    return table["parameters"].map(lambda text: orjson.loads(str(text)).get(name))
+    default = STANDARD if name == VARIANT else None
+    return table["parameters"].map(lambda text: orjson.loads(str(text)).get(name, default))
 
 
 def entries(values: pd.DataFrame, terms: Terms) -> pd.DataFrame:

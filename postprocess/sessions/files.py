@@ -100,6 +100,7 @@ TESTCASE = {
                     "file_system",
                     "qualifications",
                     "reference_status",
+                    "variant",
                     "kernel_version",
                     "mpi_library",
                     "spack_hash",

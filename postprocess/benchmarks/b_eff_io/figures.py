@@ -2,7 +2,9 @@
 """The figures of b_eff_io: the paper's figure 3, bandwidth over chunk size, and its figures 2 and 4, the value over the
 size of the partition."""
 
-from typing import cast
+import itertools
+import re
+from typing import Any, cast
 
 import matplotlib
 import pandas as pd
@@ -13,13 +15,14 @@ from postprocess.benchmarks.b_eff_io import reduction
 from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from postprocess.benchmarks.b_eff_io.load_section import slowdown_of_patterns
 from postprocess.benchmarks.b_eff_io.records import PatternType, Plan
-from postprocess.benchmarks.b_eff_io.system import together
+from postprocess.benchmarks.b_eff_io.system import of_filesystem, together
 from postprocess.benchmarks.score import Score
+from postprocess.logs.placement import asked_for
 from postprocess.logs.reader import Log
 from postprocess.show import plots
 from postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, WHITE, Figure
 from postprocess.show.units import MBYTE
-from postprocess.show.words import NARROW_SPACE, counted, digits, size
+from postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds, size
 
 TITLES = {"write": "Initial write", "rewrite": "Rewrite", "read": "Read"}
 LOOK = {
@@ -48,7 +51,7 @@ def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
             for partition, rows in table.query("units > 0").groupby("partition")
         ]
         if table["partition"].nunique() > 1:
-            drawn.append(over_partitions(table))
+            drawn.append(over_partitions(table, log))
     return drawn
 
 
@@ -105,7 +108,7 @@ def extremes(data: pd.DataFrame) -> str:
     )
 
 
-def over_partitions(table: pd.DataFrame) -> Figure:
+def over_partitions(table: pd.DataFrame, log: Log[Plan]) -> Figure:
     """The partition values of the three reductions over the number of processes."""
     data = reduction.partition_values(table).droplevel("log").reset_index()
     drawn, [axes] = plots.canvas(6.4, 3.4)
@@ -120,40 +123,58 @@ def over_partitions(table: pd.DataFrame) -> Figure:
     return Figure(
         "partitions",
         "b_eff_io over the partition",
-        "The paper's figures 2 and 4: one value for each number of processes. The value "
-        "of the system is the largest of them.",
+        f"The paper's figures 2 and 4: one value for each number of processes, for T = "
+        f"{seconds(log.plan.scheduled_seconds)}. The value of the system is the largest of them.",
         data,
         drawn,
     )
 
 
 def over_sizes(scores: list[Score]) -> Figure:
-    """The partition values of several runs over the number of processes: a line per run."""
+    """The partition values of several runs over the number of processes: a line for all runs with the same label."""
     data = pd.concat([values_of(number, score) for number, score in enumerate(scores)], ignore_index=True)
+    looks = itertools.cycle(itertools.product("osD^vP", (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, GREY)))
     with matplotlib.rc_context(plots.LOOK):
-        drawn, [axes] = plots.canvas(6.4, 3.4)
-        for official, colour, marker, fill in ((True, BLUE, "o", BLUE), (False, VERMILION, "D", WHITE)):
-            for place, (_, run) in enumerate(data[data["official"] == official].groupby("run")):
-                axes.plot(
-                    run["processes"],
-                    run["mbyte_per_second"],
-                    color=colour,
-                    marker=marker,
-                    markerfacecolor=fill,
-                    label=("official" if official else "not official") if place == 0 else "_",
-                )
+        drawn, [axes] = plots.canvas(6.4, 3.9)
+        for (label, runs), (marker, colour) in zip(data.groupby("line", sort=False), looks):
+            official = bool(runs["official"].all())
+            look: dict[str, Any] = {"color": colour, "marker": marker, "markerfacecolor": colour if official else WHITE}
+            largest = runs.groupby("processes")["mbyte_per_second"].max()
+            axes.plot(largest.index, largest, linestyle="-" if official else ":", label=printable(str(label)), **look)
+            axes.plot(runs["processes"], runs["mbyte_per_second"], linestyle="", **look)
         plots.process_axis(axes, data["processes"])
         plots.from_zero(axes)
         axes.set_ylabel("b_eff_io, MByte/s")
-        axes.legend(loc="best")
+        drawn.legend(*axes.get_legend_handles_labels(), loc="outside lower center", fontsize=8)
     description = " ".join(
         [
-            "A line for each run, a mark for each of its partitions: the value of release 1.x, or of release 2.1 for "
-            "runs in the Top Clusters form.",
+            "The paper's figures 2 and 4: a mark for each partition of a run, a line through the largest values of the "
+            "same system, processes per node, file system and scheduled time T for a partition. Values are those of "
+            "release 1.x, or of release 2.1 for runs in the Top Clusters form.",
             *together(scores),
         ]
     )
     return Figure("sizes", "b_eff_io over the number of processes", description, data, drawn)
+
+
+def line_of(score: Score) -> str:
+    """What partitions have to have in common to be compared over their sizes. The system is the check's partition or,
+    where no check ran, the names of the hosts without their numbers."""
+    run, plan = score.log.run, score.log.plan
+    system = asked_for(run).get("partition") or ", ".join(
+        sorted({re.sub(r"\d+", "*", host.name) for host in run.hosts})
+    )
+    each = max(len(host.ranks) for host in run.hosts)
+    return ", ".join(
+        [
+            system,
+            "one node" if len(run.hosts) == 1 else f"{each} per node",
+            of_filesystem(run.tested_filesystem),
+            f"T = {seconds(plan.scheduled_seconds)}",
+            *(["Top Clusters"] if plan.form == "top-clusters" else []),
+            *([] if score.official else [score.standing]),
+        ]
+    )
 
 
 def values_of(number: int, score: Score) -> pd.DataFrame:
@@ -173,6 +194,7 @@ def values_of(number: int, score: Score) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "run": number,
+            "line": line_of(score),
             "processes": values.index.get_level_values("partition"),
             "mbyte_per_second": values.to_numpy(),
             "official": score.official,

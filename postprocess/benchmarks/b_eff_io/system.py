@@ -32,6 +32,10 @@ class SystemValue:
         return int(self.best.metrics["best_partition"].value)
 
 
+def of_filesystem(filesystem: Filesystem) -> str:
+    return f"{filesystem.type} of {size(filesystem.total_bytes)}"
+
+
 def system_values(scores: list[Score]) -> list[SystemValue]:
     """A value per file system and standing; all scores are of b_eff_io. Runs under load have none."""
     groups = defaultdict(list)
@@ -57,8 +61,8 @@ def system_value(alike: list[Score]) -> SystemValue:
 def together(scores: list[Score]) -> list[str]:
     """A sentence for each system value that more than one job made."""
     return [
-        f"System value over {counted(system.jobs, 'job')} on {system.filesystem.type} of "
-        f"{size(system.filesystem.total_bytes)}, {system.best.standing}: "
+        f"System value over {counted(system.jobs, 'job')} on {of_filesystem(system.filesystem)}, "
+        f"{system.best.standing}: "
         f"{digits(system.values.get('b_eff_io', system.values['b_eff_io_2_1']))} MByte/s"
         f"{'' if 'b_eff_io' in system.values else ' (release 2.1)'}, by {counted(system.processes, 'process')}."
         for system in system_values(scores)
