@@ -107,6 +107,10 @@ def processes(name, change):
     return lambda r: change(first(r, record="process_times", case=3)[name])
 
 
+def overlapped(**values):
+    return lambda r: first(r, record="measurement", benchmark="async")["values"].update(values)
+
+
 def laid_out(servers, files, benchmark="single_file"):
     """The servers of the files in the first case of a sub-benchmark."""
 
@@ -365,15 +369,23 @@ PRIOMARK = {
         lambda r: first(r, record="measurement", benchmark="async")["values"].clear(),
         where("measurement", {"values": {"covered": [0.5] * 4}}, benchmark="common_file"),
     ],
-    "covered": [lambda r: first(r, record="measurement", benchmark="async")["values"].update(covered=[0.5] * 4)],
-    "transfer": [
-        lambda r: first(r, record="measurement", benchmark="async")["values"].update(io_overlapped_seconds=[1.0] * 4)
+    "covered": [
+        overlapped(covered=[0.5] * 4),
+        overlapped(covered=[1.0, 1.0, 1.0, 0.0]),
+        overlapped(calculation_overlapped_seconds=[1e-6] * 4),
     ],
+    "transfer": [overlapped(io_overlapped_seconds=[1e-6] * 4)],
     "each_process": [put("measurement", values={"noise": [1.0]})],
     "parts": [put("measurement", access_seconds=1e5), put("measurement", fastest_seconds=1e5)],
     "whole": [put("measurement", elapsed_seconds=6.0)],
     "request_time": [put("measurement", access_seconds=1e-9)],
-    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=0.1))],
+    "whole_time": [
+        both(gone("activity"), put("end", elapsed_seconds=0.1)),
+        *(
+            overlapped(**{f"{name}_seconds": [2.0**63] * 4})
+            for name in ("io_alone", "calculation_alone", "calculation_overlapped")
+        ),
+    ],
 }
 
 
