@@ -72,7 +72,7 @@ class b_eff(KernelCheck):
     def expected_units(self):
         """And the balance factor, where R_max is known."""
         known = Extra.R_MAX_PER_NODE in extras_of(self.current_partition)
-        return super().expected_units() | ({"balance_factor": "byte/flop"} if known else {})
+        return super().expected_units() | ({"balance_factor": "byte/flop", "r_max": "Gflop/s"} if known else {})
 
     @run_before("compile")
     def compare_no_sweep(self):

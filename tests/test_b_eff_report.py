@@ -5,10 +5,12 @@ groups of the paper's Table 1, and lines of one system and placement only."""
 import re
 from types import SimpleNamespace
 
+import evidence_made
 import logs_made
 import msgspec
 import pytest
 import spread_of_runs
+from commands import run
 from logs_made import MIB, of_kind
 from logs_made_b_eff import AVERAGED, REPORTED, averaged_log, b_eff_log, lengths, patterns, steady
 
@@ -162,6 +164,28 @@ def test_times_to_communicate_the_total_memory_are_those_of_section_2_2():
         assert seconds == pytest.approx(processes * 128 * of["l_max"] / of["b_eff"], rel=0.03)
 
 
+# --- the balance factor in a contract ---------------------------------------------------------------------------------
+
+BOUNDS = """\
+contract: Balance
+version: 1
+clauses:
+  - {clause: balance, benchmark: b_eff, metric: balance_factor, unit: byte/flop, floor: 0.000001, SHARED}
+  - {clause: linpack, benchmark: b_eff, metric: r_max, unit: Gflop/s, floor: 250, ceiling: 250, SHARED}
+"""
+SHARED = "system: local, partition: default, official: true, size: {processes: 16}, repetitions: 1, statistic: median"
+
+
+@pytest.mark.parametrize(("of_node", "code"), [("125", 0), ("12.5", 1), ("", 1)])
+def test_a_contract_bounds_the_balance_factor_and_the_r_max_that_it_takes(tmp_path, of_node, code):
+    """The run has two nodes. With a tenth of R_max, the balance factor is ten times as high."""
+    agreed = tmp_path / "contract.yaml"
+    agreed.write_text(BOUNDS.replace("SHARED", SHARED))
+    session = evidence_made.evidence(tmp_path, agreed, environment={"COFFEECUP_ASKED": f"r_max_per_node={of_node}"})
+    done = run("accept", agreed, session, "-o", tmp_path / "acceptance.html")
+    assert done.exit_code == code, done.output
+
+
 # --- the figure over the sizes ----------------------------------------------------------------------------------------
 
 
@@ -196,6 +220,7 @@ def test_lines_join_runs_on_one_system_partition_and_placement():
         run_of({f"a{node}": [node] for node in range(4)}, 7),
         run_of(in_blocks("a", 2), 3, official=False),
         run_of({"a0": [0, 1, 4, 5], "a1": [2, 3, 6, 7]}, 5),
+        run_of({"a0": [0, 2], "a1": [1, 3, 4]}, 6),
     ]
     lines = {
         line.get_label(): (list(line.get_xdata()), list(line.get_ydata()), line.get_linestyle())
@@ -207,6 +232,6 @@ def test_lines_join_runs_on_one_system_partition_and_placement():
         "official, b*, block": ([8, 16], [200, 400], "-"),
         "official, site:fat, block": ([8, 16], [2000, 4000], "-"),
         "official, a*, a process on each node": ([4], [7], "-"),
-        "official, a*, another placement": ([8], [5], "-"),
+        "official, a*, another placement": ([5, 8], [6, 5], "-"),
         "not official, a*, block": ([8], [3], "None"),
     }

@@ -317,6 +317,7 @@ def test_balance_factor_is_b_eff_by_r_max(full):
     metrics = dict(b_eff.with_balance_factor(score, 250.0).metrics)
     factor = metrics.pop("balance_factor")
     assert (factor.value, factor.unit) == (pytest.approx(0.004 * score.metrics["b_eff"].value / 1000), "byte/flop")
+    assert metrics.pop("r_max").value == 250
     assert metrics == score.metrics
 
 
@@ -336,8 +337,9 @@ def test_balance_factor_by_the_r_max_that_the_check_stated_of_each_node(tmp_path
     metrics = score_log(logs_made.write(tmp_path / "log.jsonl", records)).metrics
     if known:
         assert metrics["balance_factor"].value == pytest.approx(metrics["b_eff"].value * 1e6 / 250e9, rel=1e-9)
+        assert metrics["r_max"].value == 250
     else:
-        assert "balance_factor" not in metrics
+        assert not {"balance_factor", "r_max"} & metrics.keys()
 
 
 # --- the paper's Table 1 ----------------------------------------------------------------------------------------------

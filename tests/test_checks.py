@@ -150,7 +150,7 @@ def test_log_states_what_the_configuration_knows_of_the_partition(reframe, tmp_p
     case = only_case(session)
     values = {name.rpartition(":")[2]: value[0] for name, value in case["perfvalues"].items()}
     assert values["balance_factor"] == pytest.approx(values["b_eff"] * 1e6 / 40.5e9, rel=1e-9)
-    assert "part_of_partition" in case["qualifications"] and case["facts"]["R_max of a node"] == "40.5"
+    assert values["r_max"] == 40.5 and "part_of_partition" in case["qualifications"]
     stated = re.search(r"COFFEECUP_ASKED=(\S+)", Path(case["outputdir"], "rfm_job.sh").read_text())
     assert stated[1].endswith("partition=made:p,partition_nodes=4,r_max_per_node=40.5")
 

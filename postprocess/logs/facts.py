@@ -19,7 +19,6 @@ def facts(log: Log) -> dict[str, str]:
     bound = sorted({mpi.binding_cores_min, mpi.binding_cores_max})
     stated = {
         "placement": asked_for(run).get("placement"),
-        "R_max of a node": asked_for(run).get("r_max_per_node"),
         "binding": f"{' to '.join(map(str, bound))} cores a process",
         "single copy": mpi.single_copy,
         "MPI-IO": next((record.component for record in log.all(MpiIo)), None),

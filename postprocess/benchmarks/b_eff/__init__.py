@@ -69,8 +69,9 @@ METRICS = (
 )
 
 
-# Of runs on partitions whose R_max is known.
+# Of runs on partitions whose R_max is known, with the R_max that it takes: of all nodes of the run.
 BALANCE_FACTOR = MetricKind("balance_factor", "byte/flop", Better.HIGHER, optional=True)
+R_MAX = MetricKind("r_max", "Gflop/s", Better.NEITHER, optional=True)
 
 
 def in_memory(metric: MetricKind, *kinds: str) -> MetricKind:
@@ -103,7 +104,7 @@ BENCHMARK = Benchmark(
     citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and "
     "b_eff_io.",
     metrics=METRICS,
-    variants=(BALANCE_FACTOR, *IN_DEVICES, *BETWEEN_KINDS),
+    variants=(BALANCE_FACTOR, R_MAX, *IN_DEVICES, *BETWEEN_KINDS),
     loads=LOADS,
     impacts=IMPACTS,
     log_format=LogFormat(

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from postprocess.benchmarks.b_eff import BALANCE_FACTOR, BENCHMARK
+from postprocess.benchmarks.b_eff import BALANCE_FACTOR, BENCHMARK, R_MAX
 from postprocess.benchmarks.b_eff.definition import LENGTHS, PATTERNS_AVERAGED
 from postprocess.benchmarks.b_eff.load_records import Load, Loaded
 from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, metric_in, part
@@ -351,6 +351,7 @@ def metrics_of_part(kind: str, logs: list[Log[Plan]], table: pd.DataFrame) -> pd
             "time_to_communicate_total_memory": runs["total_bytes"] / (effective * MBYTE),
             "l_max": runs["l_max_bytes"] / MIB,
             "balance_factor": balance_factor(effective, runs["r_max_gflops"]),
+            "r_max": runs["r_max_gflops"],
         }
     )
 
@@ -374,4 +375,4 @@ def with_balance_factor(score: Score, r_max_gflops: float) -> Score:
         )
         for kind in kinds(score.log.plan)
     }
-    return replace(score, metrics=score.metrics | factors)
+    return replace(score, metrics=score.metrics | factors | {"r_max": Metric(r_max_gflops, R_MAX.unit)})

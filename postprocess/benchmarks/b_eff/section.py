@@ -33,6 +33,7 @@ LABELS = {
     "time_to_communicate_total_memory": "time to communicate the total memory",
     "l_max": "L_max, the longest message",
     "balance_factor": "balance factor, b_eff / R_max",
+    "r_max": "R_max, the Linpack performance of the nodes of the run",
 }
 COLLECTIVE = ("alltoallv", "neighbor")
 TABLE_1 = (
