@@ -66,6 +66,9 @@ def test_a_bound_is_reached_up_to_the_rounding_of_a_computation(bounds, value, r
         ({"floor": 1000.0}, 1000.0, "The median is 1000 MByte/s, just the floor 1000."),
         ({"floor": 1000.0}, 1250.0, "The median is 1250 MByte/s, 25 % above the floor 1000."),
         ({"floor": 1000.0}, 900.0, "The median is 900 MByte/s, 10 % below the floor 1000."),
+        ({"floor": 100.0}, 999.0, "The median is 999 MByte/s, 899 % above the floor 100."),
+        ({"floor": 100.0}, 1200.0, "The median is 1200 MByte/s, 12 times the floor 100."),
+        ({"floor": -1.0}, 50.0, "The median is 50 MByte/s, above the floor -1."),
         ({"floor": 0.0}, 3.0, "The median is 3 MByte/s, above the floor 0."),
         ({"floor": None, "ceiling": 0.0}, -3.0, "The median is -3 MByte/s, below the ceiling 0."),
         (

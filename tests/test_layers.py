@@ -23,7 +23,8 @@ LAYERS = (
     {"postprocess.history"},
     {"reframe_checks", "postprocess.sessions"},
     {"postprocess.benchmarks"},
-    {"postprocess.designs", "postprocess.logs"},
+    {"postprocess.designs"},
+    {"postprocess.logs"},
     {"postprocess.show", "postprocess.statistics"},
     {"postprocess", "reference_values"},
 )

@@ -71,6 +71,7 @@ def test_no_more_runs_are_refused_than_the_contract_allows(tmp_path, runs, allow
     words = f"{refused} run{'s' * (refused != 1)} refused, {allowed or 0} allowed"
     page = Page((tmp_path / "result" / "acceptance.html").read_text()).words
     assert words in page and words in " ".join(done.stdout.split()).partition(" clause ")[0]
+    assert done.stdout.count("killed by signal 9") == bool(refused)  # the same reason once
     assert len(result["gaps"]) == (outcome != "pass")
     assert all(gap.startswith(words) and "refused_runs" in gap and gap in page for gap in result["gaps"])
 

@@ -153,7 +153,7 @@ def test_a_session_without_a_start_in_the_table_is_not_dropped(tmp_path, start):
             ),
             "two values of one metric",
         ),
-        (lambda made: made["runs"][0].update(testcases=json.loads("[" * 500 + "]" * 500)), "Recursion limit"),
+        (lambda made: made["runs"][0].update(testcases=json.loads("[" * 500 + "]" * 500)), "nested too deeply"),
     ],
 )
 def test_a_session_with_an_impossible_value_is_refused(tmp_path, change, complaint):

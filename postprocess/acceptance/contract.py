@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import jsonschema_rs
 import yaml
@@ -22,8 +22,8 @@ import yaml
 from postprocess.acceptance.relations import Relation, problem_of, relation_of
 from postprocess.acceptance.terms import Terms, terms_of
 from postprocess.benchmarks.registry import benchmarks
-from postprocess.logs.paths import regular
-from postprocess.logs.trees import refuse_too_large
+from postprocess.logs import paths, trees
+from postprocess.logs.trees import TreeError, parsed
 from postprocess.show.words import printable
 
 LOG, SESSION = "log", "session"
@@ -107,7 +107,7 @@ def read_contract(path) -> Contract:
     """The contract in a file. Raises ContractError if the file is not a valid contract."""
     path = Path(path)
     try:
-        data = regular(path).read_bytes()
+        data = paths.content(path, trees.LARGEST_FILE)
         text = data.decode("utf-8")
     except UnicodeDecodeError:
         raise ContractError(path, None, "", "not UTF-8; a contract is a text file, YAML") from None
@@ -159,7 +159,7 @@ def signers_of(path: Path, root: yaml.Node, content: dict) -> Path | None:
         return None
     signers = path.parent / content["signers"]["file"]
     try:
-        found = hashlib.sha256(signers.read_bytes()).hexdigest()
+        found = hashlib.sha256(paths.content(signers, trees.LARGEST_FILE)).hexdigest()
     except (OSError, ValueError) as error:
         refuse(path, root, ["signers", "file"], f"cannot be read: {getattr(error, 'strerror', None) or error}")
     if found != content["signers"]["sha256"]:
@@ -167,43 +167,14 @@ def signers_of(path: Path, root: yaml.Node, content: dict) -> Path | None:
     return signers
 
 
-def parse(path: Path, text: str):
-    """The content of a YAML text, and its tree of nodes, which has the line numbers."""
+def parse(path: Path, text: str) -> tuple[Any, yaml.Node]:
     try:
-        loader = Loader(text)
-        root = loader.get_single_node()
-        if root is None:
-            raise ContractError(path, None, "", "the file is empty; docs/acceptance.md says what a contract holds")
-        refuse_repeated_keys(path, root, set())
-        content = loader.construct_document(root)
-        refuse_too_large(content)
-        return content, root
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or str(error)
-        raise ContractError(path, mark and mark.line + 1, "", f"not YAML: {problem}") from None
-    except RecursionError:
-        raise ContractError(path, None, "", "nested too deeply for a contract") from None
-    except (ValueError, TypeError) as error:
-        if isinstance(error, ContractError):
-            raise
-        raise ContractError(path, None, "", f"not valid YAML for a contract: {error}") from None
-
-
-def refuse_repeated_keys(path: Path, node: yaml.Node, seen: set[int]) -> None:
-    """Refuses repeated keys: YAML silently uses the last of two equal keys. `seen` are nodes that were looked at, to
-    which aliases lead again."""
-    if id(node) in seen:
-        return
-    seen.add(id(node))
-    if isinstance(node, yaml.MappingNode):
-        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-        for place, (key, _) in enumerate(node.value):
-            if isinstance(key, yaml.ScalarNode) and key.value in names[:place] and key.value != "<<":
-                raise ContractError(path, key.start_mark.line + 1, "", f"the key {key.value!r:.80} occurs twice")
-    for child in node.value if isinstance(node, yaml.CollectionNode) else ():
-        for part in child if isinstance(child, tuple) else (child,):
-            refuse_repeated_keys(path, part, seen)
+        content, root = parsed(text, Loader)
+    except TreeError as error:
+        raise ContractError(path, error.line, "", str(error)) from None
+    if root is None:
+        raise ContractError(path, None, "", "the file is empty; docs/acceptance.md says what a contract holds")
+    return content, root
 
 
 def refuse(path: Path, root: yaml.Node, place: list, problem: str) -> NoReturn:

@@ -264,7 +264,10 @@ def margin(value: float, bound: float) -> str:
     if math.isclose(value, bound, rel_tol=ROUNDING):
         return "just"
     side = "above" if value > bound else "below"
-    return f"{100 * abs(value / bound - 1):.3g} % {side}" if bound else side
+    ratio = value / bound if bound else math.inf
+    if abs(ratio - 1) < 9:
+        return f"{100 * abs(ratio - 1):.3g} % {side}"
+    return f"{digits(ratio)} times" if bound > 0 and value > 0 else side
 
 
 def spread(values: list[float], seen: int) -> str:

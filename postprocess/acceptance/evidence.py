@@ -17,7 +17,7 @@ import orjson
 import pandas as pd
 
 from postprocess.acceptance.binding import Issued, Place, places, unbound, unbound_session
-from postprocess.acceptance.ledger import Entry
+from postprocess.acceptance.ledger import Entry, file_sha256
 from postprocess.acceptance.refusal import Refusal
 from postprocess.acceptance.signatures import Signature
 from postprocess.benchmarks.score import Metric, Score
@@ -174,7 +174,7 @@ def without_value(row, reported: Mapping[str, Metric]) -> Iterator[Refusal]:
 
 def sha256(path: Path) -> str | None:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return file_sha256(path)
     except (OSError, ValueError):
         return None
 

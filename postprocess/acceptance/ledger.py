@@ -19,9 +19,11 @@ from typing import Annotated
 import msgspec
 
 from postprocess.acceptance.contract import Contract, ContractError
+from postprocess.logs.paths import content
 from postprocess.logs.records import Count, Sha256, Text, Time
 from postprocess.sessions.files import SessionReport
 
+LARGEST_LEDGER = 2**24  # byte; a session has about 500 in it
 NONCE = "COFFEECUP_ACCEPTANCE"  # the environment variable by which checks and kernels get the nonce
 
 
@@ -58,7 +60,7 @@ def read_ledger(contract: Contract) -> list[Entry]:
     altered, or belongs to another version of the contract."""
     path = ledger_path(contract.path)
     try:
-        texts = path.read_bytes().splitlines()
+        texts = content(path, LARGEST_LEDGER).splitlines()
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -166,4 +168,5 @@ def gaps(entries: list[Entry], reports: list[SessionReport]) -> Iterator[str]:
 
 
 def file_sha256(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

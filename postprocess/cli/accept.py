@@ -2,6 +2,7 @@
 """`coffeecup accept`: begins the sessions of an acceptance, and evaluates a contract against them. It has no filters:
 the contract states which runs count, and leaving out some would change the verdict."""
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,9 @@ class WithDefault(TyperGroup):
 
     def parse_args(self, ctx, args):
         if args and args[0] not in (*self.commands, *self.get_help_option_names(ctx)):
+            if re.fullmatch(r"\w+", args[0]) and not Path(args[0]).exists():
+                words = ", ".join(self.commands)
+                ctx.fail(f"no contract and no command {args[0]!r}: name a contract's file, or one of {words}")
             args = ["evaluate", *args]
         return super().parse_args(ctx, args)
 

@@ -45,12 +45,13 @@ def history(
     from postprocess.history.completeness import completeness, without_value
     from postprocess.history.figures import trends
     from postprocess.reports.changes import gap
+    from postprocess.show.tables import csv_text
 
     if as_csv and as_json:
         raise typer.BadParameter("choose one of --json and --csv")
     cases, table = selection.tables()
     if as_csv:
-        typer.echo(table.to_csv(index=False), nl=False)
+        typer.echo(csv_text(table), nl=False)
         return
     values = change_points.session_values(table)
     missing = without_value(selection.tests_in(completeness(cases)))

@@ -46,6 +46,7 @@ def nodes(
     were suspected."""
     from postprocess.history import node_figures
     from postprocess.history.nodes import as_servers, node_table, over_sessions, server_table, summary
+    from postprocess.show.tables import csv_text
 
     if as_json and form != Format.TEXT:
         raise typer.BadParameter("choose one of --json and --format")
@@ -65,8 +66,8 @@ def nodes(
     if figures:
         drawn = [*node_figures.figures(table, found), *node_figures.figures(of_servers, servers, "server")]
         write_figures(figures, [("coffeecup", figure) for figure in drawn])
-        write_text(figures / "coffeecup-nodes.csv", found.to_csv(index=False))
-        write_text(figures / "coffeecup-servers.csv", as_servers(servers).to_csv(index=False))
+        write_text(figures / "coffeecup-nodes.csv", csv_text(found))
+        write_text(figures / "coffeecup-servers.csv", csv_text(as_servers(servers)))
     raise typer.Exit(1 if len(found) and found["confirmed_now"].any() else 0)
 
 

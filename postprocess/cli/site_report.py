@@ -59,6 +59,7 @@ def site_report(
     from postprocess.history.nodes import node_table, server_table
     from postprocess.reports.drill_down import report_links
     from postprocess.reports.site_page import as_object, html, site_page, tables
+    from postprocess.show.tables import csv_text
 
     cases, table = selection.tables()
     values = session_values(table)
@@ -78,7 +79,7 @@ def site_report(
     if figures:
         write_figures(figures, [("site", figure) for figure in page.figures])
         for name, table in tables(page).items():
-            write_text(figures / f"{name}.csv", table.to_csv(index=False))
+            write_text(figures / f"{name}.csv", csv_text(table))
     if as_json:
         print_json(as_object(page))
 

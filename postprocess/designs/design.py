@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
-import yaml
 
 from postprocess.designs import quantities
 from postprocess.designs.routes import Dragonfly, FatTree, Network, Torus
+from postprocess.logs import paths
+from postprocess.logs.trees import LARGEST_FILE, TreeError, parsed
 from postprocess.show.words import printable
 
 Whole = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
@@ -130,13 +131,11 @@ def machine(name: str, fields: Mapping[str, Any]) -> Machine:
 def read_machines(path: Path) -> list[Machine]:
     """The designs of a YAML file, a mapping from names to their fields. Raises DesignError."""
     try:
-        content = yaml.safe_load(path.read_bytes())
+        content, _ = parsed(paths.content(path, LARGEST_FILE))
     except OSError as error:
         raise DesignError(printable(f"{path}: cannot be read: {error.strerror}")) from None
-    except RecursionError:
-        raise DesignError(printable(f"{path}: nested too deeply for a design")) from None
-    except (yaml.YAMLError, ValueError):
-        raise DesignError(printable(f"{path}: not YAML")) from None
+    except TreeError as error:
+        raise DesignError(printable(f"{path}{f', line {error.line}' if error.line else ''}: {error}")) from None
     if not isinstance(content, dict) or not content or not all(isinstance(each, dict) for each in content.values()):
         raise DesignError(printable(f"{path}: not a mapping from names to designs; docs/predict.md shows one"))
     try:

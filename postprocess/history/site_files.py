@@ -13,6 +13,8 @@ import yaml
 from postprocess.benchmarks.benchmark import Better
 from postprocess.history.change_points import Rule, own_rule
 from postprocess.history.table import SERIES
+from postprocess.logs import paths
+from postprocess.logs.trees import LARGEST_FILE, TreeError, parsed
 
 SAME_DAYS = 3  # days by which the date of an event may shift when later sessions date it better
 COLUMNS = frozenset(SERIES) - {"system"} | {"hosts"}  # with which an acknowledgement states a place
@@ -112,15 +114,12 @@ class SiteRules:
 def read_list(path: Path, kind: type) -> list[Any]:
     """The entries of a site's file. Raises SiteFileError, which names the entry and its fault."""
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content, _ = parsed(paths.content(path, LARGEST_FILE).decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise SiteFileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
-    except RecursionError:
-        raise SiteFileError(f"{path}: nested too deeply for a list of entries") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f", line {mark.line + 1}" if mark else ""
-        raise SiteFileError(f"{path}{where}: no valid YAML: {getattr(error, 'problem', None) or error}") from None
+    except TreeError as error:
+        where = f", line {error.line}" if error.line else ""
+        raise SiteFileError(f"{path}{where}: {error}") from None
     if content is None:
         return []
     if not isinstance(content, list):

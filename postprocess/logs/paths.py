@@ -7,6 +7,8 @@ import stat
 from fnmatch import filter as matching
 from pathlib import Path
 
+from postprocess.show.words import size
+
 
 def files_below(path: Path, pattern: str) -> list[Path]:
     """The files of a directory whose names match, at any depth, in the order of their paths; the path itself if it is
@@ -25,3 +27,10 @@ def regular(path: Path) -> Path:
     if not stat.S_ISREG(path.stat().st_mode) and not path.is_dir():
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     return path
+
+
+def content(path: Path, largest: int) -> bytes:
+    """The bytes of a file. Raises OSError also for a file that is larger than `largest` byte."""
+    if not path.is_dir() and regular(path).stat().st_size > largest:
+        raise OSError(errno.EFBIG, f"larger than {size(largest)}", str(path))
+    return path.read_bytes()

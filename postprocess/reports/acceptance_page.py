@@ -140,15 +140,18 @@ def terminal_text(acceptance: Acceptance) -> str:
     console.print(Text(printable(headline), style="bold"), table)
     for notice in [*acceptance.gaps, *acceptance.notices]:
         console.print(Text(printable(notice)))
-    for verdict in acceptance.verdicts:
-        for evaluated in verdict.runs:
-            if not evaluated.counts:
-                console.print(
-                    Text(
-                        printable(
-                            f"- {verdict.clause.name}, {evaluated.run.case} of {evaluated.run.time:%Y-%m-%d %H:%M:%S}: "
-                            + "; ".join(refusal.text for refusal in evaluated.refusals)
-                        )
-                    )
-                )
+    for reasons, runs in refused(acceptance).items():
+        console.print(Text(printable(f"- {'; '.join(dict.fromkeys(runs))}: {reasons}")))
     return text.getvalue()
+
+
+def refused(acceptance: Acceptance) -> dict[str, list[str]]:
+    """The runs that do not count for a clause, by the reasons, each of which is said once."""
+    found = defaultdict(list)
+    for verdict in acceptance.verdicts:
+        for entry in verdict.runs:
+            if not entry.counts:
+                reasons = "; ".join(refusal.text for refusal in entry.refusals)
+                run = f"{entry.run.case} of {entry.run.time:%Y-%m-%d %H:%M:%S}"
+                found[reasons].append(f"{verdict.clause.name}, {run}")
+    return found

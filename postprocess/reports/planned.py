@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A plan of tests (history.plan) as text and as JSON."""
 
+import shlex
 from io import StringIO
 
 import numpy as np
@@ -81,7 +82,8 @@ def text(found: Candidates, made: Plan, content: list[dict], mode: dict, remarks
     ]
     if made.reached:
         shown = orjson.dumps(mode, option=orjson.OPT_INDENT_2).decode()
-        lines += ["", f"Add this mode to `modes` of the configuration, and run it with --mode={mode['name']}:", shown]
+        option = printable(shlex.quote(f"--mode={mode['name']}"))
+        lines += ["", f"Add this mode to `modes` of the configuration, and run it with {option}:", shown]
     return "\n".join(lines)
 
 

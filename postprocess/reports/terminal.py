@@ -18,6 +18,7 @@ from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import UnscoredError
 from postprocess.logs.reader import LogError
 from postprocess.reports import overview
+from postprocess.show import tables
 from postprocess.show.words import counted, digits, printable, unit_word
 
 LOGS_IN_FULL = 4
@@ -48,10 +49,10 @@ def as_object(result: Score | LogError, compared: Sequence[Comparison | LogError
 
 def csv_text(results: list[Score | LogError]) -> str:
     """Tidy CSV, a row per log and metric; logs without a score have none."""
-    return pd.DataFrame(
+    table = pd.DataFrame(
         [
             (
-                printable(str(score.log.path)),
+                str(score.log.path),
                 score.log.sha256,
                 score.benchmark,
                 score.log.run.ranks,
@@ -66,7 +67,8 @@ def csv_text(results: list[Score | LogError]) -> str:
             for name, metric in score.metrics.items()
         ],
         columns=["log", "sha256", "benchmark", "ranks", "hosts", "official", "metric", "value", "unit"],
-    ).to_csv(index=False, lineterminator="\n")
+    )
+    return tables.csv_text(table)
 
 
 def terminal_text(results: list[Score | LogError], changes: Mapping[str, str] | None = None) -> str:

@@ -18,6 +18,7 @@ from pathlib import Path
 import jsonschema_rs
 import orjson
 
+from postprocess.logs import paths
 from postprocess.logs.paths import files_below, regular
 from postprocess.logs.reader import LogError
 
@@ -28,6 +29,7 @@ NOT_FINITE = re.compile(rb"\b(NaN|Infinity)\b")
 TEXT = {"type": ["string", "null"]}
 NUMBER = {"type": ["number", "null"]}
 LARGEST = 2**31 - 1
+LARGEST_SESSION = 2**28  # byte; a test case has about 20 000
 LAST_SECOND = 2**53 / 1e6  # the year 2255: later times have no microseconds in a floating point number, nor in pandas
 
 # The parts of a session report that are read; ReFrame's own schema requires less. Other tests may log anything under
@@ -198,7 +200,7 @@ def load_report(path) -> dict:
     """The content of one session report, validated as far as it is read."""
     path = Path(path)
     try:
-        content = parsed(regular(path).read_bytes())
+        content = parsed(paths.content(path, LARGEST_SESSION))
     except json.JSONDecodeError as error:
         raise LogError(
             path, f"no ReFrame session report: not JSON ({error.msg}); name the file that --report-file wrote"

@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
 
+from postprocess.show.tables import csv_text
 from postprocess.show.words import NARROW_SPACE, digits
 
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = (
@@ -93,7 +94,7 @@ class Figure:
         with matplotlib.rc_context(LOOK):
             self.canvas.savefig(paths[0], dpi=160)
             self.canvas.savefig(paths[1], metadata={"Date": None})
-        self.data.to_csv(paths[2], index=False)
+        paths[2].write_text(csv_text(self.data), encoding="utf-8")
         return paths
 
     def svg(self, prefix: str) -> str:
