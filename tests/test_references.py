@@ -327,7 +327,7 @@ def test_an_entry_in_another_form_is_named(tmp_path, entry, complaint):
         ("_meta: {measured: {a: [{}]}}\nb_eff: {$index: [$partition]}\n", "expected a list of epochs"),
         ("_meta: {measured: 3}\nb_eff: {$index: [$partition]}\n", "expected a list of epochs"),
         ("_meta: &a [*a]\n", "contains itself"),
-        ("[" * 3000, "cannot be read"),
+        ("[" * 3000, "nested too deeply"),
     ],
 )
 def test_a_file_in_another_form_is_refused_in_one_line(tmp_path, text, complaint):
