@@ -4,7 +4,7 @@ expected to hold."""
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import fixture, run_after, run_before, variable
+from reframe.core.builtins import fixture, run_after, variable
 
 from postprocess import reframe_version  # noqa: F401
 from postprocess.benchmarks.ftio.sizes import (
@@ -25,7 +25,7 @@ LARGEST_BYTES = 128 * GIB  # the smallest valid matrix grows with the fourth pow
 SLOWEST_BYTES_PER_SECOND = 50e6
 SLOWEST_CALL_SECONDS = 1e-3  # of direct I/O
 PASSES = 11  # how often a run reads or writes the matrix
-DEFAULT_INPUT = "64MiB"
+DEFAULT_INPUT, DEFAULT_STORAGE = "64MiB", "posix"
 
 
 class ftio_build(kernel_build):
@@ -44,14 +44,15 @@ class ftio(TestedDirectory, KernelCheck):
     power of the processes: `-S ftio.most_per_node=N` starts no more on each node of a partition that has several.
 
     `-P ftio.input_parameter=1MiB,16MiB,256MiB,4GiB` is the sweep of the paper's section 5.3; `coffeecup report` names
-    the input parameter that represents it. References are for the default input parameter without direct I/O.
+    the input parameter that represents it. Other input parameters and ways of I/O than the default ones have references
+    of their own.
     """
 
     descr = "share of I/O in an out-of-core Fourier transform"
     benchmark = variable(str, value="ftio")
     input_parameter = variable(str, value=DEFAULT_INPUT, loggable=True)
     repetitions = variable(int, value=3, loggable=True)
-    storage = variable(str, value="posix", loggable=True)
+    storage = variable(str, value=DEFAULT_STORAGE, loggable=True)
     direct = variable(typ.Bool, value=False, loggable=True)
     most_per_node = variable(type(None), int, value=None, loggable=True)
     kernel = fixture(ftio_build, scope="environment")
@@ -102,8 +103,10 @@ class ftio(TestedDirectory, KernelCheck):
             f"the {LARGEST_BYTES / GIB:.0f} GiB that a file system is expected to hold",
         )
 
-    @run_before("compile")
-    def compare_the_default_only(self):
-        """Fractions of different matrices, and those with and without the page cache, are not comparable."""
-        if self.input_parameter != DEFAULT_INPUT or self.direct:
-            self.compare_with_nothing()
+    def requested(self):
+        """Fractions of different matrices, and those of different ways of I/O, are not comparable."""
+        return super().requested() | {
+            "input": self.input_parameter if self.input_parameter != DEFAULT_INPUT else "",
+            "direct": "yes" if self.direct else "",
+            "storage": self.storage if self.storage != DEFAULT_STORAGE else "",
+        }

@@ -248,6 +248,10 @@ B_EFF_IO = {
 
 
 FTIO = {
+    "together": [
+        lambda r: first(r, record="repetition")["elapsed_seconds"].__setitem__(1, 12 * 1.04),
+        lambda r: first(r, record="repetition")["elapsed_seconds"].__setitem__(1, 12 / 1.04),
+    ],
     "places": [lambda r: r.insert(6, r.pop(3))],
     "input": [put("plan", input_parameter=3)],
     "sizes": [put("plan", matrix_width=65), put("plan", matrix_bytes=1), put("plan", square_width=1)],

@@ -41,7 +41,7 @@ def test_page_shows_the_number_and_the_papers_tables_beside_it(tmp_path):
     text = page(tmp_path, ftio_log(ranks=4, i=4, seconds=with_fraction(0.25)))
     assert '<p class="number">0.2500 <' in text
     assert "i = 4, by eq. (5)" in text
-    for published in ("68.90", "139.3", "173.6", "259.1", "Table 1", "Table 2"):
+    for published in ("68.90", "139.3", "173.6", "259.1", "Table 1", "Table 2", "30.2 %", "-0.08"):
         assert published in text
     assert text.count("SGI Origin2000") == 8
     assert not matplotlib.pyplot.get_fignums()

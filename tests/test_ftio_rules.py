@@ -127,6 +127,20 @@ def test_bytes_of_a_repetition_by_hand():
     assert ("exchange", "read") not in alone and ("exchange", "write") not in alone and len(alone) == 8
 
 
+@pytest.mark.parametrize(
+    ("times", "sound"),
+    [
+        ([10.0, 9.61, 10.0, 10.0], True),  # 2 % of the longest and 0.2 s: 0.4 s
+        ([10.0, 9.59, 10.0, 10.0], False),
+        ([10.0, 10.0, 10.41, 10.0], False),
+        ([0.25, 0.051, 0.25, 0.25], True),
+    ],
+)
+def test_processes_end_a_repetition_together(log, times, sound):
+    record = but(log.all(Repetition)[0], elapsed_seconds=times)
+    assert names(ftio.problems_of_ends(record)) == ([] if sound else ["together"])
+
+
 def repetition(log, name, times):
     """A repetition of four processes with these times, which consists of two phases of 1 to 3 s and 2 to 4 s."""
     phase = next(p for p in log.all(Measurement) if (p.stage, p.activity) == ("series_1", "read"))

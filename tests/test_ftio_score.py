@@ -344,5 +344,7 @@ def test_published_tables_are_the_papers():
         (32, 0.47, 259.1),
     ]
     assert [(row["processes"], row["io_fraction"]) for row in second] == [(4, 0.58), (8, 0.51), (16, 0.56), (32, 0.39)]
-    for row in second:
+    for row, of_table_1 in zip(second, first, strict=True):
+        assert row["difference"] == pytest.approx(row["io_fraction"] - of_table_1["io_fraction"])
+        assert row["error"] == pytest.approx(100 * abs(row["difference"]) / of_table_1["io_fraction"], abs=0.05)
         assert f"i = {automatic_input(row['processes'])}," in row["note"]

@@ -80,6 +80,9 @@ def test_report_shows_every_case_and_what_went_into_the_total(tmp_path):
         "individual-collective",
         "backwards-read",
         "99.9 %",
+        ">15 MByte/s</td><td>small requests, about<",
+        ">40 MByte/s</td><td>between 64 KB and 256 KB, more than<",
+        'oltp / webserver</td><td class="n">3<',
     ):
         assert words in text
     assert "<script>" not in text and "&lt;script&gt;" in text

@@ -213,7 +213,7 @@ def test_the_page_prints(pages, tmp_path):
 
 
 def test_published_tables_hold_every_value_once():
-    for benchmark, rows in (("b_eff", 108), ("b_eff_io", 14), ("ftio", 12)):
+    for benchmark, rows in (("b_eff", 108), ("b_eff_io", 14), ("ftio", 20), ("priomark", 4)):
         tidy = published(benchmark)
         assert len(tidy) == rows and not tidy.duplicated(["system", "processes", "metric", "note"]).any()
     assert len(published_systems("b_eff")) == 16

@@ -61,6 +61,7 @@ OF_EACH = (*(name for name, io in ACTIVITIES.items() if io), "compute")  # the l
 TIMES, SERVERS = "times of the processes", "servers of the files"
 ACCOUNTED = 0.98  # share of the time that the phases must account for
 FINE_CLOCK = 1e-8  # seconds; shorter than any activity
+TOGETHER_SHARE, TOGETHER_SECONDS = 0.02, 0.2  # between processes that leave the last barrier
 ROUNDING = 1e-6  # relative, between the same times added up in another order
 WRITTEN_ONLY, READ_ONLY = "initialise", "verify"
 # Which phases the lists of a repetition contain.
@@ -134,6 +135,7 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
         phases[phase.repetition].append(phase)
     for record in log.all(Repetition):
         yield from problems_of_result(log.plan.matrix_width, record)
+        yield from problems_of_ends(record)
         yield from problems_of_sums(log.run.ranks, record, phases[record.repetition])
     yield from problems_of_processes(log)
     for record in log.all(Layout):
@@ -269,6 +271,17 @@ def problems_of_result(width: int, record: Repetition) -> Iterator[Problem]:
     for value, reason in ((counters.cycles, counters.cycles_reason), (counters.flops, counters.flops_reason)):
         if (value is None) != (reason is not None):
             yield "counters", f"a counter has both a value and a reason to have none, or neither; {EDITED}"
+
+
+def problems_of_ends(record: Repetition) -> Iterator[Problem]:
+    """Processes leave the barriers before and after a repetition together, unless one loses its core just then."""
+    first, last = min(record.elapsed_seconds), max(record.elapsed_seconds)
+    if last - first > TOGETHER_SHARE * last + TOGETHER_SECONDS:
+        yield (
+            "together",
+            f"repetition {record.repetition}: it took {first:.4g} s on one process and {last:.4g} s on another, which "
+            f"began and ended it together; {RUN_AGAIN}",
+        )
 
 
 def problems_of_sums(ranks: int, record: Repetition, phases: list[Measurement]) -> Iterator[Problem]:

@@ -6,6 +6,7 @@ import pandas as pd
 from postprocess.benchmarks.priomark import reduction
 from postprocess.benchmarks.priomark.qualifications import listed
 from postprocess.benchmarks.priomark.records import Measurement, Plan
+from postprocess.benchmarks.published import published
 from postprocess.benchmarks.score import Score
 from postprocess.logs.percentiles import percentile
 from postprocess.logs.reader import Log
@@ -52,6 +53,7 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         "benchmarks": benchmarks(log, cases),
         "accesses": accesses(cases),
         "cases": case_rows(log, cases),
+        "published": published("priomark").to_dict("records"),
     }
 
 
