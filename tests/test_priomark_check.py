@@ -7,7 +7,9 @@ import pytest
 import yaml
 from builds import ROOT
 from conftest import WHO
-from logs_made_priomark import priomark_log
+from logs_made_priomark import ALL, priomark_log
+
+from site_configs.common.frame import MODES
 
 CHECKS_OF = "priomark"
 TWO = ["-n", "^priomark.*%num_processes=2"]
@@ -104,6 +106,14 @@ def test_shifted_and_filled_runs_are_measured_and_not_compared(reframe, kernel, 
     assert session.returncode == 0, session.output
     assert {case["reference_status"] for case in session.cases} == {"no reference"}
     assert words in (tmp_path / "calls").read_text()
+
+
+def test_smoke_mode_measures_the_short_workload_which_is_not_official(scored):
+    [option] = [option for option in MODES["smoke"] if option.startswith("-S priomark.")]
+    assert option == "-S priomark.workload=short"
+    text = (ROOT / "kernels" / "priomark" / "workloads" / "short.cfg").read_text()
+    found = scored(priomark_log(benchmarks=ALL, workload="short", workload_text=text))
+    assert [breach.key for breach in found.breaches] == ["workload"]
 
 
 def test_make_run_measures_the_default_workload():

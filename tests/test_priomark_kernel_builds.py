@@ -81,7 +81,10 @@ def test_build_without_mpi_io_measures_with_posix_calls(openmpi, tmp_path):
     "name",
     [
         "default",
+        "short",
         "figure_3",
+        "figure_4_oltp",
+        "figure_4_webserver",
         "figure_5",
         "figure_6",
         "oltp",
@@ -103,7 +106,8 @@ def test_paper_s_parameters_are_those_of_its_figures(openmpi, tmp_path):
         ("figure_3", "common_file", ("32 MiB", "16 KiB", "50.0 %")),
         ("figure_3", "async", ("8 MiB", "8192 KiB")),
         ("figure_5", "single_file", ("256 MiB", "32 KiB")),
-        ("oltp", "random-read-write", ("8 KiB", "33.3 %")),
+        ("figure_4_oltp", "random-read-write", ("explicit-collective", "1024 MiB", "8 KiB", "33.3 %")),
+        ("figure_4_webserver", "random-read-write", ("individual", "1024 MiB", "1 KiB", "95.0 %")),
     ):
         done = run(openmpi, tmp_path, name, 2, "--dry-run")
         rows = [row for row in done.stdout.splitlines() if benchmark in row]

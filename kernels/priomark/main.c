@@ -171,8 +171,8 @@ int main(int argc, char **argv)
     const struct option_row rows[] = {
         OPTION_LOG(&choices.log),
         {"workload", OPTION_TEXT, &choices.workload, "NAME|FILE",
-         "a workload file, or the name of an included workload (default, figure_3, figure_5, figure_6, oltp,\n"
-         "        webserver, checkpoint, analysis, random_4kib)",
+         "a workload file, or the name of an included workload (default, short, figure_3, figure_4_oltp,\n"
+         "        figure_4_webserver, figure_5, figure_6, oltp, webserver, checkpoint, analysis, random_4kib)",
          0, 0, NULL},
         OPTION_DIRECTORY(&choices.directory),
         {"only", OPTION_TEXT, &choices.only, "NAME,...", "run only these sub-benchmarks of the workload", 0, 0, NULL},

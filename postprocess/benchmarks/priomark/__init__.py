@@ -46,7 +46,7 @@ BENCHMARK = Benchmark(
     ),
     # Not `cached_writes`: it concerns latencies, and bandwidths include the time until the data was written out.
     cache_affected=frozenset({"cache_affected"}),
-    forms={Form.PROBE: {"workload": "probe", "time_limit": "5m"}},
+    forms={Form.PROBE: {"workload": "probe", "time_limit": "5m"}, Form.SHORT: {"workload": "short"}},
     nodes="slow_nodes.examination",
     moved_bytes="reduction.moved_bytes",
 )
