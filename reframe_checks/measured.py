@@ -34,6 +34,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
     num_hosts = variable(int, value=0, loggable=True)
     official = variable(bool, value=False, loggable=True)
     qualifications = variable(str, value="", loggable=True)
+    breaches = variable(str, value="", loggable=True)
     facts = variable(dict, value={}, loggable=True)
     node_effects = variable(dict, value={}, loggable=True)
     slurm_energy = variable(dict, value={}, loggable=True)
@@ -154,6 +155,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         self.num_hosts = len(run.hosts)
         self.official = score.official
         self.qualifications = ",".join(qualification.key for qualification in score.qualifications)
+        self.breaches = ",".join(breach.key for breach in score.breaches)
         self.facts = facts(score.log)
         self.node_effects = stored(score.nodes) if score.nodes else {}
         self.slurm_energy = energy(self.current_partition, self.job)

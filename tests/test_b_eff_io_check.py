@@ -24,7 +24,7 @@ def test_short_run_passes_is_not_official_and_leaves_nothing(reframe, openmpi, t
     tested = tmp_path / "tested"
     tested.mkdir()
     case = only_case(reframe("-r", *TWO, *SHORT, *prebuilt(openmpi), "-S", f"b_eff_io.directory={tested}"))
-    assert case["num_tasks"] == 2 and not case["official"] and "scheduled_time" in case["qualifications"]
+    assert case["num_tasks"] == 2 and not case["official"] and "scheduled_time" in case["breaches"].split(",")
     assert case["perfvalues"]["local:default:b_eff_io"][0] > 0
     assert case["perfvalues"]["local:default:best_partition"][0] == 2
     assert not list(tested.iterdir())

@@ -15,9 +15,11 @@ from pages import HOSTILE, Page, browse, needs_browser
 from sessions_made import case, database, night, session, steady, table_of
 
 from postprocess.history.change_points import findings, session_values
+from postprocess.history.figures import trends
 from postprocess.history.standing import compared, headlines, scaling, standing
 from postprocess.history.table import case_table, history_table
 from postprocess.sessions.files import read_reports
+from postprocess.show import plots
 
 SIZES = (2, 4, 8)
 
@@ -173,9 +175,7 @@ def test_the_page_tells_level_verdict_trend_and_what_regressed(written):
     assert "Before 2026-01-31 and since 2026-01-31" in words and "b beside a (system)" in words
     assert "✗ fail" in words and "✓ pass" in words and "no reference" in words
     assert "efficiency 50%" in words
-    assert "b_eff b_eff a:default+mpi 2" in words and "b_eff_io b_eff_io a:default+mpi home 2" in words, (
-        "a comparison says of what"
-    )
+    assert "b_eff a:default+mpi 2" in words and "b_eff_io a:default+mpi home 2" in words, "a comparison says of what"
 
 
 def test_every_figure_and_table_is_a_file_too(written):
@@ -328,3 +328,59 @@ def test_regression_is_a_failure_in_junit(stored, tmp_path):
     failures = len(suites[-1].findall("testcase/failure"))
     assert (suites[-1].get("failures"), suites[-1].get("tests")) == (str(failures), str(len(suites[-1])))
     assert not [case for suite in suites[:-1] for case in suite if case.get("classname").endswith(".history")]
+
+
+# --- what a reader needs first ----------------------------------------------------------------------------------------
+
+
+def test_an_unofficial_value_has_its_reason_and_is_not_bold(tmp_path):
+    """The last session counts: of two tests, one was unofficial only earlier."""
+    made = [
+        session(
+            [
+                case({"b_eff": (100.0, "MByte/s")}, processes=2, breaches="l_max_of_other_memory,repetitions"),
+                case({"b_eff": (300.0, "MByte/s")}, processes=4, breaches="" if number else "cached"),
+            ],
+            night(number),
+        )
+        for number in range(2)
+    ]
+    assert run("site", "report", database(tmp_path / "r.db", made), "-o", tmp_path / "site.html").exit_code == 0
+    page = (tmp_path / "site.html").read_text()
+    table = page.partition("<h3>Every metric</h3>")[2]
+    first, second = (row for row in table.split("<tr>") if row.startswith('<th scope="row">'))
+    assert "b_eff on 2 processes" in first and "last run not official: l max of other memory, repetitions" in first
+    assert "<strong>" not in first and "<strong>300</strong>" in second and "official" not in second
+
+
+def test_verdict_and_trend_come_first_and_no_name_is_repeated(written):
+    page = (written / "site.html").read_text()
+    header = re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', page.partition("<thead>")[2].partition("</thead>")[0])
+    assert header[:3] == ["Benchmark", "Verdict on the last", "Trend"]
+    text = Page(page).words
+    assert "b_eff of b_eff" not in text and "options none" not in text
+    assert "b_eff on a:default+mpi over time." in text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "level", "expected"),
+    [
+        (980.0, 1020.0, 1000.0, (950, 1050)),  # 5 % to both sides of the level, though the data need less
+        (501.0, 1001.0, 751.0, (476, 1026)),  # 5 % of the range beyond the data
+        (500.0, 1000.0, 750.0, (0, 1050)),  # half: from zero
+        (0.0, 0.0, 0.0, (0, 1)),
+    ],
+)
+def test_axes_show_small_changes_and_do_not_blow_up_noise(low, high, level, expected):
+    _, [axes] = plots.canvas(3, 3)
+    axes.plot([1, 2], [low, high])
+    plots.around(axes, level)
+    assert axes.get_ylim() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("sessions", "joined"), [(2, False), (3, True)])
+def test_two_values_are_not_joined_by_a_line(tmp_path, sessions, joined):
+    made = [session([case({"b_eff": (100.0, "MByte/s")})], night(number)) for number in range(sessions)]
+    [figure] = trends(session_values(table_of(tmp_path, made)), [])
+    [line] = [line for line in figure.canvas.axes[0].lines if line.get_marker() == "o"]
+    assert (line.get_linestyle() == "-") == joined and np.size(line.get_xdata()) == sessions

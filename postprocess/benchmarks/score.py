@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from postprocess.benchmarks.nodes import Examination
 from postprocess.logs.reader import Log
+from postprocess.show.words import reasons
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Score:
     @property
     def reason(self) -> str:
         """The rules of the paper that the run did not keep, in a few words; empty for an official run."""
-        return ", ".join(key.replace("_", " ") for key in dict.fromkeys(breach.key for breach in self.breaches))
+        return reasons(",".join(breach.key for breach in self.breaches))
 
     @property
     def headline(self) -> tuple[str, Metric]:

@@ -107,7 +107,7 @@ def of_kernel(case: dict) -> dict:
     """What a test case of coffeecup records."""
     variant = case.get("variant") or STANDARD
     own = {} if variant == STANDARD else {"variant": variant}
-    copied = ("benchmark", "file_system", "qualifications", "reference_status", "log_sha256", *EVENTS)
+    copied = ("benchmark", "file_system", "qualifications", "breaches", "reference_status", "log_sha256", *EVENTS)
     return {name: case.get(name) or "" for name in copied} | {
         "processes": case["num_processes"],
         "settings": " ".join([*own.values(), settings(case)]).strip(),
@@ -124,7 +124,7 @@ def of_other_test(case: dict, info: dict) -> dict:
     name, *parameters = case["name"].split(" %")
     named = {parameter: text for parameter, _, text in (word.partition("=") for word in parameters)}
     processes = case.get("num_tasks")
-    empty = ("file_system", "qualifications", "reference_status", "log", "log_sha256", *EVENTS)
+    empty = ("file_system", "qualifications", "breaches", "reference_status", "log", "log_sha256", *EVENTS)
     return dict.fromkeys(empty, "") | {
         "benchmark": name,
         "processes": processes if isinstance(processes, int) and processes > 0 else 0,

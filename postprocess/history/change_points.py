@@ -121,6 +121,7 @@ def session_values(table: pd.DataFrame) -> pd.DataFrame:
             "source",
             "name",
             "qualifications",
+            "breaches",
             "selection",
             "log_sha256",
             *EVENTS,

@@ -13,8 +13,8 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 from postprocess.history.change_points import Finding
 from postprocess.history.circumstances import circumstances
 from postprocess.history.table import SERIES
-from postprocess.show.plots import BLUE, GREEN, GREY, LOOK, ORANGE, VERMILION, Figure, canvas, from_zero
-from postprocess.show.words import counted, digits, unit_word
+from postprocess.show.plots import BLUE, GREEN, GREY, LOOK, ORANGE, VERMILION, Figure, around, canvas
+from postprocess.show.words import counted, digits, named, unit_word
 
 PANELS = 4
 DAY = pd.Timedelta(days=1)
@@ -60,15 +60,15 @@ def drawn_trend(values: pd.DataFrame, found: list[Finding], number: str) -> Figu
     axes[0].legend(loc="best")
     drawn.get_layout_engine().execute(drawn)  # pyright: ignore[reportOptionalMemberAccess]: canvas() sets it
     drawn.set_layout_engine("none")  # the layout is computed once, not for each file: it takes longer than drawing
+    with_options = f", options {first['settings']}" if first["settings"] else ""
     where = f"{first['system']}:{first['partition']}+{first['environ']}" + (
         f", {first['file_system']}" if first["file_system"] else ""
     )
     return Figure(
         name=re.sub(r"[^\w.-]+", "_", f"{number}-{first['benchmark']}-{first['metric']}"),
-        title=f"{first['metric']} of {first['benchmark']} on {where} over time",
-        description=f"{first['metric']} over the sessions, options {first['settings'] or 'none'}. "
-        + "; ".join(sizes)
-        + ".",
+        title=f"{named(first['benchmark'], first['metric'])} on {where} over time",
+        description=f"{first['metric']} over the sessions{with_options}. The vertical axis shows the range of the "
+        "values and need not begin at 0. " + "; ".join(sizes) + ".",
         data=values[["session_time", "session", *SERIES, "value", "unit", "runs", "reference", "lower", "upper"]],
         canvas=drawn,
     )
@@ -81,7 +81,8 @@ def panel(axis, series: pd.DataFrame, found: list[Finding]) -> None:
     for place, of_node in enumerate(nodes):
         style = {"color": BLUE, "linewidth": 0.8, "markersize": 3, "alpha": 1 if len(nodes) == 1 else 0.5}
         label = None if place else "session" if len(nodes) == 1 else "session of a node"
-        axis.plot(of_node["session_time"], of_node["value"], "o-", label=label, **style)
+        line = "o-" if len(of_node) > 2 else "o"  # two values have no course
+        axis.plot(of_node["session_time"], of_node["value"], line, label=label, **style)
     if series["reference"].notna().any():
         axis.plot(times, series["reference"], drawstyle="steps-post", color=GREEN, linewidth=1.2, label="reference")
     for bound in ("lower", "upper"):
@@ -112,4 +113,4 @@ def panel(axis, series: pd.DataFrame, found: list[Finding]) -> None:
     locator = AutoDateLocator(minticks=2, maxticks=6)
     axis.xaxis.set_major_locator(locator)
     axis.xaxis.set_major_formatter(ConciseDateFormatter(locator))
-    from_zero(axis)
+    around(axis, float(series["value"].median()))

@@ -16,7 +16,7 @@ from postprocess.history.table import SERIES
 from postprocess.statistics.medians import interval
 
 TOO_FEW = "too few sessions"  # to judge a series
-FROM_LAST = [*SERIES, "unit", "reference", "lower", "upper", "log_sha256"]
+FROM_LAST = [*SERIES, "unit", "reference", "lower", "upper", "log_sha256", "breaches"]
 COLUMNS = [*FROM_LAST, "time", "last", "verdict", "median", "low", "high", "confidence", "sessions", "trend"]
 KINDS = (
     "system",

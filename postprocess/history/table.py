@@ -71,6 +71,7 @@ CASES = {
     "metrics": TEXT,
     "official": pa.Column(bool),
     "qualifications": TEXT,
+    "breaches": TEXT,
     "reference_status": TEXT,
     "log": TEXT,
     "log_sha256": TEXT,

@@ -9,7 +9,7 @@ from postprocess.history.table import SERIES
 from postprocess.show import plots
 from postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
 from postprocess.show.tables import each_row
-from postprocess.show.words import counted, digits
+from postprocess.show.words import counted, digits, named
 
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"))
 
@@ -37,6 +37,7 @@ def scaling(table: pd.DataFrame) -> Figure:
         drawn, (rate, share) = plots.canvas(8.6, 3.4, columns=2)
         for number, (_, line) in enumerate(table.groupby(alike, sort=False, observed=True)):
             color, marker = LINES[number % len(LINES)]
+            joined = "-" if len(line) > 2 else "none"  # two sizes have no course
             spread = [line["median"] - line["low"], line["high"] - line["median"]]
             rate.errorbar(
                 line["processes"],
@@ -44,10 +45,11 @@ def scaling(table: pd.DataFrame) -> Figure:
                 yerr=spread,
                 color=color,
                 marker=marker,
+                linestyle=joined,
                 capsize=3,
                 label=label(line.iloc[0]),
             )
-            share.plot(line["processes"], line["efficiency"], color=color, marker=marker)
+            share.plot(line["processes"], line["efficiency"], color=color, marker=marker, linestyle=joined)
             summaries.append(
                 f"{label(line.iloc[0])}: {digits(line['median'].iloc[-1])} {first['unit']} on "
                 f"{counted(line['processes'].iloc[-1], 'process')}, efficiency {line['efficiency'].iloc[-1]:.0%}"
@@ -61,7 +63,7 @@ def scaling(table: pd.DataFrame) -> Figure:
         drawn.legend(*rate.get_legend_handles_labels(), loc="outside lower center", ncols=1, labelcolor=BLACK)
     return Figure(
         name=f"{first['benchmark']}-scaling",
-        title=f"{first['metric']} of {first['benchmark']} over the number of processes",
+        title=f"{named(first['benchmark'], first['metric'])} over the number of processes",
         description=(
             "Median of the sessions with its interval of confidence, and the bandwidth of a process over that at the "
             "smallest size. " + "; ".join(summaries) + "."

@@ -23,6 +23,7 @@ from postprocess.history.table import SERIES
 from postprocess.reports import changes, site_figures
 from postprocess.show.html import environment
 from postprocess.show.plots import Figure
+from postprocess.show.words import named
 
 
 @dataclass(frozen=True)
@@ -161,6 +162,7 @@ def html(page: SitePage, command: str, remarks: list[str], links: Mapping[str, s
             made=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
             label=site_figures.label,
             place=site_figures.place,
+            named=named,
             node_line=changes.node_line,
             server_line=changes.server_line,
             missing=list(map(changes.gap, page.missing.to_dict("records"))),

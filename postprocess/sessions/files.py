@@ -101,6 +101,7 @@ TESTCASE = {
                     "benchmark",
                     "file_system",
                     "qualifications",
+                    "breaches",
                     "reference_status",
                     "variant",
                     "kernel_version",

@@ -75,6 +75,7 @@ LOOK: dict[Any, Any] = {
 }
 
 
+NARROWEST = 0.05  # of a level, to both sides
 PLAIN, SUPERSCRIPTS = "-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"
 
 
@@ -135,6 +136,17 @@ def from_zero(*panels: Axes) -> None:
     top = max(axes.dataLim.y1 for axes in panels)
     panels[0].set_ylim(0, 1.05 * top if 0 < top < inf else 1)
     plain_numbers(panels[0].yaxis)
+
+
+def around(axes: Axes, level: float) -> None:
+    """The vertical axis: the range of the data, and at least NARROWEST of a level to both sides, so that small changes
+    are visible and noise is not blown up. From zero if the data reach below half of their largest value."""
+    low, high = axes.dataLim.y0, axes.dataLim.y1
+    if not 0 < high / 2 < low < inf:
+        return from_zero(axes)
+    margin = 0.05 * (high - low)
+    axes.set_ylim(min(low - margin, level * (1 - NARROWEST)), max(high + margin, level * (1 + NARROWEST)))
+    return plain_numbers(axes.yaxis)
 
 
 def plain_numbers(axis) -> None:
