@@ -3,17 +3,22 @@
 then from the configuration itself, then from the scheduler."""
 
 import functools
+import shutil
 from pathlib import Path
 from typing import NoReturn
 
 import yaml
+from reframe.core import settings
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
 from postprocess import reframe_version  # noqa: F401
 
 from . import batch
+from .paths import LOCAL_CONFIGURATION
 from .vocabulary import OVERLAY, Extra, Feature, schema_error
+
+SUBMITTING = ("sbatch", "qsub", "flux", "bsub")  # a machine that has one of them may be a login node
 
 
 def refuse(what) -> NoReturn:
@@ -32,6 +37,7 @@ def compute_partitions():
     """The selected system's partitions for computing. A partition without a scheduler is a login node if another one of
     its system has one."""
     system = runtime().system
+    _refuse_a_login_node_without_configuration(system)
     with_scheduler = [partition["name"] for partition in _configured() if partition["scheduler"] != "local"]
     login = [
         partition
@@ -45,6 +51,19 @@ def compute_partitions():
     if login:
         say(f"no check runs on login nodes: skipping {names}")
     return found
+
+
+def _refuse_a_login_node_without_configuration(system):
+    """ReFrame's built-in system, which it takes without a configuration of this host, runs everything here."""
+    of_reframe = settings.site_configuration["systems"][0]
+    found = next(filter(shutil.which, SUBMITTING), None)
+    if found and (system.name, system.descr) == (of_reframe["name"], of_reframe["descr"]):
+        refuse(
+            f"no check runs here: this machine has `{found}` and may be a login node, but ReFrame has no configuration "
+            "of it; write one with `coffeecup site new NAME`, or use that of your centre with `-C FILE` (`coffeecup "
+            "site overlay` adds what it lacks); to run on this machine all the same, use "
+            f"`-C {LOCAL_CONFIGURATION}`"
+        )
 
 
 def _configured():

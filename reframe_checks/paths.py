@@ -6,6 +6,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 KERNELS = ROOT / "kernels"
+LOCAL_CONFIGURATION = ROOT / "site_configs" / "local" / "settings.py"
 REFERENCE_VALUES = ROOT / "reference_values"
 SPACK_ENVIRONMENT = ROOT / "site_configs" / "common" / "spack.yaml"
 SPACK_RECIPES = ROOT / "spack-repo" / "spack_repo" / "coffeecup" / "packages"

@@ -10,7 +10,8 @@ from postprocess import reframe_version  # noqa: F401
 from postprocess.show.words import counted
 
 from .devices import devices_per_node, has_devices
-from .partitions import compute_partitions, extras_of, features_of
+from .partitions import compute_partitions, extras_of, features_of, refuse
+from .paths import LOCAL_CONFIGURATION
 from .vocabulary import GIVEN, Extra, Feature
 
 NOWHERE = "nowhere"  # the partition of a check for nodes that the system does not have
@@ -164,9 +165,16 @@ def unknown(partition, per_device=False):
 def sizes_here(per_device=False):
     """Every size of every partition of the system, and for each the one of `-S num_nodes=`. Without partitions it is
     one that fits nowhere: ReFrame warns of a check that has none."""
+    partitions = compute_partitions()
+    if not any(unknown(partition) or room(partition).sizes() for partition in partitions):
+        refuse(
+            f"no check runs on {', '.join(partition.fullname for partition in partitions)}: one core is too few for "
+            f"{SMALLEST} processes; add the feature '{Feature.OVERCOMMIT}' to the partition, or use "
+            f"`-C {LOCAL_CONFIGURATION}`, which has it"
+        )
     found = [
         Size(processes, partition.fullname)
-        for partition in compute_partitions()
+        for partition in partitions
         if not per_device or has_devices(partition)
         for processes in (*(() if unknown(partition, per_device) else room(partition, per_device).sizes()), 0)
     ]

@@ -311,6 +311,22 @@ def scored(tmp_path):
     return result
 
 
+def path_without(folder, commands):
+    """A PATH with all commands of the person's but these."""
+    folder.mkdir()
+    for part in os.environ["PATH"].split(os.pathsep):
+        for command in Path(part).glob("*"):
+            if command.name not in commands and not (folder / command.name).is_symlink():
+                (folder / command.name).symlink_to(command)
+    return str(folder)
+
+
+@pytest.fixture
+def no_scheduler(tmp_path):
+    """The environment of a machine without a scheduler, for sessions without a configuration."""
+    return {"PATH": path_without(tmp_path / "commands", ("sbatch", "qsub", "flux", "bsub", "spack"))}
+
+
 def kernel_of(folder, script, ranks="first", name="b_eff"):
     """A kernel of a few lines of shell, for checks that take binaries as they are: options of ReFrame that choose
     it."""

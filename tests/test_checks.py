@@ -271,11 +271,11 @@ def test_prebuilt_binary_that_is_not_there_fails(reframe, tmp_path):
 # Launching
 
 
-def test_jobs_on_this_machine_do_not_overlap(reframe, tmp_path, kernel_that):
+def test_jobs_on_this_machine_do_not_overlap(reframe, tmp_path, kernel_that, no_scheduler):
     times = tmp_path / "times"
     made = logs_made.write(tmp_path / "made.jsonl", b_eff_log(ranks=2, nodes=1))
     script = f'echo begin >> {times}; sleep 1; echo end >> {times}; cp {made} "$log"'
-    reframe("-r", *kernel_that(script), config=None, env=OPEN_MPI)
+    reframe("-r", *kernel_that(script), config=None, env=OPEN_MPI | no_scheduler)
     lines = times.read_text().split()
     assert len(lines) >= 4
     assert lines == ["begin", "end"] * (len(lines) // 2)
@@ -290,8 +290,8 @@ def quick(kernel_that, mpi):
 
 
 @pytest.mark.parametrize("config", [LOCAL, None], ids=["local configuration", "built-in configuration"])
-def test_real_processes_communicate_at_several_sizes(reframe, config, kernel_that, openmpi):
-    env = {} if config else OPEN_MPI
+def test_real_processes_communicate_at_several_sizes(reframe, config, kernel_that, openmpi, no_scheduler):
+    env = {} if config else OPEN_MPI | no_scheduler
     sizes = [2, 4] if config else [4]
     options = ["-r", "-n", f"b_eff%num_processes=({'|'.join(map(str, sizes))})$", *SHORT, *quick(kernel_that, openmpi)]
     session = reframe(*options, config=config, env=env)
@@ -316,12 +316,12 @@ def test_cmake_builds_out_of_tree_and_the_result_says_so(reframe):
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root is refused by Open MPI")
-def test_refusal_of_open_mpi_is_shown_with_its_remedy(reframe, kernel_that):
+def test_refusal_of_open_mpi_is_shown_with_its_remedy(reframe, kernel_that, no_scheduler):
     if (
         "Open MPI"
         not in subprocess.run([shutil.which("mpirun"), "--version"], capture_output=True, text=True, check=False).stdout
     ):
         pytest.skip("mpirun on PATH is not Open MPI")
-    session = reframe("-r", *TWO, *kernel_that("true"), config=None)
+    session = reframe("-r", *TWO, *kernel_that("true"), config=None, env=no_scheduler)
     assert session.returncode == 1
     assert "--allow-run-as-root" in only_case(session)["fail_reason"]
