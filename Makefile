@@ -68,5 +68,5 @@ prove:          ## longer evidence: both ends of the version ranges, long tests,
 	site_configs/local/setup prove
 	.venv/bin/python tests/prove.py $(GOALS)
 
-setup:          ## install what is missing: system packages (root on Debian), the Python environment
+setup:          ## install what `make run` lacks: system packages (root on Debian), the Python environment
 	@site_configs/local/setup

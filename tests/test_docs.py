@@ -13,6 +13,7 @@ import documented
 import pytest
 from builds import OPEN_MPI, PATIENCE, ROOT
 from conftest import COFFEECUP
+from markdown_it import MarkdownIt
 from test_layers import LAYERS
 
 from postprocess import __version__
@@ -89,6 +90,20 @@ def test_links_of_the_pages_outside_the_site_lead_somewhere():
     assert [(page.name, link) for page, link in links if not (page.parent / link.split("#")[0]).exists()] == []
 
 
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))], ids=lambda page: page.stem)
+def test_tables_have_all_their_rows(page):
+    """A line whose first character is | is a row of a rendered table, with as many cells as the head of its table."""
+    lines = page.read_text().splitlines()
+    tokens = MarkdownIt("commonmark").enable("table").parse(page.read_text())
+    literal = {line for token in tokens if token.type in ("fence", "code_block") for line in range(*token.map)}
+    rows = {line for line, text in enumerate(lines) if text.lstrip().startswith("|") and line not in literal}
+    tables = [range(*token.map) for token in tokens if token.type == "table_open"]
+    assert rows == {line for table in tables for line in table}
+    for table in tables:
+        cells = {len(re.findall(r"(?<!\\)\|", lines[line])) for line in table}
+        assert len(cells) == 1, f"rows {table.start + 1} to {table.stop}"
+
+
 def test_architecture_names_files_and_functions_that_exist():
     text = (DOCS / "architecture.md").read_text()
     names = [
@@ -120,6 +135,15 @@ def test_add_a_site_works_as_described(tree):
     page = DOCS / "add-a-site.md"
     assert len(documented.steps(page)) > 5
     documented.follow(page, tree.folder, environment())
+
+
+def test_by_hand_works_as_described(tree):
+    """With mpirun; the job script for Slurm is shown only."""
+    page = DOCS / "by-hand.md"
+    commands = [step.text.split()[0] for step in documented.steps(page)]
+    assert commands == [*3 * ["cmake"], "mpirun", "sha256sum", "coffeecup", "coffeecup"]
+    documented.follow(page, tree.folder, environment(HOME=str(tree.scratch), **OPEN_MPI))
+    assert (tree.folder / "report.html").stat().st_size > 10000
 
 
 def test_add_a_benchmark_works_as_described(tree, openmpi):

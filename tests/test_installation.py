@@ -2,14 +2,17 @@
 """One installation for many users: nothing is written into it."""
 
 import os
+import re
 import shutil
 import subprocess
 import tarfile
+import tomllib
 
 import pytest
 from builds import ROOT
 from conftest import PATIENCE, REFRAME
 
+from reframe_checks.paths import LOCAL_CONFIGURATION
 from site_configs.common import bundle, new
 from site_configs.common import tree as site_tree
 
@@ -102,3 +105,22 @@ def test_tarball_can_be_bundled(tmp_path):
         assert {name for name in archive.getnames() if archive.getmember(name).isfile()} == {
             f"coffeecup/{name}" for name in kept
         }
+
+
+def test_unknown_site_of_an_installation_is_refused_with_a_command_that_works_there(tmp_path, monkeypatch):
+    (tmp_path / "reframe_checks").mkdir()
+    (tmp_path / "reframe_checks" / "base.py").touch()
+    (tmp_path / "site_configs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    created = re.escape("create one with `coffeecup site new here --directory DIRECTORY`")
+    with pytest.raises(site_tree.SiteError, match=f"^there is no site 'here': {created}$"):
+        site_tree.settings_of(site_tree.find_tree(), "here")
+    (tmp_path / "site_configs" / "local").mkdir()
+    (tmp_path / "site_configs" / "local" / "settings.py").touch()
+    with pytest.raises(site_tree.SiteError, match=f"^there is no site 'here': existing sites are local; {created}$"):
+        site_tree.settings_of(site_tree.find_tree(), "here")
+
+
+def test_wheel_has_the_configuration_that_refusals_name():
+    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]["include"]
+    assert ".".join(LOCAL_CONFIGURATION.parent.relative_to(ROOT).parts) in packages

@@ -60,7 +60,8 @@ def test_each_version_is_a_commit_of_that_version():
     if git("rev-parse", "--is-shallow-repository").stdout.strip() != "false":
         pytest.skip("no history: this is no clone, or a shallow one")
     versions = re.findall(r'version\("([\d.]+)", commit="(\w{40})"\)', SHARED)
-    assert len(versions) == SHARED.count("version(") - 1 > 0, "besides main"
+    assert len(versions) == SHARED.count("version(") - 1, "besides main"
+    assert bool(versions) == ("## 0.1.0 - unreleased" not in (ROOT / "CHANGELOG.md").read_text())
     for version, commit in versions:
         assert f"project(coffeecup VERSION {version} " in git("show", f"{commit}:kernels/CMakeLists.txt").stdout
         assert git("merge-base", "--is-ancestor", commit, "HEAD").returncode == 0

@@ -42,10 +42,12 @@ def settings_of(tree, name):
         return path
     path = tree / "site_configs" / name / "settings.py"
     if not path.is_file():
-        close = difflib.get_close_matches(name, names(tree), 1)
+        known = names(tree)
+        close = difflib.get_close_matches(name, known, 1)
         raise SiteError(
-            f"there is no site {name!r}{f' (did you mean {close[0]!r}?)' if close else ''}: existing sites are "
-            f"{', '.join(names(tree))}; create one with `coffeecup site new {name}`"
+            f"there is no site {name!r}{f' (did you mean {close[0]!r}?)' if close else ''}: "
+            + (f"existing sites are {', '.join(known)}; " if known else "")
+            + f"create one with `coffeecup site new {name}{'' if is_checkout(tree) else ' --directory DIRECTORY'}`"
         )
     return path
 

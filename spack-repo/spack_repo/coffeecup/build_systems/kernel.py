@@ -23,7 +23,6 @@ class KernelPackage(CMakePackage):
     license("Apache-2.0")
 
     version("main", branch="main")
-    version("0.1.0", commit="1ee9f8f231a6f2d7a0a988d7bcbc8193054a2f53")  # before its release: a tested state
 
     depends_on("c", type="build")
     depends_on("cmake@3.20:", type="build")
