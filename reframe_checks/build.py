@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
 """The build fixture: builds a kernel, or locates an installed one; `builder` selects how.
 
-`-S builder=auto|spack|cmake|prebuilt`; `auto` uses Spack if it is available, otherwise CMake. The others
-have no fallback: `spack` without Spack is an error. Nothing is copied: the sources are used where they are, the build
-is out of tree.
+`-S builder=auto|spack|cmake|prebuilt`; `auto` uses Spack if it is available and its environment pins the MPI library of
+the partition, otherwise CMake, and says why. The others have no fallback: `spack` without Spack is an error. Nothing is
+copied: the sources are used where they are, the build is out of tree.
 """
 
+import re
 import shlex
+from pathlib import Path
 
 import reframe as rfm
 from reframe.core.builtins import run_after, run_before, variable
-from reframe.core.exceptions import BuildSystemError, SanityError
+from reframe.core.exceptions import BuildError, BuildSystemError, SanityError
 
 from postprocess import reframe_version  # noqa: F401
 
 from . import spack
+from .environments import compiler_of
 from .logged import LoggedOnce
 from .partitions import extras_of, say
 from .paths import KERNELS, ROOT, SPACK_ENVIRONMENT, spack_output
 from .vocabulary import Extra
+
+FAILED = "build_failed"  # in the stage directory: the exit code of the command that failed
 
 
 class Builder:
@@ -58,14 +63,19 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
             self._choose_spack_or_cmake()
         else:
             self.builder_used = self.builder
-        self.build_system.commands = getattr(self, f"_{self.builder_used}_commands")()
+        commands = getattr(self, f"_{self.builder_used}_commands")()
+        # The script always succeeds: of one that fails, ReFrame shows nothing but its exit code.
+        self.build_system.commands = [
+            " && \\\n".join(f"{{ {command}; }}" for command in commands) + f" || echo $? >{FAILED}"
+        ]
 
     def _choose_spack_or_cmake(self):
         try:
             self._spack = spack.find_spack()
             self.builder_used = Builder.SPACK
             if self.builder == Builder.AUTO:
-                say(f"kernels are built with Spack, because there is {self._spack}")
+                self._check_mpi_of_spack()
+                say(f"kernels are built with Spack: {self._spack} has to use the MPI library of the partition")
         except spack.SpackUnusableError as reason:
             if self.builder == Builder.SPACK:
                 raise BuildSystemError(
@@ -73,6 +83,21 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
                 ) from None
             self.builder_used = Builder.CMAKE
             say(f"kernels are built with CMake: {reason}")
+
+    def _spack_environment(self):
+        """(file, directory that Spack works in) of this partition."""
+        file = extras_of(self.current_partition).get(Extra.SPACK_ENVIRONMENT, SPACK_ENVIRONMENT)
+        name = f"{self.current_partition.fullname}-{self.current_environ.name}".replace(":", "-")
+        return file, spack.make_environment(spack_output(), name, file)
+
+    def _check_mpi_of_spack(self):
+        file, directory = self._spack_environment()
+        compiler = compiler_of(self.current_partition, self.current_environ)
+        if problem := spack.mpi_problem(spack.packages_of(self._spack, directory), compiler):
+            raise spack.SpackUnusableError(
+                f"the Spack environment {file} {problem}; to use Spack, add the library of the partition as the only "
+                "external of MPI and `packages: mpi: buildable: false`, or choose -S builder=spack"
+            )
 
     def _cmake_commands(self):
         if not KERNELS.is_dir():
@@ -107,17 +132,28 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
         self.executable_path = f"{folder}/{self.benchmark}" if folder else self.benchmark
         where = f"in {folder}" if folder else "on PATH"
         complaint = shlex.quote(f"builder=prebuilt: there is no working {self.benchmark} {where}")
-        return [f"{shlex.quote(self.executable_path)} --version || {{ echo {complaint} >&2; exit 1; }}"]
+        return [f"{shlex.quote(self.executable_path)} --version || {{ echo {complaint} >&2; false; }}"]
 
     def _spack_commands(self):
-        environment = extras_of(self.current_partition).get(Extra.SPACK_ENVIRONMENT, SPACK_ENVIRONMENT)
-        name = f"{self.current_partition.fullname}-{self.current_environ.name}".replace(":", "-")
-        directory = spack.make_environment(spack_output(), name, environment)
+        _, directory = self._spack_environment()
         self.env_vars[spack.ROOT_VARIABLE] = str(ROOT)
         self.keep_files = [spack.FOUND, "spack.lock"]
         package = self.benchmark.replace("_", "-")
         mpi = extras_of(self.current_partition).get(Extra.SPACK_MPI, "mpi")
         return spack.install_commands(self._spack, directory, package, mpi)
+
+    @run_after("compile")
+    def show_the_first_error(self):
+        """Also of a build that CMake could not configure: what is missing is in the line after the first one."""
+        failed = Path(self.stagedir, FAILED)
+        if self.is_dry_run() or not failed.exists():
+            return
+        outputs = [Path(self.stagedir, name) for name in (self.build_job.stderr, self.build_job.stdout)]
+        lines = [line.strip() for path in outputs for line in path.read_text(errors="replace").splitlines()]
+        lines = [line for line in lines if line] or ["no output"]
+        first = next((place for place, line in enumerate(lines) if re.search(r"\berror\b", line, re.IGNORECASE)), 0)
+        complaint = " ".join(lines[first : first + (2 if lines[first].endswith(":") else 1)])
+        raise BuildError(f"exit code {failed.read_text().strip()}: {complaint}")
 
     @run_after("compile")
     def locate_what_spack_installed(self):

@@ -46,16 +46,28 @@ def mpi_environments(partition):
 
 def compiles_mpi(partition, environment):
     """Whether the C compiler of an environment compiles and links an MPI program after its modules are loaded."""
+    with tempfile.TemporaryDirectory(prefix="coffeecup-") as folder:
+        Path(folder, "mpi.c").write_text(PROGRAM, encoding="utf-8")
+        compiler = " ".join([environment.cc, *environment.cflags, "mpi.c -o mpi", *environment.ldflags])
+        return in_environment(partition, environment, compiler, folder) is not None
+
+
+def compiler_of(partition, environment):
+    """Path of the C compiler of an environment after its modules are loaded; empty if there is none."""
+    return (in_environment(partition, environment, f"command -v {environment.cc}", ".") or "").strip()
+
+
+def in_environment(partition, environment, command, folder):
+    """What a command prints after the modules of an environment are loaded; None if it fails."""
     before = snapshot()
     try:
         _, commands = loadenv(runtime().system.preload_environ, partition.local_env, environment)
-        with tempfile.TemporaryDirectory(prefix="coffeecup-") as folder:
-            Path(folder, "mpi.c").write_text(PROGRAM, encoding="utf-8")
-            compiler = " ".join([environment.cc, *environment.cflags, "mpi.c -o mpi", *environment.ldflags])
-            script = "\n".join([*partition.prepare_cmds, *commands, compiler])
-            done = subprocess.run(["bash", "-c", script], cwd=folder, capture_output=True, timeout=SECONDS, check=False)
-            return done.returncode == 0
+        script = "\n".join([*partition.prepare_cmds, *commands, command])
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=folder, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+        return done.stdout if done.returncode == 0 else None
     except (OSError, ReframeError, subprocess.TimeoutExpired):
-        return False
+        return None
     finally:
         before.restore()

@@ -2,6 +2,7 @@
 """Spack as the checks use it: where it is, whether it is recent enough, the environment of all kernels, and the
 commands that install one of them."""
 
+import functools
 import hashlib
 import os
 import re
@@ -11,9 +12,10 @@ from pathlib import Path
 
 import yaml
 
-from .paths import KERNELS, SPACK_ENVIRONMENT, SPACK_RECIPES
+from .paths import KERNELS, ROOT, SPACK_ENVIRONMENT, SPACK_RECIPES
 
 OLDEST = (1, 0, 2)  # the first release that understands `api: v2.2` of spack-repo
+MPI = ("openmpi", "mpich", "cray-mpich", "mvapich", "mvapich2", "intel-oneapi-mpi")  # packages of MPI libraries
 ROOT_VARIABLE = "COFFEECUP_ROOT"  # what the environment files in site_configs/ call the root of this tree
 FOUND = "spack_found.txt"  # in the stage directory: what Spack installed
 _FORMAT = "{prefix}|{name}{@version}{variants}{ %compiler}|{hash}"
@@ -67,6 +69,55 @@ def make_environment(parent, name, environment_file):
     if not (directory / "spack.yaml").exists():
         (directory / "spack.yaml").write_text(text, encoding="utf-8")
     return directory
+
+
+@functools.cache
+def packages_of(spack, directory):
+    """The `packages` of an environment as Spack combines them from all its files."""
+    environment = {**os.environ, ROOT_VARIABLE: str(ROOT)}
+    command = [spack, "-e", str(directory), "config", "get", "packages"]
+    answer = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    try:
+        found = yaml.safe_load(answer.stdout)["packages"]
+        return {name.rstrip(":"): entry or {} for name, entry in found.items()}
+    except (AttributeError, KeyError, TypeError, yaml.YAMLError):
+        reason = (answer.stderr.strip().splitlines() or ["it lists no packages"])[-1]
+        raise SpackUnusableError(f"`{' '.join(command)}` fails: {reason}") from None
+
+
+def mpi_problem(packages, compiler):
+    """Why Spack would not certainly take the MPI library of this compiler with these `packages`; empty if it must: it
+    may build none, and `mpi: require`, or else all packages of MPI libraries, leave one external, with its prefix."""
+    mpi = packages.get("mpi", {})
+    if mpi.get("buildable", packages.get("all", {}).get("buildable", True)):
+        return "lets Spack build an MPI library of its own"
+    required = mpi.get("require", MPI)
+    externals = [
+        external
+        for name, version in map(_split, [required] if isinstance(required, str) else required)
+        for external in packages.get(name, {}).get("externals", ())
+        if not version or f"{_split(external['spec'])[1]}.".startswith(f"{version}.")
+    ]
+    if len(externals) != 1:
+        return f"leaves {len(externals)} MPI libraries for Spack to choose from"
+    prefix = externals[0].get("prefix")
+    if prefix and other_library(f"{prefix}/bin", compiler):
+        return f"has the MPI library in {prefix}, but the MPI compiler is {compiler}"
+    return ""
+
+
+def _split(spec):
+    """(package, version) of a spec; empty what it does not state."""
+    name, version = re.match(r"([\w-]*)(?:@=?([\w.-]*))?", str(spec)).groups("")  # pyright: ignore[reportOptionalMemberAccess]
+    return name, version
+
+
+def other_library(mpi_bin, compiler):
+    """Whether Spack's MPI library is not that of the environment's compiler; a compiler that is not called mpi..., like
+    Cray's, may be in another directory than its library."""
+    if not (mpi_bin and compiler and Path(compiler).name.startswith("mpi")):
+        return False
+    return Path(compiler).parent.resolve() != Path(mpi_bin).resolve()
 
 
 def install_commands(spack, directory, package, mpi):

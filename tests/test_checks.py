@@ -268,6 +268,25 @@ def test_prebuilt_binary_that_is_not_there_fails(reframe, tmp_path):
     assert "there is no working b_eff in" in session.output
 
 
+def test_build_that_fails_shows_its_first_error(reframe, tmp_path):
+    """ReFrame alone shows the exit code and the last lines, here of make."""
+    cmake = tmp_path / "fake" / "cmake"
+    cmake.parent.mkdir()
+    cmake.write_text(
+        '#!/bin/sh\n[ "$1" = --build ] || { echo "-- 0 tests"; exit 0; }\necho "cc -c main.c" >&2\n'
+        "echo \"main.c:7:3: error: unknown type name 'foo'\" >&2\nseq 20 >&2; echo 'make: Error 2' >&2; exit 2\n"
+    )
+    cmake.chmod(0o755)
+    session = reframe("-r", *TWO, env={"PATH": f"{cmake.parent}:{reframe.environment()['PATH']}"})
+    assert session.returncode == 1
+    assert "build error: exit code 2: main.c:7:3: error: unknown type name 'foo'\n" in session.output
+    cmake.write_text(
+        "#!/bin/sh\nprintf 'CMake Error at CMakeLists.txt:34 (find_package):\\n\\n  No MPI.\\n' >&2; exit 1\n"
+    )
+    session = reframe("-r", *TWO, env={"PATH": f"{cmake.parent}:{reframe.environment()['PATH']}"})
+    assert "build error: exit code 1: CMake Error at CMakeLists.txt:34 (find_package): No MPI.\n" in session.output
+
+
 # Launching
 
 

@@ -18,8 +18,7 @@ from builds import OPEN_MPI, ROOT
 from conftest import COFFEECUP
 from modules_made import LIBRARIES
 
-from reframe_checks.spack import environment_text, make_environment, packages
-from site_configs.common.probe_jobs import other_library
+from reframe_checks.spack import environment_text, make_environment, mpi_problem, other_library, packages
 from site_configs.common.spack_site import entry_of, fftw, pinned
 
 REPOSITORY = ROOT / "spack-repo" / "spack_repo" / "coffeecup"
@@ -189,6 +188,80 @@ def test_listed_fftw_is_used_with_the_listed_library_alone():
 )
 def test_library_of_spack_is_compared_with_that_of_the_compiler(mpi_bin, compiler, other):
     assert other_library(mpi_bin, compiler) is other
+
+
+# Whether Spack has to use the MPI library of the partition
+
+CENTRE_ONLY = {"mpi": {"buildable": False}, "mpich": {"externals": [CENTRE]}}
+NEWER = {"spec": "mpich@4.11.0", "prefix": "/opt/mpich/4.11.0"}
+BOTH = {"mpich": {"externals": [CENTRE, NEWER]}}
+MPICC = f"{CENTRE['prefix']}/bin/mpicc"
+OTHER_MPICC = "/usr/bin/mpicc"
+
+
+@pytest.mark.parametrize(
+    ("changed", "compiler", "problem"),
+    [
+        ({}, MPICC, ""),
+        ({}, "/opt/cray/pe/craype/bin/cc", ""),
+        ({"mpi": {}, "all": {"buildable": False}}, MPICC, ""),
+        ({"mpi": {"buildable": False, "require": ["mpich@=4.1.2"]}} | BOTH, MPICC, ""),
+        ({"mpi": {"buildable": False, "require": "mpich@4.1"}} | BOTH, MPICC, ""),
+        (pinned("mpich", CENTRE, []) | {"mpich": {"externals": [CENTRE]}}, MPICC, ""),
+        ({"mpi": {}}, MPICC, "lets Spack build an MPI library of its own"),
+        (
+            {"mpi": {"buildable": True}, "all": {"buildable": False}},
+            MPICC,
+            "lets Spack build an MPI library of its own",
+        ),
+        ({"mpich": {"buildable": False}}, MPICC, "leaves 0 MPI libraries"),
+        (BOTH, MPICC, "leaves 2 MPI libraries"),
+        ({"openmpi": {"externals": [OPENMPI]}}, MPICC, "leaves 2 MPI libraries"),
+        ({"mpi": {"buildable": False, "require": "mpich@4.3"}} | BOTH, MPICC, "leaves 0 MPI libraries"),
+        ({"mpi": {"buildable": False, "require": [{"one_of": ["mpich"]}]}}, MPICC, "leaves 0 MPI libraries"),
+        ({}, OTHER_MPICC, f"has the MPI library in {CENTRE['prefix']}, but the MPI compiler is {OTHER_MPICC}"),
+    ],
+)
+def test_spack_is_left_no_choice_of_the_mpi_library(changed, compiler, problem):
+    found = mpi_problem(CENTRE_ONLY | changed, compiler)
+    assert found.startswith(problem) and bool(found) == bool(problem)
+
+
+@pytest.mark.parametrize(
+    ("answer", "builder", "said"),
+    [
+        (
+            "cat {packages}",
+            "spack",
+            "kernels are built with Spack: {spack} has to use the MPI library of the partition",
+        ),
+        (
+            "echo packages: {{}}",
+            "cmake",
+            "spack.yaml lets Spack build an MPI library of its own; to use Spack, add the",
+        ),
+        ("echo 1.1.0", "cmake", "config get packages` fails: it lists no packages"),
+        ("echo no such environment >&2; exit 1", "cmake", "config get packages` fails: no such environment"),
+    ],
+)
+def test_auto_takes_spack_only_with_the_mpi_library_of_the_partition(reframe, tmp_path, answer, builder, said):
+    """What the fake Spack has is the library of this machine's mpicc."""
+    prefix = Path(shutil.which("mpicc")).parent.parent
+    (tmp_path / "packages.yaml").write_text(
+        f"packages: {{mpi: {{buildable: false}}, mpich: {{externals: [{{spec: mpich@1, prefix: {prefix}}}]}}}}\n"
+    )
+    spack = tmp_path / "fake" / "spack"
+    spack.parent.mkdir()
+    spack.write_text(
+        f'#!/bin/sh\n[ "$1" = --version ] && echo 1.1.0 && exit\n{answer.format(packages=tmp_path / "packages.yaml")}\n'
+    )
+    spack.chmod(0o755)
+    session = reframe(
+        "--dry-run", "-n", "^b_eff%num_processes=2$", env={"PATH": f"{spack.parent}:{reframe.environment()['PATH']}"}
+    )
+    assert [case["builder"] for case in session.cases] == [builder], session.output
+    lines = [line for line in session.output.splitlines() if line.startswith("coffeecup: kernels are built with ")]
+    assert len(lines) == 1 and said.format(spack=spack) in lines[0], session.output
 
 
 # With Spack at hand

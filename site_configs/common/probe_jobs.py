@@ -11,6 +11,7 @@ from postprocess.benchmarks.benchmark import Form
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.benchmarks.scoring import read_log
 from postprocess.logs.reader import LogError
+from reframe_checks.spack import other_library
 
 from . import dry_run, machine
 from .frame import in_form
@@ -122,14 +123,6 @@ def of_log(place, case, run):
             f"{', as compiled' if compiled and same_library(compiled, library) else ''}, built with {case['builder']}; "
             f"{disk.directory}: {disk.type}, {disk.free_bytes / 1e9:.3g} GByte free",
         )
-
-
-def other_library(mpi_bin, compiler):
-    """Whether Spack's MPI library is not that of the environment's compiler; a compiler that is not called mpi..., like
-    Cray's, may be in another directory than its library."""
-    if not (mpi_bin and compiler and Path(compiler).name.startswith("mpi")):
-        return False
-    return Path(compiler).parent.resolve() != Path(mpi_bin).resolve()
 
 
 def same_library(compiled, running):

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import yaml
 
+from reframe_checks.spack import MPI, SpackUnusableError, find_spack
+
 from . import machine
 
 NONE = "# Packages that this machine already has, so that Spack does not build them. {why}\npackages: {{}}\n"
@@ -23,7 +25,6 @@ NO_MPI = (
     "# `packages: mpi: require: [NAME]`.\n"
 )
 DEBIAN = Path(__file__).with_name("debian12.yaml")
-MPI = ("openmpi", "mpich", "cray-mpich", "mvapich", "mvapich2", "intel-oneapi-mpi")
 TOOLS = ("cmake", "gmake", "pkgconf", "gcc")
 SHARED = Path("/usr/bin")  # where several libraries may be
 SECONDS = 300
@@ -31,8 +32,6 @@ SECONDS = 300
 
 def spack():
     """Spack's command, None if there is no usable one."""
-    from reframe_checks.spack import SpackUnusableError, find_spack
-
     try:
         return find_spack()
     except SpackUnusableError:
