@@ -3,6 +3,8 @@
 
 from types import SimpleNamespace
 
+from logs_made import file_system
+
 from postprocess.acceptance.contract import Clause
 from postprocess.acceptance.evaluation import (
     evaluate_clause,
@@ -50,7 +52,7 @@ def run(value=1000.0, breaches=(), cache_affected=(), qualifications=(), **other
         "partition": "rome",
         "processes": 256,
         "hosts": ("n1", "n2"),
-        "filesystem": Filesystem("/scratch/run", "lustre", total_bytes=10**12, free_bytes=10**12),
+        "filesystem": Filesystem(**file_system("lustre", directory="/scratch/run")),
         "kernel_version": "1.0",
         "refusals": (),
         "reported": None,

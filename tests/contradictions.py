@@ -5,7 +5,7 @@ records of a log made for tests and edits them in place, or returns the text of 
 import json
 
 import counters_made as made_counters
-from logs_made import GIB, MIB, first, of_kind, text
+from logs_made import GIB, MIB, file_system, first, of_kind, text
 from logs_made_b_eff import b_eff_log, retimed
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log, half
@@ -244,7 +244,7 @@ EVERY = {
 }
 B_EFF = {
     "two_processes": [put("run", ranks=1)],
-    "no_file_system": [put("run", filesystem={"directory": "/", "type": "ext4", "total_bytes": 9, "free_bytes": 9})],
+    "no_file_system": [put("run", filesystem=file_system("ext4"))],
     "wrong_bytes": [put("data_check", wrong_bytes=1)],
     "planned_once": [
         lambda r: r[1]["patterns"].append(r[1]["patterns"][0]),

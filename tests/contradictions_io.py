@@ -76,6 +76,12 @@ WITH_IO = {
     ],
     "file_system": [put("run", filesystem=None)],
     "free_bytes": [lambda r: r[0]["filesystem"].update(free_bytes=10**16)],
+    "mount": [
+        lambda r: r[0]["filesystem"].update(mount_point="/scratch/1"),
+        lambda r: r[0]["filesystem"].update(directory="/scratches"),
+        lambda r: r[0]["filesystem"].update(mount_options=["noatime", "ro"]),
+    ],
+    "fragment_bytes": [lambda r: r[0]["filesystem"].update(fragment_bytes=2**40)],
     "wrong_bytes": [put("data_check", wrong_bytes=1)],
     "read_bytes": [put("data_check", read_bytes=1)],
     "read_shift": [put("plan", read_shift="node"), both(option(read_shift=True), put("plan", read_shift="process"))],

@@ -60,10 +60,13 @@ def memory(folder, options):
 
 
 @contextmanager
-def disk(folder, gibibytes, file_system="ext4", bytes_per_second=None, in_memory=False):
-    """A loop device with a file system. It moves so many byte/s each way, whoever asks: the limit is that of the root
-    control group, to which the write-back of the page cache belongs too, and of this process's own. In memory it has
-    no other limit, whatever else the machine's own disks are doing."""
+def disk(
+    folder, gibibytes, file_system="ext4", bytes_per_second=None, in_memory=False, settings=(), options="defaults"
+):
+    """A loop device with a file system that is made with these settings and mounted with these options. It moves so
+    many byte/s each way, whoever asks: the limit is that of the root control group, to which the write-back of the page
+    cache belongs too, and of this process's own. In memory it has no other limit, whatever else the machine's own disks
+    are doing."""
     purpose = "a disk of known bandwidth" if bytes_per_second else "a disk"
     needs(purpose, "losetup", f"mkfs.{file_system}")
     mount = Path(folder, "disk")
@@ -81,9 +84,10 @@ def disk(folder, gibibytes, file_system="ext4", bytes_per_second=None, in_memory
             f"mkfs.{file_system}",
             "-q",
             *(["-E", "lazy_itable_init=0,lazy_journal_init=0"] if file_system == "ext4" else []),
+            *settings,
             device,
         )
-        root(purpose, "mount", device, mount)
+        root(purpose, "mount", "-o", options, device, mount)
         undo.callback(unmount, mount)
         if bytes_per_second:
             root(purpose, "blockdev", "--setra", READ_AHEAD_SECTORS, device)

@@ -23,6 +23,21 @@ def hosts(ranks, nodes, memory_per_process_bytes):
     ]
 
 
+def file_system(kind, directory="/scratch"):
+    """A file system of this type, which a server exports."""
+    return {
+        "directory": directory,
+        "type": kind,
+        "source": "server:/scratch",
+        "mount_point": "/scratch",
+        "mount_options": ["rw", "noatime"],
+        "block_bytes": 2**20,
+        "fragment_bytes": 512,
+        "total_bytes": 10**15,
+        "free_bytes": 10**14,
+    }
+
+
 def run_record(benchmark, ranks, nodes, memory_per_process_bytes, options, filesystem=None, schema_version=2):
     """The first record; `filesystem` is the type of the file system under test."""
     return {
@@ -44,8 +59,7 @@ def run_record(benchmark, ranks, nodes, memory_per_process_bytes, options, files
         "hosts": hosts(ranks, nodes, memory_per_process_bytes),
         "memory_per_process_bytes": memory_per_process_bytes,
         "memory_source": "physical",
-        "filesystem": filesystem
-        and {"directory": "/scratch", "type": filesystem, "total_bytes": 10**15, "free_bytes": 10**14},
+        "filesystem": filesystem and file_system(filesystem),
         "environment": {"OMPI_MCA_btl": "self,vader,tcp"},
         "build": {
             "git_revision": "0123abc",

@@ -66,6 +66,8 @@ def test_file_systems_are_not_mixed(jobs):
     found = rows(jobs(({2: 1e8}, {}), ({2: 2e8}, {}), ({4: 7e8}, {"filesystem": {"type": "ext4"}})))
     assert found["lustre", "official"]["b_eff_io"] == pytest.approx(200, rel=0.01)
     assert found["ext4", "official"]["jobs"] == 1
+    servers = jobs(({2: 1e8}, {}), ({2: 2e8}, {"filesystem": {"source": "other:/scratch"}}))
+    assert len(system_values(score_logs(servers))) == 2
 
 
 def test_top_clusters_runs_count_by_release_2_1_where_nothing_else_is(jobs):
@@ -81,9 +83,8 @@ def test_top_clusters_runs_count_by_release_2_1_where_nothing_else_is(jobs):
 def test_scores_of_several_jobs_end_with_the_systems_value(jobs):
     paths = jobs(({2: 1e8}, {}), ({4: 3e8}, {}), ({4: 5e8}, {"scheduled": 60.0}))
     [sentence] = together(score_logs(paths))
-    assert sentence.startswith("System value over 2 jobs on lustre of 931323 GiB, official: ") and sentence.endswith(
-        "MByte/s, by 4 processes."
-    )
+    assert sentence.startswith("System value over 2 jobs on lustre server:/scratch of 931323 GiB, official: ")
+    assert sentence.endswith("MByte/s, by 4 processes.")
     assert sentence.isprintable()  # on every terminal
     assert "System value over 2 jobs" in run("score", *paths).stdout
     assert "System value" not in run("score", paths[0]).stdout
@@ -112,11 +113,11 @@ def test_lines_of_the_figure_join_runs_of_one_system_file_system_and_time_only(j
         for line in axes.lines
         if line.get_linestyle() != "None"
     }
-    lustre = "lustre of 931323 GiB"
+    lustre = "lustre server:/scratch of 931323 GiB"
     assert {label: len(points) for label, points in lines.items()} == {
         f"a:alpha, 2 per node, {lustre}, T = 15 min": 2,
         f"a:alpha, 2 per node, {lustre}, T = 30 min": 1,
-        "a:alpha, 2 per node, ext4 of 931323 GiB, T = 15 min": 1,
+        "a:alpha, 2 per node, ext4 server:/scratch of 931323 GiB, T = 15 min": 1,
         f"a:alpha, 1 per node, {lustre}, T = 15 min": 1,
         f"a:beta, 2 per node, {lustre}, T = 15 min": 1,
         f"a:alpha, 2 per node, {lustre}, T = 60 s, not official": 1,

@@ -119,6 +119,7 @@ def test_schema_has_the_fields_of_the_documentation():
     """Every field that docs/log.md lists in a table is in the schema, and no other."""
     page = (Path(__file__).parent.parent / "docs" / "log.md").read_text()
     common, b_eff = page.split("\n## b_eff\n")
+    run, file_system = common.split("\n### The file system under test\n")
 
     def fields(text):
         return {
@@ -128,10 +129,11 @@ def test_schema_has_the_fields_of_the_documentation():
     tables = b_eff.split("`measurement`, one per")
     properties = {
         kind: set(log_formats()["b_eff"].schema["$defs"][kind]["properties"]) - {"record", "sequence"}
-        for kind in ("Run", "Plan", "Measurement")
+        for kind in ("Run", "Filesystem", "Plan", "Measurement")
     }
     assert properties == {
-        "Run": fields(common),
+        "Run": fields(run),
+        "Filesystem": fields(file_system),
         "Plan": fields(tables[0]),
         "Measurement": fields(tables[1].split("`latency`")[0]),
     }

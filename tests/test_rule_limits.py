@@ -164,6 +164,14 @@ def of_process(place, factor):
     return change
 
 
+def mounted(mount_point, directory):
+    return lambda r: r[0]["filesystem"].update(mount_point=mount_point, directory=directory)
+
+
+def blocks(fragment_bytes, total_bytes):
+    return lambda r: r[0]["filesystem"].update(fragment_bytes=fragment_bytes, total_bytes=total_bytes)
+
+
 # Invariant: the benchmark, the change that is accepted, and the one that is refused.
 LIMITS = {
     "activity_time": [("ftio", ended(1000.0, 1010.9), ended(1000.0, 1011.1))],  # a second and 1 %
@@ -180,6 +188,14 @@ LIMITS = {
             lambda r: r[0]["filesystem"].update(free_bytes=10**15),
             lambda r: r[0]["filesystem"].update(free_bytes=10**15 + 1),
         )
+    ],
+    "mount": [
+        ("b_eff_io", mounted("/", "/scratch"), mounted("/scratch/a", "/scratch/ab")),
+        ("ftio", mounted("/scratch", "/scratch/a"), mounted("/scratch/a", "/scratch")),
+    ],
+    "fragment_bytes": [
+        ("priomark", blocks(4096, 4096 * 10**12), blocks(4096, 4096 * 10**12 - 1)),
+        ("priomark", blocks(4096, 2**63 - 1), blocks(4096, 2**63 - 2)),  # more cannot be stated
     ],
     "checked_bytes": [
         ("b_eff", check(), check(received_bytes=0, checked_bytes=1)),

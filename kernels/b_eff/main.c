@@ -210,7 +210,7 @@ static int run_b_eff(const struct program *program, const struct choices *choice
     check_load(choices);
     check_files(choices);
 
-    struct filesystem filesystem = {.type = ""};
+    struct filesystem filesystem = {.directory = ""};
     if (does_io(choices))
         filesystem = file_load_describe(&run, choices->directory, FILE_LOAD_BYTES);
     struct pattern *patterns;

@@ -242,7 +242,7 @@ static void print_dry_run(const struct request *request, const struct filesystem
            "            Each 1000 MByte/s of write bandwidth require %.0f GByte; a pattern that reaches its share of\n"
            "            the limit ends early, and the run is not official\n",
            1e-9 * (double)least_space_bytes(request), 1e-9 * (double)request->space_limit_bytes,
-           1e-9 * (double)filesystem->free_bytes, filesystem->directory, filesystem->type, seconds / METHODS);
+           1e-9 * (double)filesystem->free_bytes, filesystem->directory, filesystem->mount.type, seconds / METHODS);
     printf("memory:     %" PRId64 " byte per process; M_PART is %" PRId64 " byte\n",
            PERIOD_BYTES + request->largest_call_bytes, request->pattern[1].chunk_bytes);
 }

@@ -21,34 +21,80 @@ static bool is_below(const char *path, const char *mount)
     return strcmp(mount, "/") == 0 || (strncmp(path, mount, length) == 0 && (path[length] == '/' || !path[length]));
 }
 
-void find_mount(const char *path, char type[MOUNT_TEXT], char source[MOUNT_TEXT])
+void find_mount(const char *list, const char *path, struct mount *mount)
 {
-    FILE *mounts = setmntent("/proc/self/mounts", "r");
+    FILE *mounts = setmntent(list, "r");
     size_t longest = 0;
-    snprintf(type, MOUNT_TEXT, "unknown");
-    snprintf(source, MOUNT_TEXT, "unknown");
+    *mount = (struct mount){.type = "unknown"};
     if (!mounts)
         return;
-    for (struct mntent *mount; (mount = getmntent(mounts));) {
-        if (strlen(mount->mnt_dir) >= longest && is_below(path, mount->mnt_dir)) {
-            longest = strlen(mount->mnt_dir);
-            snprintf(type, MOUNT_TEXT, "%s", mount->mnt_type[0] ? mount->mnt_type : "unknown");
-            snprintf(source, MOUNT_TEXT, "%s", mount->mnt_fsname);
+    for (struct mntent *entry; (entry = getmntent(mounts));) {
+        if (strlen(entry->mnt_dir) >= longest && is_below(path, entry->mnt_dir)) {
+            longest = strlen(entry->mnt_dir);
+            snprintf(mount->type, sizeof mount->type, "%s", entry->mnt_type[0] ? entry->mnt_type : "unknown");
+            snprintf(mount->source, sizeof mount->source, "%s", entry->mnt_fsname);
+            snprintf(mount->point, sizeof mount->point, "%s", entry->mnt_dir);
+            snprintf(mount->options, sizeof mount->options, "%s", entry->mnt_opts);
         }
     }
     endmntent(mounts);
 }
 
+static bool is_secret(const char *option, size_t length)
+{
+    static const char *const words[] = {"pass", "secret", "key", "cred", "token", "cookie"};
+    char name[MOUNT_TEXT];
+    snprintf(name, sizeof name, "%.*s", (int)length, option);
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strcasestr(name, words[i]))
+            return true;
+    return false;
+}
+
+/* Two commas stand for one in the password of a CIFS share. */
+json_t *mount_options_json(const char *options)
+{
+    json_t *list = json_array();
+    char text[OPTIONS_TEXT];
+    for (const char *option = options; *option;) {
+        const size_t name = strcspn(option, ",=");
+        size_t length = strcspn(option, ",");
+        const bool hidden = name < length && is_secret(option, name);
+        while (hidden && strncmp(option + length, ",,", 2) == 0)
+            length += 2 + strcspn(option + length + 2, ",");
+        snprintf(text, sizeof text, "%.*s%s", (int)(hidden ? name : length), option, hidden ? "=(not logged)" : "");
+        if (length)
+            json_array_append_new(list, text_json(text));
+        option += length + (option[length] == ',');
+    }
+    return list;
+}
+
+json_t *mount_source_json(const char *source)
+{
+    char text[MOUNT_TEXT];
+    const char *url = strstr(source, "://"), *host = url ? url + 3 : NULL;
+    const size_t user = host ? strcspn(host, "/@") : 0;
+    if (host && host[user] == '@')
+        snprintf(text, sizeof text, "%.*s%s", (int)(host - source), source, host + user + 1);
+    else
+        snprintf(text, sizeof text, "%s", source);
+    return text[0] ? text_json(text) : json_null();
+}
+
+/* Blocks are counted in fragments, which can be smaller on FUSE than the f_bsize that is recommended for I/O. */
+static int64_t fragment_of(const struct statfs *system)
+{
+    const int64_t bytes = system->f_frsize ? system->f_frsize : system->f_bsize;
+    return bytes > 0 ? bytes : 0;
+}
+
 /* If a file system states an absurd size, as some FUSE file systems do, the largest representable size is used; without
- * a block size it is 0. Blocks are counted in fragments, which can be smaller on FUSE than the f_bsize that is
- * recommended for I/O. */
+ * a block size it is 0. */
 static int64_t bytes_of(uint64_t blocks, const struct statfs *system)
 {
     int64_t bytes;
-    const int64_t block_bytes = system->f_frsize ? system->f_frsize : system->f_bsize;
-    if (block_bytes <= 0)
-        return 0;
-    return __builtin_mul_overflow(blocks, block_bytes, &bytes) ? INT64_MAX : bytes;
+    return __builtin_mul_overflow(blocks, fragment_of(system), &bytes) ? INT64_MAX : bytes;
 }
 
 /* Not negative, so that the maximum of its negative over the processes is valid, too. */
@@ -74,8 +120,9 @@ static int examine(const char *directory, struct filesystem *filesystem, int64_t
     filesystem->total_bytes = bytes_of(system.f_blocks, &system);
     /* more than all blocks means a negative number: only root may still write */
     filesystem->free_bytes = system.f_bavail <= system.f_blocks ? bytes_of(system.f_bavail, &system) : 0;
-    char source[MOUNT_TEXT];
-    find_mount(filesystem->directory, filesystem->type, source);
+    filesystem->block_bytes = system.f_bsize > 0 ? system.f_bsize : 0;
+    filesystem->fragment_bytes = fragment_of(&system);
+    find_mount("/proc/self/mounts", filesystem->directory, &filesystem->mount);
     return 0;
 }
 
@@ -96,11 +143,20 @@ struct filesystem filesystem_describe(const char *directory)
     return filesystem;
 }
 
+static json_t *bytes_or_null(int64_t bytes)
+{
+    return bytes > 0 ? json_integer((json_int_t)bytes) : json_null();
+}
+
 json_t *filesystem_json(const struct filesystem *filesystem)
 {
-    return json_pack("{s:o, s:o, s:I, s:I}", "directory", text_json(filesystem->directory), "type",
-                     text_json(filesystem->type), "total_bytes", (json_int_t)filesystem->total_bytes, "free_bytes",
-                     (json_int_t)filesystem->free_bytes);
+    const struct mount *mount = &filesystem->mount;
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "directory", text_json(filesystem->directory),
+                     "type", text_json(mount->type), "source", mount_source_json(mount->source), "mount_point",
+                     mount->point[0] ? text_json(mount->point) : json_null(), "mount_options",
+                     mount_options_json(mount->options), "block_bytes", bytes_or_null(filesystem->block_bytes),
+                     "fragment_bytes", bytes_or_null(filesystem->fragment_bytes), "total_bytes",
+                     (json_int_t)filesystem->total_bytes, "free_bytes", (json_int_t)filesystem->free_bytes);
 }
 
 void filesystem_check_space(const struct filesystem *filesystem, int ranks_on_node, int ranks, int64_t bytes,

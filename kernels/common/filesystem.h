@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file system under test: its type, size and free space. */
+/* The file system under test: its parameters, size and free space. */
 #ifndef COFFEECUP_FILESYSTEM_H
 #define COFFEECUP_FILESYSTEM_H
 
@@ -8,11 +8,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { MOUNT_TEXT = 1024 };
+enum { MOUNT_TEXT = 1024, OPTIONS_TEXT = 4096 };
+
+/* An entry in the list of mounts. */
+struct mount {
+    char type[MOUNT_TEXT];   /* "ext4", "lustre", "fuse.glusterfs" */
+    char source[MOUNT_TEXT]; /* what is mounted: a device, "server:/export" */
+    char point[PATH_MAX];
+    char options[OPTIONS_TEXT]; /* separated by commas */
+};
 
 struct filesystem {
     char directory[PATH_MAX]; /* absolute, without symbolic links */
-    char type[MOUNT_TEXT];    /* as mounted: "ext4", "lustre", "fuse.glusterfs" */
+    struct mount mount;
+    int64_t block_bytes, fragment_bytes; /* statfs: recommended for I/O, and allocated; 0: not stated */
     int64_t total_bytes;
     int64_t free_bytes; /* for this user; on the node with the least */
     bool shared;        /* all processes appear to use the same one */
@@ -22,9 +31,16 @@ struct filesystem {
  * Collective. */
 struct filesystem filesystem_describe(const char *directory);
 
-/* The type and the source, such as a device, of the mount with the longest path that the absolute `path` is below; of
- * several at one place, of the last one, which hides the others. "unknown" if there is none. */
-void find_mount(const char *path, char type[MOUNT_TEXT], char source[MOUNT_TEXT]);
+/* The mount with the longest path that the absolute `path` is below, in the `list` of mounts, normally
+ * /proc/self/mounts; of several at one place, the last one, which hides the others. Without one, or without a list, the
+ * type is "unknown" and the other texts are empty. */
+void find_mount(const char *list, const char *path, struct mount *mount);
+
+/* The options of a mount, as a list. An option whose name suggests a password or a key loses its value. */
+json_t *mount_options_json(const char *options);
+
+/* The source of a mount without the user and password that a URL may contain. */
+json_t *mount_source_json(const char *source);
 
 /* The log's `filesystem`. */
 json_t *filesystem_json(const struct filesystem *filesystem);

@@ -167,9 +167,10 @@ void file_server(const char *path, char server[SERVER_BYTES])
     bricks_of(info, server);
     bytes = bytes > 0 ? 0 : getxattr(path, "lustre.lov", info, sizeof info);
     if (bytes > 0) {
-        char source[MOUNT_TEXT], type[MOUNT_TEXT], name[FILE_SYSTEM_NAME];
-        find_mount(path, type, source);
-        name_of_lustre(source, name);
+        struct mount mount;
+        char name[FILE_SYSTEM_NAME];
+        find_mount("/proc/self/mounts", path, &mount);
+        name_of_lustre(mount.source, name);
         targets_of((const unsigned char *)info, (size_t)bytes, name, server);
     }
 }

@@ -88,7 +88,7 @@ static void print_dry_run(const struct priomark *host, int64_t space_bytes, cons
            " times. Columns: data and block size of a process, share of reads.\nUp to %.3g GByte of space at a "
            "time; %.3g GByte are free in '%s' (%s).\n",
            host->cases, host->workload->path, host->workload->repetitions, 1e-9 * (double)space_bytes,
-           1e-9 * (double)filesystem->free_bytes, filesystem->directory, filesystem->type);
+           1e-9 * (double)filesystem->free_bytes, filesystem->directory, filesystem->mount.type);
 }
 
 static void print_table(const struct priomark *host, const struct result *results, const char *log)

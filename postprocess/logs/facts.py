@@ -2,6 +2,7 @@
 """Facts about a run that affect results and that nobody remembers later. The check records them, so that a change of a
 result can be attributed to them."""
 
+from postprocess.logs.file_systems import facts_of
 from postprocess.logs.placement import ASKED, asked_for
 from postprocess.logs.reader import Log
 from postprocess.logs.records import MpiIo
@@ -24,7 +25,7 @@ def facts(log: Log) -> dict[str, str]:
         "MPI-IO": next((record.component for record in log.all(MpiIo)), None),
         "compiler": build.compiler,
         "compiler flags": build.flags,
-        "file system": run.filesystem and run.filesystem.type,
+        **(facts_of(run.filesystem) if run.filesystem else {}),
         "cores of a host": _each(host.cores for host in run.hosts),
         "memory of a host": _each(size(host.memory_bytes) for host in run.hosts),
         **{f"environment {name}": value for name, value in run.environment.items() if name != ASKED},

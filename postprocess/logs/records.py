@@ -95,11 +95,27 @@ class Mpi(Part):
     single_copy: Text | None
 
 
-class Filesystem(Part):
+class Filesystem(Part, kw_only=True):
+    """The file system under test as rank 0's node mounts it; None where the system does not state a parameter.
+    `block_bytes` are those that it recommends for I/O, `fragment_bytes` those that it allocates."""
+
     directory: Text
     type: Text
+    source: Text | None
+    mount_point: Text | None
+    mount_options: list[Text]
+    block_bytes: PositiveBytes | None
+    fragment_bytes: PositiveBytes | None
     total_bytes: Bytes
     free_bytes: Bytes
+
+    @property
+    def name(self) -> str:
+        """Distinguishes file systems of a type: by the server, or else by the mount point, because the name of a device
+        may change whenever it is mounted."""
+        if self.source and ":" in self.source:
+            return f"{self.type} {self.source}"
+        return f"{self.type} at {self.mount_point}" if self.mount_point else self.type
 
 
 class Build(Part):

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from postprocess.logs.counter_kinds import KINDS
 from postprocess.logs.reader import RUN_AGAIN, Kind, Log
 from postprocess.logs.records import (
+    MOST_BYTES,
     Activity,
     Clocks,
     Counters,
@@ -234,11 +235,22 @@ def with_slack(seconds: float) -> float:
 
 
 def problems_of_file_system(log: Log) -> Iterator[Problem]:
-    """Of benchmarks that do I/O."""
-    if log.run.filesystem is None:
+    """Of benchmarks that do I/O. `free_bytes` may be those of another node than the other values."""
+    if (found := log.run.filesystem) is None:
         yield "file_system", f"the log does not state the file system under test; {RUN_AGAIN}"
-    if log.run.tested_filesystem.free_bytes > log.run.tested_filesystem.total_bytes:
+        return
+    if found.free_bytes > found.total_bytes:
         yield "free_bytes", f"the file system has more bytes free than it has at all; {EDITED}"
+    if found.mount_point is not None and not is_below(found.directory, found.mount_point):
+        yield "mount", f"the directory is not below the mount point of its file system; {EDITED}"
+    if "ro" in found.mount_options:
+        yield "mount", f"the file system is mounted read-only, but the run wrote files; {EDITED}"
+    if found.fragment_bytes and found.total_bytes < MOST_BYTES and found.total_bytes % found.fragment_bytes:
+        yield "fragment_bytes", f"the size of the file system is not a multiple of what it allocates; {EDITED}"
+
+
+def is_below(directory: str, mount_point: str) -> bool:
+    return f"{directory.rstrip('/')}/".startswith(f"{mount_point.rstrip('/')}/")
 
 
 def problems_of_options(run: Run, planned: Mapping[str, object]) -> Iterator[Problem]:

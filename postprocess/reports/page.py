@@ -20,9 +20,9 @@ from postprocess.benchmarks.predicted import Comparison, Designs
 from postprocess.benchmarks.registry import benchmarks, part
 from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import UnscoredError, read_or_error, score_read
+from postprocess.logs import file_systems
 from postprocess.logs.activity import use_of_hosts
 from postprocess.logs.reader import Log, LogError
-from postprocess.logs.records import Filesystem
 from postprocess.reports import counters
 from postprocess.reports.overview import by_size
 from postprocess.reports.predictions import beside
@@ -148,6 +148,7 @@ def common(item: Item, cases: list[verdicts.Case] | None) -> dict:
         shown["nodes"] = {"sentences": [nodes.sentence(found), *remarks], "named": nodes.listed(found.named)}
     if item.log is not None:
         shown["counters"] = counters.section(item.log)
+        shown["file_system"] = file_systems.rows(item.log)
         shown |= {"obtained": obtained(item.log), "hosts": hosts(item.log), "commands": commands(item.log, item.path)}
         shown["comparisons"] = [
             {"problem": each.problem} if isinstance(each, LogError) else beside(each, NARROW_SPACE)
@@ -206,13 +207,8 @@ def obtained(log: Log) -> list[tuple[str, str]]:
             "MPI environment",
             "; ".join(f"{name}={value}" for name, value in run.environment.items()) or "nothing set",
         ),
-        *([("File system", storage(run.filesystem))] if run.filesystem else []),
         *([("Simulated", "yes: no real machine was measured")] if run.simulated else []),
     ]
-
-
-def storage(found: Filesystem) -> str:
-    return f"{found.directory}, {found.type}, {size(found.free_bytes)} free of {size(found.total_bytes)}"
 
 
 def option(value) -> str:

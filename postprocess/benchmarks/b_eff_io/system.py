@@ -15,7 +15,7 @@ VALUES = ("b_eff_io", "b_eff_io_2_1", "b_eff_io_0_5")
 @dataclass(frozen=True)
 class SystemValue:
     """The jobs on one file system and with one standing ("official", "not official", "simulated"), because these are
-    never mixed. File systems are distinguished by type and size, because a log contains no more about them.
+    never mixed. File systems are distinguished by type, server or mount point, and size.
 
     `values` has the largest value of these jobs in MByte/s for each of the three reductions that any of them defines.
     `best` is the job with the largest value by the paper's reduction or, if no job has that, by release 2.1.
@@ -33,7 +33,7 @@ class SystemValue:
 
 
 def of_filesystem(filesystem: Filesystem) -> str:
-    return f"{filesystem.type} of {size(filesystem.total_bytes)}"
+    return f"{filesystem.name} of {size(filesystem.total_bytes)}"
 
 
 def system_values(scores: list[Score]) -> list[SystemValue]:
@@ -41,7 +41,7 @@ def system_values(scores: list[Score]) -> list[SystemValue]:
     groups = defaultdict(list)
     for score in (score for score in scores if not score.log.plan.load):
         filesystem = score.log.run.tested_filesystem
-        groups[filesystem.type, filesystem.total_bytes, score.standing].append(score)
+        groups[filesystem.name, filesystem.total_bytes, score.standing].append(score)
     return [system_value(alike) for _, alike in sorted(groups.items())]
 
 
