@@ -100,7 +100,7 @@ def test_no_line_joins_systems_file_systems_or_ways_of_io(tmp_path):
     found += score_logs([logs_made.write(tmp_path / "4" / "log.jsonl", elsewhere)])
     figure = over_sizes(found)
     assert len(labels(figure)) == len(figure.canvas.axes[0].lines) == 5
-    assert "4 processes, gpunode*, lustre, posix" in labels(figure)
+    assert "4 processes, gpunode*, lustre server:/scratch, posix" in labels(figure)
 
 
 def test_each_counter_of_cycles_has_lines_of_its_own_and_the_smallest_matrix_is_in_no_band_of_them(tmp_path):

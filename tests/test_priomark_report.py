@@ -43,10 +43,27 @@ def test_comparison_sets_file_systems_and_workloads_beside_each_other(tmp_path):
     ]
     figure = priomark_plots.over_sizes(score_logs(paths))
     rows = figure.data.set_index(["filesystem", "workload", "processes"])["mbyte_per_second"]
-    assert {key: rate / 1e6 for key, rate in runs.items()} == pytest.approx(rows.to_dict())
-    assert "oltp, 2 processes: pvfs 40, nfs 10 MByte/s, a factor of 4." in figure.description.replace("\u202f", "")
-    assert "nfs, 2 processes: oltp 10, webserver 5 MByte/s, a factor of 2." in figure.description.replace("\u202f", "")
+    named = {"nfs": "node*, nfs server:/scratch", "pvfs": "node*, pvfs server:/scratch"}
+    wanted = {(named[system], *rest): rate / 1e6 for (system, *rest), rate in runs.items()}
+    assert wanted == pytest.approx(rows.to_dict())
+    description = figure.description.replace("\u202f", "")
+    factor = f"oltp, 2 processes: {named['pvfs']} 40, {named['nfs']} 10 MByte/s, a factor of 4."
+    assert factor in description
+    assert f"{named['nfs']}, 2 processes: oltp 10, webserver 5 MByte/s, a factor of 2." in description
     assert figure.data["part"].unique().tolist() == ["common_file, strided, async"]
+
+
+def test_two_file_systems_of_a_type_and_two_systems_have_lines_of_their_own(tmp_path):
+    places = [("node", "server:/scratch"), ("node", "server:/project"), ("gpu", "server:/scratch")]
+    paths = []
+    for number, (host, source) in enumerate(places):
+        records = priomark_log(ranks=2, nodes=1)
+        records[0]["filesystem"]["source"] = source
+        records[0]["hosts"][0]["name"] = f"{host}{number}"
+        paths.append(logs_made.write(tmp_path / f"{number}.jsonl", records))
+    figure = priomark_plots.over_sizes(score_logs(paths))
+    labels = {text.get_text() for text in figure.canvas.legends[0].get_texts()}
+    assert labels == {f"{host}*, nfs {source}, figure_3" for host, source in places}
 
 
 def test_raw_over_the_block_size_is_the_papers_figure_6(tmp_path):

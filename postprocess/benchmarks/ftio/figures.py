@@ -31,7 +31,7 @@ from postprocess.show.plots import (
     WHITE,
     Figure,
 )
-from postprocess.show.words import counted, digits, seconds
+from postprocess.show.words import counted, digits, printable, seconds
 
 STAGE_LABELS = {
     "initialise": "initialisation",
@@ -126,7 +126,7 @@ def over_sizes(scores: list[Score]) -> Figure:
             named = dict(zip(LINE, cast(tuple, key)))
             colour, marker = LINES[number % len(LINES)]
             label = ", ".join([counted(named["processes"], "process"), *(str(named[column]) for column in varied)])
-            look: dict[str, Any] = {"color": colour, "marker": marker, "label": label}
+            look: dict[str, Any] = {"color": colour, "marker": marker, "label": printable(label)}
             draw_line(panels, runs.groupby("elements"), look)
             for single, fill in ((runs[~runs["by_eq_5"]], "none"), (runs[runs["by_eq_5"]], colour)):
                 panels[2].plot(single["processes"], single["io_fraction"], marker, color=colour, markerfacecolor=fill)
@@ -163,7 +163,7 @@ def run_table(scores: list[Score]) -> pd.DataFrame:
         [
             {
                 "system": system(score.log.run),
-                "filesystem": score.log.run.tested_filesystem.type,
+                "filesystem": score.log.run.tested_filesystem.name,
                 "access": f"{score.log.plan.storage}{', direct' * score.log.plan.direct}",
                 "processes": score.log.run.ranks,
                 "input_parameter": score.log.plan.input_parameter,

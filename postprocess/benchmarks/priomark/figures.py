@@ -12,10 +12,11 @@ from matplotlib.ticker import FuncFormatter
 from postprocess.benchmarks.priomark import reduction
 from postprocess.benchmarks.priomark.records import Latencies, Measurement, Plan
 from postprocess.benchmarks.score import Score
+from postprocess.logs.hosts import system
 from postprocess.logs.reader import Log
 from postprocess.show import plots
 from postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
-from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
+from postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds, size
 
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"), (GREY, "X"))
 DASHES = ("-", "--", ":", "-.")
@@ -185,9 +186,9 @@ def exceeding(latencies: list[Latencies]) -> pd.DataFrame:
 
 
 def over_sizes(scores: list[Score]) -> Figure:
-    """The paper's figures 3 to 5: bandwidth over processes, a colour for each file system and a dash for each workload;
-    a panel for the mean of the parallel sub-benchmarks, one for single_file, and one for the total where a log has
-    neither."""
+    """The paper's figures 3 to 5: bandwidth over processes, a colour for each file system of a system and a dash for
+    each workload; a panel for the mean of the parallel sub-benchmarks, one for single_file, and one for the total where
+    a log has neither."""
     data = pd.concat([values_of(score) for score in scores], ignore_index=True)
     systems, workloads = list(data["filesystem"].unique()), list(data["workload"].unique())
     titles = list(data["part"].unique())
@@ -195,8 +196,8 @@ def over_sizes(scores: list[Score]) -> Figure:
         drawn, panels = plots.canvas(4.6 * len(titles) + 1.6, 3.6, columns=len(titles))
         for axes, title in zip(panels, titles):
             part = data[data["part"] == title]
-            for (system, workload), line in part.groupby(["filesystem", "workload"], sort=False):
-                colour, marker = LINES[systems.index(system) % len(LINES)]
+            for (filesystem, workload), line in part.groupby(["filesystem", "workload"], sort=False):
+                colour, marker = LINES[systems.index(filesystem) % len(LINES)]
                 means = line.groupby("processes")["mbyte_per_second"].mean()
                 axes.plot(
                     means.index,
@@ -204,7 +205,7 @@ def over_sizes(scores: list[Score]) -> Figure:
                     color=colour,
                     marker=marker,
                     linestyle=DASHES[workloads.index(workload) % len(DASHES)],
-                    label=f"{system}, {Path(workload).name}",
+                    label=printable(f"{filesystem}, {Path(workload).name}"),
                 )
             plots.process_axis(axes, part["processes"])
             plots.from_zero(axes)
@@ -230,7 +231,7 @@ def values_of(score: Score) -> pd.DataFrame:
     run = score.log.run
     return pd.DataFrame(
         [
-            (part, run.tested_filesystem.type, score.log.plan.workload, run.ranks, mean)
+            (part, f"{system(run)}, {run.tested_filesystem.name}", score.log.plan.workload, run.ranks, mean)
             for part, mean in (parts or {"total": value["total"]}).items()
         ],
         columns=["part", "filesystem", "workload", "processes", "mbyte_per_second"],
