@@ -165,7 +165,8 @@ def test_command_compares_designs(tmp_path):
     assert "Assumed, because the design does not state it: shared_memory 100GB/s" in done.stdout
     rows = (tmp_path / "designs-predicted.csv").read_text().splitlines()
     assert len(rows) == 1 + 2 * 7  # 1, 2, 4, ... 64 nodes
-    shown = json.loads(coffeecup("predict", *FAT_TREE, "--taper", 1, "--taper", 2, "--json").stdout)
+    stated = ("--set", "shared_memory=100GB/s", "--taper", 1, "--taper", 2)
+    shown = json.loads(coffeecup("predict", *FAT_TREE, *stated, "--json").stdout)
     assert [(p["design"], p["kind"], p["nodes"]) for p in shown] == [
         ("fat_tree 1:1", "predicted", 64),
         ("fat_tree 2:1", "predicted", 64),

@@ -148,7 +148,7 @@ def predicted(
 
     found = []
     for machine in machines:
-        most = processes or machine.design.processes
+        most = machine.design.processes if processes is None else processes
         if most > machine.design.processes:
             raise PredictionError(f"{most} processes do not fit on {machine.design.processes} of {machine.name}")
         wanted = sizes(most, machine.per_node) if curve else [most]

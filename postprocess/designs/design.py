@@ -6,6 +6,7 @@ seconds and byte. docs/predict.md explains the fields.
 """
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -121,7 +122,9 @@ def machine(name: str, fields: Mapping[str, Any]) -> Machine:
         key = next(key for key in fields if key in QUANTITIES and _refused(key, fields[key]))
         raise DesignError(printable(f"{name}: {key}: {error}")) from None
     except msgspec.ValidationError as error:
-        raise DesignError(printable(f"{name}: {error}; docs/predict.md lists the fields of a design")) from None
+        raise DesignError(
+            printable(f"{name}: {error}{_valid(error)}; docs/predict.md lists the fields of a design")
+        ) from None
     try:
         return _decided(name, design)
     except ValueError as error:
@@ -142,6 +145,15 @@ def read_machines(path: Path) -> list[Machine]:
         return [machine(str(name), {str(key): value for key, value in each.items()}) for name, each in content.items()]
     except DesignError as error:
         raise DesignError(f"{printable(str(path))}: {error}") from None
+
+
+def _valid(error: msgspec.ValidationError) -> str:
+    """The words that the field of an error may have; empty if it is no field with words."""
+    for field in msgspec.structs.fields(Design):
+        words = re.findall(r"'(\w+)'", str(field.type))
+        if words and str(error).endswith(f"`$.{field.name}`"):
+            return f"; valid are {', '.join(words)}"
+    return ""
 
 
 def _refused(key: str, value: object) -> bool:

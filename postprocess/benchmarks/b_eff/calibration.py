@@ -33,6 +33,7 @@ from postprocess.show.words import counted, printable
 
 MOST_HOSTS = 2  # more would contain the network that is to be predicted
 ROUNDS = 10  # of fitting; the rows change their function in the first few only
+OWN = 1.25  # factor by which a log may differ from its own calibration
 DISTINCT = 0.05  # of their size, the least by which loads must differ to tell time for messages from time for bytes
 
 
@@ -99,15 +100,27 @@ def calibrate(machine: Machine, logs: list[Log[Plan]]) -> Calibration:
     """Raises PredictionError if a log does not suit."""
     if not logs:
         return Calibration()
-    measured = [pattern for log in logs for pattern in _measured(machine, in_host_memory(log))]
+    of_log = [_measured(machine, in_host_memory(log)) for log in logs]
+    measured = [pattern for patterns in of_log for pattern in patterns]
     curves = _fit(machine, measured)
     origin = [
         f"{printable(log.path.name)}: {log.run.ranks} processes on {counted(len(log.run.hosts), 'node')}"
         + (", simulated" if log.run.simulated else "")
-        for log in logs
+        + _disagreement(float(np.mean([_ratio(machine, pattern, Calibration(curves)) for pattern in own])))
+        for log, own in zip(logs, of_log)
     ]
     origin += [f"messages {_where(kind)} are not calibrated: no log has them" for kind in KINDS if kind not in curves]
     return Calibration(curves, origin, _left_out(machine, measured))
+
+
+def _disagreement(ratio: float) -> str:
+    """A warning where a log's own patterns are far from what its calibration predicts for them."""
+    if 1 / OWN <= ratio <= OWN:
+        return ""
+    return (
+        f"; WARNING: this run reached {ratio:.2g} of what its own calibration predicts for it: repeat it on an idle "
+        "machine, or correct the design"
+    )
 
 
 def _where(kind: str) -> str:
@@ -219,10 +232,13 @@ def _left_out(machine: Machine, measured: list[Measured]) -> Band:
     ratios = []
     for pattern in measured:
         others = [other for other in measured if other.pattern != pattern.pattern]
-        known = Calibration(_fit(machine, others)) if others else Calibration()
-        predicted = known.seconds(machine, pattern.loads, pattern.message_bytes)
-        lengths = pattern.message_bytes
-        ratios.append(float((lengths / pattern.seconds).mean() / (lengths / predicted).mean()))
+        ratios.append(_ratio(machine, pattern, Calibration(_fit(machine, others)) if others else Calibration()))
     return Band(
         min(ratios), max(ratios), f"measured over predicted, each of {len(ratios)} patterns left out of the calibration"
     )
+
+
+def _ratio(machine: Machine, pattern: Measured, known: Calibration) -> float:
+    """Measured over predicted bandwidth of a pattern, averaged over the message lengths."""
+    lengths, predicted = pattern.message_bytes, known.seconds(machine, pattern.loads, pattern.message_bytes)
+    return float((lengths / pattern.seconds).mean() / (lengths / predicted).mean())

@@ -20,13 +20,15 @@ import pandas as pd
 
 from postprocess.benchmarks.b_eff import BENCHMARK, patterns, reduction
 from postprocess.benchmarks.b_eff.calibration import Calibration, calibrate
-from postprocess.benchmarks.b_eff.exchange import Exchange, Places, exchange
+from postprocess.benchmarks.b_eff.exchange import MEMORY, Exchange, Places, exchange
 from postprocess.benchmarks.b_eff.records import Plan
 from postprocess.benchmarks.b_eff.rules import PATTERNS_AVERAGED, l_max_rule, message_lengths
 from postprocess.benchmarks.predicted import Band, Estimate, Limit, Prediction, PredictionError, limited_by
+from postprocess.benchmarks.published import published
 from postprocess.designs.design import Machine
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE, MIB
+from postprocess.show.words import digits
 
 # Published over predicted values, least and most: of designs from published figures alone and of fitted ones, and at
 # L_max of the fitted ones (reference_values/published/b_eff_designs.yaml, docs/predict.md).
@@ -38,6 +40,7 @@ PUBLISHED = {
     "rings_at_l_max": Band(0.32, 1.02, PAPER),
     "ping_pong_bandwidth": Band(0.74, 1.10, PAPER),
 }
+SHORTEST_L_MAX = 4104  # byte: with less, two message lengths are equal
 MOST_PROCESSES = 1_000_000  # some minutes, and the memory of a laptop
 LIKE = {
     "b_eff_per_process": "b_eff",
@@ -153,6 +156,11 @@ def predict(
         raise PredictionError("b_eff needs at least two processes; predict it for more")
     if max(sizes) > MOST_PROCESSES:
         raise PredictionError(f"b_eff is predicted for at most {MOST_PROCESSES} processes; choose fewer by --processes")
+    if (l_max := l_max_rule(machine.memory_per_process)) < SHORTEST_L_MAX:
+        raise PredictionError(
+            f"memory_per_process gives an L_max of {l_max} byte, a 128th, and b_eff's 21 message lengths need at least "
+            f"{SHORTEST_L_MAX}: state 1MiB or more"
+        )
     calibration = calibrate(machine, logs)
     return [
         prediction(Model(machine, size, calibration), r_max_gflops if size == max(sizes) else None) for size in sizes
@@ -161,9 +169,9 @@ def predict(
 
 def prediction(model: Model, r_max_gflops: float | None = None) -> Prediction:
     """The metrics of a model with their bands, and the balance factor where R_max is known."""
-    values, machine = model.metrics(), model.machine
-    if r_max_gflops:
-        values["balance_factor"] = values["b_eff"] * MBYTE / (r_max_gflops * 1e9)
+    machine, estimates = model.machine, _estimates(model, r_max_gflops)
+    if any(each.startswith("shared_memory ") for each in machine.assumed) and MEMORY not in model.calibration.curves:
+        estimates = _unmeasured(model, r_max_gflops, estimates)
     limits = {
         name: limited_by(limit for limit in model.limits if limit.pattern.startswith(group))
         for name, group in LIMITED.items()
@@ -173,14 +181,50 @@ def prediction(model: Model, r_max_gflops: float | None = None) -> Prediction:
         machine.name,
         model.processes,
         len(np.unique(model.places.node)) if model.places else -(-model.processes // machine.per_node),
-        {
-            name: msgspec.structs.replace(_estimate(name, value, model.calibration), limit=limits.get(name, ""))
-            for name, value in values.items()
-        },
+        {name: msgspec.structs.replace(each, limit=limits.get(name, "")) for name, each in estimates.items()},
         model.limits,
         list(machine.assumed),
         model.calibration.origin,
     )
+
+
+def _estimates(model: Model, r_max_gflops: float | None) -> dict[str, Estimate]:
+    values = model.metrics()
+    if r_max_gflops:
+        values["balance_factor"] = values["b_eff"] * MBYTE / (r_max_gflops * 1e9)
+    return {name: _estimate(name, value, model.calibration) for name, value in values.items()}
+
+
+def _unmeasured(model: Model, r_max_gflops: float | None, estimates: dict[str, Estimate]) -> dict[str, Estimate]:
+    """The estimates with ranges for a node whose shared memory nobody measured: it may be slower or faster than what is
+    assumed by as much as the shared memory of the paper's machines differs."""
+    rows = published("b_eff")
+    rows = rows[(rows["memory"] == "shared") & (rows["metric"] == "b_eff_at_l_max_rings_per_process")]
+    known = rows["value"].astype(float) * rows["processes"] * MBYTE
+    assumed, factor = model.machine.shared_memory, float(known.max() / known.min())
+    why = (
+        f"nobody measured the memory of this node: {_gbytes(assumed / factor)} to {_gbytes(assumed * factor)} instead "
+        f"of the assumed {_gbytes(assumed)}, because that of the paper's machines differs by a factor of {factor:.0f}"
+    )
+    others = [
+        _estimates(replace(model, machine=replace(model.machine, shared_memory=shared)), r_max_gflops)
+        for shared in (assumed / factor, assumed * factor)
+    ]
+    return {
+        name: msgspec.structs.replace(
+            each,
+            low=min(cast(float, one[name].low) for one in (estimates, *others)),
+            high=max(cast(float, one[name].high) for one in (estimates, *others)),
+            origin=f"{each.origin}; {why}",
+        )
+        if each.origin
+        else each
+        for name, each in estimates.items()
+    }
+
+
+def _gbytes(rate: float) -> str:
+    return f"{digits(rate / 1e9)} GByte/s"
 
 
 def _estimate(name: str, value: float, calibration: Calibration) -> Estimate:
@@ -198,5 +242,6 @@ def bands(calibration: Calibration) -> dict[str, Band]:
     if calibration.left_out is None:
         return PUBLISHED
     found = calibration.left_out
-    low, high, origin = found.low * AT_L_MAX[0], found.high * AT_L_MAX[1], f"{found.origin}, times {PAPER} at L_max"
+    low, high = min(1.0, found.low * AT_L_MAX[0]), max(1.0, found.high * AT_L_MAX[1])
+    origin = f"{found.origin}, times {PAPER} at L_max"
     return {name: replace(found, low=low, high=high, origin=origin) for name in PUBLISHED}
