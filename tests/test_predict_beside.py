@@ -181,7 +181,7 @@ def test_runs_that_do_not_fit_are_named(tmp_path, nodes, per_node, simulated, pr
         assert shown["predictions"] == [{"error": sentence}]
     if problem and not simulated:
         done = run("report", path, "-o", out, "--design", described)
-        assert done.exit_code == 1 and f"coffeecup: {path}: {sentence}\n" in done.stderr
+        assert done.exit_code == 1 and f"1 log without a score or a comparison: {out} states why\n" in done.stderr
         assert sentence in Page(out.read_text()).words
 
 
