@@ -5,7 +5,9 @@ import os
 import re
 import shutil
 import signal
+import socket
 import tempfile
+import time
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +15,6 @@ from pathlib import Path
 import pytest
 from b_eff_runs import Kernel, kernel, mpi, network
 from builds import PATIENCE
-from conftest import NOT_COMPLETE
 from file_systems import memory
 from kernel_runs import rank_processes, wait_until
 from raw_log import read_log
@@ -136,12 +137,31 @@ def test_an_interrupted_run_closes_its_log_and_yields_no_score(kernel, target, n
         read_log(kernel.log)
 
 
-def test_a_killed_rank_ends_the_run_without_a_score(kernel):
+@pytest.mark.parametrize("rank", [0, 1])
+def test_the_log_tells_which_rank_was_killed(kernel, rank):
+    """Open MPI's launcher then ends the other one by SIGTERM, MPICH's by SIGKILL, maybe before anyone has noticed."""
     with in_mid_run(kernel) as process:
-        os.kill(rank_processes("b_eff", kernel.log)[1], signal.SIGKILL)
+        os.kill(rank_processes("b_eff", kernel.log)[rank], signal.SIGKILL)
         process.communicate(timeout=PATIENCE)
         assert process.returncode != 0
         kernel.wait_until_no_process_is_left()
-    assert kernel.records()[-1]["status"] in NOT_COMPLETE
-    with pytest.raises(LogError, match=r"interrupted|rank 0 was killed or crashed"):
+    wait_until(lambda: kernel.records()[-1]["record"] == "end")
+    end = kernel.records()[-1]
+    assert end["status"] == "failed" and "killed or crashed" in end["reason"]
+    if kernel.mpi.name == "openmpi" or "rank" in end:
+        assert (end["rank"], end["host"]) == (rank, socket.gethostname())
+    with pytest.raises(LogError, match="killed or crashed"):
         read_log(kernel.log)
+
+
+def test_the_second_ctrl_c_kills_no_rank(kernel):
+    """Open MPI's launcher ends at once and leaves its processes, which end when they notice it."""
+    with in_mid_run(kernel) as process:
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+        kernel.wait_until_no_process_is_left()
+    wait_until(lambda: kernel.records()[-1]["record"] == "end")
+    end = kernel.records()[-1]
+    assert end["status"] == "interrupted" or "the launcher of the run ended before it" in end["reason"]

@@ -15,7 +15,11 @@ FILE *input_open(const char *path, int64_t most_bytes, const char **why)
     struct stat status;
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* a pipe without a writer would block */
     *why = NULL;
-    if (file < 0 || fstat(file, &status) != 0) {
+    if (file < 0) {
+        *why = strerror(errno);
+        return NULL;
+    }
+    if (fstat(file, &status) != 0) {
         *why = strerror(errno);
     } else if (!S_ISREG(status.st_mode)) {
         *why = "not a regular file";
@@ -24,9 +28,10 @@ FILE *input_open(const char *path, int64_t most_bytes, const char **why)
         *why = too_large;
     }
     FILE *opened = *why ? NULL : fdopen(file, "r");
-    if (!*why && !opened)
+    if (opened)
+        return opened;
+    if (!*why)
         *why = strerror(errno);
-    if (!opened && file >= 0)
-        close(file);
-    return opened;
+    close(file);
+    return NULL;
 }

@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "end_record.h"
 #include "note.h"
+#include "peers.h"
 
 static const int signals[] = {SIGTERM, SIGINT, SIGALRM}; /* the last one is the deadline */
 enum { SIGNALS = sizeof signals / sizeof signals[0], REASON_LENGTH = 512 };
@@ -37,11 +38,23 @@ static sigset_t signal_set(void)
     return set;
 }
 
-/* A launcher ends rank 0 if another process failed: the note of that process then states the reason. */
+/* The note that another process left or, if one of this node was killed or crashed, a note about that one. */
+static bool find_note(char note[NOTE_BYTES])
+{
+    if (note_take(note))
+        return true;
+    const int lost = peers_lost();
+    if (lost < 0)
+        return false;
+    note_form(note, lost, note_host(), LOST_REASON);
+    return true;
+}
+
+/* A launcher ends rank 0 if another process failed: the note then states the reason. */
 static void write_end(int number)
 {
     char line[END_RECORD_BYTES], note[NOTE_BYTES];
-    const bool noted = number != SIGALRM && note_take(note);
+    const bool noted = number != SIGALRM && find_note(note);
     const struct end end = {.status = noted || number == SIGALRM ? "failed" : "interrupted",
                             .reason = number == SIGTERM  ? "SIGTERM"
                                       : number == SIGINT ? "SIGINT"
@@ -74,6 +87,7 @@ static void end_now(int number)
         pthread_kill(watched.thread, number);
         return;
     }
+    peers_leave();
     if (watched.file >= 0)
         write_end(number);
     if (number == SIGALRM) {

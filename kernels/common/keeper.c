@@ -22,18 +22,21 @@
 #include "clock.h"
 #include "end_record.h"
 #include "note.h"
+#include "peers.h"
 
 extern char **environ;
 
-enum { LOG = STDERR_FILENO + 1, ATTEMPTS = 300, ATTEMPT_MS = 100 };
+enum { LOG = STDERR_FILENO + 1, PEERS, ATTEMPTS = 300, ATTEMPT_MS = 100 };
 static const char ready = 1;
 static const char keeper_option[] = "--keep-watch", run_mark[] = "{\"record\":\"run\"",
                   end_mark[] = "{\"record\":\"end\"";
-static const char killed[] = "rank 0 was killed or crashed; see the output of the job for the reason";
+
+static const char launcher_ended[] =
+    "the launcher of the run ended before it; see the output of the job for the reason";
 
 struct order {
     enum { LOOK_FOR_NOTE, REMOVE } kind;
-    char note[PATH_MAX];
+    char note[PATH_MAX], host[NOTE_HOST_BYTES];
     struct own_directory own;
 };
 
@@ -59,6 +62,15 @@ static bool wait_until_ready(int keeper)
     return bytes == (ssize_t)sizeof received; /* 0: it has ended */
 }
 
+/* Nothing that the launcher left open may be taken for one of the keeper's files. */
+static void inherit(posix_spawn_file_actions_t *actions, int file, int number)
+{
+    if (file >= 0)
+        posix_spawn_file_actions_adddup2(actions, file, number);
+    else
+        posix_spawn_file_actions_addopen(actions, number, "/dev/null", O_RDWR, 0);
+}
+
 void keeper_start(int log)
 {
     int ends[2];
@@ -71,8 +83,8 @@ void keeper_start(int log)
     posix_spawn_file_actions_init(&actions);
     posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
     posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-    if (log >= 0)
-        posix_spawn_file_actions_adddup2(&actions, log, LOG);
+    inherit(&actions, log, LOG);
+    inherit(&actions, peers_file(), PEERS);
     posix_spawnattr_init(&attributes);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
     const bool started = posix_spawn(&keeper, "/proc/self/exe", &actions, &attributes, arguments, environ) == 0;
@@ -85,10 +97,11 @@ void keeper_start(int log)
         close(ends[1]);
 }
 
-void keeper_note(const char *path)
+void keeper_note(const char *path, const char *host)
 {
     struct order order = {.kind = LOOK_FOR_NOTE};
     snprintf(order.note, sizeof order.note, "%s", path);
+    snprintf(order.host, sizeof order.host, "%s", host);
     send_order(&order);
 }
 
@@ -108,7 +121,7 @@ static void close_all_others(void)
         return;
     for (const struct dirent *entry; (entry = readdir(open_files)) != NULL;) {
         const int file = atoi(entry->d_name);
-        if (file > LOG && file != dirfd(open_files))
+        if (file > PEERS && file != dirfd(open_files))
             close(file);
     }
     closedir(open_files);
@@ -137,19 +150,19 @@ static long count_lines(FILE *log, long *whole_bytes)
 }
 
 /* True if the log had no end record and has one now. A log without a complete line is left unchanged. */
-static bool close_log(double elapsed_seconds, const char *note)
+static bool close_log(double elapsed_seconds, const char *note, const char *reason)
 {
     long whole_bytes;
     FILE *log = fdopen(LOG, "r+");
     char line[END_RECORD_BYTES];
-    if (!log || fseek(log, 0, SEEK_SET) != 0)
+    if (!log)
         return false;
-    const long lines = count_lines(log, &whole_bytes);
+    const long lines = fseek(log, 0, SEEK_SET) == 0 ? count_lines(log, &whole_bytes) : -1;
     const struct end end = {
-        .status = "failed", .reason = killed, .note = note, .sequence = lines, .elapsed_seconds = elapsed_seconds};
-    if (lines <= 0 || ftruncate(LOG, whole_bytes) != 0 || fseek(log, 0, SEEK_END) != 0)
-        return false;
-    return fwrite(line, end_record(line, &end), 1, log) == 1 && fclose(log) == 0;
+        .status = "failed", .reason = reason, .note = note, .sequence = lines, .elapsed_seconds = elapsed_seconds};
+    const bool written = lines > 0 && ftruncate(LOG, whole_bytes) == 0 && fseek(log, 0, SEEK_END) == 0 &&
+                         fwrite(line, end_record(line, &end), 1, log) == 1;
+    return fclose(log) == 0 && written;
 }
 
 /* Processes of the run that are still alive may keep files open for a while. */
@@ -160,23 +173,48 @@ static void remove_directory(const struct own_directory *own)
         nanosleep(&pause, NULL);
 }
 
+/* The process of which a run that left no note and did not close its log says that it was killed or crashed: rank 0, if
+ * no other one was seen to end before. */
+static int find_lost(void)
+{
+    const int lost = peers_lost();
+    if (peers_launcher_ended())
+        return lost == NO_PEER ? NO_PEER : SEVERAL_PEERS;
+    return lost == NO_PEER ? 0 : lost;
+}
+
+/* Why the run ended if not by a single process. */
+static const char *reason_of(int lost)
+{
+    return lost == NO_PEER ? launcher_ended : "several processes were " LOST_REASON;
+}
+
 /* Returns when the rank has ended; false if there is no directory to remove. */
-static bool wait_for_end(struct own_directory *own)
+static bool wait_for_end(struct own_directory *own, int *lost)
 {
     struct order order;
-    bool removes = false;
-    for (ssize_t bytes; (bytes = recv(STDIN_FILENO, &order, sizeof order, 0)) != 0;) {
+    bool removes = false, found = false;
+    for (;;) {
+        if (!found && peers_watch(STDIN_FILENO)) {
+            found = true;
+            *lost = find_lost();
+        }
+        const ssize_t bytes = recv(STDIN_FILENO, &order, sizeof order, 0);
+        if (bytes == 0)
+            break;
         if (bytes < 0 && errno != EINTR)
             break;
         if (bytes != (ssize_t)sizeof order)
             continue;
         if (order.kind == LOOK_FOR_NOTE) {
-            note_adopt(order.note);
+            note_adopt(order.note, order.host);
         } else {
             *own = order.own;
             removes = true;
         }
     }
+    if (!found)
+        *lost = find_lost();
     return removes;
 }
 
@@ -199,11 +237,17 @@ void keeper_main(int argc, char **argv)
     ignore_signals();
     close_all_others();
     send(STDIN_FILENO, &ready, sizeof ready, MSG_NOSIGNAL);
-    const bool removes = wait_for_end(&own), noted = note_take(note);
-    const bool closed = close_log(now_seconds() - start_seconds, noted ? note : NULL);
+    peers_adopt(PEERS);
+    int lost = 0;
+    const bool removes = wait_for_end(&own, &lost), noted = note_take(note);
+    if (!noted && lost >= 0)
+        note_form(note, lost, note_host(), LOST_REASON);
+    const bool closed = close_log(now_seconds() - start_seconds, noted || lost >= 0 ? note : NULL, reason_of(lost));
     if (removes)
         remove_directory(&own);
-    if (closed && !noted) /* a process that left a note has printed its message */
-        fprintf(stderr, "error: %s\n", killed);
+    if (closed && !noted && lost >= 0) /* a process that left a note has printed its message */
+        fprintf(stderr, "error: rank %d: %s\n", lost, LOST_REASON);
+    else if (closed && !noted)
+        fprintf(stderr, "error: %s\n", reason_of(lost));
     exit(EXIT_SUCCESS);
 }

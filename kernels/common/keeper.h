@@ -11,9 +11,9 @@
  * started, the run continues without a keeper. */
 void keeper_start(int log);
 
-/* Tell the keeper, if this process has one, where a failing process may leave a note (see note.h), and which directory
- * to remove. The last directory counts. */
-void keeper_note(const char *path);
+/* Tell the keeper, if this process has one, where a failing process may leave a note (see note.h) and the name of the
+ * node, and which directory to remove. The last directory counts. */
+void keeper_note(const char *path, const char *host);
 void keeper_remove(const struct own_directory *own);
 
 /* Must be called first in main(): if this process is a keeper, does its work and ends it; otherwise returns. */

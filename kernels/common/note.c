@@ -15,11 +15,11 @@
 #include "end_record.h"
 #include "fail.h"
 
-enum { HOST_LENGTH = 256, REASON_LENGTH = 1024 };
+enum { REASON_LENGTH = 1024 };
 
 /* Global, because a handler has no arguments for it. */
 static struct {
-    char path[PATH_MAX], host[HOST_LENGTH];
+    char path[PATH_MAX], host[NOTE_HOST_BYTES];
     int rank;
     bool leaves, takes;
 } note;
@@ -75,6 +75,19 @@ static char *put_escaped(char *at, const char *text)
     return at;
 }
 
+size_t note_form(char text[NOTE_BYTES], int rank, const char *host, const char *reason)
+{
+    char *at = put_text(text, "{\"reason\":\"");
+    at = put_escaped(at, reason);
+    at = put_text(at, "\",\"rank\":");
+    at = put_number(at, rank);
+    at = put_text(at, ",\"host\":\"");
+    at = put_escaped(at, host);
+    at = put_text(at, "\"}");
+    *at = '\0';
+    return (size_t)(at - text);
+}
+
 void note_leave(const char *reason)
 {
     char text[NOTE_BYTES];
@@ -83,14 +96,9 @@ void note_leave(const char *reason)
     const int file = open(note.path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
         return; /* another process was first, or the directory is not writable: the message is in the run's output */
-    char *at = put_text(text, "{\"reason\":\"");
-    at = put_escaped(at, reason);
-    at = put_text(at, "\",\"rank\":");
-    at = put_number(at, note.rank);
-    at = put_text(at, ",\"host\":\"");
-    at = put_escaped(at, note.host);
-    at = put_text(at, "\"}\n");
-    const ssize_t written = write(file, text, (size_t)(at - text));
+    const size_t bytes = note_form(text, note.rank, note.host, reason);
+    text[bytes] = '\n';
+    const ssize_t written = write(file, text, bytes + 1);
     (void)written; /* an incomplete note is not used */
     close(file);
 }
@@ -121,8 +129,14 @@ const char *note_path(void)
     return note.path;
 }
 
-void note_adopt(const char *path)
+const char *note_host(void)
+{
+    return note.host;
+}
+
+void note_adopt(const char *path, const char *host)
 {
     snprintf(note.path, sizeof note.path, "%s", path);
+    snprintf(note.host, sizeof note.host, "%s", host);
     note.takes = path[0] != '\0';
 }

@@ -8,8 +8,9 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
-enum { NOTE_BYTES = 4096 };
+enum { NOTE_BYTES = 4096, NOTE_HOST_BYTES = 256 };
 
 /* Agrees on the path of the note, beside the log that rank 0 has just created. `host` is the name of this process's
  * node. Collective over MPI_COMM_WORLD. */
@@ -26,8 +27,15 @@ bool note_take(char note[NOTE_BYTES]);
 /* From now on no note is left: the run has ended. */
 void note_forget(void);
 
-/* The path of the note, "" if no process can leave one; and the same path, set in the keeper. */
+/* What a note says of a process that ended without a word. */
+#define LOST_REASON "killed or crashed; see the output of the job for the reason"
+
+/* Forms a note without its newline, and returns its length. Safe in a signal handler. */
+size_t note_form(char text[NOTE_BYTES], int rank, const char *host, const char *reason);
+
+/* The path of the note, "" if no process can leave one, and the name of this node; the same, set in the keeper. */
 const char *note_path(void);
-void note_adopt(const char *path);
+const char *note_host(void);
+void note_adopt(const char *path, const char *host);
 
 #endif

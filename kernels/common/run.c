@@ -15,6 +15,7 @@
 #include "keeper.h"
 #include "note.h"
 #include "overlap.h"
+#include "peers.h"
 #include "provenance.h"
 #include "revision.h"
 #include "version.h"
@@ -128,6 +129,7 @@ static void report_failure(const struct failure *failure)
     if (failure->together && failure->rank != NO_RANK)
         MPI_Bcast(host, sizeof host, MPI_CHAR, failure->rank, MPI_COMM_WORLD);
     open_log = NULL;
+    peers_leave();
     if (!failure->together)
         note_leave(failure->message);
     if (log)
@@ -138,6 +140,7 @@ static void report_failure(const struct failure *failure)
 static void create_log(struct run *run, const char *path)
 {
     char reason[REASON_LENGTH] = "", host[MPI_MAX_PROCESSOR_NAME];
+    peers_begin(run->machine.leader);
     if (run->rank == 0)
         run->log = log_open(path, reason, sizeof reason);
     if (run->log)
@@ -150,7 +153,7 @@ static void create_log(struct run *run, const char *path)
     host_name(host);
     note_setup(path, host);
     if (run->rank == 0) {
-        keeper_note(note_path());
+        keeper_note(note_path(), note_host());
         return;
     }
     if (run->machine.leader == run->rank)
@@ -254,6 +257,7 @@ int run_end(struct run *run)
     if (overlap)
         log_write(run->log, "overlap", overlap);
     note_forget();
+    peers_leave();
     open_log = NULL;
     int written = log_close(run->log, "complete", NULL);
     MPI_CHECK(MPI_Bcast(&written, 1, MPI_INT, 0, MPI_COMM_WORLD));

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* See peers.h. The memory has no name: others open it through the leader's entry in /proc, which also shows that they
+ * see the same process numbers. */
+#include "peers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <mpi.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "fail.h"
+#include "memory.h"
+
+struct peer {
+    pid_t process; /* 0: it does not share this memory */
+    int rank;
+    atomic_int left;
+};
+
+struct node {
+    uint64_t number; /* random, to recognise the memory */
+    pid_t launcher;
+    int peers;
+    struct peer peer[];
+};
+
+enum { LOWEST_FILE = 16 }; /* above those that a keeper inherits under fixed numbers */
+
+/* Global, because a handler has no arguments for it. */
+static struct {
+    struct node *node;
+    struct peer *own;
+    int file;
+    struct pollfd *ends; /* keeper: the input, the launcher and the peers */
+} here = {.file = -1};
+
+static size_t node_bytes(int peers)
+{
+    return sizeof(struct node) + (size_t)peers * sizeof(struct peer);
+}
+
+static struct node *map(int file, size_t bytes)
+{
+    void *memory = file < 0 ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+/* Rank 0 of a node. Returns the number by which others recognise the memory; 0: there is none. */
+static uint64_t create(int peers)
+{
+    uint64_t number = 0;
+    const int file = memfd_create("peers", MFD_CLOEXEC);
+    here.file = file < 0 ? -1 : fcntl(file, F_DUPFD_CLOEXEC, LOWEST_FILE);
+    close(file);
+    if (here.file >= 0 && ftruncate(here.file, (off_t)node_bytes(peers)) == 0)
+        here.node = map(here.file, node_bytes(peers));
+    if (!here.node || getrandom(&number, sizeof number, 0) != sizeof number)
+        return 0;
+    here.node->number = number;
+    here.node->launcher = getppid();
+    here.node->peers = peers;
+    return number;
+}
+
+static void join(const int64_t leader[2], uint64_t number, int peers)
+{
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)leader[0], (int)leader[1]);
+    const int file = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
+    struct stat status;
+    if (file >= 0 && fstat(file, &status) == 0 && status.st_size == (off_t)node_bytes(peers))
+        here.node = map(file, node_bytes(peers));
+    if (file >= 0)
+        close(file);
+    if (here.node && here.node->number != number)
+        here.node = NULL;
+}
+
+void peers_begin(int leader)
+{
+    MPI_Comm comm;
+    int rank, own, peers;
+    uint64_t number = 0;
+    if (!buffers_hold_data) /* simulated processes are one */
+        return;
+    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+    MPI_CHECK(MPI_Comm_split(MPI_COMM_WORLD, leader, rank, &comm));
+    MPI_CHECK(MPI_Comm_rank(comm, &own));
+    MPI_CHECK(MPI_Comm_size(comm, &peers));
+    if (own == 0)
+        number = create(peers);
+    int64_t place[] = {getpid(), here.file};
+    MPI_CHECK(MPI_Bcast(place, 2, MPI_INT64_T, 0, comm));
+    MPI_CHECK(MPI_Bcast(&number, sizeof number, MPI_BYTE, 0, comm));
+    if (own != 0 && number)
+        join(place, number, peers);
+    if (here.node && number) {
+        here.own = &here.node->peer[own];
+        here.own->rank = rank;
+        here.own->process = getpid();
+    }
+    MPI_CHECK(MPI_Barrier(comm));
+    MPI_CHECK(MPI_Comm_free(&comm));
+}
+
+void peers_leave(void)
+{
+    if (here.own)
+        here.own->left = 1;
+}
+
+static bool is_lost(int i)
+{
+    const struct peer *peer = &here.node->peer[i];
+    const bool ended = here.ends ? here.ends[2 + i].revents != 0 : kill(peer->process, 0) != 0 && errno == ESRCH;
+    return peer->process && ended && !peer->left;
+}
+
+int peers_lost(void)
+{
+    int lost = NO_PEER;
+    for (int i = 0; here.node && i < here.node->peers; i++) {
+        if (!is_lost(i))
+            continue;
+        if (lost != NO_PEER)
+            return SEVERAL_PEERS;
+        lost = here.node->peer[i].rank;
+    }
+    return lost;
+}
+
+int peers_file(void)
+{
+    return here.file;
+}
+
+/* A negative number, which poll() ignores, where the system has no such descriptors. */
+static int descriptor_of(pid_t process)
+{
+#ifdef SYS_pidfd_open
+    return process ? (int)syscall(SYS_pidfd_open, process, 0) : -1;
+#else
+    (void)process;
+    return -1;
+#endif
+}
+
+void peers_adopt(int file)
+{
+    struct stat status;
+    if (fstat(file, &status) == 0 && status.st_size >= (off_t)sizeof(struct node))
+        here.node = map(file, (size_t)status.st_size);
+}
+
+bool peers_watch(int file)
+{
+    if (!here.node)
+        return false; /* the caller waits */
+    const int peers = here.node->peers;
+    if (!here.ends) {
+        here.ends = allocate((size_t)peers + 2, sizeof *here.ends);
+        here.ends[0] = (struct pollfd){.fd = file, .events = POLLIN};
+        here.ends[1] = (struct pollfd){.fd = descriptor_of(here.node->launcher), .events = POLLIN};
+        for (int i = 0; i < peers; i++)
+            here.ends[2 + i] = (struct pollfd){.fd = descriptor_of(here.node->peer[i].process), .events = POLLIN};
+    }
+    for (;;) {
+        if (poll(here.ends, (nfds_t)peers + 2, -1) < 0)
+            continue;
+        if (peers_lost() != NO_PEER || peers_launcher_ended())
+            return true;
+        if (here.ends[0].revents)
+            return false;
+        for (int i = 0; i < peers; i++)
+            if (here.ends[2 + i].revents) /* it ended by itself, or at once with others */
+                here.ends[2 + i].fd = -1;
+    }
+}
+
+bool peers_launcher_ended(void)
+{
+    return here.ends && here.ends[1].revents;
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The processes of a node, in memory that they share, so that one that ends without a word is known: it was killed or
+ * crashed. A process that ends by itself says so before; so a process that is late never takes others for killed. */
+#ifndef COFFEECUP_PEERS_H
+#define COFFEECUP_PEERS_H
+
+#include <stdbool.h>
+
+enum { NO_PEER = -1, SEVERAL_PEERS = -2 };
+
+/* Collective over MPI_COMM_WORLD; `leader` is the first rank of this process's node. Where the processes of a node
+ * cannot share memory, nothing is known of them. */
+void peers_begin(int leader);
+
+/* This process ends by itself. Safe in a signal handler. */
+void peers_leave(void);
+
+/* The rank of the process of this node that is gone without peers_leave(); NO_PEER or SEVERAL_PEERS if it is not
+ * exactly one. Safe in a signal handler. */
+int peers_lost(void);
+
+/* The shared memory for this process's keeper, negative if there is none. */
+int peers_file(void);
+
+/* Keeper: takes the shared memory, and waits for input on `file` or until peers_lost() or peers_launcher_ended(). True
+ * in the latter case. */
+void peers_adopt(int file);
+bool peers_watch(int file);
+
+/* Keeper: the process that started this node's first rank, which is the launcher or its daemon, has ended. */
+bool peers_launcher_ended(void);
+
+#endif
