@@ -47,7 +47,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
     def expect_log_and_metrics(self):
         self.keep_files = [self.log_name]
         for name, unit in self.expected_units().items():
-            self.perf_variables[name] = sn.make_performance_function(self._value_of, unit, name)
+            self.perf_variables[name] = sn.make_performance_function(self.value_of, unit, name)
 
     def expected_units(self):
         """The unit of each metric that the log has to yield, except optional ones."""
@@ -55,7 +55,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
 
         return benchmarks()[self.benchmark].units
 
-    def _value_of(self, name):
+    def value_of(self, name):
         return self._values[name]
 
     @sanity_function
@@ -133,7 +133,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         for name in benchmark.optional_metrics - metrics.keys():
             self.perf_variables.pop(name, None)
         for name in metrics.keys() - self.perf_variables.keys():
-            self.perf_variables[name] = sn.make_performance_function(self._value_of, metrics[name].unit, name)
+            self.perf_variables[name] = sn.make_performance_function(self.value_of, metrics[name].unit, name)
         units = {name: expression.unit for name, expression in self.perf_variables.items()}
         if metrics.keys() != units.keys():
             raise SanityError(f"the score does not have the expected metrics: {sorted(metrics.keys() ^ units.keys())}")

@@ -103,7 +103,8 @@ def examples():
 def test_each_selection_of_a_page_selects_what_its_text_names(reframe, cluster):
     """That is the one check that the text names last, at the parameters of the expression."""
     session = reframe("-L", config=cluster, checks=ROOT / "reframe_checks")
-    names = re.findall(r"^- (\w.*?) /\w+$", session.output, re.MULTILINE)
+    # What another check depends on is listed below it; fixtures have a scope.
+    names = re.findall(r"^(?:- | +\^)(\w[^~\n]*?) /\w+$", session.output, re.MULTILINE)
     cases = [SimpleNamespace(check=SimpleNamespace(display_name=name)) for name in names]
     checks = {name.split()[0] for name in names}
     assert checks >= {"b_eff", "b_eff_gpu", "b_eff_io", "b_eff_io_load", "b_eff_load", "ftio", "priomark"}

@@ -110,7 +110,7 @@ def of_cases(site, system, cases, reasons):
         chosen = [case for case in cases if case["name"].split(" ")[0] == check]
         ran = [case for case in chosen if case["result"] != "skip"]
         if ran:
-            sizes = sorted({case["num_processes"] for case in ran})
+            sizes = sorted({case["num_tasks"] for case in ran})
             scripts = [Path(case["stagedir"], "rfm_job.sh") for case in ran]
             missing = [script for script in scripts if not script.exists()]
             where = ", ".join(sorted({case["partition"] for case in ran}))
