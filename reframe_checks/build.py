@@ -66,7 +66,8 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
         commands = getattr(self, f"_{self.builder_used}_commands")()
         # The script always succeeds: of one that fails, ReFrame shows nothing but its exit code.
         self.build_system.commands = [
-            " && \\\n".join(f"{{ {command}; }}" for command in commands) + f" || echo $? >{FAILED}"
+            f"rm -f {FAILED}",
+            " && \\\n".join(f"{{ {command}; }}" for command in commands) + f" || echo $? >{FAILED}",
         ]
 
     def _choose_spack_or_cmake(self):

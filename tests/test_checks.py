@@ -285,6 +285,9 @@ def test_build_that_fails_shows_its_first_error(reframe, tmp_path):
     )
     session = reframe("-r", *TWO, env={"PATH": f"{cmake.parent}:{reframe.environment()['PATH']}"})
     assert "build error: exit code 1: CMake Error at CMakeLists.txt:34 (find_package): No MPI.\n" in session.output
+    cmake.write_text("#!/bin/sh\n")
+    session = reframe("-r", "--dont-restage", *TWO, env={"PATH": f"{cmake.parent}:{reframe.environment()['PATH']}"})
+    assert "build error" not in session.output and only_case(session)["fail_phase"] == "sanity"
 
 
 # Launching

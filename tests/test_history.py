@@ -4,6 +4,7 @@ figures."""
 
 import json
 import sys
+from types import SimpleNamespace
 
 import bench_results
 import bench_tables
@@ -12,10 +13,12 @@ import otava_test_data
 import pandas as pd
 import pytest
 from commands import run
+from reframe.frontend.filters import have_any_name
 from sessions_made import case, database, night, nights, session, steady, table_of, write
 
 from postprocess.benchmarks.benchmark import Better, MetricKind
 from postprocess.benchmarks.registry import benchmarks
+from postprocess.cli.check_history import selecting
 from postprocess.history.change_points import Rule, changes, findings, rule_of, session_values, suspicions
 from postprocess.history.figures import trends
 from postprocess.history.table import history_table
@@ -205,10 +208,21 @@ def test_one_bad_session_is_suspected_and_does_not_alarm(tmp_path):
     stored = database(tmp_path / "results.db", nights([*steady(30), 700.0]))
     done = run("check-history", stored)
     assert done.exit_code == 0
-    assert "suspected: b_eff on 2 processes" in done.output and "--repeat=3 -n 'b_eff%num_processes=2'" in done.output
+    assert "suspected: b_eff on 2 processes" in done.output and "--repeat=3 -n '^b_eff%num_processes=2$'" in done.output
     confirmed = [*nights([*steady(30), 700.0]), *nights([995.0], first=31)]
     values = session_values(history_table(read_reports([write(tmp_path / "rerun", confirmed)])))
     assert suspicions(values, []).empty and not findings(values), "the rerun did not confirm it"
+
+
+@pytest.mark.parametrize(
+    "name", ["b_eff %num_processes=2 %.repeat_no=1", "b_eff %.nid=n1 %.part=a:b %num_processes=2", "b+(1)", "b_eff"]
+)
+def test_a_suspicion_is_confirmed_by_its_own_test_alone(name):
+    """ReFrame filters before it repeats and distributes tests."""
+    there = ["b_eff %num_processes=2", "b_eff %num_processes=24", "our_b_eff %num_processes=2", "b_eff", "b+(1)", "bb1"]
+    cases = [SimpleNamespace(check=SimpleNamespace(display_name=each)) for each in there]
+    [found] = filter(have_any_name([selecting(name)]), cases)
+    assert found.check.display_name.split()[-1] in name.split()
 
 
 def test_a_history_that_is_too_short_is_said_to_be_not_judged(tmp_path):

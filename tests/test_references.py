@@ -328,6 +328,7 @@ def test_an_entry_in_another_form_is_named(tmp_path, entry, complaint):
         ("_meta: {measured: 3}\nb_eff: {$index: [$partition]}\n", "expected a list of epochs"),
         ("_meta: &a [*a]\n", "contains itself"),
         ("[" * 3000, "nested too deeply"),
+        ("_meta: {}\nb_eff: {$index: [$partition]}\nb_eff: {}\n", "line 3: the key 'b_eff' occurs twice"),
     ],
 )
 def test_a_file_in_another_form_is_refused_in_one_line(tmp_path, text, complaint):

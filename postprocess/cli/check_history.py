@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`coffeecup check-history`: tests without a value, and lasting changes of metrics."""
 
+import re
+import shlex
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -94,6 +96,12 @@ def age(row: dict) -> str:
     )
 
 
+def selecting(name: str) -> str:
+    """The expression for ReFrame's -n that selects the test of this name alone: the name without what --repeat and
+    --distribute added."""
+    return f"^{re.escape(re.sub(r' %[.][^ ]*', '', name).replace(' ', ''))}$"
+
+
 def suspicion(row: dict) -> str:
     from postprocess.reports.changes import place
 
@@ -101,7 +109,7 @@ def suspicion(row: dict) -> str:
         f"suspected: {place(row)}: {row['relative']:+.1%} in the last session alone "
         f"({row['session_time']:%Y-%m-%d %H:%M} UTC), {digits(row['level'])} -> {digits(row['value'])} "
         f"{unit_word(row['unit'])}. Confirm it: the session's command again, with --repeat=3 -n "
-        f"{printable(repr(row['name'].partition(' %.repeat_no')[0].replace(' ', '')))}"
+        f"{printable(shlex.quote(selecting(row['name'])))}"
     )
 
 

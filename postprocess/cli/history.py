@@ -79,7 +79,7 @@ def compared(cases: "pd.DataFrame", values: "pd.DataFrame") -> "pd.DataFrame":
     return front[[*SERIES, "session", "session_time", "value", "unit", "earlier", "sessions", "needs"]]
 
 
-def changes_of(logs: "set[str]", sources: "list[Path]") -> tuple[dict[str, str], list[str]]:
+def against_earlier(logs: "set[str]", sources: "list[Path]") -> tuple[dict[str, str], list[str]]:
     """How the results of the session that wrote the logs, which their SHA-256 name, differ from those of the sessions
     before it: by SHA-256, as "+1.2% (9)" with the number of these sessions; and a line for each test without a value.
     """

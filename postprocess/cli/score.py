@@ -50,7 +50,7 @@ def score(
     from postprocess.benchmarks.registry import optional_function
     from postprocess.benchmarks.score import Score
     from postprocess.benchmarks.scoring import score_logs
-    from postprocess.cli.history import changes_of
+    from postprocess.cli.history import against_earlier
     from postprocess.reports import terminal
     from postprocess.reports.predictions import comparison_text
 
@@ -74,7 +74,7 @@ def score(
             for result in results
         ]
     hashes = {result.log.sha256 for result in results if isinstance(result, Score)}
-    changes, missing = changes_of(hashes, history) if history else (None, [])
+    changes, missing = against_earlier(hashes, history) if history else (None, [])
     if as_json:
         print_json([terminal.as_object(result, beside) for result, beside in zip(results, compared)])
     else:

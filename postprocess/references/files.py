@@ -9,7 +9,7 @@ import yaml
 
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.logs.paths import regular
-from postprocess.logs.trees import refuse_too_large
+from postprocess.logs.trees import TreeError, parsed
 from postprocess.references.proposals import COLUMNS, VARIANT
 from postprocess.show.words import printable
 
@@ -30,12 +30,11 @@ class ReferenceFileError(ValueError):
 def load(path: Path, benchmark: str) -> dict:
     """The content of a reference file. Raises ReferenceFileError."""
     try:
-        content = yaml.safe_load(regular(path).read_text(encoding="utf-8"))
-        refuse_too_large(content)
-    except RecursionError:
-        raise ReferenceFileError(path, "nested too deeply for a reference file") from None
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise ReferenceFileError(path, f"cannot be read: {error}") from None
+        content, _ = parsed(regular(path).read_bytes())
+    except OSError as error:
+        raise ReferenceFileError(path, f"cannot be read: {error.strerror}") from None
+    except TreeError as error:
+        raise ReferenceFileError(path, f"{f'line {error.line}: ' if error.line else ''}{error}") from None
     if (
         not isinstance(content, dict)
         or not isinstance(content.get(benchmark), dict)
