@@ -169,6 +169,7 @@ def variables_of_reframe() -> frozenset[str]:
     return frozenset({alias or name for name, alias in RegressionTest.loggable_attrs()} | REPORTED)
 
 
+@cache
 def selection(cmdline: str) -> str:
     """What a session's command line selects: it without its program and without what differs from session to session.
     Sessions with the same selection run the same tests."""

@@ -68,14 +68,16 @@ class Change:
 
 @dataclass(frozen=True)
 class Finding:
-    """A change of a series: when its first session began, for how many sessions it has lasted, what else changed, and
-    the hosts since then."""
+    """A change of a series: when its first session began, how many sessions its level lasted and whether it still
+    does, the level of today, what else changed, and the hosts since then."""
 
     series: dict
     unit: str
     change: Change
     time: pd.Timestamp
     lasted: int
+    lasts: bool
+    today: float
     better: Better
     regression: bool
     improvement: bool
@@ -310,13 +312,16 @@ def is_worse(change: Change, rule: Rule) -> bool:
 def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: list[Change]) -> list[Finding]:
     if not found:
         return []
+    ends = [*(change.index for change in found[1:]), len(series)]
     return [
         Finding(
             series=dict(series.iloc[0][SERIES]),
             unit=series["unit"].iloc[-1],
             change=change,
             time=series["session_time"].iloc[change.index],
-            lasted=len(series) - change.index,
+            lasted=end - change.index,
+            lasts=number + 1 == len(found),
+            today=found[-1].after,
             better=rule.better,
             regression=is_worse(change, rule),
             improvement=rule.sign * (change.after - change.before) > 0,
@@ -324,14 +329,19 @@ def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: lis
             causes=tuple(causes(series, change.index)),
             hosts=Counter(series["hosts"].iloc[change.index :]).most_common(1)[0][0],
         )
-        for number, change in enumerate(found)
+        for number, (change, end) in enumerate(zip(found, ends))
     ]
 
 
 def has_recovered(measured: np.ndarray, rule: Rule, found: list[Change], number: int) -> bool:
-    """Whether the change of this number, of all changes of a series, has recovered."""
-    today = found[-1]
-    return any(recovered(measured, rule, one, today.after, today.index) for one in undone(found, number, rule))
+    """Whether the change of this number, of all changes of a series, has recovered: at the level of today or at an
+    earlier one since then. A loss after that is another change."""
+    ends = [*(change.index for change in found[1:]), len(measured)]
+    return any(
+        recovered(measured[:end], rule, one, later.after, later.index)
+        for later, end in list(zip(found, ends))[number:]
+        for one in undone(found, number, rule)
+    )
 
 
 def undone(found: list[Change], number: int, rule: Rule) -> list[Change]:
@@ -340,14 +350,14 @@ def undone(found: list[Change], number: int, rule: Rule) -> list[Change]:
     return found[: number + 1] if rule.better == Better.UNKNOWN else [found[number]]
 
 
-def recovered(measured: np.ndarray, rule: Rule, change: Change, today: float, since: int) -> bool:
-    """Whether the level of today, since index `since`, is not worse than that before the change: by less than the
+def recovered(measured: np.ndarray, rule: Rule, change: Change, later: float, since: int) -> bool:
+    """Whether a later level, since index `since`, is not worse than that before the change: by less than the
     smallest change worth reporting, or than two standard errors of the difference. A level of unknown direction may be
     worse if it differs."""
     before = measured[: max(change.index, 1)]
     spread = MAD_TO_SIGMA * np.median(np.abs(before - np.median(before)))
     error = spread * np.sqrt(1 / len(before) + 1 / (len(measured) - since))
-    higher = today - change.before
+    higher = later - change.before
     worse = abs(higher) if rule.better == Better.UNKNOWN else -rule.sign * higher
     return worse < max(rule.smallest_change * abs(change.before), 2 * error)
 

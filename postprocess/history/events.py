@@ -43,7 +43,8 @@ class Event:
     """Changes of a system that belong together.
 
     `direction` is one of WORSE, BETTER, CHANGED and UNKNOWN. `since` is the begin of the session with which most of
-    its series changed, and `lasted` the number of sessions from it on. `where` are the columns (those of a series, or
+    its series changed, `lasted` the number of sessions until the last of its series changed again, and `lasts` whether
+    any has not. `where` are the columns (those of a series, or
     hosts) and values that all its series have in common and that cover the fewest series of the system, `covered`;
     `scope` is the word for them. `causes` are what else changed then in at least half of its series, `nodes` the slow
     nodes that explain it (history.explanations).
@@ -54,6 +55,7 @@ class Event:
     drift: bool
     since: pd.Timestamp
     lasted: int
+    lasts: bool
     scope: str
     where: dict[str, str]
     covered: int
@@ -129,9 +131,9 @@ def event(of_system: pd.DataFrame, findings: list[Finding], direction: str, drif
     causes = Counter(cause for finding in findings for cause in finding.causes)
     common = tuple(cause for cause, count in causes.most_common() if 2 * count >= len(findings))
     system = findings[0].series["system"]
-    return Event(
-        system, direction, drift, since, len(order) - order[since], scope, where, covered, common, tuple(findings)
-    )
+    lasts = any(finding.lasts for finding in findings)
+    lasted = len(order) - order[since] if lasts else max(finding.lasted for finding in findings)
+    return Event(system, direction, drift, since, lasted, lasts, scope, where, covered, common, tuple(findings))
 
 
 def place(recent: pd.DataFrame, findings: list[Finding]) -> tuple[str, dict[str, str], int]:

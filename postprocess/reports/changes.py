@@ -48,6 +48,8 @@ def as_object(finding: Finding, event: Event) -> dict:
         "unit": finding.unit,
         "since": finding.time.isoformat(),
         "sessions": finding.lasted,
+        "lasts": finding.lasts,
+        "today": finding.today,
         "before": finding.change.before,
         "after": finding.change.after,
         "relative": finding.change.relative,
@@ -71,6 +73,7 @@ def event_object(event: Event) -> dict:
         "drift": event.drift,
         "since": event.since.isoformat(),
         "sessions": event.lasted,
+        "lasts": event.lasts,
         "scope": event.scope,
         "where": event.where,
         "metrics": len(event.findings),
@@ -118,7 +121,8 @@ def sentence(event: Event) -> str:
     note = f". Acknowledged by {known.who} until {known.until}: {known.why}" if known and event.alarming else ""
     causes = "; ".join(event.causes) or "nothing recorded"
     rest = f"{slow_nodes(event)}{note}"
-    return printable(f"{what}, lasting for {counted(event.lasted, 'session')}. Changed at that time: {causes}{rest}")
+    duration = f"{'lasting' if event.lasts else 'lasted'} for {counted(event.lasted, 'session')}"
+    return printable(f"{what}, {duration}. Changed at that time: {causes}{rest}")
 
 
 def slow_nodes(event: Event) -> str:
@@ -161,6 +165,7 @@ def size_of(finding: Finding, since: str = "") -> str:
     change, unit = finding.change, unit_word(finding.unit)
     drift = " in a steady drift" if change.drift else ""
     levels = f"{digits(change.before)} -> {digits(change.after)} {unit}".rstrip()
+    levels += "" if finding.lasts else f", now {digits(finding.today)}"
     return f"{percent(change.relative)}{drift}{since and ' ' + since}, {levels}"
 
 
