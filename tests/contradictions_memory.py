@@ -2,7 +2,7 @@
 """Changes of a log with two kinds of memory, for each invariant that they break: as in contradictions.py, but of a log
 of a kernel on five processes, of which three are on the first node."""
 
-from contradictions import both, option, pattern
+from contradictions import both, option, pattern, put
 
 
 def cuda(**fields):
@@ -112,5 +112,6 @@ MEMORY = {
         device(0, memory_bytes=2**24 - 2),
         device(2, memory_bytes=2**22),
     ],
+    "budget_times": [put("matchings_left_out", elapsed_seconds=1.0)],
     "l_max": [both(cuda(memory_per_process_bytes=2**22), device(0, memory_bytes=2**23))],
 }
