@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 from clauses_made import CLAUSE, run, verdict
 
-from postprocess.acceptance.contract import Contract
+from postprocess.acceptance.contract import SESSION, Contract
 from postprocess.acceptance.evaluation import (
     concerns,
     evaluate,
@@ -150,6 +150,16 @@ def test_hosts_and_file_system_are_compared_where_the_clause_names_them_and_the_
     clause = replace(CLAUSE, **asked)
     assert concerns(clause, run(**other)) is concerned
     assert concerns(clause, run(score=None, **other)) is True
+
+
+@pytest.mark.parametrize(
+    ("reported", "hosts", "concerned"),
+    [({}, (), True), ({"b_eff": 1}, (), False), ({"b_eff": 1}, ("n1",), False), ({"b_eff": 1}, ("n1", "n2"), True)],
+)
+def test_hosts_of_another_suite_are_compared_where_the_test_has_a_value(reported, hosts, concerned):
+    """A test that was killed may not have recorded its hosts, and is a refused run all the same."""
+    clause = replace(CLAUSE, evidence=SESSION, hosts=2)
+    assert concerns(clause, run(score=None, reported=reported, hosts=hosts)) is concerned
 
 
 def test_an_official_clause_refuses_breaches_and_caches_with_their_reason_and_no_other_clause_does():

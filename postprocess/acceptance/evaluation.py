@@ -125,14 +125,15 @@ def evaluate_clause(clause: Clause, runs: list[Run], terms: Terms) -> Verdict:
 
 
 def concerns(clause: Clause, run: Run) -> bool:
-    """Whether a run is of the clause's kind: benchmark, place and size. If the log cannot be read, file system and
-    hosts are not compared."""
+    """Whether a run is of the clause's kind: benchmark, place and size. If the log cannot be read, or a
+    test of another suite has no value, file system and hosts are not compared."""
     asked = (clause.benchmark, clause.system, clause.partition, clause.processes)
     if (run.benchmark, run.system, run.partition, run.processes) != asked:
         return False
     if run.reported is not None or clause.evidence == SESSION:
-        same = clause.evidence == SESSION and run.reported is not None and clause.hosts in (None, len(run.hosts))
-        return same and clause.parameters.items() <= run.parameters.items()
+        same = clause.evidence == SESSION and run.reported is not None
+        on_hosts = not run.reported or clause.hosts in (None, len(run.hosts))
+        return same and on_hosts and clause.parameters.items() <= run.parameters.items()
     if run.score is None:
         return True
     files = run.filesystem
