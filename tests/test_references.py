@@ -256,24 +256,14 @@ def test_what_gives_no_references_is_said(sessions, tmp_path, options, complaint
 
 
 def test_sessions_of_several_kinds_are_not_thrown_together(tmp_path):
-    other = nights(steady(12), first=30, executable_opts=["--log", "x", "--quick"])
-    stored = database(tmp_path / "results.db", [*nights(steady(12)), *other])
-    done = run("references", "propose", stored, "--file", tmp_path / "r.yaml", "--benchmark", "b_eff")
-    assert done.exit_code == 2 and "select one with --settings" in " ".join(done.output.replace("│", " ").split())
-    assert (
-        run(
-            "references",
-            "propose",
-            stored,
-            "--file",
-            tmp_path / "r.yaml",
-            "--benchmark",
-            "b_eff",
-            "--settings",
-            "--quick",
-        ).exit_code
-        == 0
-    )
+    quick = nights(steady(12), first=30, executable_opts=["--log", "x", "--quick"])
+    without_options = nights(steady(12), first=60, executable_opts=["--log", "x"])
+    stored = database(tmp_path / "results.db", [*nights(steady(12)), *quick, *without_options])
+    propose = ("references", "propose", stored, "--file", tmp_path / "r.yaml", "--benchmark", "b_eff")
+    done = run(*propose)
+    said = "select one with --settings: '', '--quick', '--time-budget 5'"
+    assert done.exit_code == 2 and said in " ".join(done.output.replace("│", " ").split())
+    assert [run(*propose, "--settings", settings).exit_code for settings in ("--quick", "", "other")] == [0, 0, 2]
 
 
 def test_a_file_that_holds_no_references_is_left_alone(sessions, tmp_path):

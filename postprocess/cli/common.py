@@ -112,10 +112,12 @@ AsJson = Annotated[
 
 
 class WithoutEmptyArguments(typer.core.TyperGroup):
-    """Refuses empty arguments, which would be the current directory as a path."""
+    """Refuses empty arguments, which would be the current directory as a path. Only settings may be empty: those of a
+    run without options."""
 
     def parse_args(self, ctx, args):
-        if "" in (args[: args.index("--")] if "--" in args else args):
+        own = args[: args.index("--")] if "--" in args else args
+        if any(word == "" and before != "--settings" for before, word in zip(["", *own], own)):
             raise typer.BadParameter("an argument is empty: is a variable of the shell not set?")
         return super().parse_args(ctx, args)
 
