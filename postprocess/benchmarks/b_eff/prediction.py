@@ -191,7 +191,7 @@ def prediction(model: Model, r_max_gflops: float | None = None) -> Prediction:
 def _estimates(model: Model, r_max_gflops: float | None) -> dict[str, Estimate]:
     values = model.metrics()
     if r_max_gflops:
-        values["balance_factor"] = values["b_eff"] * MBYTE / (r_max_gflops * 1e9)
+        values["balance_factor"] = reduction.balance_factor(values["b_eff"], r_max_gflops)
     return {name: _estimate(name, value, model.calibration) for name, value in values.items()}
 
 

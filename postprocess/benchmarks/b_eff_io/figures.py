@@ -3,7 +3,6 @@
 size of the partition."""
 
 import itertools
-import re
 from typing import Any, cast
 
 import matplotlib
@@ -17,7 +16,7 @@ from postprocess.benchmarks.b_eff_io.load_section import slowdown_of_patterns
 from postprocess.benchmarks.b_eff_io.records import PatternType, Plan
 from postprocess.benchmarks.b_eff_io.system import of_filesystem, together
 from postprocess.benchmarks.score import Score
-from postprocess.logs.placement import asked_for
+from postprocess.logs.hosts import system
 from postprocess.logs.reader import Log
 from postprocess.show import plots
 from postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, WHITE, Figure
@@ -158,16 +157,12 @@ def over_sizes(scores: list[Score]) -> Figure:
 
 
 def line_of(score: Score) -> str:
-    """What partitions have to have in common to be compared over their sizes. The system is the check's partition or,
-    where no check ran, the names of the hosts without their numbers."""
+    """What partitions have to have in common to be compared over their sizes."""
     run, plan = score.log.run, score.log.plan
-    system = asked_for(run).get("partition") or ", ".join(
-        sorted({re.sub(r"\d+", "*", host.name) for host in run.hosts})
-    )
     each = max(len(host.ranks) for host in run.hosts)
     return ", ".join(
         [
-            system,
+            system(run),
             "one node" if len(run.hosts) == 1 else f"{each} per node",
             of_filesystem(run.tested_filesystem),
             f"T = {seconds(plan.scheduled_seconds)}",
