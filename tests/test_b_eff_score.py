@@ -322,22 +322,25 @@ def test_balance_factor_is_b_eff_by_r_max(full):
 
 
 @pytest.mark.parametrize(
-    ("stated", "known"),
+    ("stated", "of_node"),
     [
-        ("r_max_per_node=125", True),
-        ("processes_per_node=8,r_max_per_node=125.0", True),
-        ("", False),
-        *((f"r_max_per_node={text}", False) for text in ("0", "-1", "nan", "inf", "1e300", "1e-300", "many")),
+        ("r_max_per_node=125", 125),
+        ("processes_per_node=8,r_max_per_node=125.0", 125),
+        ("r_max_per_node=1e-6", 1e-6),
+        ("r_max_per_node=1e12", 1e12),
+        ("", None),
+        *((f"r_max_per_node={text}", None) for text in ("0", "-1", "nan", "inf", "0.9e-6", "1.1e12", "many")),
     ],
 )
-def test_balance_factor_by_the_r_max_that_the_check_stated_of_each_node(tmp_path, stated, known):
-    """Two nodes have 250 Gflop/s."""
+def test_balance_factor_by_the_r_max_that_the_check_stated_of_each_node(tmp_path, stated, of_node):
+    """The run has two nodes."""
     records = averaged_log()
     records[0]["environment"]["COFFEECUP_ASKED"] = stated
     metrics = score_log(logs_made.write(tmp_path / "log.jsonl", records)).metrics
-    if known:
-        assert metrics["balance_factor"].value == pytest.approx(metrics["b_eff"].value * 1e6 / 250e9, rel=1e-9)
-        assert metrics["r_max"].value == 250
+    if of_node:
+        assert metrics["r_max"].value == 2 * of_node
+        by_hand = metrics["b_eff"].value * 1e6 / (2e9 * of_node)
+        assert metrics["balance_factor"].value == pytest.approx(by_hand, rel=1e-9)
     else:
         assert not {"balance_factor", "r_max"} & metrics.keys()
 

@@ -63,7 +63,8 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     published = published_systems("b_eff").replace({np.nan: None}).to_dict("records")
     return shown | {
         "sentences": [
-            text for kind, (of_kind, _, values) in parts.items() for text in sentences(of_kind, values, kind)
+            *(text for kind, (of_kind, _, values) in parts.items() for text in sentences(of_kind, values, kind)),
+            *balance(log),
         ],
         "flawless": ", had the cores to itself, stayed in its time budget, and every byte received was checked",
         "labels": labels(log.plan),
@@ -163,7 +164,6 @@ def sentences(log: Log[Plan], values: dict[str, float], kind: str) -> list[str]:
         "random.",
         f"At this rate the total {f'{kind} ' if where else ''}memory of {memory} would be communicated in "
         f"{seconds(values['time_to_communicate_total_memory'])}.",
-        *balance(log),
         *odd_processes(processes, values),
     ]
 
@@ -214,7 +214,7 @@ def meaning_of_ratio(log: Log[Plan]) -> str:
 
 
 def inside(log: Log[Plan], table: pd.DataFrame, kind: str) -> list[str]:
-    """What the run says about its own result: noise, and messages inside a node beside copies in memory."""
+    """The noise inside the run, and its messages inside a node beside copies in memory."""
     found = [noise(log, table), band(log, table) if kind == HOST else None]
     return [f"{each.sentence}." for each in found if each]
 
