@@ -41,7 +41,8 @@ class ftio(TestedDirectory, KernelCheck):
     `-S ftio.input_parameter=N|auto|SIZE` chooses the matrix. `-S ftio.repetitions=N`, `-S ftio.storage=posix|mpiio` and
     `-S ftio.direct=yes` are passed to the kernel. A result is official with direct I/O, as in the modes `acceptance`
     and `maintenance`, or with a SIZE larger than the memory of the nodes. The smallest matrix grows with the fourth
-    power of the processes: `-S ftio.most_per_node=N` starts no more on each node of a partition that has several.
+    power of the processes: `-S ftio.most_per_node=N` starts no more on each node of a partition that has several,
+    unless `processes_per_node` is requested.
 
     `-P ftio.input_parameter=1MiB,16MiB,256MiB,4GiB` is the sweep of the paper's section 5.3; `coffeecup report` names
     the input parameter that represents it. Other input parameters and ways of I/O than the default ones have references
@@ -60,8 +61,8 @@ class ftio(TestedDirectory, KernelCheck):
 
     @run_after("setup")
     def limit_processes(self):
-        """On a single node, sizes are numbers of processes: two of them are never made the same."""
-        if self.most_per_node and room(self.current_partition).nodes > 1:
+        """Not on a partition of one node, where sizes are numbers of processes: limited, several would be the same."""
+        if self.most_per_node and not self.processes_per_node and room(self.current_partition).nodes > 1:
             nodes = self.num_tasks // self.num_tasks_per_node
             self.num_tasks_per_node = min(self.num_tasks_per_node, self.most_per_node)
             self.num_processes = self.num_tasks = nodes * self.num_tasks_per_node

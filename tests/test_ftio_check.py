@@ -136,3 +136,19 @@ def test_options_are_handed_to_the_kernel(reframe, kernel, tmp_path):
     assert case["least_bytes"] == 64 * 2**20, "i = 32, where it would be 12 without direct I/O"
     # 11 passes at 50 MByte/s, and in each process two calls for each of the 2 * 32^3 rows of Mini-Squares, 1 ms each
     assert case["time_limit"] == 600 + int(5 * (11 * 64 * 2**20 / 50e6 + 2 * 2 * 32**3 * 1e-3))
+
+
+@pytest.mark.parametrize(("options", "each"), [([], 2), (["-S", "ftio.processes_per_node=3"], 3)])
+def test_most_per_node_limits_the_nodes_of_a_cluster_and_no_requested_number(reframe, tmp_path, options, each):
+    extras = {"num_nodes": 2, "cores_per_node": 4}
+    partition = {"name": "p", "scheduler": "local", "launcher": "local", "environs": ["mpi"], "extras": extras}
+    settings = {
+        "systems": [{"name": "made", "hostnames": [".*"], "partitions": [partition]}],
+        "environments": [{"name": "mpi", "features": ["mpi"]}],
+    }
+    config = tmp_path / "settings.py"
+    config.write_text(f"site_configuration = {settings}\n")
+    session = reframe("--dry-run", "-n", "^ftio%", "-S", "ftio.most_per_node=2", *options, config=config)
+    assert session.returncode == 0, session.output
+    started = {(case["num_tasks"], case["num_processes"], case["num_tasks_per_node"]) for case in session.cases}
+    assert started == {(each, each, each), (2 * each, 2 * each, each)}
