@@ -105,8 +105,8 @@ PLACEMENTS = {
 class MpiLaunch(rfm.RegressionTestPlugin):
     """Starts the processes as the site says. Where the configuration knows no parallel launcher (ReFrame's built-in one
     does not), mpirun takes its place. `-S <check>.placement=block|round_robin` requests a placement, `-P
-    <check>.placement=block,round_robin` compares the two; without it the site's launcher decides, and the result is
-    compared with references."""
+    <check>.placement=block,round_robin` compares the two; without it the site's launcher decides. Each placement
+    has references of its own."""
 
     placement = variable(str, value="", loggable=True)
 

@@ -80,9 +80,9 @@ class Benchmark:
     sentences on the scores of several runs. `balance_factor`: (score, r_max_gflops) -> the score with its ratio to the
     Linpack performance of the processors. `prediction`: (machine, sizes, logs, r_max_gflops) -> a Prediction for each
     number of processes of a described machine. `comparison`: (machine, log, score, logs) -> a Comparison of the log's
-    run with a described machine. `nodes`: (log) -> an Examination of the run's nodes. `nodes_of_unscored`: the
-    same of a log that the rules refuse, None unless it is sound as far as it goes. `moved_bytes`: (log) -> the bytes
-    that the run transferred."""
+    run with a described machine. `nodes`: (log) -> an Examination of the run's nodes. `nodes_of_unscored`:
+    (log) -> an Examination of the nodes of a log that has no score, None if its times are not valid either.
+    `moved_bytes`: (log) -> the bytes that the run transferred."""
 
     package: str
     title: str

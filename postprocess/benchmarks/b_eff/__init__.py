@@ -69,7 +69,7 @@ METRICS = (
 )
 
 
-# Of runs on partitions whose R_max is known, with the R_max that it takes: of all nodes of the run.
+# Only of runs on partitions whose R_max is known. R_MAX is that of all nodes of the run.
 BALANCE_FACTOR = MetricKind("balance_factor", "byte/flop", Better.HIGHER, optional=True)
 R_MAX = MetricKind("r_max", "Gflop/s", Better.NEITHER, optional=True)
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run says about its own result: how much patterns differ that are the same messages, and, on one node, how
-fast messages are beside copies in memory. docs/b_eff.md derives the band of the latter."""
+"""Checks of a result against its own run: how much patterns with the same messages differ, and, on one node, how fast
+messages are beside copies in memory. docs/b_eff.md derives the expected band."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -27,7 +27,7 @@ LONGEST_LOOP_LENGTH = 100000  # no limit in practice: a loop of 5 ms has fewer e
 SHORT_LOOP_SECONDS = 1e-3
 COARSE_CLOCK = 0.01  # of a loop's time
 REPETITIONS_AGREE = 1.1  # the best repetition's bandwidth over the worst one's
-OVER_BUDGET = 1.05  # what was begun within the budget is finished; b_eff_io allows as much
+OVER_BUDGET = 1.05  # a measurement that began within the budget is finished
 UNDER_LOAD = "under_load"
 CORES_AGREE = 2.0  # the longest round trip of a cache line over the shortest one
 
@@ -261,7 +261,7 @@ def of_repetitions(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, s
 
 
 def of_parts(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """What each kind of memory says about its own result."""
+    """Qualifications of each kind of memory against its own run."""
     for kind in kinds(log.plan) if not log.plan.load else ():
         yield from of_plausibility(part(log, kind), table[table["memory"] == kind], kind == HOST)
 
