@@ -175,8 +175,11 @@ bool peers_watch(int file)
             here.ends[2 + i] = (struct pollfd){.fd = descriptor_of(here.node->peer[i].process), .events = POLLIN};
     }
     for (;;) {
-        if (poll(here.ends, (nfds_t)peers + 2, -1) < 0)
-            continue;
+        if (poll(here.ends, (nfds_t)peers + 2, -1) < 0) {
+            if (errno == EINTR)
+                continue;
+            return false; /* more peers than this process may have open files: the caller waits */
+        }
         if (peers_lost() != NO_PEER || peers_launcher_ended())
             return true;
         if (here.ends[0].revents)
