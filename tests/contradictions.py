@@ -174,7 +174,7 @@ EVERY = {
         )
     ],
     "complete": [put("end", status="failed"), lambda r: r.pop()],
-    "version": [put("run", schema_version=3), put("run", benchmark="linpack")],
+    "version": [put("run", schema_version=1), put("run", schema_version=3), put("run", benchmark="linpack")],
     "end": [put("end", reason="it failed"), put("end", rank=1)],
     "single": [gone("data_check"), lambda r: r.insert(3, dict(first(r, record="overhead")))],
     "places": [lambda r: r.insert(4, r.pop(2)), lambda r: r.insert(3, r.pop(-2))],

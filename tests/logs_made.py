@@ -38,11 +38,11 @@ def file_system(kind, directory="/scratch"):
     }
 
 
-def run_record(benchmark, ranks, nodes, memory_per_process_bytes, options, filesystem=None, schema_version=2):
+def run_record(benchmark, ranks, nodes, memory_per_process_bytes, options, filesystem=None):
     """The first record; `filesystem` is the type of the file system under test."""
     return {
         "record": "run",
-        "schema_version": schema_version,
+        "schema_version": 2,
         "benchmark": benchmark,
         "kernel_version": "0.1.0",
         "start_time": "2026-11-20T14:00:00Z",

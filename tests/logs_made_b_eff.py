@@ -84,20 +84,11 @@ def steady(latency_seconds=2e-6, link=1e9):
 
 
 def exchanged(records):
-    """Bytes of all loops, each with one exchange that is not timed. In schema version 1 a record holds all repetitions,
-    and each pattern and method has three trials of one exchange that are not recorded."""
+    """Bytes of all loops, each with one exchange that is not timed."""
     [planned] = [record["patterns"] for record in records if record["record"] == "plan"]
     messages = {entry["name"]: entry["messages_per_exchange"] for entry in planned}
     loops = [record for record in records if record["record"] in ("measurement", "latency", "trial")]
-    old = any(isinstance(m["elapsed_seconds"], list) for m in loops)
-    trials = 3 * 2 * sum(messages[entry["name"]] * len(entry["methods"]) for entry in planned) if old else 0
-    return trials + sum(
-        (len(m["elapsed_seconds"]) if old else 1)
-        * m["message_bytes"]
-        * messages.get(m["pattern"], 0)
-        * (m["loop_length"] + 1)
-        for m in loops
-    )
+    return sum(m["message_bytes"] * messages.get(m["pattern"], 0) * (m["loop_length"] + 1) for m in loops)
 
 
 def b_eff_log(
@@ -108,12 +99,10 @@ def b_eff_log(
     methods=AVERAGED + REPORTED,
     repetitions=3,
     only=None,
-    schema_version=2,
     simulated=False,
 ):
     """All records of a complete, official b_eff run. `bandwidth(pattern, method, length, repetition, plan entry)` in
-    byte/s; `only` picks patterns by name. A log of schema version 1 has a record for all repetitions, no latency loops
-    and no probes."""
+    byte/s; `only` picks patterns by name."""
     bandwidth = bandwidth or steady()
     l_max = min(128 * MIB, memory_per_process_bytes // 128)
     planned = [entry for entry in patterns(ranks, methods) if only is None or only(entry["name"])]
@@ -124,7 +113,6 @@ def b_eff_log(
         nodes,
         memory_per_process_bytes,
         {"seed": 20260101, "memory-per-process": None},
-        schema_version=schema_version,
     ) | {"simulated": simulated}
     measured = [
         record
@@ -152,7 +140,7 @@ def b_eff_log(
     return complete(
         run,
         plan,
-        measured if schema_version > 1 else as_version_1(measured, repetitions),
+        measured,
         1.05 * in_loops + 1,
         check={"received_bytes": received, "checked_bytes": received},
     )
@@ -206,23 +194,6 @@ def loop(entry, method, length, repetition, bandwidth, kind="measurement"):
         "fastest_seconds": 0.97 * elapsed,
         "slowest_message_seconds": elapsed * entry["processes"] / entry["messages_per_exchange"],
     }
-
-
-def as_version_1(loops, repetitions):
-    """A record for each pattern, length and method, with its repetitions' times as lists."""
-    loops = [record for record in loops if record["record"] == "measurement"]
-    count = len(loops) // repetitions
-    return [
-        {
-            "record": "measurement",
-            **{name: first[name] for name in ("pattern", "method", "message_bytes", "loop_length")},
-            **{
-                name: [loops[place + k * count][name] for k in range(repetitions)]
-                for name in ("elapsed_seconds", "fastest_seconds")
-            },
-        }
-        for place, first in enumerate(loops[:count])
-    ]
 
 
 def retimed(record, elapsed_seconds, fastest_seconds=None):

@@ -252,20 +252,3 @@ def b_eff_io_on_servers(speed, servers=5, told=True, method_shift=0):
             made.append({"record": "layout", **own, **files})
         made.append(record)
     return numbered(made)
-
-
-def as_version_1(records):
-    """The same run as kernels up to version 0.1.0 logged it: all processes made the same number of calls."""
-    old = []
-    for r in map(dict, records):
-        if r["record"] == "run":
-            r["schema_version"] = 1
-        elif r["record"] == "plan":
-            r["evicted"] = r.pop("evict")
-        elif r["record"] == "measurement":
-            r["calls"] = r.pop("calls_min")
-            del r["calls_max"], r["calls_sum"]
-        elif r["record"] == "pattern_type":
-            del r["cached_bytes"]
-        old.append(r)
-    return old

@@ -186,7 +186,6 @@ def priomark_log(
         node_memory // -(-ranks // nodes),
         {"directory": "/scratch", "workload": workload},
         filesystem,
-        schema_version=1,
     )
     plan = {
         "workload": workload,

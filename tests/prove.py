@@ -28,7 +28,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from mutants import MUTATED, mutants
-from mutator import STRICT, tried
+from mutator import LOGS, tried
 from proofs import OUTPUT, ROOT, TOOLS, ProofError, Result, copy_of_tree, run
 
 # Tests that build no kernel, and what they need besides this project.
@@ -151,9 +151,9 @@ def nodes() -> Iterator[Result]:
 def logs() -> list[Result]:
     """A result for each log of tests/kernel_logs; the changes that were wrongly accepted are in build/prove/logs."""
     OUTPUT.mkdir(parents=True, exist_ok=True)
-    rounds, left = divmod(MUTATIONS, len(STRICT) * MUTATIONS_AT_ONCE)
-    counts = [(name, seed) for seed in range(rounds + bool(left)) for name in STRICT]
-    found = {name: Counter() for name in STRICT}
+    rounds, left = divmod(MUTATIONS, len(LOGS) * MUTATIONS_AT_ONCE)
+    counts = [(name, seed) for seed in range(rounds + bool(left)) for name in LOGS]
+    found = {name: Counter() for name in LOGS}
     with TemporaryDirectory() as folder, ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
         trials = [(name, pool.submit(tried, name, seed, MUTATIONS_AT_ONCE, folder)) for name, seed in counts]
         for name, trial in trials:

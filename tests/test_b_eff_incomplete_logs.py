@@ -125,9 +125,8 @@ def test_log_that_is_not_complete_yields_no_score(scored, change, says):
     assert says in scored(broken(change))
 
 
-@pytest.mark.parametrize("schema_version", [1, 2])
-def test_log_whose_received_bytes_contradict_its_loops_yields_no_score(scored, schema_version):
-    sound = b_eff_log(ranks=16, methods=AVERAGED, schema_version=schema_version)
+def test_log_whose_received_bytes_contradict_its_loops_yields_no_score(scored):
+    sound = b_eff_log(ranks=16, methods=AVERAGED)
     received = int(first(sound, record="data_check")["received_bytes"])
     assert scored(sound).metrics["b_eff"].value > 0
     for wrong in (received - 1, received + 1):
@@ -184,11 +183,10 @@ def test_repetitions_must_be_those_of_the_budget_record(scored):
     assert "where the measurement of worst-cycle at 1 byte with sendrecv in repetition 3 belongs" in message
 
 
-@pytest.mark.parametrize("reduced_to", ["best_method", "best_method_once"])
-def test_a_budget_record_with_other_methods_than_it_says_is_refused_by_its_line(scored, reduced_to):
-    records = with_budget(reduced_to, kept=("sendrecv", "nonblocking"))
+def test_a_budget_record_with_other_methods_than_it_says_is_refused_by_its_line(scored):
+    records = with_budget("best_method", kept=("sendrecv", "nonblocking"))
     line = records.index(first(records, record="budget")) + 1
-    text = f"line {line}: the budget leaves sendrecv, nonblocking of random-30, which is not what {reduced_to} means"
+    text = f"line {line}: the budget leaves sendrecv, nonblocking of random-30, which is not what best_method means"
     assert text in scored(records)
 
 
@@ -204,38 +202,6 @@ def test_budget_records_whose_time_goes_back_are_refused_by_the_line_of_the_seco
     records = reduced(records, left_out, earlier | {"elapsed_seconds": 100.5})
     line = records.index(first(records, record="budget", pattern="worst-cycle")) + 1
     assert f"line {line}: the run's time went back" in scored(records)
-
-
-def old_log_with_budget(reduced_to, repetitions):
-    """Of schema version 1: at the longest length, random-30 has one method, with so many repetitions."""
-    records = b_eff_log(
-        methods=AVERAGED, only=lambda name: name.startswith(("ring", "random", "worst")), schema_version=1
-    )
-    loops = [loop for loop in loops_of(records, "measurement", "random-30") if loop["message_bytes"] == 8 * MIB]
-    [kept] = [loop for loop in loops if loop["method"] == "nonblocking"]
-    for name in ("elapsed_seconds", "fastest_seconds"):
-        kept[name] = kept[name][:repetitions]
-    record = budget("random-30", 8 * MIB, reduced_to, ["nonblocking"])
-    del record["repetition"], record["loops"]
-    at = records.index(loops[0])
-    return logs_made.numbered([*records[:at], record, kept, *records[at + len(loops) :]])
-
-
-@pytest.mark.parametrize(
-    ("reduced_to", "repetitions", "sound"),
-    [
-        ("best_method", 3, True),
-        ("best_method", 1, False),
-        ("best_method_once", 1, True),
-        ("best_method_once", 2, False),
-    ],
-)
-def test_a_budget_of_schema_version_1_holds_for_all_repetitions(scored, reduced_to, repetitions, sound):
-    score = scored(old_log_with_budget(reduced_to, repetitions))
-    if sound:
-        assert "budget" in keys(score) and score.metrics["b_eff"].value > 0
-    else:
-        assert "random-30 at 8388608 byte with nonblocking in repetition" in score
 
 
 def stopped_log(repetition, pattern):

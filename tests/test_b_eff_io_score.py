@@ -8,7 +8,7 @@ from pathlib import Path
 
 import logs_made
 import pytest
-from logs_made_b_eff_io import GIB, KIB, METHODS, MIB, TYPES, as_version_1, b_eff_io_log
+from logs_made_b_eff_io import GIB, KIB, METHODS, MIB, TYPES, b_eff_io_log
 from scores import keys, values
 
 from postprocess.benchmarks.b_eff_io.definition import m_part_rule, patterns_rule
@@ -203,17 +203,6 @@ def test_eviction_is_stated_as_it_was(scored, share, key):
     assert key in found and len({"evicted", "not_evicted"} & set(found)) == 1
 
 
-def test_eviction_of_old_logs_is_stated_as_attempted(scored):
-    score = scored(changed(as_version_1(b_eff_io_log()), "plan", evicted=True))
-    assert "does not say whether it succeeded" in " ".join(q.text for q in score.qualifications)
-
-
-def test_logs_of_version_1_give_the_same_score(scored):
-    records = b_eff_io_log(mbyte(BY_HAND))
-    new, old = scored(records), scored(as_version_1(records))
-    assert values(old) == values(new) and keys(old) == keys(new)
-
-
 def test_cache_affected_below_20_times_the_cache(scored):
     """One partition, 64 GiB nodes, 100 MByte/s for 300 s: 30 GB are far below 20 * 128 GiB; with a cache of 1 GiB,
     above 20 GiB."""
@@ -254,16 +243,6 @@ SOUND = b_eff_io_log()
                 calls_min=1,
                 calls_max=1,
                 calls_sum=2,
-                bytes=2 * 32 * KIB,
-            ),
-            "made 2 calls where",
-        ),
-        (
-            changed(
-                as_version_1(SOUND),
-                "measurement",
-                place=measurement_place(SOUND, method="read", pattern=20),
-                calls=1,
                 bytes=2 * 32 * KIB,
             ),
             "made 2 calls where",
@@ -390,12 +369,5 @@ def test_schema_has_the_fields_of_the_documentation():
 
     parts = re.split(r"\n`(plan|measurement|process_times|pattern_type)`", page.split("\n###")[0])
     documented = {kind: fields(text) for kind, text in zip(parts[1::2], parts[2::2])}
-    assert documented == {
-        kind: {
-            field
-            for version in log_formats()["b_eff_io"].records.values()
-            for field in version[kind].__struct_fields__
-            if field != "sequence"
-        }
-        for kind in documented
-    }
+    classes = log_formats()["b_eff_io"].records
+    assert documented == {kind: set(classes[kind].__struct_fields__) - {"sequence"} for kind in documented}

@@ -168,16 +168,6 @@ def test_latency_of_a_pattern_without_latency_loops_is_that_of_its_short_loops(s
     assert "latency_loops" in keys(score) and "budget" not in keys(score)
 
 
-def test_a_log_of_schema_version_1_has_the_same_scores(scored):
-    """As far as it has the measurements: repetitions that followed each other, latencies from the loops of 300."""
-    new, old = (scored(b_eff_log(schema_version=version)) for version in (2, 1))
-    assert old.official and keys(old) == []
-    assert new.metrics.keys() - old.metrics.keys() == {"b_eff_release_3_6"}
-    assert {name: metric.value for name, metric in old.metrics.items()} == pytest.approx(
-        {name: new.metrics[name].value for name in old.metrics}, rel=1e-12
-    )
-
-
 def test_release_3_6_takes_the_smallest_bandwidth_of_a_process(scored):
     """5 processes, rings of 2 and 3 at L bytes a second and process in the pattern ring-1: all others as by the paper's
     formula. There processes of the ring of two send one message in 1 s, those of the ring of three two in 2 s: the

@@ -10,7 +10,7 @@ import jsonschema_rs
 import logs_made
 import pytest
 from conftest import COFFEECUP
-from logs_made_b_eff import averaged_log, b_eff_log
+from logs_made_b_eff import averaged_log
 
 from postprocess.benchmarks.registry import log_formats
 from postprocess.benchmarks.scoring import score_log
@@ -87,17 +87,6 @@ def test_a_budget_of_a_pattern_that_was_not_planned_is_no_traceback(tmp_path):
     place = place_of("data_check")
     message = refusal(tmp_path, logs_made.numbered([*SMALL[:place], budget, *SMALL[place:]]))
     assert "has the budget of ring-9 at 1 byte with bandwidth in repetition 1, which was not planned" in message
-
-
-def test_a_record_of_schema_version_1_is_none_of_version_2(tmp_path):
-    old = b_eff_log(ranks=2, nodes=2, methods=("nonblocking",), schema_version=1)
-    assert "measurement record" in refusal(tmp_path, changed(old, 0, schema_version=2))
-    assert "measurement record" in refusal(tmp_path, changed(SMALL, 0, schema_version=1))
-    place = next(number for number, record in enumerate(old) if record["record"] == "measurement")
-    uneven = changed(old, place, fastest_seconds=old[place]["fastest_seconds"][:2])
-    assert f"line {place + 1}: measurement record, fastest_seconds: 2 values, elapsed_seconds has 3" in (
-        refusal(tmp_path, uneven)
-    )
 
 
 def test_every_record_of_a_log_has_exactly_one_form_in_the_schema():

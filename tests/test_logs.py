@@ -89,12 +89,18 @@ def test_hash_is_that_of_sha256sum(scratch):
         (b"[1, 2]\n", "line 1: not a record"),
         (b"{}\n", "line 1: not a record"),
         (b'{"record": "measurement", "sequence": 0}\n', "first record is not 'run'"),
-        (b'{"record": "run", "sequence": 0, "schema_version": 3, "benchmark": "b_eff"}\n', "upgrade coffeecup"),
+        *(
+            (b'{"record": "run", "sequence": 0, "schema_version": %d, "benchmark": "b_eff"}\n' % version, says)
+            for version, says in (
+                (1, "schema_version 1, and this coffeecup reads 2 only"),
+                (2, "run record"),
+                (3, "schema_version 3, and this coffeecup reads 2 only"),
+            )
+        ),
         (
-            b'{"record": "run", "sequence": 0, "schema_version": 1, "benchmark": "linpack"}\n',
+            b'{"record": "run", "sequence": 0, "schema_version": 2, "benchmark": "linpack"}\n',
             "unknown benchmark 'linpack'",
         ),
-        (b'{"record": "run", "sequence": 0, "schema_version": 1, "benchmark": "b_eff"}\n', "run record"),
         (SMALL_LINES[0][:50], "cut off in its first record"),
         (SMALL_TEXT[:-1], "cut off in its last byte"),
         (SMALL_TEXT + b"\n", "data after the end record|an empty line"),
@@ -358,6 +364,8 @@ def test_what_the_time_budget_leaves_out_is_not_waited_for(tmp_path):
     pattern = next(pattern for pattern in plan["patterns"] if pattern["methods"])
     budget = {
         "record": "budget",
+        "repetition": 1,
+        "loops": "bandwidth",
         "pattern": pattern["name"],
         "message_bytes": 1,
         "reduced_to": "averaged_methods",

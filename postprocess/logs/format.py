@@ -4,7 +4,7 @@
 The caller passes the formats of all benchmarks to a reader, so nothing in this folder knows a benchmark.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import or_
@@ -12,9 +12,7 @@ from typing import Any
 
 import msgspec
 
-from postprocess.logs.records import COMMON, OldRecord, Record, kind_of
-
-SCHEMA_VERSION = 2
+from postprocess.logs.records import COMMON, Record, kind_of
 
 # (plan, record) -> steps; Any because each benchmark has a plan and records of its own
 Steps = Callable[[Any, Any], int]
@@ -33,34 +31,27 @@ class Progress:
 
 @dataclass(frozen=True)
 class LogFormat:
-    """The logs of one benchmark. `own` are its records besides those of every log. `version_1` are the records that
-    logs of schema version 1 have instead of the current record of the same kind."""
+    """The logs of one benchmark. `own` are its records besides those of every log."""
 
     own: tuple[type[Record], ...]
     progress: Progress
-    version_1: tuple[type[OldRecord], ...] = ()
 
     @cached_property
-    def records(self) -> dict[int, dict[str, type[Record]]]:
-        """By schema version, the class of each kind of record."""
+    def records(self) -> dict[str, type[Record]]:
+        """The class of each kind of record."""
         every = (*COMMON, *self.own)
         kinds = {kind_of(record): record for record in every}
         if len(kinds) != len(every):
             raise ValueError(f"two records of the same kind among {', '.join(map(kind_of, every))}")
-        return {1: kinds | {kind_of(record): record for record in self.version_1}, SCHEMA_VERSION: kinds}
+        return kinds
 
     @cached_property
-    def decoders(self) -> dict[int, msgspec.json.Decoder]:
-        """By schema version, the decoder that turns a line into a checked record."""
-        return {version: msgspec.json.Decoder(reduce(or_, kinds.values())) for version, kinds in self.records.items()}
+    def decoder(self) -> msgspec.json.Decoder:
+        """Turns a line into a checked record."""
+        return msgspec.json.Decoder(reduce(or_, self.records.values()))
 
     @property
     def schema(self) -> dict:
-        """JSON Schema of one record of the current version."""
-        records = reduce(or_, self.records[SCHEMA_VERSION].values())
+        """JSON Schema of one record."""
+        records = reduce(or_, self.records.values())
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", **msgspec.json.schema(records)}
-
-
-def renewed(records: Iterable[Record]) -> list[Record]:
-    """Records of any schema version as records of the current one."""
-    return [new for record in records for new in (record.renewed() if isinstance(record, OldRecord) else (record,))]

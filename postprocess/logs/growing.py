@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from postprocess.logs.format import LogFormat, Progress, renewed
+from postprocess.logs.format import LogFormat, Progress
 from postprocess.logs.lines import UNREADABLE
 from postprocess.logs.records import End, Record, Run, kind_of
 
@@ -93,13 +93,9 @@ class GrowingLog:
             record = self._decode(line)
             if self.course is None:
                 log_format = self.formats[record.benchmark]
-                self.course, self._decode = (
-                    Course(log_format.progress),
-                    log_format.decoders[record.schema_version].decode,
-                )
+                self.course, self._decode = Course(log_format.progress), log_format.decoder.decode
                 self.title = f"{record.benchmark} on {record.ranks} processes"
             else:
-                for new in renewed([record]):
-                    self.course.take(new)
+                self.course.take(record)
         except (*UNREADABLE, LookupError):
             pass

@@ -16,7 +16,7 @@ from typing import Generic, TypeVar, cast
 
 import msgspec
 
-from postprocess.logs.format import SCHEMA_VERSION, LogFormat, renewed
+from postprocess.logs.format import LogFormat
 from postprocess.logs.growing import Course
 from postprocess.logs.lines import (
     COPY_AGAIN,
@@ -28,7 +28,7 @@ from postprocess.logs.lines import (
     why_no_record,
     why_refused,
 )
-from postprocess.logs.records import End, Record, Run, kind_of
+from postprocess.logs.records import SCHEMA_VERSION, End, Record, Run, kind_of
 from postprocess.show.words import printable, size
 
 RUN_AGAIN = "rerun the benchmark"
@@ -110,8 +110,7 @@ def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
             "record",
         )
     lines, rest = split_lines(path, data)
-    written, log_format = read_records(path, lines, formats)
-    records = renewed(written)
+    records, log_format = read_records(path, lines, formats)
     end = refuse_incomplete(path, records, log_format)
     if rest:
         raise LogError(path, f"line {len(lines) + 1}: data after the end record; {COPY_AGAIN}", "kinds")
@@ -125,7 +124,7 @@ def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
             f"line {len(lines)}: the end record counts {end.records} records, the log has {len(lines)}; {COPY_AGAIN}",
             "count",
         )
-    refuse_duplicate_keys(path, lines, written)
+    refuse_duplicate_keys(path, lines, records)
     run, plan, *others = records
     return Log(path, hashlib.sha256(data).hexdigest(), cast(Run, run), plan, grouped(others))
 
@@ -177,15 +176,15 @@ def read_records(path: Path, lines: list[bytes], formats: Mapping[str, LogFormat
     sequence and in the order of a log."""
     if not lines:
         raise LogError(path, f"the log was cut off in its first record: look into the job's output and {RUN_AGAIN}")
-    benchmark, version = origin(path, lines[0], formats)
+    benchmark = origin(path, lines[0], formats)
     log_format = formats[benchmark]
-    decode, records = log_format.decoders[version].decode, []
+    decode, records = log_format.decoder.decode, []
     for number, line in enumerate(lines):
         try:
             record = decode(line)
         except UNREADABLE as error:
             raise LogError(
-                path, f"line {number + 1}: {why_refused(line, error, benchmark, log_format.records[version])}", "record"
+                path, f"line {number + 1}: {why_refused(line, error, benchmark, log_format.records)}", "record"
             ) from None
         if record.sequence != number:
             raise LogError(
@@ -199,8 +198,8 @@ def read_records(path: Path, lines: list[bytes], formats: Mapping[str, LogFormat
     return records, log_format
 
 
-def origin(path: Path, line: bytes, formats: Mapping[str, LogFormat]) -> tuple[str, int]:
-    """The benchmark that wrote the log, and the schema version, by the log's first line."""
+def origin(path: Path, line: bytes, formats: Mapping[str, LogFormat]) -> str:
+    """The benchmark that wrote the log, by the log's first line."""
     kind = kind_of_line(line)
     if kind is None:
         raise LogError(path, f"line 1: {why_no_record(line)}", "record")
@@ -212,11 +211,11 @@ def origin(path: Path, line: bytes, formats: Mapping[str, LogFormat]) -> tuple[s
         origin = msgspec.json.decode(line, type=_Origin)
     except UNREADABLE as error:
         raise LogError(path, f"line 1: run record, {what_is_wrong(line, error)}; {COPY_AGAIN}", "record") from None
-    if origin.schema_version > SCHEMA_VERSION:
+    if origin.schema_version != SCHEMA_VERSION:
         raise LogError(
             path,
-            f"line 1: schema_version {origin.schema_version} is newer than {SCHEMA_VERSION}, which this coffeecup "
-            "reads; upgrade coffeecup",
+            f"line 1: schema_version {origin.schema_version}, and this coffeecup reads {SCHEMA_VERSION} only; use the "
+            "coffeecup of the kernel's version",
             "version",
         )
     if origin.benchmark not in formats:
@@ -225,7 +224,7 @@ def origin(path: Path, line: bytes, formats: Mapping[str, LogFormat]) -> tuple[s
             f"line 1: unknown benchmark {origin.benchmark!r:.80}; this coffeecup knows {', '.join(sorted(formats))}",
             "version",
         )
-    return origin.benchmark, max(origin.schema_version, 1)
+    return origin.benchmark
 
 
 class _Origin(msgspec.Struct):

@@ -12,6 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
+SCHEMA_VERSION = 2
 MOST_BYTES = 2**63 - 1
 
 
@@ -54,14 +55,6 @@ class Record(Struct, tag_field="record", tag=kind_of_class, forbid_unknown_field
     """A line of a log. `sequence` is the line's number minus one."""
 
     sequence: Annotated[int, Meta(ge=0, le=10**9)]
-
-
-class OldRecord(Record):
-    """A record of schema version 1 that differs from the current record of the same kind."""
-
-    def renewed(self) -> Sequence[Record]:
-        """The same information as current records."""
-        raise NotImplementedError
 
 
 def kind_of(record: Record | type[Record]) -> str:
@@ -149,7 +142,7 @@ class Provenance(Part):
 class Run(Record, kw_only=True):
     """What ran where, the same for every benchmark."""
 
-    schema_version: Literal[1, 2]
+    schema_version: Annotated[int, Meta(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]
     benchmark: Name
     kernel_version: Annotated[str, Meta(min_length=1, max_length=256)]
     start_time: Time

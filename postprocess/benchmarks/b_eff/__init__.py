@@ -18,7 +18,6 @@ from postprocess.benchmarks.b_eff.records import (
     Matching,
     MatchingsLeftOut,
     Measurement,
-    MeasurementOfVersion1,
     MemoryCopy,
     Pair,
     PatternProcesses,
@@ -33,12 +32,9 @@ from postprocess.logs.format import LogFormat, Progress
 
 
 def left_out(plan: Plan, budget: Budget) -> int:
-    """The loops that a budget record leaves out: of one repetition, or of all in schema version 1."""
-    kept = len(budget.methods)
+    """The loops that enter b_eff and that a budget record leaves out."""
     planned = sum(len(pattern.methods) for pattern in plan.patterns if pattern.name == budget.pattern)
-    if budget.repetition is not None:
-        return planned - kept if budget.loops == "bandwidth" else 0
-    return plan.repetitions * planned - kept * (1 if budget.reduced_to == "best_method_once" else plan.repetitions)
+    return planned - len(budget.methods) if budget.loops == "bandwidth" else 0
 
 
 def one(plan: Plan, measurement: Loop) -> int:
@@ -61,9 +57,7 @@ METRICS = (
     MetricKind("ping_pong_latency", "us", Better.LOWER),
     MetricKind("ring_latency", "us", Better.LOWER),
     MetricKind("ring_latency_per_message", "us", Better.LOWER),
-    MetricKind(
-        "b_eff_release_3_6", "MByte/s", Better.HIGHER, optional=True
-    ),  # requires times that schema version 1 lacks
+    MetricKind("b_eff_release_3_6", "MByte/s", Better.HIGHER),
     MetricKind("time_to_communicate_total_memory", "s", Better.LOWER),
     MetricKind("l_max", "MiB", Better.NEITHER),
 )
@@ -129,7 +123,6 @@ BENCHMARK = Benchmark(
             Load,
             DataCheck,
         ),
-        version_1=(MeasurementOfVersion1,),
         progress=Progress(planned=planned_loops, done={Measurement: one, Loaded: one}, left_out={Budget: left_out}),
     ),
     forms={Form.SHORT: {"time_budget": "30"}, Form.SWEEP: {"sweep": "yes", "time_budget": "60"}},

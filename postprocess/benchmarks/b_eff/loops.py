@@ -51,12 +51,8 @@ def problems_of_loops(log: Log[Plan]) -> Iterator[Problem]:
 
 
 def keyed(log: Log[Plan]) -> Iterator[tuple[Record, tuple]]:
-    """The records of the measurement in the order of the log. In schema version 1, a record holds all repetitions."""
-    kinds = (
-        (Probe, MemoryCopy, Trial, Latency, Measurement, Budget, Stop, *pairwise.KINDS)
-        if log.run.schema_version > 1
-        else (Measurement,)
-    )
+    """The records of the measurement in the order of the log."""
+    kinds = (Probe, MemoryCopy, Trial, Latency, Measurement, Budget, Stop, *pairwise.KINDS)
     return ((record, key_of(record)) for record in by_sequence(log, *kinds))
 
 
@@ -92,9 +88,6 @@ def in_words(key: tuple) -> str:
 
 def planned_records(log: Log[Plan]) -> Iterator[tuple]:
     plan, budgets = log.plan, budgets_of(log)
-    if log.run.schema_version == 1:
-        yield from planned_records_of_version_1(plan, budgets)
-        return
     stops = {(stop.repetition, stop.pattern, stop.message_bytes) for stop in log.all(Stop)}
     for repetition in range(1, plan.repetitions + 1):
         if not log.run.simulated:
@@ -126,17 +119,6 @@ def planned_at(pattern: Pattern, length: int, repetition: int, budgets: Budgets,
             yield kind, pattern.name, length, method, repetition
 
 
-def planned_records_of_version_1(plan: Plan, budgets: Budgets) -> Iterator[tuple]:
-    """Its budget records hold for all repetitions."""
-    for pattern in plan.patterns:
-        for length in plan.message_bytes:
-            budget = budgets.get((1, pattern.name, length, "bandwidth"))
-            once = budget is not None and budget.reduced_to == "best_method_once"
-            for method in budget.methods if budget else pattern.methods:
-                for repetition in range(1, 1 + (1 if once else plan.repetitions)):
-                    yield "measurement", pattern.name, length, method, repetition
-
-
 def latency_methods(pattern: Pattern) -> list[str]:
     """Methods that enter a latency: those that enter b_eff, or all of a pattern that has none of these."""
     return [method for method in pattern.methods if method in METHODS_AVERAGED] or pattern.methods
@@ -144,8 +126,7 @@ def latency_methods(pattern: Pattern) -> list[str]:
 
 def budgets_of(log: Log[Plan]) -> Budgets:
     return {
-        (record.repetition or 1, record.pattern, record.message_bytes, record.loops): record
-        for record in log.all(Budget)
+        (record.repetition, record.pattern, record.message_bytes, record.loops): record for record in log.all(Budget)
     }
 
 
@@ -159,7 +140,6 @@ def problems_of_budgets(log: Log[Plan]) -> Iterator[Problem]:
         possible = {
             "averaged_methods": record.methods == averaged.get(record.pattern),
             "best_method": len(kept) == 1,
-            "best_method_once": len(kept) == 1,
             "nothing": not kept,
         }
         if record.methods != kept or not possible[record.reduced_to]:
@@ -168,8 +148,6 @@ def problems_of_budgets(log: Log[Plan]) -> Iterator[Problem]:
                 f"line {record.sequence + 1}: the budget leaves {', '.join(record.methods) or 'no method'} of "
                 f"{record.pattern}, which is not what {record.reduced_to} means; {EDITED}",
             )
-        if (record.repetition is None) != (log.run.schema_version == 1):
-            yield "budget", f"line {record.sequence + 1}: a budget record of another schema version; {EDITED}"
     stops = log.all(Stop)
     if len(stops) > 1:
         yield "stop", f"the run was stopped {len(stops)} times; {EDITED}"
@@ -199,7 +177,6 @@ def problems_of_averages(log: Log[Plan]) -> Iterator[Problem]:
 
 
 def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
-    """A comparison with NaN is false: slowest_message_seconds of schema version 1."""
     bounds = {pattern.name: messages_of_process(pattern) for pattern in log.plan.patterns}
     for kind in LOOPS:
         for loop in log.all(kind):
@@ -291,19 +268,12 @@ def problems_of_received_bytes(log: Log[Plan]) -> Iterator[Problem]:
 
 
 def bytes_of_loops(log: Log[Plan]) -> int:
-    """Bytes that all loops exchanged, including the untimed exchange before each of them. Kernels that write schema
-    version 1 do not record their trials: three of one exchange for each pattern and method."""
-    plan = log.plan
-    messages = {pattern.name: pattern.messages_per_exchange for pattern in plan.patterns}
+    """Bytes that all loops exchanged, including the untimed exchange before each of them."""
+    messages = {pattern.name: pattern.messages_per_exchange for pattern in log.plan.patterns}
     exchanged = sum(
         messages[loop.pattern] * loop.message_bytes * (loop.loop_length + 1) for kind in LOOPS for loop in log.all(kind)
     )
-    exchanged += pairwise.bytes_of_pairwise(log)[1]
-    if log.run.schema_version > 1 or 1 in (plan.first_loop_length, plan.longest_loop_length):
-        return exchanged
-    return exchanged + sum(
-        6 * pattern.messages_per_exchange * plan.message_bytes[0] * len(pattern.methods) for pattern in plan.patterns
-    )
+    return exchanged + pairwise.bytes_of_pairwise(log)[1]
 
 
 def least_checked(log: Log[Plan]) -> int:

@@ -170,7 +170,6 @@ def of_cores(log: Log[Plan]) -> Iterator[tuple[str, str]]:
 REDUCTIONS = {
     "averaged_methods": "only the averaged methods ran",
     "best_method": "only the method that was best at the previous length ran",
-    "best_method_once": "only that method ran, once",
     "nothing": "nothing ran, an earlier repetition counts",
 }
 
@@ -180,14 +179,13 @@ def of_time(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     if budget := budget_of_bandwidth(log):
         kinds = Counter(record.reduced_to for record in budget)
         reductions = "; ".join(f"at {kinds[kind]} {text}" for kind, text in REDUCTIONS.items() if kinds[kind])
-        repeated = budget[0].repetition is not None
-        combinations = len(log.plan.patterns) * len(log.plan.message_bytes) * (log.plan.repetitions if repeated else 1)
+        combinations = len(log.plan.patterns) * len(log.plan.message_bytes) * log.plan.repetitions
         averaged = averaged_patterns(log)
         yield (
             "budget",
             (
                 f"To keep the time budget of {digits(stated)} s, {len(budget)} of {combinations} combinations of "
-                f"{'repetition, ' * repeated}pattern and message length were reduced, "
+                "repetition, pattern and message length were reduced, "
                 f"{sum(record.pattern in averaged for record in budget)} of them in patterns that enter b_eff: "
                 f"{reductions}"
             ),

@@ -10,7 +10,6 @@ from postprocess.logs.records import (
     Bytes,
     Count,
     Name,
-    OldRecord,
     Part,
     PositiveBytes,
     PositiveSeconds,
@@ -149,7 +148,7 @@ class Loop(Record):
 
 
 class Measurement(Loop):
-    """A loop that enters b_eff. `slowest_message_seconds` is NaN in logs of schema version 1."""
+    """A loop that enters b_eff."""
 
 
 class Latency(Loop):
@@ -160,48 +159,14 @@ class Trial(Loop):
     """A loop of one exchange before a pattern's first measurement."""
 
 
-class MeasurementOfVersion1(OldRecord, tag="measurement"):
-    """In logs of schema version 1: one pattern, message length and method; one value per repetition."""
-
-    pattern: Name
-    method: Name
-    message_bytes: PositiveBytes
-    loop_length: Count
-    elapsed_seconds: Annotated[list[PositiveSeconds], Meta(min_length=1, max_length=10_000)]
-    fastest_seconds: Annotated[list[Seconds], Meta(min_length=1, max_length=10_000)]
-
-    def __post_init__(self):
-        if len(self.fastest_seconds) != len(self.elapsed_seconds):
-            raise ValueError(
-                f"fastest_seconds: {len(self.fastest_seconds)} values, elapsed_seconds has {len(self.elapsed_seconds)}"
-            )
-
-    def renewed(self) -> list[Measurement]:
-        return [
-            Measurement(
-                self.sequence,
-                repetition,
-                self.pattern,
-                self.method,
-                self.message_bytes,
-                self.loop_length,
-                elapsed,
-                fastest,
-                float("nan"),
-            )
-            for repetition, (elapsed, fastest) in enumerate(zip(self.elapsed_seconds, self.fastest_seconds), 1)
-        ]
-
-
 class Budget(Record, kw_only=True):
-    """What the run leaves out at this pattern and length to keep its time. In logs of schema version 1 it holds for all
-    repetitions, and for the loops of b_eff, which were the only ones."""
+    """What the run leaves out in this repetition at this pattern and length to keep its time."""
 
     pattern: Name
     message_bytes: PositiveBytes
-    repetition: Repetition | None = None
-    loops: Literal["bandwidth", "latency"] = "bandwidth"
-    reduced_to: Literal["averaged_methods", "best_method", "best_method_once", "nothing"]
+    repetition: Repetition
+    loops: Literal["bandwidth", "latency"]
+    reduced_to: Literal["averaged_methods", "best_method", "nothing"]
     methods: list[Name]
     elapsed_seconds: Seconds
     estimate_seconds: Annotated[float, Meta(ge=0, le=1e12)]

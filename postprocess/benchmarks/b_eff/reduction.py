@@ -41,7 +41,7 @@ COLUMNS = pa.DataFrameSchema(
         "repetition": pa.Column(int, pa.Check.ge(1)),
         "elapsed_seconds": pa.Column(float, pa.Check.gt(0)),
         "fastest_seconds": pa.Column(float, pa.Check.ge(0), nullable=True),
-        "slowest_message_seconds": pa.Column(float, pa.Check.gt(0), nullable=True),
+        "slowest_message_seconds": pa.Column(float, pa.Check.gt(0)),
         "phase": pa.Column(int, pa.Check.ge(0)),
         "load": pa.Column("category"),
         "bandwidth": pa.Column(float, pa.Check.gt(0)),
@@ -269,19 +269,16 @@ def ring_latency_per_message(latencies: pd.DataFrame) -> pd.Series:
 
 
 def b_eff_release_3_6(table: pd.DataFrame) -> pd.Series:
-    """b_eff as release 3.6 of the original program computes it, in MByte/s, per log that holds the times for it: the
+    """b_eff as release 3.6 of the original program computes it, in MByte/s, per log: the
     bandwidth of a pattern is the number of processes times the smallest bandwidth of a process, instead of all bytes
     over the longest time. It differs where rings of two, with one message a process, stand beside a larger one: on odd
     numbers of processes."""
-    known = table[table["slowest_message_seconds"].notna()]
-    if known.empty:
-        return pd.Series(dtype=float)
     return b_eff(
-        known.assign(
-            bandwidth=known["processes"]
-            * known["message_bytes"].astype(float)
-            * known["loop_length"]
-            / known["slowest_message_seconds"]
+        table.assign(
+            bandwidth=table["processes"]
+            * table["message_bytes"].astype(float)
+            * table["loop_length"]
+            / table["slowest_message_seconds"]
             / MBYTE
         )
     )

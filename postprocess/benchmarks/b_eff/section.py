@@ -180,7 +180,7 @@ def balance(log: Log[Plan]) -> list[str]:
 
 def odd_processes(processes: int, values: dict[str, float]) -> list[str]:
     """The difference between the paper's formula and that of the original program, if there is one."""
-    if processes % 2 == 0 or "b_eff_release_3_6" not in values:
+    if processes % 2 == 0:
         return []
     return [
         "On an odd number of processes the first ring pattern has a ring of three beside rings of two, whose "

@@ -6,10 +6,8 @@ from postprocess.benchmarks.b_eff_io.records import (
     LOADS,
     Layout,
     Measurement,
-    MeasurementOfVersion1,
     PatternType,
     Plan,
-    PlanOfVersion1,
     ProcessTimes,
 )
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
@@ -72,7 +70,6 @@ BENCHMARK = Benchmark(
             Stop,
             DataCheck,
         ),
-        version_1=(PlanOfVersion1, MeasurementOfVersion1),
         progress=Progress(planned=planned_patterns, done={Measurement: one, Loaded: one}),
     ),
     loads=LOADS,

@@ -42,10 +42,8 @@ def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
         ):
             yield "planned_sizes", f"{named(record)} has another type or size than planned; {RUN_AGAIN}"
         yield from problems_of_calls(record, first)
-        if log.run.schema_version > 1:
-            yield from problems_of_ends(log.plan, record, entry, first)
-    if log.run.schema_version > 1:
-        yield from problems_of_segments(log)
+        yield from problems_of_ends(log.plan, record, entry, first)
+    yield from problems_of_segments(log)
     yield from problems_of_processes(log)
     for record in log.all(Layout):
         name, own = in_words((record.partition, record.method, record.type)), TYPE_RULES[record.type].separate
@@ -224,7 +222,6 @@ def problems_of_segments(log: Log[Plan]) -> Iterator[Problem]:
 
 
 def problems_of_types(log: Log[Plan]) -> Iterator[Problem]:
-    evicted = log.plan.evict and log.run.schema_version > 1
     sums = Counter()
     for r in log.all(Measurement):
         sums[r.partition, r.method, r.type] += r.bytes
@@ -240,7 +237,7 @@ def problems_of_types(log: Log[Plan]) -> Iterator[Problem]:
             )
         if r.files != (r.partition if TYPE_RULES[r.type].separate else 1):
             yield "files", f"{named(r)} has {r.files} files; {EDITED}"
-        if (r.cached_bytes is not None) != (evicted and r.method == "read"):
+        if (r.cached_bytes is not None) != (log.plan.evict and r.method == "read"):
             yield "cached", f"{named(r)}: what is cached after an eviction contradicts the plan; {EDITED}"
 
 

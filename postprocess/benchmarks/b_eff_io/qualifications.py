@@ -165,36 +165,25 @@ def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def of_eviction(log: Log[Plan]) -> Iterator[tuple[str, str]]:
-    """Logs of version 1 state only that eviction was attempted; later ones state how much of the files remained in a
-    cache."""
     if not log.plan.evict:
         return
-    if log.run.schema_version == 1:
+    read = [r for r in log.all(PatternType) if r.method == "read"]
+    stayed = [r for r in read if r.cached_bytes is None or r.cached_bytes > CACHED_SHARE * r.file_bytes / r.files]
+    if stayed:
         yield (
-            "evicted",
+            "not_evicted",
             (
-                "Eviction of the files from the nodes' caches was attempted before they were read; the log does not "
-                "say whether it succeeded"
+                f"Eviction was requested, but the files of {len(stayed)} of {len(read)} reads stayed in a node's "
+                f"cache, at least in part ({', '.join(sorted({r.type for r in stayed}))}): these reads may come "
+                "from memory"
             ),
         )
     else:
-        read = [r for r in log.all(PatternType) if r.method == "read"]
-        stayed = [r for r in read if r.cached_bytes is None or r.cached_bytes > CACHED_SHARE * r.file_bytes / r.files]
-        if stayed:
-            yield (
-                "not_evicted",
-                (
-                    f"Eviction was requested, but the files of {len(stayed)} of {len(read)} reads stayed in a node's "
-                    f"cache, at least in part ({', '.join(sorted({r.type for r in stayed}))}): these reads may come "
-                    "from memory"
-                ),
-            )
-        else:
-            yield (
-                "evicted",
-                "Files were evicted from the nodes' caches before they were read; caches of servers are not affected "
-                "by that",
-            )
+        yield (
+            "evicted",
+            "Files were evicted from the nodes' caches before they were read; caches of servers are not affected "
+            "by that",
+        )
 
 
 def cache_bytes(log: Log[Plan], partition: int) -> int:

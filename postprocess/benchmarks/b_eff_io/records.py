@@ -4,14 +4,12 @@
 from typing import Annotated, Literal, get_args
 
 from msgspec import Meta
-from msgspec.structs import asdict
 
 from postprocess.benchmarks.load_records import PlannedVictims, Repetition
 from postprocess.logs.records import (
     Bytes,
     Count,
     FileServers,
-    OldRecord,
     Part,
     PositiveBytes,
     PositiveSeconds,
@@ -60,7 +58,11 @@ class PlannedLoad(PlannedVictims[LoadKind], kw_only=True):
     pass_seconds: PositiveSeconds
 
 
-class _Plan(Record):
+class Plan(Record):
+    """What b_eff_io is going to measure. `evict`: files were to be evicted from caches before they are read.
+    `read_shift`, `fill_memory_percent` and `process_times`, what has a value in the lists of ProcessTimes, are None in
+    early logs, `load` without --load."""
+
     form: Literal["standard", "top-clusters", "quick"]
     partitions: Annotated[list[Processes], Meta(min_length=1, max_length=1000)]
     scheduled_seconds: PositiveSeconds
@@ -76,33 +78,21 @@ class _Plan(Record):
     check: Literal["sample", "all"]
     types: Annotated[list[PlannedType], Meta(min_length=1)]
     patterns: Annotated[list[PlannedPattern], Meta(min_length=1, max_length=10_000)]
-
-    def __post_init__(self):
-        distinct("partitions", self.partitions)
-        distinct("methods", self.methods)
-
-
-class Plan(_Plan):
-    """What b_eff_io is going to measure. `evict`: files were to be evicted from caches before they are read; logs of
-    schema version 1 do not say whether that succeeded. `read_shift`, `fill_memory_percent` and `process_times`, what
-    has a value in the lists of ProcessTimes, are None in early logs, `load` without --load."""
-
     evict: bool
     read_shift: ReadShift = None
     fill_memory_percent: SharePercent | None = None
     process_times: Resolution | None = None
     load: PlannedLoad | None = None
 
-
-class PlanOfVersion1(_Plan, OldRecord, tag="plan"):
-    evicted: bool
-
-    def renewed(self) -> list[Plan]:
-        fields = asdict(self)
-        return [Plan(evict=fields.pop("evicted"), **fields)]
+    def __post_init__(self):
+        distinct("partitions", self.partitions)
+        distinct("methods", self.methods)
 
 
-class _Measurement(Record):
+class Measurement(Record):
+    """One pattern by one access method in one partition. Calls are those of the process that made fewest, of the one
+    that made most, and of all together."""
+
     partition: Processes
     method: AccessMethod
     type: Type
@@ -123,26 +113,9 @@ class _Measurement(Record):
     first_done_seconds: Seconds
     last_done_seconds: Seconds
     hints: Hints | None
-
-
-class Measurement(_Measurement):
-    """One pattern by one access method in one partition. Calls are those of the process that made fewest, of the one
-    that made most, and of all together."""
-
     calls_min: Calls
     calls_max: Calls
     calls_sum: Calls
-
-
-class MeasurementOfVersion1(_Measurement, OldRecord, tag="measurement"):
-    """In logs of schema version 1 all processes made the same number of calls."""
-
-    calls: Calls
-
-    def renewed(self) -> list[Measurement]:
-        fields = asdict(self)
-        calls = fields.pop("calls")
-        return [Measurement(**fields, calls_min=calls, calls_max=calls, calls_sum=calls * self.partition)]
 
 
 class ProcessTimes(Record):
@@ -167,7 +140,7 @@ class Layout(FileServers):
 
 class PatternType(Record, kw_only=True):
     """One pattern type by one access method in one partition, from opening to closing its files. `cached_bytes` is None
-    without eviction and in logs of schema version 1."""
+    without eviction."""
 
     partition: Processes
     method: AccessMethod
@@ -175,7 +148,7 @@ class PatternType(Record, kw_only=True):
     files: Count
     bytes: PositiveBytes
     file_bytes: PositiveBytes
-    cached_bytes: Bytes | None = None
+    cached_bytes: Bytes | None
     segment_bytes: PositiveBytes | None
     open_seconds: Seconds
     close_seconds: Seconds
