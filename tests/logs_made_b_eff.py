@@ -4,7 +4,7 @@ test knows the score."""
 
 import math
 
-from logs_made import GIB, MIB, complete, derived, numbered, run_record
+from logs_made import GIB, MIB, complete, derived, first, numbered, run_record
 
 # Rings by hand, from the specification's table: (count, size) in rank order for patterns 1 to 6.
 RINGS = {
@@ -237,3 +237,19 @@ def budget(pattern, length, reduced_to, methods, repetition=1, loops="bandwidth"
         "elapsed_seconds": 100.0,
         "estimate_seconds": 400.0,
     }
+
+
+def stopped_log(repetition, pattern, needed=None, **run):
+    """A log whose run was stopped at 64 byte of a pattern in a repetition, and needs that time budget for a score."""
+    records = b_eff_log(methods=AVERAGED, only=lambda name: name.startswith(("ring", "random", "worst")), **run)
+    at = records.index(first(records, record="measurement", repetition=repetition, pattern=pattern, message_bytes=64))
+    end = records.index(first(records, record="data_check"))
+    stop = {
+        "record": "stop",
+        "repetition": repetition,
+        "pattern": pattern,
+        "message_bytes": 64,
+        "elapsed_seconds": 525.0,
+    }
+    stop |= {"needed_budget_seconds": needed} if needed else {}
+    return numbered([*records[:at], stop, *records[end:]])

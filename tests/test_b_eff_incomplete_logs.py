@@ -6,7 +6,7 @@ import copy
 import logs_made
 import pytest
 from logs_made import MIB, first
-from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, budget, loops_of, reduced
+from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, budget, loops_of, reduced, stopped_log
 from scores import keys
 
 
@@ -204,27 +204,23 @@ def test_budget_records_whose_time_goes_back_are_refused_by_the_line_of_the_seco
     assert f"line {line}: the run's time went back" in scored(records)
 
 
-def stopped_log(repetition, pattern):
-    """A log whose run was stopped at 64 byte of a pattern in a repetition."""
-    records = b_eff_log(methods=AVERAGED, only=lambda name: name.startswith(("ring", "random", "worst")))
-    at = records.index(first(records, record="measurement", repetition=repetition, pattern=pattern, message_bytes=64))
-    end = records.index(first(records, record="data_check"))
-    stop = {
-        "record": "stop",
-        "repetition": repetition,
-        "pattern": pattern,
-        "message_bytes": 64,
-        "elapsed_seconds": 525.0,
-    }
-    return logs_made.numbered([*records[:at], stop, *records[end:]])
-
-
 def test_a_run_that_was_stopped_has_a_score_if_its_averaged_patterns_were_measured(scored):
     score = scored(stopped_log(1, "worst-cycle"))
     assert not score.official and {"measured_seldom", "stopped"} <= set(keys(score))
     assert scored(stopped_log(2, "ring-2")).metrics["b_eff"].value > 0
-    message = scored(stopped_log(1, "random-30"))
+    message = scored(stopped_log(1, "random-30", 530.2))
+    assert "a time budget of about 531 s is needed here: with 300 s the run was stopped" in message
     assert "15 of 756 combinations" in message and "choose a larger --time-budget" in message
+
+
+@pytest.mark.parametrize(
+    ("repetition", "pattern", "needed"), [(1, "random-30", None), (1, "worst-cycle", 530.0), (2, "random-30", 530.0)]
+)
+def test_a_stop_states_the_budget_that_a_score_needs_where_one_is_out_of_reach_and_nowhere_else(
+    scored, repetition, pattern, needed
+):
+    message = scored(stopped_log(repetition, pattern, needed))
+    assert "a stop has a needed time budget in an averaged pattern of the first repetition, and nowhere else" in message
 
 
 def test_a_budget_that_leaves_no_averaged_method_yields_no_score(scored):

@@ -2,6 +2,7 @@
 """b_eff's kernel keeps its time budget by leaving out methods, on networks that are formulas and by the real clock."""
 
 import json
+import math
 import re
 from itertools import pairwise
 
@@ -92,25 +93,59 @@ def test_the_whole_run_keeps_its_budget_on_slow_networks(
     assert took <= budget
 
 
-@pytest.mark.parametrize(("budget", "longest", "pattern"), [(80, 140, "ring-2"), (10, 60, "ring-1")])
-def test_a_run_that_cannot_keep_its_budget_is_stopped_and_says_where(
-    openmpi_kernel, tmp_path, budget, longest, pattern
+# An exchange takes the same time at every length. A pattern of two processes that is reduced to its best method has 81
+# exchanges: one when it is set up, three trials and the shortest length by five methods, then 20 lengths by one, each
+# with an untimed exchange. 36 patterns are averaged.
+EXCHANGES, PATTERNS = 1 + 2 * (5 * (3 + 1) + 20), 36
+NEEDED = "a time budget of about {:.0f} s is needed here"
+
+
+@pytest.mark.parametrize(
+    ("budget", "exchange_seconds", "earliest"),
+    [(80, 1, 80), (80, 0.5, 80), (4, 0.023, 12), (4, 1, 12)],  # 36 patterns at 23 ms take 66 s
+)
+def test_a_run_without_hope_is_stopped_when_its_budget_is_spent_and_says_which_one_it_needs(
+    openmpi_kernel, tmp_path, budget, exchange_seconds, earliest
 ):
-    """An exchange takes a second. A run ends at 1.75 times its budget, and after a minute at least."""
-    openmpi_kernel.network(MODEL_LATENCY=1, MODEL_BANDWIDTH=1e9)
-    done = openmpi_kernel.run(2, "--memory-per-process", "1MiB", "--time-budget", str(budget))
-    assert done.returncode == 0
-    took = float(re.search(r"network: ([\d.]+) s", done.err)[1])
-    one_length = 2 * 5  # an untimed and a timed exchange by five methods
-    assert longest - one_length <= took <= longest + one_length
-    log = read_log(openmpi_kernel.log)
+    """A run may take 1.75 times its budget, and a minute at least: these could not yield a score by then."""
+    log, took, said = run_at(openmpi_kernel, budget, exchange_seconds)
     [stop] = log.records["stop"]
-    last = log.records["measurement"][-1]
-    assert (stop["pattern"], stop["repetition"]) == (last["pattern"], last["repetition"]) == (pattern, 1)
-    measured = log.plan["message_bytes"].index(last["message_bytes"])
-    assert stop["message_bytes"] == log.plan["message_bytes"][measured + 1]
+    first_length = EXCHANGES // 2 * exchange_seconds  # with its trials; in between no decision is possible
+    assert earliest < took <= earliest + first_length
+    needed = PATTERNS * EXCHANGES * exchange_seconds
+    assert stop["needed_budget_seconds"] == pytest.approx(needed, rel=1e-3)
+    assert NEEDED.format(math.ceil(stop["needed_budget_seconds"])) in said and "without a score" in said
     check_bytes(log)
-    records = [json.loads(line) for line in openmpi_kernel.log.read_text().splitlines()]
-    records[-1]["elapsed_seconds"] = took  # by the network's clock, as all other times
-    with pytest.raises(LogError, match=r"the run was stopped .* choose a larger --time-budget"):
-        score_log(logs_made.write(tmp_path / "one_clock.jsonl", records))
+    with pytest.raises(LogError, match=NEEDED.format(math.ceil(stop["needed_budget_seconds"]))):
+        score_log(by_one_clock(openmpi_kernel, tmp_path, took))
+
+
+@pytest.mark.parametrize(
+    ("exchange_seconds", "stops"),
+    [(0.0195, True), (0.01, False)],  # 36 patterns take 56 and 29 s
+)
+def test_a_run_that_yields_a_score_within_a_minute_is_not_stopped_before(
+    openmpi_kernel, tmp_path, exchange_seconds, stops
+):
+    """The budget is 4 s. At 60 s the first run has measured all averaged patterns."""
+    log, took, said = run_at(openmpi_kernel, 4, exchange_seconds)
+    assert [stop.get("needed_budget_seconds") for stop in log.records.get("stop", [])] == [None] * stops
+    assert took <= 61 and "without a score" not in said
+    [told] = re.findall(r"a time budget of about (\d+) s is needed here", said)
+    assert int(told) == math.ceil(PATTERNS * EXCHANGES * exchange_seconds)
+    assert score_log(by_one_clock(openmpi_kernel, tmp_path, took)).metrics["b_eff"].value > 0
+
+
+def run_at(kernel, budget, exchange_seconds):
+    """The log, the seconds on the network's clock, and what the terminal shows."""
+    kernel.network(MODEL_LATENCY=exchange_seconds, MODEL_BANDWIDTH=1e12)
+    done = kernel.run(2, "--memory-per-process", "1MiB", "--time-budget", str(budget))
+    assert done.returncode == 0
+    return read_log(kernel.log), float(re.search(r"network: ([\d.]+) s", done.err)[1]), done.err
+
+
+def by_one_clock(kernel, tmp_path, seconds):
+    """The log with the network's time of the whole run, as all its other times."""
+    records = [json.loads(line) for line in kernel.log.read_text().splitlines()]
+    records[-1]["elapsed_seconds"] = seconds
+    return logs_made.write(tmp_path / "one_clock.jsonl", records)

@@ -7,8 +7,10 @@
 enum { LATENCY_LOOP = 10000 };
 
 /* A run that is slower than planned, on a busy machine, is stopped before it has taken twice its budget. A budget of
- * seconds may be exceeded up to a minute, so that the run yields a score. */
-static const double longest_run = 1.75, least_stop_seconds = 60;
+ * seconds may be exceeded up to a minute, so that the run yields a score. What cannot yield one within this limit is
+ * stopped when its budget is spent, but not in its first seconds, which tell little. */
+static const double longest_run = 1.75, least_stop_seconds = 60, least_hopeless_seconds = 12;
+enum { TELLING_PATTERNS = 3 };
 
 static bool any_averaged(const struct course courses[METHODS])
 {
@@ -103,6 +105,27 @@ static double whole_run_seconds(const struct allowance *allowance, double rest_o
     return allowance->run_seconds + (allowance->used_seconds + rest_of_pattern_seconds) * allowance->patterns_left;
 }
 
+/* Fills in whether the run ends here, and which time budget it needs. `rest_seconds` are those of the pattern by its
+ * best method, `least_seconds` those of one loop of it. Before a pattern is complete, only its own loops tell how long
+ * the others take, without what happened between them: first messages may be slow. */
+static void decide_on_end(const struct request *request, const struct allowance *allowance, double rest_seconds,
+                          double least_seconds, struct decision *decision)
+{
+    const double budget = request->time_budget_seconds, limit = fmax(longest_run * budget, least_stop_seconds);
+    const double used = allowance->used_seconds, elapsed = allowance->run_seconds + used;
+    const struct pace *pace = allowance->pace;
+    decision->stops = elapsed + least_seconds > limit;
+    if (pace->left == 0)
+        return;
+    const double least = pace->complete ? pace->fastest_seconds : rest_seconds / allowance->overhead_factor;
+    const double usual = pace->complete ? pace->total_seconds / pace->complete : used + rest_seconds;
+    const bool is_spent = elapsed > fmax(budget, least_hopeless_seconds);
+    decision->stops |= is_spent && elapsed + least * (pace->left - 1) > limit;
+    decision->needed_budget_seconds = fmax(elapsed, allowance->run_seconds + usual * pace->left);
+    const bool is_known = pace->complete >= TELLING_PATTERNS || (is_spent && (pace->complete || rest_seconds > 0));
+    decision->is_too_small = is_known && decision->needed_budget_seconds > longest_run * budget;
+}
+
 struct decision decide(const struct request *request, const struct course courses[METHODS], const struct known *known,
                        int length, const struct allowance *allowance)
 {
@@ -125,8 +148,7 @@ struct decision decide(const struct request *request, const struct course course
             least = fmin(least, exchange);
         }
     }
-    const double elapsed = allowance->run_seconds + allowance->used_seconds;
-    decision.stops = elapsed + 2 * least > fmax(longest_run * request->time_budget_seconds, least_stop_seconds);
+    decide_on_end(request, allowance, cost[RUN_BEST_METHOD] + reserve, 2 * least, &decision);
     return decision;
 }
 

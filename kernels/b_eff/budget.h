@@ -24,6 +24,12 @@ struct known {
     double exchange_seconds[METHODS][LENGTHS];
 };
 
+/* The averaged patterns of the first repetition: a score requires all of them. */
+struct pace {
+    int complete, left;                    /* `left` includes the pattern that is being measured */
+    double fastest_seconds, total_seconds; /* of the complete ones */
+};
+
 /* The time of a pattern in one repetition. */
 struct allowance {
     double run_seconds;                 /* of the run, when the pattern began */
@@ -31,6 +37,7 @@ struct allowance {
     double overhead_factor;             /* time of the pattern so far over the time in its loops */
     int patterns_left;                  /* in this repetition and later ones, this one included */
     bool may_leave_out;                 /* an earlier repetition has measured the pattern at every length */
+    const struct pace *pace;
 };
 
 /* The decision for a pattern at one length. */
@@ -38,7 +45,9 @@ struct decision {
     int64_t reduction;
     int64_t loop_length[METHODS]; /* 0: this method does not run */
     int64_t stops;                /* no time is left: the run ends here */
+    int64_t is_too_small;         /* enough patterns are complete to say so of the time budget */
     double estimate_seconds;      /* of the whole run, if this length and longer ones run with all methods */
+    double needed_budget_seconds; /* for a score, if all patterns take as long as those so far; 0: a score is sure */
 };
 
 struct decision decide(const struct request *request, const struct course courses[METHODS], const struct known *known,

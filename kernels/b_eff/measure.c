@@ -4,6 +4,7 @@
 #include "measure.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "budget.h"
@@ -25,6 +26,8 @@ struct state {
     int *order;                            /* scratch memory of pattern_layout() */
     struct known known[MEMORY_KINDS];      /* by the first kind of a pattern */
     int64_t (*first_loop_length)[METHODS]; /* of each pattern; 0 until it is known */
+    struct pace pace;
+    bool has_warned; /* that the time budget is too small */
     struct progress progress;
 };
 
@@ -75,13 +78,30 @@ static void log_reduction(struct log *log, const char *loops, const struct measu
                         decision->estimate_seconds));
 }
 
-static void log_stop(struct log *log, const struct measured *measured, int64_t bytes, double elapsed_seconds)
+static void log_stop(struct log *log, const struct measured *measured, int64_t bytes, double elapsed_seconds,
+                     double needed_budget_seconds)
 {
     if (log)
         log_write(log, "stop",
-                  json_pack("{s:i, s:s, s:I, s:f}", "repetition", measured->repetition, "pattern",
+                  json_pack("{s:i, s:s, s:I, s:f, s:o*}", "repetition", measured->repetition, "pattern",
                             measured->exchange.pattern->name, "message_bytes", (json_int_t)bytes, "elapsed_seconds",
-                            elapsed_seconds));
+                            elapsed_seconds, "needed_budget_seconds",
+                            needed_budget_seconds > 0 ? json_real(needed_budget_seconds) : NULL));
+}
+
+/* For the person at the terminal, on rank 0, once; and again if the run therefore ends. */
+static void warn_of_budget(struct state *state, const struct decision *decision)
+{
+    const bool ends = decision->stops && decision->needed_budget_seconds > 0;
+    if (state->run->rank != 0 || !(ends || (decision->is_too_small && !state->has_warned)))
+        return;
+    state->has_warned = true;
+    progress_end(&state->progress);
+    fprintf(stderr, "%s: a time budget of about %.0f s is needed here: %s %g s\n", state->run->program->name,
+            ceil(decision->needed_budget_seconds),
+            ends ? "the run stops, without a score, because it cannot yield one in time with"
+                 : "the run takes longer than its",
+            state->request->time_budget_seconds);
 }
 
 /* Between repetitions. Not in simulations: simulated processes run one after the other and cannot wait for each other
@@ -236,8 +256,10 @@ static bool measure_lengths(struct state *state, struct measured *measured)
         const struct decision decision =
             agree_on_decision(state, measured, "bandwidth", k,
                               decide(request, measured->courses, known_of(state, measured), k, &measured->allowance));
+        warn_of_budget(state, &decision);
         if (decision.stops) {
-            log_stop(state->run->log, measured, request->length[k], run_elapsed_seconds(state->run));
+            log_stop(state->run->log, measured, request->length[k], run_elapsed_seconds(state->run),
+                     decision.needed_budget_seconds);
             return false;
         }
         measure_length(state, measured, k, &decision);
@@ -246,6 +268,15 @@ static bool measure_lengths(struct state *state, struct measured *measured)
         show_progress(state, measured, k);
     }
     return true;
+}
+
+/* Adds a pattern that is complete. */
+static void keep_pace(struct pace *pace, double seconds)
+{
+    pace->fastest_seconds = pace->complete ? fmin(pace->fastest_seconds, seconds) : seconds;
+    pace->total_seconds += seconds;
+    pace->complete++;
+    pace->left--;
 }
 
 static bool measure_pattern(struct state *state, int repetition, int number, struct summary *summary)
@@ -262,12 +293,15 @@ static bool measure_pattern(struct state *state, int repetition, int number, str
                       .share_seconds = fmax(end - start, 0) / left,
                       .overhead_factor = 1,
                       .patterns_left = left,
-                      .may_leave_out = repetition > 1},
+                      .may_leave_out = repetition > 1,
+                      .pace = &state->pace},
         .summary = summary};
     begin_courses(state, &measured);
     measured.loops_start_seconds = run_elapsed_seconds(state->run);
     const bool in_time = measure_lengths(state, &measured);
     exchange_close(&measured.exchange);
+    if (in_time && state->pace.left > 0)
+        keep_pace(&state->pace, run_elapsed_seconds(state->run) - start);
     return in_time;
 }
 
@@ -278,6 +312,8 @@ void measure(struct run *run, const struct request *request, struct summary *sum
     state.order = allocate((size_t)run->ranks, sizeof *state.order);
     state.first_loop_length = allocate((size_t)request->patterns, sizeof *state.first_loop_length);
     state.progress = progress_begin(run->program->name);
+    while (state.pace.left < request->patterns && request->pattern[state.pace.left].averaged)
+        state.pace.left++; /* they come first */
     bool in_time = true;
     for (int repetition = 1; in_time && repetition <= request->repetitions; repetition++) {
         log_probes(run, &state.loops, repetition);

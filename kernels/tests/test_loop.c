@@ -90,19 +90,26 @@ static void reductions_are_taken_in_order_until_one_fits(void)
 
 /* A pattern of one method on the network of 1 us and 10 GByte/s, before it is measured at `next`. The time budget of
  * the run is 240 s; the pattern is the first of 141 to be measured. */
-static struct decision decision_at(int next, double last_factor, const struct known *known, double elapsed)
+static struct decision decision_of(int next, double last_factor, const struct known *known, double elapsed,
+                                   struct pace pace)
 {
     struct request request = {.methods = 1, .longest_loop_length = MOST, .time_budget_seconds = 240, .repetitions = 3};
     struct course courses[METHODS] = {{.runs = true, .first_loop_length = 300}};
     const struct allowance allowance = {.run_seconds = elapsed,
                                         .share_seconds = fmax(240 - elapsed, 0) / 141,
                                         .overhead_factor = 1,
-                                        .patterns_left = 141};
+                                        .patterns_left = 141,
+                                        .pace = &pace};
     message_lengths(INT64_C(1) << 25, request.length);
     for (int k = 0; k < next; k++)
         trend_add(&courses[0].trend, (double)request.length[k],
                   exchange_seconds(&networks[1], (double)request.length[k]) * (k == next - 1 ? last_factor : 1));
     return decide(&request, courses, known, next, &allowance);
+}
+
+static struct decision decision_at(int next, double last_factor, const struct known *known, double elapsed)
+{
+    return decision_of(next, last_factor, known, elapsed, (struct pace){0});
 }
 
 static struct known known_network(void)
@@ -136,8 +143,42 @@ static void a_run_is_stopped_when_it_has_taken_far_more_than_its_budget(void)
     CHECK(decision_at(20, 1, &known, 419.9).reduction == RUN_BEST_METHOD, "the first repetition leaves out no length");
 }
 
+/* 30 of 36 averaged patterns are left when the budget of 240 s is spent: this one and 29 more, within 420 s. */
+static void a_run_is_stopped_early_only_if_its_budget_is_spent_and_a_score_out_of_reach(void)
+{
+    const struct known known = known_network();
+    const struct pace fast = {.complete = 6, .left = 30, .fastest_seconds = 179.8 / 29, .total_seconds = 240};
+    const struct pace slow = {.complete = 6, .left = 30, .fastest_seconds = 180.0 / 29, .total_seconds = 240};
+    CHECK(!decision_of(5, 1, &known, 240.1, fast).stops, "29 patterns take 179.8 of 179.9 s");
+    CHECK(decision_of(5, 1, &known, 240.1, slow).stops, "29 patterns take 180 of 179.9 s");
+    const struct pace slower = {.complete = 6, .left = 30, .fastest_seconds = 40, .total_seconds = 240};
+    CHECK(!decision_of(5, 1, &known, 239.9, slower).stops, "the budget is not spent");
+    const struct pace done = {.complete = 36, .left = 0, .fastest_seconds = 100, .total_seconds = 3600};
+    CHECK(!decision_of(5, 1, &known, 300, done).stops, "a score is sure");
+    CHECK(decision_of(5, 1, &known, 300, done).needed_budget_seconds == 0, "no budget is needed any more");
+}
+
+/* 120 s for two or three patterns, 33 left: 120 + 33 * 60 or 40 s. */
+static void three_patterns_tell_which_budget_is_needed(void)
+{
+    const struct known known = known_network();
+    const struct pace two = {.complete = 2, .left = 33, .fastest_seconds = 60, .total_seconds = 120};
+    const struct pace three = {.complete = 3, .left = 33, .fastest_seconds = 30, .total_seconds = 120};
+    CHECK(!decision_of(5, 1, &known, 120, two).is_too_small, "too early");
+    CHECK(decision_of(5, 1, &known, 120, three).is_too_small, "early enough");
+    CHECK(fabs(decision_of(5, 1, &known, 120, three).needed_budget_seconds - 1440) < 1e-6, "not %g s",
+          decision_of(5, 1, &known, 120, three).needed_budget_seconds);
+    /* 420 s with 10 s each: 120 + 30 * 10 */
+    const struct pace enough = {.complete = 6, .left = 30, .fastest_seconds = 9, .total_seconds = 59.9};
+    const struct pace little = {.complete = 6, .left = 30, .fastest_seconds = 9, .total_seconds = 60.1};
+    CHECK(!decision_of(5, 1, &known, 120, enough).is_too_small, "1.75 times the budget suffices");
+    CHECK(decision_of(5, 1, &known, 120, little).is_too_small, "1.75 times the budget does not suffice");
+}
+
 int main(void)
 {
+    a_run_is_stopped_early_only_if_its_budget_is_spent_and_a_score_out_of_reach();
+    three_patterns_tell_which_budget_is_needed();
     a_disturbed_loop_is_not_extrapolated_to_lengths_that_other_patterns_have_measured();
     a_run_is_stopped_when_it_has_taken_far_more_than_its_budget();
     loops_after_the_first_take_2_5_to_5_ms();

@@ -2,6 +2,7 @@
 """The rules of b_eff on its measurements: which loops the plan, the time budget and an early stop leave, in which
 order, how long they may take, and how many bytes they exchange."""
 
+import math
 from collections.abc import Iterator
 
 from postprocess.benchmarks.b_eff import pairwise
@@ -148,9 +149,26 @@ def problems_of_budgets(log: Log[Plan]) -> Iterator[Problem]:
                 f"line {record.sequence + 1}: the budget leaves {', '.join(record.methods) or 'no method'} of "
                 f"{record.pattern}, which is not what {record.reduced_to} means; {EDITED}",
             )
-    stops = log.all(Stop)
+    yield from problems_of_stops(log)
+
+
+def problems_of_stops(log: Log[Plan]) -> Iterator[Problem]:
+    """A score requires all averaged patterns of the first repetition."""
+    stops, averaged = log.all(Stop), {pattern.name for pattern in log.plan.patterns if pattern.averaged}
     if len(stops) > 1:
         yield "stop", f"the run was stopped {len(stops)} times; {EDITED}"
+    for stop in stops:
+        if (stop.needed_budget_seconds is None) == (stop.repetition == 1 and stop.pattern in averaged):
+            yield (
+                "stop",
+                f"line {stop.sequence + 1}: a stop has a needed time budget in an averaged pattern of the first "
+                f"repetition, and nowhere else; {EDITED}",
+            )
+
+
+def needed_budget_seconds(log: Log[Plan]) -> float | None:
+    """The time budget that a score needs, if the run was stopped because its own is far too small."""
+    return next((stop.needed_budget_seconds for stop in log.all(Stop)), None)
 
 
 def problems_of_averages(log: Log[Plan]) -> Iterator[Problem]:
@@ -159,12 +177,12 @@ def problems_of_averages(log: Log[Plan]) -> Iterator[Problem]:
     patterns = [pattern.name for pattern in log.plan.patterns if pattern.averaged]
     wanted = [(pattern, length) for pattern in patterns for length in log.plan.message_bytes]
     bare = [key for key in wanted if key not in measured]
-    if bare and log.all(Stop):
+    if bare and (needed := needed_budget_seconds(log)):
         yield (
             "averaged_loops",
-            f"the run was stopped when it had taken far more than its time budget of {log.plan.time_budget_seconds:g} "
-            f"s, and {len(bare)} of {len(wanted)} combinations of averaged patterns and message lengths were not "
-            "measured; choose a larger --time-budget, or run it when the machine is less busy",
+            f"a time budget of about {math.ceil(needed)} s is needed here: with {log.plan.time_budget_seconds:g} s the "
+            f"run was stopped before {len(bare)} of {len(wanted)} combinations of averaged patterns and message "
+            "lengths were measured; choose a larger --time-budget, or run it when the machine is less busy",
         )
     if bare:
         yield (

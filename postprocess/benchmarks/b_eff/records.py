@@ -176,12 +176,14 @@ class Budget(Record, kw_only=True):
 
 
 class Stop(Record):
-    """The run was out of time: nothing from this repetition, pattern and length on was measured."""
+    """The run was out of time: nothing from this repetition, pattern and length on was measured. The needed budget is
+    there only if a score requires what was not measured."""
 
     repetition: Repetition
     pattern: Name
     message_bytes: PositiveBytes
     elapsed_seconds: Seconds
+    needed_budget_seconds: Annotated[float, Meta(gt=0, le=1e12)] | None = None
 
 
 class RoundTrips(Part):
