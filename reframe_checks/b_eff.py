@@ -2,8 +2,11 @@
 """b_eff: the effective communication bandwidth, at every size from a node's worth of processes to the whole
 partition."""
 
+from pathlib import Path
+
 import reframe as rfm
 from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
+from reframe.core.exceptions import SanityError
 
 from postprocess import reframe_version  # noqa: F401
 
@@ -21,6 +24,7 @@ OF_A_SWEEP += ["--methods", "nonblocking,blocking"]
 SWEEP = "sweep"  # the tag of checks that look for slow nodes
 IO = "io"  # the load that requires a directory
 FEWEST_NODES = 3  # two nodes have no peers to compare with
+TOO_SMALL = {}  # why a test case of this session failed for its time budget, by its name, partition and environment
 
 
 class b_eff_build(kernel_build):
@@ -79,6 +83,29 @@ class b_eff(KernelCheck):
         """It measures some of the patterns only."""
         if self.sweep:
             self.compare_with_nothing()
+
+    @run_after("setup")
+    def fail_again_if_the_budget_is_too_small(self):
+        """Instead of a retry (--max-retries), which would need the same budget. Skipped, it would turn the session
+        green."""
+        if reason := TOO_SMALL.get(self._test_case()):
+            raise SanityError(f"not run again: {reason}")
+
+    def _test_case(self):
+        return self.unique_name, self.current_partition.fullname, self.current_environ.name
+
+    def _score(self):
+        from postprocess.benchmarks.b_eff.loops import needed_budget_seconds
+        from postprocess.benchmarks.scoring import read_or_error
+        from postprocess.logs.reader import Log
+
+        try:
+            return super()._score()
+        except SanityError as error:
+            log = read_or_error(Path(self.stagedir, self.log_name))
+            if isinstance(log, Log) and log.benchmark == "b_eff" and needed_budget_seconds(log):
+                TOO_SMALL[self._test_case()] = str(error)
+            raise
 
     @run_after("init")
     def set_time_limit(self):

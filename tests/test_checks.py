@@ -16,7 +16,7 @@ import pytest
 import yaml
 from builds import OPEN_MPI, ROOT
 from conftest import CHECKS, LOCAL
-from logs_made_b_eff import b_eff_log
+from logs_made_b_eff import b_eff_log, stopped_log
 from reframe.core.exceptions import ReferenceParseError
 
 from postprocess.benchmarks.registry import benchmarks
@@ -125,6 +125,22 @@ def test_job_without_log_shows_what_it_said(reframe, kernel_that):
     session = reframe("-r", *TWO, *kernel_that("echo 'no room for the buffers: give --memory-per-process' >&2; exit 1"))
     assert session.returncode == 1
     assert "give --memory-per-process" in only_case(session)["fail_reason"]
+
+
+@pytest.mark.parametrize(
+    ("made", "runs", "phase"),
+    [
+        pytest.param(stopped_log(1, "ring-2", 700.0, ranks=2, nodes=1), 1, "setup", id="the budget is too small"),
+        pytest.param(changed(status="failed", reason="a time budget"), 2, "sanity", id="any other reason"),
+    ],
+)
+def test_a_retry_that_would_need_the_same_budget_fails_without_a_run(reframe, tmp_path, kernel_that, made, runs, phase):
+    counted = tmp_path / "runs"
+    session = reframe("-r", *TWO, "--max-retries=1", *kernel_that(f"echo run >> {counted}; {log_of(tmp_path, made)}"))
+    assert session.returncode == 1 and len(counted.read_text().split()) == runs
+    assert [(case["result"], case["fail_phase"]) for case in session.cases] == [("fail", "sanity"), ("fail", phase)]
+    needed = "a time budget of about 700 s is needed here: with 300 s the run was stopped"
+    assert [needed in case["fail_reason"] for case in session.cases] == [runs == 1] * 2
 
 
 # What is known about the partition
