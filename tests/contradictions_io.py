@@ -6,7 +6,7 @@ from contradictions_io_load import IO_LOAD, OF_IO_LOAD
 from contradictions_load import LOAD, OF_LOAD
 from contradictions_memory import MEMORY
 from contradictions_nodes import NODES
-from logs_made import GIB, KIB, MIB, first, of_kind
+from logs_made import GIB, KIB, MIB, first, of_kind, striping
 
 KINDS = ("streams", "mmap", "aio", "io_uring", "splice", "copy", "rename", "link", "program", "other")
 REPLAYED = ("differing_results", "threads", "copies", "overlapped", *(f"unseen_{kind}" for kind in KINDS))
@@ -60,7 +60,27 @@ def type_files(servers, files, kind="separate"):
     return change
 
 
+def striped(kind, striping, **where):
+    """The stripings of the files of a measurement."""
+    return lambda r: first(r, record=kind, **where).update(striping=striping)
+
+
+def on_nine_servers(change):
+    """The first file is on more servers than its four stripes and their mirrors."""
+    return change([" ".join(f"server{number}" for number in range(9)), "b"], [0, 1, 1, 1])
+
+
+OTHER = striping(stripes=2)
 WITH_IO = {
+    "striping": [
+        striped("pattern_type", [], type="scatter"),
+        striped("pattern_type", [striping(), striping()], type="separate", partition=4),
+        striped("pattern_type", [striping(), OTHER], type="scatter"),
+        striped("pattern_type", [striping(stripes=n) for n in range(1, 6)], type="separate", partition=4),
+        striped("pattern_type", [striping(server="a")], type="separate"),
+        striped("pattern_type", [striping(stripes=1, server="a b c")], type="segmented"),
+        on_nine_servers(type_files),
+    ],
     "layout": [
         type_files(["a", "b"], [0, 1]),
         type_files(["a", "b"], [0, 0, 0, 0]),
@@ -129,6 +149,15 @@ def laid_out(servers, files, benchmark="single_file"):
 
 
 OF_WORKLOAD = {
+    "striping": [
+        striped("measurement", [], benchmark="common_file"),
+        striped("measurement", [striping(), OTHER], benchmark="strided"),
+        striped("measurement", [striping()], benchmark="async"),
+        striped("measurement", [striping()], benchmark="raw"),  # on a device
+        striped("measurement", [striping(server="a")], benchmark="single_file"),
+        striped("measurement", [striping(stripes=1, server="a b c")], benchmark="common_file"),
+        on_nine_servers(laid_out),
+    ],
     "layout": [
         laid_out(["a", "b"], [0, 1, 1]),
         laid_out(["a", "b"], [0, 0, 0, 0]),
@@ -162,6 +191,12 @@ def ftio_files(servers, files):
 
 
 OF_PHASES = {
+    "striping": [
+        striped("repetition", []),
+        striped("repetition", [striping(stripes=n) for n in range(1, 6)]),
+        striped("repetition", [striping(server="a")]),
+        on_nine_servers(ftio_files),
+    ],
     "layout": [
         ftio_files(["a", "b"], [0, 1, 1]),
         ftio_files(["a", "b"], [0, 0, 0, 0]),

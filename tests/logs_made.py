@@ -38,6 +38,12 @@ def file_system(kind, directory="/scratch"):
     }
 
 
+def striping(**other):
+    """Of a file with four stripes, or one that differs."""
+    known = {"parts": 1, "stripes": 4, "stripe_bytes": 2**20, "pool": None}
+    return {"preferred_bytes": 4 * 2**20, **known, "server": None} | other
+
+
 def run_record(benchmark, ranks, nodes, memory_per_process_bytes, options, filesystem=None):
     """The first record; `filesystem` is the type of the file system under test."""
     return {

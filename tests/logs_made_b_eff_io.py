@@ -2,7 +2,7 @@
 """Logs of b_eff_io made for tests: plain loops over the paper's table 2. The bandwidth of every pattern type is a
 function that the test chooses, so that the test knows the score."""
 
-from logs_made import GIB, KIB, MIB, complete, numbered, run_record
+from logs_made import GIB, KIB, MIB, complete, numbered, run_record, striping
 
 TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
 METHODS = ("write", "rewrite", "read")
@@ -179,6 +179,7 @@ def b_eff_io_log(
                         "files": partition if name == "separate" else 1,
                         "bytes": bytes_of_type,
                         "file_bytes": bytes_of_type,
+                        "striping": [striping()],
                         "segment_bytes": None if time_driven else segments[partition, name],
                         "cached_bytes": None,
                         "open_seconds": open_close,

@@ -3,7 +3,7 @@
 
 import math
 
-from logs_made import complete, run_record
+from logs_made import complete, run_record, striping
 
 STAGES = ["initialise", "series_1", "transpose", "exchange", "series_2", "verify"]
 IO = {
@@ -156,6 +156,7 @@ def one_repetition(
                 "largest_relative_difference": relative_difference,
                 "tolerated_relative_difference": 4 * 2.0**-52 * width**2,
             },
+            "striping": [striping()],
             "peak_resident_bytes": 20 * 2**20,
         }
     )

@@ -2,7 +2,7 @@
 """Logs of PRIOMark made for tests. The bandwidth of every case is a function that the test chooses, so that the test
 knows the score."""
 
-from logs_made import GIB, KIB, MIB, calls_of, complete, run_record
+from logs_made import GIB, KIB, MIB, calls_of, complete, run_record, striping
 
 SUMMARIES = {
     "common_file": "one file, a consecutive range of blocks for each process",
@@ -21,6 +21,7 @@ OFFERED = (
     ("single_file", ("write", "read-write", "random-read-write", "backwards-read"), ("posix",)),
     ("raw", ("read-write", "random-read-write"), ("device",)),
 )
+FILES = ("common_file", "strided", "single_file", "raw")
 ALL = tuple(name for name, *_ in OFFERED)
 SHARES = {"write": None, "read": None, "backwards-read": None}
 
@@ -139,6 +140,7 @@ def measurement(case, repetition, ranks, bandwidth, evicted):
             if calls
         ],
         "values": values,
+        "striping": [striping()] if case["benchmark"] in FILES and case["target"] != "device" else [],
     }
 
 

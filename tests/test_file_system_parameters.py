@@ -92,12 +92,36 @@ def test_facts_change_with_the_parameters_and_not_with_the_mount(tmp_path):
         assert [key for key, value in facts_of(tmp_path, **options | changes).items() if value != before[key]] == [name]
 
 
+def test_the_largest_number_of_stripes_is_a_fact(tmp_path):
+    """Composite layouts have more stripes in longer files."""
+    log = ftio_log()
+    found = logs_made.of_kind(log, "repetition")
+    found[0]["striping"] = [logs_made.striping(stripes=n, stripe_bytes=n * 2**20, pool="flash") for n in (1, 16, 9)][:2]
+    assert facts(score_log(logs_made.write(tmp_path / "a", log)).log)["stripes"] == "16 stripes of 16 MiB, pool flash"
+    for record in found:
+        record["striping"] = [logs_made.striping(parts=None, stripes=None, stripe_bytes=None)]
+    assert "stripes" not in facts(score_log(logs_made.write(tmp_path / "b", log)).log)
+
+
 def test_the_report_has_the_parameters(tmp_path):
     log = ftio_log()
     log[0]["filesystem"].update(source="<b>:/x", mount_options=["rw", "stripe=16"], fragment_bytes=4096)
-    path = logs_made.write(tmp_path / "ftio.jsonl", log)
+    place = next(number for number, record in enumerate(log) if record["record"] == "repetition")
+    log[place]["striping"] = [logs_made.striping(parts=3)]
+    log.insert(
+        place,
+        {"record": "layout", "servers": ["c a", "b"], "files": [0] + [1] * (log[0]["ranks"] - 1), "repetition": 1},
+    )
+    path = logs_made.write(tmp_path / "ftio.jsonl", logs_made.numbered(log))
     assert run("report", path, "-o", tmp_path / "page.html").exit_code == 0
     page = (tmp_path / "page.html").read_text()
     section = page.partition(">File system</h3>")[2].partition("<h3")[0]
-    for text in ("&lt;b&gt;:/x", "rw, stripe=16", "1 MiB, allocated in units of 4 KiB", "/scratch"):
+    for text in (
+        "&lt;b&gt;:/x",
+        "rw, stripe=16",
+        "1 MiB, allocated in units of 4 KiB",
+        "/scratch",
+        "3: a, b, c",
+        "1 MiB in the widest of 3 parts",
+    ):
         assert text in section

@@ -30,6 +30,21 @@ def targets(record):
     return [record["servers"][place] for place in record["files"]]
 
 
+def striped(server=None):
+    """As faults/lustre.c answers: one stripe of 1 MiB."""
+    return {"parts": 1, "stripes": 1, "stripe_bytes": 2**20, "pool": None, "server": server}
+
+
+def stripings(path, kind, *names):
+    """The only striping of the files of each record, by these fields; each has a preferred size."""
+    found = {}
+    for record in of_kind(path, kind):
+        [striping] = record["striping"] or [None]
+        assert striping is None or striping.pop("preferred_bytes") >= 512
+        found[tuple(record[name] for name in names)] = striping
+    return found
+
+
 def target(process, shift=0, processes=RANKS):
     return f"OST{(process + shift) % processes % 3:04x}"
 
@@ -56,6 +71,10 @@ def test_b_eff_io_logs_the_servers_of_the_files_that_each_process_accessed(reque
         for processes in (2, 4)
         for method in ("write", "rewrite", "read")
     }
+    for (_, kind), striping in stripings(tmp_path / "log.jsonl", "pattern_type", "partition", "type").items():
+        shared = striping.pop("server")
+        assert striping == {key: value for key, value in striped().items() if key != "server"}
+        assert shared is None if kind == "separate" else shared in ("OST0000", "OST0001", "OST0002")
     assert score_log(tmp_path / "log.jsonl").log.run.ranks == RANKS
 
 
@@ -68,6 +87,9 @@ def test_ftio_logs_the_servers_of_the_files_of_each_repetition(openmpi, tmp_path
     assert done.returncode == 0, done.stderr
     layouts = of_kind(tmp_path / "log.jsonl", "layout")
     assert [targets(record) for record in layouts] == [[target(process) for process in range(RANKS)]] * logged
+    shared = {True: None, False: target(0)}[storage == "posix"]
+    found = stripings(tmp_path / "log.jsonl", "repetition", "repetition")
+    assert found == {(repetition,): striped(shared) for repetition in (1, 2)}
     assert score_log(tmp_path / "log.jsonl").log.run.ranks == RANKS
 
 
@@ -84,4 +106,6 @@ def test_priomark_logs_the_servers_of_files_of_a_process(openmpi, tmp_path, lust
         for case in own
         for repetition in (1, 2)
     }
+    for (kind,), striping in stripings(tmp_path / "log.jsonl", "measurement", "benchmark").items():
+        assert (striping["stripes"], striping["server"] is None) == (1, kind != "common_file")
     assert score_log(tmp_path / "log.jsonl").log.run.ranks == RANKS

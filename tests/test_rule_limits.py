@@ -168,6 +168,12 @@ def mounted(mount_point, directory):
     return lambda r: r[0]["filesystem"].update(mount_point=mount_point, directory=directory)
 
 
+def shared_by(servers):
+    """The common file of PRIOMark, of four stripes, is on so many servers."""
+    names = " ".join(map(str, range(servers)))
+    return lambda r: first(r, record="measurement", benchmark="common_file")["striping"][0].update(server=names)
+
+
 def blocks(fragment_bytes, total_bytes):
     return lambda r: r[0]["filesystem"].update(fragment_bytes=fragment_bytes, total_bytes=total_bytes)
 
@@ -193,6 +199,7 @@ LIMITS = {
         ("b_eff_io", mounted("/", "/scratch"), mounted("/scratch/a", "/scratch/ab")),
         ("ftio", mounted("/scratch", "/scratch/a"), mounted("/scratch/a", "/scratch")),
     ],
+    "striping": [("priomark", shared_by(8), shared_by(9))],
     "fragment_bytes": [
         ("priomark", blocks(4096, 4096 * 10**12), blocks(4096, 4096 * 10**12 - 1)),
         ("priomark", blocks(4096, 2**63 - 1), blocks(4096, 2**63 - 2)),  # more cannot be stated

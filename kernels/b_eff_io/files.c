@@ -83,10 +83,10 @@ void close_files(struct now *now, struct files *files)
     note_problem(&problem, MPI_File_close(&now->stream.file), "close its file");
     files->close_seconds = slowest(now->comm, start);
     stop_on_problem(now, &problem);
-    if (now->row->separate) {
+    if (now->row->separate || now->state->run->rank == 0) {
         char path[FILE_PATH_LENGTH];
         file_path(now, path);
-        file_server(path, files->server);
+        layout_of_file(path, &files->layout);
     }
 }
 

@@ -11,7 +11,7 @@ struct files {
     double open_seconds, close_seconds; /* of the slowest process */
     int64_t bytes;                      /* of all files together */
     int64_t cached_bytes;      /* still in a node's cache after eviction, maximum over the processes; -1: no eviction */
-    char server[SERVER_BYTES]; /* of this process's own file; empty: unknown, or the processes share a file */
+    struct file_layout layout; /* of this process's own file, or on rank 0 of the file that the processes share */
 };
 
 /* All are collective over the partition and end the run if a process fails. */

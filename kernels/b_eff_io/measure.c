@@ -53,7 +53,7 @@ static int64_t measure_patterns(struct now *now)
 /* Where each process has a file of its own, and the file system tells which server holds it. */
 static void write_layout(const struct now *now, const struct files *files)
 {
-    json_t *layout = now->row->separate ? layout_json(now->state->run, now->in_order, files->server) : NULL;
+    json_t *layout = now->row->separate ? layout_json(now->state->run, now->in_order, files->layout.server) : NULL;
     if (layout)
         log_write(now->state->run->log, "layout",
                   layout_record_json(&(struct subject){now->processes, now->method, now->row}, layout));
@@ -62,9 +62,10 @@ static void write_layout(const struct now *now, const struct files *files)
 static void note_type(struct now *now, const struct type_result *result, json_t *hints)
 {
     struct state *state = now->state;
+    json_t *striping = striping_json(now->in_order, &result->files.layout, !now->row->separate);
     if (state->run->log)
         log_write(state->run->log, "pattern_type",
-                  pattern_type_json(&(struct subject){now->processes, now->method, now->row}, result, hints));
+                  pattern_type_json(&(struct subject){now->processes, now->method, now->row}, result, striping, hints));
     else
         json_decref(hints);
     state->summary->bytes[now->partition][now->method][now->type] = (double)now->bytes;

@@ -70,7 +70,8 @@ json_t *process_times_json(const struct subject *subject, int number, json_t *ca
     return record;
 }
 
-json_t *pattern_type_json(const struct subject *subject, const struct type_result *result, json_t *hints)
+json_t *pattern_type_json(const struct subject *subject, const struct type_result *result, json_t *striping,
+                          json_t *hints)
 {
     const struct value times[] = {
         {"open_seconds", result->files.open_seconds},
@@ -85,6 +86,7 @@ json_t *pattern_type_json(const struct subject *subject, const struct type_resul
                         subject->type->segmented ? json_integer(result->segment_bytes) : json_null());
     json_object_set_new(record, "cached_bytes",
                         result->files.cached_bytes < 0 ? json_null() : json_integer(result->files.cached_bytes));
+    json_object_set_new(record, "striping", striping);
     add_seconds(record, times, sizeof times / sizeof times[0]);
     json_object_set_new(record, "hints", hints);
     return record;

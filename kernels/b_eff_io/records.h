@@ -23,10 +23,11 @@ struct type_result {
 
 double type_seconds(const struct type_result *result);
 
-/* Both take ownership of `hints`. */
+/* Both take ownership of `hints`, and of `striping`, which striping_json() made. */
 json_t *measurement_json(const struct subject *subject, int number, const struct pattern *pattern,
                          const struct result *result, double scheduled_seconds, json_t *hints);
-json_t *pattern_type_json(const struct subject *subject, const struct type_result *result, json_t *hints);
+json_t *pattern_type_json(const struct subject *subject, const struct type_result *result, json_t *striping,
+                          json_t *hints);
 
 /* Takes ownership of the lists, one value for each process in the order of the ranks (process_times.h). */
 json_t *process_times_json(const struct subject *subject, int number, json_t *calls, json_t *access_seconds,

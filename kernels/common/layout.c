@@ -8,12 +8,18 @@
  * part of a file, behind a header of 32 bytes and an entry of 48 bytes for each. Values without a size have 4 bytes. */
 #include "layout.h"
 
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
 #include <sys/xattr.h>
+#include <unistd.h>
 
 #include "fail.h"
 #include "filesystem.h"
@@ -66,6 +72,8 @@ enum {
 };
 
 struct targets {
+    struct striping striping;
+    bool too_many; /* for their names */
     int count;
     uint32_t number[MOST_TARGETS]; /* ascending */
 };
@@ -87,8 +95,10 @@ static bool add_target(struct targets *targets, uint32_t number)
         place++;
     if (place < targets->count && targets->number[place] == number)
         return true;
-    if (number > LAST_TARGET || targets->count == MOST_TARGETS)
+    if (number > LAST_TARGET)
         return false;
+    if (targets->too_many |= targets->count == MOST_TARGETS)
+        return true;
     memmove(targets->number + place + 1, targets->number + place,
             (size_t)(targets->count - place) * sizeof *targets->number);
     targets->number[place] = number;
@@ -111,6 +121,14 @@ static bool add_plain(struct targets *targets, const unsigned char *layout, size
     for (size_t stripe = 0; stripe < stripes; stripe++)
         if (!add_target(targets, number_at(layout + header + (stripe + 1) * STRIPE - 4)))
             return false;
+    struct striping *striping = &targets->striping;
+    striping->parts += stripes > 0;
+    if (stripes > striping->stripes) {
+        striping->stripes = stripes;
+        striping->stripe_bytes = number_at(layout + 24);
+        snprintf(striping->pool, POOL_BYTES, "%.*s", header == HEADER_3 ? POOL_BYTES - 1 : 0,
+                 (const char *)layout + HEADER_1);
+    }
     return true;
 }
 
@@ -132,19 +150,21 @@ static bool add_composite(struct targets *targets, const unsigned char *layout, 
     return true;
 }
 
-void targets_of(const unsigned char *attribute, size_t bytes, const char *name, char server[SERVER_BYTES])
+void lustre_layout(const unsigned char *attribute, size_t bytes, const char *name, struct file_layout *layout)
 {
     struct targets targets = {0};
     size_t used = 0;
-    server[0] = '\0';
+    layout->server[0] = '\0';
     if (bytes < sizeof(uint32_t) ||
         !(number_at(attribute) == COMPOSITE ? add_composite : add_plain)(&targets, attribute, bytes))
         return;
-    for (int i = 0; i < targets.count; i++) {
-        used += (size_t)snprintf(server + used, SERVER_BYTES - used, "%s%s%sOST%04x", used ? " " : "", name,
+    targets.striping.preferred_bytes = layout->striping.preferred_bytes;
+    layout->striping = targets.striping;
+    for (int i = 0; i < targets.count && !targets.too_many; i++) {
+        used += (size_t)snprintf(layout->server + used, SERVER_BYTES - used, "%s%s%sOST%04x", used ? " " : "", name,
                                  name[0] ? "-" : "", targets.number[i]);
         if (used >= SERVER_BYTES) {
-            server[0] = '\0';
+            layout->server[0] = '\0';
             return;
         }
     }
@@ -157,21 +177,85 @@ void name_of_lustre(const char *source, char name[FILE_SYSTEM_NAME])
     snprintf(name, FILE_SYSTEM_NAME, "%.*s", length < FILE_SYSTEM_NAME ? (int)length : 0, begin ? begin + 2 : "");
 }
 
+/* --- BeeGFS ------------------------------------------------------------------------------------------------------- */
+
+enum { BEEGFS = 0x19830326, ALIAS_BYTES = 256 };
+
+/* The answers of BeeGFS's client, as its header beegfs_ioctl_typedefs.h publishes them. */
+struct beegfs_stripes {
+    uint32_t pattern, chunk_bytes;
+    uint16_t targets;
+};
+struct beegfs_target {
+    uint32_t index, target, first, second, node, second_node; /* first and second: 0 if the file is not mirrored */
+    char alias[ALIAS_BYTES], second_alias[ALIAS_BYTES];
+};
+
+static bool add_server(char server[SERVER_BYTES], const char *alias, uint32_t target)
+{
+    const size_t used = strlen(server);
+    const int more = snprintf(server + used, SERVER_BYTES - used, "%s%.*s:%" PRIu32, used ? " " : "", ALIAS_BYTES - 1,
+                              alias, target);
+    return (size_t)more < SERVER_BYTES - used;
+}
+
+void beegfs_layout(int (*ask)(int file, unsigned long request, void *answer), int file, struct file_layout *layout)
+{
+    struct beegfs_stripes stripes = {0};
+    if (ask(file, _IOR('f', 25, struct beegfs_stripes), &stripes) != 0 || !stripes.targets || !stripes.chunk_bytes)
+        return;
+    layout->striping.parts = 1;
+    layout->striping.stripes = stripes.targets;
+    layout->striping.stripe_bytes = stripes.chunk_bytes;
+    for (uint32_t i = 0; i < stripes.targets; i++) {
+        struct beegfs_target target = {.index = i};
+        const bool known = ask(file, _IOR('f', 26, struct beegfs_target), &target) == 0 &&
+                           add_server(layout->server, target.alias, target.first ? target.first : target.target) &&
+                           (!target.second || add_server(layout->server, target.second_alias, target.second));
+        if (!known) {
+            layout->server[0] = '\0';
+            return;
+        }
+    }
+}
+
+static int ask_kernel(int file, unsigned long request, void *answer)
+{
+    return ioctl(file, request, answer);
+}
+
 /* --- a file ------------------------------------------------------------------------------------------------------- */
 
-void file_server(const char *path, char server[SERVER_BYTES])
+static void ask_beegfs(const char *path, struct file_layout *layout)
 {
-    char info[1 << 13];
+    struct statfs system;
+    const int file = statfs(path, &system) == 0 && system.f_type == BEEGFS ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    if (file < 0)
+        return;
+    beegfs_layout(ask_kernel, file, layout);
+    close(file);
+}
+
+void layout_of_file(const char *path, struct file_layout *layout)
+{
+    char info[1 << 16];
+    struct stat status;
+    *layout = (struct file_layout){0};
+    layout->striping.preferred_bytes = stat(path, &status) == 0 ? status.st_blksize : 0;
     ssize_t bytes = getxattr(path, "glusterfs.pathinfo", info, sizeof info - 1);
     info[bytes > 0 ? bytes : 0] = '\0';
-    bricks_of(info, server);
-    bytes = bytes > 0 ? 0 : getxattr(path, "lustre.lov", info, sizeof info);
+    bricks_of(info, layout->server);
+    if (bytes > 0)
+        return;
+    bytes = getxattr(path, "lustre.lov", info, sizeof info);
     if (bytes > 0) {
         struct mount mount;
         char name[FILE_SYSTEM_NAME];
         find_mount("/proc/self/mounts", path, &mount);
         name_of_lustre(mount.source, name);
-        targets_of((const unsigned char *)info, (size_t)bytes, name, server);
+        lustre_layout((const unsigned char *)info, (size_t)bytes, name, layout);
+    } else {
+        ask_beegfs(path, layout);
     }
 }
 
@@ -205,4 +289,44 @@ json_t *layout_json(const struct run *run, MPI_Comm comm, const char server[SERV
         json_array_append_new(files, json_integer(place_of(servers, all[place])));
     free(all);
     return json_pack("{s:o, s:o}", "servers", servers, "files", files);
+}
+
+static json_t *number_or_null(int64_t number)
+{
+    return number > 0 ? json_integer((json_int_t)number) : json_null();
+}
+
+/* Appends the first of `count` layouts that is like the one at `place`, if that is itself. */
+static void append_new(json_t *list, const struct striping all[], int place, json_t *server)
+{
+    const struct striping *one = &all[place];
+    bool known = one->preferred_bytes == 0;
+    for (int before = 0; before < place && !known; before++)
+        known = memcmp(&all[before], one, sizeof *one) == 0;
+    if (known)
+        json_decref(server);
+    else
+        json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "preferred_bytes",
+                                              number_or_null(one->preferred_bytes), "parts", number_or_null(one->parts),
+                                              "stripes", number_or_null(one->stripes), "stripe_bytes",
+                                              number_or_null(one->stripe_bytes), "pool",
+                                              one->pool[0] ? text_json(one->pool) : json_null(), "server", server));
+}
+
+json_t *striping_json(MPI_Comm comm, const struct file_layout *mine, bool shared)
+{
+    int rank, ranks;
+    MPI_CHECK(MPI_Comm_rank(comm, &rank));
+    MPI_CHECK(MPI_Comm_size(comm, &ranks));
+    struct striping *all = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
+    json_t *list = rank == 0 ? json_array() : NULL;
+    if (shared && rank == 0)
+        append_new(list, &mine->striping, 0, mine->server[0] ? text_json(mine->server) : json_null());
+    if (!shared)
+        MPI_CHECK(MPI_Gather(&mine->striping, sizeof mine->striping, MPI_BYTE, all, sizeof mine->striping, MPI_BYTE, 0,
+                             comm));
+    for (int place = 0; !shared && rank == 0 && place < ranks; place++)
+        append_new(list, all, place, json_null());
+    free(all);
+    return list;
 }

@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #include "counters.h"
@@ -119,7 +120,10 @@ static void log_repetition(struct run *run, const struct transform *transform, s
     struct phase_sums *all = run->rank == 0 ? allocate((size_t)run->ranks, sizeof *all) : NULL;
     MPI_CHECK(MPI_Gather(&mine, values, MPI_DOUBLE, all, values, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     phases_log(&transform->phases, run, repetition);
-    json_t *layout = layout_json(run, MPI_COMM_WORLD, transform->storage.server);
+    const struct storage *storage = &transform->storage;
+    const bool shared = !strchr(storage->method->file_name, '%');
+    json_t *striping = striping_json(MPI_COMM_WORLD, &storage->layout, shared);
+    json_t *layout = shared ? NULL : layout_json(run, MPI_COMM_WORLD, storage->layout.server);
     if (layout) {
         json_object_set_new(layout, "repetition", json_integer((json_int_t)repetition));
         log_write(run->log, "layout", layout);
@@ -130,10 +134,10 @@ static void log_repetition(struct run *run, const struct transform *transform, s
         json_decref(counts);
         return;
     }
-    json_t *record =
-        json_pack("{s:I, s:f, s:o, s:o, s:I}", "repetition", (json_int_t)repetition, "nominal_flops",
-                  SERIES * n * 5 * n * log2(n), "counters", counts, "verification",
-                  difference_json(difference, transform->sizes.width), "peak_resident_bytes", (json_int_t)resident);
+    json_t *record = json_pack("{s:I, s:f, s:o, s:o, s:o, s:I}", "repetition", (json_int_t)repetition, "nominal_flops",
+                               SERIES * n * 5 * n * log2(n), "counters", counts, "verification",
+                               difference_json(difference, transform->sizes.width), "striping", striping,
+                               "peak_resident_bytes", (json_int_t)resident);
     add_sums(record, all, run->ranks);
     log_write(run->log, "repetition", record);
     summarise(summary, &transform->phases, all, run->ranks, difference);

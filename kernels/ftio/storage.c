@@ -131,7 +131,7 @@ static void posix_close(struct storage *storage, bool keep)
         stop(storage, "find", errno);
     if (opened.st_ino != named.st_ino || opened.st_dev != named.st_dev)
         fail("'%s' is not the file of this run any more; did another program replace it?", storage->path);
-    file_server(storage->path, storage->server);
+    layout_of_file(storage->path, &storage->layout);
     if (close(storage->file) != 0)
         stop(storage, "close", errno);
     storage->file = -1;
@@ -209,6 +209,8 @@ static void mpiio_close(struct storage *storage, bool keep)
     if (access(storage->path, F_OK) != 0)
         stop(storage, "find", errno);
     check_file(storage, MPI_File_close(&storage->shared), "close");
+    if (storage->rank == 0)
+        layout_of_file(storage->path, &storage->layout);
     if (!keep && storage->rank == 0)
         check_file(storage, MPI_File_delete(storage->path, MPI_INFO_NULL), "remove");
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));

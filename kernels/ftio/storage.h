@@ -20,7 +20,7 @@ struct storage {
     int64_t strip_width, matrix_width; /* elements */
     char path[PATH_MAX];
     int file;                  /* posix */
-    char server[SERVER_BYTES]; /* posix: of the last closed file; empty: unknown */
+    struct file_layout layout; /* of the last closed file; mpiio: on rank 0 */
     MPI_File shared;           /* mpiio */
 };
 

@@ -28,7 +28,8 @@ struct notes {
         double value;
     } value[MOST_NOTED_VALUES];
     bool evicted;
-    char server[SERVER_BYTES]; /* of the process's own file; empty: unknown */
+    bool shares_file;
+    struct file_layout layout; /* of the process's own file, or on rank 0 of the file that the processes share */
 };
 
 struct priomark {

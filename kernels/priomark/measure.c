@@ -137,6 +137,7 @@ static json_t *measured_json(struct priomark *host, struct result *result)
         "latencies", latencies_json(notes), "values", values_json(host->run, notes));
     json_object_update(record, measured);
     json_decref(measured);
+    json_object_set_new(record, "striping", striping_json(MPI_COMM_WORLD, &notes->layout, notes->shares_file));
     return record;
 }
 
@@ -155,7 +156,7 @@ static void write_process_times(const struct priomark *host)
 /* Where the file system tells which servers hold the processes' own files. */
 static void write_layout(const struct priomark *host)
 {
-    json_t *layout = layout_json(host->run, MPI_COMM_WORLD, host->notes.server);
+    json_t *layout = host->notes.shares_file ? NULL : layout_json(host->run, MPI_COMM_WORLD, host->notes.layout.server);
     if (!layout)
         return;
     json_object_set_new(layout, "case", json_integer(host->number));

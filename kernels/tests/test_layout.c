@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bricks of a file by GlusterFS's attribute: as GlusterFS 10.3 answered, and as its documentation has it. The
- * targets by Lustre's attribute: bytes made up here by the published structures, because there is no Lustre to ask. */
+ * stripes and targets by Lustre's attribute and by the answers of BeeGFS's client: bytes made up here by the published
+ * structures, because there is neither to ask. */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -98,13 +100,27 @@ static struct attribute plain(uint32_t magic, uint32_t pattern, int stripes, con
 }
 
 /* In memory of exactly its size, so that a sanitizer sees every access beyond it. */
-static void parse(const struct attribute *attribute, size_t bytes, const char *name, char server[SERVER_BYTES])
+static struct striping parse(const struct attribute *attribute, size_t bytes, const char *name,
+                             char server[SERVER_BYTES])
 {
     unsigned char *copy = malloc(bytes ? bytes : 1);
     memcpy(copy, attribute->byte, bytes);
-    memset(server, 'x', SERVER_BYTES);
-    targets_of(copy, bytes, name, server);
+    struct file_layout layout;
+    memset(&layout, 'x', sizeof layout);
+    layout.striping = (struct striping){.preferred_bytes = 4096};
+    lustre_layout(copy, bytes, name, &layout);
+    memcpy(server, layout.server, SERVER_BYTES);
     free(copy);
+    return layout.striping;
+}
+
+static void check_striping(struct attribute attribute, int64_t parts, int64_t stripes, int64_t bytes, const char *pool)
+{
+    char server[SERVER_BYTES];
+    const struct striping found = parse(&attribute, attribute.bytes, "", server);
+    CHECK(found.parts == parts && found.stripes == stripes && found.stripe_bytes == bytes,
+          "%d parts, %d stripes of %d bytes", (int)found.parts, (int)found.stripes, (int)found.stripe_bytes);
+    CHECK(strcmp(found.pool, pool) == 0 && found.preferred_bytes == 4096, "pool '%s'", found.pool);
 }
 
 static void check_targets(struct attribute attribute, const char *name, const char *wanted)
@@ -143,6 +159,15 @@ static void check_plain(void)
     uint32_t more[65] = {64};
     memcpy(more + 1, many, sizeof many);
     check_targets(plain(V1, RAID0, 65, more), "", "");
+    check_striping(plain(V1, RAID0, 65, more), 1, 65, 1 << 20, ""); /* more than can be named */
+    check_striping(plain(V3, RAID0 | 0x200, 4, targets), 1, 4, 1 << 20, "flash");
+    check_striping(plain(V1, MDT, 0, targets), 0, 0, 0, "");
+    check_striping(plain(V1, RAID0 | 0x80000000, 1, targets), 0, 0, 0, "");
+    struct attribute full = plain(V3, RAID0, 1, targets);
+    memcpy(full.byte + 32, "sixteen_letters_", 16);
+    check_striping(full, 1, 1, 1 << 20, "sixteen_letters");
+    full.byte[26] = 0x40; /* 4 MiB */
+    check_striping(full, 1, 1, 4 << 20, "sixteen_letters");
 }
 
 static void check_composite(void)
@@ -152,6 +177,9 @@ static void check_composite(void)
                       mirrored[] = {{INIT | 1, V1, RAID0, 1, {1}}, {INIT, V1, RAID0, 1, {2}}},
                       only_planned[] = {{0, V1, RAID0, 1, {1}}}, foreign[] = {{INIT, 0x0bd70bd0, RAID0, 1, {1}}};
     check_targets(composite(3, grown), "", "OST0002 OST0005 OST0007");
+    check_striping(composite(3, grown), 2, 2, 1 << 20, "flash");
+    check_striping(composite(2, on_metadata), 1, 1, 1 << 20, "");
+    check_striping(composite(2, mirrored), 1, 1, 1 << 20, "");
     check_targets(composite(2, on_metadata), "fs", "fs-OST0009");
     check_targets(composite(2, mirrored), "", "OST0002"); /* the other mirror is stale */
     check_targets(composite(1, only_planned), "", "");
@@ -184,7 +212,10 @@ static void check_changed(struct attribute sound, uint64_t seed)
         }
         changed.bytes -=
             random_number(seed, 4 * change + 2) % 4 ? 0 : random_number(seed, 4 * change + 3) % sound.bytes;
-        parse(&changed, changed.bytes, "", server);
+        const struct striping found = parse(&changed, changed.bytes, "", server);
+        CHECK(found.parts * 32 <= (int64_t)changed.bytes && found.stripes * 24 <= (int64_t)changed.bytes &&
+                  memchr(found.pool, '\0', POOL_BYTES) && (found.stripes > 0) == (found.parts > 0),
+              "change %d", (int)change);
         CHECK(memchr(server, '\0', SERVER_BYTES) != NULL, "change %d: no end", (int)change);
         long before = -1;
         for (const char *at = server; *at; at += at[7] ? 8 : 7) {
@@ -195,6 +226,73 @@ static void check_changed(struct attribute sound, uint64_t seed)
             before = number;
         }
     }
+}
+
+/* --- BeeGFS ------------------------------------------------------------------------------------------------------- */
+
+/* What its client answers, byte by byte: 4 bytes of each number, or 2 of the number of targets. */
+static struct {
+    uint32_t chunk_bytes;
+    uint16_t targets;
+    bool mirrored;
+    uint32_t broken; /* the index of a target that is not known */
+    const char *alias;
+} beegfs;
+
+static void put(unsigned char *answer, int place, uint32_t value)
+{
+    memcpy(answer + place, &value, sizeof value);
+}
+
+static int answer_of_beegfs(int file, unsigned long request, void *answer)
+{
+    uint32_t index;
+    CHECK(file == 7, "file %d", file);
+    if (request == 0x800c6619) { /* read, 12 bytes, 'f', 25 */
+        put(answer, 0, beegfs.mirrored ? 3 : 1);
+        put(answer, 4, beegfs.chunk_bytes);
+        memcpy((char *)answer + 8, &beegfs.targets, sizeof beegfs.targets);
+        return 0;
+    }
+    CHECK(request == 0x8218661a, "request %lx", request); /* read, 536 bytes, 'f', 26 */
+    memcpy(&index, answer, sizeof index);
+    if (index == beegfs.broken)
+        return -1;
+    put(answer, 4, 100 + index); /* the target, or the group of the mirrors */
+    put(answer, 8, beegfs.mirrored ? 200 + index : 0);
+    put(answer, 12, beegfs.mirrored ? 300 + index : 0);
+    snprintf((char *)answer + 24, 256, "%s%d", beegfs.alias, (int)index);
+    snprintf((char *)answer + 280, 256, "%s", beegfs.mirrored ? "other" : "");
+    return 0;
+}
+
+static void check_answers(int64_t stripes, int64_t bytes, const char *server)
+{
+    struct file_layout layout = {.server = ""};
+    beegfs_layout(answer_of_beegfs, 7, &layout);
+    CHECK(layout.striping.stripes == stripes && layout.striping.stripe_bytes == bytes &&
+              layout.striping.parts == (stripes > 0),
+          "%d stripes of %d bytes", (int)layout.striping.stripes, (int)layout.striping.stripe_bytes);
+    CHECK(strcmp(layout.server, server) == 0, "'%s'", layout.server);
+}
+
+static void check_beegfs(void)
+{
+    beegfs.chunk_bytes = 512 << 10;
+    beegfs.alias = "node";
+    beegfs.targets = 2;
+    beegfs.broken = 9;
+    check_answers(2, 512 << 10, "node0:100 node1:101");
+    beegfs.mirrored = true;
+    check_answers(2, 512 << 10, "node0:200 other:300 node1:201 other:301");
+    beegfs.mirrored = false;
+    beegfs.broken = 1;
+    check_answers(2, 512 << 10, "");
+    beegfs.broken = 1 << 20;
+    beegfs.targets = 1000; /* more than can be named */
+    check_answers(1000, 512 << 10, "");
+    beegfs.targets = 0;
+    check_answers(0, 0, "");
 }
 
 static void check_name(const char *source, const char *wanted)
@@ -235,5 +333,6 @@ int main(void)
     snprintf(longest, sizeof longest, "<POSIX(/%s):h:/x/y>", folder);
     check_bricks(longest, "");
     check_lustre();
+    check_beegfs();
     return checks_status();
 }

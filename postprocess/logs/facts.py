@@ -25,7 +25,7 @@ def facts(log: Log) -> dict[str, str]:
         "MPI-IO": next((record.component for record in log.all(MpiIo)), None),
         "compiler": build.compiler,
         "compiler flags": build.flags,
-        **(facts_of(run.filesystem) if run.filesystem else {}),
+        **facts_of(log),
         "cores of a host": _each(host.cores for host in run.hosts),
         "memory of a host": _each(size(host.memory_bytes) for host in run.hosts),
         **{f"environment {name}": value for name, value in run.environment.items() if name != ASKED},

@@ -5,18 +5,50 @@ memory is used as bufferspace on each application node, (d) the disk block size,
 number of parallel striping devices that are used. [...] The chosen filesystem, its parameters and any usage of
 non-default parameters must be reported." The memory (c) is among the hosts of a log."""
 
+from collections.abc import Iterable
+from itertools import chain
+
 from postprocess.logs.reader import Log
-from postprocess.logs.records import Filesystem
-from postprocess.show.words import size
+from postprocess.logs.records import FileServers, Filesystem, Striping
+from postprocess.show.words import counted, size
 
 # Options of mounts that may differ from node to node, or from mount to mount, without a change of the file system.
 VOLATILE = {"addr", "clientaddr", "fd", "lowerdir", "mountaddr", "mountport", "pgrp", "pipe_ino", "upperdir", "workdir"}
 
 
-def facts_of(found: Filesystem) -> dict[str, str]:
-    """What stays the same from mount to mount unless somebody changes it."""
+MOST_NAMED = 64  # servers, in the report
+
+
+def facts_of(log: Log) -> dict[str, str]:
+    """What stays the same from mount to mount unless somebody changes it. A composite layout has more stripes in
+    longer files, so that only the largest number of stripes is a fact."""
+    if (found := log.run.filesystem) is None:
+        return {}
     options = sorted(option for option in found.mount_options if option.partition("=")[0] not in VOLATILE)
-    return {"file system": found.name, "mount options": ", ".join(options), "block size": block_size(found)}
+    return {"file system": found.name, "mount options": ", ".join(options), "block size": block_size(found)} | {
+        "stripes": max(((one.stripes or 0, stripes(one)) for one in stripings(log)), default=(0, ""))[1]
+    }
+
+
+def stripings(log: Log) -> list[Striping]:
+    """Of all files of the run, each once."""
+    found = (one for record in chain(*log.by_class.values()) for one in getattr(record, "striping", ()))
+    return list({repr(one): one for one in found}.values())
+
+
+def servers(log: Log) -> list[str]:
+    """Of all files whose servers are known, each once, in alphabetical order."""
+    layouts = (record for record in chain(*log.by_class.values()) if isinstance(record, FileServers))
+    names = [name for record in layouts for name in record.servers]
+    names += [one.server for one in stripings(log) if one.server]
+    return sorted({word for name in names for word in name.split()})
+
+
+def stripes(one: Striping) -> str:
+    if one.stripes is None or one.stripe_bytes is None:
+        return ""
+    pool = f", pool {one.pool}" if one.pool else ""
+    return f"{counted(one.stripes, 'stripe')} of {size(one.stripe_bytes)}{pool}"
 
 
 def block_size(found: Filesystem) -> str:
@@ -29,6 +61,17 @@ def rows(log: Log) -> list[tuple[str, str]]:
     """Label and text of each parameter, for the report."""
     if (found := log.run.filesystem) is None:
         return []
+    of_files = stripings(log)
+    names = servers(log)
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    layouts = [
+        ("Preferred size of a call", unique(size(one.preferred_bytes) for one in of_files)),
+        ("Stripes of the files", unique(map(in_words, of_files)) or "not stated by the file system"),
+        (
+            "Servers of the files",
+            f"{len(names)}: {', '.join(names[:MOST_NAMED])}{more}" if names else "not stated by the file system",
+        ),
+    ]
     return [
         ("Type", found.type),
         ("Mounted from", found.source or "not stated by the system"),
@@ -37,4 +80,13 @@ def rows(log: Log) -> list[tuple[str, str]]:
         ("Mount options", ", ".join(found.mount_options) or "not stated by the system"),
         ("Block size", block_size(found) or "not stated by the file system"),
         ("Size", f"{size(found.free_bytes)} free of {size(found.total_bytes)}"),
+        *(layouts if of_files else []),
     ]
+
+
+def in_words(one: Striping) -> str:
+    return stripes(one) + (f" in the widest of {one.parts} parts" if (one.parts or 0) > 1 else "")
+
+
+def unique(texts: Iterable[str]) -> str:
+    return "; ".join(dict.fromkeys(filter(None, texts)))

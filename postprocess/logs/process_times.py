@@ -4,7 +4,7 @@ them has to agree with the rest of a log, and whose times they are. docs/log.md 
 
 from collections.abc import Iterator, Sequence
 
-from postprocess.logs.records import FileServers, Resolution, Run
+from postprocess.logs.records import MOST_BYTES, FileServers, Resolution, Run, Striping
 from postprocess.logs.rules import EDITED, Problem
 
 MOST_PROCESSES_EACH = 4096  # in larger runs each node has a time, that of its slowest process
@@ -70,6 +70,21 @@ def problems_of_servers(
         yield "layout", f"{named} does not have a server of the file of each process; {EDITED}"
     if not of_each or resolution != "process":
         yield "layout", f"{named} has no file of each process, or no times of them; {EDITED}"
+
+
+def problems_of_striping(
+    named: str, striping: Sequence[Striping], files: int, shared: bool, layout: FileServers | None
+) -> Iterator[Problem]:
+    """The different stripings of so many files; a `layout` has the servers of the processes' own files. A file is on no
+    more servers than its parts have stripes, each with a mirror."""
+    if not min(files, 1) <= len(striping) <= files or len({repr(one) for one in striping}) != len(striping):
+        yield "striping", f"{named} has {files} files and {len(striping)} different stripings of them; {EDITED}"
+    if not shared and any(one.server is not None for one in striping):
+        yield "striping", f"{named} has no file that processes share, but its server; {EDITED}"
+    servers = layout.servers if layout else [one.server for one in striping if one.server is not None]
+    most = max((2 * (one.parts or MOST_BYTES) * (one.stripes or 1) for one in striping), default=0)
+    if any(len(server.split()) > most for server in servers):
+        yield "striping", f"{named} has a file on more servers than it has stripes; {EDITED}"
 
 
 def differ(rounded: float, exact: float) -> bool:

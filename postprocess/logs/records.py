@@ -314,6 +314,23 @@ class DataCheck(Record):
     wrong_bytes: Bytes
 
 
+class Striping(Part):
+    """How a file is spread over servers; None where the file system does not tell. `stripes`, `stripe_bytes` and `pool`
+    are those of the part of the file that has the most stripes, `server` those of a file that processes share."""
+
+    preferred_bytes: PositiveBytes
+    parts: Count | None
+    stripes: Count | None
+    stripe_bytes: PositiveBytes | None
+    pool: Text | None
+    server: Text | None
+
+    def __post_init__(self):
+        known = [self.parts is not None, self.stripes is not None, self.stripe_bytes is not None]
+        if any(known) and not all(known):
+            raise ValueError("parts, stripes, stripe_bytes: only some of them are known")
+
+
 class FileServers(Record):
     """Which servers hold the processes' own files: `files` are the places in `servers`, a value of each process."""
 

@@ -239,8 +239,9 @@ void access_file(struct file *file, const struct priomark_case *now)
     priomark_barrier(file->run);
     if (is_file)
         file_check(file);
-    if (is_file && !file->shared)
-        file_server(file->path, file->run->notes.server);
+    file->run->notes.shares_file = file->shared;
+    if (is_file && (!file->shared || priomark_rank(file->run) == 0))
+        layout_of_file(file->path, &file->run->notes.layout);
     priomark_barrier(file->run);
     if (is_file && !file->run->keep && now->number == LAST_OF_FILE &&
         file->run->repetition == file->run->workload->repetitions)

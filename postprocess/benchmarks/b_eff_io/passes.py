@@ -15,7 +15,12 @@ from postprocess.benchmarks.b_eff_io.records import (
     ProcessTimes,
 )
 from postprocess.logs.histograms import CLOCK_TOLERANCE
-from postprocess.logs.process_times import problems_of_lists, problems_of_servers, problems_of_slowest
+from postprocess.logs.process_times import (
+    problems_of_lists,
+    problems_of_servers,
+    problems_of_slowest,
+    problems_of_striping,
+)
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import MpiIo
 from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order
@@ -48,6 +53,12 @@ def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
     for record in log.all(Layout):
         name, own = in_words((record.partition, record.method, record.type)), TYPE_RULES[record.type].separate
         yield from problems_of_servers(name, log.run, log.plan.process_times, own, record, record.partition)
+    layouts = {(record.partition, record.method, record.type): record for record in log.all(Layout)}
+    for record in log.all(PatternType):
+        key = record.partition, record.method, record.type
+        own = TYPE_RULES[record.type].separate
+        files = record.partition if own else 1
+        yield from problems_of_striping(in_words(key), record.striping, files, not own, layouts.get(key))
 
 
 def key_of(record: Measurement | ProcessTimes | Layout | PatternType) -> Key:

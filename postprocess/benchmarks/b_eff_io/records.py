@@ -20,6 +20,7 @@ from postprocess.logs.records import (
     Seconds,
     SecondsOfProcesses,
     SharePercent,
+    Striping,
     Text,
     distinct,
 )
@@ -149,6 +150,7 @@ class PatternType(Record, kw_only=True):
     bytes: PositiveBytes
     file_bytes: PositiveBytes
     cached_bytes: Bytes | None
+    striping: list[Striping]
     segment_bytes: PositiveBytes | None
     open_seconds: Seconds
     close_seconds: Seconds

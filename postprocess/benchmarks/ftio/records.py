@@ -17,6 +17,7 @@ from postprocess.logs.records import (
     Resolution,
     Seconds,
     SecondsOfProcesses,
+    Striping,
     Text,
     distinct,
 )
@@ -112,4 +113,5 @@ class Repetition(Record):
     nominal_flops: Annotated[float, Meta(gt=0, le=1e300)]
     counters: Counters
     verification: Verification
+    striping: list[Striping]
     peak_resident_bytes: PositiveBytes

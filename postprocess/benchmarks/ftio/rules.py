@@ -20,6 +20,7 @@ from postprocess.logs.process_times import (
     problems_of_resolution,
     problems_of_servers,
     problems_of_slowest,
+    problems_of_striping,
     ranks_of_nodes,
 )
 from postprocess.logs.reader import RUN_AGAIN, Log
@@ -141,6 +142,11 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     for record in log.all(Layout):
         own = log.plan.storage == "posix"
         yield from problems_of_servers(f"repetition {record.repetition}", log.run, log.plan.process_times, own, record)
+    layouts = {record.repetition: record for record in log.all(Layout)}
+    for record in log.all(Repetition):
+        number, shared = record.repetition, log.plan.storage != "posix"
+        files = 1 if shared else log.run.ranks
+        yield from problems_of_striping(f"repetition {number}", record.striping, files, shared, layouts.get(number))
     yield from problems_of_memory_used(log)
     in_repetitions = sum(max(record.elapsed_seconds) for record in log.all(Repetition))
     if in_repetitions > log.end.elapsed_seconds and not log.run.simulated:

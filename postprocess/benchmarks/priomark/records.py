@@ -21,6 +21,7 @@ from postprocess.logs.records import (
     Seconds,
     SecondsOfProcesses,
     SharePercent,
+    Striping,
     Text,
 )
 
@@ -105,6 +106,7 @@ class Measurement(Record):
     close_seconds: Seconds
     latencies: Annotated[list[Latencies], Meta(max_length=2)]
     values: dict[Name, Annotated[list[Number], Meta(min_length=1)]]
+    striping: list[Striping]
 
 
 class ProcessTimes(Record):

@@ -15,6 +15,7 @@ from postprocess.logs.process_times import (
     problems_of_resolution,
     problems_of_servers,
     problems_of_slowest,
+    problems_of_striping,
 )
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Overhead, kind_of, kind_of_class
@@ -176,6 +177,12 @@ def problems_of_layouts(log: Log[Plan]) -> Iterator[Problem]:
     for record in log.all(Layout):
         own = record.case in own_files
         yield from problems_of_servers(f"case {record.case}", log.run, log.plan.process_times, own, record)
+    shared = {case.case for case in log.plan.cases if case.benchmark in ("common_file", "strided")}
+    layouts = {(record.case, record.repetition): record for record in log.all(Layout)}
+    for record in log.all(Measurement):
+        files = log.run.ranks if record.case in own_files else 1 if record.case in shared else 0
+        layout = layouts.get((record.case, record.repetition))
+        yield from problems_of_striping(named(record), record.striping, files, record.case in shared, layout)
 
 
 def is_by_mpi_io(case: Case | Measurement) -> bool:
