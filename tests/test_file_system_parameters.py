@@ -51,6 +51,11 @@ def test_server_and_volume_of_glusterfs(openmpi, tmp_path):
         found = logged(openmpi, tmp_path, mount)
     assert (found["type"], found["source"]) == ("fuse.glusterfs", "10.231.8.1:cup")
     assert found["block_bytes"] and found["total_bytes"] % found["fragment_bytes"] == 0
+    log = records(tmp_path / "ftio.jsonl")
+    [layout], [repetition] = (logs_made.of_kind(log, kind) for kind in ("layout", "repetition"))
+    bricks = {server.partition(":")[2] for server in layout["servers"]}
+    assert bricks <= {f"{tmp_path}/brick{number}" for number in range(3)}
+    assert [one["stripes"] for one in repetition["striping"]] == [None]  # clients cannot read the size of shards
 
 
 def made(**changes):
