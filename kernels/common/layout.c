@@ -97,8 +97,10 @@ static bool add_target(struct targets *targets, uint32_t number)
         return true;
     if (number > LAST_TARGET)
         return false;
-    if (targets->too_many |= targets->count == MOST_TARGETS)
+    if (targets->count == MOST_TARGETS) {
+        targets->too_many = true;
         return true;
+    }
     memmove(targets->number + place + 1, targets->number + place,
             (size_t)(targets->count - place) * sizeof *targets->number);
     targets->number[place] = number;

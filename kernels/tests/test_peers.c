@@ -9,8 +9,8 @@
 
 int main(int argc, char **argv)
 {
-    int ends[2];
-    struct rlimit limit, low = {.rlim_cur = 2};
+    int ends[2] = {-1, -1};
+    struct rlimit limit = {0}, low = {.rlim_cur = 2};
     MPI_Init(&argc, &argv);
     peers_begin(0);
     peers_adopt(peers_file());
