@@ -38,7 +38,7 @@ lint:           ## check layout, types, spelling, licences and common errors of 
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel $$(nproc)
 	.venv/bin/run-clang-tidy.py -clang-tidy-binary .venv/bin/clang-tidy -p build/kernels -quiet
-	git grep -lE '^#!.*sh$$' -- ':!tests/golden' | xargs .venv/bin/shellcheck
+	git grep -lE '^#!.*sh$$' -- ':!tests/golden' ':!*.md' | xargs .venv/bin/shellcheck
 	git ls-files | xargs .venv/bin/codespell
 	! git grep -L 'SPDX-License-Identifier' -- '*.py' '*.c' '*.h' '*.cpp' '*.cmake' 'CMakeLists.txt' Makefile
 
