@@ -271,6 +271,7 @@ def test_reader_survives_altered_traces_under_the_sanitizers(recorder, programs,
             SOURCES / "read_traces.c",
             *(kernels / "priomark/trace" / f"trace_{part}.c" for part in ("read", "fields", "requests", "order")),
             kernels / "common" / "memory.c",
+            kernels / "common" / "input_file.c",
         ],
         check=True,
     )

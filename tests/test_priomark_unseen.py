@@ -273,7 +273,10 @@ def test_reading_a_trace_takes_instructions_in_proportion_to_its_files(tmp_path)
     kernels = ROOT / "kernels"
     parts = [kernels / "priomark/trace" / f"trace_{part}.c" for part in ("read", "fields", "requests", "order")]
     folders = [option for name in ("priomark/trace", "common", "serial") for option in ("-I", kernels / name)]
-    others = [ROOT / "tests/recorded/read_traces.c", kernels / "common" / "memory.c"]
+    others = [
+        ROOT / "tests/recorded/read_traces.c",
+        *(kernels / "common" / name for name in ("memory.c", "input_file.c")),
+    ]
     options = ["-std=c11", "-D_GNU_SOURCE", "-O1", *folders]
     subprocess.run(["cc", *options, "-o", tmp_path / "read", *parts, *others], check=True)
     count = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", tmp_path / "read"]

@@ -113,7 +113,7 @@ def test_directory_that_is_given_takes_the_place_of_all(made, tmp_path):
 
 
 def test_one_file_system_can_be_selected(made, tmp_path):
-    found = ran_on(made("--dry-run", "-n", "^b_eff_io.*file_system=home"), tmp_path)
+    found = ran_on(made("--dry-run", "-n", "^b_eff_io%.*file_system=home"), tmp_path)
     assert found == {"b_eff_io": {("a", "home"): str(tmp_path / "home")}}
 
 
