@@ -121,7 +121,7 @@ def linked_with_b_eff(openmpi, source, folder):
     """The program of a source in tests/, linked with the parts of b_eff's kernel."""
     built, program = openmpi.bin.parent.parent, folder / Path(source).stem
     includes = [f"-I{ROOT / 'kernels' / part}" for part in ("b_eff", "common")]
-    libraries = [built / "b_eff" / "libb_eff_parts.a", built / "common" / "libcoffeecup_common.a", "-ljansson", "-lm"]
+    libraries = [built / "b_eff" / "libb_eff_parts.a", built / "common" / "libcoffeecup_common.a", "-ljansson", "-lcrypto", "-lm"]
     compiler = compiler_and_launcher("openmpi")[0]
     sources = ROOT / "tests" / source
     subprocess.run([compiler, "-D_GNU_SOURCE", *includes, sources, *libraries, "-o", program], check=True)

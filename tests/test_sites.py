@@ -189,7 +189,7 @@ def stubs(tmp_path):
 
 
 @pytest.mark.parametrize("debian", ["exit 0", "exit 1"], ids=["Debian", "elsewhere"])
-@pytest.mark.parametrize("missing", ["jansson", "libconfig", "fftw3"])
+@pytest.mark.parametrize("missing", ["jansson", "libcrypto", "libconfig", "fftw3"])
 def test_setup_without_root_names_what_is_missing_and_never_touches_the_system(stubs, debian, missing):
     """Tools may come from Spack or from modules: what dpkg says is of no interest."""
     stubs.add("grep", debian)  # ID=debian

@@ -23,7 +23,7 @@ struct log {
     off_t bytes;
     long records;
     double start_seconds;
-    struct sha256 sha256; /* of everything written so far */
+    EVP_MD_CTX *sha256; /* of everything written so far */
     char path[];
 };
 
@@ -32,7 +32,6 @@ struct log *log_open(const char *path, char *reason, size_t reason_bytes)
     const size_t path_bytes = strlen(path) + 1;
     struct log *log = allocate(1, sizeof *log + path_bytes);
     log->start_seconds = now_seconds();
-    sha256_begin(&log->sha256);
     memcpy(log->path, path, path_bytes);
     log->file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (log->file < 0) {
@@ -44,6 +43,7 @@ struct log *log_open(const char *path, char *reason, size_t reason_bytes)
         free(log);
         return NULL;
     }
+    log->sha256 = sha256_begin();
     interrupt_watch(log->file, log->start_seconds);
     return log;
 }
@@ -66,7 +66,7 @@ static bool append(struct log *log, const char *line, size_t length)
         }
         done += (size_t)count;
     }
-    sha256_add(&log->sha256, line, length);
+    sha256_add(log->sha256, line, length);
     log->bytes += (off_t)length;
     log->records++;
     return true;
@@ -140,7 +140,7 @@ bool log_close(struct log *log, const char *status, json_t *cause)
                 "coffeecup: error: cannot finish the log '%s': %s; free some space or choose another directory with "
                 "--log\n",
                 log->path, strerror(errno));
-    sha256_end(&log->sha256, hex);
+    sha256_end(log->sha256, hex);
     if (written && !cause)
         printf("SHA-256 of the log %s: %s\n", log->path, hex);
     json_decref(cause);

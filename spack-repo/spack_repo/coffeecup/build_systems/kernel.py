@@ -28,6 +28,7 @@ class KernelPackage(CMakePackage):
     depends_on("cmake@3.20:", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("jansson")
+    depends_on("openssl")
 
     @property
     def root_cmakelists_dir(self):
