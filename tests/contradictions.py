@@ -235,6 +235,7 @@ EVERY = {
         counters(lambda counted: counted["hosts"][0]["values"].__setitem__(0, [3, 4, 0])),
     ],
     "options": [option(seed=7), option(repetitions=3), option(methods=["sendrecv"]), option(patterns=["ring"])],
+    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=0.1))],
     "order": [
         lambda r: r.insert(20, r.pop(21)),
         lambda r: r.pop(30),
@@ -307,7 +308,6 @@ B_EFF = {
         where("measurement", {"slowest_message_seconds": 1e6}, pattern="ring-2"),
         where("trial", {"elapsed_seconds": 1.0}, pattern="ring-2"),
     ],
-    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=0.1))],
     "loop_length": [
         put("latency", loop_length=9999),
         put("trial", loop_length=2),

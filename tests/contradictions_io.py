@@ -5,7 +5,7 @@ from contradictions import B_EFF, EVERY, both, gone, latencies, option, phase, p
 from contradictions_io_load import IO_LOAD, OF_IO_LOAD
 from contradictions_load import LOAD, OF_LOAD
 from contradictions_memory import MEMORY
-from contradictions_nodes import NODES
+from contradictions_nodes import NODES, OF_NODES
 from logs_made import GIB, KIB, MIB, first, of_kind, striping
 
 KINDS = ("streams", "mmap", "aio", "io_uring", "splice", "copy", "rename", "link", "program", "other")
@@ -72,6 +72,7 @@ def on_nine_servers(change):
 
 OTHER = striping(stripes=2)
 WITH_IO = {
+    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=1.0))],
     "striping": [
         striped("pattern_type", [], type="scatter"),
         striped("pattern_type", [striping(), striping()], type="separate", partition=4),
@@ -149,6 +150,13 @@ def laid_out(servers, files, benchmark="single_file"):
 
 
 OF_WORKLOAD = {
+    "whole_time": [
+        both(gone("activity"), put("end", elapsed_seconds=0.1)),
+        *(
+            overlapped(**{f"{name}_seconds": [2.0**63] * 4})
+            for name in ("io_alone", "calculation_alone", "calculation_overlapped")
+        ),
+    ],
     "striping": [
         striped("measurement", [], benchmark="common_file"),
         striped("measurement", [striping(), OTHER], benchmark="strided"),
@@ -191,6 +199,7 @@ def ftio_files(servers, files):
 
 
 OF_PHASES = {
+    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=1.0))],
     "striping": [
         striped("repetition", []),
         striped("repetition", [striping(stripes=n) for n in range(1, 6)]),
@@ -284,7 +293,6 @@ B_EFF_IO = {
     "whole": [lambda r: longer(r, 100.0)],
     "sync": [where("measurement", {"sync_seconds": 1e-9}, pattern=3, method="read")],
     "type_time": [put("pattern_type", open_seconds=1.0)],
-    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=1.0))],
 }
 
 
@@ -343,7 +351,6 @@ FTIO = {
         lambda r: first(r, record="repetition")["counters"].update(flops_reason=None),
     ],
     "resident": [put("start", resident_bytes=GIB), put("repetition", peak_resident_bytes=GIB)],
-    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=1.0))],
 }
 
 
@@ -424,13 +431,6 @@ PRIOMARK = {
     "parts": [put("measurement", access_seconds=1e5), put("measurement", fastest_seconds=1e5)],
     "whole": [put("measurement", elapsed_seconds=6.0)],
     "request_time": [put("measurement", access_seconds=1e-9)],
-    "whole_time": [
-        both(gone("activity"), put("end", elapsed_seconds=0.1)),
-        *(
-            overlapped(**{f"{name}_seconds": [2.0**63] * 4})
-            for name in ("io_alone", "calculation_alone", "calculation_overlapped")
-        ),
-    ],
 }
 
 
@@ -441,6 +441,7 @@ CONTRADICTIONS = {
         "b_eff_io": WITH_IO,
         "ftio-uneven": OF_PHASES,
         "priomark": OF_WORKLOAD,
+        "b_eff-nodes": OF_NODES,
         "b_eff-load": OF_LOAD,
         "b_eff_io-load": OF_IO_LOAD,
     },

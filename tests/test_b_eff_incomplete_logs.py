@@ -95,7 +95,7 @@ def without(predicate):
             lambda run, plan, r: first(r, pattern="random-09", record="measurement").update(
                 elapsed_seconds=1e5, slowest_message_seconds=5e4
             ),
-            "timed loops sum up to",
+            "timed parts sum up to",
         ),
         (
             lambda run, plan, r: first(r, record="latency").update(pattern="surprise"),

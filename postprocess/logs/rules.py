@@ -234,6 +234,16 @@ def with_slack(seconds: float) -> float:
     return seconds * (1 + SLACK_SHARE) + SLACK_SECONDS
 
 
+def problems_of_whole_time(log: Log, seconds: float) -> Iterator[Problem]:
+    """`seconds` are those of all timed parts of the run. A simulated machine has a clock of its own."""
+    if seconds > log.end.elapsed_seconds and not log.run.simulated:
+        yield (
+            "whole_time",
+            f"the timed parts sum up to {seconds:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: its clock is "
+            f"not to be trusted; {RUN_AGAIN}",
+        )
+
+
 def problems_of_file_system(log: Log) -> Iterator[Problem]:
     """Of benchmarks that do I/O. `free_bytes` may be those of another node than the other values."""
     if (found := log.run.filesystem) is None:

@@ -26,7 +26,7 @@ from postprocess.benchmarks.b_eff.records import (
 )
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import Record, kind_of
-from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order
+from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order, problems_of_whole_time
 from postprocess.show.units import MIB
 
 SHORTEST_SECONDS = 1e-9
@@ -216,12 +216,7 @@ def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
                 )
     in_loops = sum(loop.elapsed_seconds for kind in LOOPS for loop in log.all(kind))
     in_loops += pairwise.seconds_of_pairwise(log)
-    if in_loops > log.end.elapsed_seconds and not log.run.simulated:
-        yield (
-            "whole_time",
-            f"the timed loops sum up to {in_loops:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: "
-            f"its clock is not to be trusted; {RUN_AGAIN}",
-        )
+    yield from problems_of_whole_time(log, in_loops)
     last = 0.0
     for record in by_sequence(log, Budget, Stop, MatchingsLeftOut):
         if record.elapsed_seconds < last:

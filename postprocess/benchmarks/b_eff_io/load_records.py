@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of b_eff_io under load (--load), besides its plan. docs/log.md explains the fields."""
 
-from postprocess.benchmarks.b_eff_io.records import AccessMethod, Calls, LoadKind, Number, Type
+from postprocess.benchmarks.b_eff_io.records import Calls, LoadKind, Number, Pass
 from postprocess.benchmarks.load_records import LoadRecord, Phase, Repetition
 from postprocess.logs.histograms import Histogram
-from postprocess.logs.records import Bytes, PositiveBytes, PositiveSeconds, Record, Seconds
+from postprocess.logs.records import Bytes, PositiveSeconds, Record, Seconds
 
 
 class LoadedTrial(Record):
@@ -15,24 +15,18 @@ class LoadedTrial(Record):
     elapsed_seconds: PositiveSeconds
 
 
-class Loaded(Record):
-    """A pass, one access method of a pattern, in a phase with a kind of load, or without (null). `calls` are those of
-    each process, `accesses` the times of all calls on all processes. `cached_bytes`, of files that are read, stayed in
-    a node's page cache after they had been evicted, at most; None in other passes."""
+class Loaded(Pass):
+    """A pass in a phase with a kind of load, or without (null). `calls` are those of each process, `accesses` the times
+    of all calls on all processes. `cached_bytes`, of files that are read, stayed in a node's page cache after they had
+    been evicted, at most; None in other passes."""
 
     repetition: Repetition
     phase: Phase
     load: LoadKind | None
-    method: AccessMethod
-    pattern: Number
-    type: Type
     calls: Calls
-    bytes: PositiveBytes
     open_seconds: Seconds
-    elapsed_seconds: PositiveSeconds
     access_seconds: PositiveSeconds
     access_fastest_seconds: PositiveSeconds
-    sync_seconds: Seconds
     close_seconds: Seconds
     cached_bytes: Bytes | None
     accesses: Histogram

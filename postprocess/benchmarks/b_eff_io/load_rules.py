@@ -8,7 +8,13 @@ from math import floor
 
 from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPE_RULES, calls_in_buffer, patterns_rule
 from postprocess.benchmarks.b_eff_io.load_records import Load, Loaded, LoadedTrial, Stop
-from postprocess.benchmarks.b_eff_io.passes import PARTS_SECONDS, PARTS_SHARE, ROUNDING
+from postprocess.benchmarks.b_eff_io.passes import (
+    PARTS_SECONDS,
+    PARTS_SHARE,
+    ROUNDING,
+    problems_of_component,
+    problems_of_parts,
+)
 from postprocess.benchmarks.b_eff_io.records import (
     LOADS,
     Layout,
@@ -29,7 +35,7 @@ from postprocess.benchmarks.load_rules import (
 )
 from postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
 from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Record, kind_of
+from postprocess.logs.records import DataCheck, MemoryFill, Record, kind_of
 from postprocess.logs.rules import (
     EDITED,
     Problem,
@@ -37,6 +43,7 @@ from postprocess.logs.rules import (
     problems_of_options,
     problems_of_order,
     problems_of_reads,
+    problems_of_whole_time,
 )
 from postprocess.show.units import MIB
 
@@ -112,8 +119,7 @@ def problems_of_loaded(log: Log[Plan], load: PlannedLoad) -> Iterator[Problem]:
     """The measurements of a log under load."""
     found = [(record, key_of(record)) for record in by_sequence(log, LoadedTrial, Loaded, Load, Stop)]
     yield from problems_of_order(found, planned_records(log, load), in_words)
-    if log.only(MpiIo).sequence != found[0][0].sequence - 1:
-        yield "mpi_io", f"the record mpi_io belongs before the first measurement, when a file is open; {EDITED}"
+    yield from problems_of_component(log, found[0][0])
     calls = {entry.pattern: chosen_calls(log, load, entry.pattern) for entry in log.plan.patterns}
     for record in log.all(Loaded):
         if record.calls != calls[record.pattern]:
@@ -213,21 +219,10 @@ def problems_of_pass(log: Log[Plan], load: PlannedLoad, record: Loaded) -> Itera
 
 def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
     for record in log.all(Loaded):
-        longest = max(record.access_seconds, record.sync_seconds)
-        if longest > record.elapsed_seconds + CLOCK_TOLERANCE or record.access_fastest_seconds > record.access_seconds:
-            yield "parts", f"{named(record)} has parts longer than the whole; {RUN_AGAIN}"
-        if record.elapsed_seconds > (record.access_seconds + record.sync_seconds) * (1 + PARTS_SHARE) + PARTS_SECONDS:
-            yield "whole", f"{named(record)} took longer than its parts; {RUN_AGAIN}"
-        if record.method == "read" and record.sync_seconds > 0:
-            yield "sync", f"{named(record)} has a time of writing to disk; {EDITED}"
+        yield from problems_of_parts(named(record), record)
     together = sum(record.seconds for record in log.all(Loaded))
     together += sum(record.elapsed_seconds for record in log.all(LoadedTrial))
-    if together > log.end.elapsed_seconds:
-        yield (
-            "whole_time",
-            f"the timed parts sum up to {together:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: its clock is "
-            f"not to be trusted; {RUN_AGAIN}",
-        )
+    yield from problems_of_whole_time(log, together)
 
 
 def problems_of_generators(log: Log[Plan], load: PlannedLoad) -> Iterator[Problem]:

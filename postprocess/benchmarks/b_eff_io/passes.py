@@ -9,6 +9,7 @@ from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPE_RULES, UNIT
 from postprocess.benchmarks.b_eff_io.records import (
     Layout,
     Measurement,
+    Pass,
     PatternType,
     Plan,
     PlannedPattern,
@@ -22,8 +23,8 @@ from postprocess.logs.process_times import (
     problems_of_striping,
 )
 from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import MpiIo
-from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order
+from postprocess.logs.records import MpiIo, Record
+from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order, problems_of_whole_time
 
 ROUNDING = 1e-9  # relative
 PARTS_SHARE, PARTS_SECONDS = 0.05, 5.0  # that a process may lose between the parts, with its core
@@ -33,8 +34,7 @@ Key = tuple[int, str, int | str]  # partition, access method, pattern, type, pro
 def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
     found = [(record, key_of(record)) for record in by_sequence(log, Measurement, ProcessTimes, Layout, PatternType)]
     yield from problems_of_order(found, planned_records(log.plan, {key for _, key in found}), in_words)
-    if log.only(MpiIo).sequence != found[0][0].sequence - 1:
-        yield "mpi_io", f"the record mpi_io belongs before the first measurement, when a file is open; {EDITED}"
+    yield from problems_of_component(log, found[0][0])
     entries = {entry.pattern: entry for entry in log.plan.patterns}
     written = {key_of(r): r for r in log.all(Measurement) if r.method == "write"}
     for record in log.all(Measurement):
@@ -59,6 +59,12 @@ def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
         own = TYPE_RULES[record.type].separate
         files = record.partition if own else 1
         yield from problems_of_striping(in_words(key), record.striping, files, not own, layouts.get(key))
+
+
+def problems_of_component(log: Log, first: Record) -> Iterator[Problem]:
+    """`first` is the first measurement."""
+    if log.only(MpiIo).sequence != first.sequence - 1:
+        yield "mpi_io", f"the record mpi_io belongs before the first measurement, when a file is open; {EDITED}"
 
 
 def key_of(record: Measurement | ProcessTimes | Layout | PatternType) -> Key:
@@ -266,7 +272,8 @@ def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
     no_hints = log.run.options.get("hints", "unknown") is None
     for r in log.all(Measurement):
         inside[r.partition, r.method, r.type] += r.elapsed_seconds
-        yield from problems_of_parts(r)
+        yield from problems_of_parts(named(r), r, r.position_seconds, r.agreement_seconds)
+        yield from problems_of_done(r)
         scheduled = log.plan.scheduled_seconds / len(METHODS) * units[r.pattern] / UNITS
         if abs(r.scheduled_seconds - scheduled) > ROUNDING * scheduled:
             yield (
@@ -282,30 +289,30 @@ def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
                 "type_time",
                 f"{named(r)} took {r.elapsed_seconds:.6g} s, its parts {whole:.6g} s; {RUN_AGAIN}",
             )
-    total = sum(r.elapsed_seconds for r in log.all(PatternType))
-    if total > log.end.elapsed_seconds and not log.run.simulated:
-        yield (
-            "whole_time",
-            f"the timed parts sum up to {total:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: its clock is not "
-            f"to be trusted; {RUN_AGAIN}",
-        )
+    yield from problems_of_whole_time(log, sum(r.elapsed_seconds for r in log.all(PatternType)))
 
 
-def problems_of_parts(r: Measurement) -> Iterator[Problem]:
-    """Each time is that of the slowest process, so the parts together may be longer than the whole, but none alone."""
-    parts = r.position_seconds, r.access_seconds, r.sync_seconds, r.agreement_seconds
+def problems_of_parts(name: str, r: Pass, *others: float) -> Iterator[Problem]:
+    """Each time is that of the slowest process, so the parts together may be longer than the whole, but none alone.
+    `others` are the parts besides accesses and sync."""
+    parts = r.access_seconds, r.sync_seconds, *others
+    if max(parts) > r.elapsed_seconds + CLOCK_TOLERANCE or r.access_fastest_seconds > r.access_seconds:
+        yield "parts", f"{name} has parts longer than the whole; {RUN_AGAIN}"
+    if r.elapsed_seconds > sum(parts) * (1 + PARTS_SHARE) + PARTS_SECONDS:
+        yield "whole", f"{name} took {r.elapsed_seconds:.4g} s, its parts {sum(parts):.4g} s; {RUN_AGAIN}"
+    if r.method == "read" and r.sync_seconds > 0:
+        yield "sync", f"{name} has a time of writing to disk; {EDITED}"
+
+
+def problems_of_done(r: Measurement) -> Iterator[Problem]:
+    """The times of the fastest process, and when processes had made their calls."""
     if (
-        max(*parts, r.last_done_seconds) > r.elapsed_seconds + CLOCK_TOLERANCE
+        r.last_done_seconds > r.elapsed_seconds + CLOCK_TOLERANCE
         or r.access_seconds > r.last_done_seconds + CLOCK_TOLERANCE
-        or r.access_fastest_seconds > r.access_seconds
         or r.agreement_fastest_seconds > r.agreement_seconds
         or r.first_done_seconds > r.last_done_seconds
     ):
         yield "parts", f"{named(r)} has parts longer than the whole; {RUN_AGAIN}"
-    if r.elapsed_seconds > sum(parts) * (1 + PARTS_SHARE) + PARTS_SECONDS:
-        yield "whole", f"{named(r)} took {r.elapsed_seconds:.4g} s, its parts {sum(parts):.4g} s; {RUN_AGAIN}"
-    if r.method == "read" and r.sync_seconds > 0:
-        yield "sync", f"{named(r)} has a time of writing to disk; {EDITED}"
 
 
 def named(record: Measurement | ProcessTimes | PatternType) -> str:

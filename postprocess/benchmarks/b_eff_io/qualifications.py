@@ -2,7 +2,7 @@
 """Qualifications of a b_eff_io result: which of the paper's rules the run did not keep, and what else improves or
 limits the result. They are shown beside the number everywhere."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import cast
 
 import pandas as pd
@@ -165,18 +165,20 @@ def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
 
 
 def of_eviction(log: Log[Plan]) -> Iterator[tuple[str, str]]:
-    if not log.plan.evict:
-        return
     read = [r for r in log.all(PatternType) if r.method == "read"]
     stayed = [r for r in read if r.cached_bytes is None or r.cached_bytes > CACHED_SHARE * r.file_bytes / r.files]
+    if log.plan.evict:
+        yield from of_evicted([r.type for r in stayed], len(read))
+
+
+def of_evicted(stayed: Sequence[str], reads: int) -> Iterator[tuple[str, str]]:
+    """`stayed` are the types of the files that stayed in a cache, of as many reads."""
     if stayed:
         yield (
             "not_evicted",
-            (
-                f"Eviction was requested, but the files of {len(stayed)} of {len(read)} reads stayed in a node's "
-                f"cache, at least in part ({', '.join(sorted({r.type for r in stayed}))}): these reads may come "
-                "from memory"
-            ),
+            f"Files were evicted from the nodes' caches before they were read, but those of {len(stayed)} of "
+            f"{counted(reads, 'read')} stayed in a cache, at least in part ({', '.join(sorted(set(stayed)))}): these "
+            "reads may come from memory",
         )
     else:
         yield (

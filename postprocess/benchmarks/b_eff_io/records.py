@@ -90,24 +90,30 @@ class Plan(Record):
         distinct("methods", self.methods)
 
 
-class Measurement(Record):
+class Pass(Record):
+    """One pattern by one access method: bytes of all processes; times of the slowest process, of the accesses those of
+    the fastest as well."""
+
+    method: AccessMethod
+    type: Type
+    pattern: Number
+    bytes: PositiveBytes
+    elapsed_seconds: PositiveSeconds
+    access_seconds: Seconds
+    access_fastest_seconds: Seconds
+    sync_seconds: Seconds
+
+
+class Measurement(Pass):
     """One pattern by one access method in one partition. Calls are those of the process that made fewest, of the one
     that made most, and of all together."""
 
     partition: Processes
-    method: AccessMethod
-    type: Type
-    pattern: Number
     chunk_bytes: PositiveBytes
     call_bytes: PositiveBytes
-    bytes: PositiveBytes
     ended_by: Literal["time", "count", "space", "overrun"]
     scheduled_seconds: Seconds
-    elapsed_seconds: PositiveSeconds
     position_seconds: Seconds
-    access_seconds: Seconds
-    access_fastest_seconds: Seconds
-    sync_seconds: Seconds
     agreement_seconds: Seconds
     agreement_fastest_seconds: Seconds
     agreements: Annotated[int, Meta(ge=0, le=10**15)]

@@ -35,6 +35,7 @@ from postprocess.logs.rules import (
     problems_of_log,
     problems_of_options,
     problems_of_order,
+    problems_of_whole_time,
 )
 
 EPSILON = 2.0**-52
@@ -149,12 +150,7 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
         yield from problems_of_striping(f"repetition {number}", record.striping, files, shared, layouts.get(number))
     yield from problems_of_memory_used(log)
     in_repetitions = sum(max(record.elapsed_seconds) for record in log.all(Repetition))
-    if in_repetitions > log.end.elapsed_seconds and not log.run.simulated:
-        yield (
-            "whole_time",
-            f"the repetitions took {in_repetitions:.4g} s, the run {log.end.elapsed_seconds:.4g} s: its clock is not "
-            f"to be trusted; {RUN_AGAIN}",
-        )
+    yield from problems_of_whole_time(log, in_repetitions)
 
 
 def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:

@@ -29,6 +29,7 @@ from postprocess.logs.rules import (
     problems_of_options,
     problems_of_order,
     problems_of_reads,
+    problems_of_whole_time,
 )
 
 NEEDS_MPI = ("common_file", "strided")
@@ -72,12 +73,7 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_layouts(log)
     yield from problems_of_data(log)
     total = sum(r.open_seconds + measured_seconds(r) + r.close_seconds for r in log.all(Measurement))
-    if total > log.end.elapsed_seconds + CLOCK_TOLERANCE:
-        yield (
-            "whole_time",
-            f"the timed parts sum up to {total:.4g} s, the run took {log.end.elapsed_seconds:.4g} s: its clock is not "
-            f"to be trusted; {RUN_AGAIN}",
-        )
+    yield from problems_of_whole_time(log, total - CLOCK_TOLERANCE)
 
 
 def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
