@@ -2,8 +2,9 @@
 # Each target is a command that you could type. All output is in build/, output/ and .venv/.
 SESSION := output/$(shell date +%Y%m%dT%H%M%S)
 REFRAME := .venv/bin/reframe -C site_configs/local/settings.py -c reframe_checks
+CHECK := $(notdir $(patsubst %/main.c,%,$(lastword $(sort $(wildcard kernels/*/main.c)))))
 
-.PHONY: help run test lint coverage docs bench prove setup
+.PHONY: help run check test lint sources coverage docs bench prove setup
 help:           ## show the targets
 	@sed -n 's/^\([a-z]*\):.*## /make \1	/p' Makefile | expand -t 12
 
@@ -16,9 +17,13 @@ run: setup      ## measure this machine, print the scores and write output/repor
 	exit $$status
 
 # The tests build the kernels several times (tests/conftest.py): each source is compiled once, if there is ccache.
-lint test: export CMAKE_C_COMPILER_LAUNCHER = $(notdir $(shell command -v ccache))
-lint test: export CCACHE_DIR = $(CURDIR)/build/ccache
-lint test: export CCACHE_NOHASHDIR = 1
+check lint test: export CMAKE_C_COMPILER_LAUNCHER = $(notdir $(shell command -v ccache))
+check lint test: export CCACHE_DIR = $(CURDIR)/build/ccache
+check lint test: export CCACHE_NOHASHDIR = 1
+
+check: sources  ## after each change: the quick part of lint, tests that start no kernel, and a smoke run of CHECK=NAME
+	.venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder --in-process -m "not (prove or alone or rate)"
+	$(REFRAME)/$(CHECK).py -r --mode=smoke --prefix=$(SESSION) --report-file=$(SESSION)/session.json
 
 test: lint      ## check the sources, build everything and run every test
 	cmake -S kernels -B build/kernels
@@ -29,19 +34,23 @@ test: lint      ## check the sources, build everything and run every test
 	.venv/bin/pytest -m "(alone or rate) and not prove" || status=$$?; \
 	exit $$status
 
-lint:           ## check layout, types, spelling, licences and common errors of the sources; nothing is changed
+lint: sources   ## check layout, types, spelling, licences and common errors of the sources; nothing is changed
+	cmake -S kernels -B build/kernels
+	cmake --build build/kernels --parallel $$(nproc)
+	.venv/bin/run-clang-tidy.py -clang-tidy-binary .venv/bin/clang-tidy -p build/kernels -quiet
+
+sources:        # what lint checks without building anything
 	site_configs/local/setup test
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/basedpyright
 	git ls-files '*.c' '*.h' '*.cpp' | xargs .venv/bin/clang-format --dry-run --Werror
-	cmake -S kernels -B build/kernels
-	cmake --build build/kernels --parallel $$(nproc)
-	.venv/bin/run-clang-tidy.py -clang-tidy-binary .venv/bin/clang-tidy -p build/kernels -quiet
 	git grep -lE '^#!.*sh$$' -- ':!tests/golden' ':!*.md' | xargs .venv/bin/shellcheck
 	git ls-files | xargs .venv/bin/codespell
 	! git grep -L 'SPDX-License-Identifier' -- '*.py' '*.c' '*.h' '*.cpp' '*.cmake' 'CMakeLists.txt' Makefile
 
+# Processes that the tests start are included, except those with a Python environment of their own, kernels that ReFrame
+# builds and ranks that SIGKILL ends.
 coverage:       ## run the tests, or TESTS="tests/test_...", and print which lines of Python and C they reach
 	site_configs/local/setup test
 	mkdir -p build/coverage && find build -name '*.gcda' -delete

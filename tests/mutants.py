@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Mutants: small changes of the modules that decide, by mutmut, and of the numbers at their top; which of them does no
-test notice? CONTRIBUTING.md has the results."""
+test notice? tests/evidence/mutants.csv has the results."""
 
 import ast
+import csv
 import json
 import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from proofs import OUTPUT, ROOT, TOOLS, ProofError, Result, copy_of_tree, run
@@ -84,14 +86,16 @@ MUTATED |= of_benchmarks() | {
     "postprocess/benchmarks/ftio/sizes.py": ("test_ftio_sizes.py",),
 }
 
+FIGURES = ROOT / "tests" / "evidence" / "mutants.csv"
+NOT_EXAMINED = "not examined"
 SURVIVED = (0, 33)  # mutmut's exit codes of a mutant that tests pass, and of one that no test reaches
 NOTICED = 0.9  # of the changes of a module: the rest is equivalent or concerns the wording of a message
 
 
 def mutants(*modules: str, digits: str = "0123456789", processes: int | None = None) -> list[Result]:
-    """A result for each module; all of MUTATED by default. The survivors are in build/prove/survivors. Of the mutants
-    of a function, which are numbered from 1 on, and of the numbers at the top of a module, those are tried whose number
-    ends with one of `digits`."""
+    """A result for each module; all of MUTATED by default. The survivors are in build/prove/survivors, the figures in
+    FIGURES. Of the mutants of a function, which are numbered from 1 on, and of the numbers at the top of a module,
+    those are tried whose number ends with one of `digits`."""
     tree = copy_of_tree("mutants")
     (OUTPUT / "survivors").mkdir(exist_ok=True)
     packages = {}
@@ -129,9 +133,26 @@ def of_package(tree: Path, modules: list[str], digits: str, processes: int | Non
         (OUTPUT / "survivors" / module.replace("/", "-")).write_text("\n".join(shown + numbers), encoding="utf-8")
         late = sum(code not in (*SURVIVED, 1, 3) for code in codes.values())
         noticed = len(codes) - len(shown)
+        record(FIGURES, (module, digits), (len(codes), noticed, late, tried, tried - len(numbers)))
         figure = f"{noticed} of {len(codes)}, {late} by time; {tried - len(numbers)} of {tried} numbers"
         reached = noticed + tried - len(numbers) >= NOTICED * (len(codes) + tried)
         yield Result(f"mutants of {module}", f"{NOTICED:.0%} noticed", figure, reached)
+
+
+def record(path: Path, sample: tuple[str, str], figures: tuple[int, ...]) -> None:
+    """Replaces or adds the row of a module and its sample, and drops modules that are gone. What was written about
+    survivors stays as long as the figures are the same; otherwise a person has to look at them again."""
+    with path.open(encoding="utf-8", newline="") as file:
+        head, *rows = csv.reader(file)
+    before = next((row for row in rows if (row[0], row[1]) == sample), None)
+    tried, noticed, _, numbers, numbers_noticed = figures
+    reason = NOT_EXAMINED if (noticed, numbers_noticed) != (tried, numbers) else ""
+    if before and before[3:8] == list(map(str, figures)):
+        reason = before[8]
+    kept = [row for row in rows if row is not before and row[0] in MUTATED]
+    rows = [*kept, [*sample, datetime.now(UTC).date().isoformat(), *figures, reason]]
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([head, *sorted(rows, key=lambda row: (row[0], row[1]))])
 
 
 def mutmut(tree: Path, modules: list[str], tests: list[str], names: str, processes: int | None) -> None:

@@ -4,13 +4,24 @@ missed.
 
     .venv/bin/python tests/prove.py [GOAL...]
 
-The goals `lowest`, `newest` and `centre` install this project with pip's packages at an end of the version
-ranges of pyproject.toml and run the tests there that build no kernel. `fuzz` gives the commands odd arguments and
-files. `long` runs the tests that are marked `prove`. `history-bench` runs tests/bench_history.py, many minutes, and
-`nodes` tests/bench_nodes.py and, with simulations by SimGrid, tests/bench_simulated_nodes.py.
-`logs` changes logs of kernels 200 000 times and counts contradictions that are accepted. `mutants` changes the modules
-of MUTATED in small ways, and each number at their top by 10 %, and counts the changes that no test notices; the name of
-a module does so for this module alone. All output is in build/prove.
+goals:
+  lowest, newest   install this project with the lowest or the newest versions that pyproject.toml allows, and run
+                   the tests that build no kernel
+  centre           `pip install .` beside a ReFrame and a pandas, which must not change, and the same tests
+  fuzz             odd options for every command, and sessions, databases, contracts and reference files with
+                   anything in any place: none may end with a traceback
+  long             the tests that are marked `prove` or left out by `in_turn`
+  history-bench    histories of which the truth is known: false alarms, detections and the predictions of
+                   `coffeecup plan` (bench_history.py)
+  nodes            slow nodes found and named falsely, on made-up machines (bench_nodes.py) and on machines that
+                   SimGrid simulates (bench_simulated_nodes.py)
+  logs             200 000 changes of kernels' logs in one place: what contradicts the rest of a log is refused
+  mutants          small changes of the modules that decide, by mutmut, and of each number at their top by 10 % (whole
+                   numbers by one): counts those that no test notices, in mutants.csv
+
+The name of a module tries its mutants alone; modules of one package are tried together. Mutants take hours, so
+`--digits 3` takes a sample. A mutant that ends by time counts as noticed and is counted as such: on a busy machine,
+try it again. All output is in build/prove.
 """
 
 import argparse
@@ -184,12 +195,12 @@ GOALS: dict[str, Callable] = {
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "goals",
         metavar="GOAL",
         nargs="*",
-        help=f"default: all of {', '.join(GOALS)}; or a module, for its mutants alone",
+        help="default: all goals",
     )
     parser.add_argument("--digits", default="0123456789", help="of mutants, only numbers that end with one of these")
     parser.add_argument("--processes", type=int, help="of mutants, so many at once; default: one for each core")
