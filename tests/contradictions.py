@@ -234,7 +234,13 @@ EVERY = {
         counters(lambda counted: counted["hosts"][0]["values"].__setitem__(1, [3, 4, 1])),
         counters(lambda counted: counted["hosts"][0]["values"].__setitem__(0, [3, 4, 0])),
     ],
-    "options": [option(seed=7), option(repetitions=3), option(methods=["sendrecv"]), option(patterns=["ring"])],
+    "options": [
+        option(surprise=1),
+        option(seed=7),
+        option(repetitions=3),
+        option(methods=["sendrecv"]),
+        option(patterns=["ring"]),
+    ],
     "whole_time": [both(gone("activity"), put("end", elapsed_seconds=0.1))],
     "order": [
         lambda r: r.insert(20, r.pop(21)),

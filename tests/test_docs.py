@@ -63,7 +63,10 @@ def test_options_are_those_that_the_programs_print(openmpi, tmp_path):
     """`make docs` writes the page anew."""
     text = (DOCS / "options.md").read_text()
     for name in benchmarks():
-        assert f"mpirun -n PROCESSES {name} " in text.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+        section = text.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+        assert f"mpirun -n PROCESSES {name} " in section
+        known = {*benchmarks()[name].log_format.options.split(), "help", "version"}
+        assert set(re.findall(r"^  --([\w-]+)", section, re.MULTILINE)) == known
     for command in ("score", "site check", "references propose", "accept evaluate", "accept begin"):
         assert f"Usage: coffeecup {command} [OPTIONS]" in text
     written = tmp_path / "options.md"

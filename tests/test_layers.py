@@ -113,17 +113,21 @@ def kernel_sources():
     return [path for path in kernels.rglob("*.[ch]") if path.relative_to(kernels).parts[0] not in ("tests", "serial")]
 
 
+def folder_of(path):
+    return path.relative_to(ROOT / "kernels").parts[0]
+
+
 def kernel_modules():
-    """Folder and name of each C module (a .c file and its header) to the modules that it includes."""
-    kernels = ROOT / "kernels"
-    sources = [
-        path for path in kernels.rglob("*.[ch]") if path.relative_to(kernels).parts[0] not in ("tests", "serial")
-    ]
-    headers = {path.name: path for path in sources if path.parent == kernels / "common"}
-    includes = {}
+    """Folder and name of each C module (a .c file and its header) to the modules that it includes. Where folders have
+    the same name, its own comes first, then those that its benchmark uses."""
+    sources, includes = kernel_sources(), {}
     for path in sources:
-        top = kernels / path.relative_to(kernels).parts[0]
-        found = headers | {other.name: other for other in sources if top in other.parents}
+        top = folder_of(path)
+        near = ["common", *(benchmarks()[top].uses if top in benchmarks() else ()), top]
+        rank = {folder: place for place, folder in enumerate(near)}
+        found = {
+            other.name: other for other in sorted(sources, key=lambda other, rank=rank: rank.get(folder_of(other), -1))
+        }
         for name in re.findall(r'^#include "(?:.*/)?([^"/]+)"', path.read_text(encoding="utf-8"), re.MULTILINE):
             if name in found and found[name].with_suffix("") != path.with_suffix(""):
                 includes.setdefault(path.with_suffix(""), set()).add(found[name].with_suffix(""))
@@ -160,18 +164,35 @@ def test_an_upward_import_is_found(module, line):
     assert len(list(upward({module: imported(module, line, modules(ROOT))}))) == 1
 
 
-def test_a_benchmark_uses_no_other_one(arrows):
-    """What two of them need lies beside them or below. Nothing else names one."""
-    folders = {benchmark.package: name for name, benchmark in benchmarks().items()}
-    for source, targets in arrows.items():
-        for target in targets:
-            package = next(
-                (package for package in folders if target == package or target.startswith(f"{package}.")), None
-            )
-            own = package and (
-                source == package or source.startswith(f"{package}.") or source == f"reframe_checks.{folders[package]}"
-            )
-            assert package is None or own, f"{source} imports {target}"
+def benchmark_of(module):
+    """The benchmark whose folder or check a Python module is; None of all others."""
+    return next(
+        (
+            name
+            for name, benchmark in benchmarks().items()
+            if module in (benchmark.package, f"reframe_checks.{name}") or module.startswith(f"{benchmark.package}.")
+        ),
+        None,
+    )
+
+
+def may_use(source, target):
+    return target == source or (source is not None and target in benchmarks()[source].uses)
+
+
+def test_a_benchmark_uses_only_those_that_it_states(arrows):
+    """What others need lies beside them or below. Nothing else names a benchmark."""
+    TopologicalSorter({name: benchmark.uses for name, benchmark in benchmarks().items()}).prepare()
+    found = [(source, target) for source, targets in arrows.items() for target in targets if benchmark_of(target)]
+    assert [arrow for arrow in found if not may_use(*map(benchmark_of, arrow))] == []
+    assert {benchmark_of(target) for _, target in found} == {*benchmarks()}
+
+
+def test_kernels_include_only_those_that_their_benchmark_states():
+    for module, included in kernel_modules().items():
+        for other in included:
+            source, target = folder_of(module), folder_of(other)
+            assert target == "common" or may_use(source, target), f"{module} includes {other}"
 
 
 @pytest.mark.parametrize("name", benchmarks())
@@ -212,11 +233,7 @@ def test_nothing_else_names_a_benchmark():
     """Not even in a text: whoever adds a benchmark has no other file to change."""
     word = re.compile(rf"\b({'|'.join(benchmarks())})\b")
     for name, path in modules(ROOT).items():
-        own = any(
-            name.startswith((f"postprocess.benchmarks.{benchmark}", f"reframe_checks.{benchmark}"))
-            for benchmark in benchmarks()
-        )
-        if own or (name.startswith("site_configs.") and not name.startswith("site_configs.common")):
+        if benchmark_of(name) or (name.startswith("site_configs.") and not name.startswith("site_configs.common")):
             continue  # a site may choose among the kernels
         tree = ast.parse(path.read_text(encoding="utf-8"))
         docstrings = {

@@ -75,6 +75,7 @@ class Benchmark:
     names of plug-ins and so cannot be listed. `cache_affected` are the keys of the qualifications which state that a
     cache took part in the result. `forms` are the values of its check's variables, by form. `loads` are the kinds of
     load that a run may measure the cost of, and `impacts` the beginnings of the metrics of each (docs/b_eff.md).
+    `uses` are the benchmarks on whose parts it is built, in each layer: never one that is built on it.
 
     Functions that not every benchmark has are named as "module.function" of the folder. `together`: (scores) ->
     sentences on the scores of several runs. `balance_factor`: (score, r_max_gflops) -> the score with its ratio to the
@@ -89,6 +90,7 @@ class Benchmark:
     citation: str
     metrics: tuple[MetricKind, ...]
     log_format: LogFormat
+    uses: frozenset[str] = frozenset()
     cache_affected: frozenset[str] = frozenset()
     forms: Mapping[Form, Mapping[str, str]] = field(default_factory=dict)
     variants: tuple[MetricKind, ...] = ()

@@ -31,9 +31,11 @@ class Progress:
 
 @dataclass(frozen=True)
 class LogFormat:
-    """The logs of one benchmark. `own` are its records besides those of every log."""
+    """The logs of one benchmark. `own` are its records besides those of every log, `options` the names of its kernel's
+    options, separated by blanks."""
 
     own: tuple[type[Record], ...]
+    options: str
     progress: Progress
 
     @cached_property

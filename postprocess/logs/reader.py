@@ -126,6 +126,7 @@ def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
         )
     refuse_duplicate_keys(path, lines, records)
     run, plan, *others = records
+    refuse_unknown_options(path, cast(Run, run), log_format.options)
     return Log(path, hashlib.sha256(data).hexdigest(), cast(Run, run), plan, grouped(others))
 
 
@@ -288,6 +289,11 @@ def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[Record])
                 raise LogError(
                     path, f"line {number}: the key {error.args[0]!r:.80} occurs twice; {COPY_AGAIN}", "keys"
                 ) from None
+
+
+def refuse_unknown_options(path: Path, run: Run, known: str) -> None:
+    if unknown := sorted(run.options.keys() - set(known.split())):
+        raise LogError(path, f"line 1: the kernel has no option {unknown[0]!r:.80}; {COPY_AGAIN}", "options")
 
 
 def all_required(kind: type[Record]) -> bool:

@@ -123,6 +123,9 @@ BENCHMARK = Benchmark(
             Load,
             DataCheck,
         ),
+        options="log memory-per-process time-budget patterns methods seed first-loop-length longest-loop repetitions "
+        "random-patterns matchings node-groups all-pairs memory idle-power memory-anyway load victims "
+        "directory",
         progress=Progress(planned=planned_loops, done={Measurement: one, Loaded: one}, left_out={Budget: left_out}),
     ),
     forms={Form.SHORT: {"time_budget": "30"}, Form.SWEEP: {"sweep": "yes", "time_budget": "60"}},

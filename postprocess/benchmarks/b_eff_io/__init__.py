@@ -70,6 +70,9 @@ BENCHMARK = Benchmark(
             Stop,
             DataCheck,
         ),
+        options="directory log scheduled-time partitions quick top-clusters dry-run types methods memory-per-process "
+        "largest-chunk alignment cache-size space-limit hints individual-pointers agree-per-access check-all "
+        "evict load victims load-file read-shift fill-memory idle-power keep watchdog seed",
         progress=Progress(planned=planned_patterns, done={Measurement: one, Loaded: one}),
     ),
     loads=LOADS,

@@ -45,6 +45,7 @@ BENCHMARK = Benchmark(
     ),
     log_format=LogFormat(
         own=(Plan, Start, Measurement, ProcessTimes, Layout, Repetition),
+        options="log input directory storage direct repeat exchange-buffer idle-power keep",
         progress=Progress(planned=planned_stages, done={Repetition: stages}),
     ),
     cache_affected=frozenset({"cached", "memory_file_system"}),

@@ -42,6 +42,7 @@ BENCHMARK = Benchmark(
     plugin_metric=MetricKind("plug-in", "MByte/s", Better.HIGHER, optional=True),
     log_format=LogFormat(
         own=(Plan, MpiIo, MemoryFill, Measurement, ProcessTimes, Layout, DataCheck),
+        options="log workload directory only plugins cache-size read-shift fill-memory dry-run idle-power keep",
         progress=Progress(planned=planned_cases, done={Measurement: lambda plan, measurement: 1}),
     ),
     # Not `cached_writes`: it concerns latencies, and bandwidths include the time until the data was written out.
