@@ -45,7 +45,7 @@ sources:        # what lint checks without building anything
 	.venv/bin/ruff format --check
 	.venv/bin/basedpyright
 	git ls-files '*.c' '*.h' '*.cpp' | xargs .venv/bin/clang-format --dry-run --Werror
-	git grep -lE '^#!.*sh$$' -- ':!tests/golden' ':!*.md' | xargs .venv/bin/shellcheck
+	git grep -lE '^#!.*sh$$' -- ':!tests/checks/golden' ':!*.md' | xargs .venv/bin/shellcheck
 	git ls-files | xargs .venv/bin/codespell
 	! git grep -L 'SPDX-License-Identifier' -- '*.py' '*.c' '*.h' '*.cpp' '*.cmake' 'CMakeLists.txt' Makefile
 
@@ -76,7 +76,7 @@ bench:          ## compare the kernels with bare loops of the same calls, hpcc a
 
 prove:          ## longer evidence: both ends of the version ranges, long tests, mutants of the modules that decide
 	site_configs/local/setup prove
-	.venv/bin/python tests/prove.py $(GOALS)
+	.venv/bin/python tests/evidence/prove.py $(GOALS)
 
 setup:          ## install what `make run` lacks: system packages (root on Debian), the Python environment
 	@site_configs/local/setup

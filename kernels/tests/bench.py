@@ -12,9 +12,9 @@ import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-TREE_TESTS = HERE.parents[1] / "tests"
+EVIDENCE = HERE.parents[1] / "tests" / "evidence"
 KERNELS = {name: HERE / f"bench_{name}.py" for name in ("b_eff", "b_eff_io", "ftio", "priomark")}
-OTHERS = {name: TREE_TESTS / f"bench_{name}.py" for name in ("history", "results")}
+OTHERS = {name: EVIDENCE / f"bench_{name}.py" for name in ("history", "results")}
 
 
 def run_all(commands):

@@ -5,7 +5,7 @@ Pure functions on arrays. A series is looked at after every session, as a nightl
 hypotheses with "nothing has changed": two levels (the split with the least squares), and a straight line. Both are
 t-tests whose variance is corrected for autocorrelation of first order. Values far from the others have a bounded
 influence, so that a short excursion is not a level. The threshold follows from the number of series and the promise of
-FALSE_ALARMS; docs/history.md states how well it is kept, tests/bench_history.py shows it.
+FALSE_ALARMS; docs/history.md states how well it is kept, tests/evidence/bench_history.py shows it.
 """
 
 from dataclasses import dataclass, replace

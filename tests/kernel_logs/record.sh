@@ -13,7 +13,7 @@ mount -t tmpfs none /opt
 mkdir -p /opt/coffeecup/bin
 cp "$root"/build/kernels/b_eff_io/b_eff_io "$root"/build/kernels/ftio/ftio "$root"/build/kernels/priomark/priomark \
     /opt/coffeecup/bin
-cc -shared -fPIC -o /opt/coffeecup/lustre.so "$root/tests/faults/lustre.c"
+cc -shared -fPIC -o /opt/coffeecup/lustre.so "$root/tests/support/faults/lustre.c"
 mount --bind "$work" /mnt
 cd /mnt
 export PATH=/opt/coffeecup/bin:$PATH OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_mpi_yield_when_idle=1

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Job scripts of every shipped site, against the folder golden: what a person at such a site would submit, each script
+once with the modes that it belongs to. On one site every mode is tried, on the others one for each form of a script.
+
+    COFFEECUP_GOLDEN=write .venv/bin/pytest tests/checks/test_golden.py      # then read the diff
+
+Every check is in it, so a new one changes the files. Nothing here asks for a scheduler: ReFrame writes job scripts
+without one.
+"""
+
+import os
+import re
+import time
+from collections import defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from builds import ROOT
+from conftest import Reframe
+
+from site_configs.common.dry_run import SKIPPED, checks
+from site_configs.common.frame import ACCOUNT, MODES
+from site_configs.common.tree import names, read_configuration
+
+GOLDEN = ROOT / "tests" / "checks" / "golden"
+SITES = [site for site in names(ROOT) if site != "simulated"]  # which test_simulated_references.py runs
+CHECKS = checks(ROOT)
+BATCH = [site for site in SITES if site != "local"]  # what that starts depends on the machine at hand
+
+
+class Job(NamedTuple):
+    """What tells the jobs of a site apart."""
+
+    partition: str
+    check: str
+    parameters: str  # of the check, but for the number of processes
+    processes: int
+
+    @property
+    def file_system(self):
+        """Empty where none is measured."""
+        found = re.search(r"%file_system=(\S+)", self.parameters)
+        return found[1] if found else ""
+
+
+def dry_run(folder, site, *options):
+    """A dry run of all checks on a site with warnings as errors: {Job: job script, or the reason why there is none}."""
+    folder.mkdir()
+    session = Reframe(folder)(
+        "--dry-run",
+        "--warn-as-error",
+        "--exclude=^b_eff_io_system",  # starts no job
+        f"--system={site}",
+        f"-C{ROOT}/tests/support/quiet.py",
+        *options,
+        env={ACCOUNT: "project"},
+        config=ROOT / "site_configs" / site / "settings.py",
+    )
+    assert session.returncode == 0, f"{site} {options}\n{session.output}"
+    reasons = {
+        (re.sub(r" %\.repeat_no=\d+", "", case), where): reason
+        for case, where, reason in SKIPPED.findall(session.output)
+    }
+    scripts = {}
+    for case in session.cases:
+        check, *parameters = case["name"].split(" ")
+        kept = [parameter for parameter in parameters if not parameter.startswith("%num_processes=")]
+        job = Job(case["partition"], check, " ".join(kept), case["num_processes"])
+        skipped = case["result"] == "skip"
+        where = f"{site}:{case['partition']}"
+        text = (
+            f"skipped: {reasons[case['name'], where]}"
+            if skipped
+            else plain(Path(case["stagedir"], "rfm_job.sh").read_text(), folder)
+        )
+        assert scripts.setdefault(job, text) == text, "a repetition differs"
+    return scripts
+
+
+def plain(script, folder):
+    """A job script without what differs from run to run and from tree to tree: folders, hashes."""
+    script = script.replace(str(folder), "$PREFIX").replace(str(ROOT), "$TREE")
+    script = re.sub(r"((?:\w+_build|rfm_\w+?|/\w+?)_)[0-9a-f]{8}\b", r"\1HASH", script)
+    return re.sub(r"(#PBS -N rfm_\w+?)_[0-9a-f]{1,8}$", r"\1_HASH", script, flags=re.MULTILINE)
+
+
+def listing(modes):
+    """The job scripts of a site: each with the modes that it belongs to, in the order of partition, check and size."""
+    found = defaultdict(list)
+    for mode, scripts in modes.items():
+        for job, text in scripts.items():
+            found[job, text].append(mode)
+    return "\n".join(
+        f"##### {job.check}{' ' * bool(job.parameters)}{job.parameters} on {job.processes} processes, "
+        f"partition {job.partition}: {', '.join(belongs)}\n{text.rstrip()}\n"
+        for (job, text), belongs in sorted(found.items())
+    )
+
+
+# Nodes of the sizes of a partition, by hand from the tables of docs/sites.md ("Modes", "Sizes") and the sites' headers.
+POWERS = {64: (1, 2, 4, 8, 16, 32, 64), 16: (1, 2, 4, 8, 16), 8: (1, 2, 4, 8), 4: (1, 2, 4)}
+LARGEST = {
+    "archer2": {"standard": 64, "highmem": 16, "short": 4},
+    "crux": {"debug": 8, "workq": 64},
+}
+EVERY_MODE = "crux"  # the site that is tried with every mode, and whose repetitions are compared
+SWEEP, SWEEPING = "nodes", {"b_eff"}  # the mode with a process on each node, and the checks that it has
+FORMS = ("smoke", "acceptance", SWEEP)  # a quick run, a whole one, and one of all nodes
+
+
+def of_each_node(mode, check, cores):
+    """Processes."""
+    if mode in ("acceptance", "maintenance") and check == "ftio":
+        return 8
+    return 1 if mode == SWEEP else cores
+
+
+@pytest.fixture(scope="module")
+def all_runs(tmp_path_factory):
+    """{site: {mode: dry run}} of every shipped site, and the seconds of the whole matrix: all sites, checks and sizes,
+    which on sites with jobs is the mode acceptance. As many at a time as there are cores."""
+    folder = tmp_path_factory.mktemp("golden")
+
+    def runs(wanted):
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            done = pool.map(lambda run: dry_run(folder / "-".join(run), run[0], f"--mode={run[1]}"), wanted)
+            return dict(zip(wanted, done, strict=True))
+
+    started = time.monotonic()
+    done = runs([(site, "acceptance") for site in SITES])
+    seconds = time.monotonic() - started
+    modes = {site: MODES if site == EVERY_MODE else FORMS for site in BATCH}
+    done |= runs([(site, mode) for site in BATCH for mode in modes[site] if mode != "acceptance"])
+    found = {site: {mode: done[site, mode] for mode in MODES if (site, mode) in done} for site in SITES}
+    return found, seconds
+
+
+@pytest.mark.parametrize("site", BATCH)
+def test_job_scripts_are_as_read_and_agreed(all_runs, site):
+    path = GOLDEN / f"{site}.txt"
+    text = listing(all_runs[0][site])
+    if os.environ.get("COFFEECUP_GOLDEN") == "write":
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+@pytest.mark.parametrize("site", BATCH)
+def test_every_script_asks_for_all_that_it_needs(all_runs, site):
+    """By arithmetic of this test: nodes, processes, time, whole nodes, project, and where they need one a file system's
+    directive."""
+    extras = {
+        p["name"]: p["extras"]
+        for system in read_configuration(ROOT / "site_configs" / site / "settings.py")["systems"]
+        for p in system["partitions"]
+    }
+    jobs = [
+        (mode, job, script)
+        for mode, scripts in all_runs[0][site].items()
+        for job, script in scripts.items()
+        if not script.startswith("skipped: ")
+    ]
+    assert jobs
+    for mode, job, script in jobs:
+        offered = extras[job.partition]
+        per_node = of_each_node(mode, job.check, offered["cores_per_node"])
+        nodes = job.processes // per_node
+        assert (nodes * per_node, nodes <= offered["num_nodes"]) == (job.processes, True)
+        if "#SBATCH" in script:
+            wanted = [
+                f"#SBATCH {option}\n"
+                for option in (
+                    f"--ntasks={job.processes}",
+                    f"--ntasks-per-node={per_node}",
+                    f"--nodes={nodes}",
+                    "--exclusive",
+                    "--account=project",
+                )
+            ]
+            wanted.append("#SBATCH --partition=")
+            limit = r"#SBATCH --time=(\d+):(\d+):(\d+)\n"
+        else:
+            wanted = [
+                f"#PBS -l select={nodes}:mpiprocs={per_node}:ncpus={per_node}",
+                "#PBS -l place=scatter",
+                "#PBS -A project\n",
+                "#PBS -q ",
+            ]
+            limit = r"#PBS -l walltime=(\d+):(\d+):(\d+)\n"
+        if job.file_system:
+            [chosen] = [system for system in offered["file_systems"] if system["name"] == job.file_system]
+            wanted += [
+                f" --directory {chosen['directory'].replace(f'${ACCOUNT}', 'project')}",
+                *(f" {option}\n" for option in chosen.get("options", ())),
+            ]
+        for line in wanted:
+            assert line in script, (job, line)
+        hours, minutes, _ = map(int, re.search(limit, script).groups())
+        assert 5 <= hours * 60 + minutes <= offered["max_minutes"]
+
+
+FILE_SYSTEMS = {"archer2": 2, "crux": 1}
+OF_MODE = {
+    "smoke": lambda nodes: nodes <= 2,
+    "nightly": lambda nodes: nodes <= 4,
+    "scaling": lambda nodes: True,
+    "acceptance": lambda nodes: True,
+}
+
+
+@pytest.mark.parametrize(("site", "partition"), [(site, name) for site, names in LARGEST.items() for name in names])
+def test_each_mode_runs_its_sizes_on_each_partition(all_runs, site, partition):
+    """Each check once at each size of the mode, skipped or not; I/O checks on each of the site's file systems."""
+    largest = LARGEST[site][partition]
+    for mode, scripts in all_runs[0][site].items():
+        wanted = OF_MODE.get(mode, lambda nodes: nodes in (1, largest))  # maintenance
+        for check in SWEEPING if mode == SWEEP else CHECKS:
+            per_node = of_each_node(mode, check, 128)
+            sizes = [per_node * nodes for nodes in POWERS[largest] if mode != SWEEP and wanted(nodes)] or [largest]
+            found = sorted(job.processes for job in scripts if (job.partition, job.check) == (partition, check))
+            times = 1 if check == "b_eff" else FILE_SYSTEMS[site]
+            assert found == sorted(sizes * times), (mode, check)
+
+
+@pytest.mark.parametrize("site", BATCH)
+def test_every_check_is_in_every_mode_or_says_why_not(all_runs, site):
+    for mode, scripts in all_runs[0][site].items():
+        assert {job.check for job in scripts} == (SWEEPING if mode == SWEEP else set(CHECKS)), mode
+
+
+def test_whole_matrix(all_runs):
+    """All sites, checks and sizes, warnings as errors. The time is shown, not asserted: it depends on who else is on
+    the machine."""
+    runs, seconds = all_runs
+    cases = sum(len(modes["acceptance"]) for modes in runs.values())
+    print(f"{cases} cases of {len(SITES)} sites in {seconds:.0f} s")
+    assert {job.check for modes in runs.values() for job in modes["acceptance"]} == set(CHECKS)
+    assert all(modes["acceptance"] for modes in runs.values())
+
+
+def test_reference_that_is_missing_ends_the_dry_run_where_it_is_required(tmp_path):
+    session = Reframe(tmp_path)(
+        "--dry-run",
+        "--warn-as-error",
+        "--system=slurm-generic",
+        "-S",
+        "require_reference=true",
+        "-n",
+        "^b_eff%num_processes=64$",
+        config=ROOT / "site_configs" / "slurm-generic" / "settings.py",
+    )
+    assert session.returncode == 1
+    assert "no reference value found" in session.output

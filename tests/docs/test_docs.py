@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documentation builds without warnings, loads nothing from the network, and its worked examples work."""
+
+import importlib.util
+import re
+import shutil
+import subprocess
+import sys
+
+import documented
+import pytest
+from builds import OPEN_MPI, PATIENCE, ROOT
+from markdown_it import MarkdownIt
+from test_layers import LAYERS
+
+from postprocess import __version__
+from postprocess.benchmarks.registry import benchmarks
+from postprocess.designs.design import Design, read_machines
+
+DOCS = ROOT / "docs"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The built pages."""
+    if not importlib.util.find_spec("sphinx"):
+        pytest.skip("Sphinx is not installed: site_configs/local/setup docs")
+    folder = tmp_path_factory.mktemp("docs")
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", "--fail-on-warning", "--keep-going", DOCS, folder],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_pages_load_nothing_from_the_network(site):
+    pages = sorted(site.glob("*.html"))
+    assert {page.stem for page in DOCS.glob("*.md")} <= {page.stem for page in pages}
+    loaded = [
+        (page.name, address)
+        for page in pages
+        for tag in re.findall(r"<(?:script|img|link|iframe|source)\b[^>]*>", page.read_text())
+        for address in re.findall(r'(?:src|href)="([^"]*)"', tag)
+    ]
+    assert loaded
+    assert [(page, address) for page, address in loaded if re.match(r"(\w+:)?//", address)] == []
+    styles = [
+        address
+        for path in site.rglob("*.css")
+        for address in re.findall(r"url\(['\"]?((?:\w+:)?//[^)]*)", path.read_text())
+    ]
+    assert styles == []
+
+
+def test_options_are_those_that_the_programs_print(openmpi, tmp_path):
+    """`make docs` writes the page anew."""
+    text = (DOCS / "options.md").read_text()
+    for name in benchmarks():
+        section = text.partition(f"\n### {name}\n")[2].partition("\n### ")[0]
+        assert f"mpirun -n PROCESSES {name} " in section
+        known = {*benchmarks()[name].log_format.options.split(), "help", "version"}
+        assert set(re.findall(r"^  --([\w-]+)", section, re.MULTILINE)) == known
+    for command in ("score", "site check", "references propose", "accept evaluate", "accept begin"):
+        assert f"Usage: coffeecup {command} [OPTIONS]" in text
+    written = tmp_path / "options.md"
+    subprocess.run([sys.executable, DOCS / "write_options.py", openmpi.bin, written], check=True)
+    assert written.read_text() == text
+
+
+def test_links_of_the_pages_outside_the_site_lead_somewhere():
+    """GitHub shows these pages as they are."""
+    pages = [*ROOT.glob("*.md"), ROOT / "site_configs" / "README.md"]
+    links = [
+        (page, link) for page in pages for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()) if "://" not in link
+    ]
+    assert links
+    assert [(page.name, link) for page, link in links if not (page.parent / link.split("#")[0]).exists()] == []
+
+
+@pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))], ids=lambda page: page.stem)
+def test_tables_have_all_their_rows(page):
+    """A line whose first character is | is a row of a rendered table, with as many cells as the head of its table."""
+    lines = page.read_text().splitlines()
+    tokens = MarkdownIt("commonmark").enable("table").parse(page.read_text())
+    literal = {line for token in tokens if token.type in ("fence", "code_block") for line in range(*token.map)}
+    rows = {line for line, text in enumerate(lines) if text.lstrip().startswith("|") and line not in literal}
+    tables = [range(*token.map) for token in tokens if token.type == "table_open"]
+    assert rows == {line for table in tables for line in table}
+    for table in tables:
+        cells = {len(re.findall(r"(?<!\\)\|", lines[line])) for line in table}
+        assert len(cells) == 1, f"rows {table.start + 1} to {table.stop}"
+
+
+def test_architecture_names_files_and_functions_that_exist():
+    text = (DOCS / "architecture.md").read_text()
+    names = [
+        (path.replace("NAME", benchmark), function)
+        for path, function in re.findall(r"`([\w./]+/[\w./]*)`(?:, `(\w+)\(\)`)?", text)
+        for benchmark in (benchmarks() if "NAME" in path else ("",))
+        if (ROOT / path.partition("/")[0]).exists()  # others are relative to a folder that the text names
+    ]
+    assert len(names) > 50 and sum(function != "" for _, function in names) > 20
+    for path, function in names:
+        assert (ROOT / path).exists(), path
+        assert not function or re.search(rf"^\S.*\b{function}\(", (ROOT / path).read_text(), re.MULTILINE), function
+
+
+def test_architecture_has_the_layers_that_are_enforced():
+    table = (DOCS / "architecture.md").read_text().partition("\n## Layers\n")[2].partition("\n## ")[0]
+    rows = [set(re.findall(r"`([\w/]+)/`", row)) for row in re.findall(r"^\| (`[^|]*)\|", table, re.MULTILINE)]
+    assert rows == [{package.replace(".", "/") for package in layer} for layer in LAYERS[:-1]]
+
+
+def test_add_a_site_works_as_described(tree):
+    page = DOCS / "add-a-site.md"
+    assert len(documented.steps(page)) > 5
+    documented.follow(page, tree.folder, documented.environment())
+
+
+def test_by_hand_works_as_described(tree):
+    """With mpirun; the job script for Slurm is shown only."""
+    page = DOCS / "by-hand.md"
+    commands = [step.text.split()[0] for step in documented.steps(page)]
+    assert commands == [*3 * ["cmake"], "mpirun", "sha256sum", "coffeecup", "coffeecup"]
+    documented.follow(page, tree.folder, documented.environment(HOME=str(tree.scratch), **OPEN_MPI))
+    assert (tree.folder / "report.html").stat().st_size > 10000
+
+
+def test_add_a_benchmark_works_as_described(tree, openmpi):
+    """Every file of the page is new: nothing that exists has to change."""
+    page = DOCS / "add-a-benchmark.md"
+    files = [step.path for step in documented.steps(page) if isinstance(step, documented.File)]
+    assert len(files) > 10
+    assert [path for path in files if (ROOT / path).exists()] == []
+    shutil.copytree(ROOT / "postprocess", tree.folder / "postprocess", ignore=shutil.ignore_patterns("__pycache__"))
+    documented.follow(page, tree.folder, documented.environment(PYTHONPATH=str(tree.folder), **OPEN_MPI))
+
+
+def test_predict_works_as_described(tmp_path):
+    page = DOCS / "predict.md"
+    assert len(documented.steps(page)) == 1
+    documented.follow(page, tmp_path, documented.environment(COLUMNS="200"))
+    assert (tmp_path / "predicted" / "designs-predicted.png").exists()
+    designs = re.search(r"^```yaml\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)[1]
+    (tmp_path / "designs.yaml").write_text(designs)
+    assert [machine.name for machine in read_machines(tmp_path / "designs.yaml")] == ["offer A", "offer B"]
+    fields = re.findall(r"`(\w+)`", " ".join(re.findall(r"^\| (`[^|]*)\|", page.read_text(), re.MULTILINE)))
+    assert set(fields) == set(Design.__struct_fields__)
+
+
+@pytest.mark.parametrize("output", ["...wrong...", "exit code 0"])
+def test_a_page_whose_output_is_wrong_is_not_followed(tmp_path, output):
+    (tmp_path / "page.md").write_text(f"```console\n$ echo right; echo exit code 1\n{output}\n```\n")
+    with pytest.raises(AssertionError, match="expected"):
+        documented.follow(tmp_path / "page.md", tmp_path, documented.environment())
+
+
+def test_version_is_the_same_everywhere():
+    assert (
+        re.search(
+            r"^project\(coffeecup VERSION (\S+) ", (ROOT / "kernels" / "CMakeLists.txt").read_text(), re.MULTILINE
+        )[1]
+        == __version__
+    )
+    assert re.search(r"^version: (\S+)$", (ROOT / "CITATION.cff").read_text(), re.MULTILINE)[1] == __version__
+    assert re.search(r"^## (\S+) - ", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)[1] == __version__

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How well slow nodes are found: made-up machines of which the slow nodes are known, their times with noise, and the
+suspects of postprocess/statistics/nodes.py. Prints a table, and exits with 1 if a goal is missed.
+
+    .venv/bin/python tests/evidence/bench_nodes.py [--healthy 300] [--planted 20] [--seed 20261122]
+
+HEALTHY runs without a slow node and PLANTED runs of each kind with some, per network, in equal parts with each noise.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
+
+from nodes_made import ACCESS_NOISE, NOISE, Machine, accesses, matchings, planted, times, within_leaves
+
+from postprocess.benchmarks.nodes import COMPUTATIONS, READS, WRITES, examination
+from postprocess.statistics.nodes import effects
+
+SPEEDS = ((1, 0.5), (1, 0.8), (5, 0.5), (5, 0.8), (1, 0.9), (5, 0.9))
+OF_GOAL, OF_GOAL_FILES = 0.8, 0.5  # speeds up to this one have to be found
+FOUND, FALSE = 0.95, 0.05
+
+
+@dataclass(frozen=True)
+class Network:
+    """`known`: the groups of the nodes are known, and each is examined within itself."""
+
+    name: str
+    nodes: int
+    leaf: int | None = None
+    trunk: float = np.inf
+    known: bool = False
+    goal: float = OF_GOAL
+
+    def examined(self, rng, slow: int, speed: float, noise: Callable) -> tuple[set[int], set[int]]:
+        """The slow nodes of a machine, and the suspects."""
+        speeds, truth = planted(rng, self.nodes, slow, speed)
+        plan = within_leaves(rng, self.nodes, self.leaf) if self.known and self.leaf else matchings(rng, self.nodes)
+        drawn = times(Machine(speeds, self.leaf, self.trunk), rng, noise, plan)
+        return truth, set(effects(drawn, self.nodes).suspects)
+
+    @property
+    def noise(self) -> list:
+        return list(NOISE.values())
+
+
+@dataclass(frozen=True)
+class Files:
+    """Nodes that access files: `counts` of each kind, by b_eff_io, or by FTIO in three repetitions."""
+
+    nodes: int
+    name: str = "accesses to files"
+    counts: tuple = ((WRITES, 28), (READS, 14))
+    noise: tuple = ACCESS_NOISE
+    goal: float = OF_GOAL_FILES
+
+    def examined(self, rng, slow: int, speed: float, noise: str) -> tuple[set[int], set[int]]:
+        speeds, truth = planted(rng, self.nodes, slow, speed)
+        names = [str(node) for node in range(self.nodes)]
+        found = examination(names, {kind: accesses(rng, speeds, count, noise) for kind, count in self.counts})
+        return truth, {int(name) for name in found.named["node"]}
+
+
+# The sites' groups are known for a network whose trunks are tapered. Without them most slow nodes are missed, and only
+# false names in runs without a slow node count.
+NETWORKS = (
+    *(Network("crossbar", nodes) for nodes in (16, 64, 256, 1024)),
+    Network("fat tree 1:1", 64, 16, 16),
+    Network("fat tree 2:1, groups known", 64, 16, 8, known=True),
+    Network("fat tree 2:1, groups known", 256, 16, 8, known=True),
+    Network("fat tree 4:1, groups known", 64, 16, 4, known=True),
+)
+PHASES = ((WRITES, 15), (READS, 15), (COMPUTATIONS, 9))
+FILES = (
+    *(Files(nodes) for nodes in (16, 64, 256)),
+    *(Files(nodes, "phases of FTIO", PHASES) for nodes in (16, 64)),
+)
+BLIND = (Network("fat tree 2:1, groups unknown", 64, 16, 8), Network("fat tree 4:1, groups unknown", 64, 16, 4))
+
+
+def runs(network: Network | Files, slow: int, speed: float, count: int, seed: int) -> tuple[int, int, int]:
+    """Slow nodes found, nodes named falsely, and runs with a false name."""
+    found = false = wrong = 0
+    for run in range(count):
+        noise = network.noise[run % len(network.noise)]
+        truth, suspects = network.examined(np.random.default_rng([seed, slow, run]), slow, speed, noise)
+        found, false = found + len(truth & suspects), false + len(suspects - truth)
+        wrong += bool(suspects - truth)
+    return found, false, wrong
+
+
+def row(*cells) -> None:
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--healthy", type=int, default=300)
+    parser.add_argument("--planted", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=20261122)
+    options = parser.parse_args()
+    cases = [
+        (network, slow, speed, options.planted if slow else options.healthy)
+        for network in (*NETWORKS, *FILES, *BLIND)
+        for slow, speed in ((0, 1.0), *SPEEDS)
+    ]
+    missed = []
+    row("network", "nodes", "slow nodes", "their bandwidth", "runs", "found", "false names", "runs with a false name")
+    print("|" + "---|" * 8)
+    with ProcessPoolExecutor() as pool:
+        for (network, slow, speed, count), (found, false, wrong) in zip(
+            cases, pool.map(partial(of_case, options.seed), cases)
+        ):
+            row(network.name, network.nodes, slow, speed, count, f"{found} of {slow * count}", false, wrong)
+            what = f"{network.name}, {network.nodes} nodes, {slow} slow at {speed:g}"
+            if (not slow or network not in BLIND) and wrong > FALSE * count:
+                missed.append(f"{what}: {wrong} of {count} runs with a false name, goal at most {FALSE:.0%}")
+            if slow and speed <= network.goal and network not in BLIND and found < FOUND * slow * count:
+                missed.append(f"{what}: {found} of {slow * count} found, goal at least {FOUND:.0%}")
+    print("\n" + ("\n".join(f"MISSED: {what}" for what in missed) or "All goals are reached."))
+    return 1 if missed else 0
+
+
+def of_case(seed: int, case: tuple[Network | Files, int, float, int]) -> tuple[int, int, int]:
+    return runs(*case, seed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long 10 000 stored results take: read from a results database, judged, and drawn.
+
+    .venv/bin/python tests/evidence/bench_results.py [--sessions 500]
+
+A session has 20 results: ten metrics of b_eff at two sizes. The figures are printed, nothing is asserted.
+"""
+
+import argparse
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
+
+from sessions_made import case, database, night, session
+
+from postprocess.benchmarks.registry import benchmarks
+from postprocess.history.change_points import findings, session_values
+from postprocess.history.completeness import completeness
+from postprocess.history.events import events
+from postprocess.history.figures import trends
+from postprocess.history.nodes import node_table, server_table
+from postprocess.history.table import case_table, history_table
+from postprocess.reports.site_page import html, site_page
+from postprocess.sessions.files import read_reports
+
+
+def made(path, sessions, seed=20261121):
+    """A database with a level that drops by a tenth in the last quarter."""
+    rng = np.random.default_rng(seed)
+    metrics = list(benchmarks()["b_eff"].units.items())[:10]
+
+    def measured(number):
+        level = 900 if number > 0.75 * sessions else 1000
+        return {
+            name: (level * (1 + 0.02 * rng.standard_normal()), 1000, -0.2, 0.2, unit, "pass") for name, unit in metrics
+        }
+
+    return database(
+        path,
+        [
+            session([case(measured(number), processes=size) for size in (2, 4)], night(number))
+            for number in range(sessions)
+        ],
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sessions", type=int, default=500)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="coffeecup-") as folder:
+        stored = made(Path(folder, "results.db"), options.sessions)
+        times, cpu = [time.perf_counter()], time.process_time()
+
+        def told(what):
+            times.append(time.perf_counter())
+            print(
+                f"{what:50} {times[-1] - times[-2]:6.2f} s, {times[-1] - times[0]:6.2f} s in all, "
+                f"{time.process_time() - cpu:6.2f} s of a core",
+                flush=True,
+            )
+
+        reports = read_reports([stored])
+        cases, table = case_table(reports), history_table(reports)
+        told(f"{len(table)} results of {options.sessions} sessions read")
+        values = session_values(table)
+        found = findings(values)
+        told(f"{len(found)} changes found in {values.groupby(['metric', 'processes']).ngroups} series")
+        nodes = node_table(reports, table), server_table(reports, table)
+        page = html(
+            site_page(values, events(values, found), cases, completeness(cases), nodes, []), "coffeecup site report", []
+        )
+        told(f"site page of {len(page) / 1e6:.2f} MByte drawn")
+        paths = [path for figure in trends(values, found) for path in figure.save(Path(folder), "history")]
+        told(f"every metric drawn, {len(paths)} files")
+
+
+if __name__ == "__main__":
+    main()

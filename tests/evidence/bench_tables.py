@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the tables of bench_history.py have in common: how they are printed, the goals, and a made-up site."""
+
+import numpy as np
+import pandas as pd
+
+from postprocess.benchmarks.benchmark import Better
+from postprocess.history.table import EVENTS
+
+SERIES = 118  # of a site with four benchmarks at several sizes
+
+
+class Goals:
+    """What the tables have to show, and what they did not."""
+
+    def __init__(self):
+        self.missed: list[str] = []
+
+    def check(self, what: str, reached: float, least: float = -np.inf, most: float = np.inf) -> None:
+        if not least <= reached <= most:
+            self.missed.append(
+                f"{what}: {reached:g}, goal {f'at least {least:g}' if most == np.inf else f'at most {most:g}'}"
+            )
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.3g}"
+
+
+def row(*cells) -> None:
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def header(title: str, *cells: str) -> None:
+    print(f"\n{title}\n")
+    row(*cells)
+    print("|" + "---|" * len(cells))
+
+
+def session_table(values: np.ndarray, hosts: np.ndarray | None = None) -> pd.DataFrame:
+    """A table of session_values, of values (series, sessions) and sets of hosts, if recorded: 22 metrics of b_eff_io on
+    each of two file systems, the rest of b_eff."""
+    times = pd.date_range("2026-01-01", periods=values.shape[1], freq="D", tz="UTC")
+    parts = []
+    for number, series in enumerate(values):
+        files = ("scratch", "home", "")[min(number // 22, 2)]
+        place = {"benchmark": "b_eff_io" if files else "b_eff", "system": "site", "partition": "cpu", "environ": "mpi"}
+        place |= {
+            "file_system": files,
+            "processes": number + 1,
+            "settings": "",
+            "metric": "b_eff_io" if files else "b_eff",
+        }
+        parts.append(
+            pd.DataFrame({"session_time": times, "session": times.astype(str), "value": series}).assign(**place)
+        )
+    recorded = {"unit": "MByte/s", "better": Better.HIGHER, "hosts": "node1", "node": "", "facts": "{}", "name": "test"}
+    recorded |= dict.fromkeys(EVENTS, "")
+    return pd.concat(parts, ignore_index=True).assign(**recorded)

@@ -1,0 +1,252 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Levels and drifts: deviates against scipy and arithmetic, and series whose truth is known. bench_history.py in
+tests/evidence counts false alarms and detections."""
+
+from statistics import NormalDist
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from postprocess.benchmarks.benchmark import Better
+from postprocess.history import levels
+from postprocess.history.change_points import Rule, changes, without_hosts
+from postprocess.history.levels import detections, inflation, look, normal_deviate, raw_correlation, threshold
+
+HIGHER = Rule(Better.HIGHER)
+
+
+def noise(count, spread=0.03, seed=1):
+    return 1000 * (1 + spread * np.random.default_rng(seed).standard_normal(count))
+
+
+# --- statistics -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("freedom", [10, 25, 90])
+@pytest.mark.parametrize("t", [-6.0, -3.0, 0.0, 2.0, 5.0])
+def test_the_deviate_has_the_tail_probability_of_students_t(t, freedom):
+    expected = np.sign(t) * stats.norm.isf(stats.t.sf(abs(t), freedom))
+    assert normal_deviate(np.array(t), np.array(freedom)) == pytest.approx(expected, abs=0.02)
+
+
+@pytest.mark.parametrize(("count", "rho"), [(1, 0.6), (5, 0.6), (30, 0.3), (7, 0.0)])
+def test_the_variance_of_a_mean_of_autocorrelated_values(count, rho):
+    """The sum over all pairs of rho to the power of their distance."""
+    lags = np.abs(np.subtract.outer(np.arange(count), np.arange(count)))
+    assert inflation(np.array(count), np.array(rho)) == pytest.approx((rho**lags).sum() / count)
+
+
+def test_a_step_is_the_t_test_of_its_two_parts():
+    values = np.concatenate([noise(30), noise(10, seed=2) - 120])
+    seen = look(values[None], 0.0)
+    place = int(seen.place[0])
+    t = stats.ttest_ind(values[place:], values[:place])
+    expected = -stats.norm.isf(stats.t.sf(abs(t.statistic), len(values) - 2))
+    assert (place, seen.step[0]) == (30, pytest.approx(expected, abs=0.02))
+
+
+def test_a_drift_is_the_test_of_a_regression_line():
+    values = noise(60) - np.arange(60)
+    line = stats.linregress(np.arange(60), values)
+    expected = -stats.norm.isf(stats.t.sf(abs(line.slope / line.stderr), 58))
+    seen = look(values[None], 0.0)
+    assert seen.drift[0] == pytest.approx(expected, abs=0.02)
+    assert seen.drift_size[0] == pytest.approx(line.slope * 59 / np.median(values))
+
+
+def test_autocorrelation_weakens_a_step():
+    """Every value twice in a row: half as many say anything, so the deviate is smaller by about a factor of 1.4."""
+    alone = np.concatenate([noise(40), noise(20, seed=2) - 60])
+    twice = np.repeat(alone[::2], 2)
+    free = look(alone[None], 0.0).step[0]
+    assert 0.5 < look(twice[None], 0.5).step[0] / look(twice[None], 0.0).step[0] < 0.95
+    assert look(alone[None], 0.5).step[0] / free < 0.75
+
+
+def test_autocorrelation_weakens_a_drift():
+    """The variance of a slope grows by (1 + 0.5) / (1 - 0.5)."""
+    values = noise(400) - 0.05 * np.arange(400)
+    free = look(values[None], 0.0).drift[0]
+    assert free / look(values[None], 0.5).drift[0] == pytest.approx(np.sqrt(3), rel=0.02) and free < -3
+
+
+def test_autocorrelation_that_is_usual_can_leave_a_step_unconfirmed():
+    values = np.concatenate([noise(40), noise(12, seed=2) - 25])
+    [[shift]] = detections(values[None], 3.0, np.array([0.01]), np.zeros(1))
+    assert levels.settled(values, [shift], 3.0, 0.0) and not levels.settled(values, [shift], 6.0, 0.85)
+
+
+def test_the_threshold_follows_from_the_promise():
+    tail = 1 - NormalDist().cdf(threshold(118))
+    assert tail * 118 * levels.LOOKS == pytest.approx(0.05)
+    assert threshold(1) < threshold(10) < threshold(118)
+
+
+def test_autocorrelation_of_known_series():
+    rng = np.random.default_rng(5)
+    values = rng.standard_normal((200, 400))
+    for place in range(1, 400):
+        values[:, place] = 0.6 * values[:, place - 1] + 0.8 * values[:, place]
+    rest = values - values.mean(axis=1, keepdims=True)
+    assert np.median(raw_correlation(rest, np.full(200, 400))) == pytest.approx(0.6, abs=0.02)
+    assert levels.usual_correlation(list(values)) == pytest.approx(0.6, abs=0.05)
+    assert levels.usual_correlation(list(rng.standard_normal((20, 90)))) == 0
+    assert levels.usual_correlation(list(values[:9])) is None, "nine series do not tell what is usual"
+    assert levels.usual_correlation(list(values[:10])) == pytest.approx(0.6, abs=0.05)
+
+
+def test_steps_are_no_autocorrelation():
+    rng = np.random.default_rng(6)
+    assert levels.usual_correlation([rng.standard_normal(60) + 10 * (np.arange(60) < 40) for _ in range(12)]) == 0
+
+
+def test_the_best_place_leaves_the_least_squares():
+    """Against the sums of squares of both parts at every place, also where values do not count."""
+    rng = np.random.default_rng(7)
+    for count in (3, 6, 20) * 20:
+        values = rng.standard_normal(count) + np.append(np.zeros(count - 1), 5 * rng.integers(2))
+        counted = rng.random(count) < 0.8
+        counted[[0, -1]] = True
+        parts = [(values[:place][counted[:place]], values[place:][counted[place:]]) for place in range(1, count)]
+        squares = [sum(((part - part.mean()) ** 2).sum() for part in both) for both in parts]
+        place = int(levels.best_places(values[None], counted[None])[0])
+        assert squares[place - 1] == pytest.approx(min(squares))
+
+
+def test_a_look_depends_on_no_unit():
+    """Values with excursions; the look without them is the one that counts."""
+    values = noise(60)
+    values[[5, 13, 14, 22, 33, 34, 47, 53]] *= 0.65
+    kept, beyond, _ = levels.bounded(values[None])
+    seen, small = look(values[None], 0.3), look(1e-6 * values[None], 0.3)
+    assert seen.step == levels.step_of(kept, ~beyond, levels.least_squares(values[None]), 0.3)[0]
+    for name in ("step", "place", "step_size", "drift", "drift_size"):
+        assert getattr(small, name) == pytest.approx(getattr(seen, name))
+
+
+# --- what is no change ------------------------------------------------------------------------------------------------
+
+
+def test_excursions_count_no_more_than_their_bound():
+    """Quartiles 1 below and above 1000: a robust standard deviation is 2 / 1.349, and 4.5 of them are 6.67."""
+    values = np.tile([999.0, 1001.0, 1000.0, 999.0, 1001.0], 6)
+    values[29] = 0.0
+    kept, beyond, often = levels.bounded(values[None])
+    assert kept[0, 29] == pytest.approx(-4.5 * 2 / 1.349) and beyond[0].sum() == 1 and not often[0]
+    values[3] = 0.0
+    kept, _, often = levels.bounded(values[None])
+    assert often[0] and kept[0, 29] == pytest.approx(-2.5 * 2 / 1.349)
+
+
+def test_nights_of_a_third_less_now_and_then_are_no_level():
+    values = noise(90)
+    values[[5, 13, 14, 22, 40, 41, 42, 60, 77, 78]] *= 0.65
+    assert not changes(values, HIGHER, 118)
+
+
+def test_a_drop_is_found_among_excursions():
+    values = noise(60)
+    values[[5, 13, 14, 22, 33, 34, 47, 53]] *= 0.65
+    values[40:] *= 0.9
+    [change] = changes(values, HIGHER, 118)
+    assert abs(change.index - 40) <= 1 and change.relative == pytest.approx(-0.1, abs=0.03)
+
+
+def test_a_drop_to_half_is_found_where_most_values_are_the_same():
+    """Rates of fio, in MB/s: the spread of the old level is nearly 0, so all new values lie far outside of it."""
+    rates = [21.1, 21.1, 21.1, 20.6, 21.1, 20.7, *[21.1] * 6, 10.6, 10.6, 10.3, 10.5]
+    [change] = changes(np.array(rates), HIGHER, 4)
+    assert (change.index, change.before, round(change.after, 2)) == (12, 21.1, 10.6)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_two_kinds_of_nodes_are_no_change(seed):
+    rng = np.random.default_rng(seed)
+    slow = rng.random(90) < 0.5
+    assert not changes(noise(90, 0.02, seed) * np.where(slow, 0.8, 1), HIGHER, 118)
+
+
+def test_known_hosts_are_put_on_one_level_and_a_change_of_both_is_found():
+    """By hand: the slow nodes are 200 below the others before and after the drop of 50, which stays."""
+    hosts = np.array(["fast", "slow", "fast", "fast", "slow"] * 12)
+    values = np.where(hosts == "slow", 800.0, 1000.0) - 50.0 * (np.arange(60) >= 40)
+    assert without_hosts(values, hosts).tolist() == [1000.0] * 40 + [950.0] * 20
+    assert not changes(without_hosts(np.where(hosts == "slow", 800.0, 1000.0), hosts), HIGHER)
+
+
+def test_hosts_that_changed_for_good_are_a_change():
+    hosts = np.array(["old"] * 30 + ["new"] * 30)
+    values = np.where(hosts == "new", 800.0, 1000.0)
+    assert without_hosts(values, hosts).tolist() == values.tolist()
+
+
+@pytest.mark.parametrize(("sessions", "adjusted"), [(3, False), (4, True)])
+def test_a_set_of_hosts_counts_from_four_sessions_on(sessions, adjusted):
+    hosts = np.array(["a"] * 40, dtype=object)
+    hosts[[4 * place + 2 for place in range(sessions)]] = "b"
+    values = np.where(hosts == "b", 900.0, 1000.0)
+    assert (without_hosts(values, hosts).tolist() == [1000.0] * 40) is adjusted
+
+
+# --- what is one ------------------------------------------------------------------------------------------------------
+
+
+def test_a_slow_drift_is_found_and_named():
+    values = noise(100, 0.02) * (1 - 0.001 * np.arange(100))
+    [change] = changes(values, HIGHER, 118)
+    assert change.drift and change.relative == pytest.approx(-0.1, abs=0.03)
+
+
+def test_a_step_is_no_drift():
+    [change] = changes(np.concatenate([noise(40), 0.85 * noise(20, seed=2)]), HIGHER, 118)
+    assert not change.drift and abs(change.index - 40) <= 1
+
+
+def test_a_quiet_series_shows_smaller_changes_than_a_noisy_one():
+    """What can be detected follows from the noise: 3 % at a noise of 0.5 %, not at 5 %."""
+    for spread, found in ((0.005, 1), (0.05, 0)):
+        values = np.concatenate([noise(40, spread), 0.97 * noise(12, spread, seed=2)])
+        assert len(changes(values, HIGHER, 118)) == found
+
+
+def test_a_level_of_zero_has_no_percentage():
+    [up] = changes(np.array([0.0] * 20 + [5.0] * 8), HIGHER)
+    assert (up.before, up.after, up.relative) == (0, 5, np.inf)
+    [down] = changes(np.array([5.0] * 20 + [0.0] * 8), HIGHER)
+    assert (down.before, down.after, down.relative) == (5, 0, -1)
+    assert not changes(np.zeros(40), HIGHER)
+
+
+def test_a_negative_level_that_falls_has_changed_downwards():
+    [change] = changes(np.array([-0.10] * 20 + [-0.15] * 8), Rule(Better.LOWER))
+    assert change.relative == pytest.approx(-0.5)
+
+
+def test_detection_needs_four_sessions_and_tells_after_how_many_it_was():
+    values = np.concatenate([noise(30), 0.8 * noise(8, seed=2)])
+    [[shift]] = detections(values[None], threshold(1), np.array([0.02]), np.ones(1))
+    assert (shift.index, shift.detected) == (30, 34)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_series_looked_at_together_are_those_looked_at_alone(seed):
+    many = np.array(
+        [
+            np.concatenate([noise(30, seed=seed + n), factor * noise(10, seed=9 + n)])
+            for n, factor in enumerate((1.0, 0.8, 1.2, 0.9))
+        ]
+    )
+    smallest = np.full(4, 0.02)
+    alone = [detections(values[None], 4.0, smallest[:1], np.ones(1))[0] for values in many]
+    assert detections(many, 4.0, smallest, np.ones(4)) == alone
+
+
+@pytest.mark.filterwarnings("error")
+def test_drift_that_begins_with_a_step_is_one_change():
+    """A loss of 10 % after 30 sessions, and 0.4 % more with each one after it: the step is found first, then the
+    drift from the same session on, which leaves the step no sessions of its own."""
+    values = 1 + 0.01 * np.tile([1.0, -1.0], 30)
+    values[30:] -= 0.1 + 0.004 * np.arange(30)
+    [change] = changes(values, Rule(Better.HIGHER))
+    assert (change.index, change.drift) == (30, True)

@@ -1,0 +1,430 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Slow nodes are found from times of pairs, and no others are named: made-up machines (nodes_made.py) and exact times.
+tests/evidence/bench_nodes.py counts over many machines."""
+
+import json
+import pickle
+import re
+
+import logs_made
+import numpy as np
+import pandas as pd
+import pytest
+from commands import run
+from logs_made_b_eff import averaged_log
+from logs_made_nodes import matched_log
+from nodes_made import NOISE, Machine, matchings, planted, times, within_leaves
+
+from postprocess.benchmarks import node_figures, nodes
+from postprocess.benchmarks.b_eff import matchings as matchings_of_b_eff
+from postprocess.benchmarks.nodes import Verdict
+from postprocess.benchmarks.scoring import score_log, score_logs
+from postprocess.statistics.nodes import FALSE_SUSPICION, SOME_PARTNERS, TOO_MANY, at_least, effects, second_ratio
+
+
+def silent(rng, machine, loops, pairs):
+    return np.ones((len(pairs), 6))
+
+
+def measured(speeds, noise=silent, seed=1, count=16, **network):
+    rng = np.random.default_rng(seed)
+    return times(Machine(np.array(speeds), **network), rng, noise, matchings(rng, len(speeds), count))
+
+
+def with_slow(nodes_, slow):
+    """Speeds of which the first ones are these."""
+    return [*slow, *[1.0] * (nodes_ - len(slow))]
+
+
+@pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)
+def test_slow_nodes_are_found_with_their_effect_and_their_partners_are_not(noise):
+    rng = np.random.default_rng(7)
+    speeds, slow = planted(rng, 32, 4, 0.8)
+    found = effects(times(Machine(speeds), rng, noise, matchings(rng, 32)), 32)
+    assert set(found.suspects) == slow
+    assert found.nodes.loc[list(slow), "ratio"].between(0.75, 0.85).all()
+    assert (found.nodes["low"] <= found.nodes["ratio"]).all() and (found.nodes["ratio"] <= found.nodes["high"]).all()
+
+
+@pytest.mark.parametrize("noise", NOISE.values(), ids=NOISE)
+def test_no_node_of_a_healthy_machine_is_named(noise):
+    for seed in range(5):
+        found = effects(measured([1.0] * 24, noise, seed), 24)
+        assert (found.suspects, found.withheld) == ([], "")
+
+
+@pytest.mark.parametrize(("disturbed", "suspects"), [(13, [0]), (14, [])])
+def test_a_node_that_chance_may_have_made_slow_is_no_suspect(disturbed, suspects):
+    """By hand: 6 matchings of 16 nodes, 48 pairs. Node 0 is slow in all six, and so are some pairs of others. With 13
+    of them noise makes (13 + 1) / (48 + 2) of the pairs slow, and any of 16 nodes in all six with a probability of
+    16 * 0.28^6 = 0.0077, below 0.01; with 14 it is 16 * 0.30^6 = 0.0117."""
+    pairs = [
+        (unit, *sorted(((unit + place) % 15, (unit - place) % 15 if place else 15)))
+        for unit in range(6)
+        for place in range(8)
+    ]
+    often, slow = dict.fromkeys(range(16), 0), []
+    for pair in sorted(pairs, key=lambda pair: (pair[1] * 7 + pair[0] * 5) % 16):
+        if 0 not in pair[1:] and len(slow) < disturbed and max(often[pair[1]], often[pair[2]]) < 2:
+            slow.append(pair)
+            often[pair[1]] += 1
+            often[pair[2]] += 1
+    assert len(slow) == disturbed
+    seconds = [2.0 if 0 in pair[1:] else 1.2 if pair in slow else 1.0 for pair in pairs]
+    table = pd.DataFrame(pairs, columns=["unit", "first", "second"]).assign(condition="", seconds=seconds)
+    found = effects(table, 16)
+    assert found.exceeding == pytest.approx((disturbed + 1) / 50)
+    assert found.nodes.loc[0, "probability"] * 16 == pytest.approx(16 * found.exceeding**6)
+    assert (found.suspects, found.withheld) == (suspects, "")
+
+
+@pytest.mark.parametrize(("disturbed", "suspects", "withheld"), [(24, [0], ""), (2, [], SOME_PARTNERS)])
+def test_a_node_that_chance_made_slow_contradicts_nobody(disturbed, suspects, withheld):
+    """By hand: 16 nodes, each with each other once in 15 matchings. Node 0 is slow with all, node 1 with 8 of 14. Where
+    noise makes 25 of 122 pairs slow, chance does that to one of 16 nodes with a probability of 0.04; where it is 3 of
+    122, chance does not: then node 1 is slow with some partners only, which a network may do to node 0 as well."""
+    others = [(unit, (unit + place) % 15, (unit - place) % 15) for unit in range(15) for place in range(1, 8)]
+    pairs = [(unit, *sorted(pair)) for unit, *pair in [*others, *((unit, unit, 15) for unit in range(15))]]
+    partly = [pair for pair in pairs if 1 in pair[1:] and 0 not in pair[1:]][:8]
+    often, slow = dict.fromkeys(range(16), 0), []
+    for pair in sorted(pairs, key=lambda pair: (pair[1] * 7 + pair[2] * 3 + pair[0] * 5) % 16):
+        if not {0, 1} & {*pair[1:]} and len(slow) < disturbed and max(often[pair[1]], often[pair[2]]) < 4:
+            slow.append(pair)
+            often[pair[1]] += 1
+            often[pair[2]] += 1
+    assert (len(pairs), len(partly), len(slow)) == (120, 8, disturbed)
+    seconds = [2.0 if 0 in pair[1:] else 1.25 if pair in partly + slow else 1.0 for pair in pairs]
+    table = pd.DataFrame(pairs, columns=["unit", "first", "second"]).assign(condition="", seconds=seconds)
+    found = effects(table, 16)
+    assert found.exceeding == pytest.approx((disturbed + 1) / 122)
+    assert (found.nodes.loc[1, "probability"] * 16 > FALSE_SUSPICION) == (not withheld)
+    assert (found.suspects, found.withheld) == (suspects, withheld)
+
+
+@pytest.mark.parametrize(("fast", "suspects"), [(1, [0, 2]), (2, [])])
+def test_among_many_nodes_one_time_in_200_may_be_fast(fast, suspects):
+    """By hand: 200 nodes, 16 matchings of 100 pairs, of which 8 may be fast. Of its 16 times, node 1 has seven fast
+    ones, which is far more than an eighth, so it is not named; node 2 has one or two."""
+    pairs = [(unit, (unit + place) % 199, (unit - place) % 199) for unit in range(16) for place in range(1, 100)]
+    pairs += [(unit, unit, 199) for unit in range(16)]
+    often, seconds = {1: 7, 2: fast}, []
+    for _, *pair in pairs:
+        slow = {0, 1, 2} & {*pair}
+        quick = len(slow) == 1 and often.get(min(slow), 0) > 0
+        if quick:
+            often[min(slow)] -= 1
+        seconds.append(2.0 if slow and not quick else 1.0)
+    assert (len(pairs), set(often.values())) == (1600, {0})
+    table = pd.DataFrame(pairs, columns=["unit", "first", "second"]).assign(condition="", seconds=seconds)
+    found = effects(table, 200)
+    assert list(found.nodes.loc[[1, 2], "fast"]) == [7, fast]
+    assert (found.suspects, found.withheld) == (suspects, "" if suspects else SOME_PARTNERS)
+
+
+def test_without_noise_every_effect_is_exact():
+    speeds = with_slow(20, [0.5, 0.5, 0.8, 0.9])
+    found = effects(measured(speeds), 20).nodes
+    assert found["ratio"].to_numpy() == pytest.approx(speeds)
+    assert found["suspect"].to_list() == [speed < 1 for speed in speeds]
+    partners = found.loc[0, "examined"]
+    assert partners == 16 and found.loc[0, "slow"] == 16, "its partners are never slower"
+    assert found.loc[4:, "slow"].sum() == 0, "a fast node's times with slow partners are not its own"
+
+
+@pytest.mark.parametrize(("speed", "suspect"), [(0.94, True), (0.96, False)])
+def test_a_node_is_slow_below_95_percent(speed, suspect):
+    assert effects(measured(with_slow(16, [speed])), 16).suspects == [0] * suspect
+
+
+@pytest.mark.parametrize(("slow", "named"), [(5, True), (6, False)])
+def test_more_than_a_third_of_slow_nodes_are_a_property_of_the_machine(slow, named):
+    found = effects(measured(with_slow(15, [0.5] * slow)), 15)
+    assert sorted(found.suspects) == list(range(slow)) * named
+    assert found.withheld == ("" if named else TOO_MANY)
+
+
+@pytest.mark.parametrize(("fast", "named"), [(2, True), (3, False)])
+def test_a_node_that_is_fast_with_some_partners_is_not_named(fast, named):
+    """With an eighth of its 16 partners at most."""
+    table = measured(with_slow(16, [0.5]))
+    units = table["unit"].unique()[:fast]
+    own = (table[["first", "second"]] == 0).any(axis=1)
+    table.loc[own & table["unit"].isin(units), "seconds"] /= 2
+    found = effects(table, 16)
+    assert found.suspects == [0] * named
+    assert found.withheld == ("" if named else SOME_PARTNERS)
+
+
+def test_a_node_that_is_slow_in_one_direction_is_found():
+    table = measured(with_slow(16, [1.0] * 5 + [0.5]))
+    sends = table["condition"].str.contains("up") & (table["second"] == 5)
+    receives = table["condition"].str.contains("down") & (table["first"] == 5)
+    table.loc[sends | receives, "seconds"] /= 2  # as fast as the others where it only receives
+    assert effects(table, 16).suspects == [5]
+
+
+def test_few_partners_give_no_interval_and_name_nobody():
+    """With five the whole range has a confidence of 94 %; with six 97 %."""
+    for count, named in ((5, False), (6, True)):
+        found = effects(measured(with_slow(16, [0.5]), count=count), 16)
+        assert found.suspects == [0] * named
+        assert np.isfinite(found.nodes.loc[0, "high"]) == named
+
+
+def test_noise_that_slows_every_node_as_often_makes_no_suspect():
+    """A fifth of all times is doubled, and node 0 has ten of 16: by chance that happens once in 10 000 times."""
+    rng = np.random.default_rng(3)
+    table = measured([1.0] * 64, lambda rng, machine, loops, pairs: np.ones((len(pairs), 6)))
+    unit_of_pair = table.groupby(["unit", "first", "second"]).ngroup()
+    doubled = rng.random(unit_of_pair.max() + 1) < 0.2
+    own = (table[["first", "second"]] == 0).any(axis=1)
+    table.loc[~own & doubled[unit_of_pair], "seconds"] *= 2
+    table.loc[own & table["unit"].isin(table["unit"].unique()[:13]), "seconds"] *= 2
+    found = effects(table, 64)
+    assert found.exceeding == pytest.approx(0.2, abs=0.05)
+    assert found.nodes.loc[0, "slow"] == 13
+
+
+def test_probability_of_so_many_slow_times():
+    assert at_least(14, 16, 0.5) == pytest.approx((120 + 16 + 1) / 2**16)
+    assert at_least(0, 16, 0.1) == pytest.approx(1)
+
+
+def test_a_shared_trunk_does_not_make_its_nodes_suspects():
+    """12 and 8 nodes at two switches, joined by the links of three: the eight cross it more often."""
+    for seed in range(10):
+        found = effects(measured([1.0] * 20, NOISE["3 %, 1 % doubled"], seed, leaf=12, trunk=3), 20)
+        assert found.suspects == []
+
+
+def test_within_known_groups_slow_nodes_of_a_tapered_tree_are_found():
+    rng = np.random.default_rng(5)
+    speeds, slow = planted(rng, 64, 5, 0.8)
+    machine = Machine(speeds, leaf=16, trunk=4)
+    found = effects(times(machine, rng, NOISE["recorded, each time"], within_leaves(rng, 64, 16)), 64)
+    assert set(found.suspects) == slow
+
+
+def test_times_of_single_nodes_are_judged_too():
+    """As of accesses to files: every node has its own time in every unit."""
+    rng = np.random.default_rng(2)
+    table = pd.DataFrame([(unit, "write", node, node) for unit in range(8) for node in range(12)])
+    table.columns = ["unit", "condition", "first", "second"]
+    seconds = np.where(table["first"] == 3, 1 / 0.7, 1) * np.exp(0.02 * rng.standard_normal(len(table)))
+    found = effects(table.assign(seconds=seconds), 12)
+    assert found.suspects == [3]
+    assert found.nodes.loc[3, "ratio"] == pytest.approx(0.7, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("speed", "varied", "suspects"), [(0.82, True, [3]), (0.82, False, []), (0.92, True, []), (0.92, False, [])]
+)
+def test_a_node_whose_effect_varies_is_fast_above_90_percent(speed, varied, suspects):
+    """One that has half of the speed in 13 of 16 units, and in the others 82 % or 92 %."""
+    table = pd.DataFrame([(unit, "write", node, node) for unit in range(16) for node in range(12)])
+    table.columns = ["unit", "condition", "first", "second"]
+    slow = np.where(table["unit"] % 5 == 2, speed, 0.5)
+    seconds = np.where(table["first"] == 3, 1 / slow, 1.0)
+    assert effects(table.assign(seconds=seconds), 12, varied=varied).suspects == suspects
+
+
+@pytest.mark.parametrize(("pairs", "slow"), [([(0, 1)], [1, 1, 0]), ([(0, 1), (2, 3)], [0, 0, 0, 0, 0])])
+def test_a_pair_alone_is_compared_with_other_loops_and_pairs_of_a_loop_with_each_other(pairs, slow):
+    """One of six loops takes twice as long. The last node communicates with none: nothing is known of it."""
+    seconds = [2.0 if unit == 4 else 1.0 for unit in range(6) for _ in pairs]
+    rows = [(unit, 8, *pair) for unit in range(6) for pair in pairs]
+    table = pd.DataFrame(rows, columns=["unit", "condition", "first", "second"]).assign(seconds=seconds)
+    found = effects(table, len(slow)).nodes
+    assert list(found["slow"]) == slow
+    assert list(found["examined"]) == [6] * (len(slow) - 1) + [0]
+    last = found.iloc[-1]
+    assert (last["fast"], last["probability"], last["suspect"]) == (0, 1.0, False) and np.isnan(last["ratio"])
+
+
+@pytest.mark.parametrize("time", [0.0, -1.0, np.nan, np.inf])
+def test_impossible_times_are_refused(time):
+    table = measured([1.0] * 4)
+    table.loc[3, "seconds"] = time
+    with pytest.raises(ValueError, match="not positive and finite"):
+        effects(table, 4)
+
+
+def examined(speeds, **network):
+    return nodes.examination([f"x{node:04}" for node in range(len(speeds))], {"matchings": measured(speeds, **network)})
+
+
+def test_examination_names_the_slow_node_in_words():
+    found = examined(with_slow(16, [0.5]))
+    assert found.verdict == Verdict.SUSPECTS, "never confirmed without a second measurement"
+    assert nodes.listed(found.named) == ["x0000: 0.50 of its peers [0.50, 0.50], slow in 16 of 16 matchings"]
+    [(key, text)] = nodes.qualifications(found)
+    assert (key, text) == (nodes.QUALIFICATION, f"Slow node suspected: {nodes.listed(found.named)[0]}")
+    assert nodes.stored(found)["suspects"] == ["x0000"]
+    assert nodes.stored(found)["values"]["x0000"] == [0.5, 0.5, 0.5, 16, 16]
+
+
+def test_examination_without_a_suspect():
+    found = examined([1.0] * 16)
+    assert found.verdict == Verdict.NONE and list(nodes.qualifications(found)) == []
+    assert examined(with_slow(12, [0.5] * 5)).verdict == Verdict.UNCLEAR
+
+
+def test_two_nodes_and_no_times_are_not_examined():
+    two = nodes.examination(["a", "b"], {"matchings": measured([1.0, 0.5])})
+    assert two.verdict == Verdict.NOT_EXAMINED and "two nodes" in two.remarks[0]
+    assert nodes.sentence(two) == "The nodes were not examined."
+    nothing = nodes.examination(["a", "b", "c"], {"matchings": measured([1.0] * 4)[:0]})
+    assert nothing.verdict == Verdict.NOT_EXAMINED
+    assert nodes.stored(nothing)["values"] == {}
+
+
+# --- logs -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def slow_log(tmp_path_factory):
+    """Sixteen nodes, of which the fourth has 60 % of the bandwidth."""
+    return logs_made.write(tmp_path_factory.mktemp("log") / "b_eff.jsonl", matched_log([1, 1, 1, 0.6, *[1] * 12]))
+
+
+def test_the_score_of_a_log_names_its_slow_node(slow_log):
+    score = score_log(slow_log)
+    slow = score.log.run.hosts[3].name
+    assert list(score.nodes.named["node"]) == [slow]
+    assert score.nodes.named["ratio"].iloc[0] == pytest.approx(0.6, rel=0.01)
+    [text] = [qualification.text for qualification in score.qualifications if qualification.key == "slow_nodes"]
+    assert text.startswith(f"Slow node suspected: {slow}: 0.60 of its peers [0.60, 0.60], slow in 16 of 16 matchings")
+    printed = json.loads(run("score", slow_log, "--json").stdout)[0]["nodes"]
+    assert printed["verdict"] == "suspects" and printed["nodes"][0]["node"] == slow and len(printed["nodes"]) == 16
+
+
+def test_the_report_shows_the_nodes_with_a_figure_of_them(slow_log, tmp_path):
+    assert run("report", slow_log, "-o", tmp_path / "slow.html", "--figures", tmp_path).exit_code == 0
+    page = (tmp_path / "slow.html").read_text()
+    [section] = [part for part in re.split("<h[23]", page) if part.partition(">")[2].startswith("Nodes</h3>")]
+    for text in ("1 of 16 nodes suspected", "<code>coffeecup nodes</code>", "Nodes by their speed"):
+        assert text in section and page.count(text) == 1
+    table = pd.read_csv(tmp_path / "b_eff-nodes.csv")
+    assert len(table) == 16 and table["suspect"].sum() == 1
+    sound = logs_made.write(tmp_path / "sound.jsonl", matched_log([1] * 16))
+    assert run("report", sound, "-o", tmp_path / "sound.html").exit_code == 0
+    page = (tmp_path / "sound.html").read_text()
+    assert "None of 16 nodes is suspected" in page and "Nodes by their speed" not in page
+
+
+def test_a_log_without_matchings_is_not_examined(tmp_path):
+    score = score_log(logs_made.write(tmp_path / "old.jsonl", averaged_log(ranks=16, nodes=16)))
+    assert score.nodes.verdict == Verdict.NOT_EXAMINED and "without matchings" in score.nodes.remarks[0]
+
+
+SUSPECT = [{"node": 3, "ratio": 1.6, "good": [0, 1]}]
+
+
+def test_a_suspect_that_is_slow_alone_with_good_nodes_is_confirmed(tmp_path):
+    log = logs_made.write(tmp_path / "log.jsonl", matched_log([1, 1, 1, 0.6, *[1] * 12], SUSPECT))
+    found = score_log(log)
+    slow = found.log.run.hosts[3].name
+    assert found.nodes.verdict == Verdict.CONFIRMED and nodes.stored(found.nodes)["confirmed"] == [slow]
+    [(_, text)] = nodes.qualifications(found.nodes)
+    assert text.startswith(f"Slow node confirmed: {slow}: 0.60") and text.endswith("16 of 16 matchings, confirmed")
+
+
+@pytest.mark.parametrize(("speed", "confirmed"), [(0.94, True), (0.96, False)])
+def test_a_suspect_is_confirmed_below_95_percent_of_good_nodes(tmp_path, speed, confirmed):
+    speeds, alone = [1, 1, 1, 0.6, *[1] * 12], [1, 1, 1, speed, *[1] * 12]
+    found = score_log(logs_made.write(tmp_path / "log.jsonl", matched_log(speeds, SUSPECT, alone))).nodes
+    assert found.verdict == (Verdict.CONFIRMED if confirmed else Verdict.SUSPECTS)
+    denied = [remark for remark in found.remarks if "did not confirm" in remark]
+    assert len(denied) == (not confirmed) and all("0.96 of good nodes" in remark for remark in denied)
+
+
+def test_what_the_kernel_measured_again_accuses_nobody_by_itself(tmp_path):
+    """The matchings are those of healthy nodes."""
+    alone = [1, 1, 1, 0.5, *[1] * 12]
+    found = score_log(logs_made.write(tmp_path / "log.jsonl", matched_log([1] * 16, SUSPECT, alone))).nodes
+    assert found.verdict == Verdict.NONE and found.named.empty
+
+
+def test_the_best_times_of_a_second_measurement_count():
+    """A disturbed repetition makes neither the suspect slow nor the good nodes."""
+    assert second_ratio(np.array([[2.0, 9.0], [2.1, 2.2]]), np.array([1.0, 7.0])) == 0.5
+    assert second_ratio(np.array([[2.0, 1.0]]), np.array([1.0])) == 1, "as fast as others with one good node"
+
+
+def test_pairs_of_a_run_have_their_bandwidth_in_the_matrix(tmp_path):
+    """By hand: a pair moves two messages in each of 3 exchanges; in 2 ms these are 3000 times L_max in a second."""
+    nodes_, rounds = 16, 15
+    records = matched_log([1] * nodes_)
+    place = next(number for number, record in enumerate(records) if record["record"] == "data_check")
+    plan = records[1]
+    l_max = plan["l_max_bytes"]
+    plan["matchings"]["all_pairs"] = True
+    measured_ = [{"record": "all_pairs", "rounds": rounds, "estimate_seconds": 1.0}] + [
+        {
+            "record": "pair",
+            "message_bytes": l_max,
+            "loop_length": 3,
+            "partners": partners,
+            "seconds": [2e-3 if 2 in (node, partner) else 1e-3 for node, partner in enumerate(partners)],
+            "round": number,
+        }
+        for number in range(rounds)
+        for partners in [matchings_of_b_eff.tournament(nodes_, number)]
+    ]
+    moved = rounds * nodes_ * l_max * 4
+    check = records[place]
+    check |= {name: check[name] + moved for name in ("received_bytes", "checked_bytes")}
+    log = logs_made.write(tmp_path / "log.jsonl", logs_made.numbered([*records[:place], *measured_, *records[place:]]))
+    done = run("report", log, "-o", tmp_path / "report.html", "--figures", tmp_path)
+    assert done.exit_code == 0, done.output
+    pairs = pd.read_csv(tmp_path / "log-pairs.csv")
+    names = [host["name"] for host in records[0]["hosts"]]
+    found = {frozenset((row.first, row.second)): row.mbyte_per_second for row in pairs.itertuples()}
+    assert found == {
+        frozenset((names[a], names[b])): pytest.approx((3000 if 2 in (a, b) else 6000) * l_max / 1e6)
+        for a in range(nodes_)
+        for b in range(a)
+    }
+    assert "Bandwidth of every pair of nodes" in (tmp_path / "report.html").read_text()
+
+
+@pytest.mark.parametrize(("count", "side"), [(256, 256), (257, 129), (513, 171)])
+def test_a_cell_of_a_large_matrix_has_the_slowest_of_its_pairs(count, side):
+    pairs = pd.DataFrame({"first": [0, 0, 1], "second": [1, count - 1, count - 1], "mbyte_per_second": [5.0, 7.0, 3.0]})
+    figure = node_figures.matrix([f"x{number}" for number in range(count)], pairs)
+    [image] = figure.canvas.axes[0].images
+    cells = np.ma.filled(image.get_array(), np.nan)
+    assert cells.shape == (side, side) and np.array_equal(cells, cells.T, equal_nan=True)
+    assert cells[0, -1] == (7 if side == count else 3)
+
+
+def test_a_run_that_left_out_rings_has_no_score_and_keeps_its_nodes(tmp_path):
+    """The slow node is named in the report and at the terminal; the exit code is that of a log without a score."""
+    speeds = [1, 1, 1, 0.6, *[1] * 12]
+    path = logs_made.write(tmp_path / "log.jsonl", matched_log(speeds, only=lambda name: name == "ping-pong"))
+    [error] = score_logs([path])
+    assert pickle.loads(pickle.dumps(error)).nodes.verdict == "suspects"  # as pools of processes pass it on
+    done = run("score", path)
+    assert done.exit_code == 1 and "no score. 1 of 16 nodes suspected" in " ".join(done.stdout.split())
+    assert "node03: 0.60 of its peers" in done.stdout and "[all_patterns]" in done.stderr
+    [printed] = json.loads(run("score", path, "--json").stdout)
+    assert printed["nodes"]["verdict"] == "suspects" and "metrics" not in printed
+    assert run("report", path, "-o", tmp_path / "page.html").exit_code in (0, 1)
+    page = (tmp_path / "page.html").read_text()
+    assert "No score" in page and "1 of 16 nodes suspected" in page and "Nodes by their speed" in page
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda records: logs_made.first(records, record="matching").update(message_bytes=4095),
+        lambda records: logs_made.first(records, record="data_check").update(received_bytes=1, checked_bytes=1),
+        lambda records: records[1].pop("matchings"),
+        lambda records: records[1]["patterns"].append(records[1]["patterns"][0] | {"name": "ring-x", "group": "ring"}),
+    ],
+)
+def test_nodes_of_a_log_that_breaks_any_other_rule_are_not_named(tmp_path, change):
+    records = matched_log([1, 1, 1, 0.6, *[1] * 12], only=lambda name: name == "ping-pong")
+    change(records)
+    done = run("score", logs_made.write(tmp_path / "log.jsonl", records))
+    assert done.exit_code == 1 and "suspected" not in done.stdout and "defect" not in done.stderr

@@ -1,0 +1,386 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A site's page and the exports: levels, intervals, verdicts and trends of generated sessions with known truth;
+scaling; comparisons."""
+
+import re
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import pandas as pd
+import pytest
+from commands import run
+from lxml import etree
+from pages import HOSTILE, Page, browse, needs_browser
+from sessions_made import case, database, night, session, steady, table_of
+
+from postprocess.history.change_points import findings, session_values
+from postprocess.history.figures import trends
+from postprocess.history.standing import compared, headlines, scaling, standing
+from postprocess.history.table import case_table, history_table
+from postprocess.sessions.files import read_reports
+from postprocess.show import plots
+
+SIZES = (2, 4, 8)
+
+
+def cases(number, noise, latency=2.0):
+    """A night: b_eff on two systems, of which `b` is half as fast again; I/O on two file systems, of which scratch is
+    four times as fast."""
+    for system, factor in (("a", 1.0), ("b", 1.5)):
+        for size in SIZES:
+            rate = (
+                1000 * size * factor * (0.5 if size == 8 else 1) * noise[number]
+            )  # half the efficiency at 8 processes
+            yield case(
+                {
+                    "ping_pong_latency": (latency, 1.0, None, 0.5, "us", "fail"),
+                    "b_eff": (rate, 1000 * size * factor, -0.6, None, "MByte/s", "pass"),
+                },
+                system=system,
+                processes=size,
+            )
+    for name, rate in (("home", 100.0), ("scratch", 400.0)):
+        yield case(
+            {"b_eff_io": (rate * noise[number], "MByte/s")},
+            benchmark="b_eff_io",
+            file_system=name,
+            system="a",
+            executable_opts=["--log", "x", "--directory", f"/{name}"],
+        )
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    noise = [*steady(30, 1.0, 0.01), *steady(6, 0.8, 0.01, seed=2)]
+    return database(
+        tmp_path_factory.mktemp("stored") / "results.db",
+        [session(list(cases(number, noise)), night(number)) for number in range(36)],
+    )
+
+
+@pytest.fixture(scope="module")
+def values(stored):
+    return session_values(history_table(read_reports([stored])))
+
+
+@pytest.fixture(scope="module")
+def table(stored, values):
+    return standing(values, findings(values), case_table(read_reports([stored])))
+
+
+def one(table, **wanted):
+    [row] = table[np.logical_and.reduce([table[name] == value for name, value in wanted.items()])].itertuples()
+    return row
+
+
+# --- where everything stands ------------------------------------------------------------------------------------------
+
+
+def test_level_verdict_and_trend_are_those_of_the_sessions_since_the_change(table):
+    row = one(table, benchmark="b_eff", metric="b_eff", system="a", processes=4)
+    assert row.sessions == 6 and row.median == pytest.approx(3200, rel=0.02) and row.low <= row.median <= row.high
+    assert (row.verdict, row.reference, row.lower) == ("pass", 4000, 1600)
+    assert row.trend.startswith("worse since 2026-01-31: -")
+    assert one(table, metric="ping_pong_latency", system="a", processes=4).verdict == "fail"
+    assert one(table, metric="ping_pong_latency", system="a", processes=4).trend == "steady"
+    assert one(table, benchmark="b_eff_io", file_system="home").verdict == "no reference"
+    assert set(headlines(table)["metric"]) == {"b_eff", "b_eff_io"}, "not the latency, though it was stored first"
+
+
+def test_efficiency_is_the_bandwidth_of_a_process_over_that_at_the_smallest_size(table):
+    table = scaling(table)
+    assert list(table.query("system == 'b'")["processes"]) == list(SIZES)
+    assert list(table.query("system == 'b'")["efficiency"]) == pytest.approx([1, 1, 0.5])
+    assert "b_eff_io" not in set(table["benchmark"]), "one size scales nowhere"
+
+
+# --- beside each other ------------------------------------------------------------------------------------------------
+
+
+def test_two_systems_file_systems_sessions_and_times_are_compared(values):
+    ratios = compared(values, "system", ("a", "b")).set_index(["metric", "processes"])["ratio"]
+    assert ratios["b_eff", 2] == pytest.approx(1.5) and ratios["ping_pong_latency", 8] == 1
+    io = compared(values, "file_system", ("home", "scratch"))
+    assert list(io["ratio"]) == [pytest.approx(4)] and list(io["sessions_first"]) == [36]
+    assert one(
+        compared(values, "partition", ("a:default", "b:default")), metric="b_eff", processes=2
+    ).ratio == pytest.approx(1.5)
+    ends = values["session"].iloc[[0, -1]]
+    pair = compared(values, "session", tuple(ends))
+    row, own = (
+        one(pair, system="a", metric="b_eff", processes=2),
+        values.query("system == 'a' and metric == 'b_eff' and processes == 2"),
+    )
+    assert row.ratio == pytest.approx(own["value"].iloc[-1] / own["value"].iloc[0])
+    upgrade = compared(values, "time", ("2026-01-31", "2026-01-31"))
+    row = one(upgrade, system="a", metric="b_eff", processes=2)
+    assert (row.sessions_first, row.sessions_second) == (30, 6) and row.ratio == pytest.approx(0.8, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("kind", "names", "told"),
+    [
+        ("site", ("a", "b"), "unknown kind 'site'"),
+        ("system", ("a", "c"), "no session of system 'c'"),
+        ("file_system", ("home", ""), "nothing"),
+        ("time", ("yesterday", "2026-01-01"), "yesterday"),
+        ("time", ("2020-01-01", "2020-01-02"), "no session of time"),
+    ],
+)
+def test_what_cannot_be_compared_is_said(values, kind, names, told):
+    with pytest.raises(ValueError, match=told if told != "nothing" else "in common"):
+        compared(values, kind, names)
+
+
+def test_partitions_of_a_system_are_not_thrown_together(tmp_path):
+    made = [
+        session(
+            [case({"b_eff": (1.0, "MByte/s")}, system="a", partition=name) for name in ("x", "y")]
+            + [case({"b_eff": (1.0, "MByte/s")}, system="b")]
+        )
+    ]
+    with pytest.raises(ValueError, match="compare by partition"):
+        compared(session_values(table_of(tmp_path, made)), "system", ("a", "b"))
+
+
+# --- the page ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def written(stored, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page")
+    done = run(
+        "site",
+        "report",
+        stored,
+        "-o",
+        folder / "site.html",
+        "--figures",
+        folder / "figures",
+        "--compare",
+        "system=a,b",
+        "--compare",
+        "time=2026-01-31,2026-01-31",
+    )
+    assert done.exit_code == 0, done.output
+    return folder
+
+
+def test_the_page_tells_level_verdict_trend_and_what_regressed(written):
+    text = (written / "site.html").read_text()
+    words = Page(text).words
+    assert len(text) < 5_000_000
+    assert "regression all of a: 5 of 8 metrics there, -" in words and "since 2026-01-31" in words
+    assert "Before 2026-01-31 and since 2026-01-31" in words and "b beside a (system)" in words
+    assert "✗ fail" in words and "✓ pass" in words and "no reference" in words
+    assert "efficiency 50%" in words
+    assert "b_eff a:default+mpi 2" in words and "b_eff_io a:default+mpi home 2" in words, "a comparison says of what"
+
+
+def test_every_figure_and_table_is_a_file_too(written):
+    names = sorted(path.name for path in (written / "figures").iterdir())
+    figures = {name[:-4] for name in names if name.endswith(".svg")}
+    assert Page((written / "site.html").read_text()).named("svg") and len(figures) == len(
+        Page((written / "site.html").read_text()).named("svg")
+    )
+    assert all({f"{name}.png", f"{name}.csv"} <= set(names) for name in figures)
+    overview = pd.read_csv(written / "figures" / "site-overview.csv")
+    assert len(overview) == 4 and one(overview, system="b", processes=8).median == pytest.approx(0.8 * 6000, rel=0.02)
+    assert list(pd.read_csv(written / "figures" / "site-b_eff-scaling.csv")["efficiency"])[:3] == pytest.approx(
+        [1, 1, 0.5]
+    )
+
+
+def test_the_page_is_accessible_and_loads_nothing(written):
+    page = Page((written / "site.html").read_text())
+    ids = [attributes["id"] for _, attributes in page.tags if "id" in attributes]
+    assert len(ids) == len(set(ids))
+    assert not {tag for tag, _ in page.tags} & {"script", "img", "iframe", "object", "embed", "form"}
+    assert all(attributes["aria-labelledby"] in ids for _, attributes in page.tags if "aria-labelledby" in attributes)
+    assert all(attributes.get("role") == "img" for attributes in page.named("svg"))
+    assert all(link["href"][1:] in ids for link in page.named("a")) and all(
+        cell["scope"] in ("row", "col") for cell in page.named("th")
+    )
+    scrolled = [attributes for _, attributes in page.tags if attributes.get("class") == "scroll"]
+    assert scrolled and all(attributes["tabindex"] == "0" for attributes in scrolled), "by keyboard too"
+
+
+@needs_browser
+def test_a_browser_shows_the_page_without_complaint_or_request(written, tmp_path):
+    dom, console, net = browse(written / "site.html", tmp_path, "--dump-dom")
+    assert console == [] and dom.count("<svg") == (written / "site.html").read_text().count("<svg") >= 4
+    assert not re.findall(r'"url":"https?://(?!\w*\.?google)', net)
+
+
+def test_hostile_names_stay_text(tmp_path):
+    made = [
+        session([case({"b_eff": (1.0, "MByte/s")}, system=HOSTILE, mpi_library=HOSTILE)], night(number))
+        for number in range(2)
+    ]
+    done = run("site", "report", database(tmp_path / "results.db", made), "-o", tmp_path / "site.html")
+    page = (tmp_path / "site.html").read_text()
+    assert done.exit_code == 0 and "<script" not in page and "<img" not in page
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--compare", "system"], "expected KIND=A,B"),
+        (["--compare", "system=a,z"], "no session of system 'z'"),
+        (["-o", "/proc/none/site.html"], "cannot write"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_no_page(stored, tmp_path, options, told):
+    done = run("site", "report", stored, "-o", tmp_path / "site.html", *options)
+    assert done.exit_code == 2 and told in " ".join(done.output.replace("│", " ").split())
+    assert not (tmp_path / "site.html").exists()
+
+
+# --- for other programs -----------------------------------------------------------------------------------------------
+
+
+def test_junit_holds_every_metric_with_its_value_and_bounds(tmp_path):
+    bad = case(
+        {"b_eff": (500.0, 1000.0, -0.1, None, "MByte/s", "fail"), "ping_pong_latency": (2.0, "us")},
+        result="fail",
+        fail_reason="too slow",
+    )
+    made = [session([bad, case({"b_eff": (990.0, 1000.0, -0.1, None, "MByte/s", "pass")}, processes=4)])]
+    done = run("export", database(tmp_path / "results.db", made), "--junit", tmp_path / "junit.xml")
+    assert done.exit_code == 0, done.output
+    [suite] = ElementTree.parse(tmp_path / "junit.xml").getroot()
+    assert (suite.get("tests"), suite.get("failures"), suite.get("timestamp")) == ("2", "1", "2026-01-01T02:00:00")
+    failed, passed = suite
+    assert failed.find("system-out").text.splitlines() == [
+        "b_eff: 500.0 MByte/s, reference 1000.0, lower bound 900.0; fail",
+        "ping_pong_latency: 2.0 us; no reference",
+    ]
+    assert failed.find("failure").get("message") == "too slow" and passed.find("failure") is None
+    assert passed.get("classname") == "local:default+mpi.b_eff"
+
+
+def test_junit_conforms_to_the_schema_of_jenkins(tmp_path):
+    """With a failure, a skipped test, one that did not run, a regression, and text that XML has to escape."""
+    rates = [*steady(20), *steady(8, 700.0)]
+    made = [
+        session(
+            [
+                case({"b_eff": (rate, "MByte/s")}, executable_opts=[HOSTILE, "\x0b\ufffe]]>"]),
+                case({}, processes=4, result="fail", fail_reason=f"{HOSTILE}\x00"),
+                case({}, processes=8, result="skip" if number else "fail"),
+                *([] if number == 27 else [case({"b_eff": (1.0, "MByte/s")}, processes=16)]),
+            ],
+            night(number),
+        )
+        for number, rate in enumerate(rates)
+    ]
+    done = run("export", database(tmp_path / "results.db", made), "--junit", tmp_path / "junit.xml")
+    assert done.exit_code == 0, done.output
+    schema = etree.XMLSchema(file=Path(__file__).with_name("junit.xsd"))
+    document = etree.parse(tmp_path / "junit.xml")
+    assert schema.validate(document), schema.error_log
+    last = document.getroot()[-1]
+    assert {name: last.get(name) for name in ("tests", "failures", "errors", "skipped")} == {
+        "tests": "5",
+        "failures": "2",
+        "errors": "1",
+        "skipped": "1",
+    }
+    etree.SubElement(last[0], "properties")
+    assert not schema.validate(document), "Jenkins refuses properties of a test case"
+
+
+def test_openmetrics_tell_the_last_sessions(stored, tmp_path):
+    assert run("export", stored, "--openmetrics", tmp_path / "metrics.txt").exit_code == 0
+    text = (tmp_path / "metrics.txt").read_text()
+    assert text.endswith("# EOF\n") and text.count("# TYPE") == text.count("# HELP")
+    samples = [line for line in text.splitlines() if not line.startswith("#")]
+    [regressed] = [
+        line
+        for line in samples
+        if line.startswith("coffeecup_regression{")
+        and 'system="b"' in line
+        and 'processes="8"' in line
+        and 'metric="b_eff"' in line
+    ]
+    assert regressed.endswith(" 1.0")
+    failed = [line for line in samples if line.startswith("coffeecup_failed{")]
+    assert len(failed) == 12, "those without a reference are not said to pass"
+    assert sum(line.endswith(" 1.0") for line in failed) == 6, "the latencies"
+
+
+def test_an_export_to_nowhere_is_refused(stored):
+    done = run("export", stored)
+    assert done.exit_code == 2 and "--junit or --openmetrics" in done.output
+
+
+def test_regression_is_a_failure_in_junit(stored, tmp_path):
+    """Both systems lost a fifth: two events."""
+    done = run("export", stored, "--junit", tmp_path / "junit.xml")
+    assert done.exit_code == 0, done.output
+    suites = ElementTree.parse(tmp_path / "junit.xml").findall("testsuite")
+    found = [case for case in suites[-1] if case.get("classname").endswith(".history")]
+    assert [case.get("classname") for case in found] == ["a.history", "b.history"]
+    messages = [case.find("failure").get("message") for case in found]
+    assert messages[0].startswith("REGRESSION: all of a: 5 of 8 metrics there, -")
+    assert messages[1].startswith("REGRESSION: all of b: 3 of 6 metrics there, -")
+    failures = len(suites[-1].findall("testcase/failure"))
+    assert (suites[-1].get("failures"), suites[-1].get("tests")) == (str(failures), str(len(suites[-1])))
+    assert not [case for suite in suites[:-1] for case in suite if case.get("classname").endswith(".history")]
+
+
+# --- what a reader needs first ----------------------------------------------------------------------------------------
+
+
+def test_an_unofficial_value_has_its_reason_and_is_not_bold(tmp_path):
+    """The last session counts: of two tests, one was unofficial only earlier."""
+    made = [
+        session(
+            [
+                case({"b_eff": (100.0, "MByte/s")}, processes=2, breaches="l_max_of_other_memory,repetitions"),
+                case({"b_eff": (300.0, "MByte/s")}, processes=4, breaches="" if number else "cached"),
+            ],
+            night(number),
+        )
+        for number in range(2)
+    ]
+    assert run("site", "report", database(tmp_path / "r.db", made), "-o", tmp_path / "site.html").exit_code == 0
+    page = (tmp_path / "site.html").read_text()
+    table = page.partition("<h3>Every metric</h3>")[2].partition("</table>")[0]
+    first, second = (row for row in table.split("<tr>") if row.startswith('<th scope="row">'))
+    assert "b_eff on 2 processes" in first and "last run not official: l max of other memory, repetitions" in first
+    assert "<strong>" not in first and "<strong>300</strong>" in second and "official" not in second
+
+
+def test_verdict_and_trend_come_first_and_no_name_is_repeated(written):
+    page = (written / "site.html").read_text()
+    header = re.findall(r'<th scope="col"[^>]*>([^<]*)</th>', page.partition("<thead>")[2].partition("</thead>")[0])
+    assert header[:3] == ["Benchmark", "Verdict on the last", "Trend"]
+    text = Page(page).words
+    assert "b_eff of b_eff" not in text and "options none" not in text
+    assert "b_eff on a:default+mpi over time." in text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "level", "expected"),
+    [
+        (980.0, 1020.0, 1000.0, (950, 1050)),  # 5 % to both sides of the level, though the data need less
+        (501.0, 1001.0, 751.0, (476, 1026)),  # 5 % of the range beyond the data
+        (500.0, 1000.0, 750.0, (0, 1050)),  # half: from zero
+        (0.0, 0.0, 0.0, (0, 1)),
+    ],
+)
+def test_axes_show_small_changes_and_do_not_blow_up_noise(low, high, level, expected):
+    _, [axes] = plots.canvas(3, 3)
+    axes.plot([1, 2], [low, high])
+    plots.around(axes, level)
+    assert axes.get_ylim() == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("sessions", "joined"), [(2, False), (3, True)])
+def test_two_values_are_not_joined_by_a_line(tmp_path, sessions, joined):
+    made = [session([case({"b_eff": (100.0, "MByte/s")})], night(number)) for number in range(sessions)]
+    [figure] = trends(session_values(table_of(tmp_path, made)), [])
+    [line] = [line for line in figure.canvas.axes[0].lines if line.get_marker() == "o"]
+    assert (line.get_linestyle() == "-") == joined and np.size(line.get_xdata()) == sessions

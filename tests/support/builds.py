@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernels built for tests, once for each MPI, and how they are started."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+FAULTS = Path(__file__).with_name("faults")
+
+# As root, and with more processes than cores: for MPI started without a site's configuration.
+OPEN_MPI = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "OMPI_MCA_pml": "ob1",  # looking for the others, which serve networks, takes longer than many a run
+    # Other tests use the same cores: a process that waits gives its core away.
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+}
+
+# After a run that failed, Open MPI's launcher otherwise waits a second or two for processes that have ended long ago.
+# Not for runs that are killed: rank 0 needs this time to close its log.
+IMPATIENT = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
+
+# Seconds until a test takes a program for hung: nothing else ends one that is only slow on a busy machine.
+PATIENCE = 300
+
+
+@dataclass(frozen=True)
+class Mpi:
+    """An MPI implementation and our kernels built with it; `mpirun` is None for kernels built without MPI."""
+
+    name: str
+    mpirun: str | None
+    bin: Path
+    settings: dict = field(default_factory=dict)  # of its environment
+    patience: Path | None = None  # to load before a kernel, so that it gives its core away while it waits
+
+    def command(self, ranks, kernel, *options, env=None):
+        """Starts a kernel; `env` reaches the kernel and not the launcher."""
+        launcher = [self.mpirun, "-np", str(ranks)] if self.mpirun else []
+        env = dict(env or {})
+        if self.patience:
+            env["LD_PRELOAD"] = ":".join(map(str, filter(None, (env.get("LD_PRELOAD"), self.patience))))
+        settings = ["env", *(f"{name}={value}" for name, value in env.items())] if env else []
+        return [*launcher, *settings, str(self.bin / kernel), *map(str, options)]
+
+    @property
+    def environment(self):
+        return os.environ | OPEN_MPI | self.settings
+
+    @property
+    def impatient(self):
+        return replace(self, settings=self.settings | IMPATIENT)
+
+    def run(self, ranks, kernel, *options, env=None, **popen):
+        """Run a kernel; a CompletedProcess with text output."""
+        return subprocess.run(
+            self.command(ranks, kernel, *options, env=env),
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+            check=False,
+            **popen,
+        )
+
+
+def compiler_and_launcher(name):
+    """Debian names them mpicc.openmpi and mpirun.openmpi; elsewhere the ones on PATH serve where they are of this
+    implementation."""
+    found = [shutil.which(f"{command}.{name}") for command in ("mpicc", "mpirun")]
+    if all(found):
+        return found
+    mpirun = shutil.which("mpirun")
+    if not mpirun or not shutil.which("mpicc"):
+        return None
+    version = subprocess.run([mpirun, "--version"], capture_output=True, text=True, check=False).stdout
+    spoken = {"openmpi": ("Open MPI", "OpenRTE", "prterun"), "mpich": ("HYDRA", "MPICH")}[name]
+    return [shutil.which("mpicc"), mpirun] if any(word in version for word in spoken) else None
+
+
+def build_kernels(name):
+    tools = compiler_and_launcher(name)
+    if not tools:
+        pytest.skip(f"no {name} on this machine")
+    compiler, mpirun = tools
+    folder = install_kernels(f"tests-{name}", f"-DMPI_C_COMPILER={compiler}")
+    return Mpi(name, mpirun, folder / "bin", patience=shared_library(folder, "patience"))
+
+
+def shared_library(folder, source, compiler="cc"):
+    """A library of faults/ to load before a kernel."""
+    library, text = folder / f"{source}.so", FAULTS / f"{source}.c"
+    flags = ["-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror"]
+    with held(folder / f"{source}.lock"):
+        if not library.exists() or library.stat().st_mtime < text.stat().st_mtime:
+            subprocess.run([compiler, *flags, "-o", library, text, "-ldl"], check=True)
+    return library
+
+
+def libraries(tmp_path_factory, source):
+    """A function of the name of an MPI: the library of faults/ for kernels that were built with it."""
+    folder = tmp_path_factory.mktemp(source)
+
+    def library(name):
+        (folder / name).mkdir(exist_ok=True)
+        return shared_library(folder / name, source, compiler_and_launcher(name)[0])
+
+    return library
+
+
+def linked_with_b_eff(openmpi, source, folder):
+    """The program of a source of this folder, linked with the parts of b_eff's kernel."""
+    built, program = openmpi.bin.parent.parent, folder / Path(source).stem
+    includes = [f"-I{ROOT / 'kernels' / part}" for part in ("b_eff", "common")]
+    libraries = [
+        built / "b_eff" / "libb_eff_parts.a",
+        built / "common" / "libcoffeecup_common.a",
+        "-ljansson",
+        "-lcrypto",
+        "-lm",
+    ]
+    compiler = compiler_and_launcher("openmpi")[0]
+    sources = Path(__file__).with_name(source)
+    subprocess.run([compiler, "-D_GNU_SOURCE", *includes, sources, *libraries, "-o", program], check=True)
+    return program
+
+
+def simulated_kernel() -> Path:
+    """b_eff for simulated machines; requires SimGrid's smpicc."""
+    options = ["-DCMAKE_C_COMPILER=smpicc", "-DCOFFEECUP_SIMULATED=ON", "-DCOFFEECUP_BENCHMARKS=b_eff"]
+    return install_kernels("tests-simulated", *options) / "bin" / "b_eff"
+
+
+@contextmanager
+def held(path, kind=fcntl.LOCK_EX):
+    """A lock among pytest's processes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w") as file:
+        fcntl.flock(file, kind)
+        yield
+
+
+def install_kernels(name, *options, around=()):
+    """The folder where kernels that were built with these options of CMake are installed; `around` comes before each
+    command."""
+    if os.environ.get("COFFEECUP_COVERAGE"):  # make coverage
+        name, options = f"{name}-coverage", (*options, "-DCOFFEECUP_COVERAGE=ON")
+    folder = ROOT / "build" / name
+    configure = [
+        "cmake",
+        "-S",
+        ROOT / "kernels",
+        "-B",
+        folder,
+        f"-DCMAKE_INSTALL_PREFIX={folder}/install",
+        "-DCOFFEECUP_BENCHMARKS=all",
+        "-DCOFFEECUP_TESTS=OFF",
+        *options,
+    ]
+    with held(folder.with_suffix(".lock")):
+        for command in (configure, ["cmake", "--build", folder, "--parallel"], ["cmake", "--install", folder]):
+            done = subprocess.run([*around, *command], capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
+    return folder / "install"
