@@ -38,10 +38,19 @@ static double slowest(MPI_Comm comm, double since)
     return agree_on_times(comm, MPI_Wtime() - since).slowest;
 }
 
-void open_files(struct now *now, MPI_Info hints, struct files *files)
+static void begin_stream(struct now *now)
+{
+    now->stream = (struct stream){.comm = now->comm, .seed = now->state->request->seed, .hints = MPI_INFO_NULL};
+    MPI_CHECK(MPI_Comm_rank(now->comm, &now->stream.rank));
+    MPI_CHECK(MPI_Comm_size(now->comm, &now->stream.ranks));
+}
+
+void open_files(struct now *now, int64_t chunk_bytes, struct files *files)
 {
     char path[FILE_PATH_LENGTH];
     struct problem problem = {0};
+    MPI_Info hints = hints_for(now->state->request->hints, methods[now->method].name, now->row->name, chunk_bytes);
+    begin_stream(now);
     file_path(now, path);
     files->cached_bytes = -1;
     if (now->method == METHOD_READ && now->state->request->evict) {
@@ -58,6 +67,9 @@ void open_files(struct now *now, MPI_Info hints, struct files *files)
                  "open its file");
     files->open_seconds = slowest(now->comm, start);
     stop_on_problem(now, &problem);
+    if (hints != MPI_INFO_NULL)
+        MPI_CHECK(MPI_Info_free(&hints));
+    log_component(now->state, now->stream.file);
 }
 
 void check_file_size(struct now *now, int64_t expected_bytes, struct files *files)

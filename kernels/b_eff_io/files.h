@@ -14,8 +14,9 @@ struct files {
     struct file_layout layout; /* of this process's own file, or on rank 0 of the file that the processes share */
 };
 
-/* All are collective over the partition and end the run if a process fails. */
-void open_files(struct now *now, MPI_Info hints, struct files *files);
+/* All are collective over the partition and end the run if a process fails. `chunk_bytes` selects hints; 0: only those
+ * of whole files. */
+void open_files(struct now *now, int64_t chunk_bytes, struct files *files);
 
 /* Compares the size of the file with `expected_bytes`, because not every library reports a full disk. */
 void check_file_size(struct now *now, int64_t expected_bytes, struct files *files);

@@ -18,9 +18,8 @@
 #include "random.h"
 #include "records.h"
 
-enum { WITHOUT = LOAD_KINDS, STATES };        /* a state: a kind of load, or none */
-static const int64_t most_round_calls = 1000; /* between two updates of the watchdog */
-static const double telling_share = 0.5;      /* of a pass: a shorter trial does not predict the duration of calls */
+enum { WITHOUT = LOAD_KINDS, STATES };   /* a state: a kind of load, or none */
+static const double telling_share = 0.5; /* of a pass: a shorter trial does not predict the duration of calls */
 
 /* For the table at the terminal. */
 struct sums {
@@ -57,27 +56,6 @@ static uint32_t source_of_call(void *context, int64_t call)
     return source_of(context, true);
 }
 
-static void show_alive(void *context, double seconds)
-{
-    struct loaded *loaded = context;
-    still_alive(&loaded->now, seconds);
-}
-
-static void open_pass(struct loaded *loaded, const struct pattern *pattern, struct files *files)
-{
-    struct now *now = &loaded->now;
-    now->stream = (struct stream){.comm = now->comm, .hints = MPI_INFO_NULL};
-    MPI_CHECK(MPI_Comm_rank(now->comm, &now->stream.rank));
-    now->stream.ranks = now->processes;
-    MPI_Info hints =
-        hints_for(loaded->state.request->hints, methods[now->method].name, now->row->name, pattern->chunk_bytes);
-    watch(now, "opening pattern", now->number);
-    open_files(now, hints, files);
-    if (hints != MPI_INFO_NULL)
-        MPI_CHECK(MPI_Info_free(&hints));
-    log_component(&loaded->state, now->stream.file);
-}
-
 static void close_pass(struct loaded *loaded, const struct pattern *pattern, int64_t calls, struct files *files)
 {
     struct now *now = &loaded->now;
@@ -90,28 +68,22 @@ static void close_pass(struct loaded *loaded, const struct pattern *pattern, int
 static struct result run_pass(struct loaded *loaded, int64_t calls, struct files *files)
 {
     struct now *now = &loaded->now;
-    struct walk *walk = &loaded->state.walk;
     struct problem problem = {0};
     const struct pattern *pattern = &loaded->state.request->pattern[now->number];
-    const int64_t in_buffer = walk_calls(pattern->call_bytes);
     const struct access access = {
         .stream = &now->stream,
         .type = now->row,
         .method = now->method,
-        .walk = walk,
-        .limits = {.calls = calls,
-                   .calls_of_space = calls,
-                   .round_calls = in_buffer < most_round_calls ? in_buffer : most_round_calls},
+        .walk = &loaded->state.walk,
+        .limits = {.calls = calls, .calls_of_space = calls, .round_calls = round_calls(pattern)},
         .check_all = loaded->state.request->check_all,
         .each_seconds = loaded->each_seconds,
-        .alive = show_alive,
+        .alive = still_alive,
         .source = source_of_call,
         .context = loaded};
-    open_pass(loaded, pattern, files);
-    if (now->method == METHOD_READ)
-        walk_wipe(walk, calls, pattern->call_bytes);
-    else
-        walk_fill(walk, calls, pattern->call_bytes, source_of(loaded, now->method == METHOD_REWRITE));
+    watch(now, "opening pattern", now->number);
+    open_files(now, pattern->chunk_bytes, files);
+    prepare_buffer(now, pattern, calls, source_of(loaded, now->method == METHOD_REWRITE));
     watch(now, "pattern", now->number);
     const struct result result = access_pattern(&access, 0, pattern, calls, &problem);
     stop_on_problem(now, &problem);

@@ -15,6 +15,7 @@
 #include "nodes.h"
 #include "process_times.h"
 #include "read_shift.h"
+#include "records.h"
 #include "scratch.h"
 #include "units.h"
 #include "walk.h"
@@ -23,7 +24,6 @@ enum { DEFAULT_TYPES = (1u << (TYPE_SEGMENTED_COLLECTIVE + 1)) - 1, EVERY_METHOD
 
 static const double official_seconds = 900, top_clusters_seconds = 1800, quick_seconds = 60, load_seconds = 240;
 static const int64_t load_file_bytes = 64 * MIB;
-static const double usable_share = 0.9; /* of the free space, and of a node's memory */
 
 struct choices {
     const char *log, *directory, *partitions, *hints;
@@ -49,17 +49,6 @@ static int64_t node_memory(const struct run *run, int64_t memory_option)
     int64_t mine = memory_option ? memory_option * run->machine.ranks_on_node : run->machine.node_memory_bytes, least;
     MPI_CHECK(MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD));
     return least;
-}
-
-static void check_memory(const struct run *run, const struct request *request)
-{
-    const double needed = (double)(PERIOD_BYTES + request->largest_call_bytes) * run->machine.ranks_on_node;
-    int too_much = needed > usable_share * (double)run->machine.node_memory_bytes;
-    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &too_much, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
-    if (too_much)
-        refuse("buffers of %" PRId64 " bytes per process do not fit into a node's memory; run fewer processes on a "
-               "node or choose a smaller --largest-chunk",
-               PERIOD_BYTES + request->largest_call_bytes);
 }
 
 /* On one node the next process reads; in a run of several nodes a partition must not read on the node that wrote. */
@@ -121,21 +110,6 @@ static void plan_load(struct request *request, const struct choices *c, const st
     request->scheduled_seconds = c->scheduled_time > 0 ? c->scheduled_time : load_seconds;
 }
 
-static int64_t choose_space(const struct choices *c, const struct request *request, const struct filesystem *filesystem)
-{
-    const int64_t limit = c->space_limit ? c->space_limit : (int64_t)(usable_share * (double)filesystem->free_bytes);
-    const int64_t least = c->loads ? load_least_space_bytes(request) : least_space_bytes(request);
-    if (least > limit)
-        refuse("running every pattern once requires %" PRId64 " bytes, more than the limit of %" PRId64
-               " on '%s' (%" PRId64 " are free); free some space, or choose %s",
-               least, limit, filesystem->directory, filesystem->free_bytes,
-               c->loads ? "a smaller --load-file" : "fewer --partitions or a smaller --largest-chunk");
-    if (limit > filesystem->free_bytes)
-        refuse("--space-limit %" PRId64 ": '%s' has only %" PRId64 " bytes free", limit, filesystem->directory,
-               filesystem->free_bytes);
-    return limit;
-}
-
 static struct request make_request(const struct run *run, const struct choices *c, const struct filesystem *filesystem,
                                    const struct nodes *nodes)
 {
@@ -167,11 +141,14 @@ static struct request make_request(const struct run *run, const struct choices *
     for (int p = 0; p < PATTERNS; p++)
         if (is_planned(&request, p) && request.pattern[p].call_bytes > request.largest_call_bytes)
             request.largest_call_bytes = request.pattern[p].call_bytes;
-    check_memory(run, &request);
+    check_memory(&run->machine, &request, " or choose a smaller --largest-chunk");
     memory_fill_check(&run->machine, request.fill_percent, PERIOD_BYTES + request.largest_call_bytes);
     if (request.read_shift)
         check_read_shift(run, &request);
-    request.space_limit_bytes = choose_space(c, &request, filesystem);
+    request.space_limit_bytes =
+        c->loads ? choose_space(c->space_limit, load_least_space_bytes(&request), filesystem, "a smaller --load-file")
+                 : choose_space(c->space_limit, least_space_bytes(&request), filesystem,
+                                "fewer --partitions or a smaller --largest-chunk");
     return request;
 }
 
@@ -189,16 +166,9 @@ static json_t *types_json(const struct request *request)
 static json_t *patterns_json(const struct request *request)
 {
     json_t *patterns = json_array();
-    for (int p = 0; p < PATTERNS; p++) {
-        const struct pattern *pattern = &request->pattern[p];
+    for (int p = 0; p < PATTERNS; p++)
         if (is_planned(request, p))
-            json_array_append_new(
-                patterns,
-                json_pack("{s:i, s:s, s:o, s:o, s:i}", "pattern", p, "type", type_names[pattern->type], "chunk_bytes",
-                          pattern->chunk_bytes ? json_integer(pattern->chunk_bytes) : json_null(), "call_bytes",
-                          pattern->call_bytes ? json_integer(pattern->call_bytes) : json_null(), "units",
-                          pattern->units));
-    }
+            json_array_append_new(patterns, pattern_json(p, &request->pattern[p]));
     return patterns;
 }
 

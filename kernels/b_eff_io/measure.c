@@ -74,24 +74,15 @@ static void note_type(struct now *now, const struct type_result *result, json_t 
 
 static void measure_type(struct now *now)
 {
-    struct state *state = now->state;
     struct type_result result = {0};
-    now->row = type_of(state->request, now->type);
+    now->row = type_of(now->state->request, now->type);
     now->bytes = 0;
     now->pattern_seconds = 0;
-    now->stream = (struct stream){.comm = now->comm, .seed = state->request->seed, .hints = MPI_INFO_NULL};
-    MPI_CHECK(MPI_Comm_rank(now->comm, &now->stream.rank));
-    MPI_CHECK(MPI_Comm_size(now->comm, &now->stream.ranks));
     if (now->row->segmented && now->method == METHOD_WRITE)
         plan_segments(now);
-    now->stream.segment_bytes = now->past->segment_bytes[now->type];
-
-    MPI_Info hints = hints_for(state->request->hints, methods[now->method].name, now->row->name, 0);
     watch(now, "opening", -1);
-    open_files(now, hints, &result.files);
-    if (hints != MPI_INFO_NULL)
-        MPI_CHECK(MPI_Info_free(&hints));
-    log_component(state, now->stream.file);
+    open_files(now, 0, &result.files);
+    now->stream.segment_bytes = now->past->segment_bytes[now->type];
     json_t *effective = hints_in_effect(now->stream.file);
     const int64_t end = measure_patterns(now);
     watch(now, "closing", -1);

@@ -11,7 +11,6 @@
 
 static const double slice_share = 0.05;       /* of a pattern's time: the longest batch between agreements */
 static const double known_slice_share = 0.5;  /* of the remaining time, if a count limits the error */
-static const int64_t most_round_calls = 1000; /* between two updates of the watchdog, of a process that decides alone */
 static const int64_t telling_bytes = 8 * MIB; /* a sync of less data does not predict the next one */
 static const double overrun_factor = 2;       /* maximum time of a partition over its scheduled time */
 
@@ -34,11 +33,6 @@ static uint32_t source_of_call(void *context, int64_t call)
 {
     const struct now *now = context;
     return source_of(now, call < now->past->rewritten[now->number]);
-}
-
-static void show_alive(void *context, double seconds)
-{
-    still_alive(context, seconds);
 }
 
 /* --- how many calls ----------------------------------------------------------------------------------------------- */
@@ -86,7 +80,7 @@ static struct limits limits_of(const struct now *now, const struct pattern *patt
     const struct state *state = now->state;
     const struct request *request = state->request;
     const double seconds = scheduled_seconds(now, pattern);
-    const int64_t calls = defined_calls(now, pattern), in_buffer = walk_calls(pattern->call_bytes);
+    const int64_t calls = defined_calls(now, pattern);
     const int64_t in_space = now->method == METHOD_WRITE ? calls_of_space(request, pattern, now->processes) : INT64_MAX;
     const bool checks = request->check_all && now->method == METHOD_READ;
     const bool time_driven = is_time_driven(pattern), once = pattern->units == 0 || in_space == 1;
@@ -96,9 +90,9 @@ static struct limits limits_of(const struct now *now, const struct pattern *patt
                             .slice_seconds = slice_share * seconds,
                             .slice_of_left = now->method == METHOD_WRITE ? 0 : known_slice_share,
                             .batch_calls = request->agree_per_access ? 1
-                                           : checks                  ? in_buffer
+                                           : checks                  ? walk_calls(pattern->call_bytes)
                                                                      : INT64_MAX,
-                            .round_calls = least(in_buffer, most_round_calls)};
+                            .round_calls = round_calls(pattern)};
     if (now->method != METHOD_READ)
         limits.sync_seconds_per_call = state->sync_seconds_per_byte * (double)(pattern->call_bytes * now->processes);
     return limits;
@@ -128,14 +122,6 @@ static void note_result(struct now *now, const struct pattern *pattern, const st
     } else if (bytes >= telling_bytes) {
         state->sync_seconds_per_byte = result->sync / (double)bytes;
     }
-}
-
-static void prepare_buffer(struct now *now, const struct pattern *pattern, int64_t calls)
-{
-    if (now->method == METHOD_READ)
-        walk_wipe(&now->state->walk, calls, pattern->call_bytes);
-    else
-        walk_fill(&now->state->walk, calls, pattern->call_bytes, source_of(now, now->method == METHOD_REWRITE));
 }
 
 static void write_record(struct now *now, const struct pattern *pattern, const struct result *result, json_t *hints)
@@ -190,10 +176,10 @@ void measure_pattern(struct now *now, const struct pattern *pattern, int64_t sta
                                   .walk = &state->walk,
                                   .limits = limits_of(now, pattern),
                                   .check_all = request->check_all,
-                                  .alive = show_alive,
+                                  .alive = still_alive,
                                   .source = source_of_call,
                                   .context = now};
-    prepare_buffer(now, pattern, access.limits.calls);
+    prepare_buffer(now, pattern, access.limits.calls, source_of(now, now->method == METHOD_REWRITE));
     const int64_t repetitions = now->method == METHOD_WRITE ? least(access.limits.calls, access.limits.calls_of_space)
                                                             : now->past->written[now->number];
     struct result result = access_pattern(&access, start, pattern, repetitions, &problem);

@@ -24,6 +24,13 @@ static json_t *subject_json(const struct subject *subject)
                      "type", subject->type->name);
 }
 
+json_t *pattern_json(int number, const struct pattern *pattern)
+{
+    return json_pack("{s:i, s:s, s:o, s:o, s:i}", "pattern", number, "type", type_names[pattern->type], "chunk_bytes",
+                     pattern->chunk_bytes ? json_integer(pattern->chunk_bytes) : json_null(), "call_bytes",
+                     pattern->call_bytes ? json_integer(pattern->call_bytes) : json_null(), "units", pattern->units);
+}
+
 double type_seconds(const struct type_result *result)
 {
     return result->files.open_seconds + result->pattern_seconds + result->files.close_seconds;

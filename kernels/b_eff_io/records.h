@@ -21,6 +21,9 @@ struct type_result {
     double pattern_seconds;
 };
 
+/* A pattern of the plan. */
+json_t *pattern_json(int number, const struct pattern *pattern);
+
 double type_seconds(const struct type_result *result);
 
 /* Both take ownership of `hints`, and of `striping`, which striping_json() made. */

@@ -2,10 +2,14 @@
 /* See request.h. */
 #include "request.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "fail.h"
+#include "walk.h"
+
+static const double usable_share = 0.9; /* of the free space, and of a node's memory */
 
 bool is_measured(const struct request *request, enum method_number method, enum type_number type)
 {
@@ -54,6 +58,30 @@ int64_t size_driven_calls(const struct request *request, int number, int process
         return 0;
     const int64_t most = calls_of_space(request, pattern, processes);
     return count < most ? count : most;
+}
+
+void check_memory(const struct machine *machine, const struct request *request, const char *remedy)
+{
+    const int64_t each = PERIOD_BYTES + request->largest_call_bytes;
+    int too_much = (double)each * machine->ranks_on_node > usable_share * (double)machine->node_memory_bytes;
+    MPI_CHECK(MPI_Allreduce(MPI_IN_PLACE, &too_much, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD));
+    if (too_much)
+        refuse("buffers of %" PRId64 " bytes per process do not fit into a node's memory; run fewer processes on a "
+               "node%s",
+               each, remedy);
+}
+
+int64_t choose_space(int64_t option_bytes, int64_t least_bytes, const struct filesystem *filesystem, const char *remedy)
+{
+    const int64_t limit = option_bytes ? option_bytes : (int64_t)(usable_share * (double)filesystem->free_bytes);
+    if (least_bytes > limit)
+        refuse("running every pattern once requires %" PRId64 " bytes, more than the limit of %" PRId64
+               " on '%s' (%" PRId64 " are free); free some space, or choose %s",
+               least_bytes, limit, filesystem->directory, filesystem->free_bytes, remedy);
+    if (limit > filesystem->free_bytes)
+        refuse("--space-limit %" PRId64 ": '%s' has only %" PRId64 " bytes free", limit, filesystem->directory,
+               filesystem->free_bytes);
+    return limit;
 }
 
 int units_planned(const struct request *request)

@@ -3,8 +3,10 @@
 #ifndef B_EFF_IO_REQUEST_H
 #define B_EFF_IO_REQUEST_H
 
+#include "filesystem.h"
 #include "hints.h"
 #include "load.h"
+#include "machine.h"
 #include "methods.h"
 
 struct request {
@@ -37,6 +39,15 @@ const struct pattern_type *type_of(const struct request *request, enum type_numb
 
 /* Sum of U over all patterns, access methods and partitions, for the progress. */
 int units_planned(const struct request *request);
+
+/* Refuses a run whose buffers do not fit into a node's memory; `remedy` follows "run fewer processes on a node".
+ * Collective over MPI_COMM_WORLD. */
+void check_memory(const struct machine *machine, const struct request *request, const char *remedy);
+
+/* The limit of the space for all files: the option or, if it is 0, a share of the free space. Refuses a limit below
+ * what the smallest possible run requires; `remedy` follows "choose". */
+int64_t choose_space(int64_t option_bytes, int64_t least_bytes, const struct filesystem *filesystem,
+                     const char *remedy);
 
 /* Bytes of the smallest possible run: every pattern once, in every partition. */
 int64_t least_space_bytes(const struct request *request);

@@ -16,6 +16,7 @@
 enum { GRACE_SECONDS = 10 };
 
 static const double alive_interval_seconds = 1; /* between two pushes of the deadline */
+static const int64_t most_round_calls = 1000;
 
 static void set_deadline(struct state *state, double seconds)
 {
@@ -36,10 +37,25 @@ void watch(struct now *now, const char *doing, int number)
     set_deadline(state, MPI_Wtime());
 }
 
-void still_alive(struct now *now, double seconds)
+void still_alive(void *now, double seconds)
 {
-    if (seconds - now->state->alive_seconds > alive_interval_seconds)
-        set_deadline(now->state, seconds);
+    struct state *state = ((struct now *)now)->state;
+    if (seconds - state->alive_seconds > alive_interval_seconds)
+        set_deadline(state, seconds);
+}
+
+void prepare_buffer(struct now *now, const struct pattern *pattern, int64_t calls, uint32_t source)
+{
+    if (now->method == METHOD_READ)
+        walk_wipe(&now->state->walk, calls, pattern->call_bytes);
+    else
+        walk_fill(&now->state->walk, calls, pattern->call_bytes, source);
+}
+
+int64_t round_calls(const struct pattern *pattern)
+{
+    const int64_t in_buffer = walk_calls(pattern->call_bytes);
+    return in_buffer < most_round_calls ? in_buffer : most_round_calls;
 }
 
 void log_component(struct state *state, MPI_File file)

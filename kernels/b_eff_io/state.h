@@ -56,8 +56,16 @@ struct now {
 /* Starts the watchdog for the next step, which `doing` describes. `number`: of the pattern, or -1. */
 void watch(struct now *now, const char *doing, int number);
 
-/* Tells the watchdog that there is progress; may be called often, because it usually costs only a comparison. */
-void still_alive(struct now *now, double seconds);
+/* Tells the watchdog that there is progress; may be called often, because it usually costs only a comparison. `now` is
+ * the address of a struct now: a callback of access.h. */
+void still_alive(void *now, double seconds);
+
+/* Before the calls of a pattern in this access method: clears the buffer for a read, otherwise fills it with what
+ * `source` writes. */
+void prepare_buffer(struct now *now, const struct pattern *pattern, int64_t calls, uint32_t source);
+
+/* Calls between two updates of the watchdog, of a process that decides alone. */
+int64_t round_calls(const struct pattern *pattern);
 
 /* Writes the record `mpi_io`, once: which implementation of MPI-IO opened the file. */
 void log_component(struct state *state, MPI_File file);
