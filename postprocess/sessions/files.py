@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
 from pathlib import Path
+from typing import Annotated, Any
 
-import jsonschema_rs
 import orjson
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
 
 from postprocess.logs import paths
 from postprocess.logs.paths import files_below, regular
@@ -26,120 +26,86 @@ SQLITE_MAGIC = b"SQLite format 3\0"
 DATABASE_VERSION = "1.0"  # of ReFrame 4.7 to 4.10
 LOCK_SECONDS = 5.0  # another process may need this long to store its session
 NOT_FINITE = re.compile(rb"\b(NaN|Infinity)\b")
-TEXT = {"type": ["string", "null"]}
-NUMBER = {"type": ["number", "null"]}
 LARGEST = 2**31 - 1
 LARGEST_SESSION = 2**28  # byte; a test case has about 20 000
 LAST_SECOND = 2**53 / 1e6  # the year 2255: later times have no microseconds in a floating point number, nor in pandas
 
-# The parts of a session report that are read; ReFrame's own schema requires less. Other tests may log anything under
-# the names of our variables, so that these have a type only beside a log. A metric's value may be anything: whatever is
-# no finite number was not measured.
-EFFECTS = {
-    "suspects": {"type": "array", "items": {"type": "string"}},
-    "confirmed": {"type": "array", "items": {"type": "string"}},
-    "values": {
-        "type": "object",
-        "additionalProperties": {
-            "type": "array",
-            "minItems": 5,
-            "maxItems": 5,
-            "items": {"type": ["number", "null"], "minimum": 0, "maximum": 1e9},
-        },
-    },
-}
-NODE_EFFECTS = {"type": "object", "properties": EFFECTS | {"servers": {"type": "object", "properties": EFFECTS}}}
-TESTCASE = {
-    "type": "object",
-    "required": ["name", "system", "partition", "environ", "result", "perfvalues"],
-    "properties": {
-        "perfvalues": {
-            "type": "object",
-            "additionalProperties": {
-                "type": "array",
-                "minItems": 6,
-                "maxItems": 6,
-                "prefixItems": [{}, *[NUMBER] * 3, TEXT, TEXT],
-            },
-        },
-        "job_completion_time_unix": {"type": ["number", "null"], "minimum": 0, "maximum": LAST_SECOND},
-        "fixture": {"type": "boolean"},
-        "time_run": {"type": ["number", "null"], "minimum": 0, "maximum": LAST_SECOND},
-        "run_index": {"type": "integer", "minimum": 0, "maximum": LARGEST},
-        "job_nodelist": {"type": ["array", "string", "null"]},
-        "executable_opts": {"type": ["array", "null"]},
-        "dependencies_actual": {"type": "array"},
-        **dict.fromkeys(
-            (
-                "name",
-                "display_name",
-                "system",
-                "partition",
-                "environ",
-                "result",
-                "fail_phase",
-                "fail_reason",
-                "uuid",
-                "stagedir",
-                "outputdir",
-                "scheduler",
-            ),
-            TEXT,
-        ),
-    },
-    "if": {"required": ["log_sha256"]},
-    "then": {
-        "properties": {
-            "num_processes": {"type": "integer", "minimum": 1, "maximum": LARGEST},
-            "official": {"type": "boolean"},
-            "facts": {"type": "object", "additionalProperties": {"type": "string"}},
-            "node_effects": NODE_EFFECTS,
-            "slurm_energy": {"type": "object", "additionalProperties": {"type": "integer", "minimum": 0}},
-            **dict.fromkeys(
-                (
-                    "log_sha256",
-                    "benchmark",
-                    "file_system",
-                    "qualifications",
-                    "breaches",
-                    "reference_status",
-                    "variant",
-                    "kernel_version",
-                    "mpi_library",
-                    "spack_hash",
-                    "git_revision",
-                ),
-                TEXT,
-            ),
-        },
-    },
-}
-RUNS = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "required": ["testcases"],
-        "properties": {"testcases": {"type": "array", "items": TESTCASE}},
-    },
-}
-SESSION = {
-    "type": "object",
-    "required": ["runs", "session_info"],
-    "properties": {
-        "runs": RUNS,
-        "session_info": {
-            "type": "object",
-            "required": ["uuid", "time_start_unix", "time_end_unix", "data_version"],
-            "properties": {
-                "uuid": {"type": "string", "minLength": 1},
-                "data_version": {"type": "string"},
-                "time_start_unix": {"type": "number", "minimum": 0, "maximum": LAST_SECOND},
-                "time_end_unix": {"type": "number", "minimum": 0, "maximum": LAST_SECOND},
-                "cmdline": TEXT,
-            },
-        },
-    },
-}
+Text = str | None
+Second = Annotated[float, Meta(ge=0, le=LAST_SECOND)]
+Ratio = Annotated[float, Meta(ge=0, le=1e9)]
+
+
+# The parts of a session report that are read, by which it is validated; ReFrame's own schema requires less. A metric's
+# value may be anything: whatever is no finite number was not measured.
+class TestCase(Struct, kw_only=True):
+    name: str
+    system: Text
+    partition: Text
+    environ: Text
+    result: Text
+    perfvalues: dict[str, tuple[Any, float | None, float | None, float | None, Text, Text]]
+    job_completion_time_unix: Second | None = None
+    fixture: bool = False
+    time_run: Second | None = None
+    run_index: Annotated[int, Meta(ge=0, le=LARGEST)] = 0
+    job_nodelist: list | Text = None
+    executable_opts: list | None = None
+    dependencies_actual: list[list[str]] = []
+    display_name: Text = None
+    fail_phase: Text = None
+    fail_reason: Text = None
+    uuid: Text = None
+    stagedir: Text = None
+    outputdir: Text = None
+    scheduler: Text = None
+
+
+class Effects(Struct):
+    suspects: list[str] = []
+    confirmed: list[str] = []
+    values: dict[str, Annotated[list[Ratio | None], Meta(min_length=5, max_length=5)]] = {}
+
+
+class NodeEffects(Effects):
+    servers: Effects | UnsetType = UNSET
+
+
+class OwnVariables(Struct):
+    """Variables of a test case beside a log. Other tests may log anything under their names."""
+
+    num_processes: Annotated[int, Meta(ge=1, le=LARGEST)] = 1
+    official: bool = False
+    facts: dict[str, str] = {}
+    node_effects: NodeEffects | UnsetType = UNSET
+    slurm_energy: dict[str, Annotated[int, Meta(ge=0)]] = {}
+    log_sha256: Text = None
+    benchmark: Text = None
+    file_system: Text = None
+    qualifications: Text = None
+    breaches: Text = None
+    reference_status: Text = None
+    variant: Text = None
+    kernel_version: Text = None
+    mpi_library: Text = None
+    spack_hash: Text = None
+    git_revision: Text = None
+
+
+class Run(Struct):
+    testcases: list[TestCase]
+
+
+class Info(Struct, kw_only=True):
+    uuid: Annotated[str, Meta(min_length=1)]
+    data_version: str
+    time_start_unix: Second
+    time_end_unix: Second
+    cmdline: Text = None
+
+
+class Session(Struct):
+    runs: list[Run]
+    session_info: Info
 
 
 @dataclass(frozen=True)
@@ -230,25 +196,22 @@ def parsed(text: bytes):
 
 def checked(path: Path, content, what: str) -> dict:
     try:
-        error = next(validator().iter_errors(content), None)
-    except ValueError:
-        raise LogError(path, f"no ReFrame session report: {what} is nested too deeply") from None
-    if error:
-        where = ".".join(map(str, error.instance_path))
-        raise LogError(
-            path,
-            f"no ReFrame session report of version 4.10: {what}{', ' if where else ''}{where}: {error.message:.200}",
-        )
+        orjson.dumps(content)  # at most 254 levels, and texts that can be written
+        convert(content, Session)
+    except ValidationError as error:
+        raise LogError(path, f"no ReFrame session report of version 4.10: {what}: {error}") from None
+    except TypeError as error:
+        raise LogError(path, f"no ReFrame session report: {what} is nested too deeply, or no JSON ({error})") from None
     for testcase in [testcase for run in content["runs"] for testcase in run["testcases"]]:
         metrics = [key.rsplit(":", 1)[-1] for key in testcase["perfvalues"]]
-        if len(set(metrics)) < len(metrics):
-            raise LogError(path, f"{what}: the test {testcase['name']!r:.80} has two values of one metric")
+        try:
+            if "log_sha256" in testcase:
+                convert(testcase, OwnVariables)
+            if len(set(metrics)) < len(metrics):
+                raise ValidationError("it has two values of one metric")
+        except ValidationError as error:
+            raise LogError(path, f"{what}: the test {testcase['name']!r:.80}: {error}") from None
     return content
-
-
-@cache
-def validator():
-    return jsonschema_rs.Draft202012Validator(SESSION)
 
 
 def read_database(path: Path, earliest: float, latest: float) -> list[SessionReport]:
