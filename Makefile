@@ -45,7 +45,7 @@ sources:        # what lint checks without building anything
 	.venv/bin/ruff format --check
 	.venv/bin/basedpyright
 	git ls-files '*.c' '*.h' '*.cpp' | xargs .venv/bin/clang-format --dry-run --Werror
-	git grep -lE '^#!.*sh$$' -- ':!tests/checks/golden' ':!*.md' | xargs .venv/bin/shellcheck
+	git grep -lE '^#!.*sh$$' -- ':!tests/checks/scripts' ':!*.md' | xargs .venv/bin/shellcheck
 	git ls-files | xargs .venv/bin/codespell
 	! git grep -L 'SPDX-License-Identifier' -- '*.py' '*.c' '*.h' '*.cpp' '*.cmake' 'CMakeLists.txt' Makefile
 

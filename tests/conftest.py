@@ -48,7 +48,7 @@ LONGEST = [
     "test_b_eff_io_kernel_ends.py",
     "test_ends_of_runs.py",
     "test_b_eff_kernel_measures.py",
-    "test_golden.py",
+    "test_job_scripts.py",
     "test_checks.py",
     "test_acceptance.py",
     "test_b_eff_kernel_damage.py",

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Job scripts of every shipped site, against the folder golden: what a person at such a site would submit, each script
-once with the modes that it belongs to. On one site every mode is tried, on the others one for each form of a script.
-
-    COFFEECUP_GOLDEN=write .venv/bin/pytest tests/checks/test_golden.py      # then read the diff
-
-Every check is in it, so a new one changes the files. Nothing here asks for a scheduler: ReFrame writes job scripts
-without one.
+"""Job scripts of every shipped site: what a person there would submit. scripts/SITE.sh is the script as it was read and
+agreed, with a name for what differs between partitions, sizes and checks. Every script of every mode has to be that
+text with the values that arithmetic and the tables below give. On one site every mode is tried, on the others one for
+each form of a script. Nothing here asks for a scheduler: ReFrame writes job scripts without one.
 """
 
 import os
 import re
 import time
-from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from string import Template
 from typing import NamedTuple
 
 import pytest
@@ -24,7 +21,7 @@ from site_configs.common.dry_run import SKIPPED, checks
 from site_configs.common.frame import ACCOUNT, MODES
 from site_configs.common.tree import names, read_configuration
 
-GOLDEN = ROOT / "tests" / "checks" / "golden"
+SCRIPTS = Path(__file__).with_name("scripts")
 SITES = [site for site in names(ROOT) if site != "simulated"]  # which test_simulated_references.py runs
 CHECKS = checks(ROOT)
 BATCH = [site for site in SITES if site != "local"]  # what that starts depends on the machine at hand
@@ -86,19 +83,6 @@ def plain(script, folder):
     return re.sub(r"(#PBS -N rfm_\w+?)_[0-9a-f]{1,8}$", r"\1_HASH", script, flags=re.MULTILINE)
 
 
-def listing(modes):
-    """The job scripts of a site: each with the modes that it belongs to, in the order of partition, check and size."""
-    found = defaultdict(list)
-    for mode, scripts in modes.items():
-        for job, text in scripts.items():
-            found[job, text].append(mode)
-    return "\n".join(
-        f"##### {job.check}{' ' * bool(job.parameters)}{job.parameters} on {job.processes} processes, "
-        f"partition {job.partition}: {', '.join(belongs)}\n{text.rstrip()}\n"
-        for (job, text), belongs in sorted(found.items())
-    )
-
-
 # Nodes of the sizes of a partition, by hand from the tables of docs/sites.md ("Modes", "Sizes") and the sites' headers.
 POWERS = {64: (1, 2, 4, 8, 16, 32, 64), 16: (1, 2, 4, 8, 16), 8: (1, 2, 4, 8), 4: (1, 2, 4)}
 LARGEST = {
@@ -121,7 +105,7 @@ def of_each_node(mode, check, cores):
 def all_runs(tmp_path_factory):
     """{site: {mode: dry run}} of every shipped site, and the seconds of the whole matrix: all sites, checks and sizes,
     which on sites with jobs is the mode acceptance. As many at a time as there are cores."""
-    folder = tmp_path_factory.mktemp("golden")
+    folder = tmp_path_factory.mktemp("scripts")
 
     def runs(wanted):
         with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
@@ -137,68 +121,105 @@ def all_runs(tmp_path_factory):
     return found, seconds
 
 
-@pytest.mark.parametrize("site", BATCH)
-def test_job_scripts_are_as_read_and_agreed(all_runs, site):
-    path = GOLDEN / f"{site}.txt"
-    text = listing(all_runs[0][site])
-    if os.environ.get("COFFEECUP_GOLDEN") == "write":
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(text)
-    assert text == path.read_text()
+# Where the queue of a partition has another name, and the nodes of partitions of which checks may take a part only.
+QUEUES = {"archer2": {"short": "standard"}, "crux": {"workq": "workq-route"}}
+NODES = {"archer2": {"standard": 5860, "highmem": 584, "short": 5860}, "crux": {"workq": 184}}
+ENVIRONMENTS = {"archer2": "cray", "crux": "cray", "roihu": "gnu"}
+
+# The words of a kernel after its directory, in the short, the regular and the whole form, and the minutes of the job.
+WORDS = {
+    "b_eff": {
+        "smoke": "--log b_eff.jsonl --time-budget 30",
+        SWEEP: "--log b_eff.jsonl --time-budget 60 --patterns ring,random,ping_pong --random-patterns 1 "
+        "--repetitions 1 --methods nonblocking,blocking",
+        "": "--log b_eff.jsonl",
+    },
+    "b_eff_io": {
+        "whole": "--log b_eff_io.jsonl --partitions all --directory {directory}",
+        "": "--log b_eff_io.jsonl --partitions all --quick --directory {directory}",
+    },
+    "ftio": {
+        "smoke": "--directory {directory} --log ftio.jsonl --input 16MiB --repeat 1 --storage posix",
+        "whole": "--directory {directory} --log ftio.jsonl --input 1GiB --repeat 3 --storage posix --direct",
+        "": "--directory {directory} --log ftio.jsonl --input 64MiB --repeat 3 --storage posix",
+    },
+    "priomark": {
+        "smoke": "--directory {directory} --log priomark.jsonl --workload short",
+        "": "--directory {directory} --log priomark.jsonl --workload default",
+    },
+}
+MINUTES = {
+    "b_eff": {"smoke": 6, SWEEP: 7, "": 13},
+    "b_eff_io": {"whole": 55, "": 13},
+    "priomark": {"": 30},
+}
+
+
+def form(table, mode):
+    """What a table has for a mode."""
+    return table.get(mode, table.get("whole", table[""]) if mode in ("acceptance", "maintenance") else table[""])
+
+
+def expected(site, mode, job, offered, time):
+    """The job script of a site."""
+    per_node = of_each_node(mode, job.check, offered["cores_per_node"])
+    asked = f"processes_per_node={per_node},exclusive=yes,partition={site}:{job.partition}"
+    if job.check == "b_eff":
+        asked += f",partition_nodes={NODES.get(site, {}).get(job.partition, offered['num_nodes'])}"
+    words, of_file_system = form(WORDS[job.check], mode), []
+    if job.file_system:
+        [chosen] = [system for system in offered["file_systems"] if system["name"] == job.file_system]
+        words = words.format(directory=chosen["directory"].replace(f"${ACCOUNT}", "project"))
+        of_file_system = chosen.get("options", ())
+    stage = f"$PREFIX/stage/{site}/{job.partition}/{ENVIRONMENTS.get(site, 'mpi')}/{job.check}"
+    return Template((SCRIPTS / f"{site}.sh").read_text()).substitute(
+        check=job.check,
+        partition=job.partition,
+        queue=QUEUES.get(site, {}).get(job.partition, job.partition),
+        processes=job.processes,
+        per_node=per_node,
+        nodes=job.processes // per_node,
+        time=time,
+        of_file_system="".join(f"#SBATCH {option}\n" for option in of_file_system),
+        asked=asked,
+        folder=f"{stage}_HASH",
+        kernel=f"{stage}_build_HASH/install/bin/{job.check} {words}",
+    )
 
 
 @pytest.mark.parametrize("site", BATCH)
-def test_every_script_asks_for_all_that_it_needs(all_runs, site):
-    """By arithmetic of this test: nodes, processes, time, whole nodes, project, and where they need one a file system's
-    directive."""
+def test_every_script_is_the_agreed_one_with_its_own_values(all_runs, site):
+    """Line by line; and of each job that is left out, the reason."""
     extras = {
         p["name"]: p["extras"]
         for system in read_configuration(ROOT / "site_configs" / site / "settings.py")["systems"]
         for p in system["partitions"]
     }
-    jobs = [
-        (mode, job, script)
-        for mode, scripts in all_runs[0][site].items()
-        for job, script in scripts.items()
-        if not script.startswith("skipped: ")
-    ]
-    assert jobs
-    for mode, job, script in jobs:
-        offered = extras[job.partition]
-        per_node = of_each_node(mode, job.check, offered["cores_per_node"])
-        nodes = job.processes // per_node
-        assert (nodes * per_node, nodes <= offered["num_nodes"]) == (job.processes, True)
-        if "#SBATCH" in script:
-            wanted = [
-                f"#SBATCH {option}\n"
-                for option in (
-                    f"--ntasks={job.processes}",
-                    f"--ntasks-per-node={per_node}",
-                    f"--nodes={nodes}",
-                    "--exclusive",
-                    "--account=project",
-                )
-            ]
-            wanted.append("#SBATCH --partition=")
-            limit = r"#SBATCH --time=(\d+):(\d+):(\d+)\n"
-        else:
-            wanted = [
-                f"#PBS -l select={nodes}:mpiprocs={per_node}:ncpus={per_node}",
-                "#PBS -l place=scatter",
-                "#PBS -A project\n",
-                "#PBS -q ",
-            ]
-            limit = r"#PBS -l walltime=(\d+):(\d+):(\d+)\n"
-        if job.file_system:
-            [chosen] = [system for system in offered["file_systems"] if system["name"] == job.file_system]
-            wanted += [
-                f" --directory {chosen['directory'].replace(f'${ACCOUNT}', 'project')}",
-                *(f" {option}\n" for option in chosen.get("options", ())),
-            ]
-        for line in wanted:
-            assert line in script, (job, line)
-        hours, minutes, _ = map(int, re.search(limit, script).groups())
-        assert 5 <= hours * 60 + minutes <= offered["max_minutes"]
+    compared = 0
+    for mode, scripts in all_runs[0][site].items():
+        for job, script in scripts.items():
+            offered = extras[job.partition]
+            if skipped := re.fullmatch(r"skipped: (.*)", script):
+                assert accounted(skipped[1], f"{site}:{job.partition}", job, offered), script
+                continue
+            assert job.processes // of_each_node(mode, job.check, offered["cores_per_node"]) <= offered["num_nodes"]
+            hours, minutes, seconds = map(int, re.search(r"time=(\d+):(\d+):(\d+)\n", script).groups())
+            assert 5 <= hours * 60 + minutes <= offered["max_minutes"]
+            if job.check in MINUTES:
+                assert (hours, minutes, seconds) == (0, form(MINUTES[job.check], mode), 0), (mode, job)
+            assert script.rstrip() == expected(site, mode, job, offered, f"{hours}:{minutes}:{seconds}").rstrip()
+            compared += 1
+    assert compared
+
+
+def accounted(reason, partition, job, offered):
+    """Whether a partition's limits, as the site states them, agree with the reason for which no job was made."""
+    if found := re.fullmatch(r"(.*) accepts jobs of up to (\d+) minutes, but this one may need (\d+)", reason):
+        return found[1] == partition and int(found[2]) == offered["max_minutes"] < int(found[3])
+    if found := re.fullmatch(r"requires at least 3 nodes, this size has (\d+)", reason):
+        return int(found[1]) < 3 and job.processes == int(found[1]) * offered["cores_per_node"]
+    found = re.fullmatch(r"the smallest matrix of (\d+) processes has (\d+) GiB, more than the 128 GiB that .*", reason)
+    return job.check == "ftio" and int(found[1]) == job.processes and int(found[2]) > 128
 
 
 FILE_SYSTEMS = {"archer2": 2, "crux": 1}
