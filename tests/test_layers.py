@@ -218,6 +218,29 @@ def test_no_source_file_is_longer_than_400_lines(arrows):
     assert long == []
 
 
+def lines_of_functions(source):
+    """Name and number of lines of each function, without its decorators."""
+    functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
+    return [(node.name, node.end_lineno - node.lineno + 1) for node in functions]
+
+
+def test_no_function_is_longer_than_50_lines():
+    """ruff counts statements only."""
+    found = [
+        (name, *each)
+        for name, path in modules(ROOT).items()
+        for each in lines_of_functions(path.read_text(encoding="utf-8"))
+    ]
+    assert len(found) > 1000
+    assert [each for each in found if each[2] > 50] == []
+
+
+@pytest.mark.parametrize("lines", [50, 51])
+def test_lines_of_a_function_are_counted(lines):
+    source = "@decorated\ndef long(\n    a,\n):\n" + "    a += 1\n" * (lines - 3)
+    assert lines_of_functions(source) == [("long", lines)]
+
+
 @pytest.mark.parametrize("place", ["Makefile", "site_configs/common", "site_configs/local"])
 def test_no_target_and_no_part_of_the_sites_names_a_benchmark(place):
     words = {spelling for name in benchmarks() for spelling in (name, name.replace("_", "-"))}

@@ -30,6 +30,16 @@ SomeSources = Annotated[
     list[Path] | None,
     typer.Argument(metavar="SESSIONS...", help="Session reports (--report-file), or directories with session*.json."),
 ]
+SignedPage = Annotated[
+    Path,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FILE",
+        callback=can_be_written,
+        help="The HTML page to sign; the result for machines goes beside it, as JSON.",
+    ),
+]
 ContractFile = Annotated[
     Path, typer.Argument(metavar="CONTRACT", help="Contract in YAML; docs/acceptance.md describes it.")
 ]
@@ -45,16 +55,7 @@ ContractFile = Annotated[
 def evaluate(
     contract: ContractFile,
     sessions: SomeSources = None,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FILE",
-            callback=can_be_written,
-            help="The HTML page to sign; the result for machines goes beside it, as JSON.",
-        ),
-    ] = Path("acceptance.html"),
+    output: SignedPage = Path("acceptance.html"),
     pdf: Annotated[bool, typer.Option("--pdf", help="Write the page as PDF as well; requires Chromium.")] = False,
     sbom: Annotated[
         bool, typer.Option("--sbom", help="Write the software bill of materials as well, in CycloneDX (.cdx.json).")
@@ -67,11 +68,10 @@ def evaluate(
 ) -> None:
     """Evaluate a contract against recorded runs and write a report to sign. `accept CONTRACT SESSIONS...` is the
     same."""
+    from postprocess.acceptance import sentences
     from postprocess.acceptance.contract import ContractError, read_contract
     from postprocess.acceptance.evaluation import PASS
     from postprocess.acceptance.result import accept
-    from postprocess.acceptance.sentences import explain as explained
-    from postprocess.acceptance.sentences import missing_runs
     from postprocess.acceptance.signatures import SigningError
     from postprocess.reports import acceptance_page
     from postprocess.sessions.files import read_reports
@@ -84,13 +84,13 @@ def evaluate(
     try:
         agreed = read_contract(contract)
         if explain:
-            typer.echo("\n".join(map(printable, explained(agreed))))
+            typer.echo("\n".join(map(printable, sentences.explain(agreed))))
             return
         if pdf:
             browser()
         reached = accept(agreed, read_reports(sessions or []), command_line())
         if dry_run:
-            typer.echo("\n".join(map(printable, missing_runs(reached.verdicts))) or "no runs are missing")
+            typer.echo("\n".join(map(printable, sentences.missing_runs(reached.verdicts))) or "no runs are missing")
             return
         with writing(output):
             written = acceptance_page.write(reached, output, pdf, sbom)

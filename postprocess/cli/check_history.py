@@ -17,6 +17,15 @@ from postprocess.show.words import counted, digits, printable, unit_word
 if TYPE_CHECKING:
     import pandas as pd
 
+SUSPECTED = ("unit", "session", "session_time", "value", "level", "relative", "name")
+Expected = Annotated[
+    Path | None,
+    typer.Option(metavar="REPORT", help="Every test of this session must have a value; for example of a dry run."),
+]
+MaxAge = Annotated[
+    float | None, typer.Option(metavar="DAYS", help="The newest session of every system must not be older.")
+]
+
 
 @exit_codes(
     {
@@ -28,13 +37,8 @@ if TYPE_CHECKING:
 @reads_sessions()
 def check_history(
     selection: Selection,
-    expected: Annotated[
-        Path | None,
-        typer.Option(metavar="REPORT", help="Every test of this session must have a value; for example of a dry run."),
-    ] = None,
-    max_age: Annotated[
-        float | None, typer.Option(metavar="DAYS", help="The newest session of every system must not be older.")
-    ] = None,
+    expected: Expected = None,
+    max_age: MaxAge = None,
     thresholds: Thresholds = None,
     acknowledged: AcknowledgedFile = None,
     as_json: AsJson = False,
@@ -60,16 +64,14 @@ def check_history(
     findings = [finding for event in found for finding in event.findings]
     suspected = change_points.suspicions(values, findings, rules)
     if as_json:
-        shown = suspected[[*SERIES, "unit", "session", "session_time", "value", "level", "relative", "name"]]
-        changes = [as_object(finding, event) for event in found for finding in event.findings]
         print_json(
             {
                 "tests": len(tests),
                 "missing": missing,
                 "old": old,
                 "events": list(map(event_object, found)),
-                "changes": changes,
-                "suspected": shown,
+                "changes": [as_object(finding, event) for event in found for finding in event.findings],
+                "suspected": suspected[[*SERIES, *SUSPECTED]],
                 "remarks": remarks,
             }
         )

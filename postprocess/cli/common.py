@@ -72,6 +72,13 @@ def try_folder(folder: Path) -> None:
     TemporaryFile(dir=next(above for above in (folder, *folder.parents) if above.exists())).close()
 
 
+def positive(value: float | None) -> float | None:
+    """Callback of an option: refuses numbers that are not positive and finite."""
+    if value is not None and not 0 < value < float("inf"):
+        raise typer.BadParameter(f"{value:g} is not a positive number")
+    return value
+
+
 Logs = Annotated[
     list[Path], typer.Argument(metavar="LOG...", help="Logs (*.jsonl), or directories that are searched for logs.")
 ]
@@ -81,6 +88,14 @@ Thresholds = Annotated[
 AcknowledgedFile = Annotated[
     Path | None,
     typer.Option("--acknowledged", metavar="FILE", help="The site's events that `coffeecup acknowledge` recorded."),
+]
+RMax = Annotated[
+    float | None,
+    typer.Option(
+        metavar="GFLOPS",
+        callback=positive,
+        help="Linpack performance of the processors of the run: adds the balance factor, communication over R_max.",
+    ),
 ]
 Figures = Annotated[
     Path | None,

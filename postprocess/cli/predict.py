@@ -11,6 +11,7 @@ from postprocess.cli.common import (
     AsJson,
     Calibrate,
     Figures,
+    RMax,
     calibrating,
     can_be_written,
     exit_codes,
@@ -23,6 +24,26 @@ from postprocess.logs.reader import Log, LogError
 if TYPE_CHECKING:
     from postprocess.benchmarks.predicted import Prediction
     from postprocess.designs.design import Machine
+
+
+Taper = Annotated[
+    list[float] | None,
+    typer.Option(
+        metavar="N", help="Fat tree: links down over links up of a leaf switch; repeat it to compare designs."
+    ),
+]
+Fields = Annotated[
+    list[str] | None,
+    typer.Option("--set", metavar="FIELD=VALUE", help="Any field of a design (docs/predict.md); may be repeated."),
+]
+PlatformFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.cpp",
+        callback=can_be_written,
+        help="Only write the design as a platform of SimGrid, to simulate it.",
+    ),
+]
 
 
 @exit_codes(
@@ -42,33 +63,16 @@ def predict(
     latency: Annotated[
         str | None, typer.Option(metavar="TIME", help="Half a round trip of a short message between nodes: 1.5us.")
     ] = None,
-    taper: Annotated[
-        list[float] | None,
-        typer.Option(
-            metavar="N", help="Fat tree: links down over links up of a leaf switch; repeat it to compare designs."
-        ),
-    ] = None,
-    other: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="FIELD=VALUE", help="Any field of a design (docs/predict.md); may be repeated."),
-    ] = None,
+    taper: Taper = None,
+    other: Fields = None,
     calibrate: Calibrate = None,
-    r_max: Annotated[
-        float | None, typer.Option(metavar="GFLOPS", help="Linpack performance of the run: adds the balance factor.")
-    ] = None,
+    r_max: RMax = None,
     processes: Annotated[
         int | None, typer.Option(metavar="N", help="Processes of the run; default: all of the machine.")
     ] = None,
     as_json: AsJson = False,
     figures: Figures = None,
-    write_platform: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE.cpp",
-            callback=can_be_written,
-            help="Only write the design as a platform of SimGrid, to simulate it.",
-        ),
-    ] = None,
+    write_platform: PlatformFile = None,
 ) -> None:
     """Predict the results of a machine from the numbers of an offer. Nothing is measured or simulated."""
     from postprocess.benchmarks.predicted import PredictionError, as_objects
@@ -78,8 +82,6 @@ def predict(
 
     options = {"network": network, "nodes": nodes, "per_node": per_node, "nic": nic, "latency": latency}
     stated = {key: value for key, value in options.items() if value is not None} | fields(other or [])
-    if r_max is not None and not 0 < r_max < float("inf"):
-        raise typer.BadParameter(f"--r-max must be a positive number of Gflop/s, not {r_max:g}")
     try:
         machines = designs(file, stated, taper or [])
         if write_platform:

@@ -3,14 +3,25 @@
 
 import math
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from postprocess.cli.common import USAGE, AsJson, can_be_written, changes_of, exit_codes, print_json, writing
-from postprocess.cli.selection import Selection, begin_of, reads_sessions
+from postprocess.cli.reference_options import (
+    Coverage,
+    Environ,
+    File,
+    Floor,
+    Include,
+    MinSessions,
+    Scaling,
+    Settings,
+    ValidFrom,
+    Xfail,
+)
+from postprocess.cli.selection import Selection, reads_sessions
 from postprocess.show.words import counted, digits, printable, unit_word
 
 if TYPE_CHECKING:
@@ -24,87 +35,26 @@ LARGEST_EXPONENT = 10  # of the number of processes
 @reads_sessions("metric")
 def propose(
     selection: Selection,
-    file: Annotated[
-        Path, typer.Option("--file", "-f", metavar="YAML", help="Reference file; updated in place with --write.")
-    ],
-    coverage: Annotated[
-        float,
-        typer.Option(
-            metavar="0..1", help="Probability that the next session falls inside the bounds if nothing changes."
-        ),
-    ] = 0.95,
-    floor: Annotated[
-        float | None,
-        typer.Option(
-            metavar="FRACTION",
-            help="Minimum distance of the bounds from the value (default: 0.05, of simulated sessions 0.01).",
-        ),
-    ] = None,
-    min_sessions: Annotated[
-        int | None,
-        typer.Option(metavar="N", help="Minimum number of sessions (default: 10, of simulated ones 1)."),
-    ] = None,
-    settings: Annotated[
-        str | None,
-        typer.Option(metavar="TEXT", help="Use only sessions with these kernel options; needed if sessions differ."),
-    ] = None,
-    environ: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Use only this ReFrame environment; otherwise a partition with several gets references for each.",
-        ),
-    ] = None,
-    valid_from: Annotated[
-        datetime | None,
-        typer.Option(
-            metavar="DATE",
-            parser=begin_of,
-            help="Start a new epoch after an upgrade: "
-            "earlier values are kept under _meta, and earlier sessions not used.",
-        ),
-    ] = None,
-    xfail: Annotated[
-        list[str] | None,
-        typer.Option(metavar="METRIC=TICKET", help="Mark a failure as expected; an empty ticket removes the mark."),
-    ] = None,
-    scaling: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="METRIC=EXPONENT",
-            help="For sizes that were never measured: derive the value from the nearest "
-            "smaller one times the ratio of processes to this power, marked as derived.",
-        ),
-    ] = None,
-    include: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="KIND",
-            help="Use what is excluded otherwise: `failed` runs, other `versions` of kernel or MPI library than the "
-            "newest, `disturbed` runs, or sessions with `changes` of level. May be repeated.",
-        ),
-    ] = None,
+    file: File,
+    coverage: Coverage = 0.95,
+    floor: Floor = None,
+    min_sessions: MinSessions = None,
+    settings: Settings = None,
+    environ: Environ = None,
+    valid_from: ValidFrom = None,
+    xfail: Xfail = None,
+    scaling: Scaling = None,
+    include: Include = None,
     write: Annotated[bool, typer.Option("--write", help="Write the file; otherwise only show the changes.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Derive the references of one --benchmark from sessions; show how they differ from the current ones and which
-    sessions would have failed."""
-    from postprocess.benchmarks.registry import benchmarks
+    """Derive references of one --benchmark from sessions; show what changes and which sessions would have failed."""
     from postprocess.history import change_points
     from postprocess.references import proposals
-    from postprocess.references.files import save
 
     if write:
         can_be_written(file)
-    benchmark, *others = selection.benchmark or [""]
-    if others or not benchmark:
-        raise typer.BadParameter("name one --benchmark: a reference file belongs to one")
-    if (
-        not 0 < coverage < 1
-        or not 0 < (0.5 if floor is None else floor) < 1
-        or (2 if min_sessions is None else min_sessions) < 2
-    ):
-        raise typer.BadParameter("--coverage and --floor must be between 0 and 1, --min-sessions at least 2")
+    benchmark = only_benchmark(selection)
     latest = max(filter(None, (selection.since, valid_from)), default=None)
     table = one_kind(replace(selection, since=latest).values(), settings, environ)
     used, excluded = good(table, frozenset(include or ()), new_epoch=valid_from is not None)
@@ -124,23 +74,39 @@ def propose(
         refuse_changes(values.merge(made[["metric"]].drop_duplicates()))
     today = today_of(file, benchmark, values, made, terms.simulated)
     new = proposals.proposal(today, benchmark, made, values, terms)
-    differences, outside = proposals.differences(today, new, benchmark), proposals.outside(values, made)
+    found = (excluded, useless, made, proposals.differences(today, new, benchmark), proposals.outside(values, made))
     if as_json:
-        print_json(as_object(excluded, useless, made, differences, outside))
+        print_json(as_object(*found))
     else:
-        show(excluded, useless, made, differences, outside)
+        show(*found)
     if write:
-        with writing(file):
-            save(file, new, benchmark)
-        typer.echo(f"wrote {printable(str(file))}", err=True)
-        if benchmark not in benchmarks():
-            typer.echo(
-                f"the test compares with it if the class {benchmark} contains this line:\n"
-                f'    reference = {{"$ref": "{printable(str(file.resolve()))}"}}',
-                err=True,
-            )
+        update(file, new, benchmark)
     else:
         typer.echo("nothing was written; use --write to write the file", err=True)
+
+
+def only_benchmark(selection: Selection) -> str:
+    """The benchmark of the filter. Raises BadParameter if there is none or more than one."""
+    benchmark, *others = selection.benchmark or [""]
+    if others or not benchmark:
+        raise typer.BadParameter("name one --benchmark: a reference file belongs to one")
+    return benchmark
+
+
+def update(file: Path, new: dict, benchmark: str) -> None:
+    """Writes a reference file. For a test of another suite, prints the line that the test needs."""
+    from postprocess.benchmarks.registry import benchmarks
+    from postprocess.references.files import save
+
+    with writing(file):
+        save(file, new, benchmark)
+    typer.echo(f"wrote {printable(str(file))}", err=True)
+    if benchmark not in benchmarks():
+        typer.echo(
+            f"the test compares with it if the class {benchmark} contains this line:\n"
+            f'    reference = {{"$ref": "{printable(str(file.resolve()))}"}}',
+            err=True,
+        )
 
 
 def good(table: "pd.DataFrame", include: frozenset[str], new_epoch: bool) -> "tuple[pd.DataFrame, pd.DataFrame]":

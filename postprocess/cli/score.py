@@ -2,7 +2,7 @@
 """`coffeecup score`: the scores of logs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +13,7 @@ from postprocess.cli.common import (
     Calibrate,
     DesignFile,
     Logs,
+    RMax,
     compared_with,
     exit_codes,
     leave,
@@ -22,19 +23,16 @@ from postprocess.cli.common import (
 )
 from postprocess.logs.reader import LogError
 
+if TYPE_CHECKING:
+    from postprocess.benchmarks.score import Score
+
 
 @exit_codes({0: "every log has a score", 1: UNSCORED, 2: USAGE})
 def score(
     logs: Logs,
     as_json: AsJson = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV, a row per log and metric.")] = False,
-    r_max: Annotated[
-        float | None,
-        typer.Option(
-            metavar="GFLOPS",
-            help="Linpack performance of the processors of the run: adds the balance factor, communication over R_max.",
-        ),
-    ] = None,
+    r_max: RMax = None,
     design: DesignFile = None,
     calibrate: Calibrate = None,
     history: Annotated[
@@ -47,7 +45,6 @@ def score(
     ] = None,
 ) -> None:
     """Print the scores of logs with their qualifications: up to four in full, more in one table."""
-    from postprocess.benchmarks.registry import optional_function
     from postprocess.benchmarks.score import Score
     from postprocess.benchmarks.scoring import score_logs
     from postprocess.cli.history import against_earlier
@@ -56,8 +53,6 @@ def score(
 
     if as_json and as_csv:
         raise typer.BadParameter("choose one of --json and --csv")
-    if r_max is not None and not 0 < r_max < float("inf"):
-        raise typer.BadParameter(f"--r-max must be a positive number of Gflop/s, not {r_max:g}")
     if as_csv and design:
         raise typer.BadParameter("--csv has measured values only: use --json with --design")
     if history and (as_json or as_csv):
@@ -67,12 +62,7 @@ def score(
     compared = [designs.of(result) for result in results]
     need_comparison(design, results, compared)
     if r_max is not None:
-        results = [
-            add(result, r_max)
-            if isinstance(result, Score) and (add := optional_function(result.benchmark, "balance_factor"))
-            else result
-            for result in results
-        ]
+        results = [balanced(result, r_max) for result in results]
     hashes = {result.log.sha256 for result in results if isinstance(result, Score)}
     changes, missing = against_earlier(hashes, history) if history else (None, [])
     if as_json:
@@ -83,3 +73,11 @@ def score(
         found = [each for beside in compared for each in beside if not isinstance(each, LogError)]
         typer.echo(comparison_text(found), nl=False)
     leave([each for result, beside in zip(results, compared) for each in (result, *beside)])
+
+
+def balanced(result: "Score | LogError", r_max: float) -> "Score | LogError":
+    """The score with its balance factor for R_max in Gflop/s, where its benchmark has one."""
+    from postprocess.benchmarks.registry import optional_function
+
+    add = optional_function(result.benchmark, "balance_factor") if not isinstance(result, LogError) else None
+    return add(result, r_max) if add else result

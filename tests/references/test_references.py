@@ -241,7 +241,7 @@ def test_propose_shows_everything_and_writes_by_order_alone(sessions, tmp_path):
     ("options", "complaint"),
     [
         (["--benchmark", "b_ef"], "--benchmark: no result has 'b_ef'; there are 'b_eff'"),
-        (["--benchmark", "b_eff", "--coverage", "2"], "must be between 0 and 1"),
+        (["--benchmark", "b_eff", "--coverage", "2"], "2 is not between 0 and 1"),
         (["--benchmark", "b_eff", "--min-sessions", "50"], "no metric has 50 sessions"),
         (["--benchmark", "b_eff", "--xfail", "HPC-17"], "expected METRIC=..."),
         (["--benchmark", "b_eff", "--xfail", "latency=HPC-17"], "no reference was proposed for: latency"),

@@ -185,7 +185,7 @@ def test_command_compares_designs(tmp_path):
         ([*FAT_TREE, "--processes", "257"], "257 processes do not fit"),
         ([*FAT_TREE, "--processes", "1"], "at least two processes"),
         ([*FAT_TREE, "--set", "leaf"], "FIELD=VALUE"),
-        ([*FAT_TREE, "--r-max", "0"], "--r-max must be a positive number"),
+        ([*FAT_TREE, "--r-max", "0"], "0 is not a positive number"),
         ([*FAT_TREE, "--calibrate", "nothing.jsonl"], "nothing.jsonl"),
         ([*FAT_TREE, "--write-platform", "x.xml"], "ends in .cpp"),
         (["nothing.yaml"], "cannot be read"),
