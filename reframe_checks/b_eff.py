@@ -5,7 +5,7 @@ partition."""
 from pathlib import Path
 
 import reframe as rfm
-from reframe.core.builtins import fixture, parameter, run_after, run_before, variable
+from reframe.core.builtins import fixture, parameter, run_after, variable
 from reframe.core.exceptions import SanityError
 
 from postprocess import reframe_version  # noqa: F401
@@ -78,11 +78,9 @@ class b_eff(KernelCheck):
         known = Extra.R_MAX_PER_NODE in extras_of(self.current_partition)
         return super().expected_units() | ({"balance_factor": "byte/flop", "r_max": "Gflop/s"} if known else {})
 
-    @run_before("compile")
-    def compare_no_sweep(self):
-        """It measures some of the patterns only."""
-        if self.sweep:
-            self.compare_with_nothing()
+    def requested(self):
+        """A sweep measures some of the patterns only."""
+        return super().requested() | ({"processes_per_node": "", "sweep": "yes"} if self.sweep else {})
 
     @run_after("setup")
     def fail_again_if_the_budget_is_too_small(self):

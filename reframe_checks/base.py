@@ -56,6 +56,6 @@ class KernelCheck(
         self.variant = " ".join(f"{name}={value}" for name, value in requested if value) or STANDARD
 
     def requested(self) -> dict[str, object]:
-        """What makes a run comparable with others of the same request only: its name to its value, empty if it was not
-        requested."""
+        """What makes a run comparable with others of the same request only: a variable of the check to its value, empty
+        if it was not requested."""
         return {"placement": self.placement, "processes_per_node": self.processes_per_node}

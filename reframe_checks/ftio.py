@@ -107,7 +107,7 @@ class ftio(TestedDirectory, KernelCheck):
     def requested(self):
         """Fractions of different matrices, and those of different ways of I/O, are not comparable."""
         return super().requested() | {
-            "input": self.input_parameter if self.input_parameter != DEFAULT_INPUT else "",
+            "input_parameter": self.input_parameter if self.input_parameter != DEFAULT_INPUT else "",
             "direct": "yes" if self.direct else "",
             "storage": self.storage if self.storage != DEFAULT_STORAGE else "",
         }

@@ -4,7 +4,7 @@
 from pathlib import Path
 
 import reframe as rfm
-from reframe.core.builtins import fixture, run_after, run_before, variable
+from reframe.core.builtins import fixture, run_after, variable
 
 from postprocess import reframe_version  # noqa: F401
 
@@ -31,7 +31,7 @@ class priomark(IoOptions, TestedDirectory, KernelCheck):
     sub-benchmarks, `-S priomark.plugins=DIRECTORY` is the directory of external ones. The kernel refuses to start if
     there is not enough space. A workload of more than half an hour needs `-S priomark.time_limit=4h`.
 
-    References apply only to the complete default workload.
+    Other workloads than the complete default one have references of their own.
     """
 
     descr = "bandwidth of a workload of storage"
@@ -52,11 +52,10 @@ class priomark(IoOptions, TestedDirectory, KernelCheck):
         if self.plugins:
             self.executable_opts += ["--plugins", str(Path(self.plugins).resolve())]
 
-    @run_before("compile")
-    def compare_the_default_only(self):
+    def requested(self):
         """Bandwidths of different workloads are not comparable."""
-        if self.workload != DEFAULT_WORKLOAD or self.only:
-            self.compare_with_nothing()
+        workload = self.workload if self.workload != DEFAULT_WORKLOAD else ""
+        return super().requested() | {"workload": workload, "only": self.only}
 
 
 def as_seen_from_the_job(workload):

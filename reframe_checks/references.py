@@ -18,7 +18,7 @@ from reframe.core.builtins import run_before, variable
 from reframe.core.logging import getlogger
 
 from postprocess import reframe_version  # noqa: F401
-from postprocess.benchmarks.benchmark import STANDARD
+from postprocess.benchmarks.benchmark import STANDARD, VARIANT
 from postprocess.benchmarks.registry import metric_kind
 
 from .environments import mpi_environments
@@ -37,7 +37,6 @@ class ReferenceStatus:
 
 
 BY_ENVIRONMENT = "$environ"
-BY_VARIANT = "variant"
 DERIVED_BOUNDS = 2.0  # width relative to the bounds of the measured size
 
 
@@ -67,8 +66,8 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         index = self._content[name]["$index"]
         self.reference_file = str(path)
         self.reference_sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-        if self.variant != STANDARD and BY_VARIANT not in index:
-            self.compare_with_nothing()
+        if self.variant != STANDARD and VARIANT not in index:
+            self.reference, self.reference_status, self._referenced = {}, ReferenceStatus.NONE, set()
             return
         self.reference = {"$ref": str(path)}
         try:
@@ -114,10 +113,6 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         self._derived = bool(derived)
         return derived
 
-    def compare_with_nothing(self):
-        """For a run whose results are not comparable with the references."""
-        self.reference, self.reference_status, self._referenced = {}, ReferenceStatus.NONE, set()
-
     @run_before("performance")
     def say_what_is_not_compared(self):
         """As a message, because ReFrame prints such metrics like all others and counts the test as passed."""
@@ -159,11 +154,11 @@ def check_reference_file(path, name, index, units):
     if not isinstance(content.get(name), dict):
         refuse(f"has no entry {name!r}")
     found = content[name].get("$index")
-    least = [entry for entry in found or () if entry not in (BY_ENVIRONMENT, BY_VARIANT)]
-    optional = {1: BY_ENVIRONMENT, -2: BY_VARIANT}
+    least = [entry for entry in found or () if entry not in (BY_ENVIRONMENT, VARIANT)]
+    optional = {1: BY_ENVIRONMENT, -2: VARIANT}
     if least != index or any(found.count(entry) and found[place] != entry for place, entry in optional.items()):
         refuse(
-            f"{name}: $index must be {index}; if needed, with {BY_ENVIRONMENT} in the second place and {BY_VARIANT} in "
+            f"{name}: $index must be {index}; if needed, with {BY_ENVIRONMENT} in the second place and {VARIANT} in "
             "the last but one"
         )
     sizes, places = {}, {key: entries for key, entries in content[name].items() if key != "$index"}

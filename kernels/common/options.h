@@ -26,9 +26,7 @@ struct option_row {
     const char *placeholder;
     const char *help;
     int64_t lowest, highest;
-    /* OPTION_LIST: an array that ends with NULL, or the name in the first row of a table that ends with a row without a
-     * name. `lowest` is the size of such a row. */
-    const char *const *names;
+    const char *const *names; /* OPTION_LIST: NULL-terminated */
 };
 
 /* Options of several kernels. */

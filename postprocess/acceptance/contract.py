@@ -21,6 +21,7 @@ import yaml
 
 from postprocess.acceptance.relations import Relation, problem_of, relation_of
 from postprocess.acceptance.terms import Terms, terms_of
+from postprocess.benchmarks.benchmark import VARIANT
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.logs import paths, trees
 from postprocess.logs.trees import TreeError, parsed
@@ -42,7 +43,8 @@ class Clause:
     """What one metric must reach. `floor` and `ceiling` are in `unit`, None if there is no such bound. `variation` is
     the largest coefficient of variation, `least_of_median` and `most_of_median` are bounds of every run; all three in
     percent. `forbidden` are keys of qualifications, `workload_sha256` is the hash of a workload's text. `evidence` says
-    where a value comes from: a LOG, or a SESSION alone for tests of other suites, which `parameters` select."""
+    where a value comes from: a LOG, or a SESSION alone for tests of other suites. `parameters` select tests of
+    others by theirs, and runs with a log by their VARIANT."""
 
     name: str
     benchmark: str
@@ -127,6 +129,7 @@ def read_contract(path) -> Contract:
         terms = terms_of(content)
     except ValueError as error:
         refuse(path, root, ["period"], f"no period: {error}")
+    units = {clause["clause"]: clause["unit"] for clause in content["clauses"]}
     return Contract(
         path,
         hashlib.sha256(data).hexdigest(),
@@ -136,7 +139,7 @@ def read_contract(path) -> Contract:
         tuple(content.get("parties", ("for the site", "for the supplier"))),
         tuple(map(clause_of, content["clauses"])),
         signers_of(path, root, content),
-        tuple(map(relation_of, content.get("relations", ()))),
+        tuple(relation_of(relation, units) for relation in content.get("relations", ())),
         content.get("refused_runs", 0),
     )
 
@@ -213,8 +216,10 @@ def check_clause(path: Path, root: yaml.Node, number: int, clause: dict, earlier
         for key, problem in unfit_for_session(clause):
             wrong(key, problem)
         return
-    if "parameters" in clause:
-        wrong("parameters", f"only clauses with `evidence: {SESSION}` have parameters")
+    if others := clause.get("parameters", {}).keys() - {VARIANT}:
+        wrong(
+            "parameters", f"{min(others)!r:.80}: runs with a log have only {VARIANT}; others need `evidence: {SESSION}`"
+        )
     if clause["benchmark"] not in benchmarks():
         wrong(
             "benchmark",

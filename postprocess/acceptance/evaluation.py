@@ -16,7 +16,7 @@ from postprocess.acceptance.binding import same_host
 from postprocess.acceptance.contract import SESSION, Clause, Contract
 from postprocess.acceptance.evidence import Run, below
 from postprocess.acceptance.refusal import Refusal
-from postprocess.acceptance.relations import SCALING, Relation
+from postprocess.acceptance.relations import LARGEST, SCALING, Relation
 from postprocess.acceptance.terms import Terms, broken_terms, other_period, unknown_sources
 from postprocess.logs.counters import ERRORS, not_counted
 from postprocess.logs.reader import Log
@@ -75,16 +75,17 @@ class RelationVerdict:
 def evaluate_relation(relation: Relation, verdicts: Sequence[Verdict]) -> RelationVerdict:
     """The verdict on a relation, by the verdicts on all clauses."""
     values = []
-    for name in (relation.of, relation.to):
+    for name in relation.clauses:
         [verdict] = [verdict for verdict in verdicts if verdict.clause.name == name]
         if verdict.value is None:
             return RelationVerdict(relation, NOT_PROVEN, None, f"Clause {name!r} has no value.")
         values.append(verdict.value / (verdict.clause.processes if relation.kind == SCALING else 1))
-    if not values[1]:
-        return RelationVerdict(relation, NOT_PROVEN, None, f"The value of clause {relation.to!r} is 0.")
-    value = values[0] / values[1]
+    if relation.kind != LARGEST and not values[1]:
+        return RelationVerdict(relation, NOT_PROVEN, None, f"The value of clause {relation.clauses[1]!r} is 0.")
+    value = max(values) if relation.kind == LARGEST else values[0] / values[1]
     outcome = PASS if within(relation, value) else FAIL
-    return RelationVerdict(relation, outcome, value, f"It is {exact(value)}, {' and '.join(margins(relation, value))}.")
+    reached = f"{exact(value)} {unit_word(relation.unit)}".rstrip()
+    return RelationVerdict(relation, outcome, value, f"It is {reached}, {' and '.join(margins(relation, value))}.")
 
 
 def overall(verdicts: Sequence[Verdict | RelationVerdict], gaps: Sequence[str] = ()) -> str:
@@ -125,15 +126,16 @@ def evaluate_clause(clause: Clause, runs: list[Run], terms: Terms) -> Verdict:
 
 
 def concerns(clause: Clause, run: Run) -> bool:
-    """Whether a run is of the clause's kind: benchmark, place and size. If the log cannot be read, or a
+    """Whether a run is of the clause's kind: benchmark, place, size and parameters. If the log cannot be read, or a
     test of another suite has no value, file system and hosts are not compared."""
     asked = (clause.benchmark, clause.system, clause.partition, clause.processes)
     if (run.benchmark, run.system, run.partition, run.processes) != asked:
         return False
+    if not clause.parameters.items() <= run.parameters.items():
+        return False
     if run.reported is not None or clause.evidence == SESSION:
         same = clause.evidence == SESSION and run.reported is not None
-        on_hosts = not run.reported or clause.hosts in (None, len(run.hosts))
-        return same and on_hosts and clause.parameters.items() <= run.parameters.items()
+        return same and (not run.reported or clause.hosts in (None, len(run.hosts)))
     if run.score is None:
         return True
     files = run.filesystem

@@ -20,6 +20,7 @@ from postprocess.acceptance.binding import Issued, Place, places, unbound, unbou
 from postprocess.acceptance.ledger import Entry, file_sha256
 from postprocess.acceptance.refusal import Refusal
 from postprocess.acceptance.signatures import Signature
+from postprocess.benchmarks.benchmark import STANDARD, VARIANT
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.benchmarks.scoring import score_logs
 from postprocess.history.table import case_table, history_table
@@ -35,8 +36,8 @@ from postprocess.show.tables import each_row
 class Run:
     """A test case of a session, and its log as it is now; without a score if the log yields none. `measurements` is the
     hash of what was planned and measured; `refusals` are those that apply to every clause. A test of another suite has
-    no log: `reported` are its metrics in the session, and `parameters` those of the test. `outside` says that the
-    log is not below the folder of the session's file.
+    no log: `reported` are its metrics in the session. `parameters` are those of the test, of a run with a log its
+    VARIANT. `outside` says that the log is not below the folder of the session's file.
     """
 
     session: str
@@ -137,6 +138,7 @@ def run_of(row, log: Path, result: Score | LogError, reported: dict[str, float],
         score=score,
         measurements=measurements_sha256(log) if score else None,
         refusals=(*refusals(row, result, now, reported), *(unbound(place, score.log, issued) if score else ())),
+        parameters={VARIANT: STANDARD} | parameters_of(row),
     )
 
 
@@ -163,8 +165,12 @@ def reported_run(row, metrics: pd.DataFrame, place: Place, issued: Issued) -> Ru
         measurements=hashlib.sha256(measured.encode()).hexdigest(),
         refusals=(*without_value(row, reported), *unbound_session(place, issued)),
         reported=reported,
-        parameters={name: str(value) for name, value in json.loads(row.parameters).items()},
+        parameters=parameters_of(row),
     )
+
+
+def parameters_of(row) -> dict[str, str]:
+    return {name: str(value) for name, value in json.loads(row.parameters).items()}
 
 
 def without_value(row, reported: Mapping[str, Metric]) -> Iterator[Refusal]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from postprocess.acceptance.contract import SESSION, Clause, Contract
 from postprocess.acceptance.evaluation import Verdict
 from postprocess.acceptance.ledger import NONCE
-from postprocess.acceptance.relations import SCALING
+from postprocess.acceptance.relations import LARGEST, SCALING, Relation
+from postprocess.benchmarks.benchmark import STANDARD, VARIANT
 from postprocess.show.words import counted, exact, unit_word
 
 WEAKER = "weaker evidence: ReFrame's session alone, because this test writes no log"
@@ -37,30 +38,35 @@ def explain(contract: Contract) -> Iterator[str]:
     for clause in contract.clauses:
         yield f"{clause.name}: {demand(clause)}."
     for relation in contract.relations:
-        per = " of the values per process" if relation.kind == SCALING else ""
-        bounds = " and ".join(
-            f"at {word} {exact(bound)}"
-            for word, bound in (("least", relation.floor), ("most", relation.ceiling))
-            if bound is not None
-        )
-        yield f"{relation.name}: ratio{per} of '{relation.of}' to '{relation.to}', {bounds}."
+        yield f"{relation.name}: {compared(relation)}, {bounds_of(relation)}."
+
+
+def compared(relation: Relation) -> str:
+    """What a relation compares, in words."""
+    names = [f"'{name}'" for name in relation.clauses]
+    if relation.kind == LARGEST:
+        return f"largest value of {', '.join(names)}"
+    return f"ratio{' of the values per process' if relation.kind == SCALING else ''} of {' to '.join(names)}"
+
+
+def bounds_of(bounded: Clause | Relation) -> str:
+    unit = unit_word(bounded.unit)
+    return " and ".join(
+        f"at {word} {f'{exact(bound)} {unit}'.rstrip()}"
+        for word, bound in (("least", bounded.floor), ("most", bounded.ceiling))
+        if bound is not None
+    )
 
 
 def demand(clause: Clause) -> str:
     """A clause as a sentence."""
-    unit = unit_word(clause.unit)
-    bounds = " and ".join(
-        f"at {word} {f'{exact(bound)} {unit}'.rstrip()}"
-        for word, bound in (("least", clause.floor), ("most", clause.ceiling))
-        if bound is not None
-    )
     where = f"{clause.system}:{clause.partition}, {counted(clause.processes, 'process')}"
     where += f" on {counted(clause.hosts, 'host')}" if clause.hosts else ""
     files = " ".join(filter(None, [clause.filesystem, clause.directory]))
     kind = "official ones" if clause.official else "official or not"
     return "; ".join(
         [
-            f"{clause.statistic} of {clause.metric} ({clause.benchmark}) {bounds}, on "
+            f"{clause.statistic} of {clause.metric} ({clause.benchmark}) {bounds_of(clause)}, on "
             f"{where}{f', files on {files}' if files else ''}",
             f"{counted(clause.repetitions, 'run')} or more, {kind}",
             *further_demands(clause),
@@ -102,6 +108,8 @@ def command(clause: Clause, repeat: int) -> str:
     words = ["reframe", "-c", "reframe_checks", "-r", f"--system={clause.system}:{clause.partition}"]
     words += ["--mode=acceptance"] if clause.official else []
     words += ["-n", f"^{clause.benchmark}%", "-P", f"{clause.benchmark}.num_processes={clause.processes}"]
+    for requested in clause.parameters.get(VARIANT, STANDARD).split():
+        words += ["-S", f"{clause.benchmark}.{requested}"] if requested != STANDARD else []
     return shlex.join([*words, f"--repeat={repeat}"])
 
 

@@ -13,7 +13,8 @@ from math import inf, isfinite
 
 from postprocess.logs.format import LogFormat
 
-STANDARD = "standard"  # the variant of a check's run that was requested in no other way (reframe_checks/references.py)
+# The parameter of a check's run that says how it was requested (reframe_checks/base.py), and its value otherwise.
+VARIANT, STANDARD = "variant", "standard"
 
 
 class Better(StrEnum):
@@ -72,7 +73,8 @@ ENERGY = (
 class Benchmark:
     """`package` is the folder's module name. The first metric is the headline. `variants` are metrics that only
     runs with certain options have, beside or instead of `metrics`. `plugin_metric` describes metrics that have the
-    names of plug-ins and so cannot be listed. `cache_affected` are the keys of the qualifications which state that a
+    names of plug-ins and so cannot be listed. `system_metric` is the value of a system, if it is the largest first
+    metric of all sizes (history.systems). `cache_affected` are the keys of the qualifications which state that a
     cache took part in the result. `forms` are the values of its check's variables, by form. `loads` are the kinds of
     load that a run may measure the cost of, and `impacts` the beginnings of the metrics of each (docs/b_eff.md).
     `uses` are the benchmarks on whose parts it is built, in each layer: never one that is built on it.
@@ -97,6 +99,7 @@ class Benchmark:
     loads: tuple[str, ...] = ()
     impacts: tuple[str, ...] = ()
     plugin_metric: MetricKind | None = None
+    system_metric: MetricKind | None = None
     together: str = ""
     balance_factor: str = ""
     prediction: str = ""
@@ -133,7 +136,8 @@ class Benchmark:
 
     def metric(self, name: str) -> MetricKind:
         """KeyError if no score of the benchmark has such a metric."""
-        listed = {metric.name: metric for metric in self.every_metric}
+        of_systems = [self.system_metric] if self.system_metric else []
+        listed = {metric.name: metric for metric in (*self.every_metric, *of_systems)}
         if name not in listed and self.plugin_metric:
             return replace(self.plugin_metric, name=name)
         return listed[name]

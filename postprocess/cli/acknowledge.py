@@ -36,7 +36,7 @@ def acknowledge(
     from postprocess.history.site_files import Acknowledgement, add
     from postprocess.reports.changes import sentence
 
-    cases, table = selection.tables()
+    cases, table = selection.tables(systems=True)
     recorded = file if file.exists() else None
     found, _, _ = judged(session_values(table), selection.examined(cases), thresholds, recorded)
     open_events = {one.name: one for one in found if one.alarms}

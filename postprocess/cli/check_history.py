@@ -51,7 +51,7 @@ def check_history(
 
     if max_age is not None and not 0 <= max_age < float("inf"):
         raise typer.BadParameter(f"--max-age must be a number of days, not {max_age:g}")
-    cases, table = selection.tables()
+    cases, table = selection.tables(systems=True)
     planned = replace(selection, sources=[expected], since=None, until=None, metric=None) if expected else None
     tests = selection.tests_in(completeness(cases, planned and planned.tables()[0]))
     if tests.empty:

@@ -41,7 +41,7 @@ def export(
 
     if not junit and not openmetrics:
         raise typer.BadParameter("use --junit or --openmetrics")
-    cases, table = selection.tables()
+    cases, table = selection.tables(systems=True)
     values, tests = session_values(table), selection.tests_in(completeness(cases))
     found, _, _ = judged(values, selection.examined(cases), thresholds, acknowledged)
     if openmetrics:

@@ -49,7 +49,7 @@ def history(
 
     if as_csv and as_json:
         raise typer.BadParameter("choose one of --json and --csv")
-    cases, table = selection.tables()
+    cases, table = selection.tables(systems=True)
     if as_csv:
         typer.echo(csv_text(table), nl=False)
         return

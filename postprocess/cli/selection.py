@@ -97,10 +97,11 @@ class Selection:
             )
         return read
 
-    def tables(self) -> "tuple[pd.DataFrame, pd.DataFrame]":
-        """The case table of the selected systems, and the selected rows of the history table. The case table contains
-        the tests of other partitions and benchmarks, too, which tell that there was a session. Raises BadParameter if a
-        filter matches nothing."""
+    def tables(self, systems: bool = False) -> "tuple[pd.DataFrame, pd.DataFrame]":
+        """The case table of the selected systems, and the selected rows of the history table, with those of
+        history.systems on request. The case table contains the tests of other partitions and benchmarks, too, which
+        tell that there was a session. Raises BadParameter if a filter matches nothing."""
+        from postprocess.history.systems import with_systems
         from postprocess.history.table import case_table, history_table
 
         read = self.reports
@@ -108,6 +109,7 @@ class Selection:
         if cases.empty:
             raise typer.BadParameter("these sessions contain no test with performance variables")
         cases = matching(cases, "system", self.system)
+        table = with_systems(table) if systems else table
         chosen = matching(matching(cases, "partition", self.partition), "benchmark", self.benchmark)
         return cases, matching(table[table["case"].isin(chosen["case"])], "metric", self.metric)
 

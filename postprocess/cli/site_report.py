@@ -61,7 +61,7 @@ def site_report(
     from postprocess.reports.site_page import as_object, html, site_page, tables
     from postprocess.show.tables import csv_text
 
-    cases, table = selection.tables()
+    cases, table = selection.tables(systems=True)
     values = session_values(table)
     if values.empty:
         raise typer.BadParameter("no session has a value: `coffeecup check-history` states the reasons")

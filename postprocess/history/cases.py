@@ -13,7 +13,7 @@ from pathlib import Path
 
 import orjson
 
-from postprocess.benchmarks.benchmark import STANDARD
+from postprocess.benchmarks.benchmark import STANDARD, VARIANT
 from postprocess.sessions.files import SessionReport
 from postprocess.sessions.verdicts import verdicts_of
 
@@ -105,8 +105,8 @@ def why(case: dict, run: list[dict]) -> str:
 
 def of_kernel(case: dict) -> dict:
     """What a test case of coffeecup records."""
-    variant = case.get("variant") or STANDARD
-    own = {} if variant == STANDARD else {"variant": variant}
+    variant = case.get(VARIANT) or STANDARD
+    own = {} if variant == STANDARD else {VARIANT: variant}
     copied = ("benchmark", "file_system", "qualifications", "breaches", "reference_status", "log_sha256", *EVENTS)
     return {name: case.get(name) or "" for name in copied} | {
         "processes": case["num_processes"],

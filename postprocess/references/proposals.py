@@ -14,7 +14,7 @@ import numpy as np
 import orjson
 import pandas as pd
 
-from postprocess.benchmarks.benchmark import STANDARD, Better
+from postprocess.benchmarks.benchmark import STANDARD, VARIANT, Better
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.history.change_points import MAD_TO_SIGMA
 from postprocess.show.tables import each_row
@@ -27,7 +27,6 @@ COLUMNS = {
     "num_processes": "processes",
     "num_tasks": "processes",
 }
-VARIANT = "variant"  # of coffeecup's checks, a parameter where it is not the standard one
 SIZE = {True: "num_processes", False: "num_tasks"}  # of coffeecup's checks, and of any other test
 PLACE = ["where", "environ", "file_system", "parameters", "processes"]  # the columns that tell tests of a class apart
 SIGNIFICANT = 4  # significant digits

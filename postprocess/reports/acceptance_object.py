@@ -7,6 +7,7 @@ from postprocess import __version__
 from postprocess.acceptance.evaluation import EvaluatedRun, RelationVerdict, Verdict
 from postprocess.acceptance.ledger import file_sha256
 from postprocess.acceptance.result import Acceptance
+from postprocess.acceptance.sentences import compared
 from postprocess.benchmarks.score import Score
 from postprocess.logs.records import Files
 from postprocess.sessions.files import SessionReport
@@ -106,8 +107,9 @@ def clause_object(verdict: Verdict) -> dict:
 
 def relation_object(verdict: RelationVerdict) -> dict:
     fields = {"relation": verdict.relation.name, "result": verdict.outcome, "sentence": verdict.sentence}
-    kept = {key: getattr(verdict.relation, key) for key in ("kind", "of", "to", "floor", "ceiling")}
-    return fields | {"value": verdict.value} | kept
+    kept = {key: getattr(verdict.relation, key) for key in ("kind", "unit", "floor", "ceiling")}
+    names = {"compares": compared(verdict.relation), "clauses": list(verdict.relation.clauses)}
+    return fields | {"value": verdict.value} | kept | names
 
 
 def run_object(evaluated: EvaluatedRun) -> dict:

@@ -329,8 +329,8 @@ def test_a_relation_of_two_clauses_is_read_and_explained(tmp_path):
     path = tmp_path / "contract.yaml"
     path.write_text(with_relation())
     [relation] = read_contract(path).relations
-    assert (relation.name, relation.kind) == ("r", "scaling_efficiency")
-    assert (relation.of, relation.to, relation.floor, relation.ceiling) == ("network", "rack", 0.8, None)
+    assert (relation.name, relation.kind, relation.unit) == ("r", "scaling_efficiency", "1")
+    assert (relation.clauses, relation.floor, relation.ceiling) == (("network", "rack"), 0.8, None)
     done = run("accept", "--explain", path)
     assert "r: ratio of the values per process of 'network' to 'rack', at least 0.8.\n" in done.stdout
 
@@ -342,9 +342,42 @@ def test_bounds_of_a_ratio_are_those_of_the_file(tmp_path):
     assert (relation.kind, relation.floor, relation.ceiling) == ("ratio", 0.8, 1.5)
 
 
+def largest(names="[network, rack]", second=SECOND):
+    return f"{GOOD}{second}relations:\n  - {{relation: the system, largest: {names}, floor: 900}}\n"
+
+
+def test_the_largest_value_of_clauses_is_read_and_explained_with_its_unit(tmp_path):
+    path = tmp_path / "contract.yaml"
+    path.write_text(largest())
+    [relation] = read_contract(path).relations
+    assert (relation.kind, relation.clauses, relation.unit) == ("largest", ("network", "rack"), "MByte/s")
+    done = run("accept", "--explain", path)
+    assert "the system: largest value of 'network', 'rack', at least 900 MByte/s.\n" in done.stdout
+
+
+def test_a_clause_states_the_variant_of_its_runs_and_the_command_requests_it(tmp_path):
+    path = tmp_path / "contract.yaml"
+    for variant, options in (
+        ("placement=block processes_per_node=1", " -S b_eff.placement=block -S b_eff.processes_per_node=1"),
+        ("standard", ""),
+    ):
+        path.write_text(GOOD.replace("    official:", f"    parameters: {{variant: {variant}}}\n    official:"))
+        assert read_contract(path).clauses[0].parameters == {"variant": variant}
+        done = run("accept", "--dry-run", path)
+        assert done.stdout.endswith(f" -P b_eff.num_processes=2{options} --repeat=3\n")
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [
+        (largest("[network]"), "relations.1.largest: "),
+        (largest("[network, network]"), "relations.1.largest: "),
+        (largest("[network, elsewhere]"), "relations.1.largest: there is no clause 'elsewhere'"),
+        (largest(second=SECOND.replace("metric: b_eff\n", "metric: b_eff_at_l_max\n")), "on different metrics"),
+        (
+            GOOD.replace("    official:", "    parameters: {placement: block}\n    official:"),
+            "clauses.1.parameters: 'placement': runs with a log have only variant; others need",
+        ),
         (with_relation(of="elsewhere"), "relations.1.scaling_efficiency: there is no clause 'elsewhere'"),
         (with_relation(of="rack", to="network"), "`of` has to be the clause with more processes"),
         (with_relation(of="rack"), "`of` has to be the clause with more processes"),

@@ -197,6 +197,31 @@ def test_an_excluded_node_is_recognised_by_its_short_and_its_full_name(host, exc
     assert found.runs[0].counts is not refused
 
 
+BLOCK, STANDARD = {"variant": "placement=block"}, {"variant": "standard"}
+
+
+@pytest.mark.parametrize(
+    ("named", "runs", "outcome", "counted"),
+    [
+        ({}, (STANDARD, STANDARD), "pass", 2),
+        ({}, (BLOCK, BLOCK), "pass", 2),
+        ({}, (STANDARD, STANDARD, BLOCK), "not proven", 3),
+        (STANDARD, (STANDARD, STANDARD, BLOCK), "pass", 2),
+        (BLOCK, (STANDARD, STANDARD, BLOCK), "not proven", 1),
+    ],
+)
+def test_a_clause_counts_runs_of_one_variant(named, runs, outcome, counted):
+    found = verdict(replace(CLAUSE, parameters=named), *(run(parameters=parameters) for parameters in runs))
+    assert (found.outcome, len(found.counting)) == (outcome, counted)
+    assert ("differ in variant and must not be mixed" in found.sentence) is (not named and outcome == "not proven")
+
+
+def test_an_unreadable_run_of_another_variant_is_no_refused_run_of_the_clause():
+    clause = replace(CLAUSE, parameters=STANDARD)
+    assert not concerns(clause, run(score=None, parameters=BLOCK))
+    assert concerns(clause, run(score=None, parameters=STANDARD))
+
+
 # --- versions and several clauses -------------------------------------------------------------------------------------
 
 

@@ -153,3 +153,19 @@ def test_a_log_outside_the_folder_of_its_session_is_named(tmp_path, how):
     assert named in page and "".join(named.split()) in "".join(done.stdout.split())
     _, result = evaluate(tmp_path, report)
     assert not [notice for notice in result["notices"] if "outside" in notice]
+
+
+@pytest.mark.parametrize(
+    ("variant", "outcome", "refused"),
+    [(None, "not proven", 1), ("standard", "pass", 0), ("placement=block", "not proven", 1)],
+)
+def test_variant_of_a_run_is_that_of_the_session_and_belongs_to_one_clause(tmp_path, variant, outcome, refused):
+    """Two standard runs, and one with a requested placement, which was killed and does not count for standard runs."""
+    named = {"parameters": {"variant": variant}} if variant else {}
+    agreed = write(tmp_path, clauses=[clause(**PLACE, repetitions=2, floor=1, **named)], refused_runs=0)
+    report = of_runs(tmp_path, begin(agreed), 100, 110, None)
+    stated = json.loads(report.read_text())
+    stated["runs"][0]["testcases"][2]["variant"] = "placement=block"
+    report.write_text(json.dumps(stated))
+    _, result = evaluate(tmp_path, report)
+    assert (result["result"], result["refused"]["runs"]) == (outcome, refused)

@@ -199,13 +199,33 @@ LARGE = Verdict(replace(CLAUSE, name="large", processes=400), "fail", 3000.0, ""
     ],
 )
 def test_a_relation_compares_the_values_of_two_clauses(kind, bounds, outcome, value):
-    found = evaluate_relation(Relation("r", kind, "large", "small", *bounds), [SMALL, LARGE])
+    found = evaluate_relation(Relation("r", kind, ("large", "small"), *bounds), [SMALL, LARGE])
     assert (found.outcome, found.value) == (outcome, value)
     assert found.sentence.startswith(f"It is {value:g}, ")
 
 
+@pytest.mark.parametrize(
+    ("bounds", "outcome", "words"),
+    [
+        ((3000.0, None), "pass", "It is 3000 MByte/s, just the floor 3000."),
+        ((3001.0, None), "fail", "It is 3000 MByte/s, 0.0333 % below the floor 3001."),
+        ((None, 2999.0), "fail", "It is 3000 MByte/s, 0.0333 % above the ceiling 2999."),
+    ],
+)
+def test_the_largest_value_of_clauses_has_bounds_and_a_unit(bounds, outcome, words):
+    relation = Relation("r", "largest", ("large", "small"), *bounds, "MByte/s")
+    found = evaluate_relation(relation, [SMALL, LARGE])
+    assert (found.outcome, found.value, found.sentence) == (outcome, 3000, words)
+    zero = evaluate_relation(relation, [replace(SMALL, value=0.0), LARGE])
+    assert zero.value == 3000, "a size without any bandwidth is no reason to leave out the others"
+    unproven = evaluate_relation(relation, [replace(SMALL, value=None), LARGE])
+    assert (unproven.outcome, unproven.value) == ("not proven", None)
+
+
 @pytest.mark.parametrize(("value", "words"), [(None, "Clause 'small' has no value."), (0.0, "clause 'small' is 0.")])
 def test_a_relation_without_a_value_is_not_proven(value, words):
-    found = evaluate_relation(Relation("r", "ratio", "large", "small", 1.0, None), [replace(SMALL, value=value), LARGE])
+    found = evaluate_relation(
+        Relation("r", "ratio", ("large", "small"), 1.0, None), [replace(SMALL, value=value), LARGE]
+    )
     assert (found.outcome, found.value) == ("not proven", None) and words in found.sentence
     assert overall([SMALL, found]) == "not proven"

@@ -132,7 +132,7 @@ def test_options_are_handed_to_the_kernel(reframe, kernel, tmp_path):
     for option in ("--direct", "--repeat 5", f"--directory {tmp_path}"):
         assert option in call
     case = only_case(session)
-    assert (case["variant"], case["reference_status"]) == ("input=1MiB direct=yes", "no reference")
+    assert (case["variant"], case["reference_status"]) == ("input_parameter=1MiB direct=yes", "no reference")
     assert case["least_bytes"] == 64 * 2**20, "i = 32, where it would be 12 without direct I/O"
     # 11 passes at 50 MByte/s, and in each process two calls for each of the 2 * 32^3 rows of Mini-Squares, 1 ms each
     assert case["time_limit"] == 600 + int(5 * (11 * 64 * 2**20 / 50e6 + 2 * 2 * 32**3 * 1e-3))

@@ -48,7 +48,6 @@ def dry_run(folder, site, *options):
     session = Reframe(folder)(
         "--dry-run",
         "--warn-as-error",
-        "--exclude=^b_eff_io_system",  # starts no job
         f"--system={site}",
         f"-C{ROOT}/tests/support/quiet.py",
         *options,

@@ -75,6 +75,7 @@ BENCHMARK = Benchmark(
         "evict load victims load-file read-shift fill-memory idle-power keep watchdog seed",
         progress=Progress(planned=planned_patterns, done={Measurement: one, Loaded: one}),
     ),
+    system_metric=MetricKind("b_eff_io_system", "MByte/s", Better.HIGHER),
     loads=LOADS,
     impacts=IMPACTS,
     cache_affected=frozenset({"cache_affected"}),
