@@ -66,6 +66,7 @@ docs:           ## build the documentation as a site that needs no network: buil
 	cmake --build build/kernels --parallel $$(nproc)
 	cmake --install build/kernels --prefix build/kernels/install >/dev/null
 	.venv/bin/python docs/write_options.py build/kernels/install/bin docs/options.md
+	.venv/bin/python docs/write_log.py docs/log.md
 	.venv/bin/sphinx-build --fail-on-warning --keep-going docs build/docs
 
 bench:          ## compare the kernels with bare loops of the same calls, hpcc and fio; measure coffeecup history itself

@@ -186,7 +186,7 @@ static void exchange_blocking(struct exchange *exchange, const struct walk *walk
     }
 }
 
-const struct method methods[METHODS] = {
+const struct method methods[METHODS + 1] = {
     {"sendrecv", true, 0, is_not_ping_pong, nothing, exchange_sendrecv, nothing},
     {"alltoallv", true, 0, is_not_ping_pong, prepare_alltoallv, exchange_alltoallv, nothing},
     [METHOD_NONBLOCKING] = {"nonblocking", true, 0, is_not_ping_pong, nothing, exchange_nonblocking, nothing},
@@ -197,12 +197,6 @@ const struct method methods[METHODS] = {
      clean_persistent},
     {"blocking", false, 0, is_ping_pong, nothing, exchange_blocking, nothing},
 };
-
-const char *const method_names[] = {"sendrecv",   "alltoallv", "nonblocking",
-#if HAVE_MPI_NEIGHBORHOODS
-                                    "neighbor",
-#endif
-                                    "persistent", "blocking",  NULL};
 
 /* --- preparation of a pattern ------------------------------------------------------------------------------------- */
 

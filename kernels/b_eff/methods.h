@@ -50,8 +50,7 @@ struct method {
 };
 
 enum { METHOD_NONBLOCKING = 2, METHODS = 5 + HAVE_MPI_NEIGHBORHOODS };
-extern const struct method methods[METHODS];
-extern const char *const method_names[]; /* NULL-terminated, in the order of `methods` */
+extern const struct method methods[METHODS + 1]; /* ended by a row without a name */
 
 /* Collective over `all`. `order` as for pattern_layout(). */
 struct exchange exchange_open(const struct pattern *pattern, MPI_Comm all, uint64_t seed, int *order);

@@ -36,12 +36,20 @@ static char *read_text(const char *path, char reason[TEXT_LENGTH])
     return text;
 }
 
-static bool is_listed(const char *name, const char *const *names)
+static bool is_method(const char *name)
 {
-    for (; *names; names++)
-        if (strcmp(*names, name) == 0)
-            return true;
-    return false;
+    int m = 0;
+    while (m < METHODS && strcmp(methods[m].name, name) != 0)
+        m++;
+    return m < METHODS;
+}
+
+static bool is_type(const char *name)
+{
+    int t = 0;
+    while (t < TYPES && strcmp(pattern_types[t].name, name) != 0)
+        t++;
+    return t < TYPES;
 }
 
 /* NULL if the group has no such value: then it applies everywhere. */
@@ -61,9 +69,8 @@ static void check_group(const char *path, config_setting_t *group)
     for (int i = 0; i < config_setting_length(group); i++) {
         const config_setting_t *member = config_setting_get_elem(group, (unsigned)i);
         const char *name = config_setting_name(member), *text = config_setting_get_string(member);
-        const bool known = strcmp(name, "set") == 0 ||
-                           (text && strcmp(name, "method") == 0 && is_listed(text, method_names)) ||
-                           (text && strcmp(name, "type") == 0 && is_listed(text, type_names)) ||
+        const bool known = strcmp(name, "set") == 0 || (text && strcmp(name, "method") == 0 && is_method(text)) ||
+                           (text && strcmp(name, "type") == 0 && is_type(text)) ||
                            (text && strcmp(name, "chunk") == 0 && parse_size(text) > 0);
         if (!known)
             refuse("%s:%d: invalid '%s'; an entry has set and, optionally and in quotes, method (write, rewrite, "

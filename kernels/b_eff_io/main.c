@@ -157,8 +157,8 @@ static json_t *types_json(const struct request *request)
     json_t *types = json_array();
     for (int t = 0; t < TYPES; t++)
         if (request->types >> t & 1)
-            json_array_append_new(types, json_pack("{s:s, s:i, s:b, s:b, s:b}", "name", type_names[t], "number", t,
-                                                   "averaged", pattern_types[t].averaged, "collective",
+            json_array_append_new(types, json_pack("{s:s, s:i, s:b, s:b, s:b}", "name", pattern_types[t].name, "number",
+                                                   t, "averaged", pattern_types[t].averaged, "collective",
                                                    pattern_types[t].collective, "separate", pattern_types[t].separate));
     return types;
 }
@@ -227,7 +227,7 @@ static void print_table(const struct request *request, const struct summary *sum
         for (int t = 0; t < TYPES; t++) {
             if (!(request->types >> t & 1))
                 continue;
-            printf("%-10d %-22s", request->partition[i], type_names[t]);
+            printf("%-10d %-22s", request->partition[i], pattern_types[t].name);
             for (int m = 0; m < METHODS; m++)
                 if (is_measured(request, (enum method_number)m, (enum type_number)t))
                     printf(" %12.1f", 1e-6 * summary->bytes[i][m][t] / summary->seconds[i][m][t]);
@@ -305,8 +305,10 @@ static const struct option_row rows[] = {
     {"dry-run", OPTION_FLAG, &choices.dry_run, NULL, "print the time and space that the run would take, and exit", 0, 0,
      NULL},
     {"types", OPTION_LIST, &choices.types, "LIST",
-     "pattern types to run; b_eff_io requires the first five, random types are only reported", 0, 0, type_names},
-    {"methods", OPTION_LIST, &choices.methods, "LIST", "access methods to run; write is required", 0, 0, method_names},
+     "pattern types to run; b_eff_io requires the first five, random types are only reported", sizeof pattern_types[0],
+     0, &pattern_types[0].name},
+    {"methods", OPTION_LIST, &choices.methods, "LIST", "access methods to run; write is required", sizeof methods[0], 0,
+     &methods[0].name},
     {"memory-per-process", OPTION_SIZE, &choices.memory_per_process, "SIZE",
      "memory per process; default: the node's memory or control group limit, divided by the number of\n"
      "        processes on the node. M_PART is 1/128 of a node's memory, at least 2 MiB, at most 1 GiB",

@@ -9,13 +9,11 @@
 #include "random.h"
 #include "units.h"
 
-const struct method methods[METHODS] = {
+const struct method methods[METHODS + 1] = {
     {"write", MPI_MODE_CREATE | MPI_MODE_WRONLY},
     {"rewrite", MPI_MODE_WRONLY},
     {"read", MPI_MODE_RDONLY},
 };
-
-const char *const method_names[] = {"write", "rewrite", "read", NULL};
 
 /* --- where a call's bytes lie in the file ------------------------------------------------------------------------- */
 
@@ -156,7 +154,7 @@ static int read_at_all(struct stream *stream, char *data, int64_t call)
                                 MPI_STATUS_IGNORE);
 }
 
-const struct pattern_type pattern_types[TYPES] = {
+const struct pattern_type pattern_types[TYPES + 1] = {
     /* name, averaged, collective, separate, segmented */
     {"scatter", true, true, false, false, offset_strided, position_strided, write_all, read_all},
     {"shared", true, true, false, false, offset_strided, position_shared, write_ordered, read_ordered},
@@ -166,9 +164,6 @@ const struct pattern_type pattern_types[TYPES] = {
     {"random", false, false, false, true, offset_random, position_nowhere, write_at, read_at},
     {"random-collective", false, true, false, true, offset_random, position_nowhere, write_at_all, read_at_all},
 };
-
-const char *const type_names[] = {
-    "scatter", "shared", "separate", "segmented", "segmented-collective", "random", "random-collective", NULL};
 
 const struct pattern_type individual_pointers = {"shared",         true,      true,    false, false, offset_strided,
                                                  position_strided, write_all, read_all};

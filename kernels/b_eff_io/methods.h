@@ -15,8 +15,7 @@ struct method {
     const char *name;
     int open_mode;
 };
-extern const struct method methods[METHODS];
-extern const char *const method_names[]; /* NULL-terminated, in the order of `methods` */
+extern const struct method methods[METHODS + 1]; /* ended by a row without a name */
 
 /* An open file as one rank sees it, and the pattern that it is positioned for. */
 struct stream {
@@ -46,8 +45,7 @@ struct pattern_type {
     int (*write)(struct stream *stream, const char *data, int64_t call);
     int (*read)(struct stream *stream, char *data, int64_t call);
 };
-extern const struct pattern_type pattern_types[TYPES];
-extern const char *const type_names[]; /* NULL-terminated, in the order of `pattern_types` */
+extern const struct pattern_type pattern_types[TYPES + 1]; /* ended by a row without a name */
 
 /* The variant of type 1 with individual file pointers and a strided view. */
 extern const struct pattern_type individual_pointers;

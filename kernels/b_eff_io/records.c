@@ -26,9 +26,10 @@ static json_t *subject_json(const struct subject *subject)
 
 json_t *pattern_json(int number, const struct pattern *pattern)
 {
-    return json_pack("{s:i, s:s, s:o, s:o, s:i}", "pattern", number, "type", type_names[pattern->type], "chunk_bytes",
-                     pattern->chunk_bytes ? json_integer(pattern->chunk_bytes) : json_null(), "call_bytes",
-                     pattern->call_bytes ? json_integer(pattern->call_bytes) : json_null(), "units", pattern->units);
+    return json_pack("{s:i, s:s, s:o, s:o, s:i}", "pattern", number, "type", pattern_types[pattern->type].name,
+                     "chunk_bytes", pattern->chunk_bytes ? json_integer(pattern->chunk_bytes) : json_null(),
+                     "call_bytes", pattern->call_bytes ? json_integer(pattern->call_bytes) : json_null(), "units",
+                     pattern->units);
 }
 
 double type_seconds(const struct type_result *result)

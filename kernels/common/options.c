@@ -59,14 +59,21 @@ static void format_size(char *text, size_t bytes, int64_t size)
     snprintf(text, bytes, "%" PRId64 "%s", size, suffixes[unit]);
 }
 
-static void list_names(char *text, size_t bytes, const char *const *names, uint64_t chosen)
+/* A name of an OPTION_LIST, NULL behind the last one. */
+static const char *name_of(const struct option_row *row, int i)
+{
+    const size_t bytes = row->lowest ? (size_t)row->lowest : sizeof *row->names;
+    return *(const char *const *)(const void *)((const char *)row->names + (size_t)i * bytes);
+}
+
+static void list_names(char *text, size_t bytes, const struct option_row *row, uint64_t chosen)
 {
     text[0] = '\0';
-    for (int i = 0; names[i]; i++) {
+    for (int i = 0; name_of(row, i); i++) {
         if (!(chosen >> i & 1))
             continue;
         size_t length = strlen(text);
-        snprintf(text + length, bytes - length, "%s%s", length ? "," : "", names[i]);
+        snprintf(text + length, bytes - length, "%s%s", length ? "," : "", name_of(row, i));
     }
 }
 
@@ -76,11 +83,11 @@ static const char *set_list(const struct option_row *row, const char *argument)
     char *copy = copy_text(argument), *rest = copy;
     for (char *name; (name = strsep(&rest, ","));) {
         int i = 0;
-        while (row->names[i] && strcmp(row->names[i], name) != 0)
+        while (name_of(row, i) && strcmp(name_of(row, i), name) != 0)
             i++;
-        if (!row->names[i]) {
+        if (!name_of(row, i)) {
             char valid[512];
-            list_names(valid, sizeof valid, row->names, UINT64_MAX);
+            list_names(valid, sizeof valid, row, UINT64_MAX);
             COMPLAIN("--%s: unknown name '%.80s'; valid are %s", row->name, name, valid);
             free(copy);
             return message;
@@ -188,7 +195,7 @@ static void print_default(const struct option_row *row)
     case OPTION_LIST:
         if (!*(uint64_t *)row->value)
             return;
-        list_names(text, sizeof text, row->names, *(uint64_t *)row->value);
+        list_names(text, sizeof text, row, *(uint64_t *)row->value);
         break;
     }
     printf("        default: %s\n", text);
@@ -205,7 +212,7 @@ static void print_help(const struct program *program)
                row->placeholder ? row->placeholder : "", row->help);
         if (row->kind == OPTION_LIST) {
             char valid[512];
-            list_names(valid, sizeof valid, row->names, UINT64_MAX);
+            list_names(valid, sizeof valid, row, UINT64_MAX);
             printf("        valid: %s\n", valid);
         }
         print_default(row);
@@ -269,7 +276,7 @@ static const char *parse_words(const struct program *program, const struct optio
 static const char *too_many_names(const struct option_row *rows)
 {
     for (; rows->name; rows++)
-        for (int i = 0; rows->kind == OPTION_LIST && rows->names[i]; i++)
+        for (int i = 0; rows->kind == OPTION_LIST && name_of(rows, i); i++)
             if (i == MOST_NAMES)
                 return COMPLAIN("--%s: its table has more than %d names", rows->name, MOST_NAMES);
     return NULL;
@@ -289,9 +296,9 @@ const char *options_parse(const struct program *program, int argc, char **argv)
 static json_t *list_json(const struct option_row *row)
 {
     json_t *list = json_array();
-    for (int i = 0; row->names[i]; i++)
+    for (int i = 0; name_of(row, i); i++)
         if (*(uint64_t *)row->value >> i & 1)
-            json_array_append_new(list, json_string(row->names[i]));
+            json_array_append_new(list, json_string(name_of(row, i)));
     return list;
 }
 

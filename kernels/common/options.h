@@ -26,7 +26,9 @@ struct option_row {
     const char *placeholder;
     const char *help;
     int64_t lowest, highest;
-    const char *const *names; /* OPTION_LIST: NULL-terminated */
+    /* OPTION_LIST: an array that ends with NULL, or the name in the first row of a table that ends with a row without a
+     * name. `lowest` is the size of such a row. */
+    const char *const *names;
 };
 
 /* Options of several kernels. */

@@ -9,7 +9,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from postprocess.logs.reader import RUN_AGAIN
-from postprocess.logs.records import Part, PositiveSeconds, Seconds
+from postprocess.logs.records import Part, PositiveSeconds, Seconds, about
 from postprocess.logs.rules import EDITED, Problem
 
 BinCalls = Annotated[int, Meta(ge=1, le=10**15)]
@@ -22,13 +22,13 @@ NANOSECONDS = 2e-9  # the edges of bins are whole nanoseconds
 class Histogram(Part):
     """How long calls took; bins that are not empty, ascending."""
 
-    calls: BinCalls
-    sum_seconds: Annotated[float, Meta(ge=0, le=1e12)]
-    shortest_seconds: Seconds
-    longest_seconds: Seconds
-    from_seconds: Annotated[list[Seconds], Bins]
-    to_seconds: Annotated[list[PositiveSeconds], Bins]
-    bin_calls: Annotated[list[BinCalls], Bins]
+    calls: Annotated[BinCalls, about("their number")]
+    sum_seconds: Annotated[float, Meta(ge=0, le=1e12), about("of all calls together")]
+    shortest_seconds: Annotated[Seconds, about("of the shortest call")]
+    longest_seconds: Annotated[Seconds, about("of the longest call")]
+    from_seconds: Annotated[list[Seconds], Bins, about("where each bin that is not empty begins")]
+    to_seconds: Annotated[list[PositiveSeconds], Bins, about("where it ends: its calls took less time")]
+    bin_calls: Annotated[list[BinCalls], Bins, about("the number of its calls")]
 
 
 def problems_of_histogram(

@@ -42,6 +42,11 @@ StandardVersion = Annotated[str, matching(r"[0-9]+\.[0-9]+")]
 Time = Annotated[str, matching("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")]
 
 
+def about(text: str) -> Meta:
+    """What a field means, for docs/log.md (docs/write_log.py) and `coffeecup schema`. It says when a value is null."""
+    return Meta(description=text)
+
+
 def kind_of_class(name: str) -> str:
     """A class DataCheck is the record data_check."""
     return re.sub(r"\B(?=[A-Z])", "_", name).lower()
@@ -301,29 +306,43 @@ COMMON = (Run, Overhead, Files, Clocks, Counters, Activity, Overlap, End)
 
 
 class MpiIo(Record):
-    """The implementation of MPI-IO, null where it cannot be seen."""
+    """Written when the first file is open through MPI-IO."""
 
-    component: Name | None
+    component: Annotated[Name | None, about("`ompio`, `romio`, or null if it cannot be detected")]
 
 
 class DataCheck(Record):
-    """Bytes of all reads, summed over processes."""
+    """Summed over processes. PRIOMark's does not include data that is read back after a case."""
 
-    read_bytes: Bytes
-    checked_bytes: Bytes
-    wrong_bytes: Bytes
+    read_bytes: Annotated[Bytes, about("of all reads")]
+    checked_bytes: Annotated[Bytes, about("compared with what had been written")]
+    wrong_bytes: Annotated[Bytes, about("0 in a complete log: a wrong byte ends the run")]
+
+
+# What fields of several benchmarks mean.
+WHICH, FROM_ONE = about("which"), about("from 1")
+OF_PROCESSES = about("`process`, `node` or null: what has a value in the [lists](#times-of-processes)")
+LIST_OF_PROCESSES = about("a [list](#times-of-processes) with a value of each process")
+STRIPED = about("[how the files are striped](#stripes-of-files)")
 
 
 class Striping(Part):
-    """How a file is spread over servers; None where the file system does not tell. `stripes`, `stripe_bytes` and `pool`
-    are those of the part of the file that has the most stripes, `server` those of a file that processes share."""
+    """How a file is spread over servers."""
 
-    preferred_bytes: PositiveBytes
-    parts: Count | None
-    stripes: Count | None
-    stripe_bytes: PositiveBytes | None
-    pool: Text | None
-    server: Text | None
+    preferred_bytes: Annotated[
+        PositiveBytes, about("the size of a call that the file system prefers for this file (`st_blksize` of `stat`)")
+    ]
+    parts: Annotated[
+        Count | None,
+        about("how many parts of the file exist; 1 except for composite layouts of Lustre; null if unknown"),
+    ]
+    stripes: Annotated[Count | None, about("number of stripes of the part that has the most; null if unknown")]
+    stripe_bytes: Annotated[PositiveBytes | None, about("their size; null if unknown")]
+    pool: Annotated[Text | None, about("their pool; null if the file system states none")]
+    server: Annotated[
+        Text | None,
+        about("the servers of a file that processes share, as below; null if unknown, and for processes' own files"),
+    ]
 
     def __post_init__(self):
         known = [self.parts is not None, self.stripes is not None, self.stripe_bytes is not None]
@@ -334,8 +353,12 @@ class Striping(Part):
 class FileServers(Record):
     """Which servers hold the processes' own files: `files` are the places in `servers`, a value of each process."""
 
-    servers: Annotated[list[Text], Meta(min_length=1)]
-    files: Annotated[list[Annotated[int, Meta(ge=0, le=2**31 - 1)]], Meta(min_length=1)]
+    servers: Annotated[list[Text], Meta(min_length=1), about("the names of the servers, each once")]
+    files: Annotated[
+        list[Annotated[int, Meta(ge=0, le=2**31 - 1)]],
+        Meta(min_length=1),
+        about("of each process the place of its server in `servers`, from 0"),
+    ]
 
     def __post_init__(self):
         distinct("servers", self.servers)
@@ -350,18 +373,22 @@ SharePercent = Annotated[int, Meta(ge=1, le=95)]
 
 
 class FilledHost(Part):
-    """A node, in the order of the run's `hosts`; `available_before_bytes` is 0 if the system does not report it."""
+    """The nodes in the order of the run's `hosts`."""
 
-    filled_bytes: PositiveBytes
-    resident_bytes: Bytes
-    available_before_bytes: Bytes
+    filled_bytes: Annotated[
+        PositiveBytes, about("allocated and written by all processes of the node, in whole pages of each")
+    ]
+    resident_bytes: Annotated[Bytes, about("still in physical memory, not in swap space, when it was released")]
+    available_before_bytes: Annotated[
+        Bytes, about("as `available_bytes` of the run, before it was filled; 0 if the system does not report it")
+    ]
 
 
 class MemoryFill(Record):
-    """What the processes of each node allocated and used, and what of it was in physical memory when it was
-    released."""
+    """Written when the memory that `--fill-memory` filled is released. b_eff_io fills it after the last rewrite and
+    releases it after the last read; PRIOMark fills it before the first case and releases it after the last."""
 
-    share_percent: SharePercent
+    share_percent: Annotated[SharePercent, about("of each node's memory")]
     hosts: Annotated[list[FilledHost], Meta(min_length=1)]
 
 

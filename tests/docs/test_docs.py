@@ -71,6 +71,16 @@ def test_options_are_those_that_the_programs_print(openmpi, tmp_path):
     assert written.read_text() == text
 
 
+def test_log_format_is_that_of_the_records_and_rules(tmp_path):
+    """`make docs` writes the tables anew. Without them, the page is shorter."""
+    text = (DOCS / "log.md").read_text()
+    written = tmp_path / "log.md"
+    written.write_text(re.sub(r"(<!-- \w+ of \w+ -->).*?(<!-- end -->)", r"\1\n\2", text, flags=re.DOTALL))
+    assert len(written.read_text()) < len(text) - 10_000
+    subprocess.run([sys.executable, DOCS / "write_log.py", written], check=True)
+    assert written.read_text() == text
+
+
 def test_links_of_the_pages_outside_the_site_lead_somewhere():
     """GitHub shows these pages as they are."""
     pages = [*ROOT.glob("*.md"), ROOT / "site_configs" / "README.md"]

@@ -9,8 +9,9 @@ from postprocess.show.units import MIB
 
 LENGTHS = 21
 PATTERNS_AVERAGED = {"ring": 6, "random": 30}
-METHODS_AVERAGED = {"sendrecv", "alltoallv", "nonblocking"}
-PING_PONG_METHOD = "blocking"  # for the ping-pong only, which has no other
+METHODS = ("sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent", "blocking")
+METHODS_AVERAGED = set(METHODS[:3])
+PING_PONG_METHOD = METHODS[-1]  # for the ping-pong only, which has no other
 L_MAX_LIMIT = 128 * MIB
 
 

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of FTIO, besides those of every log. docs/log.md explains the fields."""
+"""The records of FTIO, besides those of every log. docs/log.md is made from the texts."""
 
 from typing import Annotated, Literal
 
 from msgspec import Meta
 
 from postprocess.logs.records import (
+    FROM_ONE,
+    LIST_OF_PROCESSES,
+    OF_PROCESSES,
+    STRIPED,
+    WHICH,
     Bytes,
     Count,
     FileServers,
@@ -19,6 +24,7 @@ from postprocess.logs.records import (
     SecondsOfProcesses,
     Striping,
     Text,
+    about,
     distinct,
 )
 
@@ -27,91 +33,113 @@ Difference = Annotated[float, Meta(ge=0, le=1e300)]
 
 
 class PlannedActivity(Part):
-    name: Name
-    io: bool
+    name: Annotated[
+        Name,
+        about(
+            "`open`, `read`, `write`, `flush`, `plan` (FFTW's), `fft` (with its communication), `compute` (generating "
+            "elements, transposing in memory, comparing), `exchange` (of Squares between processes), `wait` (for the "
+            "slowest process at the end of a stage)"
+        ),
+    ]
+    io: Annotated[bool, about("whether it is I/O: only the first four are")]
 
 
 class Plan(Record):
-    """What ftio is going to transform. `process_times`, what has a value in the lists of ProcessTimes, is None in early
-    logs."""
+    """What ftio is going to transform."""
 
-    input_parameter: Count
-    matrix_width: Count
-    square_width: Count
-    matrix_bytes: PositiveBytes
-    repetitions: Annotated[int, Meta(ge=1, le=100_000)]
-    storage: Literal["posix", "mpiio"]
-    direct: bool
-    exchange_buffer_bytes: PositiveBytes
-    stages: Annotated[list[Name], Meta(min_length=1)]
-    activities: Annotated[list[PlannedActivity], Meta(min_length=1)]
-    process_times: Resolution | None = None
+    input_parameter: Annotated[Count, about("i, the width of a Mini-Square")]
+    matrix_width: Annotated[Count, about("N = i^2 c, with c processes")]
+    square_width: Annotated[Count, about("i^2")]
+    matrix_bytes: Annotated[PositiveBytes, about("16 N^2")]
+    repetitions: Annotated[int, Meta(ge=1, le=100_000), about("runs of the whole computation")]
+    storage: Annotated[Literal["posix", "mpiio"], about("`posix` (a file per process) or `mpiio` (one shared file)")]
+    direct: Annotated[bool, about("whether I/O is direct")]
+    exchange_buffer_bytes: Annotated[PositiveBytes, about("memory per process for the exchange of parts of Squares")]
+    stages: Annotated[
+        list[Name],
+        Meta(min_length=1),
+        about("in order: `initialise`, `series_1`, `transpose`, `exchange`, `series_2`, `verify`"),
+    ]
+    activities: Annotated[list[PlannedActivity], Meta(min_length=1), about("what a stage consists of")]
+    process_times: Annotated[Resolution | None, OF_PROCESSES] = None
 
     def __post_init__(self):
         distinct("stages", self.stages)
 
 
 class Start(Record):
-    """What the run made before anything was timed."""
+    """The state before anything is timed."""
 
-    directory: Text
-    kept: bool
-    resident_bytes: Bytes
+    directory: Annotated[Text, about("the run's own")]
+    kept: Annotated[bool, about("whether the run leaves its files")]
+    resident_bytes: Annotated[Bytes, about("of the largest process, after the start of MPI and without buffers")]
 
 
 class Measurement(Record):
-    """One activity of one stage in one repetition: times over the processes, bytes and calls of all of them."""
+    """One per repetition, stage and activity that occurred. Every moment of a repetition belongs to one activity of one
+    stage: the sum of all `mean_seconds` of a repetition is the mean of its `elapsed_seconds`."""
 
-    repetition: Count
-    stage: Name
-    activity: Name
-    elapsed_seconds: PositiveSeconds
-    fastest_seconds: Seconds
-    mean_seconds: PositiveSeconds
-    bytes: Bytes
-    calls: Annotated[int, Meta(ge=0, le=2**63 - 1)]
+    repetition: Annotated[Count, FROM_ONE]
+    stage: Annotated[Name, WHICH]
+    activity: Annotated[Name, WHICH]
+    elapsed_seconds: Annotated[PositiveSeconds, about("of the slowest process")]
+    fastest_seconds: Annotated[Seconds, about("of the fastest process")]
+    mean_seconds: Annotated[PositiveSeconds, about("mean over all processes")]
+    bytes: Annotated[Bytes, about("of all processes")]
+    calls: Annotated[
+        int,
+        Meta(ge=0, le=2**63 - 1),
+        about("of all processes: a `pread`, `pwrite`, MPI or FFTW call each"),
+    ]
 
 
 class ProcessTimes(Record):
-    """The times of the processes, or nodes, in the activity of the measurement before this record."""
+    """Follows each measurement of `open`, `read`, `write`, `flush` and `compute`. A repetition takes 0.6 MB in the log
+    of a run of 4096 processes."""
 
-    repetition: Count
-    stage: Name
-    activity: Name
-    seconds: SecondsOfProcesses
+    repetition: Annotated[Count, FROM_ONE]
+    stage: Annotated[Name, WHICH]
+    activity: Annotated[Name, WHICH]
+    seconds: Annotated[SecondsOfProcesses, LIST_OF_PROCESSES]
 
 
 class Layout(FileServers):
-    """Which servers hold the processes' own files in a repetition."""
+    """Precedes each `repetition` with `--storage posix`, where the file system states which
+    [servers](#servers-of-files) have the files."""
 
-    repetition: Count
+    repetition: Annotated[Count, FROM_ONE]
 
 
 class Counters(Part):
-    cycles: Counter | None
-    cycles_reason: Text | None
-    flops: Counter | None
-    flops_reason: Text | None
-    time_stamp_cycles: Counter | None
+    """Sums over the processes, counted by the processors in user mode."""
+
+    cycles: Annotated[Counter | None, about("null if it is not permitted or failed a test")]
+    cycles_reason: Annotated[Text | None, about("why `cycles` is null, else null")]
+    flops: Annotated[Counter | None, about("null if it is not permitted or failed a test")]
+    flops_reason: Annotated[Text | None, about("why `flops` is null, else null")]
+    time_stamp_cycles: Annotated[Counter | None, about("of a counter with a fixed rate, null if there is none")]
 
 
 class Verification(Part):
-    total_difference: Difference
-    largest_difference: Difference
-    largest_relative_difference: Difference
-    tolerated_relative_difference: Difference
+    """Comparison of all elements with the exact result."""
+
+    total_difference: Annotated[Difference, about("sum over all elements")]
+    largest_difference: Annotated[Difference, about("of an element")]
+    largest_relative_difference: Annotated[Difference, about("of an element")]
+    tolerated_relative_difference: Annotated[Difference, about("4 epsilon N^2")]
 
 
 class Repetition(Record):
-    """One run of the whole computation; lists hold one value per process, in rank order."""
+    """Follows the measurements of a repetition; lists have one value per process in rank order. A run whose result is
+    wrong ends as `failed` after this record."""
 
-    repetition: Count
-    elapsed_seconds: SecondsOfProcesses
-    io_seconds: SecondsOfProcesses
-    transform_elapsed_seconds: SecondsOfProcesses
-    transform_io_seconds: SecondsOfProcesses
-    nominal_flops: Annotated[float, Meta(gt=0, le=1e300)]
+    repetition: Annotated[Count, FROM_ONE]
+    elapsed_seconds: Annotated[SecondsOfProcesses, about("of the whole computation")]
+    io_seconds: Annotated[SecondsOfProcesses, about("of its I/O")]
+    transform_elapsed_seconds: Annotated[SecondsOfProcesses, about("without `initialise` and `verify`")]
+    transform_io_seconds: Annotated[SecondsOfProcesses, about("I/O without `initialise` and `verify`")]
+    nominal_flops: Annotated[float, Meta(gt=0, le=1e300), about("5 N log2 N for each of the 2 N transforms")]
     counters: Counters
     verification: Verification
-    striping: list[Striping]
-    peak_resident_bytes: PositiveBytes
+    striping: Annotated[list[Striping], STRIPED]
+    peak_resident_bytes: Annotated[PositiveBytes, about("of the largest process, so far")]

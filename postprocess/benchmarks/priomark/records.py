@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of PRIOMark, besides those of every log. docs/log.md explains the fields."""
+"""The records of PRIOMark, besides those of every log. docs/log.md is made from these texts."""
 
 from typing import Annotated, Literal
 
@@ -7,6 +7,11 @@ from msgspec import Meta
 
 from postprocess.logs.histograms import Histogram
 from postprocess.logs.records import (
+    FROM_ONE,
+    LIST_OF_PROCESSES,
+    OF_PROCESSES,
+    STRIPED,
+    WHICH,
     Bytes,
     Calls,
     Count,
@@ -23,103 +28,140 @@ from postprocess.logs.records import (
     SharePercent,
     Striping,
     Text,
+    about,
 )
 
 Target = Literal["directory", "file", "device"]
+AS_PLANNED = about("as in the plan, also where it is null")
 Share = Annotated[float, Meta(ge=0, le=1)]
 Number = Annotated[float, Meta(ge=-1e300, le=1e300)]
 
 
 class SubBenchmark(Part):
-    """`plugin` is the shared object of a plug-in."""
+    """The sub-benchmarks that have cases."""
 
-    name: Name
-    summary: Text
-    plugin: Text | None
+    name: Annotated[Name, about("as in the cases")]
+    summary: Annotated[Text, about("what it does")]
+    plugin: Annotated[Text | None, about("the path of the shared object of a plug-in, else null")]
 
 
 class Case(Part):
-    """One pattern of one sub-benchmark, by one method, with one data size, block size and read share."""
+    """The cases in the order of measuring. A *case* is one pattern of one sub-benchmark, by one method, with one data
+    size, block size and read share."""
 
-    case: Count
-    benchmark: Name
-    pattern: Name
-    method: Name
-    process_bytes: PositiveBytes
-    block_bytes: PositiveBytes | None
-    read_share: Share | None
-    direct: bool
-    target: Target
+    case: Annotated[Count, FROM_ONE]
+    benchmark: Annotated[Name, WHICH]
+    pattern: Annotated[Name, WHICH]
+    method: Annotated[Name, WHICH]
+    process_bytes: Annotated[
+        PositiveBytes,
+        about("data of each process: its part of the common file, its own file, or its range of the device"),
+    ]
+    block_bytes: Annotated[PositiveBytes | None, about("null if requests differ in size")]
+    read_share: Annotated[Share | None, about("null if it is meaningless")]
+    direct: Annotated[bool, about("whether I/O is direct")]
+    target: Annotated[
+        Target,
+        about(
+            "`directory` (files in the run's own directory), `device`, or `file` (the sub-benchmark `raw` was given a "
+            "file and measured that)"
+        ),
+    ]
 
 
 class Plan(Record):
-    """What PRIOMark is going to measure, and the workload that says so. `read_shift`, `fill_memory_percent` and
-    `process_times`, what has a value in the lists of ProcessTimes, are None in early logs."""
+    """What PRIOMark is going to measure, and the workload that says so."""
 
-    workload: Text
-    workload_text: Text
-    build: Literal["full", "mpi", "serial"]
-    seed: Annotated[int, Meta(ge=0, le=2**63 - 1)]
-    repetitions: Annotated[int, Meta(ge=1, le=100_000)]
-    check: bool
-    evict: bool
-    node_memory_bytes: PositiveBytes
-    cache_bytes: PositiveBytes | None
-    latency_relative_error: Annotated[float, Meta(gt=0, le=1)]
+    workload: Annotated[Text, about("the given name or file")]
+    workload_text: Annotated[Text, about("its content")]
+    build: Annotated[
+        Literal["full", "mpi", "serial"],
+        about("`full`, `mpi` (without MPI-IO: MPI only synchronises and collects) or `serial` (without MPI)"),
+    ]
+    seed: Annotated[
+        int,
+        Meta(ge=0, le=2**63 - 1),
+        about("of the random orders; the seed of each order follows from it, the case, the repetition and the rank"),
+    ]
+    repetitions: Annotated[int, Meta(ge=1, le=100_000), about("of each case")]
+    check: Annotated[bool, about("every byte that is read is checked, and afterwards the whole file")]
+    evict: Annotated[bool, about("files are evicted from the nodes' page caches before a case begins")]
+    node_memory_bytes: Annotated[PositiveBytes, about("memory of the node with the least")]
+    cache_bytes: Annotated[
+        PositiveBytes | None,
+        about("size of the file system's cache as set by an option; null: the nodes' memory counts"),
+    ]
+    latency_relative_error: Annotated[
+        float, Meta(gt=0, le=1), about("maximum of half the width of a latency bin over its middle")
+    ]
     benchmarks: Annotated[list[SubBenchmark], Meta(min_length=1)]
     cases: Annotated[list[Case], Meta(min_length=1, max_length=100_000)]
-    read_shift: ReadShift = None
-    fill_memory_percent: SharePercent | None = None
-    process_times: Resolution | None = None
+    read_shift: Annotated[
+        ReadShift,
+        about(
+            "as in b_eff_io, or null. Cases that create a file are not shifted; in the others, each process reads and "
+            "rewrites the part that another one has just written"
+        ),
+    ] = None
+    fill_memory_percent: Annotated[SharePercent | None, about("as in b_eff_io, or null")] = None
+    process_times: Annotated[Resolution | None, OF_PROCESSES] = None
 
 
 class Latencies(Histogram):
-    """How long the calls of one operation took, over all processes."""
+    """Durations of calls over all processes, one for each operation that occurred."""
 
-    operation: Literal["read", "write"]
+    operation: Annotated[Literal["read", "write"], about("`read` or `write`")]
 
 
 class Measurement(Record):
-    """One case in one repetition; bytes and calls of all processes. `values` are what the sub-benchmark measured
-    besides: name to a list, one value per process in rank order."""
+    """One per case and repetition. Bytes and calls are those of all processes. The bandwidth is
+    `(read_bytes + written_bytes) / elapsed_seconds`; in `async`, this is the time of the transfer at the same time as a
+    calculation, and of its sync."""
 
-    case: Count
-    repetition: Count
-    benchmark: Name
-    pattern: Name
-    method: Name
-    process_bytes: PositiveBytes
-    block_bytes: PositiveBytes | None
-    read_share: Share | None
-    direct: bool
-    target: Target
-    evicted: bool
-    read_calls: Calls
-    write_calls: Calls
-    read_bytes: Bytes
-    written_bytes: Bytes
-    elapsed_seconds: PositiveSeconds
-    fastest_seconds: Seconds
-    open_seconds: Seconds
-    access_seconds: Seconds
-    sync_seconds: Seconds
-    close_seconds: Seconds
+    case: Annotated[Count, WHICH]
+    repetition: Annotated[Count, FROM_ONE]
+    benchmark: Annotated[Name, AS_PLANNED]
+    pattern: Annotated[Name, AS_PLANNED]
+    method: Annotated[Name, AS_PLANNED]
+    process_bytes: Annotated[PositiveBytes, AS_PLANNED]
+    block_bytes: Annotated[PositiveBytes | None, AS_PLANNED]
+    read_share: Annotated[Share | None, AS_PLANNED]
+    direct: Annotated[bool, AS_PLANNED]
+    target: Annotated[Target, AS_PLANNED]
+    evicted: Annotated[bool, about("the files were evicted from the page cache before")]
+    read_calls: Annotated[Calls, about("number of read requests")]
+    write_calls: Annotated[Calls, about("number of write requests")]
+    read_bytes: Annotated[Bytes, about("what they read")]
+    written_bytes: Annotated[Bytes, about("what they wrote")]
+    elapsed_seconds: Annotated[
+        PositiveSeconds,
+        about("from the barrier before the first request to the end of the sync, on the slowest process"),
+    ]
+    fastest_seconds: Annotated[Seconds, about("the same on the fastest process")]
+    open_seconds: Annotated[Seconds, about("of the slowest process; not part of `elapsed_seconds`")]
+    access_seconds: Annotated[Seconds, about("of the slowest process")]
+    sync_seconds: Annotated[Seconds, about("of the slowest process")]
+    close_seconds: Annotated[Seconds, about("of the slowest process; not part of `elapsed_seconds`")]
     latencies: Annotated[list[Latencies], Meta(max_length=2)]
-    values: dict[Name, Annotated[list[Number], Meta(min_length=1)]]
-    striping: list[Striping]
+    values: Annotated[
+        dict[Name, Annotated[list[Number], Meta(min_length=1)]],
+        about("other [values of the sub-benchmark](#values): name to a list, one value per process in rank order"),
+    ]
+    striping: Annotated[list[Striping], STRIPED]
 
 
 class ProcessTimes(Record):
-    """The times of each process, or of each node its slowest one, in the measurement before."""
+    """Follows each measurement. A case and repetition takes 60 KB in the log of a run of 4096 processes."""
 
-    case: Count
-    repetition: Count
-    elapsed_seconds: SecondsOfProcesses
-    access_seconds: SecondsOfProcesses
+    case: Annotated[Count, WHICH]
+    repetition: Annotated[Count, FROM_ONE]
+    elapsed_seconds: Annotated[SecondsOfProcesses, LIST_OF_PROCESSES]
+    access_seconds: Annotated[SecondsOfProcesses, LIST_OF_PROCESSES]
 
 
 class Layout(FileServers):
-    """Which servers hold the processes' own files in a case."""
+    """Follows the times of the processes in a case of `single_file`, or of `raw` on files, where the file system states
+    which [servers](#servers-of-files) have the files."""
 
-    case: Count
-    repetition: Count
+    case: Annotated[Count, WHICH]
+    repetition: Annotated[Count, FROM_ONE]

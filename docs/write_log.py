@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes what is between the lines `<!-- records of NAME -->` and `<!-- end -->` in docs/log.md from the classes of the
+records, and after `<!-- invariants of NAME -->` from invariants.py of the benchmark. `make docs` runs it:
+
+python docs/write_log.py docs/log.md
+"""
+
+import re
+import sys
+import textwrap
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+from msgspec.inspect import DictType, Field, ListType, Metadata, StructType, Type, UnionType, type_info
+
+from postprocess.benchmarks.registry import log_formats, part
+from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Record, Striping, kind_of
+
+BLOCK = re.compile(r"(<!-- (records|fields|invariants) of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
+SHARED = {"io": (MpiIo, MemoryFill, DataCheck)}
+PARTS = {"Striping": Striping}  # explained once for all benchmarks
+ABSENT = " (may be absent)"
+
+
+def page(text: str) -> str:
+    """The text with new tables."""
+    write = {"records": records_of, "fields": lambda name: fields_table(PARTS[name]), "invariants": invariants_of}
+    return BLOCK.sub(lambda block: f"{block[1]}\n{write[block[2]](block[3])}\n{block[4]}", text)
+
+
+def records_of(name: str) -> str:
+    """A paragraph and a table for each record that a benchmark has for itself, or that several share."""
+    own = [record for record in log_formats()[name].own if record not in SHARED["io"]] if name not in SHARED else []
+    return "\n".join(map(record_text, own or SHARED[name]))
+
+
+def invariants_of(name: str) -> str:
+    """The table of what has to agree in the logs of a benchmark."""
+    return table("invariant", "what has to agree", part(name, "invariants").INVARIANTS.items())
+
+
+def record_text(record: type[Record]) -> str:
+    paragraph = textwrap.fill(f"`{kind_of(record)}`: {inline(record)}.", 120, break_on_hyphens=False)
+    return f"{paragraph}\n\n{fields_table(record)}"
+
+
+def fields_table(described: type) -> str:
+    return table("field", "meaning", fields_of(type_info(described)))
+
+
+def inline(described: type | None) -> str:
+    """What a class is for, as part of a sentence."""
+    text = " ".join(((described and described.__doc__) or "").split()).removesuffix(".")
+    return text[:1].lower() + text[1:] if text[1:2].islower() else text
+
+
+def table(name: str, meaning: str, rows) -> str:
+    """Neighbours with the same meaning share a row."""
+    lines = [f"| {name} | {meaning} |\n|---|---|\n"]
+    for text, group in groupby(rows, key=itemgetter(1)):
+        lines.append(f"| {', '.join(f'`{first}`' for first, _ in group)} | {text} |\n")
+    return "".join(lines)
+
+
+def fields_of(record: StructType, above: str = ""):
+    """Name and meaning of each field, those of objects inside it behind their own, with the names of both."""
+    for field in record.fields:
+        if field.name == "sequence":
+            continue
+        name = f"{above}{field.encode_name}"
+        yield name, description(field, name) + ("" if field.required else ABSENT)
+        if (inner := struct_in(field.type)) and inner.cls not in PARTS.values():
+            yield from fields_of(inner, f"{name}.")
+
+
+def description(field: Field, name: str) -> str:
+    """What Meta(description) says; otherwise what the class of the object says. Raises ValueError if neither does, or
+    if the description does not say when a value is null."""
+    inner = struct_in(field.type)
+    stated = (field.type.extra_json_schema or {}).get("description") if isinstance(field.type, Metadata) else None
+    text = stated or inline(inner and inner.cls)
+    if not text:
+        raise ValueError(f"{name} has no description")
+    if may_be_null(field.type) and "null" not in text:
+        raise ValueError(f"{name}: the description does not say when it is null")
+    return text
+
+
+def plain(kind: Type) -> Type:
+    return plain(kind.type) if isinstance(kind, Metadata) else kind
+
+
+def may_be_null(kind: Type) -> bool:
+    kind = plain(kind)
+    return isinstance(kind, UnionType) and kind.includes_none
+
+
+def struct_in(kind: Type) -> StructType | None:
+    """The object that a field is, or of which it is a list or a dictionary."""
+    kind = plain(kind)
+    if isinstance(kind, StructType):
+        return kind
+    if isinstance(kind, ListType):
+        return struct_in(kind.item_type)
+    if isinstance(kind, DictType):
+        return struct_in(kind.value_type)
+    if isinstance(kind, UnionType):
+        return next(filter(None, map(struct_in, kind.types)), None)
+    return None
+
+
+if __name__ == "__main__":
+    path = Path(sys.argv[1])
+    path.write_text(page(path.read_text(encoding="utf-8")), encoding="utf-8")

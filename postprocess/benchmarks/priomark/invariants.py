@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has to agree in a log of PRIOMark: the names of problems in rules.py, and the table of docs/log.md."""
+
+INVARIANTS = {
+    "case_numbers": "cases are numbered 1, 2, 3, ...",
+    "benchmarks": "the cases are those of the sub-benchmarks, in their order",
+    "plugins": "sub-benchmarks of coffeecup are no plug-ins, others are",
+    "plugin_names": "no plug-in has the name of another metric",
+    "build": "a build measures only what it has",
+    "mpi_io": "the component of MPI-IO is stated before the first case by MPI-IO, and only then",
+    "node_memory": "`node_memory_bytes` is the memory of the host with the least",
+    "workload": "seed, repetitions, `check` and `evict` are those of `workload_text`, if it states them",
+    "planned_case": "a measurement is what was planned under its number",
+    "calls": "reads and writes follow from the sizes and the read share",
+    "bytes": "bytes are calls times the block size; no byte without a call",
+    "evicted": "files that exist before a case were evicted if planned, others not",
+    "latencies": "reads and writes have latencies, each once, and only then",
+    "latency_calls": "the bins contain the calls of the measurement",
+    "bins": "bins ascend and do not overlap",
+    "bin_widths": "no bin is wider than `latency_relative_error` states",
+    "extremes": "the shortest and the longest call are in the outermost bins",
+    "latency_sum": "the sum of the latencies is possible with the bins",
+    "overlap": "all times alone and overlapped are stated, or none",
+    "covered": (
+        "`covered` is 1 where the calculation of a process took at least as long as its transfer, and 0 elsewhere"
+    ),
+    "transfer": "the times of the transfers of `async` are those of its requests",
+    "each_process": "`values` are lists with a value of each process",
+    "replay": "what a replay of `trace` counts is a whole number for each process",
+    "copies": "the processes are whole copies of the recording",
+    "parts": "no part of a measurement takes longer than the whole",
+    "whole": (
+        "a measurement does not take longer than its parts together (5 %, and 5 s for a process that loses its core)"
+    ),
+    "request_time": "the requests do not take longer than the accesses of the processes",
+}
