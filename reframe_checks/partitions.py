@@ -7,12 +7,12 @@ import shutil
 from pathlib import Path
 from typing import NoReturn
 
-import yaml
 from reframe.core import settings
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
 
 from postprocess import reframe_version  # noqa: F401
+from postprocess.logs.trees import parsed
 
 from . import batch
 from .paths import LOCAL_CONFIGURATION
@@ -91,8 +91,8 @@ def overlay():
         return {}
     path = found[-1]  # beside the configuration that was read last
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
+        content, _ = parsed(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         refuse(f"overlay {path}: cannot be read: {' '.join(str(error).split())}")
     if error := schema_error(OVERLAY, content):
         refuse(f"overlay {path}{error}")

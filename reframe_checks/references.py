@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import NoReturn
 
 import reframe as rfm
-import yaml
 from reframe.core import exceptions
 from reframe.core.builtins import run_before, variable
 from reframe.core.logging import getlogger
@@ -20,6 +19,7 @@ from reframe.core.logging import getlogger
 from postprocess import reframe_version  # noqa: F401
 from postprocess.benchmarks.benchmark import STANDARD, VARIANT
 from postprocess.benchmarks.registry import metric_kind
+from postprocess.logs.trees import parsed
 
 from .environments import mpi_environments
 from .partitions import extras_of
@@ -146,8 +146,8 @@ def check_reference_file(path, name, index, units):
         raise exceptions.ReferenceParseError(f"reference file {path}: {what}")
 
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        content, _ = parsed(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         refuse(f"cannot be read: {error}")
     if not isinstance(content, dict) or not isinstance(content.get("_meta"), dict):
         refuse("has no _meta that records the origin of its values")

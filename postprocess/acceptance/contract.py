@@ -174,7 +174,7 @@ def parse(path: Path, text: str) -> tuple[Any, yaml.Node]:
     try:
         content, root = parsed(text, Loader)
     except TreeError as error:
-        raise ContractError(path, error.line, "", str(error)) from None
+        raise ContractError(path, error.line, "", error.problem) from None
     if root is None:
         raise ContractError(path, None, "", "the file is empty; docs/acceptance.md says what a contract holds")
     return content, root

@@ -138,7 +138,7 @@ def read_machines(path: Path) -> list[Machine]:
     except OSError as error:
         raise DesignError(printable(f"{path}: cannot be read: {error.strerror}")) from None
     except TreeError as error:
-        raise DesignError(printable(f"{path}{f', line {error.line}' if error.line else ''}: {error}")) from None
+        raise DesignError(printable(f"{path}: {error}")) from None
     if not isinstance(content, dict) or not content or not all(isinstance(each, dict) for each in content.values()):
         raise DesignError(printable(f"{path}: not a mapping from names to designs; docs/predict.md shows one"))
     try:

@@ -118,8 +118,7 @@ def read_list(path: Path, kind: type) -> list[Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise SiteFileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except TreeError as error:
-        where = f", line {error.line}" if error.line else ""
-        raise SiteFileError(f"{path}{where}: {error}") from None
+        raise SiteFileError(f"{path}: {error}") from None
     if content is None:
         return []
     if not isinstance(content, list):

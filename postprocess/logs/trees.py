@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""YAML that people write: contracts, designs and a site's files. A few lines of aliases can stand for billions of
-entries, and YAML silently uses the last of two equal keys: both are refused."""
+"""YAML that people write: contracts, designs, references and a site's files. A few lines of aliases can stand for
+billions of entries, and YAML silently uses the last of two equal keys: both are refused."""
 
 from typing import Any
 
@@ -11,11 +11,11 @@ LARGEST = 1_000_000  # entries; a contract of 1000 clauses has less than 50 000
 
 
 class TreeError(ValueError):
-    """A text that is not YAML or may not be read; `line` is where, None if that is not known."""
+    """A text that is not YAML or may not be read. The message begins with the `line`, unless that is not known."""
 
     def __init__(self, problem: str, line: int | None = None):
-        super().__init__(problem)
-        self.line = line
+        super().__init__(f"line {line}: {problem}" if line else problem)
+        self.problem, self.line = problem, line
 
 
 def parsed(text: str | bytes, loader: type[yaml.SafeLoader] = yaml.SafeLoader) -> tuple[Any, yaml.Node | None]:

@@ -34,7 +34,7 @@ def load(path: Path, benchmark: str) -> dict:
     except OSError as error:
         raise ReferenceFileError(path, f"cannot be read: {error.strerror}") from None
     except TreeError as error:
-        raise ReferenceFileError(path, f"{f'line {error.line}: ' if error.line else ''}{error}") from None
+        raise ReferenceFileError(path, str(error)) from None
     if (
         not isinstance(content, dict)
         or not isinstance(content.get(benchmark), dict)

@@ -243,6 +243,14 @@ def test_reference_that_reframe_would_pass_over_is_refused(tmp_path, entry, repl
         check_reference_file(path, "b_eff", ["$partition", "num_processes"], units)
 
 
+def test_second_entry_of_a_reference_is_refused(tmp_path):
+    """YAML would silently take the last one."""
+    path = written(tmp_path, {"b_eff": [1.0, -0.1, None, "MByte/s"]})
+    path.write_text(path.read_text() + "_meta: {}\n")
+    with pytest.raises(ReferenceParseError, match=r"line \d+: the key '_meta' occurs twice"):
+        check_reference_file(path, "b_eff", ["$partition", "num_processes"], {"b_eff": "MByte/s"})
+
+
 def test_test_with_a_wrong_reference_fails(references):
     session = references.run({"b_eff": [1.0, -0.1, None, "GB/s"]})
     assert session.returncode == 1

@@ -272,6 +272,7 @@ def test_overlay_comes_before_the_configuration(foreign, tmp_path):
     ("text", "says"),
     [
         ("partitions: [", "cannot be read"),
+        ("partitions: {p: {},\n p: {}}", "line 2: the key 'p' occurs twice"),
         ("{}", '"partitions" is a required property'),
         ("- p", "is not of type"),
         ("partitions: {q: {}}", "system 'centre' has no partition 'q': there are login, p"),
