@@ -9,7 +9,7 @@ import re
 
 import reframe
 
-OLDEST, BEFORE = (4, 10, 4), (5,)
+OLDEST, BEFORE = (4, 9), (5,)
 
 
 def refusal(version):
@@ -19,7 +19,7 @@ def refusal(version):
     oldest = ".".join(map(str, OLDEST))
     return (
         f"ReFrame {version or 'of unknown version'} is not supported: coffeecup needs at least {oldest} and less than "
-        f"{BEFORE[0]}; install a supported version, for example with `pip install reframe-hpc=={oldest}`"
+        f"{BEFORE[0]}; install a supported version, for example with `pip install reframe-hpc~={oldest}`"
     )
 
 

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """References of a check: ReFrame's external form, read strictly.
 
-ReFrame 4.10.4 skips a test whose reference file is missing, and passes one whose reference names a metric that does not
-exist, or none that fits. Here the file is read inside the pipeline, where an error fails the test; every entry is
-checked against the metrics; and a size without an entry is reported as having no reference wherever the result is
-shown.
+ReFrame reads this form itself since 4.10, skips a test whose file is missing, and passes one whose reference names a
+metric that does not exist, or none that fits. Here the file is read inside the pipeline, where an error fails the test;
+every entry is checked against the metrics; a size without an entry is reported as having no reference wherever the
+result is shown; and ReFrame 4.9 gets the same references.
 """
 
 import hashlib
+import re
 from pathlib import Path
 from typing import NoReturn
 
 import reframe as rfm
 from reframe.core import exceptions
-from reframe.core.builtins import run_before, variable
+from reframe.core.builtins import run_before, variable, xfail
 from reframe.core.logging import getlogger
 
 from postprocess import reframe_version  # noqa: F401
@@ -37,6 +38,7 @@ class ReferenceStatus:
 
 
 BY_ENVIRONMENT = "$environ"
+EXPECTED_TO_FAIL = "$xfail"
 DERIVED_BOUNDS = 2.0  # width relative to the bounds of the measured size
 
 
@@ -69,15 +71,12 @@ class ExternalReferences(rfm.RegressionTestPlugin):
         if self.variant != STANDARD and VARIANT not in index:
             self.reference, self.reference_status, self._referenced = {}, ReferenceStatus.NONE, set()
             return
-        self.reference = {"$ref": str(path)}
-        try:
-            referenced = set(self.reference[self])
-        except KeyError:
-            referenced = set()
-        self._referenced = referenced
+        entries = self._entries(self._content[name], index)
+        self.reference = {self.current_partition.fullname: entries}
+        referenced = self._referenced = set(entries)
         environments = mpi_environments(self.current_partition)
         if referenced and BY_ENVIRONMENT not in index and len(environments) > 1:
-            raise exceptions.ReferenceParseError(
+            raise exceptions.PipelineError(
                 f"reference file {path}: partition {self.current_partition.fullname!r} has several environments "
                 f"({', '.join(environments)}): the $index must contain {BY_ENVIRONMENT}"
             )
@@ -89,16 +88,28 @@ class ExternalReferences(rfm.RegressionTestPlugin):
 
     _derived = False
 
-    def __ref_missing_num_processes__(self, data, size):
-        """ReFrame's hook for a size without an entry: a scaling law that the reference file states takes the nearest
-        smaller size.
+    def _entries(self, level, index):
+        """The references of this run by metric, none where the file has none: as ReFrame 4.10 finds them, by attributes
+        of the test in the order of the $index, where a key may be a regular expression."""
+        special = {"$partition": self.current_partition.fullname, BY_ENVIRONMENT: self.current_environ.name}
+        for subkey in index:
+            key = special.get(subkey) or getattr(self, subkey)
+            expressions = (known for known in level if isinstance(known, str) and re.fullmatch(known, str(key)))
+            known = key if key in level else next(expressions, None)
+            if known is None:
+                return self._derive(level, key) if subkey == index[-1] else {}
+            level = level[known]
+        return {metric: reference_of(entry) for metric, entry in level.items()}
+
+    def _derive(self, data, size):
+        """For a size without an entry: a scaling law that the reference file states takes the nearest smaller size.
 
         `_meta.scaling` holds an exponent per metric; the bounds are DERIVED_BOUNDS times as wide as the measured ones.
         """
         laws = self._content["_meta"].get("scaling", {})
-        smaller = [known for known in data if isinstance(known, int) and known < size]
+        smaller = [known for known in data if known < size]
         if not laws or not smaller:
-            raise KeyError(size)
+            return {}
         nearest = max(smaller)
         scaled_entries = {
             metric: scaled(data[nearest][metric], (size / nearest) ** law["exponent"])
@@ -132,18 +143,23 @@ class ExternalReferences(rfm.RegressionTestPlugin):
             )
 
 
+def reference_of(entry):
+    """An entry as ReFrame takes it."""
+    return xfail(entry[1], tuple(entry[-1])) if entry[0] == EXPECTED_TO_FAIL else tuple(entry)
+
+
 def scaled(entry, factor):
     """An entry at another size: the value times `factor`, wider bounds, and no expectation to fail."""
-    value, lower, upper, unit = getattr(entry, "data", entry)  # what is expected to fail is wrapped
+    value, lower, upper, unit = entry[-1] if entry[0] == EXPECTED_TO_FAIL else entry
     return (value * factor, lower and lower * DERIVED_BOUNDS, upper and upper * DERIVED_BOUNDS, unit)
 
 
 def check_reference_file(path, name, index, units):
-    """The file's content. Raise a ReferenceParseError with one sentence for everything in it that ReFrame would pass
+    """The file's content. Raise a PipelineError with one sentence for everything in it that ReFrame would pass
     over."""
 
     def refuse(what) -> NoReturn:
-        raise exceptions.ReferenceParseError(f"reference file {path}: {what}")
+        raise exceptions.PipelineError(f"reference file {path}: {what}")
 
     try:
         content, _ = parsed(path.read_text(encoding="utf-8"))
@@ -193,7 +209,7 @@ def _check_entry(where, name, metric, entry, units, refuse):
     if metric not in units:
         refuse(f"{where}: there is no such metric; valid are {', '.join(sorted(units))}")
     value = entry
-    if isinstance(entry, list) and entry and entry[0] == "$xfail":
+    if isinstance(entry, list) and entry and entry[0] == EXPECTED_TO_FAIL:
         value = entry[-1]
     if not isinstance(value, list) or len(value) != 4:
         refuse(f"{where}: expected [reference, lower, upper, unit], got {entry!r}")

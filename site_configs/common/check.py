@@ -112,7 +112,7 @@ def reframe_here():
     command = shutil.which("reframe") or (str(beside) if beside.exists() else None)
     if command is None:
         raise SiteError(
-            "reframe is not on PATH; install it with `pip install reframe-hpc==4.10.4`, or load the centre's module"
+            "reframe is not on PATH; install it with `pip install reframe-hpc`, or load the centre's module"
         )
     said = subprocess.run([command, "--version"], capture_output=True, text=True, check=False).stdout.strip()
     if refused := reframe_version.refusal(said):

@@ -214,7 +214,7 @@ def test_file_system_that_is_too_small_is_refused(tree):
 def test_old_reframe_is_refused_by_version(tree):
     checked = tree.run("check", "local", path=tree.stub("reframe", "echo 4.6.1"))
     assert checked.code == 1
-    assert "ReFrame 4.6.1 is not supported: coffeecup needs at least 4.10.4" in checked.err
+    assert "ReFrame 4.6.1 is not supported: coffeecup needs at least 4.9 " in checked.err
 
 
 def test_settings_that_raise_are_refused_with_their_error(tree):
