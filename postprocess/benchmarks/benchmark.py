@@ -69,11 +69,16 @@ ENERGY = (
 )
 
 
+# Rules of every benchmark, in the form of Benchmark.rules.
+RULES = {"simulated": "simulated machine", "counters_root": "counters that are not the system's"}
+
+
 @dataclass(frozen=True)
 class Benchmark:
     """`package` is the folder's module name. The first metric is the headline. `variants` are metrics that only
     runs with certain options have, beside or instead of `metrics`. `plugin_metric` describes metrics that have the
-    names of plug-ins and so cannot be listed. `system_metric` is the value of a system, if it is the largest first
+    names of plug-ins and so cannot be listed. `rules` states in a few words what is wrong with a run that breaks a rule
+    of the paper, by the key of its qualification. `system_metric` is the value of a system, if it is the largest first
     metric of all sizes (history.systems). `cache_affected` are the keys of the qualifications which state that a
     cache took part in the result. `forms` are the values of its check's variables, by form. `loads` are the kinds of
     load that a run may measure the cost of, and `impacts` the beginnings of the metrics of each (docs/b_eff.md).
@@ -92,6 +97,7 @@ class Benchmark:
     citation: str
     metrics: tuple[MetricKind, ...]
     log_format: LogFormat
+    rules: Mapping[str, str] = field(default_factory=dict)
     uses: frozenset[str] = frozenset()
     cache_affected: frozenset[str] = frozenset()
     forms: Mapping[Form, Mapping[str, str]] = field(default_factory=dict)

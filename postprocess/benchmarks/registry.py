@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from types import ModuleType
 
 from postprocess import benchmarks as folder
-from postprocess.benchmarks.benchmark import Benchmark, Better, MetricKind
+from postprocess.benchmarks.benchmark import RULES, Benchmark, Better, MetricKind
 from postprocess.logs.format import LogFormat
 
 # The modules of a benchmark's folder, and the functions of each. section.html.j2 and records.py lie beside them.
@@ -46,6 +46,13 @@ def metric_kind(benchmark: str, metric: str, better: str = Better.UNKNOWN) -> Me
         return benchmarks()[benchmark].metric(metric)
     except KeyError:
         return MetricKind(metric, "", Better(better))
+
+
+def reasons(benchmark: str, breaches: str) -> str:
+    """The rules that a run of a benchmark did not keep, in a few words. `breaches` are their keys, separated by
+    commas; a key that this version does not know is its own word."""
+    known = RULES | dict(benchmarks()[benchmark].rules if benchmark in benchmarks() else {})
+    return ", ".join(dict.fromkeys(known.get(key, key) for key in breaches.split(",")))
 
 
 @cache

@@ -4,8 +4,8 @@
 from dataclasses import dataclass
 
 from postprocess.benchmarks.nodes import Examination
+from postprocess.benchmarks.registry import reasons
 from postprocess.logs.reader import Log
-from postprocess.show.words import reasons
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Score:
     @property
     def reason(self) -> str:
         """The rules of the paper that the run did not keep, in a few words; empty for an official run."""
-        return reasons(",".join(breach.key for breach in self.breaches))
+        return reasons(self.benchmark, ",".join(breach.key for breach in self.breaches))
 
     @property
     def headline(self) -> tuple[str, Metric]:

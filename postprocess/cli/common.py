@@ -264,11 +264,12 @@ def calibrating(paths: list[Path] | None) -> "list[Log]":
     return logs
 
 
-def leave(results: list) -> None:
+def leave(results: list, failed: bool = False) -> None:
+    """Ends the command: with exit code 1 if a result is an error, or if it failed otherwise."""
     errors = [result for result in results if isinstance(result, LogError)]
     for error in errors:
         print(f"coffeecup: {error}", file=sys.stderr)
-    raise typer.Exit(1 if errors else 0)
+    raise typer.Exit(1 if errors or failed else 0)
 
 
 def changes_of(values: "pd.DataFrame") -> list:

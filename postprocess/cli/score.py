@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from postprocess.benchmarks.score import Score
 
 
-@exit_codes({0: "every log has a score", 1: UNSCORED, 2: USAGE})
+@exit_codes({0: "every log has a score", 1: "a test of --history has no value, " + UNSCORED, 2: USAGE})
 def score(
     logs: Logs,
     as_json: AsJson = False,
@@ -72,7 +72,7 @@ def score(
         typer.echo("".join(f"{line}\n" for line in missing), nl=False)
         found = [each for beside in compared for each in beside if not isinstance(each, LogError)]
         typer.echo(comparison_text(found), nl=False)
-    leave([each for result, beside in zip(results, compared) for each in (result, *beside)])
+    leave([each for result, beside in zip(results, compared) for each in (result, *beside)], failed=bool(missing))
 
 
 def balanced(result: "Score | LogError", r_max: float) -> "Score | LogError":

@@ -13,7 +13,7 @@ from rich.table import Table
 from postprocess.history.candidates import TARGET, Candidates, words_of
 from postprocess.history.noise import Noise
 from postprocess.history.plan import Coverage, Plan, Share, Simulation, share
-from postprocess.show.words import counted, printable, seconds
+from postprocess.show.words import counted, named, printable, seconds
 
 WIDTH = 118
 
@@ -24,7 +24,7 @@ def place(target: tuple) -> str:
     files = f", files on {of['file_system']}" if of["file_system"] else ""
     parameters = f" ({words})" if (words := words_of(of["parameters"])) else ""
     return printable(
-        f"{of['metric']} of {of['check']}{parameters} on {of['nodes']} of {of['partition']}+{of['environ']}{files}"
+        f"{named(of['check'], of['metric'])}{parameters} on {of['nodes']} of {of['partition']}+{of['environ']}{files}"
     )
 
 

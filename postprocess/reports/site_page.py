@@ -13,6 +13,7 @@ import jinja2
 import pandas as pd
 
 from postprocess import __version__
+from postprocess.benchmarks.registry import reasons
 from postprocess.history import node_figures
 from postprocess.history.completeness import without_value
 from postprocess.history.events import Event
@@ -163,6 +164,7 @@ def html(page: SitePage, command: str, remarks: list[str], links: Mapping[str, s
             label=site_figures.label,
             place=site_figures.place,
             named=named,
+            reasons=reasons,
             node_line=changes.node_line,
             server_line=changes.server_line,
             missing=list(map(changes.gap, page.missing.to_dict("records"))),

@@ -4,7 +4,7 @@
 import jinja2
 from markupsafe import Markup
 
-from postprocess.show.words import NARROW_SPACE, counted, digits, exact, printable, reasons, seconds, size, unit_word
+from postprocess.show.words import NARROW_SPACE, counted, digits, exact, printable, seconds, size, unit_word
 
 
 def environment(*templates: jinja2.BaseLoader) -> jinja2.Environment:
@@ -26,7 +26,6 @@ def environment(*templates: jinja2.BaseLoader) -> jinja2.Environment:
         "printable": printable,
         "lines": lambda text: "\n".join(map(printable, text.splitlines())),
         "unit_word": unit_word,
-        "reasons": reasons,
     }
     made.globals |= {"svg": lambda figure, prefix: Markup(figure.svg(prefix))}
     return made

@@ -44,11 +44,6 @@ def named(benchmark: str, metric: str) -> str:
     return metric if metric == benchmark else f"{benchmark} {metric}"
 
 
-def reasons(breaches: str) -> str:
-    """Keys of qualifications, separated by commas, in words."""
-    return ", ".join(dict.fromkeys(breaches.replace("_", " ").split(",")))
-
-
 def printable(text: str) -> str:
     """One line that is safe on any terminal: characters that are not printable are escaped."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape", "surrogatepass").decode() for c in text)

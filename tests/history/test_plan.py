@@ -227,9 +227,7 @@ def test_time_is_met_exactly_and_missed_by_a_second(tmp_path, minutes, code):
 def test_too_much_noise_finds_nothing(tmp_path):
     done = run("plan", stored(tmp_path / "r.db", [(60, 2, np.abs(noisy(0.5)))]), *QUICK)
     assert done.exit_code == 1 and "NO SET of tests" in done.output and '"options"' not in done.output
-    [power] = re.findall(
-        r"^NOT REACHED: b_eff of b_eff on one node of default\+mpi: ([\d.]+) %", done.output, re.MULTILINE
-    )
+    [power] = re.findall(r"^NOT REACHED: b_eff on one node of default\+mpi: ([\d.]+) %", done.output, re.MULTILINE)
     assert float(power) < 10
 
 

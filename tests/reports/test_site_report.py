@@ -349,7 +349,10 @@ def test_an_unofficial_value_has_its_reason_and_is_not_bold(tmp_path):
     page = (tmp_path / "site.html").read_text()
     table = page.partition("<h3>Every metric</h3>")[2].partition("</table>")[0]
     first, second = (row for row in table.split("<tr>") if row.startswith('<th scope="row">'))
-    assert "b_eff on 2 processes" in first and "last run not official: l max of other memory, repetitions" in first
+    assert (
+        "b_eff on 2 processes" in first
+        and "last run not official: L_max of a smaller memory, not 3 repetitions" in first
+    )
     assert "<strong>" not in first and "<strong>300</strong>" in second and "official" not in second
 
 

@@ -48,6 +48,12 @@ BENCHMARK = Benchmark(
         options="log input directory storage direct repeat exchange-buffer idle-power keep",
         progress=Progress(planned=planned_stages, done={Repetition: stages}),
     ),
+    rules={
+        "one_process": "one process",
+        "overcommitted": "too few cores",
+        "cached": "fits in memory",
+        "short_run": "too short",
+    },
     cache_affected=frozenset({"cached", "memory_file_system"}),
     forms={
         Form.SHORT: {"input_parameter": "16MiB", "repetitions": "1"},

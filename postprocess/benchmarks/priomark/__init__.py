@@ -45,6 +45,7 @@ BENCHMARK = Benchmark(
         options="log workload directory only plugins cache-size read-shift fill-memory dry-run idle-power keep",
         progress=Progress(planned=planned_cases, done={Measurement: lambda plan, measurement: 1}),
     ),
+    rules={"workload": "other workload", "left_out": "sub-benchmarks left out"},
     # Not `cached_writes`: it concerns latencies, and bandwidths include the time until the data was written out.
     cache_affected=frozenset({"cache_affected"}),
     forms={Form.PROBE: {"workload": "probe", "time_limit": "5m"}, Form.SHORT: {"workload": "short"}},

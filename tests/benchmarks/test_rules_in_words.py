@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every rule that makes a run unofficial is stated in a few words beside the result, by its benchmark."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from postprocess.benchmarks.benchmark import RULES
+from postprocess.benchmarks.registry import benchmarks, part, reasons
+
+# The keys that the functions yield; FTIO's other qualifications are in functions of other names.
+OF_RULES = ("breaches", "broken_rules", "broken_rules_of")
+
+
+def keys_of(module):
+    """The keys of the pairs and Qualifications that the functions on rules make, literal or a constant of the
+    module."""
+    functions = [
+        node
+        for node in ast.parse(Path(module.__file__).read_text()).body
+        if isinstance(node, ast.FunctionDef) and node.name.startswith(OF_RULES)
+    ]
+    pairs = [
+        node.elts[0] if isinstance(node, ast.Tuple) else node.args[0]
+        for function in functions
+        for node in ast.walk(function)
+        if (isinstance(node, ast.Tuple) and len(node.elts) == 2 and not isinstance(node.ctx, ast.Store))
+        or (isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Qualification")
+    ]
+    constants = [
+        key.value if isinstance(key, ast.Constant) else getattr(module, getattr(key, "id", ""), 0) for key in pairs
+    ]
+    return {key for key in constants if isinstance(key, str)}
+
+
+@pytest.mark.parametrize("name", list(benchmarks()))
+def test_each_rule_of_a_benchmark_has_words_and_no_other_has(name):
+    found = keys_of(part(name, "qualifications"))
+    assert found - RULES.keys() == benchmarks()[name].rules.keys() and found
+
+
+def test_rules_are_in_words_each_once_and_an_unknown_one_is_its_key():
+    assert reasons("b_eff", "l_max_of_other_memory,simulated") == "L_max of a smaller memory, simulated machine"
+    assert reasons("ftio", "cached,cached,of_another_version") == "fits in memory, of_another_version"
+    assert reasons("", "") == "" and reasons("stream", "simulated") == "simulated machine"
