@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The source distribution builds the kernels and the wheel; the wheel works in an environment without a checkout."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from types import SimpleNamespace
+
+import logs_made
+import pytest
+from builds import ROOT
+from conftest import PATIENCE
+from mutator import kernel_log
+
+from postprocess import __version__
+
+BUILD = "import sys; from setuptools import build_meta; print(getattr(build_meta, sys.argv[1])(sys.argv[2]))"
+OWN = ("__editable__", "coffeecup")  # how this checkout is installed here
+
+
+def run(*command, **more):
+    done = subprocess.run(
+        list(map(str, command)), capture_output=True, text=True, check=False, timeout=PATIENCE, **more
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def built(kind, folder, tree):
+    """The file that setuptools makes of a tree."""
+    return folder / run(sys.executable, "-c", BUILD, f"build_{kind}", folder, cwd=tree).split()[-1]
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """The source distribution of the tracked files, unpacked, and the wheel that is built from it."""
+    folder = tmp_path_factory.mktemp("distributions")
+    tracked = run("git", "ls-files", cwd=ROOT).splitlines()
+    for name in tracked:
+        if (ROOT / name).is_file():
+            (folder / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / "tree" / name)
+    with tarfile.open(built("sdist", folder, folder / "tree")) as archive:
+        archive.extractall(folder, filter="data")
+    sources = folder / f"coffeecup-{__version__}"
+    return SimpleNamespace(tracked=tracked, sources=sources, wheel=built("wheel", folder, sources))
+
+
+def test_source_distribution_has_everything_but_the_tests(made):
+    missing = {name for name in made.tracked if not (made.sources / name).exists()}
+    assert {name.partition("/")[0] for name in missing} == {
+        ".ci", ".clang-format", ".clang-tidy", ".gitignore", ".pre-commit-config.yaml", "tests"
+    }  # fmt: skip
+    assert not (made.sources / "tests").exists()
+
+
+def test_source_distribution_builds_a_kernel(made, tmp_path):
+    run("cmake", "-S", made.sources / "kernels", "-B", tmp_path, "-DCOFFEECUP_MPI=OFF", "-DCOFFEECUP_TESTS=OFF")
+    run("cmake", "--build", tmp_path, "--parallel", "2")
+    assert __version__ in run(tmp_path / "priomark" / "priomark", "--version")
+
+
+def test_wheel_works_in_an_environment_of_its_own(made, tmp_path):
+    """Its dependencies are those of this environment, where pip may not load them."""
+    run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "env")
+    python = tmp_path / "env" / "bin" / "python"
+    run(sys.executable, "-m", "pip", "--python", python, "install", "--no-index", "--no-deps", made.wheel)
+    packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])").strip())
+    for entry in Path(run(sys.executable, "-c", "import typer; print(typer.__file__)")).parent.parent.iterdir():
+        if not entry.name.startswith(OWN) and not (packages / entry.name).exists():
+            (packages / entry.name).symlink_to(entry)
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(("RFM_", "PYTHON"))}
+    here = {"cwd": tmp_path, "env": clean | {"HOME": str(tmp_path)}}
+    assert __version__ in run(python.with_name("coffeecup"), "--version", **here)
+    log = logs_made.write(tmp_path / "ftio.jsonl", kernel_log("ftio"))
+    assert "io_fraction" in run(python.with_name("coffeecup"), "score", log, **here)
+    words = ["-C", packages / "site_configs" / "local" / "settings.py", "-c", packages / "reframe_checks", "-L"]
+    assert "ftio %" in run(python, "-c", "from reframe.frontend.cli import main; main()", *words, **here)
