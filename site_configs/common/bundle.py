@@ -91,8 +91,7 @@ def wheels(tree, folder):
     """Wheels of everything that setup installs, for this Python and architecture; built here if there are only
     sources."""
     project = tomllib.loads((tree / "pyproject.toml").read_text(encoding="utf-8"))
-    wanted = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["history"]
-    download("the wheels", tree, folder, *project["build-system"]["requires"], *wanted)
+    download("the wheels", tree, folder, *project["build-system"]["requires"], *project["project"]["dependencies"])
     yield (
         f"{len(list((folder / WHEELS).iterdir()))} wheels for Python {platform.python_version()} on "
         f"{platform.machine()}"
