@@ -21,8 +21,8 @@ check lint test: export CMAKE_C_COMPILER_LAUNCHER = $(notdir $(shell command -v 
 check lint test: export CCACHE_DIR = $(CURDIR)/build/ccache
 check lint test: export CCACHE_NOHASHDIR = 1
 
-check: sources  ## after each change: the quick part of lint, tests that start no kernel, and a smoke run of CHECK=NAME
-	.venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder --in-process -m "not (prove or alone or rate)"
+check: sources  ## after each change: quick lint and tests, and a smoke run of one benchmark, CHECK=NAME
+	.venv/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder --quick -m "not (prove or alone or rate)"
 	$(REFRAME)/$(CHECK).py -r --mode=smoke --prefix=$(SESSION) --report-file=$(SESSION)/session.json
 
 test: lint      ## check the sources, build everything and run every test
@@ -39,7 +39,7 @@ lint: sources   ## check layout, types, spelling, licences and common errors of 
 	cmake --build build/kernels --parallel $$(nproc)
 	.venv/bin/run-clang-tidy.py -clang-tidy-binary .venv/bin/clang-tidy -p build/kernels -quiet
 
-sources:        # what lint checks without building anything
+sources:        ## the part of lint that builds nothing
 	site_configs/local/setup test
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check

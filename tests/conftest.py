@@ -57,6 +57,30 @@ LONGEST = [
 ]
 
 
+# What `make check` leaves out: files that take more than a few seconds, because they render pages, follow the
+# documentation or start commands, and all files of these folders.
+NOT_QUICK = {
+    "test_acceptance.py",
+    "test_b_eff_report.py",
+    "test_bench.py",
+    "test_cli.py",
+    "test_docs.py",
+    "test_exit_codes.py",
+    "test_fifth_benchmark.py",
+    "test_fuzz_commands.py",
+    "test_json_output.py",
+    "test_ledger.py",
+    "test_overview.py",
+    "test_page_layout.py",
+    "test_refused_runs.py",
+    "test_report.py",
+    "test_report_session.py",
+    "test_site_report.py",
+}
+TESTS = ROOT / "tests"
+OF_KERNELS = {"kernels", "checks", "sites"}
+
+
 # Many tests, and the Makefile, build the same sources: each file is compiled once. Without ccache only slower.
 if shutil.which("ccache"):
     os.environ |= {
@@ -82,12 +106,22 @@ OF_PROGRAMS = {"openmpi", "mpich", "serial", "sanitized", "serial_sanitized", "s
 
 def pytest_addoption(parser):
     parser.addoption("--in-process", action="store_true", help="leave out tests that start kernels or ReFrame")
+    parser.addoption("--quick", action="store_true", help="and those that render pages: `make check`")
+
+
+def pytest_ignore_collect(collection_path, config):
+    """With --quick: folders whose tests start programs by definition, and NOT_QUICK."""
+    if config.getoption("--quick") and (
+        collection_path.name in NOT_QUICK or (collection_path.parent == TESTS and collection_path.name in OF_KERNELS)
+    ):
+        return True
+    return None
 
 
 @pytest.hookimpl(tryfirst=True)  # before -m selects
 def pytest_collection_modifyitems(config, items):
     leave_to_prove(items)
-    if config.getoption("--in-process"):
+    if config.getoption("--in-process") or config.getoption("--quick"):
         items[:] = [item for item in items if not OF_PROGRAMS & set(item.fixturenames)]
     places = {name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path.name, len(places)))

@@ -12,9 +12,9 @@ SWAPPED = "swapped"
 
 
 class Kind(NamedTuple):
-    """`unit` is that of the logged numbers. `error` is the key of the qualification of a run during which it counted,
-    empty if that is no error. `stops_at` is the number at which it stops to count. One that `counts` nothing is a value
-    that rises and falls."""
+    """`unit` is that of the logged numbers. `error` is the key of the qualification of a run during which the counter
+    increased; empty if an increase is no error. The counter does not increase beyond `stops_at`. If `counts` is False,
+    it is a value that rises and falls."""
 
     unit: str
     error: str = ""

@@ -92,8 +92,8 @@ def of_units(pairs: pd.DataFrame, effect: np.ndarray) -> pd.DataFrame:
 
 
 def by_node(units: pd.DataFrame, nodes: int) -> tuple[np.ndarray, np.ndarray]:
-    """(nodes, most units of a node): the times of each node's units, NaN beyond its last one, and its partner in each,
-    the node itself if it had none."""
+    """Two arrays of shape (nodes, largest number of units of a node): the times of the units of each node, NaN after
+    its last one, and its partner in each unit, which is the node itself if it had none."""
     first, second, time = (units[name].to_numpy() for name in (FIRST, SECOND, "time"))
     alone = first == second
     node = np.concatenate([first, second[~alone]])

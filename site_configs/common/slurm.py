@@ -86,8 +86,8 @@ def listed(value):
 
 
 def grant(partition, owned, qos):
-    """(QOS to ask for, limits that apply, account that differs from the default, reason why nothing is granted) of this
-    user in a partition. Without accounting everything is."""
+    """What this user gets in a partition: the QOS to request, the limits that apply, the account if it is not the
+    default one, and the reason if the partition refuses the user. Without accounting, no partition refuses anyone."""
     if not owned:
         return "", [], "", ""
     name, accounts, denied = partition["PartitionName"], listed(partition.get("AllowAccounts")), ()
