@@ -17,12 +17,12 @@ SESSIONS_BEFORE = 8  # sessions that establish a level before it can change
 SESSIONS_AFTER = 4  # shorter than this it may be an excursion
 FALSE_ALARMS = 0.05  # share of stable sites that may alarm within NIGHTS
 NIGHTS = 90
-LOOKS = 1000.0  # independent looks that NIGHTS looks at all places of a change are worth; determined by simulation
+LOOKS = 3000.0  # independent looks that NIGHTS looks at all places of a change are worth; determined by simulation
 IMPROVEMENT = 0.7  # added to the limit of a change for the better
-EXCURSION = 4.5  # robust standard deviations from the median beyond which a value counts no more
-SMALL_INFLUENCE = 2.5  # what it counts then in a series that has OFTEN of them before its NEW_SESSIONS
-OFTEN = 1
-NEW_SESSIONS = 8
+BOUNDS = (2.0, 4.5)  # robust standard deviations from the median, more of which count no more: for small, large steps
+UNSEEN = 0.2  # values at the bound that a series may have beside those that it has shown
+DOUBLINGS, BISECTIONS = 12, 20  # of the interval that contains a saddlepoint
+CANDIDATE = 3.0  # a smaller deviate of the t-test is no change, whatever the distribution of the noise
 SERIES_OF_A_SITE, SESSIONS_OF_A_SITE = 10, 20  # fewer series, or shorter ones, do not tell what is usual at a site
 QUARTILES_TO_SIGMA = 1 / 1.349  # of a normal distribution
 SIGNIFICANT, SIGNIFICANT_BESIDE_OTHERS = 2.0, 3.0  # standard errors; a smaller autocorrelation counts as none
@@ -59,29 +59,28 @@ def threshold(series: int) -> float:
     return NormalDist().inv_cdf(1 - FALSE_ALARMS / (LOOKS * max(series, 1)))
 
 
-def bounded(values: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Values (series, sessions) minus their median, bounded; which of them are excursions, more than EXCURSION robust
-    standard deviations away; and which series (series,) have them now and then.
-
-    An excursion counts as much as that distance, and as SMALL_INFLUENCE in a series that has them now and then, of
-    which several in a row are no news. The spread is that of the quartiles: it does not collapse if half of the values
-    are of one speed and half of another.
-    """
-    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75], axis=1, keepdims=True)
-    spread = QUARTILES_TO_SIGMA * (high - low)
-    centred = values - middle
-    beyond = (spread > 0) & (np.abs(centred) > EXCURSION * spread)
-    often = beyond[:, :-NEW_SESSIONS].sum(axis=1) >= OFTEN
-    bound = np.where(often[:, None], SMALL_INFLUENCE, EXCURSION) * spread
-    return np.where(beyond, np.sign(centred) * bound, centred), beyond, often
+def spread_of(values: np.ndarray) -> np.ndarray:
+    """The robust standard deviation (series, 1) of values (series, sessions), from their quartiles: it does not
+    collapse if half of the values are of one speed and half of another."""
+    low, high = np.quantile(values, [0.25, 0.75], axis=1, keepdims=True)
+    return QUARTILES_TO_SIGMA * (high - low)
 
 
-def raw_correlation(rest: np.ndarray, count: np.ndarray) -> np.ndarray:
-    """Autocorrelation of first order of residuals (series, sessions), of which `count` (series,) are not 0, corrected
-    for its bias with two fitted parameters (Marriott and Pope, Biometrika 41 (1954) 390)."""
+def bounded(values: np.ndarray, bound: float) -> np.ndarray:
+    """Values (series, sessions) minus their median, bounded to so many robust standard deviations where these are not
+    0. Differences of neighbours tell them, which a change of level does not affect."""
+    centred = values - np.median(values, axis=1, keepdims=True)
+    spread = np.minimum(spread_of(values), spread_of(np.diff(values, axis=1)) / np.sqrt(2))
+    most = np.where(spread > 0, bound * spread, np.inf)
+    return np.clip(centred, -most, most)
+
+
+def raw_correlation(rest: np.ndarray, count: np.ndarray, levels: int = 2) -> np.ndarray:
+    """Autocorrelation of first order of residuals (series, sessions), `count` (series,), corrected for its bias with so
+    many fitted levels: half of what Marriott and Pope (Biometrika 41 (1954) 390) state for two, each."""
     squares = np.maximum((rest**2).sum(axis=1), np.finfo(float).tiny)
     raw = (rest[:, 1:] * rest[:, :-1]).sum(axis=1) / squares
-    return np.minimum(raw + (1 + 4 * raw) / count, LARGEST_CORRELATION)
+    return np.minimum(raw + levels / 2 * (1 + 4 * raw) / count, LARGEST_CORRELATION)
 
 
 def correlation(rest: np.ndarray, count: np.ndarray, usual: float | None) -> np.ndarray:
@@ -93,20 +92,38 @@ def correlation(rest: np.ndarray, count: np.ndarray, usual: float | None) -> np.
 
 
 def usual_correlation(every: list[np.ndarray]) -> float | None:
-    """The autocorrelation that is usual at a site, from its series (sessions,): the median over the series, each around
-    its best two levels; 0 unless it is significant for one series. None if there are too few."""
+    """The autocorrelation that is usual at a site, from its series (sessions,): the median over the series, without the
+    changes of level of each; 0 unless it is significant for one series. None if there are too few."""
     long = [series for series in every if len(series) >= SESSIONS_OF_A_SITE]
     if len(long) < SERIES_OF_A_SITE:
         return None
     own = []
     for series in long:
-        kept = bounded(series[None])[0]
-        counted = np.ones(kept.shape, dtype=bool)
-        old = np.arange(len(series)) < best_places(kept, counted)[0]
-        rest = kept - np.where(old, kept[0, old].mean(), kept[0, ~old].mean())
-        own.append(float(raw_correlation(rest, np.array([len(series)]))[0]))
+        rest, levels = without_levels(series)
+        own.append(float(raw_correlation(rest[None], np.array([len(series)]), levels)[0]))
     middle, count = float(np.median(own)), float(np.median([len(series) for series in long]))
     return middle if middle > SIGNIFICANT / np.sqrt(count) else 0.0
+
+
+def without_levels(series: np.ndarray) -> tuple[np.ndarray, int]:
+    """The bounded deviations of a series (sessions,) from its levels, and their number: it is divided at its best place
+    as long as both parts differ. Differences of neighbours and of every other session tell variance and
+    autocorrelation, because levels do not affect them."""
+    near, far = (float(spread_of(series[None, lag:] - series[None, :-lag])[0, 0]) for lag in (1, 2))
+    rho = np.array(min(max((far / near) ** 2 - 1, 0.0), LARGEST_CORRELATION) if near else 0.0)
+    rest, parts, levels = np.zeros(len(series)), [(0, len(series))], 0
+    while parts:
+        begin, end = parts.pop()
+        kept = bounded(series[None, begin:end], BOUNDS[-1])
+        if end - begin >= SESSIONS_BEFORE + SESSIONS_AFTER:
+            place = int(best_places(kept)[0])
+            sides = np.array([place, end - begin - place])
+            error = near * np.sqrt((inflation(sides, rho) / sides).sum() / (2 * (1 - rho)))
+            if abs(kept[0, :place].mean() - kept[0, place:].mean()) > threshold(1) * error > 0:
+                parts += [(begin, begin + place), (begin + place, end)]
+                continue
+        rest[begin:end], levels = kept[0] - kept.mean(), levels + 1
+    return rest, levels
 
 
 def inflation(count: np.ndarray, rho: np.ndarray) -> np.ndarray:
@@ -128,19 +145,36 @@ def freedom(count: np.ndarray, rho: np.ndarray) -> np.ndarray:
 def look(values: np.ndarray, usual: float | None = None) -> Look:
     """One look at series (series, sessions) of at least SESSIONS_BEFORE + SESSIONS_AFTER sessions, with the
     autocorrelation that is `usual` at the site."""
-    kept, beyond, often = bounded(values)
     middle, rounding = np.median(values, axis=1), least_squares(values)
-    step, place = step_of(kept, np.ones(kept.shape, dtype=bool), rounding, usual)
-    if often.any():  # a second look without the excursions
-        rest = step_of(kept[often], ~beyond[often], rounding[often], usual)
-        stronger = np.abs(rest[0]) > np.abs(step[often])
-        for all_rows, part in zip((step, place), rest):
-            all_rows[often] = np.where(stronger, part, all_rows[often])
-    old = np.arange(values.shape[1]) < place[:, None]
-    step_size = np.mean(values, axis=1, where=~old) - np.mean(values, axis=1, where=old)
-    drift, drift_size = drift_of(kept, rounding, usual)
+    step, place, step_size = np.zeros((3, len(values)))
+    for bound in BOUNDS:
+        at = best_places(bounded(values, bound))
+        size = difference_of_medians(values, at)
+        deviate = step_at(values, at, bound, rounding, usual)
+        better = (deviate * size > 0) & (np.abs(deviate) > np.abs(step))
+        step, place, step_size = (np.where(better, *pair) for pair in ((deviate, step), (at, place), (size, step_size)))
+    drift, drift_size = drift_of(bounded(values, BOUNDS[0]), rounding, usual)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return Look(step, place, relative(step_size, middle), drift, relative(drift_size, middle))
+        return Look(step, place.astype(int), relative(step_size, middle), drift, relative(drift_size, middle))
+
+
+def difference_of_medians(values: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """The median of each row from its place on, minus the one before."""
+    old = np.arange(values.shape[1]) < place[:, None]
+    return np.nanmedian(np.where(old, np.nan, values), axis=1) - np.nanmedian(np.where(old, values, np.nan), axis=1)
+
+
+def begin_of(part: np.ndarray, sign: float) -> int:
+    """Where the new level of a series (sessions,) with a step begins: where the absolute deviations from the medians of
+    both levels are least. 0 if a level is too short there, or does not differ in the direction of the sign."""
+    kept = bounded(part[None], BOUNDS[-1])[0]
+
+    def deviations(at: int) -> float:
+        return sum(float(np.abs(level - np.median(level)).sum()) for level in (kept[:at], kept[at:]))
+
+    best = min(range(1, len(part)), key=deviations)
+    right = sign * (np.median(part[best:]) - np.median(part[:best])) > 0
+    return best if right and SESSIONS_BEFORE <= best <= len(part) - SESSIONS_AFTER else 0
 
 
 def least_squares(values: np.ndarray) -> np.ndarray:
@@ -152,44 +186,77 @@ def relative(size: np.ndarray, level: np.ndarray) -> np.ndarray:
     return np.where(size == 0, 0.0, size / np.abs(level))
 
 
-def step_of(
-    kept: np.ndarray, counted: np.ndarray, rounding: np.ndarray, usual: float | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Deviate and place of the best step in each row, of the sessions that are counted (series, sessions); the
-    deviate is 0 where too few of them are on one side."""
-    place = best_places(kept, counted)
-    old = np.arange(kept.shape[1]) < place[:, None]
-    enough = (counted & old).sum(axis=1) >= SESSIONS_BEFORE
-    enough &= (counted & ~old).sum(axis=1) >= SESSIONS_AFTER
-    return np.where(enough, step_at(kept, counted, place, rounding, usual), 0.0), place
-
-
-def best_places(kept: np.ndarray, counted: np.ndarray) -> np.ndarray:
-    """Where the split of each row into two levels leaves the least squares."""
-    places = np.arange(1, kept.shape[1])
-    sums, numbers = np.cumsum(np.where(counted, kept, 0), axis=1), np.cumsum(counted, axis=1)
-    before, after = numbers[:, places - 1], numbers[:, -1:] - numbers[:, places - 1]
-    low, high = sums[:, places - 1] / np.maximum(before, 1), (sums[:, -1:] - sums[:, places - 1]) / np.maximum(after, 1)
-    return places[np.argmax((high - low) ** 2 * (before * after), axis=1)]
+def best_places(kept: np.ndarray) -> np.ndarray:
+    """Where the split of each row into two levels, of at least SESSIONS_BEFORE and SESSIONS_AFTER sessions, leaves the
+    least squares."""
+    count = kept.shape[1]
+    places = np.arange(SESSIONS_BEFORE, count - SESSIONS_AFTER + 1)
+    sums = np.cumsum(kept, axis=1)
+    low, high = sums[:, places - 1] / places, (sums[:, -1:] - sums[:, places - 1]) / (count - places)
+    return places[np.argmax((high - low) ** 2 * (places * (count - places)), axis=1)]
 
 
 def step_at(
-    kept: np.ndarray, counted: np.ndarray, place: np.ndarray, rounding: np.ndarray, usual: float | None
+    values: np.ndarray, place: np.ndarray, bound: float, rounding: np.ndarray, usual: float | None
 ) -> np.ndarray:
-    """Deviate of a step at a place of each row."""
-    old = np.arange(kept.shape[1]) < place[:, None]
-    both, means, inflated = [], [], []
-    rest = np.where(counted, kept, 0)
-    for side in (counted & old, counted & ~old):
-        both.append(np.maximum(side.sum(axis=1), 1))
-        means.append(np.where(side, kept, 0).sum(axis=1) / both[-1])
-        rest = np.where(side, kept - means[-1][:, None], rest)
-    count = both[0] + both[1]
-    rho = correlation(rest, count, usual)
-    inflated = [inflation(number, rho) for number in both]
-    variance = ((rest**2).sum(axis=1) + rounding) / np.maximum(count - inflated[0] - inflated[1], 1)
-    error = np.sqrt(variance * (inflated[0] / both[0] + inflated[1] / both[1]))
-    return normal_deviate((means[1] - means[0]) / error, freedom(count, rho))
+    """Deviate of a step at a place of each row of values, bounded."""
+    kept = bounded(values, bound)
+    count = kept.shape[1]
+    old = np.arange(count) < place[:, None]
+    numbers = place, count - place
+    means = [np.mean(kept, axis=1, where=side) for side in (old, ~old)]
+    rest = kept - np.where(old, means[0][:, None], means[1][:, None])
+    squares = (rest**2).sum(axis=1)
+    rho = correlation(rest, np.full(len(kept), count), usual)
+    inflated = [inflation(number, rho) for number in numbers]
+    variance = (squares + rounding) / np.maximum(count - inflated[0] - inflated[1], 1)
+    difference = means[1] - means[0]
+    t = difference / np.sqrt(variance * (inflated[0] / numbers[0] + inflated[1] / numbers[1]))
+    free = freedom(np.full(len(t), count), rho)
+    some = np.flatnonzero((np.abs(normal_deviate(t, free)) > CANDIDATE) & (squares > rounding))
+    if len(some):
+        effective = [(number / more)[some] for number, more in zip(numbers, inflated)]
+        farthest = bound * spread_of(rest[some])[:, 0]
+        tails = tail_deviate(difference[some], rest[some], farthest, *effective)
+        t[some] = np.copysign(np.minimum(np.abs(t[some]), tails), t[some])
+    return normal_deviate(t, free)
+
+
+def tail_deviate(
+    difference: np.ndarray, rest: np.ndarray, bound: np.ndarray, before: np.ndarray, after: np.ndarray
+) -> np.ndarray:
+    """Size of the normal deviates (series,) of differences of the means of so many (effective) values before and after,
+    drawn from the distribution of the residuals (series, sessions), UNSEEN values at the bound (series,) on the side of
+    the difference, and a normal one of the same variance, which counts as one value: the saddlepoint approximation of
+    Lugannani and Rice (Adv. Appl. Prob. 12 (1980) 475)."""
+    scale = np.copysign(np.maximum(rest.std(axis=1), np.finfo(float).tiny), difference)[:, None]
+    points = np.hstack([rest, np.copysign(bound[:, None], scale)]) / scale
+    weights = np.append(np.ones(rest.shape[1]), UNSEEN)
+    goal = difference / scale[:, 0]
+
+    def cumulants(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        exponents = points * t[:, None]
+        shift = np.maximum(exponents.max(axis=1), t**2 / 2)
+        own, normal = weights * np.exp(exponents - shift[:, None]), np.exp(t**2 / 2 - shift)
+        total = own.sum(axis=1) + normal
+        mean = ((own * points).sum(axis=1) + normal * t) / total
+        second = ((own * points**2).sum(axis=1) + normal * (1 + t**2)) / total
+        return np.log(total / (weights.sum() + 1)) + shift, mean, second - mean**2
+
+    def of_difference(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        new, old = cumulants(t / after), cumulants(-t / before)
+        return after * new[0] + before * old[0], new[1] - old[1], new[2] / after + old[2] / before
+
+    low, high = np.zeros(len(goal)), np.ones(len(goal))
+    for _ in range(DOUBLINGS):
+        low, high = np.where(too_low := of_difference(high)[1] < goal, high, low), np.where(too_low, 2 * high, high)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        too_low = of_difference(middle)[1] < goal
+        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
+    value, _, curvature = of_difference(high)
+    deviate = np.sqrt(np.maximum(2 * (high * goal - value), np.finfo(float).tiny))
+    return deviate + np.log(high * np.sqrt(curvature) / deviate) / deviate
 
 
 def drift_of(kept: np.ndarray, rounding: np.ndarray, usual: float | None) -> tuple[np.ndarray, np.ndarray]:
@@ -230,11 +297,13 @@ def detections(
             drifted &= (np.abs(seen.drift) > np.abs(seen.step)) | ~stepped
             for place in np.flatnonzero(stepped | drifted):
                 row, drift = rows[place], bool(drifted[place])
-                index = start if drift else start + int(seen.place[place])
                 deviate = float((seen.drift if drift else seen.step)[place])
-                begin = night if drift else index
-                found[row].append(Shift(index, night, deviate, drift, begin))
-                pending.append((rows[[place]], begin, max(night + 1, begin + SESSIONS_BEFORE + SESSIONS_AFTER)))
+                index = 0 if drift else begin_of(values[row, start:night], deviate)
+                stepped[place] = index > 0
+                if drift or index:
+                    begin = night if drift else start + index
+                    found[row].append(Shift(start + index, night, deviate, drift, begin))
+                    pending.append((rows[[place]], begin, max(night + 1, begin + SESSIONS_BEFORE + SESSIONS_AFTER)))
             rows = rows[~(stepped | drifted)]
     return found
 
@@ -258,18 +327,12 @@ def settled(values: np.ndarray, shifts: list[Shift], limit: float, usual: float 
 
 def confirmed(part: np.ndarray, shift: Shift, begin: int, limit: float, usual: float | None) -> list[Shift]:
     """The step in the sessions `part`, from `begin` on, dated anew if they show it more clearly than those that
-    detected it; none if they do not confirm it: without the excursions from both levels, half of the limit is enough.
-    """
+    detected it; none if they do not confirm it, for which half of the limit is enough."""
     seen = look(part[None], usual)
     deviate, sign = float(seen.step[0]), np.sign(shift.deviate)
     if sign * deviate > abs(shift.deviate):
-        place = begin + int(seen.place[0])
+        place = begin + (begin_of(part, deviate) or int(seen.place[0]))
         return [Shift(place, shift.detected, deviate, drift=False, ended=place)]
-    place = shift.index - begin
-    levels = np.repeat([np.median(part[:place]), np.median(part[place:])], [place, len(part) - place])
-    counted = ~bounded((part - levels)[None])[1]
-    for side in (slice(None, place), slice(place, None)):
-        if counted[0, side].sum() < SESSIONS_AFTER:  # where most are excursions, none is: the spread may be nearly 0
-            counted[0, side] = True
-    there = step_at(part[None] - levels[0], counted, np.array([place]), least_squares(part[None]), usual)
-    return [shift] if sign * there[0] > limit / 2 else []
+    at, rounding = np.array([shift.index - begin]), least_squares(part[None])
+    there = [sign * step_at(part[None], at, bound, rounding, usual)[0] for bound in BOUNDS]
+    return [shift] if max(there) > limit / 2 else []
