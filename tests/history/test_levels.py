@@ -168,6 +168,18 @@ def test_a_look_depends_on_no_unit():
         assert getattr(small, name) == pytest.approx(getattr(seen, name))
 
 
+def test_a_mean_that_contradicts_the_medians_is_no_step():
+    """After 60 nights 1 around 1000, six of ten are 2 higher and four are far lower: the median rises, the bounded mean
+    falls."""
+    values = 1000 + np.append(
+        np.tile([1.0, -1.0, 0.5, -0.5, 0.0], 12), np.tile([2, 2, -50, 2, 2, -50, 2, -50, 2, -50], 3)
+    )
+    seen = look(values[None], 0.0)
+    at, rounding = np.array([60]), levels.least_squares(values[None])
+    assert levels.step_at(values[None], at, 4.5, rounding, 0.0)[0] < -2 and seen.step[0] * seen.step_size[0] >= 0
+    assert seen.step[0] > -2
+
+
 @pytest.mark.parametrize(("low", "most"), [(0.1, 0), (0.2, 2), (0.3, 10)])
 def test_a_gain_with_many_low_nights_is_no_loss(low, most):
     """200 histories of 2 % noise in which 8 % of nights reach a half; after 40 nights a gain of 20 %, of which a share
