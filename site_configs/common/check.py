@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from postprocess import reframe_version
@@ -61,7 +61,7 @@ class Site:
 
 def check_site(name, elsewhere=False, require_references=False, with_jobs=False) -> Iterator[Finding]:
     """All findings on a site, in the order of the parts; the last one runs jobs, if wanted. A problem ends the check
-    after its part, because later parts would repeat it."""
+    after its part, because later parts would repeat it; a problem of partitions does so for these."""
     try:
         tree = find_tree()
         settings = settings_of(tree, name)
@@ -92,12 +92,27 @@ def check_site(name, elsewhere=False, require_references=False, with_jobs=False)
     if with_jobs:
         parts.append(probe_jobs.findings)
     for part in parts:
-        refused = False
+        refused = []
         for level, place, what, *remedy in part(site):
-            refused = refused or level == REFUSED
+            refused += [place] if level == REFUSED else []
             yield Finding(level, place, what, *remedy)
-        if refused:
+        site = without(site, refused)
+        if not site.partitions() or (refused and part is words.findings):
             return
+
+
+def without(site, refused):
+    """The site without the partitions whose full names end the places that were refused; with nothing where another
+    place was refused."""
+    names = {name for name, _ in site.partitions()}
+    spoiled = {place.rpartition(" ")[2] for place in refused}
+    if not spoiled <= names:
+        spoiled = names
+    systems = [
+        system | {"partitions": [p for p in system["partitions"] if f"{system['name']}:{p['name']}" not in spoiled]}
+        for system in site.systems
+    ]
+    return replace(site, systems=systems)
 
 
 def is_here(site):

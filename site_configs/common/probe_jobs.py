@@ -29,7 +29,10 @@ def findings(site):
         name = system["name"]
         with tempfile.TemporaryDirectory(prefix="coffeecup-") as folder:
             _, output, cases = dry_run.dry_run(site, name, Path(folder), "-n", probes, *options)
-        chosen = smallest([case for case in cases if case["result"] != "skip"])
+        wanted = {partition["name"] for partition in system["partitions"]}  # those without a problem so far
+        if not wanted:
+            continue
+        chosen = smallest([case for case in cases if case["result"] != "skip" and case["partition"] in wanted])
         if not chosen:
             yield "refused", f"jobs on {name}", f"{', '.join(names)} has no case", dry_run.complaint(output)
             continue

@@ -3,10 +3,14 @@
 sacctmgr."""
 
 import getpass
+import grp
+import os
+import pwd
 import re
+import subprocess
 from collections import defaultdict
 
-from reframe_checks.batch import ask, minutes, option, slurm_cores, slurm_partition, slurm_settings
+from reframe_checks.batch import SECONDS, ask, minutes, option, slurm_cores, slurm_partition, slurm_settings
 from reframe_checks.sizes import SMALLEST
 
 from .machine import Partition
@@ -85,9 +89,40 @@ def listed(value):
     return None if value in (None, "ALL") else value.split(",")
 
 
+def closed(partition):
+    """Why a partition takes no job of this user, whatever the account; empty if it may."""
+    groups = listed(partition.get("AllowGroups"))
+    own = [grp.getgrgid(number).gr_name for number in groups_of_user()] if groups else []
+    if partition.get("RootOnly") == "YES" and os.geteuid():
+        return "only root may submit to it"
+    if groups and not set(groups) & set(own):
+        return f"it accepts the groups {', '.join(groups)} only, you are in {', '.join(own)}"
+    return "its administrators hide it" if partition.get("Hidden") == "YES" else ""
+
+
+def groups_of_user():
+    """Numbers of the groups that the user database gives this user, which Slurm reads as well."""
+    user = pwd.getpwuid(os.geteuid())
+    return os.getgrouplist(user.pw_name, user.pw_gid)
+
+
+def refused_by_sbatch(partition, options, account):
+    """What `sbatch --test-only` says of the smallest job, if it refuses it; empty otherwise. It starts nothing."""
+    asked = [f"--partition={partition}", *options, *([f"--account={account}"] if account else [])]
+    command = ["sbatch", "--test-only", "--nodes=1", "--time=1", *asked, "--wrap=true"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    lines = [line.removeprefix("sbatch: error: ") for line in done.stderr.strip().splitlines()]
+    return "; ".join(lines) or f"exit code {done.returncode}" if done.returncode else ""
+
+
 def grant(partition, owned, qos):
     """What this user gets in a partition: the QOS to request, the limits that apply, the account if it is not the
-    default one, and the reason if the partition refuses the user. Without accounting, no partition refuses anyone."""
+    default one, and the reason if the partition refuses the user. Without accounting, only a closed one does."""
+    if reason := closed(partition):
+        return "", [], "", reason
     if not owned:
         return "", [], "", ""
     name, accounts, denied = partition["PartitionName"], listed(partition.get("AllowAccounts")), ()
@@ -130,6 +165,11 @@ def of_this_user():
     """(partitions as ReFrame should have them, points to decide)."""
     found, open_points = [], []
     owned, qos, every_node = associations(), all_qos(), slurm_settings("nodes")
+    open_points += [
+        f"partition {partition['PartitionName']} is left out: it is {partition['State']}"
+        for partition in slurm_settings("partitions")
+        if partition["State"] != "UP"
+    ]
     for name, partition in partitions().items():
         chosen, limits, account, refused = grant(partition, owned, qos)
         members = nodes_of(name, every_node)
@@ -156,6 +196,10 @@ def of_this_user():
                 *([f"--constraint={feature}"] if feature else []),
                 *([f"--gres={gres}"] if wants_gres and gres else []),
             ]
+            charged = account or next((row["Account"] for row in owned), "")
+            if said := refused_by_sbatch(name, options, charged):
+                open_points.append(f"partition {name} is left out: `sbatch --test-only` refuses a job there: {said}")
+                continue
             found.append(entry(partition, feature, kind, tuple(options), largest, longest))
     return found, open_points
 

@@ -161,6 +161,47 @@ def test_partition_that_runs_nothing_of_the_user_is_left_out(cluster):
     assert sorted(partitions(cluster, "without_debug")[1]) == ["phat_thick", "wide"]
 
 
+@pytest.fixture
+def closed(cluster):
+    """Partitions with the nodes of debug that take no job of the user, each with the reason."""
+    settings = {
+        "members": ["AllowGroups=daemon"],
+        "hidden": ["Hidden=YES"],
+        "drained": ["State=DRAIN"],
+        "roots": ["RootOnly=YES"],
+    }
+    for name, setting in settings.items():
+        cluster.slurm("scontrol", "create", f"PartitionName={name}", "Nodes=n[1-2]", "MaxTime=20", *setting)
+    yield {
+        "members": "it accepts the groups daemon only, you are in nogroup",
+        "hidden": "its administrators hide it",
+        "drained": "it is DRAIN",
+        "roots": "only root may submit to it",
+    }
+    for name in settings:
+        cluster.slurm("scontrol", "delete", f"PartitionName={name}")
+
+
+def test_partitions_that_take_no_job_of_the_user_are_left_out_with_the_reason(cluster, closed):
+    created = cluster.site("new", "open_ones")
+    for name, reason in closed.items():
+        assert f"partition {name} is left out: {reason}" in created.out, created.text
+    assert sorted(partitions(cluster, "open_ones")[1]) == ["debug", "phat_thick", "wide"]
+
+
+def test_what_sbatch_refuses_is_left_out_in_its_words(cluster):
+    """A partition for reservations only: no setting that is read tells it."""
+    cluster.slurm("scontrol", "update", "PartitionName=phat", "ReqResv=YES")
+    try:
+        created = cluster.site("new", "untold")
+    finally:
+        cluster.slurm("scontrol", "update", "PartitionName=phat", "ReqResv=NO")
+    assert re.search(
+        r"partition phat is left out: `sbatch --test-only` refuses a job there: .*permission denied", created.out
+    ), created.text
+    assert sorted(partitions(cluster, "untold")[1]) == ["debug", "wide"]
+
+
 def test_kinds_of_nodes_without_a_feature_of_their_own_are_one_partition_of_the_smallest(cluster):
     cluster.slurm("scontrol", "update", "NodeName=n3", "AvailableFeatures=thick", "ActiveFeatures=thick")
     try:
@@ -304,24 +345,15 @@ def test_unknown_account_is_refused_with_those_of_the_user(cluster, changed):
     assert "set COFFEECUP_ACCOUNT to an account of yours: physics, chemistry" in checked.err
 
 
-@pytest.mark.parametrize(
-    ("library", "only"),
-    [
-        ("mpich", "phat_thick"),
-        pytest.param("openmpi", None, marks=pytest.mark.prove),  # crashes beside other tests: see test_slurm.py
-    ],
-)
-def test_jobs_prove_a_site_from_its_compute_nodes(cluster, changed, library, only):
+def proven(checked, library, partitions):
     """One job per partition: on two nodes where there are two, four processes, two on each."""
-    checked = cluster.site("check", changed(library=library, only=only), "--submit", module=library)
-    assert checked.code == 0, checked.text
     jobs = dict(
         re.findall(
             r"^ok +job on changed:(\w+), environment mpi, file system \w+: job \d+ on (.*)$", checked.out, re.MULTILINE
         )
     )
     nodes = {"debug": "n1, n2: 4", "phat_thick": r"n\d, n\d: 4", "wide": "n4: 2"}
-    assert jobs.keys() == ({only} if only else nodes.keys()), checked.text
+    assert sorted(jobs) == partitions, checked.text
     for partition, told in jobs.items():
         assert re.match(
             nodes[partition] + r" processes, each may run on \d of \d+ cores; .*, as compiled, built with cmake; "
@@ -329,6 +361,26 @@ def test_jobs_prove_a_site_from_its_compute_nodes(cluster, changed, library, onl
             told,
         )
         assert LIBRARIES[library] in told
+
+
+@pytest.mark.prove  # Open MPI crashes beside other tests: see test_slurm.py
+def test_jobs_prove_a_site_from_its_compute_nodes(cluster, changed):
+    checked = cluster.site("check", changed(), "--submit")
+    assert checked.code == 0, checked.text
+    proven(checked, "openmpi", ["debug", "phat_thick", "wide"])
+
+
+def test_jobs_prove_the_partitions_without_a_problem(cluster, changed):
+    """A partition that was closed since the site was made costs its own jobs only, and the exit code."""
+    name = changed(library="mpich")
+    cluster.slurm("scontrol", "update", "PartitionName=debug", "AllowGroups=daemon")
+    try:
+        checked = cluster.site("check", name, "--submit", module="mpich")
+    finally:
+        cluster.slurm("scontrol", "update", "PartitionName=debug", "AllowGroups=ALL")
+    assert checked.code == 1
+    assert "does not run your jobs: it accepts the groups daemon only" in checked.err
+    proven(checked, "mpich", ["phat_thick", "wide"])
 
 
 @pytest.mark.prove
