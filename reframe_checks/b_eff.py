@@ -13,16 +13,13 @@ from postprocess import reframe_version  # noqa: F401
 from . import devices, sizes
 from .base import KernelCheck
 from .build import kernel_build
-from .partitions import extras_of, say
-from .tested_directory import TestedDirectory
-from .under_load import UnderLoad
-from .vocabulary import STAGE, Extra
+from .loop_options import LoopOptions
+from .partitions import extras_of
+from .vocabulary import Extra
 
-KERNEL_BUDGET_SECONDS = 240  # the kernel's default
 OF_A_SWEEP = ["--patterns", "ring,random,ping_pong", "--random-patterns", "1", "--repetitions", "1"]
 OF_A_SWEEP += ["--methods", "nonblocking,blocking"]
 SWEEP = "sweep"  # the tag of checks that look for slow nodes
-IO = "io"  # the load that requires a directory
 FEWEST_NODES = 3  # two nodes have no peers to compare with
 TOO_SMALL = {}  # why a test case of this session failed for its time budget, by its name, partition and environment
 
@@ -34,19 +31,16 @@ class b_eff_build(kernel_build):
 
 
 @rfm.simple_test
-class b_eff(KernelCheck):
+class b_eff(LoopOptions, KernelCheck):
     """b_eff and the detail under it.
 
-    `-S b_eff.time_budget=SECONDS` and `-S b_eff.memory_per_process=SIZE` are passed to the kernel; with small ones the
-    run is short and its result is marked as unofficial. `-S b_eff.sweep=yes` looks for slow nodes: one process on each
-    node of the size, and of the patterns only as many as b_eff requires, so that most of the time is left for the
-    matchings of nodes. `-S b_eff.memory=KIND,KIND` is its --memory, at the same sizes.
+    `-S b_eff.sweep=yes` looks for slow nodes: one process on each node of the size, and of the patterns only as many as
+    b_eff requires, so that most of the time is left for the matchings of nodes. `-S b_eff.memory=KIND,KIND` is its
+    --memory, at the same sizes.
     """
 
     descr = "effective bandwidth of MPI communication"
     benchmark = variable(str, value="b_eff")
-    time_budget = variable(type(None), int, value=None, loggable=True)
-    memory_per_process = variable(str, value="", loggable=True)
     sweep = variable(bool, value=False, loggable=True)
     memory = variable(str, value="", loggable=True)
     kernel = fixture(b_eff_build, scope="environment")
@@ -54,11 +48,6 @@ class b_eff(KernelCheck):
 
     @run_after("init")
     def set_options(self):
-        self.executable_opts = ["--log", self.log_name]
-        if self.time_budget is not None:
-            self.executable_opts += ["--time-budget", str(self.time_budget)]
-        if self.memory_per_process:
-            self.executable_opts += ["--memory-per-process", self.memory_per_process]
         if self.sweep:
             self.executable_opts += OF_A_SWEEP
             self.processes_per_node = 1
@@ -105,11 +94,6 @@ class b_eff(KernelCheck):
                 TOO_SMALL[self._test_case()] = str(error)
             raise
 
-    @run_after("init")
-    def set_time_limit(self):
-        """Twice the budget and five minutes: the kernel ends by itself, the limit is for what hangs."""
-        self.time_limit = self.time_limit or 2 * (self.time_budget or KERNEL_BUDGET_SECONDS) + 300
-
 
 @rfm.simple_test
 class b_eff_gpu(b_eff):
@@ -126,29 +110,3 @@ class b_eff_gpu(b_eff):
         if not self.memory:
             self.memory = f"host,{devices.device_memory(self.current_partition)}"
             self.executable_opts += ["--memory", self.memory]
-
-
-@rfm.simple_test
-class b_eff_load(UnderLoad, TestedDirectory, b_eff):
-    """What other users' traffic costs, on each file system that the partition names: the load `io` writes and reads
-    there. Where it names none, `io` is left out unless `-S b_eff_load.load=` or `-S b_eff_load.directory=` requests
-    it."""
-
-    descr = "slowdown of MPI communication under load"
-    fewest_nodes = 4  # two that are measured, and two that generate load
-
-    @property
-    def default_kinds(self):
-        return [kind for kind in super().default_kinds if kind != IO or self.file_system != STAGE]
-
-    @property
-    def needs_directory(self):
-        return IO in self.kinds
-
-    @run_after("setup")
-    def say_what_is_left_out(self):
-        if not self.needs_directory and self.file_system == STAGE:
-            say(
-                f"b_eff_load: partition {self.current_partition.fullname!r} names no file system, so the load {IO} is "
-                "not measured there; add the extra 'file_systems', or name one with -S b_eff_load.directory=DIR"
-            )

@@ -94,6 +94,7 @@ class b_eff_io_load(UnderLoad, b_eff_io):
 
     descr = "slowdown of parallel I/O under load"
     fewest_nodes = 2  # one that is measured, and one that generates load
+    kinds_option = "--load"
 
     @run_after("setup")
     def set_options(self):

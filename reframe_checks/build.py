@@ -39,11 +39,13 @@ class Builder:
 class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
     """Builds the kernel that `benchmark` names, once for each partition and environment.
 
-    A derived class sets `benchmark`. After its run `executable_path` is what to start, `mpi_bin` the directory of the
-    MPI launcher that belongs to it (empty: the one on PATH), `builder_used` the builder, `spack_spec` what Spack built.
+    A derived class sets `benchmark`, and `package` if the kernel comes with that of another one. After its run
+    `executable_path` is what to start, `mpi_bin` the directory of the MPI launcher that belongs to it (empty: the one
+    on PATH), `builder_used` the builder, `spack_spec` what Spack built.
     """
 
     benchmark = variable(str)
+    package = ""  # of Spack
     builder = variable(str, value=Builder.AUTO)
     prebuilt_directory = variable(str, value="")
     num_nodes = variable(type(None), int, value=None)  # of checks: `-S num_nodes=N` reaches builds, too
@@ -139,7 +141,7 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
         _, directory = self._spack_environment()
         self.env_vars[spack.ROOT_VARIABLE] = str(ROOT)
         self.keep_files = [spack.FOUND, "spack.lock"]
-        package = self.benchmark.replace("_", "-")
+        package = self.package or self.benchmark.replace("_", "-")
         mpi = extras_of(self.current_partition).get(Extra.SPACK_MPI, "mpi")
         return spack.install_commands(self._spack, directory, package, mpi)
 

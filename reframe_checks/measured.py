@@ -55,6 +55,12 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
 
         return benchmarks()[self.benchmark].units
 
+    def optional_metrics(self):
+        """Those that a log of this check may lack."""
+        from postprocess.benchmarks.registry import benchmarks
+
+        return benchmarks()[self.benchmark].optional_metrics
+
     def value_of(self, name):
         return self._values[name]
 
@@ -127,10 +133,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         return " ".join(lines[:8]) or "nothing on stderr"
 
     def _check_metrics(self, metrics):
-        from postprocess.benchmarks.registry import benchmarks
-
-        benchmark = benchmarks()[self.benchmark]
-        for name in benchmark.optional_metrics - metrics.keys():
+        for name in self.optional_metrics() - metrics.keys():
             self.perf_variables.pop(name, None)
         for name in metrics.keys() - self.perf_variables.keys():
             self.perf_variables[name] = sn.make_performance_function(self.value_of, metrics[name].unit, name)

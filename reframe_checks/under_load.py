@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that measure what a load costs: half of the nodes are measured without load and while the other half generates
+"""Checks of benchmarks under load: half of the nodes are measured without load and while the other half generates
 it."""
+
+from importlib import import_module
 
 import reframe as rfm
 from reframe.core.builtins import run_after, variable
@@ -13,9 +15,10 @@ from .vocabulary import Feature
 
 class UnderLoad(rfm.RegressionTestPlugin):
     """Runs only on partitions with the feature `load`. `-S <check>.load=KIND,KIND` and `-S <check>.victims=SHARE` are
-    the kernel's --load and --victims; without `load` it is every kind of `default_kinds`. Each kind has to yield all of
-    its metrics."""
+    the kernel's --kinds and --victims; without `load` it is every kind of `default_kinds`. Each kind has to yield all
+    of its metrics."""
 
+    kinds_option = "--kinds"
     load = variable(str, value="", loggable=True)
     victims = variable(str, value="", loggable=True)
 
@@ -25,9 +28,13 @@ class UnderLoad(rfm.RegressionTestPlugin):
 
     @property
     def default_kinds(self):
+        return [*self._package.LOADS]
+
+    @property
+    def _package(self):
         from postprocess.benchmarks.registry import benchmarks
 
-        return [*benchmarks()[self.benchmark].loads]
+        return import_module(benchmarks()[self.benchmark].package)
 
     @run_after("init")
     def keep_partitions_that_may_be_loaded(self):
@@ -37,12 +44,14 @@ class UnderLoad(rfm.RegressionTestPlugin):
     @run_after("setup")
     def set_load(self):
         self.load = ",".join(self.kinds)
-        self.executable_opts += ["--load", self.load]
+        self.executable_opts += [self.kinds_option, self.load]
         if self.victims:
             self.executable_opts += ["--victims", self.victims]
 
     def expected_units(self):
-        from postprocess.benchmarks.registry import benchmarks
+        from postprocess.benchmarks.load_metrics import of_kinds
 
-        benchmark = benchmarks()[self.benchmark]
-        return {metric.name: metric.unit for kind in self.kinds for metric in benchmark.under_load(kind)}
+        return {metric.name: metric.unit for metric in of_kinds(self.kinds, self._package.IMPACTS)}
+
+    def optional_metrics(self):
+        return frozenset()

@@ -57,7 +57,7 @@ class Feature(_Word):
     LOAD = (
         "load",
         "checks may load the network and the file systems as much as they can, which slows down other users' jobs: "
-        "`b_eff_load` and `b_eff_io_load` run here",
+        "those whose names end with `_load` run here",
     )
 
 

@@ -207,11 +207,11 @@ def simulated_kernel():
 
 @pytest.fixture(scope="session")
 def simulate(simulated_kernel, tmp_path_factory):
-    """Runs b_eff on a platform; the path of its log. The same request is run once."""
+    """Runs b_eff, or another kernel, on a platform; the path of its log. The same request is run once."""
     known = {}
 
-    def run(platform, processes, *options, placement="sequential", per_node=1, again=False):
-        request = (str(platform), processes, *options, placement)
+    def run(platform, processes, *options, placement="sequential", per_node=1, again=False, kernel="b_eff"):
+        request = (kernel, str(platform), processes, *options, placement)
         if again or request not in known:
             log = tmp_path_factory.mktemp("simulated") / "b_eff.jsonl"
             done = subprocess.run(
@@ -225,7 +225,7 @@ def simulate(simulated_kernel, tmp_path_factory):
                     placement,
                     "--per-node",
                     str(per_node),
-                    simulated_kernel,
+                    simulated_kernel.with_name(kernel),
                     "--log",
                     log,
                     *options,

@@ -46,21 +46,12 @@ static struct known *known_of(struct state *state, const struct measured *measur
     return &state->known[measured->exchange.pattern->memory[0]];
 }
 
-bool can_run(const struct request *request, const struct pattern *pattern, int method)
-{
-    return request->methods >> method & 1 && methods[method].applies(pattern);
-}
-
 static void log_result(struct log *log, const char *kind, const struct measured *measured, int method, int64_t bytes,
                        int64_t loop_length, const struct result *result)
 {
     if (log)
         log_write(log, kind,
-                  json_pack("{s:i, s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "repetition", measured->repetition, "pattern",
-                            measured->exchange.pattern->name, "method", methods[method].name, "message_bytes",
-                            (json_int_t)bytes, "loop_length", (json_int_t)loop_length, "elapsed_seconds",
-                            result->elapsed_seconds, "fastest_seconds", result->fastest_seconds,
-                            "slowest_message_seconds", result->slowest_message_seconds));
+                  loop_json(measured->repetition, measured->exchange.pattern, method, bytes, loop_length, result));
 }
 
 static void log_reduction(struct log *log, const char *loops, const struct measured *measured, int64_t bytes,

@@ -4,21 +4,13 @@
 #ifndef B_EFF_MEASURE_H
 #define B_EFF_MEASURE_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "request.h"
-#include "run.h"
-#include "timed.h"
 
 /* A pattern's values in the table at the terminal. Valid on rank 0. */
 struct summary {
     double shortest_exchange_seconds; /* at 1 byte, best method */
     double largest_bandwidth;         /* byte/s at L_max, best method; 0 if it was not measured */
 };
-
-/* Whether a method of the request can run a pattern. */
-bool can_run(const struct request *request, const struct pattern *pattern, int method);
 
 /* Measures everything that is requested and writes it to the log. Collective. `summaries`: one per pattern. */
 void measure(struct run *run, const struct request *request, struct summary *summaries);

@@ -1,18 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is to be measured: the options and what follows from them. */
+/* What is to be measured: the options and what follows from them, and the log's description of it. b_eff and
+ * benchmarks that are built on its loops share it. */
 #ifndef B_EFF_REQUEST_H
 #define B_EFF_REQUEST_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "lengths.h"
-#include "load_kinds.h"
 #include "memories.h"
 #include "nodes.h"
+#include "options.h"
 #include "patterns.h"
+#include "run.h"
+#include "timed.h"
 
 enum { LONGEST_LOOP = 100000, REPETITIONS = 3, PAIRWISE_LENGTHS = 3 };
+
+/* The options of all of these benchmarks, and their values in an official run: they enter the published definition. */
+struct loop_choices {
+    int64_t memory_per_process, seed, first_loop_length, longest_loop, repetitions, random_patterns;
+    double time_budget, idle_power;
+};
+extern const struct loop_choices default_loops;
+enum { SMALLEST_MEMORY = 1 << 20 }; /* gives L_max = 8 KiB: above the fixed lengths */
+
+#define LOOP_OPTIONS(choices)                                                                                      \
+    {"memory-per-process",                                                                                         \
+     OPTION_SIZE,                                                                                                  \
+     &(choices)->memory_per_process,                                                                               \
+     "SIZE",                                                                                                       \
+     "memory per process, of which L_max is 1/128, at most 128 MiB; default: the node's memory or control\n"       \
+     "        group limit, divided by the number of processes on the node",                                        \
+     SMALLEST_MEMORY,                                                                                              \
+     INT64_C(1) << 50,                                                                                             \
+     NULL},                                                                                                        \
+        {"seed",    OPTION_COUNT, &(choices)->seed, "N", "seed of everything that is chosen at random", 0,         \
+         INT64_MAX, NULL},                                                                                         \
+        {"first-loop-length",                                                                                      \
+         OPTION_COUNT,                                                                                             \
+         &(choices)->first_loop_length,                                                                            \
+         "N",                                                                                                      \
+         "exchanges in the first timed loop of a pattern; later loops are adapted to take 2.5 to 5 ms",            \
+         1,                                                                                                        \
+         100000,                                                                                                   \
+         NULL},                                                                                                    \
+        {"longest-loop",                                                                                           \
+         OPTION_COUNT,                                                                                             \
+         &(choices)->longest_loop,                                                                                 \
+         "N",                                                                                                      \
+         "maximum number of exchanges in a timed loop; one is enough in a simulation, where time has no noise",    \
+         1,                                                                                                        \
+         LONGEST_LOOP,                                                                                             \
+         NULL},                                                                                                    \
+        {"repetitions", OPTION_COUNT, &(choices)->repetitions, "N", "repetitions of each measurement", 1,          \
+         REPETITIONS,   NULL},                                                                                     \
+        {"random-patterns", OPTION_COUNT, &(choices)->random_patterns, "N", "number of random patterns to run", 1, \
+         RANDOM_PATTERNS,   NULL},                                                                                 \
+        OPTION_IDLE_POWER(&(choices)->idle_power)
 
 /* The loops by which slow nodes are found (pairwise.h). */
 struct pairwise {
@@ -33,10 +79,24 @@ struct request {
     double time_budget_seconds;
     struct pairwise pairwise;
     struct memories memories;
-    struct load load;
     int64_t length[LENGTHS];
-    int patterns;
-    const struct pattern *pattern;
+    int ranks, patterns; /* processes that run the patterns, and the number of these */
+    struct pattern *pattern;
 };
+
+/* The request of `ranks` processes, with the patterns of `groups` (a bit per group) that one of the `chosen` methods
+ * can run. Refuses impossible ones before anything is created. The caller frees `pattern`. Collective. */
+struct request request_begin(struct run *run, const struct loop_choices *choices, const struct memories *memories,
+                             int ranks, uint64_t chosen, uint64_t groups);
+
+/* Whether a method of the request can run a pattern. */
+bool can_run(const struct request *request, const struct pattern *pattern, int method);
+
+/* The log's plan. Rank 0. */
+json_t *request_json(const struct request *request);
+
+/* The log's fields of a timed loop. Rank 0. */
+json_t *loop_json(int repetition, const struct pattern *pattern, int method, int64_t bytes, int64_t loop_length,
+                  const struct result *result);
 
 #endif

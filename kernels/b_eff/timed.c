@@ -233,7 +233,7 @@ static const char wrong_byte[] =
     "network corrupts messages";
 
 /* All ranks end the run together if one of them received a wrong byte; the message is that of the lowest such rank.
- * While other processes generate load, the process ends the run alone. */
+ * Where only a part of the processes is measured, the process ends the run alone. */
 static void stop_if_wrong(struct loops *loops, const struct exchange *exchange, const struct method *method,
                           const struct walk *walk)
 {

@@ -63,7 +63,7 @@ struct load load_begin(const struct nodes *nodes, uint64_t kinds, int64_t percen
         return load;
     const int victims = victim_nodes(nodes->count, load.victims), generators = nodes->count - victims;
     if (victims < fewest || generators < fewest)
-        refuse("--load requires at least %d node%s measured and %d that generate%s load; this run has %d and %d of %d "
+        refuse("a load requires at least %d node%s measured and %d that generate%s load; this run has %d and %d of %d "
                "nodes: use more nodes, or another share of --victims",
                fewest, fewest > 1 ? "s that are" : " that is", fewest, fewest > 1 ? "" : "s", victims, generators,
                nodes->count);

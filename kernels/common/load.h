@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who does what in a run under load (--load): a random share of the nodes are victims, whose processes are measured;
+/* Who does what in a run under load: a random share of the nodes are victims, whose processes are measured;
  * the processes of all other nodes generate the load. */
 #ifndef COFFEECUP_LOAD_H
 #define COFFEECUP_LOAD_H
@@ -12,14 +12,14 @@
 #include "nodes.h"
 #include "options.h"
 
-#define OPTION_VICTIMS(percent)                                                   \
-    {"victims",                                                                   \
-     OPTION_PERCENT,                                                              \
-     percent,                                                                     \
-     "SHARE",                                                                     \
-     "share of the nodes that --load measures, chosen by the seed; default: 50%", \
-     1,                                                                           \
-     99,                                                                          \
+#define OPTION_VICTIMS(percent)                                                \
+    {"victims",                                                                \
+     OPTION_PERCENT,                                                           \
+     percent,                                                                  \
+     "SHARE",                                                                  \
+     "share of the nodes that are measured, chosen by the seed; default: 50%", \
+     1,                                                                        \
+     99,                                                                       \
      NULL}
 
 struct load {

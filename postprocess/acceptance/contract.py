@@ -232,6 +232,8 @@ def check_clause(path: Path, root: yaml.Node, number: int, clause: dict, earlier
         wrong("metric", f"{clause['benchmark']} has no metric {clause['metric']!r:.80}; valid are {listed}")
     if clause["unit"] != units[clause["metric"]]:
         wrong("unit", f"{clause['metric']} is in {units[clause['metric']]!r}, not in {clause['unit']!r:.80}")
+    if clause["official"] and not benchmark.has_official:
+        wrong("official", f"no run of {clause['benchmark']} is official: false is expected")
 
 
 def unfit_for_session(clause: dict) -> Iterator[tuple[str, str]]:

@@ -80,9 +80,9 @@ class Benchmark:
     names of plug-ins and so cannot be listed. `rules` states in a few words what is wrong with a run that breaks a rule
     of the paper, by the key of its qualification. `system_metric` is the value of a system, if it is the largest first
     metric of all sizes (history.systems). `cache_affected` are the keys of the qualifications which state that a
-    cache took part in the result. `forms` are the values of its check's variables, by form. `loads` are the kinds of
-    load that a run may measure the cost of, and `impacts` the beginnings of the metrics of each (docs/b_eff.md).
-    `uses` are the benchmarks on whose parts it is built, in each layer: never one that is built on it.
+    cache took part in the result. `forms` are the values of its check's variables, by form. `uses` are the benchmarks
+    on whose parts it is built, in each layer: never one that is built on it. `has_official` states whether its paper
+    defines official runs.
 
     Functions that not every benchmark has are named as "module.function" of the folder. `together`: (scores) ->
     sentences on the scores of several runs. `balance_factor`: (score, r_max_gflops) -> the score with its ratio to the
@@ -99,11 +99,10 @@ class Benchmark:
     log_format: LogFormat
     rules: Mapping[str, str] = field(default_factory=dict)
     uses: frozenset[str] = frozenset()
+    has_official: bool = True
     cache_affected: frozenset[str] = frozenset()
     forms: Mapping[Form, Mapping[str, str]] = field(default_factory=dict)
     variants: tuple[MetricKind, ...] = ()
-    loads: tuple[str, ...] = ()
-    impacts: tuple[str, ...] = ()
     plugin_metric: MetricKind | None = None
     system_metric: MetricKind | None = None
     together: str = ""
@@ -120,20 +119,8 @@ class Benchmark:
 
     @property
     def every_metric(self) -> tuple[MetricKind, ...]:
-        """Those of `variants` and of loads after `metrics`, and those of the nodes' energy last."""
-        loaded = [metric for kind in self.loads for metric in self.under_load(kind)]
-        return (*self.metrics, *self.variants, *loaded, *ENERGY)
-
-    def under_load(self, kind: str) -> list[MetricKind]:
-        """The metrics of a kind of load: those of the victims with their intervals, and the bandwidth of the load."""
-        return [
-            *(
-                MetricKind(f"{impact}_{kind}{end}", "1", Better.NEITHER if end else Better.LOWER, optional=True)
-                for impact in self.impacts
-                for end in ("", "_low", "_high")
-            ),
-            MetricKind(f"load_bandwidth_{kind}", "MByte/s", Better.NEITHER, optional=True),
-        ]
+        """Those of `variants` after `metrics`, and those of the nodes' energy last."""
+        return (*self.metrics, *self.variants, *ENERGY)
 
     @property
     def units(self) -> dict[str, str]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What limits a result under load (--load), whatever the benchmark: whether the load was there all the time."""
+"""What limits a result under load, whatever the benchmark: whether the load was there all the time."""
 
 from collections.abc import Iterator, Sequence
 

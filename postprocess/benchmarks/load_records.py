@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of runs under load (--load) that benchmarks have in common. docs/log.md explains the fields."""
+"""The records of runs under load that benchmarks have in common. docs/log.md explains the fields."""
 
 from typing import Annotated, Generic, TypeVar
 
@@ -7,19 +7,19 @@ from msgspec import Meta
 
 from postprocess.logs.records import (
     Bytes,
+    Node,
     Part,
     PositiveBytes,
     PositiveSeconds,
     Processes,
     Rank,
     Record,
+    Repetition,
     distinct,
 )
 
 Kind = TypeVar("Kind", bound=str)  # of load
-Node = Annotated[int, Meta(ge=0, le=10**8)]
 Phase = Annotated[int, Meta(ge=0, le=100)]
-Repetition = Annotated[int, Meta(ge=1, le=10_000)]
 
 
 class PlannedVictims(Part, Generic[Kind], kw_only=True):

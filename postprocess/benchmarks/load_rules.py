@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of runs under load (--load) that benchmarks have in common: which nodes are victims, and that the load was
+"""The rules of runs under load that benchmarks have in common: which nodes are victims, and that the load was
 there while the victims were measured. docs/log.md lists the invariants."""
 
 from collections.abc import Iterator, Sequence
@@ -18,7 +18,7 @@ _VICTIMS = 3  # number of the seed's sequence, see kernels/common/load.c
 
 
 def victims_of(nodes: int, percent: int, seed: int) -> list[int]:
-    """The nodes that --load measures, as kernels/common/load.c selects them."""
+    """The nodes that are measured, as kernels/common/load.c selects them."""
     count = (nodes * percent + 50) // 100
     return sorted([0, *shuffled(range(1, nodes), random_number(seed, _VICTIMS))][:count])
 
@@ -28,10 +28,12 @@ def generating_ranks(log: Log, load: PlannedVictims) -> list[list[int]]:
     return [host.ranks for node, host in enumerate(log.run.hosts) if node not in load.victims]
 
 
-def problems_of_request(run: Run, load: PlannedVictims, kinds: Sequence[str]) -> Iterator[Problem]:
+def problems_of_request(
+    run: Run, load: PlannedVictims, kinds: Sequence[str], option: str = "kinds"
+) -> Iterator[Problem]:
     """The loads and the share of victims of the options; `kinds` are all loads of the benchmark, in their order."""
-    yield from problems_of_options(run, {"load": load.kinds})
-    if "load" not in run.options or load.kinds != [kind for kind in kinds if kind in load.kinds]:
+    yield from problems_of_options(run, {option: load.kinds})
+    if option not in run.options or load.kinds != [kind for kind in kinds if kind in load.kinds]:
         yield "load", f"the loads are {', '.join(load.kinds)}, not those of an option in its order; {EDITED}"
     if load.victims_percent != (run.options.get("victims") or 50):
         yield "options", f"{load.victims_percent} % of the nodes are victims, not as an option says; {EDITED}"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The part of a report on a run under load (--load), whatever the benchmark: the factors with their intervals, and the
+"""The part of a report on a run under load, whatever the benchmark: the factors with their intervals, and the
 load that caused them. The template is reports/templates/load.html.j2."""
 
 from collections.abc import Mapping, Sequence
 
+from postprocess.benchmarks.load_metrics import ENDS
 from postprocess.benchmarks.load_records import PlannedVictims
 from postprocess.benchmarks.score import Score
-from postprocess.benchmarks.under_load import ENDS
 from postprocess.logs.records import Run
 from postprocess.show.words import NARROW_SPACE, counted, digits
 

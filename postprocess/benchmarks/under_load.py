@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What reductions of runs under load (--load) have in common: factors of several units with their intervals, and the
+"""What reductions of runs under load have in common: factors of several units with their intervals, and the
 bandwidth of the load. Pure functions."""
 
 from collections.abc import Iterable, Sequence
@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pandas as pd
 
+from postprocess.benchmarks.load_metrics import ENDS
 from postprocess.benchmarks.load_records import LoadRecord
 from postprocess.logs.histograms import Histogram
 from postprocess.logs.percentiles import percentile
@@ -14,7 +15,6 @@ from postprocess.show.units import MBYTE
 from postprocess.statistics.medians import interval
 
 LATE = 0.99  # the share of exchanges or accesses that were faster
-ENDS = ("", "_low", "_high")
 
 
 def ratio_at(share: float, loaded: Sequence[Histogram], without: Sequence[Histogram]) -> float:

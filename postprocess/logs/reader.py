@@ -58,7 +58,7 @@ class LogError(ValueError):
         return LogError, (self.path, self.problem)
 
 
-Plan = TypeVar("Plan", bound=Record)
+Plan = TypeVar("Plan", bound=Record, covariant=True)
 Kind = TypeVar("Kind", bound=Record)
 
 

@@ -26,6 +26,8 @@ PositiveBytes = Annotated[int, Meta(ge=1, le=MOST_BYTES)]
 Count = Annotated[int, Meta(ge=1, le=10**9)]
 Calls = Annotated[int, Meta(ge=0, le=10**15)]
 Processes = Annotated[int, Meta(ge=1, le=10**8)]
+Node = Annotated[int, Meta(ge=0, le=10**8)]  # by its place among the hosts of the run
+Repetition = Annotated[int, Meta(ge=1, le=10_000)]
 Rank = Annotated[int, Meta(ge=0, le=10**8)]
 Cores = Annotated[int, Meta(ge=1, le=10**7)]
 Seconds = Annotated[float, Meta(ge=0, le=1e7)]

@@ -10,7 +10,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from reframe_checks.vocabulary import STAGE
+from reframe_checks.vocabulary import STAGE, Feature
 
 from . import job_scripts
 from .frame import OUTPUT
@@ -131,6 +131,10 @@ def of_cases(site, system, cases, reasons):
             check not in partition.get("extras", {}).get("kernels", (check,)) for _, partition in site.partitions()
         ):
             yield "note", f"{check} on {system}", "no case: no partition lists it in the extra 'kernels'"
+        elif check.endswith(f"_{Feature.LOAD}") and not any(
+            Feature.LOAD in partition.get("features", ()) for _, partition in site.partitions()
+        ):
+            yield "note", f"{check} on {system}", f"no case: no partition has the feature {str(Feature.LOAD)!r}"
         elif not reasons[check]:
             yield (
                 "refused",

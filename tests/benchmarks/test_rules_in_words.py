@@ -2,7 +2,7 @@
 """Every rule that makes a run unofficial is stated in a few words beside the result, by its benchmark."""
 
 import ast
-from pathlib import Path
+import inspect
 
 import pytest
 
@@ -14,12 +14,12 @@ OF_RULES = ("breaches", "broken_rules", "broken_rules_of")
 
 
 def keys_of(module):
-    """The keys of the pairs and Qualifications that the functions on rules make, literal or a constant of the
-    module."""
+    """The keys of the pairs and Qualifications that the functions on rules make, its own or imported ones, literal or a
+    constant of the module."""
     functions = [
-        node
-        for node in ast.parse(Path(module.__file__).read_text()).body
-        if isinstance(node, ast.FunctionDef) and node.name.startswith(OF_RULES)
+        ast.parse(inspect.getsource(value))
+        for name, value in vars(module).items()
+        if inspect.isfunction(value) and name.startswith(OF_RULES)
     ]
     pairs = [
         node.elts[0] if isinstance(node, ast.Tuple) else node.args[0]

@@ -64,7 +64,7 @@ MUTATED = {
         "test_references.py",
     ),
 }
-OF_RULES = ("definition", "load_rules", "loops", "memory_rules", "pairwise", "passes", "rules")
+OF_RULES = ("definition", "load_rules", "loops", "memory_rules", "pairwise", "passes", "rules", "timed_loops")
 
 
 def of_benchmarks() -> dict[str, tuple[str, ...]]:
@@ -72,7 +72,7 @@ def of_benchmarks() -> dict[str, tuple[str, ...]]:
     found = {}
     for path in sorted(ROOT.glob("postprocess/benchmarks/*/*.py")):
         names = ["test_counters.py", "test_thresholds.py"]
-        of = ("load_score", "memory_score", "qualifications", "rules", "score")
+        of = ("memory_score", "qualifications", "rules", "score")
         if path.stem in OF_RULES:
             names, of = ["test_contradictions.py", "test_rule_limits.py"], ("incomplete_logs", "memory_score", "rules")
         if path.stem in (*OF_RULES, "qualifications", "reduction"):
@@ -82,7 +82,6 @@ def of_benchmarks() -> dict[str, tuple[str, ...]]:
 
 
 MUTATED |= of_benchmarks() | {
-    "postprocess/benchmarks/b_eff/under_load.py": ("test_b_eff_load_score.py",),
     "postprocess/benchmarks/ftio/sizes.py": ("test_ftio_sizes.py",),
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""b_eff under load with faults: damaged messages, killed processes, memory errors and leaks. Nodes are made up."""
+"""b_eff_load with faults: damaged messages, killed processes, memory errors and leaks. Nodes are made up."""
 
 import os
 import signal
@@ -31,7 +31,7 @@ def test_roles_of_the_processes():
 
 def no_process_is_left(log):
     """The keeper, too, which closes the log of a rank 0 that was killed."""
-    wait_until(lambda: not rank_processes("b_eff", log) and records(log)[-1]["record"] == "end")
+    wait_until(lambda: not rank_processes("b_eff_load", log) and records(log)[-1]["record"] == "end")
 
 
 LONG = [
@@ -47,9 +47,9 @@ def test_damaged_message_under_load_fails_the_run_and_is_named(mpi, network, tmp
     fourth message of a length belongs to the phase with the load. Its record is not written."""
     log = tmp_path / "log.jsonl"
     fault = {"FAULT_KIND": kind, "FAULT_CALL": "Waitall", "FAULT_BYTES": L_MAX, "FAULT_RANK": rank, "FAULT_NUMBER": 3}
-    options = ["--log", log, "--load", load, *SHORT, "--longest-loop", 1, "--repetitions", 1, "--time-budget", 86400]
+    options = ["--log", log, "--kinds", load, *SHORT, "--longest-loop", 1, "--repetitions", 1, "--time-budget", 86400]
     environment = {"LD_PRELOAD": network(mpi.name), "FAULT_OFFSET": 0 if kind == "drop" else L_MAX - 3} | fault
-    done = run(on_nodes(mpi, FOUR, "b_eff", *options, env=environment), env=mpi.environment)
+    done = run(on_nodes(mpi, FOUR, "b_eff_load", *options, env=environment), env=mpi.environment)
     assert done.returncode != 0
     other = sum(VICTIMS) - rank
     said = f"pattern ring-1, method nonblocking, message length {L_MAX} byte: rank {rank} received a wrong byte from "
@@ -67,14 +67,14 @@ def test_damaged_message_under_load_fails_the_run_and_is_named(mpi, network, tmp
 @pytest.mark.parametrize("rank", [*VICTIMS, GENERATORS[0]], ids=["first victim", "victim", "generator"])
 def test_killed_process_under_load_ends_the_run_without_a_score(mpi, tmp_path, rank):
     log = tmp_path / "log.jsonl"
-    options = ["--log", log, "--load", "incast,alltoall", *SHORT, "--time-budget", 86400]
-    command = on_nodes(mpi, FOUR, "b_eff", *options)
+    options = ["--log", log, "--kinds", "incast,alltoall", *SHORT, "--time-budget", 86400]
+    command = on_nodes(mpi, FOUR, "b_eff_load", *options)
 
     def under_load():
         return any(record["record"] == "loaded" and record["load"] for record in records(log))
 
     with started(command, under_load, env=mpi.impatient.environment) as process:
-        os.kill(rank_processes("b_eff", log)[rank], signal.SIGKILL)
+        os.kill(rank_processes("b_eff_load", log)[rank], signal.SIGKILL)
         process.communicate(timeout=PATIENCE)
         assert process.returncode != 0
         no_process_is_left(log)
@@ -85,7 +85,7 @@ def test_killed_process_under_load_ends_the_run_without_a_score(mpi, tmp_path, r
 
 # --- memory -----------------------------------------------------------------------------------------------------------
 
-EVERY_LOAD = ["--load", "incast,alltoall,broadcast", *SHORT, "--longest-loop", 1, "--repetitions", 1]
+EVERY_LOAD = ["--kinds", "incast,alltoall,broadcast", *SHORT, "--longest-loop", 1, "--repetitions", 1]
 UNEVEN = [("a", 2), ("b", 1), ("c", 2), ("d", 1)]
 
 
@@ -96,7 +96,7 @@ def test_sanitizers_are_silent_under_load(sanitized, openmpi, tmp_path):
     mpi = replace(openmpi, bin=sanitized / "install" / "bin")
     environment = {"ASAN_OPTIONS": "detect_leaks=0:verify_asan_link_order=0"}
     options = ["--log", log, *EVERY_LOAD, "--time-budget", 86400]
-    done = run(on_nodes(mpi, UNEVEN, "b_eff", *options, env=environment), env=mpi.environment)
+    done = run(on_nodes(mpi, UNEVEN, "b_eff_load", *options, env=environment), env=mpi.environment)
     assert done.returncode == 0, done.stderr
     assert "Sanitizer" not in done.stderr and "runtime error" not in done.stderr
     assert read_log(log).end.status == "complete"
@@ -105,8 +105,8 @@ def test_sanitizers_are_silent_under_load(sanitized, openmpi, tmp_path):
 @pytest.mark.prove
 def test_valgrind_finds_no_error_and_no_leak_under_load(mpich, tmp_path):
     log = tmp_path / "log.jsonl"
-    command = on_nodes(mpich, UNEVEN, "b_eff", "--log", log, *EVERY_LOAD, "--time-budget", 86400)
-    kernel = str(mpich.bin / "b_eff")
+    command = on_nodes(mpich, UNEVEN, "b_eff_load", "--log", log, *EVERY_LOAD, "--time-budget", 86400)
+    kernel = str(mpich.bin / "b_eff_load")
     watched = [word for part in command for word in ((*valgrind(tmp_path), part) if part == kernel else (part,))]
     done = run(watched, env=mpich.environment)
     reports = [path.read_text() for path in tmp_path.glob("valgrind.*")]

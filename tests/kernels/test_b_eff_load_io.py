@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The load io of b_eff: what it moved is what the operating system saw, and however a run ends, it leaves no files."""
+"""The load io of b_eff_load: what it moved is what the operating system saw, and however a run ends, it leaves no
+files."""
 
 import json
 import os
@@ -17,7 +18,7 @@ from kernel_runs import error, fill, of_kind, on_nodes, rank_processes, run, sta
 from networks_made import crossbar
 from simulations import SITE
 
-from postprocess.benchmarks.b_eff.load_records import Load
+from postprocess.benchmarks.b_eff_load.records import Load
 from postprocess.benchmarks.scoring import read_log, score_log
 from postprocess.logs.reader import LogError
 from postprocess.reports.page import html, items
@@ -32,15 +33,15 @@ SLOW_SECONDS = 0.2
 
 
 def command(mpi, log, *options, env=None):
-    return on_nodes(mpi, FOUR, "b_eff", "--log", log, *options, env=env)
+    return on_nodes(mpi, FOUR, "b_eff_load", "--log", log, *options, env=env)
 
 
 def measured(mpi, log, *options, env=None):
-    return run(command(mpi, log, "--load", "io", *options, env=env), env=mpi.impatient.environment)
+    return run(command(mpi, log, "--kinds", "io", *options, env=env), env=mpi.impatient.environment)
 
 
 def leftovers(folder):
-    return list(folder.glob("b_eff-*"))
+    return list(folder.glob("b_eff_load-*"))
 
 
 # --- what it moves ----------------------------------------------------------------------------------------------------
@@ -111,7 +112,7 @@ def test_report_says_what_the_load_wrote_and_read(slow):
 def test_io_beside_another_load(mpich, tmp_path):
     log = tmp_path / "log.jsonl"
     done = run(
-        command(mpich, log, "--load", "incast,io", "--directory", tmp_path, *BRIEF, "--time-budget", "86400"),
+        command(mpich, log, "--kinds", "incast,io", "--directory", tmp_path, *BRIEF, "--time-budget", "86400"),
         env=mpich.impatient.environment,
     )
     assert done.returncode == 0, done.stderr
@@ -167,10 +168,10 @@ def test_what_was_read_from_the_page_cache_is_said(slow, tmp_path, moved):
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        (["--load", "incast,io"], "name their directory with --directory"),
-        (["--load", "incast", "--directory", "."], "add --load io or omit --directory"),
-        (["--directory", "."], "add --load io or omit --directory"),
-        (["--load", "io", "--directory", "nowhere"], "No such file or directory; choose one that exists"),
+        (["--kinds", "incast,io"], "name their directory with --directory"),
+        (["--kinds", "incast", "--directory", "."], "add io to --kinds or omit --directory"),
+        (["--directory", "."], "add io to --kinds or omit --directory"),
+        (["--kinds", "io", "--directory", "nowhere"], "No such file or directory; choose one that exists"),
     ],
 )
 def test_io_without_a_directory_or_a_directory_without_io_is_refused(openmpi, tmp_path, options, reason):
@@ -182,8 +183,9 @@ def test_io_without_a_directory_or_a_directory_without_io_is_refused(openmpi, tm
 
 def test_io_in_a_simulation_is_refused(simulated_kernel, tmp_path):
     platform, _ = networks_made.write(tmp_path, crossbar(4), {})
-    words = [SITE / "run", "-np", "4", "--platform", platform, simulated_kernel, "--log", tmp_path / "log.jsonl"]
-    done = run([*words, "--load", "io", "--directory", tmp_path])
+    kernel = simulated_kernel.with_name("b_eff_load")
+    words = [SITE / "run", "-np", "4", "--platform", platform, kernel, "--log", tmp_path / "log.jsonl"]
+    done = run([*words, "--kinds", "io", "--directory", tmp_path])
     assert done.returncode != 0 and "not possible in a simulation" in done.stderr
     assert not (tmp_path / "log.jsonl").exists() and not leftovers(tmp_path)
 
@@ -200,7 +202,7 @@ def test_disk_without_space_is_refused_and_one_without_permission_is_an_error(op
 
 def going_on(mpi, folder, directory):
     """A run that has generated load twice."""
-    words = command(mpi, folder / "log.jsonl", "--load", "io", *LONG, "--directory", directory)
+    words = command(mpi, folder / "log.jsonl", "--kinds", "io", *LONG, "--directory", directory)
     return started(words, lambda: len(of_kind(folder / "log.jsonl", "load")) >= 2, env=mpi.environment)
 
 

@@ -19,8 +19,8 @@ from links import DATA, FRAME, across, links
 from rates import FOR_MEDIAN
 from trunks import split
 
-from postprocess.benchmarks.b_eff.load_records import Load, Loaded
-from postprocess.benchmarks.b_eff.under_load import factors
+from postprocess.benchmarks.b_eff_load.records import Load, Loaded
+from postprocess.benchmarks.b_eff_load.reduction import factors
 from postprocess.benchmarks.load_rules import victims_of
 from postprocess.benchmarks.scoring import read_log, score_log
 
@@ -42,13 +42,13 @@ def logs(openmpi, tmp_path_factory):
     """Of one run with each seed."""
     folder = tmp_path_factory.mktemp("links")
     patience = libraries(tmp_path_factory, "patience")("openmpi")
-    options = ["--load", ",".join(KINDS), "--memory-per-process", 128 * L_MAX, *OPTIONS]
+    options = ["--kinds", ",".join(KINDS), "--memory-per-process", 128 * L_MAX, *OPTIONS]
     known = {}
     with links(HOSTS, RATE, BURST) as four:
         split(four, RATE, BURST)
         for seed in (ACROSS, APART):
             log = folder / f"{seed}.jsonl"
-            kernel = ["env", f"LD_PRELOAD={patience}", openmpi.bin / "b_eff", "--log", log, "--seed", seed]
+            kernel = ["env", f"LD_PRELOAD={patience}", openmpi.bin / "b_eff_load", "--log", log, "--seed", seed]
             command = across(four, openmpi.mpirun, folder, 2 * L_MAX, *kernel, *options)
             subprocess.run(command, env=os.environ | OPEN_MPI, capture_output=True, timeout=3 * PATIENCE, check=True)
             known[seed] = read_log(log)

@@ -21,10 +21,9 @@ SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.MULTILINE 
 MODULES = {
     "Every log": ["logs/rules.py", "logs/reader.py", "logs/io_options.py", "logs/process_times.py"],
     "b_eff invariants": [
-        *(f"benchmarks/b_eff/{name}.py" for name in ("rules", "loops", "pairwise", "memory_rules", "load_rules")),
-        "benchmarks/load_rules.py",
-        "logs/histograms.py",
+        *(f"benchmarks/b_eff/{name}.py" for name in ("rules", "loops", "timed_loops", "pairwise", "memory_rules")),
     ],
+    "b_eff_load invariants": ["benchmarks/b_eff_load/rules.py", "benchmarks/load_rules.py", "logs/histograms.py"],
     "b_eff_io invariants": [
         *(f"benchmarks/b_eff_io/{name}.py" for name in ("rules", "passes", "load_rules")),
         "benchmarks/load_rules.py",
@@ -34,7 +33,7 @@ MODULES = {
     "priomark invariants": ["benchmarks/priomark/rules.py", "logs/histograms.py"],
 }
 ONLY_HUGE = {"size"}  # test_log_limits.py
-MADE = made() | {name: kernel_log(name) for name in ("b_eff-nodes", "b_eff-memory", "b_eff-load", "b_eff_io-load")}
+MADE = made() | {name: kernel_log(name) for name in ("b_eff-nodes", "b_eff-memory", "b_eff_load", "b_eff_io-load")}
 
 
 def documented(section):

@@ -64,7 +64,6 @@ def place_of(kind):
 def test_whole_log_is_read_with_its_records_by_kind(scratch):
     log = read_log(logs_made.write(scratch, SMALL))
     assert as_json(log.plan) == SMALL[1] | {
-        "load": None,  # as without --load
         "matchings": None,  # as in early logs
         "memory": None,  # as without --memory
         "patterns": [pattern | {"memory": None} for pattern in SMALL[1]["patterns"]],

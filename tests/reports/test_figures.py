@@ -8,6 +8,7 @@ from logs_made_b_eff import b_eff_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
+from mutator import kernel_log
 
 from postprocess.benchmarks.registry import benchmarks
 from postprocess.reports import page as report
@@ -16,6 +17,7 @@ from postprocess.show import plots
 LOGS = {
     "b_eff": lambda ranks: b_eff_log(ranks=ranks, methods=("sendrecv",)),
     "b_eff_io": lambda ranks: b_eff_io_log(ranks=ranks, partitions=(ranks,)),
+    "b_eff_load": lambda ranks: kernel_log("b_eff_load"),
     "ftio": lambda ranks: ftio_log(ranks=ranks),
     "priomark": lambda ranks: priomark_log(ranks=ranks),
 }

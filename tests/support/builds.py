@@ -135,8 +135,8 @@ def linked_with_b_eff(openmpi, source, folder):
 
 
 def simulated_kernel() -> Path:
-    """b_eff for simulated machines; requires SimGrid's smpicc."""
-    options = ["-DCMAKE_C_COMPILER=smpicc", "-DCOFFEECUP_SIMULATED=ON", "-DCOFFEECUP_BENCHMARKS=b_eff"]
+    """b_eff for simulated machines, beside b_eff_load; requires SimGrid's smpicc."""
+    options = ["-DCMAKE_C_COMPILER=smpicc", "-DCOFFEECUP_SIMULATED=ON", "-DCOFFEECUP_BENCHMARKS=b_eff;b_eff_load"]
     return install_kernels("tests-simulated", *options) / "bin" / "b_eff"
 
 

@@ -3,7 +3,7 @@
 a kernel on six processes: nodes 0 (two processes) and 4 are victims, nodes 1, 2 and 3 read and write."""
 
 from contradictions import both, option, put, where
-from contradictions_load import all_in_one, load, of_load, one_more, removed, without_load
+from contradictions_load import all_in_one, load, of_load, one_more, removed
 from logs_made import GIB, KIB, MIB, first
 
 PASS = {"pattern": 20, "method": "read", "phase": 0}
@@ -16,6 +16,10 @@ LAYOUT = {
     "files": [0, 0, 0],
 }
 WRITE = {"pattern": 3, "method": "write", "phase": 0}
+
+
+def without_load(r):
+    del r[1]["load"]
 
 
 def of_pass(**fields):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a log under load, for each invariant that they break: as in contradictions.py, but of a log of a kernel on
-six processes: nodes 0 (two processes) and 3 are victims, nodes 1, 2 and 4 generate incast and broadcast."""
+"""Changes of a log of b_eff_load, for each invariant that they break: as in contradictions.py, but of a log of a kernel
+on six processes: nodes 0 (two processes) and 3 are victims, nodes 1, 2 and 4 generate incast and broadcast."""
 
 from contradictions import both, option, put, where
-from logs_made import calls_of, first
+from logs_made import calls_of, file_system, first
 
 SHORT = {"pattern": "ring-1", "message_bytes": 1, "phase": 0}
 
@@ -45,8 +45,10 @@ def all_in_one(name, **match):
     return change
 
 
-def without_load(r):
-    del r[1]["load"]
+def stopped_in_the_first_repetition(r):
+    place = r.index(first(r, record="loaded_trial", pattern="ring-2"))
+    stop = {"record": "stop", "repetition": 1, "pattern": "ring-2", "message_bytes": 1, "elapsed_seconds": 9.0}
+    r[place : r.index(first(r, record="data_check"))] = [stop]
 
 
 def moved(kind, name):
@@ -64,20 +66,17 @@ def swapped(r):
 
 
 LOAD = {
+    "no_file_system": [put("run", filesystem=file_system("ext4")), option(directory="/scratch")],
+    "averaged_loops": [stopped_in_the_first_repetition],
     "load": [
-        without_load,
-        both(load(kinds=["broadcast", "incast"]), option(load=["broadcast", "incast"])),
-        lambda r: r[0]["options"].pop("load"),
+        both(load(kinds=["broadcast", "incast"]), option(kinds=["broadcast", "incast"])),
+        lambda r: r[0]["options"].pop("kinds"),
         lambda r: r[1]["methods"].append({"name": "sendrecv", "averaged": True}),
-        lambda r: r[1]["matchings"].update(count=1),
+        lambda r: r[1]["patterns"][0].update(memory=["host", "host"]),
     ],
     "options": [
-        option(patterns=["ring", "random"]),
-        option(methods=["nonblocking"]),
-        option(matchings=0),
-        option(all_pairs=True),
-        option(node_groups="groups"),
-        option(load=["incast"]),
+        option(kinds=["incast"]),
+        option(repetitions=1),
         option(victims=50),
         option(victims=None),
         load(victims_percent=41),

@@ -4,11 +4,9 @@
 from dataclasses import replace
 from itertools import combinations
 
-from postprocess.benchmarks.b_eff.load_records import Load, Loaded, LoadedTrial
 from postprocess.benchmarks.b_eff.records import (
     HOST,
     KINDS,
-    LOADS,
     AllPairs,
     Budget,
     Confirmation,
@@ -42,8 +40,7 @@ def one(plan: Plan, measurement: Loop) -> int:
 
 
 def planned_loops(plan: Plan) -> int:
-    phases = 2 * len(plan.load.kinds) + 1 if plan.load else 1
-    return plan.repetitions * len(plan.message_bytes) * phases * sum(len(pattern.methods) for pattern in plan.patterns)
+    return plan.repetitions * len(plan.message_bytes) * sum(len(pattern.methods) for pattern in plan.patterns)
 
 
 METRICS = (
@@ -81,17 +78,6 @@ BETWEEN_KINDS = tuple(
     if metric.name.startswith("ping_pong")
 )
 
-# Factors by which a load slows down the victims: of the median and the 99th percentile of exchanges, and of b_eff.
-IMPACTS = (
-    "b_eff_impact",
-    "b_eff_at_l_max_impact",
-    "latency_impact",
-    "latency_impact_99",
-    "bandwidth_impact",
-    "bandwidth_impact_99",
-)
-
-
 BENCHMARK = Benchmark(
     package=__name__,
     title="b_eff",
@@ -99,8 +85,6 @@ BENCHMARK = Benchmark(
     "b_eff_io.",
     metrics=METRICS,
     variants=(BALANCE_FACTOR, R_MAX, *IN_DEVICES, *BETWEEN_KINDS),
-    loads=LOADS,
-    impacts=IMPACTS,
     log_format=LogFormat(
         own=(
             Plan,
@@ -118,15 +102,11 @@ BENCHMARK = Benchmark(
             PatternProcesses,
             AllPairs,
             Pair,
-            Loaded,
-            LoadedTrial,
-            Load,
             DataCheck,
         ),
         options="log memory-per-process time-budget patterns methods seed first-loop-length longest-loop repetitions "
-        "random-patterns matchings node-groups all-pairs memory idle-power memory-anyway load victims "
-        "directory",
-        progress=Progress(planned=planned_loops, done={Measurement: one, Loaded: one}, left_out={Budget: left_out}),
+        "random-patterns matchings node-groups all-pairs memory idle-power memory-anyway",
+        progress=Progress(planned=planned_loops, done={Measurement: one}, left_out={Budget: left_out}),
     ),
     rules={
         "memory_by_option": "memory set by option",
@@ -137,7 +117,6 @@ BENCHMARK = Benchmark(
         "longest_loop_length": "limited loops",
         "random_patterns": "not 30 random patterns",
         "methods": "methods left out",
-        "under_load": "measured under load",
     },
     forms={Form.SHORT: {"time_budget": "30"}, Form.SWEEP: {"sweep": "yes", "time_budget": "60"}},
     balance_factor="reduction.with_balance_factor",

@@ -129,8 +129,6 @@ def _where(kind: str) -> str:
 
 def in_host_memory(log: Log[Plan]) -> Log[Plan]:
     """The part of a log that a design can predict. Raises PredictionError if there is none."""
-    if log.plan.load:
-        raise PredictionError(f"{printable(str(log.path))}: was measured under load; use logs of runs without --load")
     if HOST not in kinds(log.plan):
         raise PredictionError(
             f"{printable(str(log.path))}: has no messages in host memory, and designs describe no other"

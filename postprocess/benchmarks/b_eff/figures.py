@@ -10,12 +10,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from postprocess.benchmarks import node_figures
-from postprocess.benchmarks.b_eff.load_section import slowdown_over_lengths
 from postprocess.benchmarks.b_eff.memories import kinds, metric_in, part
 from postprocess.benchmarks.b_eff.records import Plan, Rings
 from postprocess.benchmarks.b_eff.reduction import logavg
 from postprocess.benchmarks.b_eff.slow_nodes import all_pairs
-from postprocess.benchmarks.b_eff.under_load import complete_repetitions
 from postprocess.benchmarks.score import Score
 from postprocess.logs.hosts import system
 from postprocess.logs.placement import placement_of
@@ -55,8 +53,6 @@ SIMULATED_LINES = ((GREEN, "^"), (PURPLE, "v"), (ORANGE, "s"), (SKY, "P"), (GREY
 def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
     """All figures for which `table`, the log's rows of a measurement_table, contains planned measurements with finite
     results. Logs without a score have figures as well."""
-    if log.plan.load:
-        return [slowdown_over_lengths(log)] if complete_repetitions(log) else []
     every = [kind for kind in kinds(log.plan) if (table["memory"] == kind).any()]
     drawn = [drawn for kind in every for drawn in figures_of_kind(log, table, kind)]
     pairs = all_pairs(log)

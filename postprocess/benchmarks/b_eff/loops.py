@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The rules of b_eff on its measurements: which loops the plan, the time budget and an early stop leave, in which
-order, how long they may take, and how many bytes they exchange."""
+order, how long they may take, and how many bytes they exchange. Those on any timed loops are in timed_loops.py."""
 
 import math
 from collections.abc import Iterator
 
 from postprocess.benchmarks.b_eff import pairwise
 from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED
-from postprocess.benchmarks.b_eff.load_records import Loaded, LoadedTrial
 from postprocess.benchmarks.b_eff.memories import kinds
 from postprocess.benchmarks.b_eff.records import (
     HOST,
     Budget,
-    DataCheck,
     Latency,
     Loop,
     MatchingsLeftOut,
@@ -24,17 +22,15 @@ from postprocess.benchmarks.b_eff.records import (
     Stop,
     Trial,
 )
+from postprocess.benchmarks.b_eff.timed_loops import problems_of_received_bytes, problems_of_timed
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import Record, kind_of
 from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order, problems_of_whole_time
 from postprocess.show.units import MIB
 
-SHORTEST_SECONDS = 1e-9
-ROUNDING = 1e-9  # relative
-TRIALS, LATENCY_LOOP, MOST_COPIED_BYTES = 3, 10_000, 4 * MIB
+TRIALS, MOST_COPIED_BYTES = 3, 4 * MIB
 WITH_LATENCIES = ("ring", "ping_pong")
-LOOPS = (Measurement, Latency, Trial, Loaded, LoadedTrial)
-OF_ONE_EXCHANGE = (Trial, LoadedTrial)
+LOOPS = (Measurement, Latency, Trial)
 Budgets = dict[tuple[int, str, int, str], Budget]
 
 
@@ -43,9 +39,9 @@ def problems_of_loops(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_order(keyed(log), planned_records(log), in_words)
     yield from problems_of_averages(log)
     yield from problems_of_times(log)
-    yield from problems_of_lengths(log)
     yield from problems_of_probes(log)
     yield from pairwise.problems_of_pairwise(log)
+    yield from problems_of_received_bytes(log, LOOPS, pairwise.bytes_of_pairwise(log))
 
 
 # --- which loops, in which order --------------------------------------------------------------------------------------
@@ -195,56 +191,14 @@ def problems_of_averages(log: Log[Plan]) -> Iterator[Problem]:
 
 
 def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
-    bounds = {pattern.name: messages_of_process(pattern) for pattern in log.plan.patterns}
-    for kind in LOOPS:
-        for loop in log.all(kind):
-            if kind not in OF_ONE_EXCHANGE and loop.elapsed_seconds < SHORTEST_SECONDS:
-                yield (
-                    "shortest",
-                    f"{named(loop)} took less than a nanosecond: its clock is not to be trusted; {RUN_AGAIN}",
-                )
-            if loop.fastest_seconds > loop.elapsed_seconds:
-                yield "fastest", f"{named(loop)}: the slowest process was faster than the fastest; {RUN_AGAIN}"
-            fewest, most = bounds[loop.pattern]
-            message = loop.slowest_message_seconds / loop.elapsed_seconds
-            if message * most < 1 - ROUNDING or message * fewest > 1 + ROUNDING:
-                yield (
-                    "slowest_message",
-                    f"{named(loop)} took {loop.elapsed_seconds:.6g} s, and "
-                    f"{loop.slowest_message_seconds:.6g} s for each "
-                    f"of the messages of a process; {EDITED}",
-                )
+    yield from problems_of_timed(log, LOOPS)
     in_loops = sum(loop.elapsed_seconds for kind in LOOPS for loop in log.all(kind))
-    in_loops += pairwise.seconds_of_pairwise(log)
-    yield from problems_of_whole_time(log, in_loops)
+    yield from problems_of_whole_time(log, in_loops + pairwise.seconds_of_pairwise(log))
     last = 0.0
     for record in by_sequence(log, Budget, Stop, MatchingsLeftOut):
         if record.elapsed_seconds < last:
             yield "budget_times", f"line {record.sequence + 1}: the run's time went back; {EDITED}"
         last = record.elapsed_seconds
-
-
-def messages_of_process(pattern: Pattern) -> tuple[int, int]:
-    """The fewest and the most messages that a process sends in an exchange: one in a ring of two, otherwise two. All
-    processes of other patterns send the same number."""
-    each = pattern.messages_per_exchange // pattern.processes
-    sizes = [ring.size for ring in pattern.rings or []]
-    return (min(*sizes, 3) - 1, min(max(sizes), 3) - 1) if sizes else (each, each)
-
-
-def problems_of_lengths(log: Log[Plan]) -> Iterator[Problem]:
-    plan = log.plan
-    longest = {
-        Trial: 1,
-        LoadedTrial: 1,
-        Latency: min(LATENCY_LOOP, plan.longest_loop_length),
-        Measurement: plan.longest_loop_length,
-        Loaded: plan.longest_loop_length,
-    }
-    for kind, most in longest.items():
-        for loop in log.all(kind):
-            if loop.loop_length > most or (kind not in (Measurement, Loaded) and loop.loop_length < most):
-                yield "loop_length", f"{named(loop)} has {loop.loop_length} exchanges where {most} belong; {EDITED}"
 
 
 def problems_of_probes(log: Log[Plan]) -> Iterator[Problem]:
@@ -262,43 +216,6 @@ def problems_of_probes(log: Log[Plan]) -> Iterator[Problem]:
                 yield "probe_pairs", f"{host.name} has a round trip between its ranks, of which it has one; {EDITED}"
             if times and times.shortest_round_trip_seconds > times.longest_round_trip_seconds:
                 yield "probe_times", f"{host.name}: the longest round trip was shorter than the shortest; {EDITED}"
-
-
-# --- bytes ------------------------------------------------------------------------------------------------------------
-
-
-def problems_of_received_bytes(log: Log[Plan]) -> Iterator[Problem]:
-    """The loops state how many bytes were sent, the data check how many arrived. A simulator moves no data."""
-    check, exchanged = log.only(DataCheck), bytes_of_loops(log)
-    if check.received_bytes != exchanged:
-        yield (
-            "received_bytes",
-            f"{check.received_bytes} bytes were received, but the loops in the log exchanged {exchanged}: the log was "
-            f"edited, or its kernel is faulty; {RUN_AGAIN}",
-        )
-    if not (0 if log.run.simulated else least_checked(log)) <= check.checked_bytes <= exchanged:
-        yield "checked_bytes", f"{check.checked_bytes} bytes were checked of {exchanged} that were received; {EDITED}"
-
-
-def bytes_of_loops(log: Log[Plan]) -> int:
-    """Bytes that all loops exchanged, including the untimed exchange before each of them."""
-    messages = {pattern.name: pattern.messages_per_exchange for pattern in log.plan.patterns}
-    exchanged = sum(
-        messages[loop.pattern] * loop.message_bytes * (loop.loop_length + 1) for kind in LOOPS for loop in log.all(kind)
-    )
-    return exchanged + pairwise.bytes_of_pairwise(log)[1]
-
-
-def least_checked(log: Log[Plan]) -> int:
-    """At least one exchange of each loop lies in the buffers at its end."""
-    messages = {pattern.name: pattern.messages_per_exchange for pattern in log.plan.patterns}
-    return pairwise.bytes_of_pairwise(log)[0] + sum(
-        messages[loop.pattern] * loop.message_bytes for kind in LOOPS for loop in log.all(kind)
-    )
-
-
-def named(loop: Loop) -> str:
-    return f"{kind_of(loop)} of {loop.pattern} at {loop.message_bytes} byte with {loop.method}"
 
 
 def budget_of_bandwidth(log: Log[Plan]) -> list[Budget]:

@@ -43,7 +43,7 @@ def problems_of_matchings(run: Run, plan: Plan) -> Iterator[Problem]:
         if "matchings" in run.options:
             yield "matchings", f"the plan does not state the matchings; {EDITED}"
         return
-    asked, nodes = 0 if plan.load else run.options.get("matchings"), len(run.hosts)
+    asked, nodes = run.options.get("matchings"), len(run.hosts)
     if asked is not None and matchings.count != count_of_matchings(nodes, asked):
         yield "matchings", f"{matchings.count} matchings of {nodes} nodes where {asked} were requested; {EDITED}"
     places = range(len(PLACES))[-1 if nodes > MOST_NODES_ALL_LENGTHS else 0 :]

@@ -9,16 +9,15 @@ import numpy as np
 import pandas as pd
 
 from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED, l_max_rule
-from postprocess.benchmarks.b_eff.load_qualifications import of_load
 from postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
 from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, part
 from postprocess.benchmarks.b_eff.plausibility import of_plausibility
-from postprocess.benchmarks.b_eff.records import HOST, Budget, DataCheck, Measurement, Plan, Probe, Stop
+from postprocess.benchmarks.b_eff.records import HOST, Budget, DataCheck, Measurement, Plan, PlannedLoops, Probe, Stop
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
 from postprocess.logs.placement import number_stated
 from postprocess.logs.reader import Log
-from postprocess.logs.records import Overhead
+from postprocess.logs.records import Overhead, Run
 from postprocess.show.words import counted, digits, size
 
 REPETITIONS = 3
@@ -28,20 +27,17 @@ SHORT_LOOP_SECONDS = 1e-3
 COARSE_CLOCK = 0.01  # of a loop's time
 REPETITIONS_AGREE = 1.1  # the best repetition's bandwidth over the worst one's
 OVER_BUDGET = 1.05  # a measurement that began within the budget is finished
-UNDER_LOAD = "under_load"
 CORES_AGREE = 2.0  # the longest round trip of a cache line over the shortest one
 
 
 def breaches(log: Log[Plan]) -> list[Qualification]:
     """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and message lengths
     are in rules.py, because a log that breaks them yields no score."""
-    under_load = (UNDER_LOAD, "the run measured what a load costs a part of the nodes, no b_eff of the machine")
-    broken = [*broken_rules_of_size(log), *([under_load] if log.plan.load else broken_rules_of_repetition(log))]
+    broken = [*broken_rules_of_machine(log.run), *broken_rules_of_size(log), *broken_rules_of_repetition(log)]
     return [Qualification(key, f"Not official: {text}.") for key, text in broken]
 
 
-def broken_rules_of_size(log: Log[Plan]) -> Iterator[tuple[str, str]]:
-    run = log.run
+def broken_rules_of_machine(run: Run) -> Iterator[tuple[str, str]]:
     if run.simulated:
         yield "simulated", "the machine was simulated, nothing was measured on it"
     if run.memory_source == "option":
@@ -53,6 +49,8 @@ def broken_rules_of_size(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             ),
         )
 
+
+def broken_rules_of_size(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     rules = {kind: l_max_rule(memory_per_process(log, kind)) for kind in kinds(log.plan)}
     if longer := [f"{size(rule)} in {kind} memory" for kind, rule in rules.items() if rule > log.plan.l_max_bytes]:
         yield (
@@ -124,13 +122,13 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
             *of_hosts(log),
             *of_partition(log),
             *of_cores(log),
+            *of_budgets(log),
             *of_time(log),
             *of_loops(log, table),
             *of_repetitions(log, table),
             *of_parts(log, table),
             *of_data(log),
             *of_memories(log),
-            *of_load(log),
         ]
     ]
 
@@ -174,8 +172,7 @@ REDUCTIONS = {
 }
 
 
-def of_time(log: Log[Plan]) -> Iterator[tuple[str, str]]:
-    elapsed, stated = log.end.elapsed_seconds, log.plan.time_budget_seconds
+def of_budgets(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     if budget := budget_of_bandwidth(log):
         kinds = Counter(record.reduced_to for record in budget)
         reductions = "; ".join(f"at {kinds[kind]} {text}" for kind, text in REDUCTIONS.items() if kinds[kind])
@@ -184,8 +181,8 @@ def of_time(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         yield (
             "budget",
             (
-                f"To keep the time budget of {digits(stated)} s, {len(budget)} of {combinations} combinations of "
-                "repetition, pattern and message length were reduced, "
+                f"To keep the time budget of {digits(log.plan.time_budget_seconds)} s, {len(budget)} of {combinations} "
+                "combinations of repetition, pattern and message length were reduced, "
                 f"{sum(record.pattern in averaged for record in budget)} of them in patterns that enter b_eff: "
                 f"{reductions}"
             ),
@@ -198,6 +195,10 @@ def of_time(log: Log[Plan]) -> Iterator[tuple[str, str]]:
                 "latencies are those of fewer methods or of shorter loops"
             ),
         )
+
+
+def of_time(log: Log[PlannedLoops]) -> Iterator[tuple[str, str]]:
+    elapsed, stated = log.end.elapsed_seconds, log.plan.time_budget_seconds
     for stop in log.all(Stop):
         yield (
             "stopped",
@@ -211,12 +212,12 @@ def of_time(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         yield "over_budget", f"The run took {digits(elapsed)} s, longer than its time budget of {digits(stated)} s"
 
 
-def of_loops(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+def of_loops(log: Log[PlannedLoops], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Loops that are too short. The first loop, whose length the paper fixes, may be short; all others are adapted to
     2.5 ms or more."""
     if log.run.simulated:
         return  # simulated time has no noise
-    averaged = table[table["averaged"] | (table["load"] != "")]
+    averaged = table[table["averaged"]]
     adapted = averaged.query("message_bytes > 1")["elapsed_seconds"]
     shortest = averaged["elapsed_seconds"].min()
     resolution = log.only(Overhead).clock_resolution_seconds
@@ -241,8 +242,6 @@ def of_loops(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
 def of_repetitions(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """In one kind of memory after the other."""
     disagreements = []
-    if log.plan.load:
-        return
     for kind in kinds(log.plan):
         alone = repetitions_alone(table[table["memory"] == kind])
         if len(alone) > 1 and alone.max() > REPETITIONS_AGREE * alone.min():
@@ -260,7 +259,7 @@ def of_repetitions(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, s
 
 def of_parts(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Qualifications of each kind of memory against its own run."""
-    for kind in kinds(log.plan) if not log.plan.load else ():
+    for kind in kinds(log.plan):
         yield from of_plausibility(part(log, kind), table[table["memory"] == kind], kind == HOST)
 
 
@@ -288,7 +287,7 @@ def of_memories(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         )
 
 
-def of_data(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+def of_data(log: Log[PlannedLoops]) -> Iterator[tuple[str, str]]:
     check = log.only(DataCheck)
     if check.received_bytes and not check.checked_bytes:
         yield (

@@ -1,21 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of b_eff, besides those of every log. docs/log.md explains the fields."""
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 from msgspec import Meta
 
-from postprocess.benchmarks.load_records import Node, PlannedVictims, Repetition
 from postprocess.logs.records import (
     Bytes,
     Count,
     Name,
+    Node,
     Part,
     PositiveBytes,
     PositiveSeconds,
     Processes,
     Rank,
     Record,
+    Repetition,
     Resolution,
     Seconds,
     Text,
@@ -26,9 +27,6 @@ from postprocess.logs.records import (
 Kind = Literal["host", "cuda", "cuda-managed", "hip", "hip-managed", "level-zero", "level-zero-shared"]
 HOST = "host"
 KINDS: tuple[str, ...] = get_args(Kind)  # in the order of --memory
-LoadKind = Literal["incast", "alltoall", "broadcast", "io"]
-LOADS: tuple[str, ...] = get_args(LoadKind)  # in the order of --load
-IO = "io"  # the load that is no messages, but files
 Group = Literal["ring", "random", "worst_cycle", "bisection", "cartesian_2d", "cartesian_3d", "ping_pong"]
 
 
@@ -104,15 +102,8 @@ class Matchings(Part):
     reserved_seconds: Seconds
 
 
-class PlannedLoad(PlannedVictims[LoadKind], kw_only=True):
-    """And the messages of the load."""
-
-    message_bytes: PositiveBytes
-    sends_at_once: Annotated[int, Meta(ge=1, le=1000)]
-
-
-class Plan(Record):
-    """What b_eff is going to measure."""
+class PlannedLoops(Record):
+    """Which patterns, methods and message lengths are going to be measured."""
 
     message_bytes: Annotated[list[PositiveBytes], Meta(min_length=1, max_length=1000)]
     l_max_bytes: PositiveBytes
@@ -125,17 +116,24 @@ class Plan(Record):
     seed: Annotated[int, Meta(ge=0)]
     methods: Annotated[list[Method], Meta(min_length=1)]
     patterns: Annotated[list[Pattern], Meta(min_length=1, max_length=10_000)]
-    matchings: Matchings | None = None  # missing in early logs
-    memory: Annotated[list[Memory], Meta(min_length=1, max_length=7)] | None = None  # missing without --memory
-    load: PlannedLoad | None = None  # missing without --load
 
     def __post_init__(self):
         if self.seed >= 2**64:  # msgspec has no bounds beyond 63 bits
             raise ValueError("seed: does not fit into 64 bits")
 
 
+class Plan(PlannedLoops):
+    """What b_eff is going to measure."""
+
+    matchings: Matchings | None = None  # missing in early logs
+    memory: Annotated[list[Memory], Meta(min_length=1, max_length=7)] | None = None  # missing without --memory
+
+
 class Loop(Record):
-    """One timed loop."""
+    """One timed loop. The number of its exchanges is adapted unless it is fixed (the longest loop of the plan may be
+    shorter)."""
+
+    fixed_length: ClassVar[int | None] = None
 
     repetition: Repetition
     pattern: Name
@@ -154,9 +152,13 @@ class Measurement(Loop):
 class Latency(Loop):
     """A loop at the shortest message length, for latencies."""
 
+    fixed_length = 10_000
+
 
 class Trial(Loop):
     """A loop of one exchange before a pattern's first measurement."""
+
+    fixed_length = 1
 
 
 class Budget(Record, kw_only=True):

@@ -16,10 +16,8 @@ import pandera.pandas as pa
 
 from postprocess.benchmarks.b_eff import BALANCE_FACTOR, BENCHMARK, R_MAX
 from postprocess.benchmarks.b_eff.definition import LENGTHS, PATTERNS_AVERAGED
-from postprocess.benchmarks.b_eff.load_records import Load, Loaded
 from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, metric_in, part
-from postprocess.benchmarks.b_eff.records import DataCheck, Latency, Loop, Measurement, Plan
-from postprocess.benchmarks.b_eff.under_load import metrics_under_load, moved_by_load
+from postprocess.benchmarks.b_eff.records import DataCheck, Latency, Loop, Measurement, Plan, PlannedLoops
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.logs.placement import number_stated
 from postprocess.logs.reader import Log
@@ -42,8 +40,6 @@ COLUMNS = pa.DataFrameSchema(
         "elapsed_seconds": pa.Column(float, pa.Check.gt(0)),
         "fastest_seconds": pa.Column(float, pa.Check.ge(0), nullable=True),
         "slowest_message_seconds": pa.Column(float, pa.Check.gt(0)),
-        "phase": pa.Column(int, pa.Check.ge(0)),
-        "load": pa.Column("category"),
         "bandwidth": pa.Column(float, pa.Check.gt(0)),
     },
     strict=True,
@@ -54,22 +50,23 @@ def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     """All repetitions of all measurements, a row each.
 
     `log` is the index in `logs`; `memory` the kind of memory, in each of which patterns have the paper's names;
-    `averaged` marks the rows that enter b_eff, because both pattern and method do; none of a run under load, whose
-    rows have the number of their `phase` and its `load` ("none" without, "" in other runs).
+    `averaged` marks the rows that enter b_eff, because both pattern and method do.
     `bandwidth` is the paper's b(pattern, L, method, rep) in MByte/s (10^6 byte/s): L * messages of all processes * loop
     length / longest loop time of all processes. Measurements that the log's plan does not contain are left out:
     `refusals` reports them.
     """
+    return table_of(
+        rows_of(number, part(log, kind), Measurement).assign(memory=kind)
+        for number, log in enumerate(logs)
+        for kind in dict.fromkeys(pattern.kind for pattern in log.plan.patterns)
+    )
+
+
+def table_of(rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """A measurement_table of what rows_of returned."""
     return (
-        pd.concat(
-            [
-                rows_of(number, part(log, kind)).assign(memory=kind)
-                for number, log in enumerate(logs)
-                for kind in dict.fromkeys(pattern.kind for pattern in log.plan.patterns)
-            ],
-            ignore_index=True,
-        )
-        .astype(dict.fromkeys(("memory", "group", "pattern", "method", "load"), "category"))
+        pd.concat(rows, ignore_index=True)
+        .astype(dict.fromkeys(("memory", "group", "pattern", "method"), "category"))
         .assign(
             bandwidth=lambda t: (
                 t["message_bytes"].astype(float)
@@ -83,12 +80,11 @@ def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     )
 
 
-def rows_of(number: int, log: Log[Plan]) -> pd.DataFrame:
-    """A row per measurement of one log, or of its part of one kind of memory, in the order of measuring."""
+def rows_of(number: int, log: Log[PlannedLoops], kind: type[Loop]) -> pd.DataFrame:
+    """A row per loop of a kind in one log, or in its part of one kind of memory, in the order of measuring."""
     patterns = {pattern.name: pattern for pattern in log.plan.patterns}
     averaged_methods = {method.name for method in log.plan.methods if method.averaged}
-    loaded = log.all(Loaded)
-    records = [record for record in [*log.all(Measurement), *loaded] if record.pattern in patterns]
+    records = [record for record in log.all(kind) if record.pattern in patterns]
     planned = [patterns[record.pattern] for record in records]
 
     def column(values: Iterable, kind: type) -> np.ndarray:
@@ -101,10 +97,7 @@ def rows_of(number: int, log: Log[Plan]) -> pd.DataFrame:
             "pattern": column((record.pattern for record in records), object),
             "method": column((record.method for record in records), object),
             "averaged": column(
-                (
-                    pattern.averaged and record.method in averaged_methods and not loaded
-                    for pattern, record in zip(planned, records)
-                ),
+                (pattern.averaged and record.method in averaged_methods for pattern, record in zip(planned, records)),
                 bool,
             ),
             "message_bytes": column((record.message_bytes for record in records), np.int64),
@@ -116,15 +109,8 @@ def rows_of(number: int, log: Log[Plan]) -> pd.DataFrame:
             "elapsed_seconds": column((record.elapsed_seconds for record in records), float),
             "fastest_seconds": column((record.fastest_seconds for record in records), float),
             "slowest_message_seconds": column((record.slowest_message_seconds for record in records), float),
-            "phase": column((getattr(record, "phase", 0) for record in records), np.int64),
-            "load": column((state_of(record) for record in records), object),
         }
     )
-
-
-def state_of(loop: Loop) -> str:
-    """The value of the column `load`."""
-    return (loop.load or "none") if isinstance(loop, Loaded) else ""
 
 
 def logavg(values: pd.Series, by) -> pd.Series:
@@ -284,21 +270,17 @@ def b_eff_release_3_6(table: pd.DataFrame) -> pd.Series:
     )
 
 
-def moved_bytes(log: Log[Plan]) -> int:
-    """What all processes received in all loops, also in those that enter no score, and what the load beside them
-    moved."""
-    return sum(check.received_bytes for check in log.all(DataCheck)) + sum(map(moved_by_load, log.all(Load)))
+def moved_bytes(log: Log[PlannedLoops]) -> int:
+    """What all processes received in all loops, also in those that enter no score."""
+    return sum(check.received_bytes for check in log.all(DataCheck))
 
 
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
-    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log has no ping-pong, other
-    kinds of memory, or load. Kinds of memory are never mixed: each has metrics of its own."""
-    numbers = table["log"].unique()
-    under_load = {number: metrics_under_load(logs[number]) for number in numbers if logs[number].plan.load}
-    quiet = table[~table["log"].isin(under_load)]
-    columns = [pd.DataFrame.from_dict(under_load, orient="index")]
-    for kind in quiet["memory"].unique():
-        rows = quiet[quiet["memory"] == kind]
+    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log has no ping-pong or other
+    kinds of memory. Kinds of memory are never mixed: each has metrics of its own."""
+    columns = []
+    for kind in table["memory"].unique():
+        rows = table[table["memory"] == kind]
         parts = [part(log, kind) for log in logs]
         own = metrics_of_part(kind, parts, rows) if rows["averaged"].any() else ping_pong_metrics(parts, rows)
         columns.append(own.rename(columns=lambda name, kind=kind: metric_in(name, kind)))

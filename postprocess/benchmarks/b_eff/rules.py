@@ -19,17 +19,11 @@ from postprocess.benchmarks.b_eff.definition import (
     messages_per_exchange,
     ring_sizes,
 )
-from postprocess.benchmarks.b_eff.load_rules import (
-    problems_of_files,
-    problems_of_load,
-    problems_of_loaded,
-    ranks_measured,
-)
-from postprocess.benchmarks.b_eff.loops import problems_of_loops, problems_of_received_bytes
+from postprocess.benchmarks.b_eff.loops import problems_of_loops
 from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, part
 from postprocess.benchmarks.b_eff.memory_rules import problems_of_memories
 from postprocess.benchmarks.b_eff.pairwise import problems_of_matchings
-from postprocess.benchmarks.b_eff.records import DataCheck, Pattern, Plan
+from postprocess.benchmarks.b_eff.records import DataCheck, Pattern, Plan, PlannedLoops
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import Overhead, Run
 from postprocess.logs.rules import EDITED, Problem, first_problems, problems_of_log, problems_of_options
@@ -46,26 +40,25 @@ def refusals(logs: list[Log[Plan]]) -> dict[int, str]:
 def problems(log: Log[Plan]) -> Iterator[Problem]:
     """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_run(log)
+    if log.run.filesystem is not None:
+        yield "no_file_system", f"b_eff has no files, the log states a file system; {EDITED}"
     yield from problems_of_memories(log)
-    yield from problems_of_load(log)
-    yield from problems_of_plan(part(log, kinds(log.plan)[0]).plan, ranks_measured(log))
-    yield from problems_of_sizes(log)
+    yield from problems_of_plan(part(log, kinds(log.plan)[0]).plan, log.run.ranks)
+    yield from problems_of_sizes(log.plan, min(memory_per_process(log, kind) for kind in kinds(log.plan)))
     yield from problems_of_request(log.run, log.plan)
     yield from problems_of_matchings(log.run, log.plan)
-    yield from problems_of_loaded(log) if log.plan.load else problems_of_loops(log)
-    yield from problems_of_received_bytes(log)
+    yield from problems_of_loops(log)
 
 
-def problems_of_run(log: Log[Plan]) -> Iterator[Problem]:
+def problems_of_run(log: Log[PlannedLoops]) -> Iterator[Problem]:
     if log.run.ranks < 2:
         yield "two_processes", "b_eff needs at least two processes; run it with more"
     yield from problems_of_log(log, Overhead, DataCheck)
-    yield from problems_of_files(log)
     if wrong := log.only(DataCheck).wrong_bytes:
         yield "wrong_bytes", f"{wrong} bytes were received wrong; have the MPI library and the network examined"
 
 
-def problems_of_plan(plan: Plan, ranks: int) -> Iterator[Problem]:
+def problems_of_plan(plan: PlannedLoops, ranks: int) -> Iterator[Problem]:
     methods = {method.name: method.averaged for method in plan.methods}
     for what, names in (("pattern", [p.name for p in plan.patterns]), ("method", [m.name for m in plan.methods])):
         if twice := [name for name, count in Counter(names).items() if count > 1]:
@@ -167,9 +160,8 @@ def problems_of_grids(patterns: list[Pattern]) -> Iterator[Problem]:
             )
 
 
-def problems_of_sizes(log: Log[Plan]) -> Iterator[Problem]:
-    plan = log.plan
-    memory = min(memory_per_process(log, kind) for kind in kinds(plan))
+def problems_of_sizes(plan: PlannedLoops, memory: int) -> Iterator[Problem]:
+    """`memory` is that of a process, in bytes."""
     if plan.message_bytes[-1] != plan.l_max_bytes or not follows_length_rule(plan.message_bytes):
         yield (
             "lengths",
@@ -193,23 +185,21 @@ def problems_of_request(run: Run, plan: Plan) -> Iterator[Problem]:
     others = any(method != PING_PONG_METHOD for method in methods)
     asked = run.options.get("patterns")
     groups = [str(group) for group in asked] if isinstance(asked, list) else []
-    yield from problems_of_options(
-        run,
-        {
-            "time-budget": plan.time_budget_seconds,
-            "seed": plan.seed,
-            "repetitions": plan.repetitions,
-            "first-loop-length": plan.first_loop_length,
-            "longest-loop": plan.longest_loop_length,
-            "random-patterns": plan.random_patterns,
-            **({} if plan.load else {"methods": methods}),
-        },
-    )
-    if plan.load:  # load_rules.py
-        return
+    yield from problems_of_options(run, options_of_loops(plan) | {"methods": methods})
     planned = list(dict.fromkeys(pattern.group for pattern in plan.patterns))
     if groups and planned != [group for group in groups if applicable.get(group, others)]:
         yield "options", f"the option patterns is {', '.join(groups)}, the plan has {', '.join(planned)}; {EDITED}"
+
+
+def options_of_loops(plan: PlannedLoops) -> dict[str, object]:
+    return {
+        "time-budget": plan.time_budget_seconds,
+        "seed": plan.seed,
+        "repetitions": plan.repetitions,
+        "first-loop-length": plan.first_loop_length,
+        "longest-loop": plan.longest_loop_length,
+        "random-patterns": plan.random_patterns,
+    }
 
 
 def follows_length_rule(lengths: list[int]) -> bool:

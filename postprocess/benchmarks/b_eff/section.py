@@ -8,10 +8,9 @@ import pandas as pd
 
 from postprocess.benchmarks.b_eff import BENCHMARK, reduction
 from postprocess.benchmarks.b_eff.figures import METHODS, best_by_pattern, rings_text
-from postprocess.benchmarks.b_eff.load_section import section_under_load
 from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, metric_in, part
 from postprocess.benchmarks.b_eff.plausibility import band, noise, same_messages
-from postprocess.benchmarks.b_eff.records import HOST, DataCheck, Plan
+from postprocess.benchmarks.b_eff.records import HOST, DataCheck, Plan, PlannedLoops
 from postprocess.benchmarks.published import published_systems
 from postprocess.benchmarks.score import Score
 from postprocess.logs.placement import number_stated
@@ -56,8 +55,6 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     }
     if score is None:
         return shown
-    if log.plan.load:
-        return shown | section_under_load(log, score)
     every = kinds(log.plan)
     parts = {kind: (part(log, kind), table[table["memory"] == kind], values_in(score, kind)) for kind in every}
     published = published_systems("b_eff").replace({np.nan: None}).to_dict("records")
@@ -89,7 +86,6 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         "side_by_side": side_by_side(score, every),
         "between_kinds": between_kinds(score, every),
         "devices": devices(log.plan),
-        "load": [],
     }
 
 
@@ -259,7 +255,7 @@ def not_averaged(log: Log[Plan]) -> list[str]:
     return [pattern.name for pattern in log.plan.patterns if not pattern.averaged]
 
 
-def plan(log: Log[Plan]) -> list[tuple[str, str]]:
+def plan(log: Log[PlannedLoops]) -> list[tuple[str, str]]:
     plan = log.plan
     averaged = ", ".join(method.name for method in plan.methods if method.averaged)
     others = ", ".join(method.name for method in plan.methods if not method.averaged)

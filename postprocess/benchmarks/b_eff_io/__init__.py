@@ -11,6 +11,7 @@ from postprocess.benchmarks.b_eff_io.records import (
     ProcessTimes,
 )
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
+from postprocess.benchmarks.load_metrics import of_kinds
 from postprocess.logs.format import LogFormat, Progress
 from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Record
 
@@ -76,8 +77,7 @@ BENCHMARK = Benchmark(
         progress=Progress(planned=planned_patterns, done={Measurement: one, Loaded: one}),
     ),
     system_metric=MetricKind("b_eff_io_system", "MByte/s", Better.HIGHER),
-    loads=LOADS,
-    impacts=IMPACTS,
+    variants=of_kinds(LOADS, IMPACTS),
     rules={
         "scheduled_time": "too short",
         "memory_by_option": "memory set by option",

@@ -64,7 +64,7 @@ def problems_without_load(log: Log[Plan]) -> Iterator[Problem]:
 def problems_of_load(log: Log[Plan], load: PlannedLoad) -> Iterator[Problem]:
     """The plan of the load; later checks rely on it."""
     run, plan, seed = log.run, log.plan, log.run.options.get("seed")
-    yield from problems_of_request(run, load, LOADS)
+    yield from problems_of_request(run, load, LOADS, "load")
     yield from problems_of_victims(run, load, seed if isinstance(seed, int) else 0, FEWEST_NODES)
     if any(log.all(kind) for kind in (Measurement, Layout, PatternType, ProcessTimes, MemoryFill)):
         yield "load", f"under load there are no measurements for b_eff_io; {EDITED}"

@@ -171,7 +171,6 @@ def test_a_clock_is_coarse_from_a_hundredth_of_the_shortest_loop_on(log, resolut
     table = pd.DataFrame(
         {
             "averaged": [True, True, False],
-            "load": "",
             "message_bytes": [1, 64, 64],
             "elapsed_seconds": [1e-5, 1e-3, 1e-9],
         }

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from logs_made import GIB, MIB, of_kind
 from logs_made_b_eff import RINGS, averaged_log, lengths
 
-from postprocess.benchmarks.b_eff import loops, rules
+from postprocess.benchmarks.b_eff import rules, timed_loops
 from postprocess.benchmarks.b_eff.definition import l_max_rule, message_lengths, messages_per_exchange, ring_sizes
 from postprocess.benchmarks.b_eff.records import Pattern, Rings
 
@@ -146,4 +146,4 @@ def test_a_grid_has_the_messages_of_its_directions_together_on_the_same_processe
     ],
 )
 def test_a_process_sends_two_messages_and_one_in_a_ring_of_two(entry, expected):
-    assert loops.messages_of_process(entry) == expected
+    assert timed_loops.messages_of_process(entry) == expected

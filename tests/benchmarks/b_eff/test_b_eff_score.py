@@ -294,11 +294,10 @@ def test_a_table_with_a_gap_is_an_error_and_no_mean_over_less(full, gap):
 
 
 def test_only_rings_and_random_patterns_have_bandwidths_of_groups(full):
-    """The log has other patterns as well. No row is of a run under load."""
+    """The log has other patterns as well."""
     table = b_eff.measurement_table([read_log(full)])
     for means in (b_eff.group_bandwidth(table), b_eff.group_bandwidth_at_l_max(table)):
         assert sorted(means.index) == [(0, "random"), (0, "ring")]
-    assert {*zip(table["phase"], table["load"])} == {(0, "")}
 
 
 def test_balance_factor_is_b_eff_by_r_max(full):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reduction of b_eff under load against arithmetic by hand, on made-up loops. test_b_eff_load.py runs the kernel on
+"""The reduction of b_eff_load against arithmetic by hand, on made-up loops. test_b_eff_load.py runs the kernel on
 simulated machines."""
 
 from math import sqrt
@@ -11,14 +11,14 @@ import pandas as pd
 import pytest
 from mutator import kernel_log
 
-from postprocess.benchmarks.b_eff.load_records import Load, Loaded
-from postprocess.benchmarks.b_eff.reduction import measurement_table
-from postprocess.benchmarks.b_eff.under_load import (
+from postprocess.benchmarks.b_eff_load.records import Load, Loaded
+from postprocess.benchmarks.b_eff_load.reduction import (
     Phases,
     complete_repetitions,
     factors,
     load_bandwidth,
-    metrics_under_load,
+    measurement_table,
+    metrics_of,
     of_busiest_node,
     of_groups,
     of_units,
@@ -158,7 +158,7 @@ LOADS = [
 def test_bandwidth_of_the_load_is_what_it_received_or_wrote_and_read():
     log = made(LOADS)
     assert [load_bandwidth(log, kind) for kind in ("incast", "io", "broadcast")] == [2.0, 3.0, 9.0]
-    metrics = metrics_under_load(made([LOADS[0], LOADS[4]], LOOPS))
+    metrics = metrics_of(made([LOADS[0], LOADS[4]], LOOPS))
     assert (metrics["load_bandwidth_incast"], metrics["load_bandwidth_alltoall"]) == (1.5, 9.0)
     assert metrics["b_eff_at_l_max_impact_alltoall"] == pytest.approx(sqrt(3 * 4))
     assert metrics["latency_impact_99_incast"] == (8 + 1) / 2, "the median of the units"
@@ -187,10 +187,9 @@ def test_a_victims_node_receives_what_random_patterns_send_without_load():
     assert of_victim_node(made(loops=loops)) == 150.0
 
 
-def test_rows_of_a_run_under_load_state_their_phase_and_load_and_enter_no_b_eff(tmp_path):
+def test_rows_state_their_phase_and_load(tmp_path):
     """Phases with an even number have no load (docs/log.md)."""
-    records = kernel_log("b_eff-load")
+    records = kernel_log("b_eff_load")
     table = measurement_table([read_log(logs_made.write(tmp_path / "log.jsonl", records))])
     expected = [(r["phase"], r["load"] if r["phase"] % 2 else "none") for r in records if r["record"] == "loaded"]
     assert list(table[["phase", "load"]].itertuples(index=False, name=None)) == expected
-    assert not table["averaged"].any()

@@ -10,13 +10,14 @@ from spack.package import *
 
 class KernelPackage(CMakePackage):
     """What the packages of all kernels of coffeecup share. A kernel's own package states its
-    variants, its libraries, and `benchmark`, the name of its program.
+    variants, its libraries, and `benchmark`, the name of its program, or several programs in
+    `benchmarks`.
 
     Version `main` is the branch of that name. To build the files of a checkout, use
     `spack develop --path CHECKOUT/kernels PACKAGE@=main`.
     """
 
-    benchmark = ""
+    benchmark = benchmarks = ""
 
     git = Path(__file__).resolve().parents[4].as_uri()  # the checkout that contains this recipe
 
@@ -36,7 +37,7 @@ class KernelPackage(CMakePackage):
 
     def cmake_args(self):
         args = [
-            self.define("COFFEECUP_BENCHMARKS", self.benchmark),
+            self.define("COFFEECUP_BENCHMARKS", self.benchmarks or self.benchmark),
             self.define("COFFEECUP_SPACK_HASH", self.spec.dag_hash()),
             self.define("COFFEECUP_TESTS", self.run_tests),
         ]

@@ -13,10 +13,12 @@ class BEff(KernelPackage):
     """Effective communication bandwidth (b_eff) of coffeecup: all processes of an MPI job
     communicate at the same time, in ring and random patterns, over 21 message lengths and by
     several methods. The kernel writes raw measurements to a log (JSON Lines) from which coffeecup
-    computes the averages.
+    computes the averages. b_eff_load, which comes with it, measures what the traffic of other
+    nodes costs.
     """
 
     benchmark = "b_eff"
+    benchmarks = "b_eff;b_eff_load"
 
     variant("simgrid", default=False, description="Build for simulated machines, with SimGrid's SMPI as MPI")
 

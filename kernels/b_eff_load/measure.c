@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See loaded.h. Phases of a pattern follow each other within a fraction of a second, so that a disturbance of the
+/* See measure.h. Phases of a pattern follow each other within a fraction of a second, so that a disturbance of the
  * machine strikes those with load and those without it alike. Load begins before the first exchange of its phase and
  * ends after the last one; all messages that begin and end it are outside of timed regions. */
-#include "loaded.h"
+#include "measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -11,6 +11,7 @@
 #include "fail.h"
 #include "file_load.h"
 #include "generators.h"
+#include "kinds.h"
 #include "latency.h"
 #include "loop.h"
 #include "memory.h"
@@ -49,15 +50,18 @@ struct phase {
 
 /* --- a phase on the victims --------------------------------------------------------------------------------------- */
 
-static json_t *loop_json(const struct state *state, const struct phase *phase, int64_t bytes, int64_t loop_length,
-                         const struct result *result)
+/* `exchanges` are the times of its exchanges, NULL without. */
+static void log_loop(const struct state *state, const char *kind, const struct phase *phase, int64_t bytes,
+                     int64_t loop_length, const struct result *result, json_t *exchanges)
 {
-    return json_pack("{s:i, s:s, s:s, s:i, s:s?, s:I, s:I, s:f, s:f, s:f}", "repetition", phase->repetition, "pattern",
-                     state->request->pattern[phase->pattern].name, "method", methods[METHOD_NONBLOCKING].name, "phase",
-                     phase->number, "load", phase->state == WITHOUT ? NULL : load_kind_names[phase->state],
-                     "message_bytes", (json_int_t)bytes, "loop_length", (json_int_t)loop_length, "elapsed_seconds",
-                     result->elapsed_seconds, "fastest_seconds", result->fastest_seconds, "slowest_message_seconds",
-                     result->slowest_message_seconds);
+    if (!state->run->log)
+        return;
+    json_t *fields = loop_json(phase->repetition, &state->request->pattern[phase->pattern], METHOD_NONBLOCKING, bytes,
+                               loop_length, result);
+    json_object_update_new(fields, json_pack("{s:i, s:s?, s:o}", "phase", phase->number, "load",
+                                             phase->state == WITHOUT ? NULL : load_kind_names[phase->state],
+                                             "exchanges", exchanges ? exchanges : json_null()));
+    log_write(state->run->log, kind, fields);
 }
 
 /* The times of all exchanges of the last loop, on all processes. */
@@ -88,12 +92,8 @@ static struct result time_length(struct state *state, struct phase *phase, int l
     const int64_t bytes = state->request->length[length];
     const struct result result =
         time_loop(&state->loops, &phase->exchange, &methods[METHOD_NONBLOCKING], bytes, loop_length);
-    json_t *times = each ? exchanges_json(state, phase, loop_length) : NULL;
-    if (state->run->log) {
-        json_t *fields = loop_json(state, phase, bytes, loop_length, &result);
-        json_object_set_new(fields, "exchanges", times ? times : json_null());
-        log_write(state->run->log, "loaded", fields);
-    }
+    log_loop(state, "loaded", phase, bytes, loop_length, &result,
+             each ? exchanges_json(state, phase, loop_length) : NULL);
     count(state, phase, loop_length, length, &result);
     return result;
 }
@@ -103,11 +103,7 @@ static double try_exchange(struct state *state, struct phase *phase)
 {
     const int64_t bytes = state->request->length[0];
     const struct result result = time_loop(&state->loops, &phase->exchange, &methods[METHOD_NONBLOCKING], bytes, 1);
-    if (state->run->log) {
-        json_t *fields = loop_json(state, phase, bytes, 1, &result);
-        json_object_set_new(fields, "exchanges", json_null());
-        log_write(state->run->log, "loaded_trial", fields);
-    }
+    log_loop(state, "loaded_trial", phase, bytes, 1, &result, NULL);
     return result.elapsed_seconds;
 }
 
@@ -226,7 +222,7 @@ static void measure_pattern(struct state *state, int repetition, int pattern)
         exchange_close(&phase.exchange);
 }
 
-/* The first repetition may take longer than the budget, as without load; others end before. */
+/* The first repetition may take longer than the budget, as in b_eff; others end before. */
 static bool has_time(const struct state *state, int repetition, int pattern, double longest_seconds)
 {
     const double budget = state->request->time_budget_seconds, elapsed = run_elapsed_seconds(state->run);
@@ -255,12 +251,12 @@ static void print_table(const struct state *state)
            (long long)state->request->length[LENGTHS - 1]);
 }
 
-void measure_loaded(struct run *run, const struct request *request)
+void measure(struct run *run, const struct request *request, const struct load *load)
 {
     struct state state = {
         .run = run,
         .request = request,
-        .load = &request->load,
+        .load = load,
         .files = {.name = load_kind_names[LOAD_IO], .writes = true, .reads = true, .file_bytes = FILE_LOAD_BYTES},
         .loops = loops_begin(run, &request->memories, request->length[LENGTHS - 1]),
         .progress = progress_begin(run->program->name)};

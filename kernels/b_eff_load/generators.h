@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The processes that generate load: each sends messages to others, several at once, until it is stopped. */
-#ifndef B_EFF_GENERATORS_H
-#define B_EFF_GENERATORS_H
+#ifndef B_EFF_LOAD_GENERATORS_H
+#define B_EFF_LOAD_GENERATORS_H
 
 #include <stdint.h>
 
-#include "load_kinds.h"
+#include "kinds.h"
 #include "timed.h"
 
 /* On each generating process: generates load of this kind until stop_generators(). `root` is the process of

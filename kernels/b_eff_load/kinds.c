@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See load_kinds.h. */
-#include "load_kinds.h"
+/* See kinds.h. */
+#include "kinds.h"
 
 #include "units.h"
 
@@ -17,8 +17,6 @@ int64_t load_message_bytes(int64_t l_max)
 json_t *load_kinds_json(const struct load *load, int64_t l_max)
 {
     json_t *description = load_json(load, load_kind_names);
-    if (!description)
-        return NULL;
     json_object_set_new(description, "message_bytes", json_integer(load_message_bytes(l_max)));
     json_object_set_new(description, "sends_at_once", json_integer(SENDS_AT_ONCE));
     if (load->kinds >> LOAD_IO & 1)

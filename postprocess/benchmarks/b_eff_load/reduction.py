@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reduction of b_eff under load (--load): by which factor the load slows down the victims. Pure functions of a log.
+"""The reduction of b_eff_load: by which factor the load slows down the victims. Pure functions of logs.
 
 A unit is a pattern in a repetition. In each unit, the phase with a load is compared with the two phases without load
-around it, on the same nodes. docs/b_eff.md defines the factors.
+around it, on the same nodes. docs/b_eff_load.md defines the factors.
 """
 
 from dataclasses import dataclass
@@ -10,12 +10,28 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.b_eff import IMPACTS
-from postprocess.benchmarks.b_eff.load_records import Load, Loaded
-from postprocess.benchmarks.b_eff.records import IO, Plan
+from postprocess.benchmarks.b_eff.records import HOST
+from postprocess.benchmarks.b_eff.reduction import moved_bytes as moved_by_loops
+from postprocess.benchmarks.b_eff.reduction import rows_of, table_of
+from postprocess.benchmarks.b_eff_load import BENCHMARK, IMPACTS
+from postprocess.benchmarks.b_eff_load.records import IO, Load, Loaded, Plan
 from postprocess.benchmarks.under_load import LATE, bandwidth, of_units, ratio_at, with_ends
 from postprocess.logs.reader import Log
 from postprocess.statistics.means import bootstrap_interval
+
+
+def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
+    """All loops of the victims, a row each, with the columns of b_eff's measurement_table and, in front, the number of
+    their `phase` and its `load`, "none" in phases without."""
+    phases = [
+        {"phase": loop.phase, "load": loop.load or "none"}
+        for log in logs
+        for names in [{pattern.name for pattern in log.plan.patterns}]
+        for loop in log.all(Loaded)
+        if loop.pattern in names
+    ]
+    table = table_of(rows_of(number, log, Loaded).assign(memory=HOST) for number, log in enumerate(logs))
+    return pd.concat([pd.DataFrame(phases, columns=["phase", "load"]).astype({"load": "category"}), table], axis=1)
 
 
 @dataclass(frozen=True)
@@ -29,7 +45,7 @@ class Phases:
 
 def phase_of(plan: Plan, kind: str) -> int:
     """The number of the phase with a load; the phases before and after it are without."""
-    kinds: list[str] = [*plan.load.kinds] if plan.load else []
+    kinds: list[str] = [*plan.load.kinds]
     return 2 * kinds.index(kind) + 1
 
 
@@ -130,14 +146,26 @@ def load_bandwidth(log: Log[Plan], kind: str) -> float:
     return bandwidth((record, moved_by_load(record)) for record in log.all(Load) if record.load == kind)
 
 
-def metrics_under_load(log: Log[Plan]) -> dict[str, float]:
-    """All metrics of a log under load."""
+def metrics_of(log: Log[Plan]) -> dict[str, float]:
     values = {}
-    for kind in log.plan.load.kinds if log.plan.load else []:
+    for kind in log.plan.load.kinds:
         for name, found in impacts(log, kind).items():
             values |= with_ends(f"{name}_{kind}", found)
         values[f"load_bandwidth_{kind}"] = load_bandwidth(log, kind)
     return values
+
+
+def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
+    """All metrics of the benchmark, a column each; a row per log in `table`, NaN of loads that a log lacks."""
+    found = pd.DataFrame.from_dict(
+        {number: metrics_of(logs[number]) for number in table["log"].unique()}, orient="index"
+    )
+    return found[[name for name in BENCHMARK.units if name in found]]
+
+
+def moved_bytes(log: Log[Plan]) -> int:
+    """What the victims received in all loops, and what the load beside them moved."""
+    return moved_by_loops(log) + sum(map(moved_by_load, log.all(Load)))
 
 
 # --- whether the load was there ---------------------------------------------------------------------------------------
@@ -146,7 +174,7 @@ def metrics_under_load(log: Log[Plan]) -> dict[str, float]:
 def of_busiest_node(log: Log[Plan], record: Load) -> float:
     """Bandwidth of the load on the node that moves most of it, in byte/s: an incast's root receives everything, a
     broadcast's sends everything, and in an all-to-all exchange and for files all nodes are alike."""
-    generating = len(log.run.hosts) - len(log.plan.load.victims) if log.plan.load else 1
+    generating = len(log.run.hosts) - len(log.plan.load.victims)
     moved = record.sent_bytes if record.load == "broadcast" else moved_by_load(record)
     return moved / record.elapsed_seconds / (generating if record.load in ("alltoall", IO) else 1)
 
@@ -155,7 +183,7 @@ def of_victim_node(log: Log[Plan]) -> float:
     """What a victim's node receives at the longest messages without load, in byte/s: the median over the loops of
     random patterns."""
     messages = {p.name: p.messages_per_exchange for p in log.plan.patterns if p.group == "random"}
-    longest, nodes = log.plan.l_max_bytes, len(log.plan.load.victims) if log.plan.load else 1
+    longest, nodes = log.plan.l_max_bytes, len(log.plan.load.victims)
     return float(
         np.median(
             [

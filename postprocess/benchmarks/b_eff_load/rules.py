@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of b_eff under load (--load): which nodes are victims, which loops and loads follow each other, and that
+"""The rules of b_eff_load: which nodes are victims, which loops and loads follow each other, and that
 the load was there while the victims were measured. docs/log.md lists the invariants."""
 
 from collections.abc import Iterator
-from typing import get_args
 
-from postprocess.benchmarks.b_eff.load_records import Load, Loaded, LoadedLoop, LoadedTrial
-from postprocess.benchmarks.b_eff.loops import named, problems_of_lengths, problems_of_times
-from postprocess.benchmarks.b_eff.records import IO, LOADS, Group, Plan, PlannedLoad, Probe, Stop
-from postprocess.benchmarks.b_eff.under_load import complete_repetitions
+from postprocess.benchmarks.b_eff.records import Stop
+from postprocess.benchmarks.b_eff.rules import options_of_loops, problems_of_plan, problems_of_run, problems_of_sizes
+from postprocess.benchmarks.b_eff.timed_loops import named, problems_of_received_bytes, problems_of_timed
+from postprocess.benchmarks.b_eff_load.records import (
+    IO,
+    LOADS,
+    Load,
+    Loaded,
+    LoadedLoop,
+    LoadedTrial,
+    Plan,
+    PlannedLoad,
+)
+from postprocess.benchmarks.b_eff_load.reduction import complete_repetitions
 from postprocess.benchmarks.load_rules import (
     NODES_CLOCK_TOLERANCE,
     generating_ranks,
@@ -21,71 +30,64 @@ from postprocess.benchmarks.load_rules import (
 )
 from postprocess.logs.histograms import problems_of_histogram
 from postprocess.logs.reader import Log
-from postprocess.logs.records import Record, Run, kind_of
+from postprocess.logs.records import Record, kind_of
 from postprocess.logs.rules import (
     EDITED,
     Problem,
     by_sequence,
+    first_problems,
     problems_of_file_system,
     problems_of_options,
     problems_of_order,
+    problems_of_whole_time,
 )
 from postprocess.show.units import MIB
 
 METHOD = "nonblocking"
-DEFAULT_METHODS = ("sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent", "blocking")
-DEFAULT_MATCHINGS = 16  # none in a simulation
 FEWEST_NODES = 2  # of the victims, and of the others
 SHARE_OF_L_MAX, LONGEST_LOAD_MESSAGE = 4, MIB
 FILE_BYTES = MIB  # of a process that generates the load io
 
 
-def ranks_measured(log: Log[Plan]) -> int:
-    """Processes that run the patterns."""
-    return log.plan.load.victim_processes if log.plan.load else log.run.ranks
+def refusals(logs: list[Log[Plan]]) -> dict[int, str]:
+    """Which logs yield no factors and why, by their index in `logs`."""
+    return first_problems("b_eff_load", problems, logs)
+
+
+def problems(log: Log[Plan]) -> Iterator[Problem]:
+    """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
+    yield from problems_of_run(log)
+    yield from problems_of_files(log)
+    yield from problems_of_load(log)
+    yield from problems_of_plan(log.plan, log.plan.load.victim_processes)
+    yield from problems_of_sizes(log.plan, log.run.memory_per_process_bytes)
+    yield from problems_of_options(log.run, options_of_loops(log.plan))
+    yield from problems_of_loaded(log)
+    yield from problems_of_received_bytes(log, (Loaded, LoadedTrial))
 
 
 def problems_of_load(log: Log[Plan]) -> Iterator[Problem]:
-    """The plan of the load; none of a log without --load but that it has no record of one."""
+    """The plan of the load."""
     load, run = log.plan.load, log.run
-    if load is None:
-        if {"load"} & run.options.keys() or any(log.all(kind) for kind in (Loaded, LoadedTrial, Load)):
-            yield "load", f"an option or records name a load, the plan none; {EDITED}"
-        return
     yield from problems_of_request(run, load, LOADS)
     yield from problems_of_victims(run, load, log.plan.seed, FEWEST_NODES)
-    yield from problems_of_options(run, defaults(run))
     if load.message_bytes != min(log.plan.l_max_bytes // SHARE_OF_L_MAX, LONGEST_LOAD_MESSAGE):
         yield "load_message", f"messages of the load have {load.message_bytes} bytes; {EDITED}"
     if load.file_bytes != (FILE_BYTES if IO in load.kinds else None):
         yield "load_message", f"files of the load have {load.file_bytes} bytes; {EDITED}"
-    others = [pattern.name for pattern in log.plan.patterns if not pattern.averaged]
+    others = [pattern.name for pattern in log.plan.patterns if not pattern.averaged or pattern.memory]
     if others or [method.name for method in log.plan.methods] != [METHOD]:
-        yield "load", f"under load only averaged patterns are measured, by {METHOD} messages; {EDITED}"
-    if log.plan.memory or log.all(Probe) or (log.plan.matchings and log.plan.matchings.count):
-        yield "load", f"under load there are no kinds of memory, probes or matchings of nodes; {EDITED}"
-
-
-def defaults(run: Run) -> dict[str, object]:
-    """The options that a load excludes have their defaults."""
-    return {
-        "patterns": [*get_args(Group)],
-        # SimGrid's MPI lacks "neighbor"
-        "methods": [name for name in DEFAULT_METHODS if name != "neighbor" or not run.simulated],
-        "matchings": 0 if run.simulated else DEFAULT_MATCHINGS,
-        "all-pairs": False,
-        "node-groups": None,
-    }
+        yield "load", f"only averaged patterns are measured, in memory of the host and by {METHOD} messages; {EDITED}"
 
 
 def problems_of_files(log: Log[Plan]) -> Iterator[Problem]:
-    """The load io has a file system, whose directory an option names; nothing else in b_eff has one."""
-    if log.plan.load is not None and IO in log.plan.load.kinds:
+    """The load io has a file system, whose directory an option names; nothing else has one."""
+    if IO in log.plan.load.kinds:
         yield from problems_of_file_system(log)
         if not log.run.options.get("directory"):
             yield "load", f"the load {IO} has no directory by an option; {EDITED}"
     elif log.run.filesystem is not None or log.run.options.get("directory"):
-        yield "no_file_system", f"b_eff without the load {IO} has no files, the log states a file system; {EDITED}"
+        yield "no_file_system", f"without the load {IO} there are no files, the log states a file system; {EDITED}"
 
 
 def problems_of_loaded(log: Log[Plan]) -> Iterator[Problem]:
@@ -98,9 +100,10 @@ def problems_of_loaded(log: Log[Plan]) -> Iterator[Problem]:
             "the run was stopped before all patterns were measured under load; choose a larger --time-budget, fewer "
             "kinds of load, or run it when the machine is less busy",
         )
-    yield from problems_of_times(log)
-    yield from problems_of_lengths(log)
-    for loop in by_sequence(log, Loaded, LoadedTrial):
+    yield from problems_of_timed(log, (Loaded, LoadedTrial))
+    loops = by_sequence(log, Loaded, LoadedTrial)
+    yield from problems_of_whole_time(log, sum(loop.elapsed_seconds for loop in loops))
+    for loop in loops:
         yield from problems_of_exchanges(log.plan, loop)
     yield from problems_of_generators(log)
 
@@ -126,7 +129,7 @@ def in_words(key: tuple) -> str:
 
 def planned_records(log: Log[Plan]) -> Iterator[tuple]:
     plan = log.plan
-    phases = [None, *(state for kind in (plan.load.kinds if plan.load else []) for state in (kind, None))]
+    phases = [None, *(state for kind in plan.load.kinds for state in (kind, None))]
     tried = min(plan.first_loop_length, plan.longest_loop_length) > 1
     stops = {(stop.repetition, stop.pattern) for stop in log.all(Stop)}
     for repetition in range(1, plan.repetitions + 1):
@@ -149,7 +152,7 @@ def problems_of_exchanges(plan: Plan, loop: LoadedLoop) -> Iterator[Problem]:
     wanted = isinstance(loop, Loaded) and loop.message_bytes in (plan.message_bytes[0], plan.message_bytes[-1])
     if (loop.exchanges is not None) != wanted:
         yield "exchanges", f"{named(loop)} has no times of its exchanges, or has some where none belong; {EDITED}"
-    if loop.exchanges is None or plan.load is None:
+    if loop.exchanges is None:
         return
     processes = {pattern.name: pattern.processes for pattern in plan.patterns}[loop.pattern]
     yield from problems_of_histogram(
@@ -167,18 +170,15 @@ def problems_of_exchanges(plan: Plan, loop: LoadedLoop) -> Iterator[Problem]:
 
 def problems_of_generators(log: Log[Plan]) -> Iterator[Problem]:
     """A load that moved nothing, or that did not last as long as the loops of its phase, was not there."""
-    load = log.plan.load
-    if load is None:
-        return
     seconds: dict[tuple[int, str, int], float] = {}
     for loop in by_sequence(log, Loaded, LoadedTrial):
         phase = loop.repetition, loop.pattern, loop.phase
         seconds[phase] = seconds.get(phase, 0) + loop.elapsed_seconds
-    generating = generating_ranks(log, load)
+    generating = generating_ranks(log, log.plan.load)
     for record in log.all(Load):
         what = f"the load {record.load} of {record.pattern} in repetition {record.repetition}"
         yield from problems_of_nothing(what, record.received_bytes > 0 and record.sent_bytes > 0)
-        if problem := problem_of_bytes(load, record):
+        if problem := problem_of_bytes(log.plan.load, record):
             yield "load_bytes", f"{what} {problem}; {EDITED}"
         yield from problems_of_duration(what, record, seconds[record.repetition, record.pattern, record.phase])
         if record.root != root(log.plan, record, generating):

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rules on timed loops of patterns, of whatever kinds: how long they may take, how many exchanges they may have,
+and how many bytes they exchange."""
+
+from collections.abc import Iterator, Sequence
+
+from postprocess.benchmarks.b_eff.records import DataCheck, Loop, Pattern, PlannedLoops
+from postprocess.logs.reader import RUN_AGAIN, Log
+from postprocess.logs.records import kind_of
+from postprocess.logs.rules import EDITED, Problem
+
+SHORTEST_SECONDS = 1e-9
+ROUNDING = 1e-9  # relative
+Kinds = Sequence[type[Loop]]
+
+
+def problems_of_timed(log: Log[PlannedLoops], kinds: Kinds) -> Iterator[Problem]:
+    bounds = {pattern.name: messages_of_process(pattern) for pattern in log.plan.patterns}
+    longest = log.plan.longest_loop_length
+    for kind in kinds:
+        fixed = kind.fixed_length and min(kind.fixed_length, longest)
+        for loop in log.all(kind):
+            if fixed != 1 and loop.elapsed_seconds < SHORTEST_SECONDS:
+                yield (
+                    "shortest",
+                    f"{named(loop)} took less than a nanosecond: its clock is not to be trusted; {RUN_AGAIN}",
+                )
+            if loop.fastest_seconds > loop.elapsed_seconds:
+                yield "fastest", f"{named(loop)}: the slowest process was faster than the fastest; {RUN_AGAIN}"
+            fewest, most = bounds[loop.pattern]
+            message = loop.slowest_message_seconds / loop.elapsed_seconds
+            if message * most < 1 - ROUNDING or message * fewest > 1 + ROUNDING:
+                yield (
+                    "slowest_message",
+                    f"{named(loop)} took {loop.elapsed_seconds:.6g} s, and "
+                    f"{loop.slowest_message_seconds:.6g} s for each "
+                    f"of the messages of a process; {EDITED}",
+                )
+            if loop.loop_length > longest or loop.loop_length != (fixed or loop.loop_length):
+                yield (
+                    "loop_length",
+                    f"{named(loop)} has {loop.loop_length} exchanges where {fixed or longest} belong; {EDITED}",
+                )
+
+
+def messages_of_process(pattern: Pattern) -> tuple[int, int]:
+    """The fewest and the most messages that a process sends in an exchange: one in a ring of two, otherwise two. All
+    processes of other patterns send the same number."""
+    each = pattern.messages_per_exchange // pattern.processes
+    sizes = [ring.size for ring in pattern.rings or []]
+    return (min(*sizes, 3) - 1, min(max(sizes), 3) - 1) if sizes else (each, each)
+
+
+def problems_of_received_bytes(
+    log: Log[PlannedLoops], kinds: Kinds, others: tuple[int, int] = (0, 0)
+) -> Iterator[Problem]:
+    """The loops state how many bytes were sent, the data check how many arrived. Each loop is preceded by an untimed
+    exchange, and at least one exchange of it lies in the buffers at its end; `others` are the bytes that lie there
+    after other loops, and that these exchanged. A simulator moves no data."""
+    messages = {pattern.name: pattern.messages_per_exchange for pattern in log.plan.patterns}
+    loops = [loop for kind in kinds for loop in log.all(kind)]
+    each = [messages[loop.pattern] * loop.message_bytes for loop in loops]
+    least = others[0] + sum(each)
+    exchanged = others[1] + sum(moved * (loop.loop_length + 1) for moved, loop in zip(each, loops))
+    check = log.only(DataCheck)
+    if check.received_bytes != exchanged:
+        yield (
+            "received_bytes",
+            f"{check.received_bytes} bytes were received, but the loops in the log exchanged {exchanged}: the log was "
+            f"edited, or its kernel is faulty; {RUN_AGAIN}",
+        )
+    if not (0 if log.run.simulated else least) <= check.checked_bytes <= exchanged:
+        yield "checked_bytes", f"{check.checked_bytes} bytes were checked of {exchanged} that were received; {EDITED}"
+
+
+def named(loop: Loop) -> str:
+    return f"{kind_of(loop)} of {loop.pattern} at {loop.message_bytes} byte with {loop.method}"

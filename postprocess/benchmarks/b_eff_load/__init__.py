@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""b_eff_load, the slowdown of MPI communication by the traffic of other nodes. It is built on b_eff's patterns and
+loops."""
+
+from postprocess.benchmarks.b_eff.records import DataCheck, Stop
+from postprocess.benchmarks.b_eff_load.records import LOADS, Load, Loaded, LoadedTrial, Plan
+from postprocess.benchmarks.benchmark import Benchmark
+from postprocess.benchmarks.load_metrics import of_kinds
+from postprocess.logs.format import LogFormat, Progress
+
+# Factors by which a load slows down the victims: of b_eff, and of the median and the 99th percentile of exchanges.
+IMPACTS = (
+    "b_eff_impact",
+    "b_eff_at_l_max_impact",
+    "latency_impact",
+    "latency_impact_99",
+    "bandwidth_impact",
+    "bandwidth_impact_99",
+)
+
+
+def planned_loops(plan: Plan) -> int:
+    phases = 2 * len(plan.load.kinds) + 1
+    return plan.repetitions * len(plan.message_bytes) * phases * len(plan.patterns)
+
+
+def one(plan: Plan, loop: Loaded) -> int:
+    return 1
+
+
+BENCHMARK = Benchmark(
+    package=__name__,
+    title="b_eff under load",
+    citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and "
+    "b_eff_io. The patterns are theirs, the load is not.",
+    metrics=of_kinds(LOADS, IMPACTS),
+    uses=frozenset({"b_eff"}),
+    has_official=False,
+    log_format=LogFormat(
+        own=(Plan, Loaded, LoadedTrial, Load, Stop, DataCheck),
+        options="log kinds victims directory time-budget memory-per-process seed first-loop-length longest-loop "
+        "repetitions random-patterns idle-power",
+        progress=Progress(planned=planned_loops, done={Loaded: one}),
+    ),
+    rules={"memory_by_option": "memory set by option", "under_load": "measured under load"},
+    moved_bytes="reduction.moved_bytes",
+)

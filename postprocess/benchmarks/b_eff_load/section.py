@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""b_eff_load's part of the report: the factors with their intervals, and the load that caused them."""
+
+import pandas as pd
+
+from postprocess.benchmarks.b_eff.section import plan
+from postprocess.benchmarks.b_eff_load.records import IO, LOADS, Plan, PlannedLoad
+from postprocess.benchmarks.b_eff_load.reduction import complete_repetitions
+from postprocess.benchmarks.load_section import in_words, labels_under_load, of_generators, of_impacts, of_victims
+from postprocess.benchmarks.score import Score
+from postprocess.logs.reader import Log
+from postprocess.show.words import counted, size
+
+NAMES = {
+    "b_eff_impact": "b_eff of the victims without load / with load",
+    "b_eff_at_l_max_impact": "b_eff of the victims at L_max without load / with load",
+    "latency_impact": "time of 1 byte with load / without, median exchange",
+    "latency_impact_99": "time of 1 byte with load / without, 99th percentile",
+    "bandwidth_impact": "time at L_max with load / without, median exchange",
+    "bandwidth_impact_99": "time at L_max with load / without, 99th percentile",
+}
+
+
+def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
+    """The values of section.html.j2; without a score only those that every log has."""
+    load, run = log.plan.load, log.run
+    shown = {
+        "heading": f"b_eff_load on {counted(run.ranks, 'process')}, {counted(len(run.hosts), 'host')}",
+        "plan": plan(log),
+    }
+    if score is None:
+        return shown
+    return shown | {
+        "load": of_impacts(score, load.kinds, NAMES),
+        "measured": "pattern",
+        "labels": labels_under_load(LOADS, NAMES),
+        "flawless": "",
+        "groups": {},
+        "sentences": [
+            f"{of_generators(run, load, score, kind)} b_eff of {counted(len(load.victims), 'node')} without load, "
+            f"divided by that with load: {in_words(score, 'b_eff_impact', kind)}."
+            for kind in load.kinds
+        ],
+        "victims": f"{of_victims(run, load)} {means(load)} "
+        f"The factors are those of {counted(len(complete_repetitions(log)), 'repetition')} of "
+        f"{counted(len(log.plan.patterns), 'pattern')}.",
+    }
+
+
+def means(load: PlannedLoad) -> str:
+    """By which the load is generated."""
+    messages = f"Messages of the load have {size(load.message_bytes)}." if load.kinds != [IO] else ""
+    files = f"The load {IO} writes, syncs and reads files of {size(load.file_bytes)}." if load.file_bytes else ""
+    return " ".join(filter(None, [messages, files]))

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The figure of several runs under load, whatever the benchmark."""
+
+from collections.abc import Sequence
+
+import matplotlib
+import pandas as pd
+
+from postprocess.benchmarks.load_metrics import ENDS
+from postprocess.benchmarks.score import Score
+from postprocess.show import plots
+from postprocess.show.plots import BLUE, GREEN, ORANGE, VERMILION, Figure
+
+LOOKS = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))  # of the kinds of load, in their order
+
+
+def impact_over_sizes(scores: list[Score], kinds: Sequence[str], name: str, label: str) -> Figure:
+    """A factor with its interval over the number of processes: a mark for each run and kind of load."""
+    data = pd.DataFrame(
+        [
+            {"processes": score.log.run.ranks, "load": kind}
+            | {f"factor{end}": score.metrics[f"{name}_{kind}{end}"].value for end in ENDS}
+            for score in scores
+            for kind in kinds
+            if f"{name}_{kind}" in score.metrics
+        ]
+    ).sort_values("processes", kind="stable")
+    with matplotlib.rc_context(plots.LOOK):
+        drawn, [axes] = plots.canvas(8.6, 3.4)
+        for kind, (colour, marker) in zip(kinds, LOOKS):
+            shown = data[data["load"] == kind]
+            if len(shown):
+                below, above = shown["factor"] - shown["factor_low"], shown["factor_high"] - shown["factor"]
+                axes.errorbar(
+                    shown["processes"], shown["factor"], yerr=[below, above], fmt=marker, color=colour, label=kind
+                )
+        plots.process_axis(axes, data["processes"])
+        axes.set_ylabel("factor, with load / without")
+        axes.legend(loc="upper left")
+    return Figure(
+        "sizes",
+        "Slowdown under load over the number of processes",
+        f"{label}, with its 95 % interval: a mark for each run and kind of load. 1: the load costs nothing.",
+        data,
+        drawn,
+    )
