@@ -181,6 +181,7 @@ def parse(path: Path, text: str) -> tuple[Any, yaml.Node]:
 
 
 def refuse(path: Path, root: yaml.Node, place: list, problem: str) -> NoReturn:
+    """Raises ContractError with the line and the name of a place in the contract."""
     raise ContractError(
         path,
         line_of(root, place),

@@ -120,6 +120,7 @@ def with_interval(table: pd.DataFrame) -> int:
 
 
 def limits(found: Effects, units: str) -> Iterator[str]:
+    """Why slow nodes are not named, in sentences; `units` is what was compared."""
     slow, where = counted(int(found.nodes["slower"].sum()), "node"), "" if units == MATCHINGS else f" in {units}"
     if found.withheld == TOO_MANY:
         yield (

@@ -55,6 +55,7 @@ def score_chunk(paths: list[Path]) -> list[Score | LogError]:
 
 
 def read_or_error(path: Path) -> Log | LogError:
+    """The log, or why it cannot be read: one bad log must not cost the results of others."""
     try:
         return read_log(path)
     except LogError as error:

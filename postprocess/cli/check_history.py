@@ -116,6 +116,7 @@ def suspicion(row: dict) -> str:
 
 
 def summary(cases: "pd.DataFrame", values: "pd.DataFrame", found: list, tests: int, missing: int) -> str:
+    """The last line of the output: what was read and how many regressions were found."""
     from postprocess.history.events import UNKNOWN
     from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
     from postprocess.history.table import SERIES

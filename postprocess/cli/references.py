@@ -201,6 +201,7 @@ def file_exists(file: Path) -> bool:
 
 
 def loaded(file: Path, benchmark: str) -> dict:
+    """The content of a reference file. Raises BadParameter if it is not one."""
     from postprocess.references.files import ReferenceFileError, load
 
     try:
@@ -273,6 +274,7 @@ def one_kind(table: "pd.DataFrame", settings: str | None, environ: str | None) -
 
 
 def pairs(options: list[str] | None, name: str) -> list[tuple[str, str]]:
+    """Metric and value of each METRIC=VALUE of the option `name`. Raises BadParameter."""
     split = [option.partition("=") for option in options or []]
     for metric, equals, _ in split:
         if not equals:
@@ -281,6 +283,7 @@ def pairs(options: list[str] | None, name: str) -> list[tuple[str, str]]:
 
 
 def number(text: str) -> float:
+    """An exponent of --scaling. Raises BadParameter."""
     try:
         found = float(text)
     except ValueError:
@@ -308,6 +311,7 @@ def as_object(excluded, useless, made: "pd.DataFrame", differences: list, outsid
 
 
 def show(excluded, useless, made: "pd.DataFrame", differences: list, outside: "pd.DataFrame") -> None:
+    """Prints what was proposed, what was excluded, and which sessions would have failed."""
     from postprocess.references import proposals
     from postprocess.show.tables import each_row
 

@@ -85,6 +85,7 @@ def site_report(
 
 
 def pair(text: str) -> tuple[str, tuple[str, str]]:
+    """Kind and the two names of --compare KIND=A,B. Raises BadParameter."""
     kind, _, names = text.partition("=")
     first, _, second = names.partition(",")
     if not first or not second:

@@ -11,6 +11,7 @@ from postprocess.logs.records import Host, Run
 
 
 def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
+    """What the number of hosts, their processors and the placement limit: key and sentence."""
     hosts = log.run.hosts
     if len(hosts) < 2:
         yield "one_host", "All processes ran on one host: no network was measured, only communication inside a node"

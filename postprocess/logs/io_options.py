@@ -55,6 +55,7 @@ def problems_of_memory_fill(log: Log, percent: int | None) -> Iterator[Problem]:
 
 
 def of_read_shift(shift: ReadShift) -> Iterator[tuple[str, str]]:
+    """That data was read by another process than the one that wrote it: key and sentence."""
     if shift == "node":
         yield (
             "read_shift",
@@ -74,6 +75,7 @@ def of_read_shift(shift: ReadShift) -> Iterator[tuple[str, str]]:
 
 
 def of_memory_fill(log: Log, when: str) -> Iterator[tuple[str, str]]:
+    """That memory was filled, and whether it stayed in physical memory: key and sentence. `when` says at what time."""
     for fill in log.all(MemoryFill):
         yield (
             "filled_memory",

@@ -13,6 +13,7 @@ UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # what d
 
 
 def is_json(line: bytes) -> bool:
+    """Whether a line is JSON that a record could be."""
     try:
         msgspec.json.decode(line)
     except UNREADABLE:
@@ -47,6 +48,7 @@ def why_refused(line: bytes, error: Exception, benchmark: str, kinds: Mapping[st
 
 
 def why_no_record(line: bytes) -> str:
+    """The reason why a line is no record."""
     try:
         line.decode("utf-8")
         msgspec.json.decode(line)

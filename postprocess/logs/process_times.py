@@ -34,6 +34,7 @@ def places_of_nodes(run: Run, resolution: Resolution, processes: int) -> list[li
 def problems_of_lists(
     named: str, run: Run, resolution: Resolution, processes: int, *lists: Sequence[float]
 ) -> Iterator[Problem]:
+    """Lists with another number of values than there are processes, or nodes."""
     count = sum(map(len, places_of_nodes(run, resolution, processes)))
     if any(len(values) != count for values in lists):
         yield "process_values", f"{named} does not have a value of each {resolution}; {EDITED}"

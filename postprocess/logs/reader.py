@@ -131,6 +131,7 @@ def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
 
 
 def read_bytes(path: Path) -> bytes:
+    """The content of a log. Raises LogError if it is no readable file, or larger than any log."""
     try:
         if path.is_dir():
             next(path.iterdir(), None)  # a directory that cannot be searched is an error of its own

@@ -66,6 +66,7 @@ def refuse_too_large(tree) -> None:
 
 
 def entries(tree, known: dict[int, int], above: frozenset[int]) -> int:
+    """The number of entries of a tree, with those of its parts. Raises ValueError if an entry contains itself."""
     if id(tree) in above:
         raise ValueError("an entry contains itself")
     if id(tree) not in known:

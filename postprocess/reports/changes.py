@@ -97,6 +97,7 @@ def event_object(event: Event) -> dict:
 
 
 def verdict(event: Event) -> str:
+    """The word for an event in text output."""
     if event.direction in (BETTER, CHANGED):
         return "improvement" if event.direction == BETTER else "changed"
     if event.recovered:

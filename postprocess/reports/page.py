@@ -54,6 +54,7 @@ def items(paths: Iterable[Path], designs: Designs | None = None) -> list[Item]:
 
 
 def item(path: Path, designs: Designs) -> Item:
+    """What the report shows of one log."""
     log = read_or_error(path)
     if isinstance(log, LogError):
         return Item(path, log, None, [], {})
@@ -212,6 +213,7 @@ def obtained(log: Log) -> list[tuple[str, str]]:
 
 
 def option(value) -> str:
+    """The value of an option in words."""
     if isinstance(value, list):
         return "[" + ", ".join(map(option, value)) + "]"
     return (

@@ -65,6 +65,7 @@ def rows(found: Candidates, made: Plan, by: Simulation) -> list[dict]:
 
 
 def text(found: Candidates, made: Plan, content: list[dict], mode: dict, remarks: list[str]) -> str:
+    """The plan for the terminal."""
     terms, repeats = made.terms, made.choice.repeats
     nights = made.before + terms.nights
     lines = [
@@ -88,6 +89,7 @@ def text(found: Candidates, made: Plan, content: list[dict], mode: dict, remarks
 
 
 def table(content: list[dict]) -> str:
+    """The candidates for the terminal, a row for each metric."""
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for heading in ("", "test", "metric", "one run", "noise", "power alone", "false alarms"):
         shown.add_column(heading)
@@ -107,6 +109,7 @@ def table(content: list[dict]) -> str:
 
 
 def sentence(one: Coverage) -> str:
+    """The power to detect a loss in one metric, and what would be enough."""
     said = f"{place(one.target)}: {counted_share(one.power)}"
     if one.reached:
         return said
@@ -132,6 +135,8 @@ def cost(made: Plan) -> str:
 
 
 def as_object(found: Candidates, made: Plan, content: list[dict], mode: dict, remarks: list[str]) -> dict:
+    """The plan for --json."""
+
     def shares(one: Share) -> dict:
         return dict(zip(("value", "low", "high"), (one.value, *one.interval)))
 

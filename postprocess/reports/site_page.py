@@ -139,6 +139,7 @@ def scaled(table: pd.DataFrame) -> list[Figure]:
 
 
 def comparison(values: pd.DataFrame, front: pd.DataFrame, kind: str, names: tuple[str, str], number: int) -> Comparison:
+    """Two values of `kind` (a date, a system, a file system, ...) compared by the metrics on the front page."""
     table = compared(values, kind, names)
     title = (
         f"Before {names[0]} and since {names[1]}"

@@ -77,6 +77,7 @@ def library_components(libraries: list[File], packages: Mapping[Key, Package | s
 
 
 def metadata(acceptance: Acceptance, runs: int) -> dict:
+    """What the bill is about: the acceptance and its contract, in CycloneDX."""
     contract = acceptance.contract
     facts = {"contract_sha256": contract.sha256, "runs": runs}
     return {
@@ -92,6 +93,7 @@ def metadata(acceptance: Acceptance, runs: int) -> dict:
 
 
 def properties(values: Mapping[str, object]) -> list[dict]:
+    """Values as properties of CycloneDX; those that are None are left out."""
     return [
         {"name": f"coffeecup:{name}", "value": printable(str(value))}
         for name, value in values.items()

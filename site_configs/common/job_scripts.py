@@ -86,6 +86,7 @@ def of_sbatch(full_name, scripts):
 
 
 def remedy(reason):
+    """What to do about the reason for which the scheduler refused a job."""
     owned = slurm.associations()
     names = {
         "accounts": ", ".join(dict.fromkeys(row["Account"] for row in owned)) or "see `sacctmgr show association`",

@@ -99,6 +99,7 @@ def of_machine(log: Log[Plan]) -> Iterator[tuple[str, str]]:
 
 
 def of_repetitions(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    """What the number of repetitions limits: key and sentence."""
     if len(log.all(Repetition)) == 1:
         yield (
             "single_run",

@@ -61,6 +61,7 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
 
 
 def sentences(log: Log[Plan], values: dict[str, float]) -> list[str]:
+    """What the result means, for readers who do not know the benchmark."""
     runs = log.plan.repetitions
     interval = (
         f" (95 % interval {digits(values['io_fraction_low'])} to {digits(values['io_fraction_high'])})"
@@ -110,6 +111,7 @@ def phases(table: pd.DataFrame) -> list[dict]:
 
 
 def plan(log: Log[Plan]) -> list[tuple[str, str]]:
+    """Facts about the run for the report: name and text."""
     plan = log.plan
     way = "direct I/O, past the page cache" if plan.direct else "buffered, flushed inside the timed phases"
     made = [f"{start.directory}{', kept' * start.kept}" for start in log.all(Start)]

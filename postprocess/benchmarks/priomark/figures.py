@@ -71,6 +71,7 @@ def accesses(cases: pd.DataFrame) -> Figure:
 
 
 def extremes(data: pd.DataFrame) -> str:
+    """The cases with the lowest and the highest bandwidth, in words."""
     low, high = data.iloc[data["mbyte_per_second"].argmin()], data.iloc[data["mbyte_per_second"].argmax()]
     return " ".join(
         f"{which}: {digits(row['mbyte_per_second'], NARROW_SPACE)} MByte/s, {row['benchmark']}, {row['pattern']}, "

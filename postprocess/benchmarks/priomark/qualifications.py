@@ -171,6 +171,7 @@ def of_replay(log: Log[Plan]) -> Iterator[tuple[str, str]]:
 
 
 def of_overlap(table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    """Cases in which a calculation did not cover its transfer: key and sentence."""
     if len(short := table[table["covered"] < 1]):
         yield (
             "not_covered",

@@ -121,6 +121,7 @@ def settings_of(workload: str) -> dict[str, str]:
 
 
 def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
+    """Measurements, times of processes and servers of files, against the planned cases."""
     plan, planned = log.plan, {case.case: case for case in log.plan.cases}
     records = log.all(Measurement)
     kinds = (Measurement, ProcessTimes) if plan.process_times else (Measurement,)

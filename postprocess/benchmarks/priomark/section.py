@@ -58,6 +58,7 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
 
 
 def sentences(log: Log[Plan], score: Score, cases: pd.DataFrame) -> list[str]:
+    """What the result means, for readers who do not know the benchmark."""
     ran = [entry.name for entry in log.plan.benchmarks]
     paragraph = [
         f"This workload gets {digits(score.headline[1].value, NARROW_SPACE)} million bytes per second from this "
@@ -136,6 +137,7 @@ def case_rows(log: Log[Plan], cases: pd.DataFrame) -> list[dict]:
 
 
 def plan(log: Log[Plan]) -> list[tuple[str, str]]:
+    """Facts about the run for the report: name and text."""
     plan = log.plan
     checks = log.all(DataCheck)
     return [
