@@ -35,15 +35,15 @@ test: lint      ## check the sources, build everything and run every test
 	exit $$status
 
 lint: sources   ## check layout, types, spelling, licences and common errors of the sources; nothing is changed
+	.venv/bin/basedpyright
 	cmake -S kernels -B build/kernels
 	cmake --build build/kernels --parallel $$(nproc)
 	.venv/bin/run-clang-tidy.py -clang-tidy-binary .venv/bin/clang-tidy -p build/kernels -quiet
 
-sources:        ## the part of lint that builds nothing
+sources:        ## the quick part of lint
 	site_configs/local/setup test
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
-	.venv/bin/basedpyright
 	git ls-files '*.c' '*.h' '*.cpp' | xargs .venv/bin/clang-format --dry-run --Werror
 	git grep -lE '^#!.*sh$$' -- ':!tests/checks/scripts' ':!*.md' | xargs .venv/bin/shellcheck
 	git ls-files | xargs .venv/bin/codespell

@@ -57,7 +57,7 @@ LONGEST = [
 ]
 
 
-# What `make check` leaves out: files that take more than a few seconds, because they render pages, follow the
+# What `make check` leaves out: files whose tests take more than 0.3 s on average, because they render pages, follow the
 # documentation or start commands, and all files of these folders.
 NOT_QUICK = {
     "test_acceptance.py",
@@ -67,14 +67,20 @@ NOT_QUICK = {
     "test_docs.py",
     "test_exit_codes.py",
     "test_fifth_benchmark.py",
+    "test_figures.py",
+    "test_ftio_report.py",
     "test_fuzz_commands.py",
     "test_json_output.py",
     "test_ledger.py",
+    "test_nodes_history.py",
     "test_overview.py",
     "test_page_layout.py",
+    "test_predict_beside.py",
+    "test_priomark_report.py",
     "test_refused_runs.py",
     "test_report.py",
     "test_report_session.py",
+    "test_servers_history.py",
     "test_site_report.py",
 }
 TESTS = ROOT / "tests"
