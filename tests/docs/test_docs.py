@@ -91,7 +91,31 @@ def test_links_of_the_pages_outside_the_site_lead_somewhere():
     assert [(page.name, link) for page, link in links if not (page.parent / link.split("#")[0]).exists()] == []
 
 
-@pytest.mark.parametrize("page", [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))], ids=lambda page: page.stem)
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))]
+WIDE = {"b_eff", "b_eff_io", "log"}  # not yet
+LINE = 120
+
+
+def long_lines(text):
+    """The numbers of lines of running text that are too long; tables, code and images cannot be broken."""
+    lines = text.splitlines()
+    paragraphs = [token.map for token in MarkdownIt("commonmark").enable("table").parse(text) if token.type == "inline"]
+    rows = {line for start, end in paragraphs for line in range(start, end) if not lines[line].startswith(("|", "!["))}
+    return [line + 1 for line in sorted(rows) if len(lines[line]) > LINE]
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem not in WIDE], ids=lambda page: page.stem)
+def test_lines_of_text_have_at_most_120_columns(page):
+    assert long_lines(page.read_text()) == []
+
+
+def test_long_lines_are_found():
+    long = "word " * 24 + "end"
+    assert long_lines(f"    {long}\n\n{long[3:]}\n\n{long}\n\n- x\n  {long}\n") == [5, 8]
+    assert long_lines(f"```\n{long}\n```\n\n| a |\n|---|\n| {long} |\n") == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_tables_have_all_their_rows(page):
     """A line whose first character is | is a row of a rendered table, with as many cells as the head of its table."""
     lines = page.read_text().splitlines()
