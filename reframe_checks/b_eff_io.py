@@ -17,7 +17,6 @@ from .build import kernel_build
 from .io_options import IoOptions
 from .partitions import refuse
 from .tested_directory import TestedDirectory
-from .under_load import UnderLoad
 
 OFFICIAL, TOP_CLUSTERS, QUICK = "official", "top_clusters", "quick"
 SECONDS = {OFFICIAL: 900, TOP_CLUSTERS: 1800, QUICK: 60}  # what the kernel schedules for all partitions
@@ -27,7 +26,6 @@ OPTIONS = {
     TOP_CLUSTERS: ["--top-clusters"],
     QUICK: ["--partitions", "all", "--quick"],
 }
-LOAD_SECONDS = 240  # for a run under load
 
 
 class b_eff_io_build(kernel_build):
@@ -84,27 +82,3 @@ class b_eff_io(IoOptions, TestedDirectory, KernelCheck):
 
     def requested(self) -> dict[str, object]:
         return {"form": self.form if self.form != OFFICIAL else ""} | super().requested()
-
-
-@rfm.simple_test
-class b_eff_io_load(UnderLoad, b_eff_io):
-    """What the I/O of other users costs: some of b_eff_io's patterns on half of the nodes, while the other half reads
-    or writes files of its own in the same file system. `-S b_eff_io_load.scheduled_time=SECONDS` is the time of the
-    run, 240 by default; of the other options of b_eff_io, `hints` belongs to it."""
-
-    descr = "slowdown of parallel I/O under load"
-    fewest_nodes = 2  # one that is measured, and one that generates load
-    kinds_option = "--load"
-
-    @run_after("setup")
-    def set_options(self):
-        options = ["--log", self.log_name]
-        if self.scheduled_time is not None:
-            options += ["--scheduled-time", str(self.scheduled_time)]
-        if self.hints:
-            options += ["--hints", self.hints]
-        self.executable_opts = [*options, *self.executable_opts]
-
-    @run_after("init")
-    def set_time_limit(self):
-        self.time_limit = self.time_limit or 3 * int(self.scheduled_time or LOAD_SECONDS) + 600

@@ -18,7 +18,6 @@ class UnderLoad(rfm.RegressionTestPlugin):
     the kernel's --kinds and --victims; without `load` it is every kind of `default_kinds`. Each kind has to yield all
     of its metrics."""
 
-    kinds_option = "--kinds"
     load = variable(str, value="", loggable=True)
     victims = variable(str, value="", loggable=True)
 
@@ -44,7 +43,7 @@ class UnderLoad(rfm.RegressionTestPlugin):
     @run_after("setup")
     def set_load(self):
         self.load = ",".join(self.kinds)
-        self.executable_opts += [self.kinds_option, self.load]
+        self.executable_opts += ["--kinds", self.load]
         if self.victims:
             self.executable_opts += ["--victims", self.victims]
 

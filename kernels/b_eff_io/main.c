@@ -7,12 +7,9 @@
 
 #include "fail.h"
 #include "filesystem.h"
-#include "load_plan.h"
-#include "loaded.h"
 #include "measure.h"
 #include "memory.h"
 #include "memory_fill.h"
-#include "nodes.h"
 #include "process_times.h"
 #include "read_shift.h"
 #include "records.h"
@@ -22,16 +19,15 @@
 
 enum { DEFAULT_TYPES = (1u << (TYPE_SEGMENTED_COLLECTIVE + 1)) - 1, EVERY_METHOD = (1u << METHODS) - 1 };
 
-static const double official_seconds = 900, top_clusters_seconds = 1800, quick_seconds = 60, load_seconds = 240;
-static const int64_t load_file_bytes = 64 * MIB;
+static const double official_seconds = 900, top_clusters_seconds = 1800, quick_seconds = 60;
 
 struct choices {
-    const char *log, *directory, *partitions, *hints;
-    double scheduled_time, idle_power;
-    int64_t memory_per_process, largest_chunk, alignment, cache_size, space_limit, fill_memory, watchdog, seed, victims,
-        load_file;
-    uint64_t types, methods, loads;
-    bool quick, top_clusters, dry_run, keep, evict, individual_pointers, agree_per_access, check_all, read_shift;
+    struct file_choices files;
+    const char *partitions;
+    double scheduled_time;
+    int64_t memory_per_process, largest_chunk, alignment, cache_size, fill_memory, seed;
+    uint64_t types, methods;
+    bool quick, top_clusters, dry_run, evict, individual_pointers, agree_per_access, read_shift;
 };
 
 static const char *const summary_text =
@@ -86,42 +82,19 @@ static void check_choices(const struct choices *c)
                "others");
     if (c->largest_chunk % 8)
         refuse("--largest-chunk: not a multiple of 8");
-    if (c->load_file % MIB)
-        refuse("--load-file: not a multiple of 1 MiB");
-    if (!c->loads && (c->victims || c->load_file))
-        refuse("--victims and --load-file belong to --load; add --load or omit them");
-    if (c->loads && (c->quick || c->top_clusters || c->partitions || c->read_shift || c->fill_memory ||
-                     c->types != DEFAULT_TYPES || c->methods != EVERY_METHOD))
-        refuse("--load measures patterns of its own, by all processes of the victims; omit --quick, --top-clusters, "
-               "--partitions, --types, --methods, --read-shift and --fill-memory");
 }
 
-/* Under load, a run has one partition: the processes of the victims. What they read comes from the file system. */
-static void plan_load(struct request *request, const struct choices *c, const struct nodes *nodes)
-{
-    request->load = load_begin(nodes, c->loads, c->victims, (uint64_t)c->seed, 1);
-    request->load_file_bytes = c->load_file ? c->load_file : load_file_bytes;
-    if (!c->loads)
-        return;
-    request->types = 1u << TYPE_SCATTER | 1u << TYPE_SEPARATE;
-    request->evict = true;
-    request->partitions = 1;
-    request->partition[0] = request->load.measured_ranks;
-    request->scheduled_seconds = c->scheduled_time > 0 ? c->scheduled_time : load_seconds;
-}
-
-static struct request make_request(const struct run *run, const struct choices *c, const struct filesystem *filesystem,
-                                   const struct nodes *nodes)
+static struct request make_request(const struct run *run, const struct choices *c, const struct filesystem *filesystem)
 {
     struct request request = {.types = c->types,
                               .methods = c->methods,
                               .rewrite_scatter_only = c->top_clusters,
                               .alignment_bytes = c->alignment,
-                              .watchdog_seconds = c->watchdog,
+                              .watchdog_seconds = c->files.watchdog,
                               .seed = (uint64_t)c->seed,
                               .individual_pointers = c->individual_pointers,
                               .agree_per_access = c->agree_per_access,
-                              .check_all = c->check_all,
+                              .check_all = c->files.check_all,
                               .evict = c->evict,
                               .read_shift = c->read_shift,
                               .fill_percent = c->fill_memory};
@@ -134,21 +107,18 @@ static struct request make_request(const struct run *run, const struct choices *
                                 : c->quick            ? quick_seconds / request.partitions
                                 : c->top_clusters     ? top_clusters_seconds / request.partitions
                                                       : official_seconds;
-    plan_load(&request, c, nodes);
     list_patterns(c->largest_chunk ? c->largest_chunk : m_part_rule(node_memory(run, c->memory_per_process)),
                   request.pattern);
     request.largest_call_bytes = c->alignment; /* maximum size of the call that fills up a segment */
     for (int p = 0; p < PATTERNS; p++)
-        if (is_planned(&request, p) && request.pattern[p].call_bytes > request.largest_call_bytes)
+        if (request.types >> request.pattern[p].type & 1 && request.pattern[p].call_bytes > request.largest_call_bytes)
             request.largest_call_bytes = request.pattern[p].call_bytes;
     check_memory(&run->machine, &request, " or choose a smaller --largest-chunk");
     memory_fill_check(&run->machine, request.fill_percent, PERIOD_BYTES + request.largest_call_bytes);
     if (request.read_shift)
         check_read_shift(run, &request);
-    request.space_limit_bytes =
-        c->loads ? choose_space(c->space_limit, load_least_space_bytes(&request), filesystem, "a smaller --load-file")
-                 : choose_space(c->space_limit, least_space_bytes(&request), filesystem,
-                                "fewer --partitions or a smaller --largest-chunk");
+    request.space_limit_bytes = choose_space(c->files.space_limit, least_space_bytes(&request), filesystem,
+                                             "fewer --partitions or a smaller --largest-chunk");
     return request;
 }
 
@@ -167,7 +137,7 @@ static json_t *patterns_json(const struct request *request)
 {
     json_t *patterns = json_array();
     for (int p = 0; p < PATTERNS; p++)
-        if (is_planned(request, p))
+        if (request->types >> request->pattern[p].type & 1)
             json_array_append_new(patterns, pattern_json(p, &request->pattern[p]));
     return patterns;
 }
@@ -182,8 +152,7 @@ static json_t *plan_json(const struct request *request, const struct choices *c,
         if (request->methods >> m & 1)
             json_array_append_new(method_list, json_string(methods[m].name));
     return json_pack(
-        "{s:s, s:o, s:f, s:i, s:o, s:I, s:I, s:I, s:o, s:I, s:s, s:s, s:s, s:b, s:s?, s:o, s:s?, s:o, s:o, s:o*}",
-        "form",
+        "{s:s, s:o, s:f, s:i, s:o, s:I, s:I, s:I, s:o, s:I, s:s, s:s, s:s, s:b, s:s?, s:o, s:s?, s:o, s:o}", "form",
         c->quick          ? "quick"
         : c->top_clusters ? "top-clusters"
                           : "standard",
@@ -196,8 +165,7 @@ static json_t *plan_json(const struct request *request, const struct choices *c,
         request->check_all ? "all" : "sample", "evict", request->evict, "read_shift",
         request->read_shift ? read_shift_name(run->machine.nodes) : NULL, "fill_memory_percent",
         request->fill_percent ? json_integer(request->fill_percent) : json_null(), "process_times",
-        request->load.kinds ? NULL : process_resolution(run), "types", types_json(request), "patterns",
-        patterns_json(request), "load", load_plan_json(request));
+        process_resolution(run), "types", types_json(request), "patterns", patterns_json(request));
 }
 
 static void print_dry_run(const struct request *request, const struct filesystem *filesystem)
@@ -241,60 +209,50 @@ static void print_table(const struct request *request, const struct summary *sum
                "scheduled time. It is not official; rerun it on an idle machine, or with a longer --scheduled-time\n",
                summary->overruns);
     printf("MByte/s from opening to closing the file.\n");
-    run_print_score_command(choices->log);
+    run_print_score_command(choices->files.log);
 }
 
 static int run_b_eff_io(const struct program *program, const struct choices *choices, int argc, char **argv)
 {
     struct run run = run_begin(program, &argc, &argv, &choices->memory_per_process);
-    const struct filesystem filesystem = filesystem_describe(choices->directory);
-    struct nodes nodes = nodes_find(run.machine.leader);
-    struct request request = make_request(&run, choices, &filesystem, &nodes);
+    const struct filesystem filesystem = filesystem_describe(choices->files.directory);
+    struct request request = make_request(&run, choices, &filesystem);
     if (choices->dry_run) {
         if (run.rank == 0)
             print_dry_run(&request, &filesystem);
         return run_end(&run);
     }
-    struct hints *hints = hints_read(choices->hints);
+    struct hints *hints = hints_read(choices->files.hints);
     request.hints = hints;
     const int64_t node_memory_bytes = node_memory(&run, choices->memory_per_process);
-    run.idle_seconds = choices->idle_power;
-    run_open_log(&run, choices->log, argv, &filesystem,
+    run.idle_seconds = choices->files.idle_power;
+    run_open_log(&run, choices->files.log, argv, &filesystem,
                  run.rank == 0 ? plan_json(&request, choices, &run, node_memory_bytes) : NULL);
-    scratch_create(choices->directory, program->name, choices->keep);
+    scratch_create(choices->files.directory, program->name, choices->files.keep);
 
     struct summary *summary = allocate(1, sizeof *summary);
-    if (choices->loads)
-        measure_loaded(&run, &request);
-    else
-        measure(&run, &request, summary);
+    measure(&run, &request, summary);
     scratch_remove();
-    load_end(&request.load);
     const int status = run_end(&run);
-    if (run.rank == 0 && status == EXIT_COMPLETE && choices->loads)
-        run_print_score_command(choices->log);
-    else if (run.rank == 0 && status == EXIT_COMPLETE)
+    if (run.rank == 0 && status == EXIT_COMPLETE)
         print_table(&request, summary, choices);
-    nodes_free(&nodes);
     free(summary);
     hints_free(hints);
     return status;
 }
 
-static struct choices choices = {.log = "b_eff_io.jsonl",
-                                 .directory = ".",
+static struct choices choices = {.files = {.log = "b_eff_io.jsonl", .directory = ".", .watchdog = 600},
                                  .alignment = MIB,
-                                 .watchdog = 600,
                                  .seed = 1,
                                  .types = DEFAULT_TYPES,
                                  .methods = EVERY_METHOD};
 
 /* The options that enter the published definition keep their defaults in an official run. */
 static const struct option_row rows[] = {
-    OPTION_DIRECTORY(&choices.directory),
-    OPTION_LOG(&choices.log),
+    OPTION_DIRECTORY(&choices.files.directory),
+    OPTION_LOG(&choices.files.log),
     {"scheduled-time", OPTION_SECONDS, &choices.scheduled_time, "SECONDS",
-     "T, the time for one partition; 0 means 900, or the time of --quick, --top-clusters or --load", 0, 864000, NULL},
+     "T, the time for one partition; 0 means 900, or the time of --quick or --top-clusters", 0, 864000, NULL},
     {"partitions", OPTION_TEXT, &choices.partitions, "LIST",
      "numbers of processes, separated by commas, or `all`; default: 2^round(0.35 log2 n), 2^round(0.70 log2 n) and n",
      0, 0, NULL},
@@ -320,40 +278,18 @@ static const struct option_row rows[] = {
     {"cache-size", OPTION_SIZE, &choices.cache_size, "SIZE",
      "size of the file system's cache, of which 20 times must be accessed; default: the nodes' memory", 0,
      INT64_C(1) << 60, NULL},
-    {"space-limit", OPTION_SIZE, &choices.space_limit, "SIZE",
-     "maximum space for all files; a pattern that has used its share ends early. Default: 90 % of the free\n"
-     "        space",
-     MIB, INT64_C(1) << 60, NULL},
-    {"hints", OPTION_INPUT, &choices.hints, "FILE",
-     "MPI_Info hints: hints = ( { method = \"read\"; type = \"scatter\"; chunk = \"32KiB\"; set = { cb_nodes = "
-     "\"2\"; }; } );\n"
-     "        method, type and chunk are optional",
-     0, 0, NULL},
     {"individual-pointers", OPTION_FLAG, &choices.individual_pointers, NULL,
      "type shared with individual file pointers and a strided view; the result is marked", 0, 0, NULL},
     {"agree-per-access", OPTION_FLAG, &choices.agree_per_access, NULL,
      "types scatter and shared: processes agree after every access, as in the original program, instead of\n"
      "        after growing batches",
      0, 0, NULL},
-    {"check-all", OPTION_FLAG, &choices.check_all, NULL,
-     "check every byte that is read, not only the last data of each pattern; the clock is stopped meanwhile", 0, 0,
-     NULL},
     {"evict", OPTION_FLAG, &choices.evict, NULL,
      "evict files from the nodes' caches before they are read; the log states how much remained", 0, 0, NULL},
-    {"load", OPTION_LIST, &choices.loads, "LIST",
-     "kinds of load: measure half of the nodes without load, and while the other half reads or writes files all\n"
-     "        the time. The result is the factor by which the load slows down I/O, in 240 s; there is no b_eff_io",
-     0, 0, load_kind_names},
-    OPTION_VICTIMS(&choices.victims),
-    {"load-file", OPTION_SIZE, &choices.load_file, "SIZE", "file of each process that generates load; default: 64 MiB",
-     MIB, INT64_C(1) << 50, NULL},
     OPTION_READ_SHIFT(&choices.read_shift),
     OPTION_FILL_MEMORY(&choices.fill_memory, "while files are read"),
-    OPTION_IDLE_POWER(&choices.idle_power),
-    OPTION_KEEP(&choices.keep),
-    {"watchdog", OPTION_COUNT, &choices.watchdog, "SECONDS", "a run without progress for this time fails", 1, 1000000,
-     NULL},
     {"seed", OPTION_COUNT, &choices.seed, "N", "seed of the random types", 0, INT64_MAX, NULL},
+    FILE_OPTIONS(&choices.files),
     {0}};
 
 int main(int argc, char **argv)

@@ -5,9 +5,9 @@
 
 #include "filesystem.h"
 #include "hints.h"
-#include "load.h"
 #include "machine.h"
 #include "methods.h"
+#include "options.h"
 
 struct request {
     int partitions, partition[MOST_PARTITIONS]; /* numbers of processes, ascending */
@@ -23,9 +23,47 @@ struct request {
     bool individual_pointers, agree_per_access, check_all, evict, read_shift;
     int64_t fill_percent; /* of each node's memory, while files are read */
     const struct hints *hints;
-    struct load load; /* who is measured under load (load_plan.h) */
-    int64_t load_file_bytes;
 };
+
+/* Options of all benchmarks that are built on these accesses to files: directory and log come first, then those of the
+ * benchmark, then FILE_OPTIONS. */
+struct file_choices {
+    const char *log, *directory, *hints;
+    int64_t space_limit, watchdog;
+    double idle_power;
+    bool check_all, keep;
+};
+
+#define FILE_OPTIONS(choices)                                                                                        \
+    {"space-limit",                                                                                                  \
+     OPTION_SIZE,                                                                                                    \
+     &(choices)->space_limit,                                                                                        \
+     "SIZE",                                                                                                         \
+     "maximum space for all files, which may end patterns early; default: 90 % of the free space",                   \
+     INT64_C(1) << 20,                                                                                               \
+     INT64_C(1) << 60,                                                                                               \
+     NULL},                                                                                                          \
+        {"hints",                                                                                                    \
+         OPTION_INPUT,                                                                                               \
+         &(choices)->hints,                                                                                          \
+         "FILE",                                                                                                     \
+         "MPI_Info hints: hints = ( { method = \"read\"; type = \"scatter\"; chunk = \"32KiB\"; set = { cb_nodes = " \
+         "\"2\"; }; } );\n"                                                                                          \
+         "        method, type and chunk are optional",                                                              \
+         0,                                                                                                          \
+         0,                                                                                                          \
+         NULL},                                                                                                      \
+        {"check-all",                                                                                                \
+         OPTION_FLAG,                                                                                                \
+         &(choices)->check_all,                                                                                      \
+         NULL,                                                                                                       \
+         "check every byte that is read, not only the last data of each pattern; the clock is stopped meanwhile",    \
+         0,                                                                                                          \
+         0,                                                                                                          \
+         NULL},                                                                                                      \
+        {"watchdog", OPTION_COUNT, &(choices)->watchdog, "SECONDS", "a run without progress for this time fails", 1, \
+         1000000,    NULL},                                                                                          \
+        OPTION_IDLE_POWER(&(choices)->idle_power), OPTION_KEEP(&(choices)->keep)
 
 /* Reads --partitions. "1,4,16": ascending, each within the run; or "all", so that runs of several sizes have the same
  * options. Refuses other texts. */

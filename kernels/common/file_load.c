@@ -41,7 +41,7 @@ struct filesystem file_load_describe(const struct run *run, const char *director
 
 static bool failed(struct rounds *rounds, const char *what, int error)
 {
-    snprintf(rounds->traffic.reason, REASON_BYTES, "cannot %s a file of --load %s in '%.200s': %s; %s", what,
+    snprintf(rounds->traffic.reason, REASON_BYTES, "cannot %s a file of the load %s in '%.200s': %s; %s", what,
              rounds->files->name, rounds->path, strerror(error), io_remedy(error, false, remedy_for_space));
     return false;
 }
@@ -93,7 +93,7 @@ static bool check_chunk(struct rounds *rounds, uint64_t position)
     if (data_count_wrong(rounds->data, FILE_LOAD_CHUNK, (uint32_t)rounds->rank, position, &first) == 0)
         return true;
     snprintf(rounds->traffic.reason, REASON_BYTES,
-             "byte %zu of a file of --load %s is not what was written to '%.200s'; have the file system examined",
+             "byte %zu of a file of the load %s is not what was written to '%.200s'; have the file system examined",
              first, rounds->files->name, rounds->path);
     return false;
 }
@@ -161,8 +161,8 @@ static struct rounds begin_rounds(const struct file_load *files, const struct lo
     struct rounds rounds = {.files = files, .file = -1, .data = buffer_allocate(FILE_LOAD_CHUNK)};
     MPI_CHECK(MPI_Comm_rank(load->control, &rounds.rank));
     snprintf(rounds.hanging, sizeof rounds.hanging,
-             "no progress for %" PRId64 " s in a file of --load %s; --watchdog sets this time", files->watchdog_seconds,
-             files->name);
+             "no progress for %" PRId64 " s in a file of the load %s; --watchdog sets this time",
+             files->watchdog_seconds, files->name);
     return rounds;
 }
 

@@ -52,15 +52,7 @@ static void number_generating_nodes(struct load *load)
 
 struct load load_begin(const struct nodes *nodes, uint64_t kinds, int64_t percent, uint64_t seed, int fewest)
 {
-    struct load load = {.kinds = kinds,
-                        .victims = percent ? (int)percent : MIDDLE,
-                        .nodes = nodes,
-                        .measured = MPI_COMM_WORLD,
-                        .measured_ranks = nodes->first[nodes->count],
-                        .generators = MPI_COMM_NULL,
-                        .control = MPI_COMM_NULL};
-    if (kinds == 0)
-        return load;
+    struct load load = {.kinds = kinds, .victims = percent ? (int)percent : MIDDLE, .nodes = nodes};
     const int victims = victim_nodes(nodes->count, load.victims), generators = nodes->count - victims;
     if (victims < fewest || generators < fewest)
         refuse("a load requires at least %d node%s measured and %d that generate%s load; this run has %d and %d of %d "
@@ -82,8 +74,6 @@ struct load load_begin(const struct nodes *nodes, uint64_t kinds, int64_t percen
 
 void load_end(struct load *load)
 {
-    if (load->kinds == 0)
-        return;
     MPI_CHECK(MPI_Comm_free(load->measured == MPI_COMM_NULL ? &load->generators : &load->measured));
     MPI_CHECK(MPI_Comm_free(&load->control));
     free(load->generating_node);
@@ -92,8 +82,6 @@ void load_end(struct load *load)
 
 json_t *load_json(const struct load *load, const char *const names[])
 {
-    if (load->kinds == 0)
-        return NULL;
     json_t *kinds = json_array(), *victims = json_array();
     for (int kind = 0; names[kind]; kind++)
         if (load->kinds >> kind & 1)

@@ -23,11 +23,11 @@
      NULL}
 
 struct load {
-    uint64_t kinds; /* a bit per kind; 0: a run without load */
+    uint64_t kinds; /* a bit per kind */
     int victims;    /* percent of the nodes */
     const struct nodes *nodes;
     bool *is_victim;      /* each node */
-    MPI_Comm measured;    /* the processes that are measured: all, or those of the victims; else MPI_COMM_NULL */
+    MPI_Comm measured;    /* the processes of the victims; else MPI_COMM_NULL */
     int measured_ranks;   /* their number */
     MPI_Comm generators;  /* the others, and MPI_COMM_NULL on those that are measured */
     int *generating_node; /* the node of each process of `generators`, numbered from 0 among the nodes that generate */
@@ -36,12 +36,11 @@ struct load {
 };
 
 /* Selects `percent` of the nodes as victims, half of them if it is 0: the first one, whose first process writes the
- * log, and others by the seed. Refuses the run if fewer than `fewest` nodes have one of the roles. Without `kinds`, all
- * processes are measured. Collective. */
+ * log, and others by the seed. Refuses the run if fewer than `fewest` nodes have one of the roles. Collective. */
 struct load load_begin(const struct nodes *nodes, uint64_t kinds, int64_t percent, uint64_t seed, int fewest);
 void load_end(struct load *load);
 
-/* The log's description, NULL without load. `names` are those of the kinds, NULL-terminated. Rank 0. */
+/* The log's description. `names` are those of the kinds, NULL-terminated. Rank 0. */
 json_t *load_json(const struct load *load, const char *const names[]);
 
 /* --- a phase under load ------------------------------------------------------------------------------------------- */

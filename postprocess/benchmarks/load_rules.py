@@ -28,12 +28,10 @@ def generating_ranks(log: Log, load: PlannedVictims) -> list[list[int]]:
     return [host.ranks for node, host in enumerate(log.run.hosts) if node not in load.victims]
 
 
-def problems_of_request(
-    run: Run, load: PlannedVictims, kinds: Sequence[str], option: str = "kinds"
-) -> Iterator[Problem]:
+def problems_of_request(run: Run, load: PlannedVictims, kinds: Sequence[str]) -> Iterator[Problem]:
     """The loads and the share of victims of the options; `kinds` are all loads of the benchmark, in their order."""
-    yield from problems_of_options(run, {option: load.kinds})
-    if option not in run.options or load.kinds != [kind for kind in kinds if kind in load.kinds]:
+    yield from problems_of_options(run, {"kinds": load.kinds})
+    if "kinds" not in run.options or load.kinds != [kind for kind in kinds if kind in load.kinds]:
         yield "load", f"the loads are {', '.join(load.kinds)}, not those of an option in its order; {EDITED}"
     if load.victims_percent != (run.options.get("victims") or 50):
         yield "options", f"{load.victims_percent} % of the nodes are victims, not as an option says; {EDITED}"

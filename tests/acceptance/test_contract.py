@@ -195,6 +195,11 @@ def test_a_contract_may_be_about_memory_of_accelerators(tmp_path):
             "benchmark: b_eff_load\n    metric: load_bandwidth_incast\n",
             "line 12, clauses.1.official: no run of b_eff_load is official: false is expected",
         ),
+        (
+            "benchmark: b_eff\n    metric: b_eff\n",
+            "benchmark: b_eff_io_load\n    metric: load_bandwidth_read\n",
+            "line 12, clauses.1.official: no run of b_eff_io_load is official: false is expected",
+        ),
         ("unit: MByte/s", "unit: GByte/s", "line 7, clauses.1.unit: b_eff is in 'MByte/s', not in 'GByte/s'"),
         ("    floor: 1000", "    floor: 1000\n    variation: 0", "line 12, clauses.1.variation: "),
         ("    floor: 1000", "    floor: 1000\n    variation: .inf", "line 12, clauses.1.variation: "),

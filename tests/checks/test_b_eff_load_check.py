@@ -27,7 +27,7 @@ LOCAL = {
     "features": ["load"],
 }
 # ReFrame instantiates every check of a file that it loads.
-FILES = {"b_eff_load": CHECKS / "b_eff_load.py", "b_eff_io_load": CHECKS / "b_eff_io.py"}
+FILES = {"b_eff_load": CHECKS / "b_eff_load.py", "b_eff_io_load": CHECKS / "b_eff_io_load.py"}
 FILE_SYSTEMS = [{"name": "scratch", "directory": "/scratch/me"}, {"name": "home", "directory": "/home/me"}]
 
 
@@ -108,25 +108,20 @@ def test_load_on_a_file_system_is_measured_on_two_nodes_or_more(reframe, config)
     texts = scripts(reframe, "b_eff_io_load", "loaded")
     assert processes(texts) == [128, 256, 512]
     for text in texts:
-        assert "--scheduled-time 60.0" in text and "--load read,write --victims 25%" in text
-        assert "--partitions" not in text
+        assert "--scheduled-time 60.0" in text and "--kinds read,write --victims 25%" in text
     assert processes(scripts(reframe, "b_eff_io_load", "disks")) == [128, 128, 256, 256, 512, 512]
 
 
-# Kernel, its log, check.
-CASES = [
-    ("b_eff_load", "b_eff_load", "b_eff_load", "incast,broadcast"),
-    ("b_eff_io", "b_eff_io-load", "b_eff_io_load", "read,write"),
-]
+CASES = [("b_eff_load", "incast,broadcast"), ("b_eff_io_load", "read,write")]
 RANKS = 6
 
 
 @pytest.fixture
 def run(reframe, tmp_path):
-    """A function of a kernel, its log and a check: its session with a kernel of a few lines that leaves this log."""
+    """A function of a benchmark: the session of its check with a kernel of a few lines that leaves a recorded log."""
 
-    def started(benchmark, name, check, load):
-        log = logs_made.write(tmp_path / "made.jsonl", kernel_log(name))
+    def started(benchmark, load):
+        log = logs_made.write(tmp_path / "made.jsonl", kernel_log(benchmark))
         folder = tmp_path / "bin"
         folder.mkdir()
         script = folder / benchmark
@@ -143,17 +138,17 @@ def run(reframe, tmp_path):
             "-S",
             f"prebuilt_directory={folder}",
             "-n",
-            f"{check}.*processes={RANKS}",
+            f"{benchmark}.*processes={RANKS}",
         ]
         config = site(tmp_path, LOCAL | {"name": "nodes", "extras": extras})
-        return reframe(*words, "-S", f"{check}.load={load}", config=config, checks=FILES[check])
+        return reframe(*words, "-S", f"{benchmark}.load={load}", config=config, checks=FILES[benchmark])
 
     return started
 
 
-@pytest.mark.parametrize(("benchmark", "log", "check", "load"), CASES)
-def test_result_has_all_metrics_of_the_loads_and_no_others(run, benchmark, log, check, load):
-    session = run(benchmark, log, check, load)
+@pytest.mark.parametrize(("benchmark", "load"), CASES)
+def test_result_has_all_metrics_of_the_loads_and_no_others(run, benchmark, load):
+    session = run(benchmark, load)
     assert session.returncode == 0, session.output
     [case] = session.cases
     of_load = re.compile(rf"_({load.replace(',', '|')})(_low|_high)?$")
@@ -163,6 +158,6 @@ def test_result_has_all_metrics_of_the_loads_and_no_others(run, benchmark, log, 
 
 
 def test_load_that_the_log_lacks_fails(run):
-    session = run("b_eff_load", "b_eff_load", "b_eff_load", "incast,alltoall,broadcast")
+    session = run("b_eff_load", "incast,alltoall,broadcast")
     assert session.returncode != 0
     assert "the score does not have the expected metrics" in session.output and "alltoall" in session.output

@@ -54,7 +54,7 @@ def test_listing_is_quick_and_knows_every_check(reframe, record_property):
     record_property("listing_seconds", seconds)
     print(f"listing took {seconds:.2f} s")
     assert session.returncode == 0, session.output
-    assert all(f"{name} %" in session.output for name in benchmarks())
+    assert all((f"{name} %" in session.output) is not name.endswith("_load") for name in benchmarks()), "not asked for"
     assert "WARNING" not in session.output
 
 

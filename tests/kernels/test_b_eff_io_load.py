@@ -1,42 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""b_eff_io under load: what the kernel measures, that the load is what the operating system saw, and what a log says
-about it. Nodes are made up."""
+"""b_eff_io_load: what the kernel measures, and that the load is what the operating system saw. Nodes are made up."""
 
 from collections import Counter
 from itertools import product
 
-import logs_made
 import pytest
 from b_eff_io_runs import mpi
 from builds import shared_library
 from file_systems import memory
 from kernel_runs import error, of_kind, on_nodes, run
-from mutator import kernel_log
 
-from postprocess.benchmarks.b_eff_io import IMPACTS
 from postprocess.benchmarks.b_eff_io.definition import METHODS
-from postprocess.benchmarks.b_eff_io.load_records import Load, Loaded
+from postprocess.benchmarks.b_eff_io_load import IMPACTS
+from postprocess.benchmarks.b_eff_io_load.records import Load, Loaded
 from postprocess.benchmarks.scoring import read_log, score_log
-from postprocess.reports.page import comparisons, html, items
 
 __all__ = ["mpi"]  # a fixture
 MIB = 2**20
 TWO = [("a", 2), ("b", 1)]
 KINDS = ["read", "write"]
 PATTERNS = {3: MIB, 19: MIB, 20: 32 * 1024}
-BRIEF = ["--scheduled-time", 0.2, "--load-file", "2MiB"]
+BRIEF = ["--scheduled-time", 1, "--load-file", "2MiB"]
 
 
 def command(mpi, log, *options, nodes=TWO, env=None):
-    return on_nodes(mpi, nodes, "b_eff_io", "--log", log, *options, env=env)
+    return on_nodes(mpi, nodes, "b_eff_io_load", "--log", log, *options, env=env)
 
 
 def measured(mpi, folder, *options, **settings):
     log = folder / "log.jsonl"
-    words = command(mpi, log, "--load", "read,write", "--directory", folder, *BRIEF, *options, **settings)
+    words = command(mpi, log, "--directory", folder, *BRIEF, *options, **settings)
     done = run(words, env=mpi.impatient.environment)
     assert done.returncode == 0, done.stderr
-    assert not list(folder.glob("b_eff_io-*"))
+    assert not list(folder.glob("b_eff_io_load-*"))
     return log
 
 
@@ -115,7 +111,7 @@ def test_file_of_a_load_that_is_read_from_memory_is_said(openmpi, tmp_path):
 def test_one_kind_of_load_and_another_share_of_the_nodes(mpich, tmp_path):
     log = tmp_path / "log.jsonl"
     nodes = [(name, 1) for name in "abc"]
-    options = ["--load", "write", "--victims", "34%", "--directory", tmp_path, *BRIEF]
+    options = ["--kinds", "write", "--victims", "34%", "--directory", tmp_path, *BRIEF]
     done = run(command(mpich, log, *options, nodes=nodes), env=mpich.impatient.environment)
     assert done.returncode == 0, done.stderr
     assert "write_impact_by_write" in score_log(log).metrics
@@ -127,140 +123,23 @@ def test_one_kind_of_load_and_another_share_of_the_nodes(mpich, tmp_path):
     [
         ([("a", 3)], [], "at least 1 node that is measured and 1 that generates load; this run has 1 and 0 of 1 nodes"),
         (TWO, ["--victims", "80%"], "this run has 2 and 0 of 2 nodes"),
-        (TWO, ["--quick"], "omit --quick"),
-        (TWO, ["--partitions", "all"], "omit --quick"),
-        (TWO, ["--types", "scatter"], "omit --quick"),
         (TWO, ["--load-file", "1500KiB"], "--load-file: not a multiple of 1 MiB"),
         (TWO, ["--space-limit", "3MiB"], "a smaller --load-file"),
     ],
 )
-def test_load_without_enough_nodes_or_with_other_options_is_refused(openmpi, tmp_path, nodes, options, reason):
+def test_load_without_enough_nodes_or_space_is_refused(openmpi, tmp_path, nodes, options, reason):
     log = tmp_path / "log.jsonl"
-    words = command(openmpi, log, "--load", "read,write", "--directory", tmp_path, *options, nodes=nodes)
+    words = command(openmpi, log, "--directory", tmp_path, *options, nodes=nodes)
     done = run(words, env=openmpi.impatient.environment)
     assert done.returncode == 2 and reason in error(done)
     assert not list(tmp_path.iterdir())
 
 
-@pytest.mark.parametrize("option", [("--victims", "50%"), ("--load-file", "1MiB")])
-def test_options_of_a_load_require_one(openmpi, tmp_path, option):
-    words = command(openmpi, tmp_path / "log.jsonl", "--directory", tmp_path, *option)
+def test_dry_run_prints_what_a_run_takes_and_leaves_nothing(openmpi, tmp_path):
+    """Two files of the generating process, one for each kind of load, and one call of 1 MiB of each victim."""
+    words = command(openmpi, tmp_path / "log.jsonl", "--directory", tmp_path, *BRIEF, "--dry-run")
     done = run(words, env=openmpi.impatient.environment)
-    assert done.returncode == 2 and "add --load or omit them" in error(done)
-
-
-# --- the factors of a log whose times are known -----------------------------------------------------------------------
-
-
-def known(tmp_path, change):
-    """The log of a kernel, in which `change` sets the times of each pass."""
-    records = kernel_log("b_eff_io-load")
-    for record in records:
-        if record["record"] == "loaded":
-            change(record)
-        if record["record"] == "load":
-            record.update(elapsed_seconds=1e3, shortest_seconds=1e3)
-    records[-1]["elapsed_seconds"] = 1e6
-    return score_log(logs_made.write(tmp_path / "log.jsonl", records))
-
-
-def timed(record, seconds, call_seconds):
-    calls = record["accesses"]["calls"]
-    record.update(
-        open_seconds=0.25 * seconds,
-        elapsed_seconds=0.5 * seconds,
-        close_seconds=0.25 * seconds,
-        access_seconds=call_seconds * calls,
-        access_fastest_seconds=call_seconds * record["calls"],
-        sync_seconds=0.0 if record["method"] == "read" else 0.4 * seconds,
-        accesses=logs_made.calls_of(call_seconds, calls),
-    )
-
-
-FACTORS = {"read": {"write": 1.0, "rewrite": 1.5, "read": 4.0}, "write": {"write": 3.0, "rewrite": 2.0, "read": 0.5}}
-
-
-def test_factors_are_those_of_times_with_and_without_load(tmp_path):
-    """Time grows from phase to phase as a machine may become slower: of the phases around a load, the mean counts."""
-
-    def change(record):
-        factor = FACTORS[record["load"]][record["method"]] if record["load"] else 1.0
-        drift = {0: 0.9, 2: 1.1, 4: 0.9}.get(record["phase"], 1.0)
-        timed(record, seconds=factor * drift, call_seconds=1e-6 * factor)
-
-    metrics = known(tmp_path, change).metrics
-    for kind, method in product(KINDS, METHODS):
-        for what in ("impact", "access_impact", "access_impact_99"):
-            for end in ("", "_low", "_high"):
-                value = metrics[f"{method}_{what}_by_{kind}{end}"].value
-                assert value == pytest.approx(FACTORS[kind][method]), (kind, method, what)
-
-
-def test_interval_encloses_factors_that_differ(tmp_path):
-    def change(record):
-        seconds = 2.0 * record["repetition"] if record["load"] else 1.0
-        timed(record, seconds, call_seconds=1e-6)
-
-    metrics = known(tmp_path, change).metrics
-    values = [metrics[f"read_impact_by_read{end}"].value for end in ("_low", "", "_high")]
-    assert values == pytest.approx([2, 3, 4])  # of two repetitions
-
-
-# --- what limits a result ---------------------------------------------------------------------------------------------
-
-
-def qualified(tmp_path, change):
-    records = kernel_log("b_eff_io-load")
-    for number, record in enumerate(record for record in records if record["record"] == "load"):
-        change(number, record)
-    score = score_log(logs_made.write(tmp_path / "log.jsonl", records))
-    return {qualification.key for qualification in score.qualifications}
-
-
-def moved(record, bandwidth):
-    """So long that the load moved so many byte/s on each of its three nodes."""
-    seconds = (record["sent_bytes"] + record["received_bytes"]) / 3 / bandwidth
-    record.update(elapsed_seconds=seconds, shortest_seconds=seconds)
-
-
-@pytest.fixture(scope="module")
-def victims_bandwidth():
-    """Of a victim's node without load in separate files with chunks of 1 MiB, by access method, in byte/s."""
-    passes = [
-        r for r in kernel_log("b_eff_io-load") if r["record"] == "loaded" and not r["load"] and r["pattern"] == 19
-    ]
-
-    def of(method):
-        seconds = lambda r: r["open_seconds"] + r["elapsed_seconds"] + r["close_seconds"]  # noqa: E731
-        values = sorted(r["bytes"] / seconds(r) for r in passes if r["method"] == method)
-        return (values[len(values) // 2] + values[(len(values) - 1) // 2]) / 2 / 2
-
-    return {method: of(method) for method in METHODS}
-
-
-@pytest.mark.parametrize(("share", "weak"), [(0.251, False), (0.249, True)])
-@pytest.mark.parametrize("kind", KINDS)
-def test_load_below_a_quarter_of_a_victims_bandwidth_is_weak(tmp_path, victims_bandwidth, kind, share, weak):
-    def change(_, record):
-        moved(record, victims_bandwidth[record["load"]] * (share if record["load"] == kind else 1))
-
-    assert ("weak_load" in qualified(tmp_path, change)) is weak
-
-
-@pytest.mark.parametrize(("share", "unsteady"), [(0.34, False), (0.32, True)])
-def test_phase_with_half_of_the_median_load_is_unsteady(tmp_path, victims_bandwidth, share, unsteady):
-    """Of two phases, the median is the mean: a third of the other phase is half of it."""
-
-    def change(number, record):
-        moved(record, victims_bandwidth[record["load"]] * (share if number == 0 else 1))
-
-    assert ("unsteady_load" in qualified(tmp_path, change)) is unsteady
-
-
-def test_report_has_the_factors_and_runs_under_load_are_not_compared_over_sizes(tmp_path):
-    path = logs_made.write(tmp_path / "log.jsonl", kernel_log("b_eff_io-load"))
-    score, page = score_log(path), html(items([path, path]))
-    low, high = (score.metrics[f"read_impact_by_write_{end}"].value for end in ("low", "high"))
-    assert f"{low:.2f} to {high:.2f}" in page and "2 nodes of 5 with 3 processes" in page
-    assert "Compared with published systems" not in page
-    assert comparisons([score, score]) == []
+    assert done.returncode == 0, done.stderr
+    assert "2 are measured, 1 generate load" in done.stdout and "about 1 s" in done.stdout
+    assert f"from {(2 * 2 + 2) * MIB * 1e-9:.3g} GByte" in done.stdout
+    assert not list(tmp_path.iterdir())

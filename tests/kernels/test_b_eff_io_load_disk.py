@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""b_eff_io under load on disks of known bandwidth: one for all nodes, or one for the victims and one for the others.
+"""b_eff_io_load on disks of known bandwidth: one for all nodes, or one for the victims and one for the others.
 Reads and writes of a disk are limited each on their own, so a load that reads takes nothing from writes."""
 
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ import pytest
 from file_systems import disk
 from kernel_runs import on_nodes, run
 
-from postprocess.benchmarks.b_eff_io.load_records import Load, Loaded
+from postprocess.benchmarks.b_eff_io_load.records import Load, Loaded
 from postprocess.benchmarks.scoring import read_log, score_log
 
 RATE = 50_000_000  # byte/s, each way
@@ -31,15 +31,15 @@ def of_both(folder):
 def on_two_disks(mpi, disks, *options):
     """A process on each of two nodes: both find a disk of their own at the path of the first one."""
     first, second = disks
-    words = on_nodes(mpi, TWO, "b_eff_io", *options)
-    place = len(words) - 1 - words[::-1].index(str(mpi.bin / "b_eff_io"))
+    words = on_nodes(mpi, TWO, "b_eff_io_load", *options)
+    place = len(words) - 1 - words[::-1].index(str(mpi.bin / "b_eff_io_load"))
     bind = ["unshare", "--mount", "sh", "-c", f'mount --bind {second} {first} && exec "$@"', "sh"]
     return [*words[:place], *bind, *words[place:]]
 
 
 def measured(mpi, folder, command, directory, kind):
     log = folder / "log.jsonl"
-    options = ["--log", log, "--directory", directory, "--load", kind, "--scheduled-time", 180, "--load-file", "16MiB"]
+    options = ["--log", log, "--directory", directory, "--kinds", kind, "--scheduled-time", 180, "--load-file", "16MiB"]
     done = run(command(mpi, *options), env=mpi.impatient.environment)
     assert done.returncode == 0, done.stderr
     return log
@@ -55,7 +55,7 @@ def test_load_that_reads_from_the_same_disk_takes_its_share_of_reads_and_nothing
     between: its share is at most a half, and so large that the victim loses a quarter at least."""
     with disk(tmp_path, 1, bytes_per_second=RATE, in_memory=True) as folder:
         log = measured(
-            openmpi, tmp_path, lambda mpi, *options: on_nodes(mpi, TWO, "b_eff_io", *options), folder, "read"
+            openmpi, tmp_path, lambda mpi, *options: on_nodes(mpi, TWO, "b_eff_io_load", *options), folder, "read"
         )
     print(score_log(log).metrics)
     assert 4 / 3 < factor(log, "read", "read") < 2.2
@@ -73,7 +73,7 @@ def test_load_that_reads_from_the_same_disk_takes_its_share_of_reads_and_nothing
 def test_load_that_writes_to_the_same_disk_takes_nothing_of_reads(openmpi, tmp_path):
     with disk(tmp_path, 1, bytes_per_second=RATE, in_memory=True) as folder:
         log = measured(
-            openmpi, tmp_path, lambda mpi, *options: on_nodes(mpi, TWO, "b_eff_io", *options), folder, "write"
+            openmpi, tmp_path, lambda mpi, *options: on_nodes(mpi, TWO, "b_eff_io_load", *options), folder, "write"
         )
     print(score_log(log).metrics)
     assert factor(log, "read", "write") == pytest.approx(1, abs=0.15)

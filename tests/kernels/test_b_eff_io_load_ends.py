@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""b_eff_io under load with faults: full and removed directories, killed processes, memory errors and leaks. However a
+"""b_eff_io_load with faults: full and removed directories, killed processes, memory errors and leaks. However a
 run ends, it leaves no files. Nodes are made up."""
 
 import os
@@ -20,16 +20,16 @@ from postprocess.logs.reader import LogError
 
 UNEVEN = [("a", 2), ("b", 1)]
 VICTIMS, GENERATOR = [0, 1], 2
-LOAD = ["--load", "read,write", "--load-file", "2MiB"]
+LOAD = ["--load-file", "2MiB"]
 
 
 def leftovers(folder):
-    return list(folder.glob("b_eff_io-*"))
+    return list(folder.glob("b_eff_io_load-*"))
 
 
 def command(mpi, folder, *options, directory=None, env=None):
     where = ["--log", folder / "log.jsonl", "--directory", directory or folder]
-    return on_nodes(mpi, UNEVEN, "b_eff_io", *where, *LOAD, *options, env=env)
+    return on_nodes(mpi, UNEVEN, "b_eff_io_load", *where, *LOAD, *options, env=env)
 
 
 def going_on(mpi, folder, *options, **settings):
@@ -48,7 +48,7 @@ def wait_until_closed(folder):
     """By rank 0, or by the keeper if rank 0 was killed; neither leaves a file or a process."""
     log = folder / "log.jsonl"
     wait_until(lambda: records(log)[-1]["record"] == "end")
-    wait_until(lambda: not leftovers(folder) and not rank_processes("b_eff_io", log))
+    wait_until(lambda: not leftovers(folder) and not rank_processes("b_eff_io_load", log))
 
 
 def ended(process):
@@ -63,7 +63,7 @@ def test_killed_process_ends_the_run_without_a_score_and_without_files(request, 
     mpi = request.getfixturevalue(mpi)
     with going_on(mpi, tmp_path) as process:
         assert leftovers(tmp_path)
-        os.kill(rank_processes("b_eff_io", tmp_path / "log.jsonl")[rank], signal.SIGKILL)
+        os.kill(rank_processes("b_eff_io_load", tmp_path / "log.jsonl")[rank], signal.SIGKILL)
         assert ended(process).returncode != 0
         wait_until_closed(tmp_path)
     assert records(tmp_path / "log.jsonl")[-1]["status"] in NOT_COMPLETE
@@ -73,7 +73,7 @@ def test_killed_process_ends_the_run_without_a_score_and_without_files(request, 
 
 def test_killed_run_leaves_nothing(openmpi, tmp_path):
     with going_on(openmpi, tmp_path) as process:
-        for number in rank_processes("b_eff_io", tmp_path / "log.jsonl").values():
+        for number in rank_processes("b_eff_io_load", tmp_path / "log.jsonl").values():
             with suppress(ProcessLookupError):  # the launcher may have been faster
                 os.kill(number, signal.SIGKILL)
         ended(process)
@@ -119,7 +119,7 @@ def test_file_of_a_load_that_hangs_ends_the_run_with_its_reason(openmpi, tmp_pat
     words = command(openmpi, tmp_path, "--scheduled-time", 1, "--watchdog", 3, env=slow)
     done = run(words, env=openmpi.environment)
     assert done.returncode != 0
-    assert "no progress for 3 s in a file of --load read; --watchdog sets this time" in done.stderr
+    assert "no progress for 3 s in a file of the load read; --watchdog sets this time" in done.stderr
     wait_until_closed(tmp_path)
     with pytest.raises(LogError, match="no progress for 3 s"):
         score_log(tmp_path / "log.jsonl")
@@ -144,7 +144,7 @@ def test_sanitizers_are_silent_under_load(sanitized, openmpi, tmp_path):
 @pytest.mark.prove
 def test_valgrind_finds_no_error_and_no_leak_under_load(mpich, tmp_path):
     words = command(mpich, tmp_path, "--scheduled-time", 1)
-    kernel = str(mpich.bin / "b_eff_io")
+    kernel = str(mpich.bin / "b_eff_io_load")
     watched = [word for part in words for word in ((*valgrind(tmp_path), part) if part == kernel else (part,))]
     done = run(watched, env=mpich.environment)
     reports = [path.read_text() for path in tmp_path.glob("valgrind.*")]

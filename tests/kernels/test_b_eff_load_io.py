@@ -218,7 +218,7 @@ def test_disk_that_fills_up_ends_the_run_with_a_clear_error(openmpi, tmp_path):
             fill(small, process)
             done = ended(process)
         assert done.returncode == 1
-        assert "cannot write a file of --load io" in error(done) and "free some space or run fewer" in error(done)
+        assert "cannot write a file of the load io" in error(done) and "free some space or run fewer" in error(done)
         wait_until(lambda: of_kind(tmp_path / "log.jsonl", "end"))
         [end] = of_kind(tmp_path / "log.jsonl", "end")
         assert end["status"] == "failed" and not leftovers(small)

@@ -24,16 +24,13 @@ MODULES = {
         *(f"benchmarks/b_eff/{name}.py" for name in ("rules", "loops", "timed_loops", "pairwise", "memory_rules")),
     ],
     "b_eff_load invariants": ["benchmarks/b_eff_load/rules.py", "benchmarks/load_rules.py", "logs/histograms.py"],
-    "b_eff_io invariants": [
-        *(f"benchmarks/b_eff_io/{name}.py" for name in ("rules", "passes", "load_rules")),
-        "benchmarks/load_rules.py",
-        "logs/histograms.py",
-    ],
+    "b_eff_io invariants": ["benchmarks/b_eff_io/rules.py", "benchmarks/b_eff_io/passes.py"],
+    "b_eff_io_load invariants": ["benchmarks/b_eff_io_load/rules.py", "benchmarks/load_rules.py", "logs/histograms.py"],
     "ftio invariants": ["benchmarks/ftio/rules.py"],
     "priomark invariants": ["benchmarks/priomark/rules.py", "logs/histograms.py"],
 }
 ONLY_HUGE = {"size"}  # test_log_limits.py
-MADE = made() | {name: kernel_log(name) for name in ("b_eff-nodes", "b_eff-memory", "b_eff_load", "b_eff_io-load")}
+MADE = made() | {name: kernel_log(name) for name in ("b_eff-nodes", "b_eff-memory", "b_eff_load", "b_eff_io_load")}
 
 
 def documented(section):

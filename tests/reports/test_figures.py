@@ -17,6 +17,7 @@ from postprocess.show import plots
 LOGS = {
     "b_eff": lambda ranks: b_eff_log(ranks=ranks, methods=("sendrecv",)),
     "b_eff_io": lambda ranks: b_eff_io_log(ranks=ranks, partitions=(ranks,)),
+    "b_eff_io_load": lambda ranks: kernel_log("b_eff_io_load"),
     "b_eff_load": lambda ranks: kernel_log("b_eff_load"),
     "ftio": lambda ranks: ftio_log(ranks=ranks),
     "priomark": lambda ranks: priomark_log(ranks=ranks),

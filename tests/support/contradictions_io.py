@@ -2,7 +2,7 @@
 """Changes of logs of the benchmarks that do I/O, as in contradictions.py."""
 
 from contradictions import B_EFF, EVERY, both, gone, latencies, option, phase, put, where
-from contradictions_io_load import IO_LOAD, OF_IO_LOAD
+from contradictions_io_load import IO_LOAD, IO_PARTS, OF_IO_LOAD
 from contradictions_load import LOAD, OF_LOAD
 from contradictions_memory import MEMORY
 from contradictions_nodes import NODES, OF_NODES
@@ -443,11 +443,12 @@ CONTRADICTIONS = {
         "priomark": OF_WORKLOAD,
         "b_eff-nodes": OF_NODES,
         "b_eff_load": OF_LOAD,
-        "b_eff_io-load": OF_IO_LOAD,
+        "b_eff_io_load": OF_IO_LOAD,
     },
     "b_eff invariants": {"b_eff": B_EFF, "b_eff-nodes": NODES, "b_eff-memory": MEMORY},
     "b_eff_load invariants": {"b_eff_load": LOAD},
-    "b_eff_io invariants": {"b_eff_io": B_EFF_IO, "b_eff_io-load": IO_LOAD},
+    "b_eff_io invariants": {"b_eff_io": B_EFF_IO, "b_eff_io_load": IO_PARTS},
+    "b_eff_io_load invariants": {"b_eff_io_load": IO_LOAD},
     "ftio invariants": {"ftio": FTIO, "ftio-uneven": OF_EACH_PHASE},
     "priomark invariants": {"priomark": PRIOMARK},
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Changes of a log of b_eff_io under load, for each invariant that they break: as in contradictions.py, but of a log of
+"""Changes of a log of b_eff_io_load, for each invariant that they break: as in contradictions.py, but of a log of
 a kernel on six processes: nodes 0 (two processes) and 4 are victims, nodes 1, 2 and 3 read and write."""
 
 from contradictions import both, option, put, where
@@ -7,14 +7,6 @@ from contradictions_load import all_in_one, load, of_load, one_more, removed
 from logs_made import GIB, KIB, MIB, first
 
 PASS = {"pattern": 20, "method": "read", "phase": 0}
-LAYOUT = {
-    "record": "layout",
-    "partition": 3,
-    "method": "read",
-    "type": "separate",
-    "servers": ["a"],
-    "files": [0, 0, 0],
-}
 WRITE = {"pattern": 3, "method": "write", "phase": 0}
 
 
@@ -48,44 +40,27 @@ def slower_trial(r):
 
 
 IO_LOAD = {
-    "load": [
-        without_load,
-        both(load(kinds=["write", "read"]), option(load=["write", "read"])),
-        lambda r: r[0]["options"].pop("load"),
-        lambda r: r.insert(r.index(first(r, record="loaded")), dict(LAYOUT)),
-    ],
+    "load": [both(load(kinds=["write", "read"]), option(kinds=["write", "read"]))],
     "options": [
-        option(load=["read"]),
+        lambda r: r[0]["options"].pop("kinds"),
+        lambda r: r[0]["options"].pop("watchdog"),
+        option(kinds=["read"]),
         option(victims=None),
         load(victims_percent=41),
-        option(quick=True),
-        option(partitions="all"),
-        option(types=["scatter", "separate"]),
-        option(read_shift=True),
-        option(fill_memory=50),
-        option(alignment=8),
-        put("plan", cache_bytes=GIB),
+        option(dry_run=True),
+        option(check_all=True),
+        put("plan", scheduled_seconds=60.0),
+        option(scheduled_time=60.0),
+        load(file_bytes=MIB),
+        option(load_file=MIB),
+        lambda r: r[1]["load"].pop("file_bytes"),
     ],
     "victims": [load(victims=[0, 1]), load(victims=[0, 1, 2, 3, 4]), load(victim_processes=4), option(seed=3)],
     "loaded_patterns": [
         lambda r: r[1]["patterns"].pop(),
         lambda r: r[1]["patterns"][0].update(call_bytes=2 * MIB),
-        lambda r: r[1]["types"].pop(),
-        lambda r: r[1]["types"][0].update(averaged=False),
     ],
-    "loaded_plan": [
-        put("plan", form="quick"),
-        put("plan", partitions=[6]),
-        put("plan", methods=["write", "read"]),
-        put("plan", evict=False),
-        put("plan", read_shift="node"),
-        put("plan", fill_memory_percent=50),
-        put("plan", process_times="process"),
-    ],
-    "scheduled": [put("plan", scheduled_seconds=60.0), option(scheduled_time=0.0)],
-    "load_file": [load(file_bytes=MIB), option(load_file=None)],
-    "pass_time": [load(pass_seconds=0.1), load(repetitions=9)],
-    "mpi_io": [lambda r: r.insert(5, r.pop(4))],
+    "pass_time": [put("plan", pass_seconds=0.1), put("plan", repetitions=9)],
     "loaded_calls": [of_pass(calls=1), slower_trial],
     "planned_sizes": [of_pass(type="scatter")],
     "bytes": [of_pass(bytes=32 * KIB)],
@@ -96,9 +71,6 @@ IO_LOAD = {
     "extremes": [accesses(longest_seconds=0.0)],
     "latency_sum": [accesses(sum_seconds=1e3)],
     "access_sum": [all_in_one("accesses", **PASS)],
-    "parts": [where("loaded", {"sync_seconds": 99.0}, **WRITE), of_pass(access_fastest_seconds=4.0)],
-    "whole": [longer(elapsed_seconds=20.0)],
-    "sync": [of_pass(sync_seconds=1e-6)],
     "no_load": [of_load("read", received_bytes=0), of_load("write", sent_bytes=0)],
     "load_bytes": [
         of_load("read", received_bytes=MIB),
@@ -131,4 +103,13 @@ OF_IO_LOAD = {
     "wrong_bytes": [put("data_check", wrong_bytes=1)],
     "file_system": [put("run", filesystem=None)],
     "single": [removed("mpi_io")],
+}
+
+# Of b_eff_io's rules.
+IO_PARTS = {
+    "space_limit": [put("plan", space_limit_bytes=GIB), option(space_limit=GIB)],
+    "mpi_io": [lambda r: r.insert(5, r.pop(4))],
+    "parts": [where("loaded", {"sync_seconds": 99.0}, **WRITE), of_pass(access_fastest_seconds=4.0)],
+    "whole": [longer(elapsed_seconds=20.0)],
+    "sync": [of_pass(sync_seconds=1e-6)],
 }

@@ -12,7 +12,6 @@ from msgspec.structs import asdict
 
 from postprocess.benchmarks.b_eff_io import reduction
 from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
-from postprocess.benchmarks.b_eff_io.load_section import slowdown_of_patterns
 from postprocess.benchmarks.b_eff_io.records import PatternType, Plan
 from postprocess.benchmarks.b_eff_io.system import of_filesystem, together
 from postprocess.benchmarks.score import Score
@@ -42,8 +41,6 @@ REDUCTIONS = {
 
 def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
     """All figures for which `table`, the log's rows of a measurement_table, holds measurements."""
-    if log.plan.load:
-        return [slowdown_of_patterns(log)]
     with matplotlib.rc_context(plots.LOOK):
         drawn = [
             over_chunks(rows, log, cast(int, partition))

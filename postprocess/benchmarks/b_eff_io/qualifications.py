@@ -15,13 +15,12 @@ from postprocess.benchmarks.b_eff_io.definition import (
     TYPES,
     m_part_rule,
 )
-from postprocess.benchmarks.b_eff_io.load_qualifications import of_load
 from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
 from postprocess.logs.io_options import of_memory_fill, of_read_shift
 from postprocess.logs.reader import Log
-from postprocess.logs.records import DataCheck
+from postprocess.logs.records import DataCheck, Run
 from postprocess.show.words import counted, digits, size
 
 TIME_TOLERANCE = 0.05
@@ -38,9 +37,6 @@ def breaches(log: Log[Plan]) -> list[Qualification]:
 
 def broken_rules_of_request(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     run, plan = log.run, log.plan
-    if plan.load:
-        yield "under_load", "the run measured what a load costs a part of the nodes, no b_eff_io of the machine"
-        return
     scheduled, partitions = plan.scheduled_seconds, len(plan.partitions)
     if run.simulated:
         yield "simulated", "the machine was simulated, nothing was measured on it"
@@ -107,17 +103,16 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
         Qualification(key, f"{text}.")
         for key, text in [
             *of_variant(log),
-            *([] if log.plan.load else of_cache(log, table)),
-            *of_load(log),
+            *of_cache(log, table),
             *(pair for pair in of_hosts(log) if pair[0] != "one_host"),
-            *([] if log.plan.load else of_time(log, table)),
-            *of_data(log),
+            *of_time(log, table),
+            *of_data(log.only(DataCheck), log.plan.check),
         ]
     ]
 
 
 def of_variant(log: Log[Plan]) -> Iterator[tuple[str, str]]:
-    plan, hints = log.plan, log.run.options.get("hints")
+    plan = log.plan
     if plan.form == "top-clusters":
         yield "top_clusters", "Top Clusters form: only type scatter was rewritten, so the value is that of release 2.1"
     if plan.file_pointers == "individual":
@@ -133,10 +128,14 @@ def of_variant(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             "per_access",
             "The processes agreed after every access, as in the original program: this slows down small chunks",
         )
-    if hints:
-        yield "hints", f"Hints were given to MPI-I/O, by {hints}"
+    yield from of_hints(log.run)
     yield from of_read_shift(plan.read_shift)
     yield from of_memory_fill(log, "while files were read")
+
+
+def of_hints(run: Run) -> Iterator[tuple[str, str]]:
+    if hints := run.options.get("hints"):
+        yield "hints", f"Hints were given to MPI-I/O, by {hints}"
 
 
 def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
@@ -228,8 +227,8 @@ def of_time(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
         )
 
 
-def of_data(log: Log[Plan]) -> Iterator[tuple[str, str]]:
-    check = log.only(DataCheck)
+def of_data(check: DataCheck, which: str) -> Iterator[tuple[str, str]]:
+    """`which` data was checked by plan."""
     if check.checked_bytes < check.read_bytes:
         yield (
             "partly_checked",
@@ -238,7 +237,7 @@ def of_data(log: Log[Plan]) -> Iterator[tuple[str, str]]:
                 "every pattern read last; --check-all checks all"
             ),
         )
-    elif log.plan.check == "all":
+    elif which == "all":
         yield (
             "check_pauses",
             "Every byte was checked: the clock was stopped meanwhile, and the file system may have read ahead",

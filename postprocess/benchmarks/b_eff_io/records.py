@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of b_eff_io, besides those of every log. docs/log.md explains the fields."""
 
-from typing import Annotated, Literal, get_args
+from typing import Annotated, Literal
 
 from msgspec import Meta
 
-from postprocess.benchmarks.load_records import PlannedVictims, Repetition
 from postprocess.logs.records import (
     Bytes,
     Count,
@@ -30,8 +29,7 @@ AccessMethod = Literal["write", "rewrite", "read"]
 Number = Annotated[int, Meta(ge=0, le=10_000, description="a pattern's number, as in the paper's table 2")]
 Calls = Annotated[int, Meta(ge=1, le=10**15)]
 Hints = dict[str, Text]
-LoadKind = Literal["read", "write"]
-LOADS: tuple[str, ...] = get_args(LoadKind)  # in the order of --load
+Check = Literal["sample", "all"]  # of the data that was read
 
 
 class PlannedType(Part):
@@ -52,17 +50,10 @@ class PlannedPattern(Part):
     units: Annotated[int, Meta(ge=0, le=64)]
 
 
-class PlannedLoad(PlannedVictims[LoadKind], kw_only=True):
-    """`pass_seconds` is the time of one access method of a pattern in a phase, if the load doubles it."""
-
-    repetitions: Repetition
-    pass_seconds: PositiveSeconds
-
-
 class Plan(Record):
     """What b_eff_io is going to measure. `evict`: files were to be evicted from caches before they are read.
     `read_shift`, `fill_memory_percent` and `process_times`, what has a value in the lists of ProcessTimes, are None in
-    early logs, `load` without --load."""
+    early logs."""
 
     form: Literal["standard", "top-clusters", "quick"]
     partitions: Annotated[list[Processes], Meta(min_length=1, max_length=1000)]
@@ -76,14 +67,13 @@ class Plan(Record):
     space_limit_bytes: PositiveBytes
     termination: Literal["geometric", "per-access"]
     file_pointers: Literal["shared", "individual"]
-    check: Literal["sample", "all"]
+    check: Check
     types: Annotated[list[PlannedType], Meta(min_length=1)]
     patterns: Annotated[list[PlannedPattern], Meta(min_length=1, max_length=10_000)]
     evict: bool
     read_shift: ReadShift = None
     fill_memory_percent: SharePercent | None = None
     process_times: Resolution | None = None
-    load: PlannedLoad | None = None
 
     def __post_init__(self):
         distinct("partitions", self.partitions)

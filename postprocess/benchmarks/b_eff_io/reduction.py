@@ -14,9 +14,7 @@ import pandera.pandas as pa
 
 from postprocess.benchmarks.b_eff_io import BENCHMARK
 from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
-from postprocess.benchmarks.b_eff_io.load_records import Load, Loaded
 from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
-from postprocess.benchmarks.b_eff_io.under_load import metrics_under_load, moved_by_load
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE
 
@@ -43,9 +41,6 @@ COLUMNS = pa.DataFrameSchema(
         "agreement_fastest_seconds": pa.Column(float, pa.Check.ge(0)),
         "type_seconds": pa.Column(float, pa.Check.gt(0), nullable=True),
         "bandwidth": pa.Column(float, pa.Check.gt(0)),
-        "repetition": pa.Column(int, pa.Check.ge(1)),
-        "phase": pa.Column(int, pa.Check.ge(0)),
-        "load": pa.Column(str),
     },
     strict=True,
 )
@@ -57,13 +52,11 @@ def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     `log` is the index in `logs`; `averaged` marks the rows that enter b_eff_io. `type_seconds` is the time of the row's
     pattern type from opening to closing its files, the same in all its rows. `bandwidth` is bytes of all processes /
     elapsed time in MByte/s (10^6 byte/s). Measurements that the log's plan does not contain are left out: `refusals`
-    reports them. Of a log under load it has the passes, in the phases of repetitions; `load` is the kind, "none" in
-    phases without, and empty in other logs.
+    reports them.
     """
-    return pd.concat(
-        [passes_of(number, log) if log.plan.load else records_of(number, log) for number, log in enumerate(logs)],
-        ignore_index=True,
-    ).pipe(COLUMNS.validate)
+    return pd.concat([records_of(number, log) for number, log in enumerate(logs)], ignore_index=True).pipe(
+        COLUMNS.validate
+    )
 
 
 def records_of(number: int, log: Log[Plan]) -> pd.DataFrame:
@@ -92,43 +85,7 @@ def records_of(number: int, log: Log[Plan]) -> pd.DataFrame:
             "agreement_fastest_seconds": column("agreement_fastest_seconds", float),
             "type_seconds": pd.Series([seconds.get((r.partition, r.method, r.type)) for r in records], dtype=float),
             "bandwidth": column("bytes", float) / column("elapsed_seconds", float) / MBYTE,
-            "repetition": pd.Series(1, index=range(len(records)), dtype=int),
-            "phase": pd.Series(0, index=range(len(records)), dtype=int),
-            "load": pd.Series("", index=range(len(records)), dtype=str),
         }
-    )
-
-
-def passes_of(number: int, log: Log[Plan]) -> pd.DataFrame:
-    """The rows of a log under load."""
-    patterns = {entry.pattern: entry for entry in log.plan.patterns}
-    return pd.DataFrame(
-        [
-            {
-                "log": number,
-                "partition": log.plan.partitions[0],
-                "method": record.method,
-                "type": record.type,
-                "averaged": False,
-                "pattern": record.pattern,
-                "units": patterns[record.pattern].units,
-                "chunk_bytes": patterns[record.pattern].chunk_bytes,
-                "bytes": record.bytes,
-                "ended_by": "count",
-                "scheduled_seconds": 0.0,
-                "elapsed_seconds": record.elapsed_seconds,
-                "access_seconds": record.access_seconds,
-                "sync_seconds": record.sync_seconds,
-                "agreement_seconds": 0.0,
-                "agreement_fastest_seconds": 0.0,
-                "type_seconds": record.seconds,
-                "bandwidth": record.bytes / record.elapsed_seconds / MBYTE,
-                "repetition": record.repetition,
-                "phase": record.phase,
-                "load": record.load or "none",
-            }
-            for record in log.all(Loaded)
-        ]
     )
 
 
@@ -205,25 +162,13 @@ def best_partitions(values: pd.DataFrame) -> pd.MultiIndex:
 
 
 def moved_bytes(log: Log[Plan]) -> int:
-    """What all processes wrote and read, in all types, and beside a load, and what the load moved."""
-    passes = [*log.all(Measurement), *log.all(Loaded)]
-    return sum(record.bytes for record in passes) + sum(map(moved_by_load, log.all(Load)))
+    """What all processes wrote and read, in all types."""
+    return sum(record.bytes for record in log.all(Measurement))
 
 
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
-    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log does not have one: logs
-    under load have metrics of their own."""
-    under_load = {
-        number: metrics_under_load(logs[number]) for number in table["log"].unique() if logs[number].plan.load
-    }
-    quiet = table[~table["log"].isin(under_load)]
-    columns = [pd.DataFrame.from_dict(under_load, orient="index")]
-    together = pd.concat([metrics_of_system(logs, quiet), *columns] if len(quiet) else columns, axis="columns")
-    return together[[metric.name for metric in BENCHMARK.every_metric if metric.name in together]]
-
-
-def metrics_of_system(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
-    """Those of logs without load; NaN where a log's form does not define one.
+    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log's form does not define
+    one.
 
     The three reductions are the system's: each the largest of its partition values. Access methods and types are those
     of the partition with the largest value; a type's value weights the access methods as the paper does. The times of

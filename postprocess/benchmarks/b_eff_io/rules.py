@@ -16,7 +16,6 @@ from postprocess.benchmarks.b_eff_io.definition import (
     m_part_rule,
     patterns_rule,
 )
-from postprocess.benchmarks.b_eff_io.load_rules import problems_of_load, problems_of_loaded, problems_without_load
 from postprocess.benchmarks.b_eff_io.passes import problems_of_measurements, problems_of_times, problems_of_types
 from postprocess.benchmarks.b_eff_io.records import Measurement, Plan
 from postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
@@ -46,12 +45,6 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     """The problems that make a log unusable, the most serious first; later checks rely on the earlier ones."""
     yield from problems_of_log(log, Overhead, DataCheck, MpiIo)
     yield from problems_of_file_system(log)
-    if load := log.plan.load:
-        yield from problems_of_load(log, load)
-        yield from problems_of_sizes(log.run, log.plan)
-        yield from problems_of_loaded(log, load)
-        return
-    yield from problems_without_load(log)
     yield from problems_of_plan(log.plan, log.run.ranks)
     yield from problems_of_read_shift(log, log.plan.read_shift, log.plan.partitions)
     yield from problems_of_memory_fill(log, log.plan.fill_memory_percent)

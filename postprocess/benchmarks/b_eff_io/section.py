@@ -7,7 +7,6 @@ import pandas as pd
 from postprocess.benchmarks.b_eff_io import reduction
 from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from postprocess.benchmarks.b_eff_io.figures import TITLES
-from postprocess.benchmarks.b_eff_io.load_section import section_under_load
 from postprocess.benchmarks.b_eff_io.records import PatternType, Plan
 from postprocess.benchmarks.published import published
 from postprocess.benchmarks.score import Score
@@ -57,8 +56,6 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     }
     if score is None:
         return shown
-    if log.plan.load:
-        return shown | section_under_load(log, score)
     values = {name: metric.value for name, metric in score.metrics.items()}
     return shown | {
         "sentences": sentences(log, score, values),
@@ -70,7 +67,6 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
         "types": types(table),
         "patterns": patterns(log, table),
         "node_memory": size(log.plan.node_memory_bytes),
-        "load": [],
     }
 
 
@@ -160,27 +156,32 @@ def patterns(log: Log[Plan], table: pd.DataFrame) -> list[dict]:
     ]
 
 
-def plan(log: Log[Plan]) -> list[tuple[str, str]]:
-    plan = log.plan
+def of_check(log: Log) -> str:
     checks = [
         f"{check.checked_bytes / check.read_bytes:.1%} of {size(check.read_bytes)} read were checked, "
         f"{counted(check.wrong_bytes, 'wrong byte')}"
         for check in log.all(DataCheck)
         if check.read_bytes
     ]
+    return "; ".join(checks) or "none"
+
+
+def of_component(log: Log) -> str:
     components = [record.component or "not reported by the library" for record in log.all(MpiIo)]
+    return "; ".join(components) or "not reported"
+
+
+def plan(log: Log[Plan]) -> list[tuple[str, str]]:
+    plan = log.plan
     given = {name: value for record in log.all(PatternType)[:1] for name, value in record.hints.items()}
     return [
         (
             "Form",
-            "under load"
-            if plan.load
-            else {"standard": "the paper's", "top-clusters": "Top Clusters", "quick": "quick"}[plan.form],
+            {"standard": "the paper's", "top-clusters": "Top Clusters", "quick": "quick"}[plan.form],
         ),
         (
             "Scheduled time",
-            f"{seconds(plan.scheduled_seconds)} for "
-            + ("the run" if plan.load else f"each of {counted(len(plan.partitions), 'partition')}"),
+            f"{seconds(plan.scheduled_seconds)} for each of {counted(len(plan.partitions), 'partition')}",
         ),
         (
             "Chunks",
@@ -192,7 +193,7 @@ def plan(log: Log[Plan]) -> list[tuple[str, str]]:
         ),
         (
             "MPI-I/O",
-            f"{'; '.join(components) or 'not reported'}; type shared with {plan.file_pointers} file pointers",
+            f"{of_component(log)}; type shared with {plan.file_pointers} file pointers",
         ),
         (
             "Hints in effect",
@@ -205,5 +206,5 @@ def plan(log: Log[Plan]) -> list[tuple[str, str]]:
             else "an agreement after every access",
         ),
         ("Space", f"at most {size(plan.space_limit_bytes)} for all files"),
-        ("Data check", "; ".join(checks) or "none"),
+        ("Data check", of_check(log)),
     ]

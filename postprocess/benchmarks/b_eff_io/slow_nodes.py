@@ -14,8 +14,6 @@ def examination(log: Log[Plan]) -> Examination:
     """The nodes of a run. A pattern without a share of the time has a single call, the first one to a file: that tells
     more about the file."""
     resolution = log.plan.process_times
-    if log.plan.load:
-        return nodes.not_examined("Nodes are not compared in a run under load")
     if resolution is None:
         return nodes.not_examined(io_nodes.EARLY_KERNEL)
     servers = {(r.partition, r.method, r.type): r.of_processes for r in log.all(Layout)}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See loaded.h. A pass is one access method of one pattern in one phase, from opening its files to closing them. All
+/* See measure.h. A pass is one access method of one pattern in one phase, from opening its files to closing them. All
  * passes of a pattern make the same calls, whatever the load. Load begins before the first pass of its phase and ends
  * after the last one; all messages that begin and end it are outside of timed regions. */
-#include "loaded.h"
+#include "measure.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,6 @@
 #include "files.h"
 #include "interrupt.h"
 #include "latency.h"
-#include "load_plan.h"
 #include "memory.h"
 #include "random.h"
 #include "records.h"
@@ -30,7 +29,7 @@ struct sums {
 struct loaded {
     struct now now;
     struct state state;
-    const struct load *load;
+    const struct plan *plan;
     struct file_load files[LOAD_KINDS];
     int repetition, phase;        /* counted from 1 and from 0 */
     int load_state;               /* the kind of load, or WITHOUT */
@@ -45,7 +44,7 @@ struct loaded {
 /* Every process has other data in each pass that writes. */
 static uint32_t source_of(const struct loaded *loaded, bool rewritten)
 {
-    const int phase = loaded->repetition * load_phases(loaded->load) + loaded->phase;
+    const int phase = loaded->repetition * phases_of(&loaded->plan->load) + loaded->phase;
     const uint64_t pass = (uint64_t)(phase * PATTERNS + loaded->now.number) * 2 + rewritten;
     return (uint32_t)random_number(pass << 32, (uint64_t)loaded->now.stream.rank);
 }
@@ -159,11 +158,10 @@ static void measure_patterns(struct loaded *loaded)
 }
 
 /* Writes without load, twice as many calls each time, until the duration of a pass can be predicted. */
-static void choose_calls(struct loaded *loaded, int place)
+static void try_calls(struct loaded *loaded, int place)
 {
-    const struct request *request = loaded->state.request;
     choose_pattern(loaded, place);
-    const int64_t most = load_most_calls(request, &request->pattern[loaded->now.number]);
+    const int64_t most = most_calls(loaded->plan, &loaded->state.request->pattern[loaded->now.number]);
     for (int64_t calls = 1;; calls = 2 * calls < most ? 2 * calls : most) {
         struct files files;
         const struct result result = run_pass(loaded, calls, &files);
@@ -172,8 +170,8 @@ static void choose_calls(struct loaded *loaded, int place)
             log_write(loaded->state.run->log, "loaded_trial",
                       json_pack("{s:i, s:I, s:f}", "pattern", loaded->now.number, "calls", (json_int_t)calls,
                                 "elapsed_seconds", result.elapsed));
-        loaded->calls[place] = load_calls(request, calls, result.elapsed, most);
-        if (calls >= most || result.elapsed >= telling_share * load_pass_seconds(request))
+        loaded->calls[place] = choose_calls(loaded->plan, calls, result.elapsed, most);
+        if (calls >= most || result.elapsed >= telling_share * pass_seconds(loaded->plan))
             return;
     }
 }
@@ -198,7 +196,7 @@ static void log_load(struct loaded *loaded, const struct traffic *mine)
 
 static void measure_phase(struct loaded *loaded, int phase, int load_state)
 {
-    const struct load *load = loaded->load;
+    const struct load *load = &loaded->plan->load;
     const bool under_load = load_state != WITHOUT, first = loaded->state.run->rank == 0;
     struct traffic traffic = {0};
     loaded->phase = phase;
@@ -228,7 +226,7 @@ static void measure_repetition(struct loaded *loaded)
     int phase = 0;
     measure_phase(loaded, phase++, WITHOUT);
     for (int kind = 0; kind < LOAD_KINDS; kind++)
-        if (loaded->load->kinds >> kind & 1) {
+        if (loaded->plan->load.kinds >> kind & 1) {
             measure_phase(loaded, phase++, kind);
             measure_phase(loaded, phase++, WITHOUT);
         }
@@ -287,28 +285,28 @@ static void set_files(struct loaded *loaded)
         loaded->files[kind] = (struct file_load){.name = load_kind_names[kind],
                                                  .reads = kind == LOAD_READ,
                                                  .writes = kind == LOAD_WRITE,
-                                                 .file_bytes = loaded->state.request->load_file_bytes,
+                                                 .file_bytes = loaded->plan->file_bytes,
                                                  .watchdog_seconds = loaded->state.request->watchdog_seconds};
 }
 
-void measure_loaded(struct run *run, const struct request *request)
+void measure(struct run *run, const struct plan *plan)
 {
     struct loaded loaded = {.state = {.run = run,
-                                      .request = request,
-                                      .walk = walk_allocate(request->largest_call_bytes),
+                                      .request = &plan->request,
+                                      .walk = walk_allocate(plan->request.largest_call_bytes),
                                       .progress = progress_begin(run->program->name)},
-                            .load = &request->load,
+                            .plan = plan,
                             .load_state = WITHOUT};
     loaded.now = (struct now){.state = &loaded.state,
-                              .comm = request->load.measured,
-                              .in_order = request->load.measured,
-                              .processes = request->load.measured_ranks};
+                              .comm = plan->load.measured,
+                              .in_order = plan->load.measured,
+                              .processes = plan->load.measured_ranks};
     loaded.each_seconds = allocate(MOST_LOADED_CALLS, sizeof *loaded.each_seconds);
     loaded.latency = allocate(1, sizeof *loaded.latency);
     set_files(&loaded);
     if (loaded.now.comm != MPI_COMM_NULL)
         for (int place = 0; place < LOAD_PATTERNS; place++)
-            choose_calls(&loaded, place);
+            try_calls(&loaded, place);
     measure_repetitions(&loaded);
     if (run->rank == 0) {
         progress_end(&loaded.state.progress);

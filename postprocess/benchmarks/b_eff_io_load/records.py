@@ -1,10 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of b_eff_io under load (--load), besides its plan. docs/log.md explains the fields."""
+"""The records of b_eff_io_load, besides those of every log. docs/log.md explains the fields."""
 
-from postprocess.benchmarks.b_eff_io.records import Calls, LoadKind, Number, Pass
-from postprocess.benchmarks.load_records import LoadRecord, Phase, Repetition
+from typing import Annotated, Literal, get_args
+
+from msgspec import Meta
+
+from postprocess.benchmarks.b_eff_io.records import Calls, Check, Number, Pass, PlannedPattern
+from postprocess.benchmarks.load_records import LoadRecord, Phase, PlannedVictims
 from postprocess.logs.histograms import Histogram
-from postprocess.logs.records import Bytes, PositiveSeconds, Record, Seconds
+from postprocess.logs.records import Bytes, PositiveBytes, PositiveSeconds, Record, Repetition, Seconds
+
+LoadKind = Literal["read", "write"]
+LOADS: tuple[str, ...] = get_args(LoadKind)  # in the order of --kinds
+
+
+class Plan(Record):
+    """What b_eff_io_load is going to measure. `pass_seconds` is the time of one access method of a pattern in a phase,
+    if the load doubles it."""
+
+    scheduled_seconds: PositiveSeconds
+    pass_seconds: PositiveSeconds
+    repetitions: Repetition
+    space_limit_bytes: PositiveBytes
+    check: Check
+    patterns: Annotated[list[PlannedPattern], Meta(min_length=1, max_length=100)]
+    load: PlannedVictims[LoadKind]
 
 
 class LoadedTrial(Record):

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reduction of b_eff_io under load (--load): by which factor the load slows down the victims. Pure functions of a
-log.
+"""The reduction of b_eff_io_load: by which factor the load slows down the victims. Pure functions of logs.
 
 A unit is a pattern in a repetition. In each unit, the phase with a load is compared with the two phases without load
-around it, on the same nodes. docs/b_eff_io.md defines the factors.
+around it, on the same nodes. docs/b_eff_io_load.md defines the factors.
 """
 
 from collections.abc import Iterator
@@ -11,19 +10,47 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.b_eff_io import IMPACTS
 from postprocess.benchmarks.b_eff_io.definition import METHODS
-from postprocess.benchmarks.b_eff_io.load_records import Load, Loaded
-from postprocess.benchmarks.b_eff_io.records import Plan
+from postprocess.benchmarks.b_eff_io_load import BENCHMARK, IMPACTS
+from postprocess.benchmarks.b_eff_io_load.records import Load, Loaded, Plan
 from postprocess.benchmarks.under_load import LATE, bandwidth, of_units, ratio_at, with_ends
 from postprocess.logs.reader import Log
+from postprocess.show.units import MBYTE
 
 LARGE_ACCESSES = 19  # the pattern of separate files with chunks of 1 MiB, as the load accesses its files
 
 
+def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
+    """All passes of the victims, a row each; `load` is the kind, "none" in phases without. `bandwidth` is bytes of all
+    processes / time from opening to closing the files, in MByte/s."""
+    return pd.DataFrame(
+        [
+            {
+                "log": number,
+                "repetition": record.repetition,
+                "phase": record.phase,
+                "load": record.load or "none",
+                "pattern": record.pattern,
+                "type": record.type,
+                "method": record.method,
+                "calls": record.calls,
+                "bytes": record.bytes,
+                "open_seconds": record.open_seconds,
+                "elapsed_seconds": record.elapsed_seconds,
+                "access_seconds": record.access_seconds,
+                "sync_seconds": record.sync_seconds,
+                "close_seconds": record.close_seconds,
+                "bandwidth": record.bytes / record.seconds / MBYTE,
+            }
+            for number, log in enumerate(logs)
+            for record in log.all(Loaded)
+        ]
+    )
+
+
 def phase_of(plan: Plan, kind: str) -> int:
     """The number of the phase with a load; the phases before and after it are without."""
-    kinds: list[str] = [*plan.load.kinds] if plan.load else []
+    kinds: list[str] = [*plan.load.kinds]
     return 2 * kinds.index(kind) + 1
 
 
@@ -83,14 +110,26 @@ def moved_by_load(record: Load) -> int:
     return record.sent_bytes + record.received_bytes
 
 
-def metrics_under_load(log: Log[Plan]) -> dict[str, float]:
-    """All metrics of a log under load."""
+def metrics_of(log: Log[Plan]) -> dict[str, float]:
     values = {}
-    for kind in log.plan.load.kinds if log.plan.load else []:
+    for kind in log.plan.load.kinds:
         for name, found in impacts(log, kind).items():
             values |= with_ends(f"{name}_{kind}", found)
         values[f"load_bandwidth_{kind}"] = bandwidth((record, moved_by_load(record)) for record in phases_of(log, kind))
     return values
+
+
+def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
+    """All metrics of the benchmark, a column each; a row per log in `table`, NaN of loads that it did not measure."""
+    found = pd.DataFrame.from_dict(
+        {number: metrics_of(logs[number]) for number in table["log"].unique()}, orient="index"
+    )
+    return found[[name for name in BENCHMARK.units if name in found]]
+
+
+def moved_bytes(log: Log[Plan]) -> int:
+    """What the victims wrote and read, and what the load beside them moved."""
+    return sum(record.bytes for record in log.all(Loaded)) + sum(map(moved_by_load, log.all(Load)))
 
 
 # --- whether the load was there ---------------------------------------------------------------------------------------
@@ -98,12 +137,11 @@ def metrics_under_load(log: Log[Plan]) -> dict[str, float]:
 
 def of_generating_node(log: Log[Plan], record: Load) -> float:
     """Bandwidth of the load on a node, in byte/s."""
-    generating = len(log.run.hosts) - len(log.plan.load.victims) if log.plan.load else 1
+    generating = len(log.run.hosts) - len(log.plan.load.victims)
     return moved_by_load(record) / record.elapsed_seconds / generating
 
 
 def of_victim_node(log: Log[Plan], kind: str) -> float:
     """What a victim's node reads or writes without load, as the load `kind` does, in byte/s."""
-    victims = len(log.plan.load.victims) if log.plan.load else 1
     passes = [r for r in log.all(Loaded) if (r.load, r.method, r.pattern) == (None, kind, LARGE_ACCESSES)]
-    return float(np.median([record.bytes / record.seconds for record in passes])) / victims
+    return float(np.median([record.bytes / record.seconds for record in passes])) / len(log.plan.load.victims)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""b_eff_io_load, the slowdown of parallel I/O by files of other nodes. It is built on b_eff_io's patterns and
+accesses."""
+
+from postprocess.benchmarks.b_eff_io.definition import METHODS
+from postprocess.benchmarks.b_eff_io_load.records import LOADS, Load, Loaded, LoadedTrial, Plan, Stop
+from postprocess.benchmarks.benchmark import Benchmark
+from postprocess.benchmarks.load_metrics import of_kinds
+from postprocess.logs.format import LogFormat, Progress
+from postprocess.logs.records import DataCheck, MpiIo
+
+# Factors by which a load slows down the victims: of the bandwidth, and of the median and the 99th percentile of
+# accesses. The kind of load follows.
+IMPACTS = tuple(f"{method}_{what}_by" for method in METHODS for what in ("impact", "access_impact", "access_impact_99"))
+
+
+def planned_passes(plan: Plan) -> int:
+    return plan.repetitions * (2 * len(plan.load.kinds) + 1) * len(METHODS) * len(plan.patterns)
+
+
+def one(plan: Plan, done: Loaded) -> int:
+    return 1
+
+
+BENCHMARK = Benchmark(
+    package=__name__,
+    title="b_eff_io under load",
+    citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and "
+    "b_eff_io. The patterns are theirs, the load is not.",
+    metrics=of_kinds(LOADS, IMPACTS),
+    uses=frozenset({"b_eff_io"}),
+    has_official=False,
+    rules={"under_load": "measured under load"},
+    log_format=LogFormat(
+        own=(Plan, MpiIo, Loaded, LoadedTrial, Load, Stop, DataCheck),
+        options="directory log kinds victims load-file scheduled-time dry-run seed space-limit hints check-all "
+        "watchdog idle-power keep",
+        progress=Progress(planned=planned_passes, done={Loaded: one}),
+    ),
+    moved_bytes="reduction.moved_bytes",
+)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""b_eff_io_load's part of the report: the factors with their intervals, and the load that caused them."""
+
+import pandas as pd
+
+from postprocess.benchmarks.b_eff_io.definition import METHODS
+from postprocess.benchmarks.b_eff_io.section import of_check, of_component
+from postprocess.benchmarks.b_eff_io_load.figures import WORDS
+from postprocess.benchmarks.b_eff_io_load.records import LOADS, Plan
+from postprocess.benchmarks.b_eff_io_load.reduction import repetitions
+from postprocess.benchmarks.load_section import in_words, labels_under_load, of_generators, of_impacts, of_victims
+from postprocess.benchmarks.score import Score
+from postprocess.logs.reader import Log
+from postprocess.show.words import counted, seconds, size
+
+FACTORS = {
+    "impact": "bandwidth without load / with load",
+    "access_impact": "time of an access with load / without, median",
+    "access_impact_99": "time of an access with load / without, 99th percentile",
+}
+NAMES = {f"{method}_{name}_by": f"{WORDS[method]}, {label}" for method in METHODS for name, label in FACTORS.items()}
+
+
+def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
+    """The values of section.html.j2; without a score only those that every log has."""
+    run, load = log.run, log.plan.load
+    shown = {
+        "heading": f"b_eff_io_load on {counted(run.ranks, 'process')}, {counted(len(run.hosts), 'host')}",
+        "plan": plan(log),
+    }
+    if score is None:
+        return shown
+    patterns = "; ".join(f"{p.type} with {size(p.call_bytes or 0)} a call" for p in log.plan.patterns)
+    return shown | {
+        "load": of_impacts(score, load.kinds, NAMES),
+        "measured": "pattern",
+        "labels": labels_under_load(LOADS, NAMES),
+        "flawless": "",
+        "sentences": [
+            f"{of_generators(run, load, score, kind)} Bandwidth of {counted(len(load.victims), 'node')} without "
+            "load, divided by that with load: "
+            + ", ".join(f"{WORDS[method]} {in_words(score, f'{method}_impact_by', kind)}" for method in METHODS)
+            + "."
+            for kind in load.kinds
+        ],
+        "victims": f"{of_victims(run, load)} Each process of the load accesses a file of {size(load.file_bytes or 0)}. "
+        f"The factors are medians over {counted(len(repetitions(log)), 'repetition')} of "
+        f"{counted(len(log.plan.patterns), 'pattern')}: {patterns}.",
+    }
+
+
+def plan(log: Log[Plan]) -> list[tuple[str, str]]:
+    return [
+        ("Scheduled time", f"{seconds(log.plan.scheduled_seconds)} for the run"),
+        ("MPI-I/O", of_component(log)),
+        ("Space", f"at most {size(log.plan.space_limit_bytes)} for all files"),
+        ("Data check", of_check(log)),
+    ]
