@@ -62,17 +62,21 @@ def threshold(series: int) -> float:
 def spread_of(values: np.ndarray) -> np.ndarray:
     """The robust standard deviation (series, 1) of values (series, sessions), from their quartiles: it does not
     collapse if half of the values are of one speed and half of another."""
-    low, high = np.quantile(values, [0.25, 0.75], axis=1, keepdims=True)
+    ordered, last = np.sort(values, axis=1), values.shape[1] - 1
+    low, high = (
+        ordered[:, [int(place)]] + place % 1 * (ordered[:, [min(int(place) + 1, last)]] - ordered[:, [int(place)]])
+        for place in (last / 4, 3 * last / 4)
+    )
     return QUARTILES_TO_SIGMA * (high - low)
 
 
-def bounded(values: np.ndarray, bound: float) -> np.ndarray:
-    """Values (series, sessions) minus their median, bounded to so many robust standard deviations where these are not
-    0. Differences of neighbours tell them, which a change of level does not affect."""
+def bounded(values: np.ndarray) -> list[np.ndarray]:
+    """Values (series, sessions) minus their median, bounded to each of BOUNDS, robust standard deviations, where these
+    are not 0. Differences of neighbours tell them, which a change of level does not affect."""
     centred = values - np.median(values, axis=1, keepdims=True)
     spread = np.minimum(spread_of(values), spread_of(np.diff(values, axis=1)) / np.sqrt(2))
-    most = np.where(spread > 0, bound * spread, np.inf)
-    return np.clip(centred, -most, most)
+    limits = [np.where(spread > 0, bound * spread, np.inf) for bound in BOUNDS]
+    return [np.clip(centred, -most, most) for most in limits]
 
 
 def raw_correlation(rest: np.ndarray, count: np.ndarray, levels: int = 2) -> np.ndarray:
@@ -114,7 +118,7 @@ def without_levels(series: np.ndarray) -> tuple[np.ndarray, int]:
     rest, parts, levels = np.zeros(len(series)), [(0, len(series))], 0
     while parts:
         begin, end = parts.pop()
-        kept = bounded(series[None, begin:end], BOUNDS[-1])
+        kept = bounded(series[None, begin:end])[-1]
         if end - begin >= SESSIONS_BEFORE + SESSIONS_AFTER:
             place = int(best_places(kept)[0])
             sides = np.array([place, end - begin - place])
@@ -147,27 +151,32 @@ def look(values: np.ndarray, usual: float | None = None) -> Look:
     autocorrelation that is `usual` at the site."""
     middle, rounding = np.median(values, axis=1), least_squares(values)
     step, place, step_size = np.zeros((3, len(values)))
-    for bound in BOUNDS:
-        at = best_places(bounded(values, bound))
+    every = bounded(values)
+    for kept, bound in zip(every, BOUNDS):
+        at = best_places(kept)
         size = difference_of_medians(values, at)
-        deviate = step_at(values, at, bound, rounding, usual)
+        deviate = step_at(kept, at, bound, rounding, usual)
         better = (deviate * size > 0) & (np.abs(deviate) > np.abs(step))
         step, place, step_size = (np.where(better, *pair) for pair in ((deviate, step), (at, place), (size, step_size)))
-    drift, drift_size = drift_of(bounded(values, BOUNDS[0]), rounding, usual)
+    drift, drift_size = drift_of(every[0], rounding, usual)
     with np.errstate(divide="ignore", invalid="ignore"):
         return Look(step, place.astype(int), relative(step_size, middle), drift, relative(drift_size, middle))
 
 
 def difference_of_medians(values: np.ndarray, place: np.ndarray) -> np.ndarray:
     """The median of each row from its place on, minus the one before."""
-    old = np.arange(values.shape[1]) < place[:, None]
-    return np.nanmedian(np.where(old, np.nan, values), axis=1) - np.nanmedian(np.where(old, values, np.nan), axis=1)
+    old, rows = np.arange(values.shape[1]) < place[:, None], np.arange(len(values))
+    medians = []
+    for side, count in ((old, place), (~old, values.shape[1] - place)):
+        ordered = np.sort(np.where(side, values, np.inf), axis=1)
+        medians.append((ordered[rows, (count - 1) // 2] + ordered[rows, count // 2]) / 2)
+    return medians[1] - medians[0]
 
 
 def begin_of(part: np.ndarray, sign: float) -> int:
     """Where the new level of a series (sessions,) with a step begins: where the absolute deviations from the medians of
     both levels are least. 0 if a level is too short there, or does not differ in the direction of the sign."""
-    kept = bounded(part[None], BOUNDS[-1])[0]
+    kept = bounded(part[None])[-1][0]
 
     def deviations(at: int) -> float:
         return sum(float(np.abs(level - np.median(level)).sum()) for level in (kept[:at], kept[at:]))
@@ -196,11 +205,8 @@ def best_places(kept: np.ndarray) -> np.ndarray:
     return places[np.argmax((high - low) ** 2 * (places * (count - places)), axis=1)]
 
 
-def step_at(
-    values: np.ndarray, place: np.ndarray, bound: float, rounding: np.ndarray, usual: float | None
-) -> np.ndarray:
-    """Deviate of a step at a place of each row of values, bounded."""
-    kept = bounded(values, bound)
+def step_at(kept: np.ndarray, place: np.ndarray, bound: float, rounding: np.ndarray, usual: float | None) -> np.ndarray:
+    """Deviate of a step at a place of each row of values that are bounded so."""
     count = kept.shape[1]
     old = np.arange(count) < place[:, None]
     numbers = place, count - place
@@ -334,5 +340,6 @@ def confirmed(part: np.ndarray, shift: Shift, begin: int, limit: float, usual: f
         place = begin + (begin_of(part, deviate) or int(seen.place[0]))
         return [Shift(place, shift.detected, deviate, drift=False, ended=place)]
     at, rounding = np.array([shift.index - begin]), least_squares(part[None])
-    there = [sign * step_at(part[None], at, bound, rounding, usual)[0] for bound in BOUNDS]
+    both = zip(bounded(part[None]), BOUNDS)
+    there = [sign * step_at(kept, at, bound, rounding, usual)[0] for kept, bound in both]
     return [shift] if max(there) > limit / 2 else []

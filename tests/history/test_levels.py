@@ -44,7 +44,9 @@ def test_a_small_step_is_the_t_test_of_its_two_parts():
     t = stats.ttest_ind(values[30:], values[:30])
     expected = -stats.norm.isf(stats.t.sf(abs(t.statistic), len(values) - 2))
     rounding = levels.least_squares(values[None])
-    assert levels.step_at(values[None], np.array([30]), 4.5, rounding, 0.0)[0] == pytest.approx(expected, abs=0.02)
+    assert levels.step_at(levels.bounded(values[None])[-1], np.array([30]), 4.5, rounding, 0.0)[0] == pytest.approx(
+        expected, abs=0.02
+    )
     assert -levels.CANDIDATE < expected < -1.5
 
 
@@ -176,7 +178,10 @@ def test_a_mean_that_contradicts_the_medians_is_no_step():
     )
     seen = look(values[None], 0.0)
     at, rounding = np.array([60]), levels.least_squares(values[None])
-    assert levels.step_at(values[None], at, 4.5, rounding, 0.0)[0] < -2 and seen.step[0] * seen.step_size[0] >= 0
+    assert (
+        levels.step_at(levels.bounded(values[None])[-1], at, 4.5, rounding, 0.0)[0] < -2
+        and seen.step[0] * seen.step_size[0] >= 0
+    )
     assert seen.step[0] > -2
 
 
@@ -208,9 +213,9 @@ def test_values_count_no_more_than_their_bound():
     """Quartiles 1 below and above 1000: a robust standard deviation is 2 / 1.349."""
     values = np.tile([999.0, 1001.0, 1000.0, 999.0, 1001.0], 6)
     values[[3, 29]] = 0.0
-    kept = levels.bounded(values[None], 4.5)[0]
+    kept = levels.bounded(values[None])[-1][0]
     assert kept[[3, 29]] == pytest.approx(-4.5 * 2 / 1.349) and kept[0] == -1
-    assert levels.bounded(np.array([[5.0] * 9 + [0.0]]), 2.0).tolist() == [[0.0] * 9 + [-5.0]], "no spread, no bound"
+    assert levels.bounded(np.array([[5.0] * 9 + [0.0]]))[0].tolist() == [[0.0] * 9 + [-5.0]], "no spread, no bound"
 
 
 def test_nights_of_a_third_less_now_and_then_are_no_level():
