@@ -13,6 +13,7 @@ goals:
   long             the tests that are marked `prove` or left out by `in_turn`
   history-bench    histories of which the truth is known: false alarms, detections and the predictions of
                    `coffeecup plan` (bench_history.py)
+  real-year        nights drawn from two real years: false alarms and losses found, beside CUSUM (bench_real_year.py)
   nodes            slow nodes found and named falsely, on made-up machines (bench_nodes.py) and on machines that
                    SimGrid simulates (bench_simulated_nodes.py)
   logs             200 000 changes of kernels' logs in one place: what contradicts the rest of a log is refused
@@ -142,12 +143,12 @@ def long() -> Result:
     return Result("long", "all tests that are marked `prove`", figure, figure.endswith("pass"))
 
 
-def history_bench() -> Result:
+def history_bench(name: str = "history") -> Result:
     """False alarms and detections of changes; the tables are in build/prove."""
-    log = "history-bench.log"
-    missed = run(sys.executable, ROOT / "tests/evidence/bench_history.py", log=log, check=False)
+    log = f"bench_{name}.log"
+    missed = run(sys.executable, ROOT / f"tests/evidence/bench_{name}.py", log=log, check=False)
     last = (OUTPUT / log).read_text(encoding="utf-8").strip().splitlines()[-1]
-    return Result("history-bench", "goals of tests/evidence/bench_history.py", last, not missed)
+    return Result(f"{name.replace('_', '-')}-bench", f"goals of tests/evidence/bench_{name}.py", last, not missed)
 
 
 def nodes() -> Iterator[Result]:
@@ -190,6 +191,7 @@ GOALS: dict[str, Callable] = {
     "fuzz": lambda: [fuzz()],
     "long": lambda: [long()],
     "history-bench": lambda: [history_bench()],
+    "real-year": lambda: [history_bench("real_year")],
     "nodes": nodes,
     "logs": logs,
     "mutants": mutants,

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""False alarms and detections of losses in noise of real nights: days drawn from the residuals of two systems' years of
+nightly I/O benchmarks (tests/history/real_year). Prints tables, and exits with 1 if a goal is missed.
+
+    .venv/bin/python tests/evidence/bench_real_year.py [--draws 100] [--seed 20261125]
+
+All tests of a system share the drawn days, in random order or in blocks. CUSUM's limit is the one that raises a false
+alarm in 5 % of the sites drawn.
+"""
+
+import argparse
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from bench_history import FIRST
+from bench_tables import Goals, header, percent, row
+
+from postprocess.history.levels import NIGHTS, detections, threshold, usual_correlation
+from postprocess.statistics.shares import share_interval
+
+FOLDER = Path(__file__).parents[1] / "history" / "real_year"
+SYSTEMS = {"edison": slice(8, 16), "mira": slice(0, 8)}  # with the tests of one file system
+BLOCKS = (1, 7, 14)
+LOSSES = (0.05, 0.1, 0.2, 0.3, 0.5)
+BEFORE, SOON, LATER = 40, 14, 30  # nights before a loss, and within which it is to be found
+# Least shares found within SOON nights: of one test, a file system, everything.
+POWER = {0.2: (0.4, 0.75, 0.95), 0.3: (0.75, 0.95, 0.95), 0.5: (0.95, 0.95, 0.95)}
+SLACK = 0.5
+
+
+def residuals(system: str) -> np.ndarray:
+    """(tests, days), NaN where a test had no value."""
+    table = pd.read_csv(FOLDER / f"{system}_residuals.csv", index_col="day")
+    return table[table.notna().mean(axis=1) >= 0.5].to_numpy().T
+
+
+def drawn(known: np.ndarray, nights: int, block: int, rng: np.random.Generator) -> np.ndarray:
+    """Nights of all tests in blocks of neighbouring days; a value that is missing is replaced by another one."""
+    days = known.shape[1]
+    places = (rng.integers(days, size=(nights // block + 2, 1)) + np.arange(block)).ravel() % days
+    values = known[:, places[rng.integers(block) :][:nights]].copy()
+    for test, series in zip(known, values):
+        missing = ~np.isfinite(series)
+        series[missing] = rng.choice(test[np.isfinite(test)], missing.sum())
+    return values
+
+
+def coffeecup(sites: np.ndarray, known: int | None = None) -> np.ndarray:
+    """The night after which each test (sites, tests) first shows a loss, 0 for none; the usual autocorrelation is that
+    of the first `known` nights."""
+    usual = [usual_correlation(list(site[:, :known])) for site in sites]
+    nights, tests = np.zeros(sites.shape[:2], dtype=int), sites.shape[1]
+    for value in set(usual):
+        alike = [place for place, one in enumerate(usual) if one == value]
+        rows = sites[alike].reshape(-1, sites.shape[2])
+        found = detections(rows, threshold(tests), np.full(len(rows), 0.02), np.ones(len(rows)), value)
+        first = [
+            min((s.detected for s in of_row if s.deviate < 0 and s.detected > (known or 0)), default=0)
+            for of_row in found
+        ]
+        nights[alike] = np.reshape(first, (-1, tests))
+    return nights
+
+
+def cusum(sites: np.ndarray) -> np.ndarray:
+    """Montgomery's sum (sites, tests, nights) with robust mean and deviation of the first nights."""
+    low, mean, high = np.quantile(sites[..., :FIRST], [0.25, 0.5, 0.75], axis=-1)
+    deviates = (sites - mean[..., None]) / ((high - low) / 1.349)[..., None]
+    sums = np.zeros(sites.shape)
+    for night in range(FIRST, sites.shape[2]):
+        sums[..., night] = np.maximum(sums[..., night - 1] - deviates[..., night] - SLACK, 0)
+    return sums
+
+
+def stable(system: str, options, goals: Goals) -> float:
+    """Prints false alarms; the limit of CUSUM that has as many as are promised."""
+    known, limit = residuals(system), 0.0
+    for block in BLOCKS:
+        rng = np.random.default_rng([options.seed, block])
+        sites = np.array([drawn(known, NIGHTS, block, rng) for _ in range(options.draws)])
+        alarms = int((coffeecup(sites) > 0).any(axis=1).sum())
+        sums = cusum(sites).max(axis=(1, 2))
+        limit = limit or float(np.quantile(sums, 0.95))
+        low, high = share_interval(alarms, options.draws)
+        interval = f"{percent(low)} to {percent(high)}"
+        row(
+            system,
+            len(known),
+            block,
+            f"{alarms} of {options.draws}",
+            interval,
+            percent((sums > 5).mean()),
+            percent((sums > limit).mean()),
+        )
+        if block == 1:
+            goals.check(f"{system}: stable sites with a false alarm", alarms / options.draws, most=0.05)
+    return limit
+
+
+def power(system: str, limit: float, options, goals: Goals) -> None:
+    known = residuals(system)
+    for loss in LOSSES:
+        rng = np.random.default_rng([options.seed, 99])
+        sites = np.array([drawn(known, BEFORE + LATER, 1, rng) for _ in range(-(-options.draws // 2))])
+        sites[..., BEFORE:] *= 1 - loss
+        found, sums = coffeecup(sites, BEFORE), cusum(sites)
+        cells = []
+        for nights in (SOON, LATER):
+            ours = (found > 0) & (found <= BEFORE + nights)
+            theirs = (sums[..., BEFORE : BEFORE + nights] > limit).any(axis=2)
+            for seen in (ours, theirs):
+                shares = seen.mean(), seen[:, SYSTEMS[system]].any(axis=1).mean(), seen.any(axis=1).mean()
+                cells.append(" / ".join(map(percent, shares)))
+                if seen is ours and nights == SOON:
+                    for what, share, least in zip(
+                        ("one test", "a file system", "all"), shares, POWER.get(loss, (0, 0, 0))
+                    ):
+                        goals.check(
+                            f"{system}: loss of {loss:.0%} of {what} found within {SOON} nights", share, least=least
+                        )
+        row(system, f"-{loss:.0%}", *cells)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--draws", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=20261125)
+    options = parser.parse_args()
+    goals = Goals()
+    columns = (
+        "system",
+        "tests",
+        "days in a block",
+        "sites with an alarm",
+        "95 % interval, %",
+        "CUSUM, h = 5, %",
+        "CUSUM, its limit, %",
+    )
+    header(f"Stable sites that alarm within {NIGHTS} nights, {options.draws} draws, seed {options.seed}", *columns)
+    limits = {system: stable(system, options, goals) for system in SYSTEMS}
+    names = [f"{name}, {nights} nights" for nights in (SOON, LATER) for name in ("coffeecup", "CUSUM")]
+    header(
+        f"Losses after {BEFORE} nights that are found, % of one test / a file system / everything",
+        "system",
+        "loss",
+        *names,
+    )
+    for system, limit in limits.items():
+        power(system, limit, options, goals)
+    print("\n" + "\n".join([f"MISSED: {text}" for text in goals.missed] or ["every goal is reached"]))
+    return 1 if goals.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
