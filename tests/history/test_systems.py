@@ -50,6 +50,25 @@ def test_each_repetition_of_a_session_has_its_own_value():
     assert sorted(row["value"] for row in rows) == [200, 300]
 
 
+def test_of_a_run_that_failed_and_was_run_again_the_last_retry_counts():
+    """The best size reaches 100 of 300, and 301 in its retry: the system is not slower."""
+    sizes = b_eff_io(2, 150.0, -0.05, None, 200.0), b_eff_io(8, 100.0, -0.05, None, 300.0, result="fail")
+    retried = session(list(sizes))
+    again = b_eff_io(8, 301.0, -0.05, None, 300.0, run_index=1)
+    retried["runs"].append(retried["runs"][0] | {"run_index": 1, "testcases": [again]})
+    table = with_systems(history_table([SessionReport(Path("session.json"), retried)]))
+    [row] = table[table["metric"] == "b_eff_io_system"].to_dict("records")
+    assert (row["value"], row["outcome"]) == (301, "pass")
+
+
+def test_a_system_misses_its_reference_as_expected_if_its_best_size_does():
+    """ReFrame's $xfail of one size: what the site knows already is no failure of the system."""
+    best = b_eff_io(8, 250.0, -0.05, None, 300.0)
+    best["perfvalues"]["local:default:b_eff_io"][-1] = "xfail"
+    [row] = systems(b_eff_io(2, 150.0, -0.05, None, 200.0), best)
+    assert row["outcome"] == "expected failure"
+
+
 @pytest.mark.parametrize(("value", "outcome"), [(284.9, "fail"), (285.0, "pass"), (316.0, "fail")])
 def test_reference_of_a_system_is_the_largest_of_its_sizes(value, outcome):
     """The reference 300 with 5 % on both sides; the other size has 200 and reached less than that."""
