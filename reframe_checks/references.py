@@ -210,7 +210,9 @@ def _check_entry(where, name, metric, entry, units, refuse):
         refuse(f"{where}: there is no such metric; valid are {', '.join(sorted(units))}")
     value = entry
     if isinstance(entry, list) and entry and entry[0] == EXPECTED_TO_FAIL:
-        value = entry[-1]
+        if len(entry) != 3 or not isinstance(entry[1], str):
+            refuse(f"{where}: expected [{EXPECTED_TO_FAIL}, reason, [reference, lower, upper, unit]], got {entry!r}")
+        value = entry[2]
     if not isinstance(value, list) or len(value) != 4:
         refuse(f"{where}: expected [reference, lower, upper, unit], got {entry!r}")
     reference, lower, upper, unit = value

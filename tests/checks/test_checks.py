@@ -213,6 +213,19 @@ def test_result_outside_its_reference_fails(references):
     assert "ping_pong_latency" not in case["fail_reason"]
 
 
+def test_partition_may_be_an_expression_and_a_failure_may_be_expected(references):
+    """The number of processes is not: 2 is no part of 22."""
+    entry = {"b_eff": ["$xfail", "HPC-17", [1e9, -0.1, None, "MByte/s"]]}
+    other = {22: {"ping_pong_latency": [1e-9, None, 0.1, "us"]}}
+    places = {"$index": ["$partition", "num_processes"], "loc": other, "local:(def|x).*": {2: entry} | other}
+    session = references.run({}, b_eff=places)
+    assert session.returncode == 0, session.output
+    case = only_case(session)
+    assert case["perfvalues"]["local:default:b_eff"][1:] == [1e9, -0.1, None, "MByte/s", "xfail"]
+    assert case["reference_status"] == "reference for some metrics"
+    assert case["perfvalues"]["local:default:ping_pong_latency"][2:4] == [None, None]
+
+
 def test_entry_of_another_size_is_no_reference(references):
     other = {"$index": ["$partition", "num_processes"], "local:default": {64: {"b_eff": [1e9, -0.1, None, "MByte/s"]}}}
     session = references.run({}, b_eff=other)
@@ -229,12 +242,15 @@ def test_entry_of_another_size_is_no_reference(references):
         ({"b_eff": [1.0, None, None, "MByte/s"]}, {}, "no bad value fails this reference"),
         ({"b_eff": [1.0, -1.0, None, "MByte/s"]}, {}, "no bad value fails this reference"),
         ({"b_eff": ["fast", -0.1, None, "MByte/s"]}, {}, "must be numbers"),
+        ({"b_eff": ["$xfail", [1.0, -0.1, None, "MByte/s"]]}, {}, "expected [$xfail, reason,"),
+        ({"b_eff": ["$xfail", 17, [1.0, -0.1, None, "MByte/s"]]}, {}, "expected [$xfail, reason,"),
         ({}, {"_meta": None}, "origin of its values"),
         ({}, {"b_eff": None}, "no entry 'b_eff'"),
         ({}, {"b_eff": {"$index": ["$partition", "num_procs"]}}, "$index must be"),
         ({}, {"b_eff": {"$index": ["$partition", "num_processes"], "local:default": {"2": {}}}}, "must be an integer"),
     ],
-    ids=["metric", "unit", "no unit", "no bound", "bound of 0", "no number", "no origin", "no entry", "index", "size"],
+    ids=["metric", "unit", "no unit", "no bound", "bound of 0", "no number", "no reason", "number as reason", "no origin"]
+    + ["no entry", "index", "size"],
 )
 def test_reference_that_reframe_would_pass_over_is_refused(tmp_path, entry, replaced, complaint):
     path = written(tmp_path, entry, **replaced)
