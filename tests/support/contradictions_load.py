@@ -45,10 +45,15 @@ def all_in_one(name, **match):
     return change
 
 
-def stopped_in_the_first_repetition(r):
-    place = r.index(first(r, record="loaded_trial", pattern="ring-2"))
-    stop = {"record": "stop", "repetition": 1, "pattern": "ring-2", "message_bytes": 1, "elapsed_seconds": 9.0}
-    r[place : r.index(first(r, record="data_check"))] = [stop]
+def stopped(repetition, **more):
+    """Before the second pattern of a repetition."""
+    where = {"repetition": repetition, "pattern": "ring-2"}
+
+    def change(r):
+        stop = {"record": "stop", **where, "message_bytes": 1, "elapsed_seconds": 9.0, **more}
+        r[r.index(first(r, record="loaded_trial", **where)) : r.index(first(r, record="data_check"))] = [stop]
+
+    return change
 
 
 def moved(kind, name):
@@ -67,7 +72,8 @@ def swapped(r):
 
 LOAD = {
     "no_file_system": [put("run", filesystem=file_system("ext4")), option(directory="/scratch")],
-    "averaged_loops": [stopped_in_the_first_repetition],
+    "averaged_loops": [stopped(1)],
+    "stop": [stopped(2, message_bytes=2), stopped(2, needed_budget_seconds=9.0)],
     "load": [
         both(load(kinds=["broadcast", "incast"]), option(kinds=["broadcast", "incast"])),
         lambda r: r[0]["options"].pop("kinds"),

@@ -94,6 +94,9 @@ def problems_of_loaded(log: Log[Plan]) -> Iterator[Problem]:
     """The measurements of a log under load."""
     found = ((record, key_of(record)) for record in by_sequence(log, Loaded, LoadedTrial, Load, Stop))
     yield from problems_of_order(found, planned_records(log), in_words)
+    for stop in log.all(Stop):
+        if stop.message_bytes != log.plan.message_bytes[0] or stop.needed_budget_seconds is not None:
+            yield "stop", f"a stop before {stop.pattern} has another length, or a needed time budget; {EDITED}"
     if not complete_repetitions(log):
         yield (
             "averaged_loops",
