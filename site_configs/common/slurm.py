@@ -92,7 +92,7 @@ def listed(value):
 def closed(partition):
     """Why a partition takes no job of this user, whatever the account; empty if it may."""
     groups = listed(partition.get("AllowGroups"))
-    own = [grp.getgrgid(number).gr_name for number in groups_of_user()] if groups else []
+    own = groups_of_user() if groups else []
     if partition.get("RootOnly") == "YES" and os.geteuid():
         return "only root may submit to it"
     if groups and not set(groups) & set(own):
@@ -101,9 +101,17 @@ def closed(partition):
 
 
 def groups_of_user():
-    """Numbers of the groups that the user database gives this user, which Slurm reads as well."""
+    """The groups that the user database gives this user, which Slurm reads as well; the number of one without a
+    name."""
     user = pwd.getpwuid(os.geteuid())
-    return os.getgrouplist(user.pw_name, user.pw_gid)
+    return [name_of_group(number) for number in os.getgrouplist(user.pw_name, user.pw_gid)]
+
+
+def name_of_group(number):
+    try:
+        return grp.getgrgid(number).gr_name
+    except KeyError:
+        return str(number)
 
 
 def refused_by_sbatch(partition, options, account):

@@ -13,6 +13,7 @@ from builds import ROOT
 from conftest import Reframe
 
 from reframe_checks import vocabulary
+from site_configs.common.slurm import closed
 from site_configs.common.tree import read_configuration
 
 SITES = sorted((ROOT / "site_configs").glob("*/settings.py"))
@@ -226,3 +227,11 @@ def test_setup_refuses_a_path_that_reframe_cannot_handle(tmp_path):
     done = subprocess.run(["bash", copied], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "white space" in done.stderr
+
+
+def test_a_group_without_a_name_does_not_end_the_look_at_slurms_partitions(monkeypatch):
+    """A directory service may list a number only."""
+    monkeypatch.setattr(os, "getgrouplist", lambda name, primary: [4294900000])
+    assert closed({"AllowGroups": "physics"}) == "it accepts the groups physics only, you are in 4294900000"
+    monkeypatch.setattr(os, "getgrouplist", lambda name, primary: [4294900000, 0])
+    assert closed({"AllowGroups": "physics,root"}) == "" == closed({"AllowGroups": "ALL"})
