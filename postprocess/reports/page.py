@@ -106,7 +106,8 @@ def html(found: list[Item], cases: list[verdicts.Case] | None = None, command: s
 
 
 def comparisons(scores: list[Score]) -> list[tuple[str, Figure]]:
-    """A figure over the sizes for each benchmark that has several runs. Runs under load have other metrics."""
+    """A figure over the sizes for each benchmark that has several runs; those with only variants of its metrics
+    are left out."""
     by_benchmark = {
         name: [score for score in scores if score.benchmark == name and score.metrics.keys() & benchmark.units.keys()]
         for name, benchmark in benchmarks().items()
