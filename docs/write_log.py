@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec.inspect import DictType, Field, ListType, Metadata, StructType, Type, UnionType, type_info
 
-from postprocess.benchmarks.registry import log_formats, part
+from postprocess.benchmarks.registry import benchmarks, log_formats, part
 from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Record, Striping, kind_of
 
 BLOCK = re.compile(r"(<!-- (records|fields|invariants) of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -31,8 +31,20 @@ def page(text: str) -> str:
 
 def records_of(name: str) -> str:
     """A paragraph and a table for each record that a benchmark has for itself, or that several share."""
-    own = [record for record in log_formats()[name].own if record not in SHARED["io"]] if name not in SHARED else []
-    return "\n".join(map(record_text, own or SHARED[name]))
+    texts, kind, before = [], "", ""
+    for record in SHARED.get(name) or own_records(name):
+        fields = fields_table(record)
+        more = f" It has the fields of `{kind}`." if fields == before else ""
+        kind = kind if more else kind_of(record)
+        texts.append(record_text(record, more, "" if more else fields))
+        before = fields
+    return "\n".join(texts)
+
+
+def own_records(name: str) -> list[type[Record]]:
+    """The records of a benchmark whose classes are in its own folder."""
+    package = benchmarks()[name].package
+    return [record for record in log_formats()[name].own if record.__module__.startswith(f"{package}.")]
 
 
 def invariants_of(name: str) -> str:
@@ -40,9 +52,9 @@ def invariants_of(name: str) -> str:
     return table("invariant", "what has to agree", part(name, "invariants").INVARIANTS.items())
 
 
-def record_text(record: type[Record]) -> str:
-    paragraph = textwrap.fill(f"`{kind_of(record)}`: {inline(record)}.", 120, break_on_hyphens=False)
-    return f"{paragraph}\n\n{fields_table(record)}"
+def record_text(record: type[Record], more: str, fields: str) -> str:
+    paragraph = textwrap.fill(f"`{kind_of(record)}`: {inline(record)}.{more}", 120, break_on_hyphens=False)
+    return f"{paragraph}\n" + (f"\n{fields}" if fields else "")
 
 
 def fields_table(described: type) -> str:
@@ -52,7 +64,8 @@ def fields_table(described: type) -> str:
 def inline(described: type | None) -> str:
     """What a class is for, as part of a sentence."""
     text = " ".join(((described and described.__doc__) or "").split()).removesuffix(".")
-    return text[:1].lower() + text[1:] if text[1:2].islower() else text
+    word = text.partition(" ")[0]
+    return text[:1].lower() + text[1:] if word.isalpha() and word[1:] == word[1:].lower() else text
 
 
 def table(name: str, meaning: str, rows) -> str:
@@ -82,7 +95,7 @@ def description(field: Field, name: str) -> str:
     text = stated or inline(inner and inner.cls)
     if not text:
         raise ValueError(f"{name} has no description")
-    if may_be_null(field.type) and "null" not in text:
+    if field.required and may_be_null(field.type) and "null" not in text:
         raise ValueError(f"{name}: the description does not say when it is null")
     return text
 

@@ -4,25 +4,27 @@
 from dataclasses import replace
 from itertools import combinations
 
+from postprocess.benchmarks.b_eff.node_records import (
+    AllPairs,
+    Confirmation,
+    Matching,
+    MatchingsLeftOut,
+    Pair,
+    PatternProcesses,
+    Suspects,
+)
 from postprocess.benchmarks.b_eff.records import (
     HOST,
     KINDS,
-    AllPairs,
     Budget,
-    Confirmation,
     DataCheck,
     Latency,
     Loop,
-    Matching,
-    MatchingsLeftOut,
     Measurement,
     MemoryCopy,
-    Pair,
-    PatternProcesses,
     Plan,
     Probe,
     Stop,
-    Suspects,
     Trial,
 )
 from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from postprocess.benchmarks.b_eff import pairwise
 from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED
 from postprocess.benchmarks.b_eff.memories import kinds
+from postprocess.benchmarks.b_eff.node_records import MatchingsLeftOut
 from postprocess.benchmarks.b_eff.records import (
     HOST,
     Budget,
     Latency,
     Loop,
-    MatchingsLeftOut,
     Measurement,
     MemoryCopy,
     Pattern,

@@ -5,16 +5,8 @@ from dataclasses import replace
 
 from msgspec import structs
 
-from postprocess.benchmarks.b_eff.records import (
-    HOST,
-    Budget,
-    Latency,
-    Measurement,
-    PatternProcesses,
-    Plan,
-    Stop,
-    Trial,
-)
+from postprocess.benchmarks.b_eff.node_records import PatternProcesses
+from postprocess.benchmarks.b_eff.records import HOST, Budget, Latency, Measurement, Plan, Stop, Trial
 from postprocess.logs.reader import Log
 
 OF_PATTERN = (Measurement, Trial, Latency, Budget, Stop, PatternProcesses)  # records that name a pattern

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from postprocess.benchmarks.b_eff.matchings import RESTS, across, numbered, tournament, tournament_rounds, within
-from postprocess.benchmarks.b_eff.records import (
+from postprocess.benchmarks.b_eff.node_records import (
     AllPairs,
     Confirmation,
     Matching,
@@ -15,10 +15,10 @@ from postprocess.benchmarks.b_eff.records import (
     MatchingsLeftOut,
     Pair,
     PatternProcesses,
-    Plan,
     Suspect,
     Suspects,
 )
+from postprocess.benchmarks.b_eff.records import Plan
 from postprocess.logs.reader import Log
 from postprocess.logs.records import Host, Record, Run, kind_of
 from postprocess.logs.rules import EDITED, Problem, problems_of_options

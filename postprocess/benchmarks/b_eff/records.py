@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The records of b_eff, besides those of every log. docs/log.md explains the fields."""
+"""The records of b_eff, besides those of every log. docs/log.md is made from these texts."""
 
 from typing import Annotated, ClassVar, Literal, get_args
 
 from msgspec import Meta
 
+from postprocess.benchmarks.b_eff.node_records import Matchings
 from postprocess.logs.records import (
+    FROM_ONE,
+    WHICH,
     Bytes,
     Count,
     Name,
-    Node,
     Part,
     PositiveBytes,
     PositiveSeconds,
@@ -17,9 +19,9 @@ from postprocess.logs.records import (
     Rank,
     Record,
     Repetition,
-    Resolution,
     Seconds,
     Text,
+    about,
     distinct,
     matching,
 )
@@ -31,24 +33,36 @@ Group = Literal["ring", "random", "worst_cycle", "bisection", "cartesian_2d", "c
 
 
 class Rings(Part):
-    """Rings of the same size that follow each other in rank order."""
+    """Rings of the same size that follow each other in rank order; null if the pattern has no rings."""
 
-    size: Processes
-    count: Processes
+    size: Annotated[Processes, about("processes of a ring")]
+    count: Annotated[Processes, about("number of rings")]
 
 
 class Pattern(Part):
-    """`memory` is missing without --memory, and otherwise has the kinds of the process at position 0, as of all others,
-    and of the one at position 1. They end the name."""
+    """The patterns in the order of measuring."""
 
-    name: Name
-    group: Group
-    averaged: bool
-    messages_per_exchange: Count
-    processes: Processes
+    name: Annotated[Name, about("with `--memory`, it ends with the kind: `ring-1-cuda`")]
+    group: Annotated[
+        Group,
+        about(
+            "`ring` (`ring-1` to `ring-6`), `random` (`random-01` to `random-30`), `worst_cycle`, `bisection` "
+            "(`bisection-best`, `bisection-worst`), `cartesian_2d` (`cartesian-2d-x`, `-y`, `-all`), `cartesian_3d` "
+            "(`-x`, `-y`, `-z`, `-all`) or `ping_pong` (`ping-pong`)"
+        ),
+    ]
+    averaged: Annotated[bool, about("whether it enters b_eff")]
+    messages_per_exchange: Annotated[Count, about("messages of all processes")]
+    processes: Annotated[Processes, about("those that send or receive")]
     rings: Annotated[list[Rings], Meta(min_length=1)] | None
-    methods: Annotated[list[Name], Meta(min_length=1)]
-    memory: Annotated[list[Kind], Meta(min_length=2, max_length=2)] | None = None
+    methods: Annotated[list[Name], Meta(min_length=1), about("names of the methods that apply to it")]
+    memory: Annotated[
+        Annotated[list[Kind], Meta(min_length=2, max_length=2)] | None,
+        about(
+            "the kind of memory of the process at position 0, as of all others, and of the one at position 1; never "
+            "null, only with `--memory`"
+        ),
+    ] = None
 
     def __post_init__(self):
         distinct("methods", self.methods)
@@ -65,56 +79,67 @@ class Pattern(Part):
 
 
 class Device(Part):
-    """An accelerator and the processes that use it."""
+    """The accelerators in the order of their first ranks."""
 
-    pci_address: Annotated[str, matching("[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}[.][0-9a-f]")]
-    numa_node: Annotated[int, Meta(ge=0, le=10**6)] | None
-    memory_bytes: PositiveBytes
-    ranks: Annotated[list[Rank], Meta(min_length=1)]
+    pci_address: Annotated[
+        str, matching("[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}[.][0-9a-f]"), about("as Linux writes it")
+    ]
+    numa_node: Annotated[Annotated[int, Meta(ge=0, le=10**6)] | None, about("null if the system does not report it")]
+    memory_bytes: Annotated[PositiveBytes, about("its memory")]
+    ranks: Annotated[list[Rank], Meta(min_length=1), about("the processes that use it")]
 
 
 class Memory(Part):
-    """A kind of memory in which messages are, with what the MPI library answered. That of the host has only the first
-    two fields."""
+    """The [kinds of memory](#kinds-of-memory) in which messages are, only with `--memory`."""
 
-    kind: Kind
-    memory_per_process_bytes: PositiveBytes
-    library: Text | None = None
-    supported: bool | None = None
-    asked: dict[Text, Text | bool | None] | None = None
+    kind: Annotated[Kind, about("that of the host has only the first two fields")]
+    memory_per_process_bytes: Annotated[
+        PositiveBytes,
+        about(
+            "of the host, that of the run; of devices the least, over the devices, of memory / processes that use the "
+            "device. L_max follows from the least of all kinds. The option `--memory-per-process` is for all kinds"
+        ),
+    ]
+    library: Annotated[Text | None, about("the runtime library that was loaded")] = None
+    supported: Annotated[
+        bool | None, about("whether the MPI library states on all nodes that it supports the kind")
+    ] = None
+    asked: Annotated[
+        dict[Text, Text | bool | None] | None,
+        about(
+            "what the MPI library of rank 0 was asked, with its answers: `mpi_memory_alloc_kinds` (MPI 4.1, the value "
+            "for the world), functions such as `MPIX_Query_cuda_support`, and `ucp_context_query` of UCX; an answer is "
+            "null if it does not know the question, or has not loaded UCX"
+        ),
+    ] = None
     devices: Annotated[list[Device], Meta(min_length=1)] | None = None
 
 
 class Method(Part):
-    name: Name
-    averaged: bool
-
-
-class Matchings(Part):
-    """The loops that show slow nodes; none if `count` is 0. `groups` are those of the nodes, by name."""
-
-    count: Annotated[int, Meta(ge=0, le=1000)]
-    lengths: Annotated[list[PositiveBytes], Meta(min_length=1, max_length=3)]
-    loop_lengths: Annotated[list[Count], Meta(min_length=1, max_length=3)]
-    resolution: Resolution
-    groups: dict[Text, Text] | None
-    all_pairs: bool
-    reserved_seconds: Seconds
+    name: Annotated[
+        Name,
+        about("`sendrecv`, `alltoallv`, `nonblocking`, `neighbor`, `persistent` or `blocking` (of the ping-pong only)"),
+    ]
+    averaged: Annotated[bool, about("whether it enters b_eff: the first three do")]
 
 
 class PlannedLoops(Record):
     """Which patterns, methods and message lengths are going to be measured."""
 
-    message_bytes: Annotated[list[PositiveBytes], Meta(min_length=1, max_length=1000)]
-    l_max_bytes: PositiveBytes
-    buffer_bytes: PositiveBytes
-    repetitions: Repetition
-    first_loop_length: Count
-    longest_loop_length: Count
-    random_patterns: Annotated[int, Meta(ge=1, le=30)]
-    time_budget_seconds: PositiveSeconds
-    seed: Annotated[int, Meta(ge=0)]
-    methods: Annotated[list[Method], Meta(min_length=1)]
+    message_bytes: Annotated[
+        list[PositiveBytes], Meta(min_length=1, max_length=1000), about("the 21 message lengths, ascending")
+    ]
+    l_max_bytes: Annotated[PositiveBytes, about("the longest")]
+    buffer_bytes: Annotated[
+        PositiveBytes, about("size of the send and of the receive buffer through which messages walk")
+    ]
+    repetitions: Annotated[Repetition, about("3: passes through all patterns, message lengths and methods")]
+    first_loop_length: Annotated[Count, about("300")]
+    longest_loop_length: Annotated[Count, about("100000, no limit in practice; less in short simulations")]
+    random_patterns: Annotated[int, Meta(ge=1, le=30), about("30; the number of random patterns, if they are measured")]
+    time_budget_seconds: Annotated[PositiveSeconds, about("the time budget")]
+    seed: Annotated[int, Meta(ge=0), about("of the random patterns")]
+    methods: Annotated[list[Method], Meta(min_length=1), about("the methods by which messages are sent")]
     patterns: Annotated[list[Pattern], Meta(min_length=1, max_length=10_000)]
 
     def __post_init__(self):
@@ -135,165 +160,120 @@ class Loop(Record):
 
     fixed_length: ClassVar[int | None] = None
 
-    repetition: Repetition
-    pattern: Name
-    method: Name
-    message_bytes: PositiveBytes
-    loop_length: Count
-    elapsed_seconds: PositiveSeconds
-    fastest_seconds: Seconds
-    slowest_message_seconds: PositiveSeconds
+    repetition: Annotated[Repetition, FROM_ONE]
+    pattern: Annotated[Name, WHICH]
+    method: Annotated[Name, WHICH]
+    message_bytes: Annotated[PositiveBytes, WHICH]
+    loop_length: Annotated[Count, about("exchanges in the timed loop")]
+    elapsed_seconds: Annotated[PositiveSeconds, about("the loop's time on the slowest process")]
+    fastest_seconds: Annotated[Seconds, about("the loop's time on the fastest process")]
+    slowest_message_seconds: Annotated[
+        PositiveSeconds,
+        about(
+            "the loop's time on a process, divided by the messages that this process sends in one exchange; the "
+            "longest of all processes"
+        ),
+    ]
 
 
 class Measurement(Loop):
-    """A loop that enters b_eff."""
+    """One per repetition, pattern, message length and method. Its bandwidth is `message_bytes * messages_per_exchange *
+    loop_length / elapsed_seconds`. By the formula of release 3.6 of the original program it is `message_bytes *
+    processes * loop_length / slowest_message_seconds`."""
 
 
 class Latency(Loop):
-    """A loop at the shortest message length, for latencies."""
+    """The loops of 10 000 exchanges at the shortest length, of the ring patterns and the ping-pong. They give the
+    latencies and do not enter b_eff."""
 
     fixed_length = 10_000
 
 
 class Trial(Loop):
-    """A loop of one exchange before a pattern's first measurement."""
+    """The loops of one exchange before a pattern's first loop, which show whether 300 exchanges take too long."""
 
     fixed_length = 1
 
 
 class Budget(Record, kw_only=True):
-    """What the run leaves out in this repetition at this pattern and length to keep its time."""
+    """Written where the run leaves something out to keep its time budget: in this repetition, pattern and length only.
+    The first repetition leaves out methods, never a pattern or a length."""
 
-    pattern: Name
-    message_bytes: PositiveBytes
-    repetition: Repetition
-    loops: Literal["bandwidth", "latency"]
-    reduced_to: Literal["averaged_methods", "best_method", "nothing"]
-    methods: list[Name]
-    elapsed_seconds: Seconds
-    estimate_seconds: Annotated[float, Meta(ge=0, le=1e12)]
+    pattern: Annotated[Name, WHICH]
+    message_bytes: Annotated[PositiveBytes, WHICH]
+    repetition: Annotated[Repetition, FROM_ONE]
+    loops: Annotated[Literal["bandwidth", "latency"], about("`bandwidth` or `latency`")]
+    reduced_to: Annotated[
+        Literal["averaged_methods", "best_method", "nothing"], about("`averaged_methods`, `best_method` or `nothing`")
+    ]
+    methods: Annotated[list[Name], about("those that still run")]
+    elapsed_seconds: Annotated[Seconds, about("since the run began")]
+    estimate_seconds: Annotated[
+        float,
+        Meta(ge=0, le=1e12),
+        about("of the whole run without the reduction, if the remaining patterns take as long as this one"),
+    ]
 
     def __post_init__(self):
         distinct("methods", self.methods)
 
 
 class Stop(Record):
-    """The run was out of time: nothing from this repetition, pattern and length on was measured. The needed budget is
-    there only if a score requires what was not measured."""
+    """Written if a run ends early ([when](b_eff.md#how-long-it-takes)): nothing from this repetition, pattern and
+    length on was measured."""
 
-    repetition: Repetition
-    pattern: Name
-    message_bytes: PositiveBytes
-    elapsed_seconds: Seconds
-    needed_budget_seconds: Annotated[float, Meta(gt=0, le=1e12)] | None = None
+    repetition: Annotated[Repetition, FROM_ONE]
+    pattern: Annotated[Name, WHICH]
+    message_bytes: Annotated[PositiveBytes, WHICH]
+    elapsed_seconds: Annotated[Seconds, about("since the run began")]
+    needed_budget_seconds: Annotated[
+        Annotated[float, Meta(gt=0, le=1e12)] | None,
+        about(
+            "the time budget with which one repetition of the averaged patterns would have ended, if the others took "
+            "as long as those so far, only in the averaged patterns of the first repetition, where the log "
+            "yields no score"
+        ),
+    ] = None
 
 
 class RoundTrips(Part):
-    shortest_round_trip_seconds: PositiveSeconds
-    longest_round_trip_seconds: PositiveSeconds
+    """One per node in the order of the run's `hosts`; null for a node with one process."""
+
+    shortest_round_trip_seconds: Annotated[PositiveSeconds, about("of the pair with the shortest time")]
+    longest_round_trip_seconds: Annotated[PositiveSeconds, about("of the pair with the longest time")]
 
 
 class Probe(Record):
-    """Round trips of a cache line between processes of a node, before a repetition; null for a node with one
-    process."""
+    """Written before each repetition, not in simulations: the time in which a cache line goes from one process to
+    another and back, without MPI, measured for the node's processes 0 and 1, 2 and 3, ... at the same time."""
 
-    repetition: Repetition
+    repetition: Annotated[Repetition, FROM_ONE]
     hosts: Annotated[list[RoundTrips | None], Meta(min_length=1)]
 
 
 class MemoryCopy(Record):
-    """The time of a copy in memory on each node, while all processes copy so many bytes each, before a repetition. A
-    node takes as long as its slowest process; the shortest of several copies counts."""
+    """Written after each `probe` if messages are in memory of the host: all processes copy from their send buffer to
+    their receive buffer at the same time."""
 
-    repetition: Repetition
-    copied_bytes: PositiveBytes
-    seconds: Annotated[list[PositiveSeconds], Meta(min_length=1)]
-
-
-Partners = Annotated[list[Annotated[int, Meta(ge=-1, le=10**8)]], Meta(min_length=2)]
-Times = Annotated[list[PositiveSeconds | None], Meta(min_length=2)]
-Scope = Literal["all", "within", "across"]
-
-
-class Matching(Record):
-    """A loop in which nodes exchange messages in pairs. `partners` has the partner of each node, -1 if it rests;
-    `seconds` the time of each process, or of one for each node, null if it rests."""
-
-    processes: Literal["one_per_node", "all"]
-    scope: Scope
-    matching: Annotated[int, Meta(ge=0, le=1000)]
-    direction: Literal["both", "up", "down"]
-    message_bytes: PositiveBytes
-    loop_length: Count
-    partners: Partners
-    seconds: Times
-
-
-class MatchingsLeftOut(Record):
-    """There was no time for more than `measured` matchings, suspects or patterns."""
-
-    loops: Literal["one_per_node", "all", "confirmation", "patterns"]
-    scope: Scope | None
-    measured: Annotated[int, Meta(ge=0, le=1000)]
-    elapsed_seconds: Seconds
-
-
-class Suspect(Part):
-    """A node whose pairs were `ratio` times slower than the others, and nodes to compare it with, if there are two."""
-
-    node: Node
-    ratio: Annotated[float, Meta(ge=1, le=1e9)]
-    good: Annotated[list[Node], Meta(max_length=2)]
-
-
-class Suspects(Record):
-    """Which nodes the kernel measured again; no judgement."""
-
-    suspects: Annotated[list[Suspect], Meta(max_length=8)]
-
-
-class Confirmation(Record):
-    """A loop of one pair of nodes in both directions, while all others rest: a suspect and a good node, or both good
-    nodes. `seconds` has the times of the first node's processes, then of the second one's; null for those that rest."""
-
-    suspect: Node
-    repetition: Annotated[int, Meta(ge=1, le=3)]
-    processes: Literal["one_per_node", "all"]
-    pair: Annotated[list[Node], Meta(min_length=2, max_length=2)]
-    message_bytes: PositiveBytes
-    loop_length: Count
-    seconds: Times
-
-
-class PatternProcesses(Record):
-    """A short loop of an averaged pattern, with the time of each process."""
-
-    pattern: Name
-    message_bytes: PositiveBytes
-    loop_length: Count
-    seconds: Times
-
-
-class AllPairs(Record):
-    """The pairs of all nodes follow, in so many rounds, which will take about so long."""
-
-    rounds: Count
-    estimate_seconds: Seconds
-
-
-class Pair(Record):
-    """A round of all pairs, as a matching of one process per node in both directions."""
-
-    message_bytes: PositiveBytes
-    loop_length: Count
-    partners: Partners
-    seconds: Times
-    round: Annotated[int, Meta(ge=0, le=10**8)]
+    repetition: Annotated[Repetition, FROM_ONE]
+    copied_bytes: Annotated[PositiveBytes, about("of each process: 4 MiB, or `buffer_bytes` if that is less")]
+    seconds: Annotated[
+        list[PositiveSeconds],
+        Meta(min_length=1),
+        about(
+            "one value per node in the order of the run's `hosts`: the time of its slowest process, the shortest of "
+            "five copies, each of which is at another place in the buffers"
+        ),
+    ]
 
 
 class DataCheck(Record):
-    """Bytes of all timed loops, summed over processes."""
+    """Summed over processes. Each loop begins with one exchange that is not timed, so `received_bytes` is exactly the
+    sum of `message_bytes * messages_per_exchange * (loop_length + 1)` over all `measurement`, `latency` and `trial`
+    records and those of the matchings. A log in which they differ yields no score."""
 
-    received_bytes: Bytes
-    checked_bytes: Bytes
-    wrong_bytes: Bytes
+    received_bytes: Annotated[Bytes, about("of all loops")]
+    checked_bytes: Annotated[
+        Bytes, about("less only if a loop was longer than the buffer and overwrote its own messages")
+    ]
+    wrong_bytes: Annotated[Bytes, about("0 in a complete log")]

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has to agree in a log of b_eff: the names of problems in its rules, and the table of docs/log.md."""
+
+INVARIANTS = {
+    "two_processes": "there are at least two processes",
+    "no_file_system": "no file system is tested",
+    "wrong_bytes": "no byte was received wrong",
+    "planned_once": "no pattern and no method is planned twice",
+    "averaged_methods": "`sendrecv`, `alltoallv` and `nonblocking` are averaged, no other method",
+    "averaged_patterns": "rings and random patterns are averaged, no other pattern",
+    "all_patterns": "the six rings and as many random patterns as `random_patterns` says are planned",
+    "methods_of_pattern": (
+        "the ping-pong is measured by `blocking`, other patterns by all other methods, in the plan's order"
+    ),
+    "group_of_pattern": "the name of a pattern begins with its group",
+    "rings": "rings have the sizes of the paper",
+    "processes": "the pattern uses all processes; pairs an even number, the ping-pong two",
+    "messages": (
+        "two messages for each process of a ring, one in a ring of two; as many as processes for pairs; a process "
+        "of a grid has one or two neighbours in a direction"
+    ),
+    "grids": "a grid's pattern of all directions has the messages of its directions together, on the same processes",
+    "lengths": "the 21 message lengths are those of the paper for `l_max_bytes`",
+    "l_max": "`l_max_bytes` is 1/128 of the memory per process, the least of all kinds of memory, at most 128 MiB",
+    "buffer": "`buffer_bytes` is eight times `l_max_bytes`, each rounded up to 64 bytes",
+    "options": (
+        "time budget, seed, repetitions, loop lengths, random patterns, methods, groups of patterns, kinds of "
+        "memory and `all_pairs` are those of the options"
+    ),
+    "budget": "the methods that a `budget` record leaves are those that `reduced_to` means",
+    "budget_times": "the times of `budget`, `stop` and `matchings_left_out` records do not decrease",
+    "stop": (
+        "a run is stopped once; `needed_budget_seconds` is there in an averaged pattern of the first repetition, "
+        "and nowhere else"
+    ),
+    "averaged_loops": "every averaged pattern has at every length a loop by an averaged method",
+    "shortest": "no loop takes less than a nanosecond",
+    "fastest": "the fastest process does not take longer than the slowest",
+    "slowest_message": (
+        "`slowest_message_seconds` is the time of the loop divided by the messages of a process; between both "
+        "values if rings have different sizes"
+    ),
+    "loop_length": (
+        "a trial has one exchange, a latency loop 10 000 or `longest_loop_length`, and no loop more than "
+        "`longest_loop_length`; loops between nodes are as long as planned"
+    ),
+    "probe_hosts": "a probe has as many hosts as the run",
+    "probe_pairs": "a host with one rank has no round trip",
+    "probe_times": "the longest round trip is not shorter than the shortest",
+    "copy_hosts": "copies in memory have as many hosts as the run",
+    "copied_bytes": "4 MiB are copied, or the buffer if that is smaller",
+    "matchings": (
+        "number, lengths, resolution and reserved time of the matchings follow from the option, the nodes and the "
+        "message lengths"
+    ),
+    "memory": (
+        "kinds of memory are those of the option, each once and in order, and described only with the option; host "
+        "memory has the bytes per process of the run"
+    ),
+    "memory_of_patterns": (
+        "each pattern is planned once in each kind, and the ping-pong between each two, in this order, with names "
+        "that end with the kinds and nothing else that differs"
+    ),
+    "asked": "the MPI library was asked what it is asked for the kind, with answers of the right types",
+    "supported": "a kind is supported only if an answer says so; if it is not, the option `memory-anyway` is set",
+    "devices": (
+        "each process has one device; the processes of a device are on one node; devices of a node are different "
+        "ones, in the order of their ranks; kinds of the same vendor have the same devices"
+    ),
+    "device_memory": (
+        "the memory per process of a device follows from its memory and its processes, or is that of the option and "
+        "fits"
+    ),
+    "matching_groups": "groups are stated exactly if the option names a file, and for the run's hosts",
+    "partners": "the partners are those that follow from the seed, the groups and the number of the matching or round",
+    "suspects": "suspects and good nodes are different nodes of the run, the slowest suspect first",
+    "process_times": "each process, or node, that takes part has a time, and no other",
+    "received_bytes": "`received_bytes` is the sum over the loops",
+    "checked_bytes": (
+        "checked are not more bytes than were received, and at least one exchange of each loop; none in a simulation"
+    ),
+}

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The records of b_eff's matchings of nodes. docs/log.md is made from these texts."""
+
+from typing import Annotated, Literal
+
+from msgspec import Meta
+
+from postprocess.logs.records import (
+    WHICH,
+    Count,
+    Name,
+    Node,
+    Part,
+    PositiveBytes,
+    PositiveSeconds,
+    Record,
+    Resolution,
+    Seconds,
+    Text,
+    about,
+)
+
+Partners = Annotated[list[Annotated[int, Meta(ge=-1, le=10**8)]], Meta(min_length=2)]
+Times = Annotated[list[PositiveSeconds | None], Meta(min_length=2)]
+Scope = Literal["all", "within", "across"]
+PER_NODE = about("`one_per_node` or `all`")
+EXCHANGES = about("exchanges in the timed loop")
+PARTNERS = about("the partner of each node, -1 if it rests")
+
+
+class Matching(Record):
+    """A loop in which nodes exchange messages in pairs. The order is `processes`, `scope`, `matching`, `message_bytes`,
+    `direction`."""
+
+    processes: Annotated[Literal["one_per_node", "all"], PER_NODE]
+    scope: Annotated[
+        Scope,
+        about(
+            "`all`: pairs of any nodes; with groups first `within` (pairs in the same group), then `across` (pairs of "
+            "different groups)"
+        ),
+    ]
+    matching: Annotated[int, Meta(ge=0, le=1000), about("from 0")]
+    direction: Annotated[
+        Literal["both", "up", "down"],
+        about(
+            "`both`: each sends and receives; `up`: the node with the lower number sends, the other one receives; "
+            "`down`: the reverse"
+        ),
+    ]
+    message_bytes: Annotated[PositiveBytes, WHICH]
+    loop_length: Annotated[Count, EXCHANGES]
+    partners: Annotated[Partners, PARTNERS]
+    seconds: Annotated[
+        Times,
+        about(
+            "the loop's time on each process: one value per node for `one_per_node`, one per rank for `all`; null for "
+            "those that rest"
+        ),
+    ]
+
+
+class MatchingsLeftOut(Record):
+    """Written where the time did not suffice."""
+
+    loops: Annotated[
+        Literal["one_per_node", "all", "confirmation", "patterns"],
+        about("`one_per_node`, `all`, `confirmation` or `patterns`"),
+    ]
+    scope: Annotated[Scope | None, about("of matchings, else null")]
+    measured: Annotated[
+        int, Meta(ge=0, le=1000), about("how many matchings, suspects or patterns of these loops were measured")
+    ]
+    elapsed_seconds: Annotated[Seconds, about("since the run began")]
+
+
+class Suspect(Part):
+    """At most eight nodes, the slowest first."""
+
+    node: Annotated[Node, about("its number in the run's `hosts`, from 0")]
+    ratio: Annotated[
+        float,
+        Meta(ge=1, le=1e9),
+        about(
+            "the median over the matchings of the time of the node's pair, divided by the median of all pairs (at "
+            "L_max in both directions, of one process per node or of all, whichever is slower; within groups if these "
+            "have several nodes); above 1.1"
+        ),
+    ]
+    good: Annotated[
+        list[Node],
+        Meta(max_length=2),
+        about("two nodes that are not suspected, of the same group if it has two; empty if there are no two"),
+    ]
+
+
+class Suspects(Record):
+    """Follows the matchings: the nodes that the kernel measures again. `postprocess` judges."""
+
+    suspects: Annotated[list[Suspect], Meta(max_length=8)]
+
+
+class Confirmation(Record):
+    """One for each loop of a pair of nodes in both directions, while all others rest."""
+
+    suspect: Annotated[Node, about("its number in the run's `hosts`, from 0")]
+    repetition: Annotated[int, Meta(ge=1, le=3), about("1 to 3")]
+    processes: Annotated[Literal["one_per_node", "all"], PER_NODE]
+    pair: Annotated[
+        list[Node], Meta(min_length=2, max_length=2), about("the suspect and a good node, or both good nodes")
+    ]
+    message_bytes: Annotated[PositiveBytes, about("L_max")]
+    loop_length: Annotated[Count, EXCHANGES]
+    seconds: Annotated[
+        Times,
+        about(
+            "of the processes of the first node of the pair, then of the second one; null for those without a "
+            "counterpart"
+        ),
+    ]
+
+
+class PatternProcesses(Record):
+    """One for each averaged pattern."""
+
+    pattern: Annotated[Name, WHICH]
+    message_bytes: Annotated[PositiveBytes, about("L_max")]
+    loop_length: Annotated[Count, about("1, so that a slow process delays only its neighbours")]
+    seconds: Annotated[Times, about("the time of each rank; none is null")]
+
+
+class AllPairs(Record):
+    """Precedes the pairs of all nodes."""
+
+    rounds: Annotated[Count, about("their number")]
+    estimate_seconds: Annotated[Seconds, about("how long they will take")]
+
+
+class Pair(Record):
+    """One for each round of a tournament of all nodes, as a matching of one process per node in both directions."""
+
+    message_bytes: Annotated[PositiveBytes, about("L_max")]
+    loop_length: Annotated[Count, EXCHANGES]
+    partners: Annotated[Partners, PARTNERS]
+    seconds: Annotated[Times, about("one value per node; null for a node that rests")]
+    round: Annotated[int, Meta(ge=0, le=10**8), about("from 0")]
+
+
+class Matchings(Part):
+    """The loops that show slow nodes, see [matchings of nodes](#matchings-of-nodes)."""
+
+    count: Annotated[
+        int,
+        Meta(ge=0, le=1000),
+        about(
+            "number of random matchings: the option `--matchings`, but 4 of two nodes and at most 12 of three or four. "
+            "0, and no records of them, with one node or if the option is 0"
+        ),
+    ]
+    lengths: Annotated[
+        list[PositiveBytes],
+        Meta(min_length=1, max_length=3),
+        about("message lengths: 4096 byte, the 17th of the 21 lengths, L_max"),
+    ]
+    loop_lengths: Annotated[
+        list[Count],
+        Meta(min_length=1, max_length=3),
+        about("exchanges in the loops of each: 300, 30 and 3, at most `longest_loop_length`"),
+    ]
+    resolution: Annotated[Resolution, about("`process` or `node`: what has a value in the lists")]
+    groups: Annotated[
+        dict[Text, Text] | None, about("node to group, by name, as the file of `--node-groups` says; null without it")
+    ]
+    all_pairs: Annotated[bool, about("whether all pairs of nodes are measured")]
+    reserved_seconds: Annotated[
+        Seconds, about("part of the time budget that is kept for these loops: a twentieth; 0 if `count` is 0")
+    ]
