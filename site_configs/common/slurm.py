@@ -97,7 +97,7 @@ def closed(partition):
         return "only root may submit to it"
     if groups and not set(groups) & set(own):
         return f"it accepts the groups {', '.join(groups)} only, you are in {', '.join(own)}"
-    return "its administrators hide it" if partition.get("Hidden") == "YES" else ""
+    return ""
 
 
 def groups_of_user():
@@ -180,6 +180,8 @@ def of_this_user():
     ]
     for name, partition in partitions().items():
         chosen, limits, account, refused = grant(partition, owned, qos)
+        if partition.get("Hidden") == "YES":  # it takes jobs, but a new site does not need it
+            refused = refused or "its administrators hide it"
         members = nodes_of(name, every_node)
         if refused or not members:
             open_points.append(f"partition {name} is left out: {refused or 'it has no nodes'}")

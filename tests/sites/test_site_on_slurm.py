@@ -254,6 +254,17 @@ def test_new_site_passes_its_check(cluster, changed):
     )
 
 
+def test_a_hidden_partition_that_a_site_names_is_accepted(cluster, changed):
+    """Slurm runs jobs there; only its lists leave it out."""
+    name = changed(only="wide")
+    cluster.slurm("scontrol", "update", "PartitionName=wide", "Hidden=YES")
+    try:
+        checked = cluster.site("check", name)
+    finally:
+        cluster.slurm("scontrol", "update", "PartitionName=wide", "Hidden=NO")
+    assert checked.code == 0, checked.text
+
+
 # Each list is one configuration: what is wrong in it, and for each the complaint and the remedy.
 WRONG = [
     [(['"launcher": "srun"', '"launcher": "aprun"'], "ReFrame has no launcher 'aprun'", "write 'alps'")],
