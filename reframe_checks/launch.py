@@ -3,6 +3,7 @@
 on."""
 
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -39,6 +40,7 @@ class SizedRun(rfm.RegressionTestPlugin):
     @run_after("init")
     def set_valid_systems(self):
         partitions = sizes.partitions_for(self.num_processes, self.benchmark, self.num_nodes, self.per_device)
+        self._refuse_unknown_sizes(partitions)
         if self.num_nodes or not self.num_processes.partition:
             partitions = self._with_room(partitions)
         self.valid_systems = [partition.fullname for partition in partitions]
@@ -46,6 +48,14 @@ class SizedRun(rfm.RegressionTestPlugin):
             self.valid_prog_environs = [name for partition in partitions for name in mpi_environments(partition)]
         for partition in partitions:
             self.tags |= sizes.tags_of(partition, self.num_processes, self.per_device)
+
+    def _refuse_unknown_sizes(self, partitions):
+        """Before anything is listed or built. With `-P <check>.num_processes=`, other checks, which are listed as well,
+        may have no size. An unknown number of accelerators fails the checks that need it, and no others."""
+        of_others = not (self.num_processes or self.num_nodes) and any("num_processes=" in word for word in sys.argv)
+        for partition in () if of_others else partitions:
+            if not sizes.room(partition, self.per_device).processes(self.num_processes, self.num_nodes):
+                (say if self.per_device else refuse)(sizes.unknown(partition, self.per_device))
 
     def _with_room(self, partitions):
         """Those on which a size of the command line fits. Ends the session if it fits nowhere."""

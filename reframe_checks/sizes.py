@@ -136,29 +136,26 @@ def _cores_per_node(partition, local):
     return known or 0
 
 
+def missing_sizes(partition, per_device=False):
+    """Of a partition whose sizes are unknown: the extras that would state them, each with its meaning."""
+    offered = room(partition, per_device)
+    missing = {} if offered.nodes or offered.listed else {Extra.NUM_NODES: "the number of nodes"}
+    if not offered.cores_per_node and per_device:
+        missing[Extra.DEVICES_PER_NODE] = "the number of accelerators of a node"
+    elif not offered.cores_per_node:
+        missing[Extra.CORES_PER_NODE] = "the number of cores of a node"
+    return missing
+
+
 def unknown(partition, per_device=False):
     """Why the sizes of a partition are unknown, with the remedy; empty if they are known."""
-    offered = room(partition, per_device)
-    of_node = (
-        (Extra.DEVICES_PER_NODE, "the number of accelerators of a node")
-        if per_device
-        else (Extra.CORES_PER_NODE, "the number of cores of a node")
-    )
-    missing = [
-        (extra, what)
-        for (extra, what), known in (
-            ((Extra.NUM_NODES, "the number of nodes"), offered.nodes),
-            (of_node, offered.cores_per_node),
-        )
-        if not known and not (extra == Extra.NUM_NODES and offered.listed)
-    ]
+    missing = missing_sizes(partition, per_device)
     if not missing:
         return ""
     return (
         f"partition {partition.fullname!r}: neither its configuration nor its scheduler states "
-        f"{' and '.join(what for _, what in missing)}; "
-        f"add extras {{{', '.join(f'{str(extra)!r}: N' for extra, _ in missing)}}}, or write an overlay with "
-        "`coffeecup site overlay`"
+        f"{' and '.join(missing.values())}; add extras {{{', '.join(f'{str(extra)!r}: N' for extra in missing)}}}, or "
+        f"write an overlay with `coffeecup site overlay`; the extra '{Extra.KERNELS}': [] leaves the partition out"
     )
 
 

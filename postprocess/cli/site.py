@@ -44,13 +44,16 @@ def overlay(
     from site_configs.common.tree import SiteError
 
     try:
-        path, uncertain = make_overlay(configuration, system)
+        path, uncertain, missing = make_overlay(configuration, system)
     except SiteError as error:
         raise typer.BadParameter(str(error)) from None
     typer.echo(f"wrote {path}")
     for line in uncertain:
         typer.echo(f"look: {line}")
-    typer.echo(f"next: reframe -C {configuration} --system={system} -c reframe_checks -L")
+    if missing:
+        typer.echo(f"missing: {', '.join(missing)}: no check runs without it; add it to this file")
+    else:
+        typer.echo(f"next: reframe -C {configuration} --system={system} -c reframe_checks -L")
 
 
 @exit_codes({0: "no problem", 1: "a problem", 2: "wrong usage"})

@@ -12,7 +12,7 @@ from reframe.core.runtime import init_runtime, runtime
 
 from reframe_checks.environments import mpi_environments
 from reframe_checks.partitions import compute_partitions, extras_of, overlay_path
-from reframe_checks.sizes import room, unknown
+from reframe_checks.sizes import missing_sizes, room
 from reframe_checks.vocabulary import MPI, Extra, Feature
 
 from . import machine
@@ -29,7 +29,8 @@ SOURCES = {"slurm": "scontrol", "squeue": "scontrol", "pbs": "qstat and pbsnodes
 
 
 def make_overlay(file, name):
-    """(path of the written overlay, uncertain facts) of a system of a ReFrame configuration. Raises SiteError."""
+    """(path of the written overlay, uncertain facts, missing ones) of a system of a ReFrame configuration. Raises
+    SiteError."""
     file = Path(file).resolve()
     path = overlay_path(file, name)
     if path.exists():
@@ -42,11 +43,11 @@ def make_overlay(file, name):
         raise SiteError(f"{file}: {error}") from None
     computing = compute_partitions()
     file_systems = machine.file_systems()
-    lines, uncertain = [], []
+    lines, uncertain, missing = [], [], []
     for partition in runtime().system.partitions:
         lines.append(f"  {partition.name}:")
         if partition in computing:
-            lines += of_partition(partition, file_systems, uncertain)
+            lines += of_partition(partition, file_systems, uncertain, missing)
         else:
             lines.append(f"    features: [{Feature.LOGIN}]  # no scheduler, beside partitions that have one")
     if file_systems:
@@ -58,23 +59,19 @@ def make_overlay(file, name):
         path.write_text(header + "\n".join(lines) + "\n", encoding="utf-8")
     except OSError as error:
         raise SiteError(f"cannot write {path}: {error.strerror}") from None
-    return path, uncertain
+    return path, uncertain, missing
 
 
-def of_partition(partition, file_systems, uncertain):
+def of_partition(partition, file_systems, uncertain, missing):
     """The lines of a partition for computing."""
     lines = [*environments(partition, uncertain), "    extras:"]
     stated, source = partition.extras, SOURCES.get(partition.scheduler.registered_name, "")
     facts = {extra: value for extra, value in extras_of(partition).items() if extra not in stated}
     lines += [f"      {extra}: {value}  # {source}" for extra, value in facts.items()]
     offered = room(partition)
-    if missing := unknown(partition):
-        uncertain.append(f"{missing.split(';')[0]}: add it")
-        lines += [
-            f"      # LOOK: {extra}: N"
-            for extra, known in ((Extra.NUM_NODES, offered.nodes), (Extra.CORES_PER_NODE, offered.cores_per_node))
-            if not known
-        ]
+    for extra in missing_sizes(partition):
+        lines.append(f"      # LOOK: {extra}: N")
+        missing.append(f"{extra} of {partition.name}")
     if offered.nodes > 1 and not {Extra.NUM_NODES, Extra.MAX_NODES} & {*stated}:
         lines.append(f"      max_nodes: {offered.nodes}  # LOOK: all nodes")
         uncertain.append(f"partition {partition.name!r}: checks use all {offered.nodes} nodes: lower max_nodes")

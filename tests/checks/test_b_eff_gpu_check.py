@@ -46,10 +46,14 @@ def test_sizes_have_one_process_per_device(reframe, tmp_path):
 
 
 def test_what_the_configuration_does_not_state_fails_the_check_with_its_remedy(reframe, tmp_path):
+    """`-L` says it as well, and lists the checks that need no accelerator."""
     config = site(tmp_path, {"devices": []}, {"devices": [{"type": "gpu", "num_devices": 2}]})
     session = reframe("--dry-run", "-n", "b_eff_gpu", config=config)
     assert session.returncode != 0
-    assert "'made:p0': neither its configuration nor its scheduler states the number of accelerators" in session.output
+    says = "'made:p0': neither its configuration nor its scheduler states the number of accelerators"
+    assert says in session.output
+    listed = reframe("-L", config=config)
+    assert says in listed.output and listed.output.index(says) < listed.output.index("- b_eff %")
     assert "add extras {'devices_per_node': N}" in session.output
     assert "'made:p1': the kind of memory of its accelerators is unknown; add extras {'device_memory': KIND}" in (
         session.output

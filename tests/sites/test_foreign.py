@@ -103,25 +103,37 @@ def test_pbs_job_script_asks_for_all_nodes(foreign, tmp_path):
     assert re.search(r"^mpiexec -n 384 \S+/b_eff --log", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("batch", [LSF, SLURM], ids=["LSF, which cannot be asked", "Slurm, which does not answer"])
-def test_partition_of_unknown_size_is_refused_by_name(foreign, batch):
-    made = foreign([LOGIN, batch], "-r", "-n", "^b_eff%", "-p", "gnu-mpi", listing=False)
-    assert made.session.returncode == 1
-    [case] = made.session.cases
-    assert (case["result"], case["partition"], case["fail_phase"]) == ("fail", "batch", "setup")
-    assert (
-        "partition 'centre:batch': neither its configuration nor its scheduler states the number of nodes and the "
-        "number of cores of a node; add extras {'num_nodes': N, 'cores_per_node': N}, or write an overlay"
-    ) in case["fail_reason"]
-    assert "Traceback" not in made.session.output
+@pytest.mark.parametrize(
+    ("batch", "options"),
+    [(LSF, ["-L"]), (SLURM, ["-L"]), (SLURM, ["-r"]), (LSF, ["-L", "--tag=smallest"]), (LSF, ["-L", "-Snum_nodes=4"])],
+    ids=["LSF, which cannot be asked", "Slurm, which does not answer", "run", "tag", "nodes of the command line"],
+)
+def test_partition_of_unknown_size_is_refused_before_anything_is_listed_or_built(foreign, batch, options):
+    """Also where a tag would leave it out and the session succeed, and where the cores of the nodes are missing."""
+    small = partition("small", "squeue", "srun", ["gnu-mpi"], extras={"cores_per_node": 8, "num_nodes": 2})
+    session = foreign([LOGIN, small, batch], *options, listing=False).session
+    assert session.returncode == 1 and not session.cases + session.fixtures
+    says = (
+        "coffeecup: partition 'centre:batch': neither its configuration nor its scheduler states the number of nodes "
+        "and the number of cores of a node; add extras {'num_nodes': N, 'cores_per_node': N}, or write an overlay with "
+        "`coffeecup site overlay`; the extra 'kernels': [] leaves the partition out"
+    )
+    assert session.output.count(says) == 1
+    assert "Traceback" not in session.output and "num_processes=given" not in session.output
 
 
-def test_no_tag_leaves_out_a_partition_of_unknown_size(foreign):
-    """Where it did, the session would select nothing and succeed. ReFrame selects what has all tags."""
-    tags = [f"--tag={tag}" for tag in ("one_node", "two_nodes", "four_nodes", "smallest", "largest")]
-    assert {case[:2] for case in foreign([LSF], *tags).cases} == {
-        (check, "batch") for check in ("b_eff", "b_eff_io", "ftio", "priomark")
-    }
+def test_partition_of_unknown_size_can_be_left_out(foreign):
+    small = partition("small", "squeue", "srun", ["gnu-mpi"], extras={"cores_per_node": 8, "num_nodes": 2})
+    made = foreign([small, LSF | {"extras": {"kernels": []}}])
+    assert made.session.returncode == 0, made.session.output
+    assert made.b_eff == [("small", "gnu-mpi", 8), ("small", "gnu-mpi", 16)]
+
+
+def test_sizes_of_the_command_line_are_used_where_only_cores_are_known(foreign):
+    made = foreign([KNOWN], "-P", "b_eff.num_processes=16,32", "-n", "^b_eff%")
+    assert made.session.returncode == 0, made.session.output
+    assert made.b_eff == [("mc", "vendor", 16), ("mc", "vendor", 32)]
+    assert "states the number of nodes; add extras {'num_nodes': N}" in foreign([KNOWN]).session.output
 
 
 def test_nodes_of_the_command_line_are_used_where_only_cores_are_known(foreign, tmp_path):
@@ -243,13 +255,15 @@ def test_overlay_has_the_facts_of_the_scheduler_and_needs_it_no_more(overlay, fo
     assert entries["batch"]["environs"] == ["gnu-mpi"] and facts.items() <= entries["batch"]["extras"].items()
     assert "num_nodes: 3  # qstat and pbsnodes" in made.file.read_text()
     assert "look: partition 'batch': checks use all 3 nodes: lower max_nodes" in made.text
+    assert made.text.rstrip().endswith("--system=centre -c reframe_checks -L") and "missing:" not in made.text
     assert foreign([LOGIN, PBS]).b_eff == [("batch", "gnu-mpi", size) for size in (128, 256, 384)]
 
 
 def test_overlay_names_what_nobody_knows_and_is_completed_by_hand(overlay, foreign):
     made = overlay([LOGIN, LSF])
     assert made.code == 0, made.text
-    assert "states the number of nodes and the number of cores of a node: add it" in made.text
+    assert "missing: num_nodes of batch, cores_per_node of batch: no check runs without it" in made.text
+    assert "next:" not in made.text
     text = made.file.read_text()
     made.file.write_text(
         text.replace("# LOOK: num_nodes: N", "num_nodes: 4").replace("# LOOK: cores_per_node: N", "cores_per_node: 40")
