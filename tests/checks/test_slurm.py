@@ -179,9 +179,12 @@ def test_foreign_configuration_runs_on_the_nodes_that_slurm_reports(endless, slu
     path = tmp_path / "centre.py"
     path.write_text(FOREIGN.format(access=both | one | {"unknown": ["-p nowhere"]}))
     session = Reframe(tmp_path)("-LC", "-n", "^b_eff%", config=path, env=slurm.environment)
+    assert session.returncode == 1 and "'centre:unknown': neither its configuration nor its" in session.output
+    path.write_text(FOREIGN.format(access=both | one))
+    session = Reframe(tmp_path)("-LC", "-n", "^b_eff%", config=path, env=slurm.environment)
     cases = re.findall(r"^- b_eff %num_processes=(\w+) /\w+ @centre:(\w+)\+mpi$", session.output, re.MULTILINE)
     assert sorted(cases) == sorted(
-        [(size, name) for name in both for size in ("2", "4")] + [("2", name) for name in one] + [("given", "unknown")]
+        [(size, name) for name in both for size in ("2", "4")] + [("2", name) for name in one]
     ), session.output
     session = Reframe(tmp_path)(
         "--dry-run", "-n", "^b_eff%", "--system=centre:limited", config=path, env=slurm.environment
