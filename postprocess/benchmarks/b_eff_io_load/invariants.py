@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has to agree in a log of b_eff_io_load: the names of problems in its rules, and the table of docs/log.md."""
+
+INVARIANTS = {
+    "options": "the log states every option; the share of victims, times, sizes and checks are those of the plan",
+    "load": "kinds of load are in the order of the option `kinds`",
+    "victims": (
+        "the victims are the nodes that follow from the seed and the share, with their processes; there is one at "
+        "least, and another node"
+    ),
+    "loaded_patterns": "patterns 3, 19 and 20 are measured",
+    "pass_time": (
+        "a pass has its share of the scheduled time: of 10 repetitions, all patterns, access methods and phases, "
+        "those under load counted twice"
+    ),
+    "loaded_calls": "the calls of a pass follow from the last trial of its pattern, the time of a pass and the space",
+    "planned_sizes": "the type of a pass is planned, and its bytes are calls times L",
+    "bytes": "the type of a pass is planned, and its bytes are calls times L",
+    "cached": "what remained in caches is stated for reads",
+    "access_sum": "the times of the accesses sum up to those of the pass on the processes",
+    "latency_calls": "the bins of a histogram contain as many accesses as the pass has on all processes",
+    "bins": "bins are ascending, do not overlap, and are no wider than the plan states",
+    "bin_widths": "bins are ascending, do not overlap, and are no wider than the plan states",
+    "extremes": "the shortest and the longest time are in the outermost bins; the sum lies within the bins",
+    "latency_sum": "the shortest and the longest time are in the outermost bins; the sum lies within the bins",
+    "no_load": "a load has moved something in every phase",
+    "load_bytes": (
+        "a load only reads, or only writes, whole chunks of 1 MiB, one at least on each process, and no more were "
+        "cached than read"
+    ),
+    "load_time": "a load lasts as long as the passes of its phase",
+    "senders": "all processes of the other nodes generate the load",
+}

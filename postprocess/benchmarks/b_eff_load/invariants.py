@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What has to agree in a log of b_eff_load: the names of problems in its rules, and the table of docs/log.md."""
+
+INVARIANTS = {
+    "no_file_system": "without the load `io`, the log states no file system and no directory",
+    "options": (
+        "the share of victims, time budget, seed, repetitions, loop lengths and random patterns are those of the "
+        "options"
+    ),
+    "averaged_loops": "a repetition is complete",
+    "stop": "a stop has the shortest length, and no needed time budget",
+    "load": (
+        "kinds of load are those of the option, in its order; the averaged patterns are planned with one method, in "
+        "memory of the host"
+    ),
+    "victims": (
+        "the victims are the nodes that follow from the seed and the share, with their processes; there are two at "
+        "least, and two other nodes"
+    ),
+    "load_message": "messages of the load have a quarter of L<sub>max</sub>, at most 1 MiB, files 1 MiB",
+    "exchanges": (
+        "exactly the loops at the shortest and the longest length have the times of their exchanges, trials have none"
+    ),
+    "exchange_sum": "the times of the exchanges sum up to those of the loop on the processes",
+    "latency_calls": "the bins of a histogram contain as many exchanges as the loop has on all processes",
+    "bins": "bins are ascending, do not overlap, and are no wider than the plan states",
+    "bin_widths": "bins are ascending, do not overlap, and are no wider than the plan states",
+    "extremes": "the shortest and the longest time are in the outermost bins; the sum lies within the bins",
+    "latency_sum": "the shortest and the longest time are in the outermost bins; the sum lies within the bins",
+    "no_load": "a load has moved something in every phase",
+    "load_bytes": (
+        "a load moves whole messages; `io` writes and reads whole files, the same number, one at least on each "
+        "process, and no more were cached than read"
+    ),
+    "load_time": "a load lasts as long as the loops of its phase",
+    "senders": "senders are those of the kind; the root is the first process of each generating node in turn",
+    "load_root": "senders are those of the kind; the root is the first process of each generating node in turn",
+}
