@@ -236,7 +236,7 @@ def test_directory_that_is_removed_ends_the_run_with_a_clear_error(mpi, tmp_path
 def test_killed_run_leaves_nothing(mpi, tmp_path):
     with going_on(mpi, tmp_path, tmp_path) as process:
         assert leftovers(tmp_path)
-        for number in rank_processes("b_eff", tmp_path / "log.jsonl").values():
+        for number in rank_processes("b_eff_load", tmp_path / "log.jsonl").values():
             with suppress(ProcessLookupError):  # the launcher may have been faster
                 os.kill(number, signal.SIGKILL)
         ended(process)
