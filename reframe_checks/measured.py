@@ -95,10 +95,7 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
             raise SanityError(f"{error}; output of the job: {self._job_complaint()}") from None
 
     def _check_hash(self, log):
-        """The kernel prints the hash of what it wrote, so a log that was changed since is noticed. Earlier kernels,
-        which state no provenance, did not print it."""
-        if log.run.provenance is None:
-            return
+        """The kernel prints the hash of what it wrote, so a log that was changed since is noticed."""
         output = Path(self.stagedir, self.job.stdout).read_text(encoding="utf-8", errors="replace")
         if re.findall(r"SHA-256 of the log .*: ([0-9a-f]{64})", output) != [log.sha256]:
             raise SanityError(

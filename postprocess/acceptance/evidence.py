@@ -137,7 +137,10 @@ def run_of(row, log: Path, result: Score | LogError, reported: dict[str, float],
         sha256_now=now,
         score=score,
         measurements=measurements_sha256(log) if score else None,
-        refusals=(*refusals(row, result, now, reported), *(unbound(place, score.log, issued) if score else ())),
+        refusals=(
+            *refusals(row, result, now, reported),
+            *(unbound(place, score.log, issued) if score and not score.log.run.simulated else ()),
+        ),
         parameters={VARIANT: STANDARD} | parameters_of(row),
     )
 

@@ -52,7 +52,7 @@ def broken_terms(terms: Terms, log: Log) -> Iterator[Refusal]:
     if terms.source_sha256 and terms.source_sha256 != build.source_sha256:
         yield Refusal(
             "source",
-            f"it was built from sources with the SHA-256 {build.source_sha256 or 'unknown'}, the contract requires "
+            f"it was built from sources with the SHA-256 {build.source_sha256}, the contract requires "
             f"{terms.source_sha256}",
         )
     for name, required, stated in (

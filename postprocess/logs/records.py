@@ -70,20 +70,19 @@ def kind_of(record: Record | type[Record]) -> str:
 
 
 class Host(Part, kw_only=True):
-    """A node. `core_sets` has the cores of each rank and is empty if the log does not state them; `offered_cores` and
-    `online_cores` are 0 if it does not state these."""
+    """A node. `core_sets` has the cores of each rank."""
 
     name: Annotated[str, Meta(min_length=1, max_length=4096)]
     ranks: Annotated[list[Rank], Meta(min_length=1)]
-    core_sets: Annotated[list[CoreSet], Meta(min_length=1)] = []
+    core_sets: Annotated[list[CoreSet], Meta(min_length=1)]
     cores: Cores
-    offered_cores: Cores = 0
-    online_cores: Cores = 0
+    offered_cores: Cores
+    online_cores: Cores
     memory_bytes: PositiveBytes
     available_bytes: Bytes
 
     def __post_init__(self):
-        if self.core_sets and len(self.core_sets) != len(self.ranks):
+        if len(self.core_sets) != len(self.ranks):
             raise ValueError("core_sets: they do not state the cores of each rank")
 
 
@@ -124,8 +123,8 @@ class Build(Part):
     compiler: Text | None
     flags: Text | None
     mpi_standard: Text | None
-    mpi_library: Text | None = None
-    source_sha256: Sha256 | None = None
+    mpi_library: Text | None
+    source_sha256: Sha256
 
 
 class Job(Part):
@@ -138,12 +137,12 @@ class Job(Part):
 
 class Provenance(Part):
     """Who started the run, in which job, and the nonce of the acceptance that it belongs to. `preloaded` are the paths
-    of libraries that were loaded before those that the program needs."""
+    of libraries that were loaded before those that the program needs, None in simulations."""
 
     nonce: Text | None
     user: Text
     job: Job | None
-    preloaded: list[Text] | None = None
+    preloaded: list[Text] | None
 
 
 class Run(Record, kw_only=True):
@@ -163,7 +162,7 @@ class Run(Record, kw_only=True):
     filesystem: Filesystem | None
     environment: dict[str, Text]
     build: Build
-    provenance: Provenance | None = None
+    provenance: Provenance
     simulated: bool
 
     @property
@@ -291,7 +290,8 @@ class Overlap(Record):
 
 
 class End(Record, kw_only=True):
-    """How the run ended. `rank` and `host` are those of the process that failed, if a single one did."""
+    """How the run ended. `rank` and `host` are those of the process that failed, if a single one did; `end_time` is
+    missing if a signal or the keeper closed the log."""
 
     status: Literal["complete", "interrupted", "failed"]
     reason: Text | None

@@ -47,6 +47,9 @@ def first_problems(score: str, problems: Callable[[Any], Iterator[Problem]], log
 def problems_of_log(log: Log, *single: type[Record]) -> Iterator[Problem]:
     """What all benchmarks have in common. `single` are the kinds of records that must occur exactly once."""
     yield from problems_of_single(log, *single)
+    yield from problems_of_single(log, Files, Clocks, times=0 if log.run.simulated else 1)
+    if (log.run.provenance.preloaded is None) != log.run.simulated:
+        yield "preloaded", f"the log does not state which libraries were preloaded, or a simulation does; {EDITED}"
     yield from problems_of_places(log)
     yield from problems_of_hosts(log.run)
     yield from problems_of_cores(log.run)
@@ -56,11 +59,11 @@ def problems_of_log(log: Log, *single: type[Record]) -> Iterator[Problem]:
     yield from problems_of_counters(log)
 
 
-def problems_of_single(log: Log, *kinds: type[Record]) -> Iterator[Problem]:
-    """Kinds of records that must occur exactly once."""
+def problems_of_single(log: Log, *kinds: type[Record], times: int = 1) -> Iterator[Problem]:
+    """Kinds of records that must occur exactly once, or never."""
     for kind in kinds:
-        if (count := len(log.all(kind))) != 1:
-            yield "single", f"{count} {kind_of(kind)} records where one belongs; {RUN_AGAIN}"
+        if (count := len(log.all(kind))) != times:
+            yield "single", f"{count} {kind_of(kind)} records where {('none', 'one')[times]} belongs; {RUN_AGAIN}"
 
 
 def problems_of_places(log: Log) -> Iterator[Problem]:
@@ -75,8 +78,8 @@ def problems_of_places(log: Log) -> Iterator[Problem]:
 
 
 def first_place(log: Log) -> int:
-    """The sequence number of the first record after the common ones; early logs have no `files`."""
-    return OVERHEAD + 1 + min(len(log.all(Files)), 1)
+    """The sequence number of the first record after the common ones."""
+    return OVERHEAD + (1 if log.run.simulated else 2)
 
 
 def by_name(log: Log, kind: type[Record]) -> list[Record]:
@@ -95,19 +98,14 @@ def problems_of_hosts(run: Run) -> Iterator[Problem]:
 
 
 def problems_of_cores(run: Run) -> Iterator[Problem]:
-    """Early logs do not state the processors of each rank."""
-    stated = [host for host in run.hosts if host.core_sets]
-    if stated and len(stated) < len(run.hosts):
-        yield "cores", f"only {len(stated)} of {len(run.hosts)} hosts state the cores of their ranks; {EDITED}"
-    for host in stated:
+    for host in run.hosts:
         if (together := count_cores(host.core_sets)) != host.cores:
             yield "cores", f"{host.name} has {host.cores} cores, its ranks have {together} together; {EDITED}"
-    for host in run.hosts:
-        if host.offered_cores and host.offered_cores < host.cores:
+        if host.offered_cores < host.cores:
             yield "offered_cores", f"{host.name} offered fewer cores than its ranks had; {EDITED}"
-    counts = [count_cores([text]) for host in stated for text in host.core_sets]
+    counts = [count_cores([text]) for host in run.hosts for text in host.core_sets]
     bound = run.mpi.binding_cores_min, run.mpi.binding_cores_max
-    if counts and (min(counts), max(counts)) != bound:
+    if (min(counts), max(counts)) != bound:
         yield (
             "binding",
             f"a rank was bound to {bound[0]} to {bound[1]} cores, by the hosts' core sets to {min(counts)} to "
@@ -152,14 +150,14 @@ def memory_on_hosts(hosts: list[Host]) -> int:
 
 def problems_of_end(log: Log) -> Iterator[Problem]:
     end = log.end
-    if (end.reason, end.rank, end.host) != (None, None, None):
-        yield "end", f"the end record says that the run completed, and why it failed; {EDITED}"
+    if (end.reason, end.rank, end.host) != (None, None, None) or end.end_time is None:
+        yield "end", f"the end record of a complete run states a failure, or not when it ended; {EDITED}"
 
 
 def problems_of_activity(log: Log) -> Iterator[Problem]:
     """Whether the system reports it depends on the machine."""
     found, hosts = log.all(Activity), log.run.hosts
-    for kind in (Activity, Clocks, Overlap):
+    for kind in (Activity, Overlap):
         if (count := len(log.all(kind))) > 1:
             yield "activity", f"{count} {kind_of(kind)} records where at most one belongs; {RUN_AGAIN}"
     for record in found:
@@ -174,17 +172,16 @@ def problems_of_activity(log: Log) -> Iterator[Problem]:
             )
         for host, used in zip(hosts, record.hosts):
             possible = with_slack(record.elapsed_seconds * host.online_cores)
-            if host.online_cores and max(used.others_user_seconds, used.stolen_seconds) > possible:
+            if max(used.others_user_seconds, used.stolen_seconds) > possible:
                 yield "activity_cores", f"{host.name}: more processor time was used than its cores have; {EDITED}"
 
 
 def problems_of_counters(log: Log) -> Iterator[Problem]:
-    """Early logs, which lack the option as well, and simulations have none."""
-    records, asked = log.all(Counters), log.run.options.get("idle-power", 0.0)
+    """Simulations have none."""
+    records, asked = log.all(Counters), log.run.options.get("idle-power")
     phases = [record.phase for record in records]
     idle_seconds = asked if isinstance(asked, int | float) else -1
-    expected = "idle-power" in log.run.options and not log.run.simulated
-    if (records or expected) and phases != (PHASES if idle_seconds else PHASES[1:]):
+    if phases != ([] if log.run.simulated else PHASES if idle_seconds else PHASES[1:]):
         found = " and ".join(phases) or "nothing"
         yield "counters", f"the counters are those of {found}, the option idle-power is {asked!r:.80}; {EDITED}"
     for record in records:

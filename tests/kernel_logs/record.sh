@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Records the logs of the I/O benchmarks in this folder anew: tests/kernel_logs/record.sh [NAME...], as root, with Open MPI
-# and the kernels of build/kernels. Mounts of its own give short paths, so that nothing has to be changed in a log.
+# Records logs of this folder anew: tests/kernel_logs/record.sh [NAME...], as root, with Open MPI and the kernels of
+# build/kernels. Mounts of its own give short paths, so that nothing has to be changed in a log.
 set -euo pipefail
 [ "${OWN_MOUNTS:-}" ] || OWN_MOUNTS=1 exec unshare --mount "$0" "$@"
 
@@ -11,8 +11,7 @@ work=$(mktemp -d "$root/build/record.XXXXXX")
 trap 'cd / && umount --lazy /mnt && rm -rf "$work"' EXIT
 mount -t tmpfs none /opt
 mkdir -p /opt/coffeecup/bin
-cp "$root"/build/kernels/b_eff_io/b_eff_io "$root"/build/kernels/ftio/ftio "$root"/build/kernels/priomark/priomark \
-    /opt/coffeecup/bin
+for kernel in b_eff_load b_eff_io b_eff_io_load ftio priomark; do cp "$root/build/kernels/$kernel/$kernel" /opt/coffeecup/bin; done
 cc -shared -fPIC -o /opt/coffeecup/lustre.so "$root/tests/support/faults/lustre.c"
 mount --bind "$work" /mnt
 cd /mnt
@@ -46,6 +45,19 @@ short="--largest-chunk 1MiB --alignment 8 --scheduled-time 0.3 --space-limit 4Gi
 # shellcheck disable=SC2086
 record() {
     case $1 in
+    b_eff_load)
+        on_nodes "a 2" "b 1" "c 1" "d 1" "e 1" -- b_eff_load --kinds incast,broadcast --victims 40% --memory-per-process 1MiB \
+            --repetitions 2 --random-patterns 1 --longest-loop 2 --time-budget 2000 --log "$1.jsonl"
+        ;;
+    b_eff_load-io)
+        on_nodes "node1 1" "node2 1" "node3 1" "node4 1" -- b_eff_load --kinds incast,io --memory-per-process 1MiB \
+            --repetitions 1 --random-patterns 2 --first-loop-length 2 --longest-loop 4 --time-budget 86400 --directory . \
+            --log "$1.jsonl"
+        ;;
+    b_eff_io_load)
+        on_nodes "node1 2" "node2 1" "node3 1" "node4 1" "node5 1" -- b_eff_io_load --kinds read,write --victims 40% \
+            --scheduled-time 6 --load-file 2MiB --log "$1.jsonl"
+        ;;
     b_eff_io) on_nodes "node1 2" -- b_eff_io $short --partitions all --log "$1.jsonl" ;;
     b_eff_io-servers)
         on_nodes "node1 1" "node2 1" "node3 1" "node4 1" -- \
@@ -88,6 +100,6 @@ END
     xz --stdout "$1.jsonl" >"$here/$1.jsonl.xz"
 }
 
-for name in "${@:-b_eff_io b_eff_io-servers ftio ftio-mpiio ftio-nodes ftio-counters priomark priomark-posix}"; do
-    for log in $name; do record "$log"; done
-done
+[ $# -gt 0 ] || set -- b_eff_load b_eff_load-io b_eff_io b_eff_io-servers ftio ftio-mpiio ftio-nodes \
+    ftio-counters priomark priomark-posix
+for log; do record "$log"; done

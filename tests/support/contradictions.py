@@ -73,10 +73,10 @@ def gone(kind):
     return lambda r: r.remove(first(r, record=kind))
 
 
-def cores(r):
-    """States the cores of each rank: five of them, one each."""
-    for entry in r[0]["hosts"]:
-        entry.update(core_sets=[str(rank) for rank in entry["ranks"]], cores=len(entry["ranks"]))
+def ended(seconds):
+    """The run ended sooner than its measurements allow."""
+    times = {"elapsed_seconds": seconds, "longest_seconds": seconds}
+    return both(gone("activity"), put("counters", **times), put("end", elapsed_seconds=seconds))
 
 
 def latencies(**fields):
@@ -175,18 +175,22 @@ EVERY = {
     ],
     "complete": [put("end", status="failed"), lambda r: r.pop()],
     "version": [put("run", schema_version=1), put("run", schema_version=3), put("run", benchmark="linpack")],
-    "end": [put("end", reason="it failed"), put("end", rank=1)],
-    "single": [gone("data_check"), lambda r: r.insert(3, dict(first(r, record="overhead")))],
+    "end": [put("end", reason="it failed"), put("end", rank=1), lambda r: r[-1].pop("end_time")],
+    "single": [
+        *(gone(kind) for kind in ("data_check", "files", "clocks")),
+        lambda r: r.insert(3, dict(first(r, record="overhead"))),
+        put("run", simulated=True),
+    ],
+    "preloaded": [lambda r: r[0]["provenance"].update(preloaded=None)],
     "places": [lambda r: r.insert(4, r.pop(2)), lambda r: r.insert(3, r.pop(-2))],
     "ranks": [host(ranks=[0, 1, 3]), lambda r: r[0]["hosts"].pop()],
     "ranks_in_order": [lambda r: r[0]["hosts"].reverse(), host(ranks=[1, 0, 2])],
     "cores": [
-        both(cores, host(cores=7)),
-        both(cores, host(core_sets=["0", "0", "1"])),
-        both(cores, lambda r: r[0]["hosts"][1].pop("core_sets")),
+        host(cores=7),
+        host(core_sets=["0", "0", "1"]),
     ],
-    "offered_cores": [host(offered_cores=1)],
-    "binding": [both(cores, lambda r: r[0]["mpi"].update(binding_cores_max=2))],
+    "offered_cores": [host(offered_cores=127)],
+    "binding": [lambda r: r[0]["mpi"].update(binding_cores_max=129)],
     "memory_source": [put("run", memory_source="option"), option(memory_per_process=GIB)],
     "memory": [
         put("run", memory_per_process_bytes=GIB + 1),
@@ -195,19 +199,18 @@ EVERY = {
     "activity": [
         lambda r: first(r, record="activity")["hosts"].pop(),
         lambda r: r.insert(-1, dict(first(r, record="activity"))),
-        lambda r: [r.insert(-2, {"record": "clocks", "mpi_seconds": 1.0, "day_seconds": 1.0}) for _ in range(2)],
     ],
     "activity_time": [put("activity", elapsed_seconds=1e6)],
     "activity_cores": [
-        both(host(online_cores=128), lambda r: first(r, record="activity")["hosts"][0].update(stolen_seconds=1e9))
+        lambda r: first(r, record="activity")["hosts"][0].update(stolen_seconds=1e9),
     ],
     "counters": [
         counters(lambda counted: counted.update(phase="idle")),
-        both(counters(lambda counted: None), counters(lambda counted: None)),
+        lambda r: r.insert(-2, dict(first(r, record="counters"))),
         both(counters(lambda counted: None), option(idle_power=1.0)),
         both(idle(1.0, 1.0), option(idle_power=0.0)),
         both(counters(lambda counted: None), option(idle_power="1")),
-        option(idle_power=0.0),
+        gone("counters"),
     ],
     "counters_time": [
         counters(lambda counted: counted.update(elapsed_seconds=1e6)),
@@ -241,7 +244,7 @@ EVERY = {
         option(methods=["sendrecv"]),
         option(patterns=["ring"]),
     ],
-    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=0.1))],
+    "whole_time": [ended(0.1)],
     "order": [
         lambda r: r.insert(20, r.pop(21)),
         lambda r: r.pop(30),
@@ -320,7 +323,12 @@ B_EFF = {
         put("measurement", loop_length=100001),
     ],
     "probe_hosts": [lambda r: first(r, record="probe")["hosts"].pop()],
-    "probe_pairs": [both(host(ranks=[0]), lambda r: r[0]["hosts"][1].update(ranks=[1, 2, 3, 4], memory_bytes=4 * GIB))],
+    "probe_pairs": [
+        both(
+            host(ranks=[0], core_sets=["0-127"]),
+            lambda r: r[0]["hosts"][1].update(ranks=[1, 2, 3, 4], core_sets=["0-127"] * 4, memory_bytes=4 * GIB),
+        )
+    ],
     "probe_times": [lambda r: first(r, record="probe")["hosts"][0].update(longest_round_trip_seconds=1e-9)],
     "copy_hosts": [lambda r: first(r, record="memory_copy")["seconds"].pop()],
     "copied_bytes": [put("memory_copy", copied_bytes=65535), put("memory_copy", copied_bytes=8 * MIB)],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Changes of logs of the benchmarks that do I/O, as in contradictions.py."""
 
-from contradictions import B_EFF, EVERY, both, gone, latencies, option, phase, put, where
+from contradictions import B_EFF, EVERY, both, ended, gone, latencies, option, phase, put, where
 from contradictions_io_load import IO_LOAD, IO_PARTS, OF_IO_LOAD
 from contradictions_load import LOAD, OF_LOAD
 from contradictions_memory import MEMORY
@@ -72,7 +72,7 @@ def on_nine_servers(change):
 
 OTHER = striping(stripes=2)
 WITH_IO = {
-    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=1.0))],
+    "whole_time": [ended(1.0)],
     "striping": [
         striped("pattern_type", [], type="scatter"),
         striped("pattern_type", [striping(), striping()], type="separate", partition=4),
@@ -151,7 +151,7 @@ def laid_out(servers, files, benchmark="single_file"):
 
 OF_WORKLOAD = {
     "whole_time": [
-        both(gone("activity"), put("end", elapsed_seconds=0.1)),
+        ended(0.1),
         *(
             overlapped(**{f"{name}_seconds": [2.0**63] * 4})
             for name in ("io_alone", "calculation_alone", "calculation_overlapped")
@@ -199,7 +199,7 @@ def ftio_files(servers, files):
 
 
 OF_PHASES = {
-    "whole_time": [both(gone("activity"), put("end", elapsed_seconds=1.0))],
+    "whole_time": [ended(1.0)],
     "striping": [
         striped("repetition", []),
         striped("repetition", [striping(stripes=n) for n in range(1, 6)]),
@@ -283,7 +283,7 @@ B_EFF_IO = {
     "type_bytes": [put("pattern_type", bytes=1)],
     "file_bytes": [put("pattern_type", file_bytes=1)],
     "files": [put("pattern_type", files=77)],
-    "mpi_io": [lambda r: r.insert(4, r.pop(3)), lambda r: r.insert(5, r.pop(3))],
+    "mpi_io": [lambda r: r.insert(5, r.pop(4)), lambda r: r.insert(6, r.pop(4))],
     "cached": [where("pattern_type", {"cached_bytes": 0}, method="read"), put("plan", evict=True)],
     "hints": [both(option(hints=None), put("measurement", hints={}))],
     "parts": [
@@ -371,7 +371,7 @@ PRIOMARK = {
         ]
     ],
     "build": [put("plan", build="serial"), put("plan", build="mpi")],
-    "mpi_io": [gone("mpi_io"), lambda r: r.insert(5, r.pop(3)), lambda r: r.insert(3, dict(r[3]))],
+    "mpi_io": [gone("mpi_io"), lambda r: r.insert(6, r.pop(4)), lambda r: r.insert(4, dict(r[4]))],
     "node_memory": [put("plan", node_memory_bytes=GIB)],
     "workload": [
         put("plan", workload_text="# seed = 1;\nseed = 2; raw = { check = true; };"),

@@ -58,9 +58,11 @@ def host(values):
 
 
 def with_counters(records, sources, values, phase="run", seconds=None, longest=None):
-    """The records of a log with those of its nodes: `values` are lists in the order of `sources`, one for each host.
-    Only `records` without a record after `activity` are expected."""
-    place = next(number for number, record in enumerate(records) if record["record"] == "activity")
+    """The records of a log with those of its nodes, in place of those of this phase if it has them: `values` are lists
+    in the order of `sources`, one for each host."""
+    records = [record for record in records if record.get("phase") != phase]
+    before = "counters" if phase == "idle" else "activity"
+    place = next(number for number, record in enumerate(records) if record["record"] == before)
     counted = {
         "record": "counters",
         "phase": phase,

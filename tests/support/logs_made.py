@@ -3,9 +3,11 @@
 `postprocess`. What all benchmarks have in common is here; `logs_made_NAME.py` makes the logs of one benchmark."""
 
 import json
+from datetime import datetime, timedelta
 from pathlib import Path
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
+PROGRAM = {"role": "program", "path": "/opt/bin/kernel", "sha256": "0" * 64}
 
 
 def hosts(ranks, nodes, memory_per_process_bytes):
@@ -15,7 +17,10 @@ def hosts(ranks, nodes, memory_per_process_bytes):
         {
             "name": f"node{number:02}",
             "ranks": group,
+            "core_sets": ["0-127"] * len(group),
             "cores": 128,
+            "offered_cores": 128,
+            "online_cores": 128,
             "memory_bytes": memory_per_process_bytes * len(group),
             "available_bytes": memory_per_process_bytes * len(group) // 2,
         }
@@ -53,12 +58,12 @@ def run_record(benchmark, ranks, nodes, memory_per_process_bytes, options, files
         "kernel_version": "0.1.0",
         "start_time": "2026-11-20T14:00:00Z",
         "command": [benchmark, "--log", f"{benchmark}.jsonl"],
-        "options": {"log": f"{benchmark}.jsonl", **options},
+        "options": {"log": f"{benchmark}.jsonl", "idle-power": 0.0, **options},
         "mpi": {
             "library": "Open MPI v4.1.4",
             "standard": "3.1",
-            "binding_cores_min": 1,
-            "binding_cores_max": 1,
+            "binding_cores_min": 128,
+            "binding_cores_max": 128,
             "single_copy": "cma",
         },
         "ranks": ranks,
@@ -73,13 +78,28 @@ def run_record(benchmark, ranks, nodes, memory_per_process_bytes, options, files
             "compiler": "gcc 12.2.0",
             "flags": "-O2",
             "mpi_standard": "3.1",
+            "mpi_library": "Open MPI 4.1.4",
+            "source_sha256": "5" * 64,
         },
+        "provenance": {"nonce": None, "user": "user", "job": None, "preloaded": []},
         "simulated": False,
     }
 
 
 def complete(run, plan, records, elapsed_seconds, check=None):
-    """All records of a complete run on quiet nodes; `check` is what the data check counted."""
+    """All records of a complete run on quiet nodes without counters; `check` is what the data check counted. A
+    simulation has neither files nor clocks nor counters."""
+    measured = not run["simulated"]
+    end_time = datetime.fromisoformat(run["start_time"]) + timedelta(seconds=elapsed_seconds)
+    counters = {
+        "record": "counters",
+        "phase": "run",
+        "elapsed_seconds": elapsed_seconds,
+        "longest_seconds": elapsed_seconds,
+        "sources": [],
+        "absent": ["cray_energy"],
+        "hosts": [{"values": []} for _ in run["hosts"]],
+    }
     return numbered(
         [
             run,
@@ -91,8 +111,11 @@ def complete(run, plan, records, elapsed_seconds, check=None):
                 "barrier_seconds": 4e-7,
                 "agreement_seconds": 6e-7,
             },
+            *[{"record": "files", "files": [PROGRAM], "other_files": []}] * measured,
             *records,
             *([{"record": "data_check", **check, "wrong_bytes": 0}] if check else []),
+            *[{"record": "clocks", "mpi_seconds": elapsed_seconds, "day_seconds": elapsed_seconds}] * measured,
+            *[counters] * measured,
             {
                 "record": "activity",
                 "elapsed_seconds": elapsed_seconds,
@@ -101,7 +124,13 @@ def complete(run, plan, records, elapsed_seconds, check=None):
                     for _ in run["hosts"]
                 ],
             },
-            {"record": "end", "status": "complete", "reason": None, "elapsed_seconds": elapsed_seconds},
+            {
+                "record": "end",
+                "status": "complete",
+                "reason": None,
+                "elapsed_seconds": elapsed_seconds,
+                "end_time": end_time.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            },
         ]
     )
 

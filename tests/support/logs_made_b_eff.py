@@ -114,6 +114,8 @@ def b_eff_log(
         memory_per_process_bytes,
         {"seed": 20260101, "memory-per-process": None},
     ) | {"simulated": simulated}
+    if simulated:
+        run["provenance"]["preloaded"] = None
     measured = [
         record
         for repetition in range(1, repetitions + 1)

@@ -24,20 +24,8 @@ LOGS = tuple(sorted(path.name.removesuffix(".jsonl.xz") for path in KERNEL_LOGS.
 PATIENCE = 120  # seconds for one log
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "log.md"
 PROVES_NOTHING = "## What a log alone cannot prove"
-# Records that the system or the run may lack, and parts that early kernels did not write.
-MAY_LACK = {"activity", "clocks", "files", "layout", "overlap"}
-MAY_LACK_KEY = {
-    "provenance",
-    "source_sha256",
-    "end_time",
-    "cached_bytes",
-    "core_sets",
-    "offered_cores",
-    "online_cores",
-    "mpi_library",
-    "rank",
-    "host",
-}
+# Records that the system or the run may lack.
+MAY_LACK = {"activity", "layout", "overlap"}
 WORDS = {
     "ended_by": ("time", "count", "space", "overrun"),
     "form": ("standard", "quick", "top-clusters"),
@@ -194,7 +182,7 @@ class Mutator:
         return [value for value in found if not isinstance(value, dict | list | type(None))][:5]
 
     def drop(self, container, key, _old, path):
-        if path[-1] in MAY_LACK_KEY or (path[1] in ("options", "environment") and isinstance(container, dict)):
+        if path[1] in ("options", "environment") and isinstance(container, dict):
             return None
         if path[-2:-1] == ("hints",):
             return None
