@@ -7,7 +7,7 @@ import json
 import time
 
 import logs_made
-from contracts_made import PROGRAM, begin, moved, provable, rebound
+from contracts_made import begin, moved, provable, rebound
 from logs_made_b_eff import AVERAGED, averaged_log
 from sessions_made import case, session
 
@@ -23,7 +23,7 @@ relations:
 """
 
 
-def evidence(folder, agreed, *after, files=(PROGRAM,), **record):
+def evidence(folder, agreed, *after, files=(logs_made.PROGRAM,), **record):
     """The report of the next session of a contract, whose log is official; `record` changes the log's first record,
     `files` are those that ran."""
     nonce = begin(agreed, *after)
