@@ -12,7 +12,7 @@ ROUNDED = 6e-4  # relative: the times have four significant digits
 
 
 def problems_of_resolution(run: Run, resolution: Resolution | None) -> Iterator[Problem]:
-    """None in early logs."""
+    """None in a run under load."""
     if resolution not in (None, "node" if run.ranks > MOST_PROCESSES_EACH else "process"):
         yield "process_resolution", f"{run.ranks} processes have no times for each {resolution}; {EDITED}"
 

@@ -81,11 +81,6 @@ def test_a_single_repetition_has_too_few_phases(tmp_path):
     assert found.verdict == Verdict.NOT_EXAMINED and "enough writes or reads or computations" in found.remarks[0]
 
 
-def test_a_log_of_an_earlier_kernel_is_not_examined(tmp_path):
-    found, _ = examined(tmp_path, slow_in("read", factor=3.0), process_times=None)
-    assert found.verdict == Verdict.NOT_EXAMINED and "times of single processes" in found.remarks[0]
-
-
 def test_where_each_node_has_a_time_it_is_that_of_its_slowest_process(tmp_path, monkeypatch):
     """As in a run of more than 4096 processes: the slow process of a node differs from phase to phase."""
     monkeypatch.setattr("postprocess.logs.process_times.MOST_PROCESSES_EACH", 15)

@@ -48,10 +48,9 @@ def ftio_log(
     memory_per_process_bytes=2**16,
     relative_difference=1e-13,
     filesystem="lustre",
-    process_times="process",
 ):
     """All records of a complete run. `seconds(stage, activity, process, repetition)`; the default memory is smaller
-    than the matrix's share of a process would be with i = 12. `process_times` is None in logs of early kernels."""
+    than the matrix's share of a process would be with i = 12."""
     width = i * i * ranks
     matrix = 16 * width * width
     measured = [
@@ -60,7 +59,6 @@ def ftio_log(
         for record in one_repetition(
             ranks, width, matrix, repetition, seconds, cycles, flops, time_stamp_cycles, relative_difference, storage
         )
-        if process_times or record["record"] != "process_times"
     ]
     whole = sum(max(record["elapsed_seconds"]) for record in measured if record["record"] == "repetition")
     plan = {
@@ -74,7 +72,8 @@ def ftio_log(
         "exchange_buffer_bytes": 2**22,
         "stages": STAGES,
         "activities": [{"name": name, "io": io} for name, io in IO.items()],
-    } | ({"process_times": process_times} if process_times else {})
+        "process_times": "process",
+    }
     start = {"record": "start", "directory": "/scratch/ftio-abcdef", "kept": False, "resident_bytes": 15 * 2**20}
     run = run_record("ftio", ranks, nodes, memory_per_process_bytes, {"input": str(i)}, filesystem)
     return complete(run, plan, [start, *measured], 1.01 * whole + 1)

@@ -163,22 +163,20 @@ def priomark_log(
     workload_text="# made for a test\n",
     plugins=(),
     planned=None,
-    speed=None,
+    speed=lambda node, case: 1.0,
 ):
     """All records of a complete run. `bandwidth(case, repetition)` in byte/s is that of all processes; `plugins` are
     names of plug-ins, whose cases come in `planned` with all others. `speed(node, case)` is a node's share of the usual
-    bandwidth: the log has the times of each process; None: it has none."""
+    bandwidth, in the times of each process."""
     planned = planned or cases(benchmarks, process_bytes, block_bytes, read_share, target)
     measured = [
         measurement(case, repetition, ranks, bandwidth, evicted)
         for case in planned
         for repetition in range(1, repetitions + 1)
     ]
-    records = measured
-    if speed:
-        on_node = [rank // -(-ranks // nodes) for rank in range(ranks)]
-        times = [times_of_processes(record, [speed(node, record) for node in on_node]) for record in measured]
-        records = [record for both in zip(measured, times) for record in both]
+    on_node = [rank // -(-ranks // nodes) for rank in range(ranks)]
+    times = [times_of_processes(record, [speed(node, record) for node in on_node]) for record in measured]
+    records = [record for both in zip(measured, times) for record in both]
     named = list(dict.fromkeys(case["benchmark"] for case in planned))
     by_mpi_io = any(case["method"] in MPI_IO for case in planned)
     run = run_record(
@@ -209,7 +207,10 @@ def priomark_log(
             for name in named
         ],
         "cases": planned,
-    } | ({"process_times": "process"} if speed else {})
+        "read_shift": None,
+        "fill_memory_percent": None,
+        "process_times": "process",
+    }
     return complete(
         run,
         plan,

@@ -61,7 +61,7 @@ class Plan(Record):
         about("in order: `initialise`, `series_1`, `transpose`, `exchange`, `series_2`, `verify`"),
     ]
     activities: Annotated[list[PlannedActivity], Meta(min_length=1), about("what a stage consists of")]
-    process_times: Annotated[Resolution | None, OF_PROCESSES] = None
+    process_times: Annotated[Resolution, OF_PROCESSES]
 
     def __post_init__(self):
         distinct("stages", self.stages)

@@ -220,7 +220,7 @@ def planned_records(log: Log[Plan]) -> Iterator[tuple]:
                 alone = stage == "exchange" and log.run.ranks == 1 and activity not in ("flush", "wait")
                 if moves or (is_fine and not alone) or (repetition, stage, activity) in measured:
                     yield repetition, stage, activity
-                    if log.plan.process_times and activity in OF_EACH:
+                    if activity in OF_EACH:
                         yield repetition, stage, activity, TIMES
         if (repetition, SERVERS) in measured:
             yield repetition, SERVERS
@@ -317,8 +317,6 @@ def problems_of_sums(ranks: int, record: Repetition, phases: list[Measurement]) 
 def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
     """The times of processes in an activity are those of the measurement, and together those of the repetition."""
     resolution = log.plan.process_times
-    if resolution is None:
-        return
     measured = {(phase.repetition, phase.stage, phase.activity): phase for phase in log.all(Measurement)}
     lists = defaultdict(list)
     for record in log.all(ProcessTimes):

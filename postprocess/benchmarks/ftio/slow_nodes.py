@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which nodes are slow, from the times of processes in FTIO's phases: those of I/O, and those that only compute."""
 
-from postprocess.benchmarks import io_nodes, nodes
+from postprocess.benchmarks import io_nodes
 from postprocess.benchmarks.ftio.records import Layout, Plan, ProcessTimes
 from postprocess.benchmarks.ftio.rules import STAGES
 from postprocess.benchmarks.nodes import COMPUTATIONS, READS, WRITES, Examination
@@ -11,9 +11,6 @@ from postprocess.logs.reader import Log
 def examination(log: Log[Plan]) -> Examination:
     """The nodes of a run. A process reads and writes its part of each stage for itself: it waits for others in the
     transforms between, which do not count."""
-    resolution = log.plan.process_times
-    if resolution is None:
-        return nodes.not_examined(io_nodes.EARLY_KERNEL)
     seconds = {(r.repetition, r.stage, r.activity): r.seconds for r in log.all(ProcessTimes)}
     servers = {record.repetition: record.of_processes for record in log.all(Layout)}
     accesses = []
@@ -26,7 +23,7 @@ def examination(log: Log[Plan]) -> Examination:
                 there = servers.get(repetition, ()) if kind != COMPUTATIONS else ()
                 if times:
                     accesses.append(io_nodes.Access(kind, f"{stage} {repetition}", times, there))
-    return io_nodes.of_accesses(log.run, resolution, accesses)
+    return io_nodes.of_accesses(log.run, log.plan.process_times, accesses)
 
 
 def own_writes(plan: Plan, write: list[float], flush: list[float]) -> list[float]:

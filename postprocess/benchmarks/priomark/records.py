@@ -102,9 +102,9 @@ class Plan(Record):
             "as in b_eff_io, or null. Cases that create a file are not shifted; in the others, each process reads and "
             "rewrites the part that another one has just written"
         ),
-    ] = None
-    fill_memory_percent: Annotated[SharePercent | None, about("as in b_eff_io, or null")] = None
-    process_times: Annotated[Resolution | None, OF_PROCESSES] = None
+    ]
+    fill_memory_percent: Annotated[SharePercent | None, about("as in b_eff_io, or null")]
+    process_times: Annotated[Resolution, OF_PROCESSES]
 
 
 class Latencies(Histogram):

@@ -124,14 +124,13 @@ def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
     """Measurements, times of processes and servers of files, against the planned cases."""
     plan, planned = log.plan, {case.case: case for case in log.plan.cases}
     records = log.all(Measurement)
-    kinds = (Measurement, ProcessTimes) if plan.process_times else (Measurement,)
     found = ((r, (kind_of(r), r.case, r.repetition)) for r in by_sequence(log, Measurement, ProcessTimes, Layout))
     laid_out = {(record.case, record.repetition) for record in log.all(Layout)}
     order = (
         (kind_of_class(kind.__name__), case.case, repetition)
         for case in plan.cases
         for repetition in range(1, plan.repetitions + 1)
-        for kind in (*kinds, *([Layout] if (case.case, repetition) in laid_out else []))
+        for kind in (Measurement, ProcessTimes, *([Layout] if (case.case, repetition) in laid_out else []))
     )
     yield from problems_of_order(found, order, in_words)
     for record in records:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which nodes are slow, from the times of processes in PRIOMark's cases that are not collective."""
 
-from postprocess.benchmarks import io_nodes, nodes
+from postprocess.benchmarks import io_nodes
 from postprocess.benchmarks.nodes import READS, WRITES, Examination
 from postprocess.benchmarks.priomark.records import Layout, Measurement, Plan, ProcessTimes
 from postprocess.logs.reader import Log
@@ -12,9 +12,6 @@ OWN, SHARED = ("single_file", "raw"), ("common_file", "strided")  # what each pr
 def examination(log: Log[Plan]) -> Examination:
     """The nodes of a run. Where the processes share a file, its sync is collective and does not count. In `async` they
     calculate as well, and in `trace` they do different work, as plug-ins may."""
-    resolution = log.plan.process_times
-    if resolution is None:
-        return nodes.not_examined(io_nodes.EARLY_KERNEL)
     servers = {(record.case, record.repetition): record.of_processes for record in log.all(Layout)}
     accesses = [
         io_nodes.Access(
@@ -26,4 +23,4 @@ def examination(log: Log[Plan]) -> Examination:
         for record, whole in zip(log.all(ProcessTimes), log.all(Measurement))
         if whole.benchmark in (*OWN, *SHARED) and not whole.method.endswith("-collective")
     ]
-    return io_nodes.of_accesses(log.run, resolution, accesses)
+    return io_nodes.of_accesses(log.run, log.plan.process_times, accesses)
