@@ -177,8 +177,8 @@ def problems_of_activity(log: Log) -> Iterator[Problem]:
 
 
 def problems_of_counters(log: Log) -> Iterator[Problem]:
-    """Simulations have none."""
-    records, asked = log.all(Counters), log.run.options.get("idle-power")
+    """Simulations have none. A benchmark may lack the option."""
+    records, asked = log.all(Counters), log.run.options.get("idle-power", 0.0)
     phases = [record.phase for record in records]
     idle_seconds = asked if isinstance(asked, int | float) else -1
     if phases != ([] if log.run.simulated else PHASES if idle_seconds else PHASES[1:]):

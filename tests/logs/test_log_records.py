@@ -60,7 +60,7 @@ def test_deep_nesting_is_refused_in_one_sentence(tmp_path, place, value):
 
 
 def test_a_seed_has_64_bits(tmp_path):
-    without_options = changed(SMALL, 0, options={})
+    without_options = changed(SMALL, 0, options={"idle-power": 0.0})
     assert "line 2: plan record, seed: does not fit" in refusal(tmp_path, changed(without_options, 1, seed=2**64))
     log = logs_made.write(tmp_path / "log.jsonl", changed(without_options, 1, seed=2**64 - 1))
     assert score_log(log).log.plan.seed == 2**64 - 1

@@ -51,8 +51,3 @@ def test_the_sync_of_a_shared_file_does_not_count(tmp_path):
         measured["fastest_seconds"] = min(times["elapsed_seconds"])
     found = score_log(logs_made.write(tmp_path / "priomark.jsonl", records)).nodes
     assert found.verdict == Verdict.NONE and set(found.nodes["ratio"]) == {1.0}
-
-
-def test_a_log_of_an_earlier_kernel_is_not_examined(tmp_path):
-    found, _ = examined(tmp_path, None)
-    assert found.verdict == Verdict.NOT_EXAMINED and "times of single processes" in found.remarks[0]

@@ -154,6 +154,27 @@ def calls_of(seconds, calls):
     }
 
 
+def ended(records, seconds):
+    """A run ended so many seconds after its start. Changes the records and lacks `activity`, which took longer."""
+    records[:] = numbered([record for record in records if record["record"] != "activity"])
+    first(records, record="counters").update(elapsed_seconds=seconds, longest_seconds=seconds)
+    records[-1]["elapsed_seconds"] = seconds
+
+
+def with_cores(records, host, count):
+    """The processes of a host share so few processors. Changes the first record."""
+    own = records[0]["hosts"][host]
+    own.update(cores=count, core_sets=[f"0-{count - 1}"] * len(own["ranks"]))
+    counts = [entry["cores"] for entry in records[0]["hosts"]]
+    records[0]["mpi"].update(binding_cores_min=min(counts), binding_cores_max=max(counts))
+
+
+def simulated(records):
+    """What a kernel for simulators writes. Changes the records."""
+    records[0]["simulated"], records[0]["provenance"]["preloaded"] = True, None
+    records[:] = numbered([record for record in records if record["record"] not in ("files", "clocks", "counters")])
+
+
 def derived(of, value=0):
     number = Derived(value)
     number.of = of

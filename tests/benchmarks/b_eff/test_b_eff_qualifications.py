@@ -7,7 +7,7 @@ from dataclasses import replace
 import logs_made
 import pandas as pd
 import pytest
-from logs_made import GIB, first
+from logs_made import GIB, first, with_cores
 from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, retimed, steady
 from msgspec.structs import replace as but
 from scores import keys
@@ -32,7 +32,9 @@ def test_a_run_by_the_papers_rules_is_official_and_unqualified(scored):
         (
             "memory_by_option",
             {},
-            lambda run, plan: run.update(memory_source="option", options={"memory-per-process": GIB}),
+            lambda run, plan: run.update(
+                memory_source="option", options={"memory-per-process": GIB, "idle-power": 0.0}
+            ),
         ),
     ],
 )
@@ -52,7 +54,7 @@ def check_half(records):
 @pytest.mark.parametrize(
     ("key", "says", "change"),
     [
-        ("overcommitted", "8 processes shared 4 cores on node01", lambda r: r[0]["hosts"][1].update(cores=4)),
+        ("overcommitted", "8 processes shared 4 cores on node01", lambda r: with_cores(r, 1, 4)),
         ("load_of_others", "used 36 of 128 cores of node01 and less of 1 more", lambda r: busy(r, others=[10, 36])),
         ("load_of_others", "used 1.500 of 128 cores of node00,", lambda r: busy(r, others=[1.5, 0])),
         ("stolen", "used 2 of 128 cores of node01,", lambda r: busy(r, stolen=[0, 2])),

@@ -8,7 +8,7 @@ import logs_made
 import numpy as np
 import pandas as pd
 import pytest
-from logs_made import of_kind
+from logs_made import ended, of_kind, with_cores
 from logs_made_ftio import IO, STAGES, ftio_log, half
 from scores import keys, values
 
@@ -194,7 +194,7 @@ def ten_seconds_in_all(scale):
 
 def test_a_simulated_run_is_never_official(scored):
     records = ftio_log(**LARGE)
-    records[0]["simulated"] = True
+    logs_made.simulated(records)
     assert [breach.key for breach in scored(records).breaches] == [SIMULATED]
 
 
@@ -221,13 +221,15 @@ def test_official_needs_a_matrix_beyond_memory_or_direct_io_and_ten_seconds(scor
 @pytest.mark.parametrize(("cores", "official"), [(2, True), (1, False)])
 def test_official_needs_a_core_for_each_process(scored, cores, official):
     assert (
-        scored(altered(lambda records: [host.update(cores=cores) for host in records[0]["hosts"]], **LARGE)).official
+        scored(
+            altered(lambda records: [with_cores(records, n, cores) for n in range(len(records[0]["hosts"]))], **LARGE)
+        ).official
         == official
     )
 
 
 def test_overcommitted_run_is_not_official(scored):
-    score = scored(altered(lambda records: records[0]["hosts"][0].update(cores=1)))
+    score = scored(altered(lambda records: with_cores(records, 0, 1)))
     assert not score.official
     assert [q.key for q in score.qualifications].count("overcommitted") == 1
 
@@ -272,10 +274,13 @@ REFUSED = {
     ),
     "other operations": (lambda r: of_kind(r, "repetition")[0].update(nominal_flops=1.0), "5 N log2 N"),
     "a faster slowest": (lambda r: measured(r, "verify", "read").update(fastest_seconds=9.0), "clock"),
-    "longer than the run": (lambda r: (r.pop(-2), r[-1].update(elapsed_seconds=1.0)), "clock"),
+    "longer than the run": (lambda r: ended(r, 1.0), "clock"),
     "no start": (lambda r: r.remove(of_kind(r, "start")[0]), "start records"),
     "no file system": (lambda r: r[0].update(filesystem=None), "file system"),
-    "ranks that are not there": (lambda r: r[0]["hosts"][-1]["ranks"].pop(), "ranks"),
+    "ranks that are not there": (
+        lambda r: (r[0]["hosts"][-1]["ranks"].pop(), r[0]["hosts"][-1]["core_sets"].pop()),
+        "ranks are not 0 to 3",
+    ),
 }
 
 

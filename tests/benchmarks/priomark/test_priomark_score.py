@@ -103,8 +103,7 @@ def test_losses_take_the_slowest_process_and_are_in_no_mean(tmp_path):
             "calculation_alone_seconds": [4.5, 1.0],
             "calculation_overlapped_seconds": [5.0, 5.0],
         }
-        record["access_seconds"] = 4.0
-        record["elapsed_seconds"] = 4.0
+        record |= {"access_seconds": 4.0, "elapsed_seconds": 4.0, "fastest_seconds": 4.0}
         record["latencies"][0] |= {
             "sum_seconds": 6.0,
             "shortest_seconds": 2.0,
@@ -113,6 +112,8 @@ def test_losses_take_the_slowest_process_and_are_in_no_mean(tmp_path):
             "to_seconds": [2.02, 4.04],
             "bin_calls": [1, 1],
         }
+    for record in of_kind(records, "process_times"):
+        record |= {"access_seconds": [4.0, 2.0], "elapsed_seconds": [4.0, 4.0]}
     records[-1]["elapsed_seconds"] = 100.0
     found = score_log(logs_made.write(tmp_path / "log.jsonl", records))
     assert (value(found, "acl"), value(found, "abl")) == pytest.approx((0.1, 0.25))
@@ -300,7 +301,7 @@ def double_measurement(records):
     "change, words",
     [
         (drop_measurement, "where case 2, repetition 1 belongs"),
-        (double_measurement, "has case 1, repetition 1, where case 2"),
+        (double_measurement, "has case 1, repetition 1, where the times of the processes in case 1"),
         (change_measurement(repetition=2), "has case 1, repetition 2, where case 1"),
         (change_measurement(method="posix"), "is not what was planned under its number"),
         (change_measurement(written_bytes=0), "moved no data"),
@@ -325,8 +326,11 @@ def double_measurement(records):
         (lambda records: records[1]["cases"][0].update(case=9), "are not counted 1, 2, 3"),
         (lambda records: records[1]["benchmarks"].pop(), "not those of the sub-benchmarks"),
         (lambda records: records[1].update(build="serial"), "build without MPI"),
-        (lambda records: records[-3].update(wrong_bytes=3), "3 bytes were read wrong"),
-        (lambda records: (records.pop(-2), records[-1].update(elapsed_seconds=0.5)), "its clock is not to be trusted"),
+        (
+            lambda records: logs_made.first(records, record="data_check").update(wrong_bytes=3),
+            "3 bytes were read wrong",
+        ),
+        (lambda records: logs_made.ended(records, 0.5), "its clock is not to be trusted"),
         (lambda records: records[0].update(filesystem=None), "does not state the file system"),
     ],
 )
@@ -358,7 +362,7 @@ def test_official_is_the_papers_workload_with_all_sub_benchmarks(tmp_path):
 
 def test_a_simulated_run_is_never_official(scored):
     records = priomark_log()
-    records[0]["simulated"] = True
+    logs_made.simulated(records)
     assert SIMULATED in keys(scored(records))
     assert SIMULATED not in keys(scored(priomark_log()))
 
