@@ -121,7 +121,7 @@ static void log_repetition(struct run *run, const struct transform *transform, s
     MPI_CHECK(MPI_Gather(&mine, values, MPI_DOUBLE, all, values, MPI_DOUBLE, 0, MPI_COMM_WORLD));
     phases_log(&transform->phases, run, repetition);
     const struct storage *storage = &transform->storage;
-    const bool shared = !strchr(storage->method->file_name, '%');
+    const bool shared = storage->method->is_shared;
     json_t *striping = striping_json(MPI_COMM_WORLD, &storage->layout, shared);
     json_t *layout = shared ? NULL : layout_json(run, MPI_COMM_WORLD, storage->layout.server);
     if (layout) {

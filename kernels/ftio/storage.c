@@ -219,6 +219,6 @@ static void mpiio_close(struct storage *storage, bool keep)
 /* --- the table ---------------------------------------------------------------------------------------------------- */
 
 const struct storage_method storage_methods[] = {
-    {"posix", "strip-%06d", true, posix_open, posix_read, posix_write, posix_flush, posix_close},
-    {"mpiio", "matrix", false, mpiio_open, mpiio_read, mpiio_write, mpiio_flush, mpiio_close},
+    {"posix", "strip-%06d", false, true, posix_open, posix_read, posix_write, posix_flush, posix_close},
+    {"mpiio", "matrix", true, false, mpiio_open, mpiio_read, mpiio_write, mpiio_flush, mpiio_close},
     {0}};

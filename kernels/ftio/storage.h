@@ -32,8 +32,8 @@ struct block {
 /* All methods create a new file on open and remove it on close, unless `keep` is set. Read and write return the number
  * of calls. Open, flush and close are collective. */
 struct storage_method {
-    const char *name, *file_name; /* a file name with %d is one per process */
-    bool can_be_direct;
+    const char *name, *file_name; /* with %d for the rank unless the processes share the file */
+    bool is_shared, can_be_direct;
     void (*open)(struct storage *storage);
     int64_t (*read)(struct storage *storage, struct block block, double complex *elements);
     int64_t (*write)(struct storage *storage, struct block block, const double complex *elements);
