@@ -51,6 +51,7 @@ class TestCase(Struct, kw_only=True):
     job_nodelist: list | Text = None
     executable_opts: list | None = None
     dependencies_actual: list[list[str]] = []
+    unique_name: Text = None
     display_name: Text = None
     fail_phase: Text = None
     fail_reason: Text = None
