@@ -323,7 +323,7 @@ class DataCheck(Record):
 
 # What fields of several benchmarks mean.
 WHICH, FROM_ONE = about("which"), about("from 1")
-OF_PROCESSES = about("`process`, `node` or null: what has a value in the [lists](#times-of-processes)")
+OF_PROCESSES = about("`process` or `node`: what has a value in the [lists](#times-of-processes)")
 LIST_OF_PROCESSES = about("a [list](#times-of-processes) with a value of each process")
 STRIPED = about("[how the files are striped](#stripes-of-files)")
 

@@ -261,7 +261,7 @@ def is_below(directory: str, mount_point: str) -> bool:
 
 
 def problems_of_options(run: Run, planned: Mapping[str, object]) -> Iterator[Problem]:
-    """What the plan makes of the options that are named; early logs may lack an option."""
+    """What the plan makes of the options that are named, as far as the log states them."""
     for name, value in planned.items():
         if name in run.options and not same(run.options[name], value):
             yield (

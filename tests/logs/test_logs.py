@@ -64,7 +64,7 @@ def place_of(kind):
 def test_whole_log_is_read_with_its_records_by_kind(scratch):
     log = read_log(logs_made.write(scratch, SMALL))
     assert as_json(log.plan) == SMALL[1] | {
-        "matchings": None,  # as in early logs
+        "matchings": None,  # as without them
         "memory": None,  # as without --memory
         "patterns": [pattern | {"memory": None} for pattern in SMALL[1]["patterns"]],
     }
