@@ -39,6 +39,9 @@ def check_history(
     selection: Selection,
     expected: Expected = None,
     max_age: MaxAge = None,
+    new: Annotated[
+        bool, typer.Option("--new", help="Only events that the last session is the first to show alarm.")
+    ] = False,
     thresholds: Thresholds = None,
     acknowledged: AcknowledgedFile = None,
     as_json: AsJson = False,
@@ -46,6 +49,7 @@ def check_history(
     """Find tests without a value and events: lasting changes of metrics that belong together."""
     from postprocess.history import change_points
     from postprocess.history.completeness import completeness, without_value
+    from postprocess.history.events import NEW
     from postprocess.history.table import SERIES
     from postprocess.reports.changes import as_object, event_object, gap, lines
 
@@ -81,7 +85,8 @@ def check_history(
         text += [line for event in found for line in lines(event)]
         text += map(suspicion, suspected.to_dict("records"))
         typer.echo("\n".join([*text, *remarks, summary(cases, values, found, len(tests), len(missing))]))
-    raise typer.Exit(1 if len(missing) or len(old) or any(event.alarms for event in found) else 0)
+    alarms = [event for event in found if event.alarms and (event.state == NEW or not new)]
+    raise typer.Exit(1 if len(missing) or len(old) or alarms else 0)
 
 
 def too_old(cases: "pd.DataFrame", max_age: float | None) -> "pd.DataFrame":

@@ -20,6 +20,7 @@ from postprocess.history.levels import (
     SESSIONS_AFTER,
     SESSIONS_BEFORE,
     Shift,
+    dates_of,
     detections,
     settled,
     threshold,
@@ -55,7 +56,8 @@ RuleOf = Callable[[dict], Rule]  # from a series (the columns of RULED) to its r
 class Change:
     """A change of level at index `index` of the values, or a drift that began there, and the number of sessions after
     which it was `detected`. `relative` is the new level over the old one, minus 1; infinite if the old one is 0.
-    `p_value` is that of the change alone, without the correction for the number of looks and series."""
+    `p_value` is that of the change alone, without the correction for the number of looks and series. It began
+    `between` these indices."""
 
     index: int
     detected: int
@@ -64,17 +66,21 @@ class Change:
     relative: float
     p_value: float
     drift: bool = False
+    between: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A change of a series: when its first session began, how many sessions its level lasted and whether it still
-    does, the level of today, what else changed, and the hosts since then."""
+    """A change of a series: when its first session began, and `between` which times it did, how many sessions its level
+    lasted and whether it still does, the level of today, whether the last session is the first that shows it, what else
+    changed, and the hosts since then."""
 
     series: dict
     unit: str
     change: Change
     time: pd.Timestamp
+    between: tuple[pd.Timestamp, pd.Timestamp]
+    new: bool
     lasted: int
     lasts: bool
     today: float
@@ -211,10 +217,14 @@ def described(values: np.ndarray, kept: list[Shift], rule: Rule) -> list[Change]
     for shift, begin, end in zip(kept, [0, *(s.index for s in kept)], [*(s.index for s in kept[1:]), len(values)]):
         if shift.drift:
             before, after = line(values[shift.index : end])
+            between = shift.index, shift.index
         else:
             before, after = level(values[begin : shift.index], rule), level(values[shift.index : end], rule)
+            first, last = dates_of(values[begin:end], shift.index - begin)
+            between = begin + first, begin + last
         p_value = 2 * NormalDist().cdf(-abs(shift.deviate))
-        made.append(Change(shift.index, shift.detected, before, after, relative(before, after), p_value, shift.drift))
+        size = relative(before, after)
+        made.append(Change(shift.index, shift.detected, before, after, size, p_value, shift.drift, between))
     return [change for change in made if abs(change.relative) >= rule.smallest_change]
 
 
@@ -319,6 +329,8 @@ def of_series(series: pd.DataFrame, measured: np.ndarray, rule: Rule, found: lis
             unit=series["unit"].iloc[-1],
             change=change,
             time=series["session_time"].iloc[change.index],
+            between=tuple(series["session_time"].iloc[list(change.between or (change.index, change.index))]),
+            new=change.detected == len(series),
             lasted=end - change.index,
             lasts=number + 1 == len(found),
             today=found[-1].after,

@@ -25,6 +25,7 @@ SCOPES = {
     "environment": ("partition", "environ"),
     "benchmark": ("benchmark",),
 }
+NEW, ONGOING, ENDED = "new", "ongoing", "ended"
 SERIES_SCOPE, EVERYTHING = "series", "everything"
 
 
@@ -43,8 +44,8 @@ class Event:
     """Changes of a system that belong together.
 
     `direction` is one of WORSE, BETTER, CHANGED and UNKNOWN. `since` is the begin of the session with which most of
-    its series changed, `lasted` the number of sessions until the last of its series changed again, and `lasts` whether
-    any has not. `where` are the columns (those of a series, or
+    its series changed, `between` the times that their dates have in common, `lasted` the number of sessions until the
+    last of its series changed again, and `lasts` whether any has not. `where` are the columns (those of a series, or
     hosts) and values that all its series have in common and that cover the fewest series of the system, `covered`;
     `scope` is the word for them. `causes` are what else changed then in at least half of its series, `nodes` the slow
     nodes that explain it (history.explanations).
@@ -54,6 +55,7 @@ class Event:
     direction: str
     drift: bool
     since: pd.Timestamp
+    between: tuple[pd.Timestamp, pd.Timestamp]
     lasted: int
     lasts: bool
     scope: str
@@ -85,6 +87,13 @@ class Event:
     @property
     def alarms(self) -> bool:
         return self.alarming and self.acknowledged is None
+
+    @property
+    def state(self) -> str:
+        """NEW if the last session is the first that shows it, ENDED if it recovered or changed again, or ONGOING."""
+        if self.recovered or not self.lasts:
+            return ENDED
+        return NEW if all(finding.new for finding in self.findings) else ONGOING
 
     @property
     def name(self) -> str:
@@ -131,9 +140,13 @@ def event(of_system: pd.DataFrame, findings: list[Finding], direction: str, drif
     causes = Counter(cause for finding in findings for cause in finding.causes)
     common = tuple(cause for cause, count in causes.most_common() if 2 * count >= len(findings))
     system = findings[0].series["system"]
+    ends = since, max(finding.between[0] for finding in findings), min(finding.between[1] for finding in findings)
+    between = min(ends), max(ends)
     lasts = any(finding.lasts for finding in findings)
     lasted = len(order) - order[since] if lasts else max(finding.lasted for finding in findings)
-    return Event(system, direction, drift, since, lasted, lasts, scope, where, covered, common, tuple(findings))
+    return Event(
+        system, direction, drift, since, between, lasted, lasts, scope, where, covered, common, tuple(findings)
+    )
 
 
 def place(recent: pd.DataFrame, findings: list[Finding]) -> tuple[str, dict[str, str], int]:
@@ -178,7 +191,7 @@ def acknowledged(found: list[Event], entries: list[Acknowledgement], today: date
         matching = {
             number
             for number, entry in enumerate(entries)
-            if entry.matches(one.system, one.direction, one.since.date(), series)
+            if entry.matches(one.system, one.direction, [time.date() for time in one.between], series)
         }
         valid = sorted(number for number in matching if entries[number].until >= today)
         used |= matching

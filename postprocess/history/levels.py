@@ -27,6 +27,7 @@ SERIES_OF_A_SITE, SESSIONS_OF_A_SITE = 10, 20  # fewer series, or shorter ones, 
 QUARTILES_TO_SIGMA = 1 / 1.349  # of a normal distribution
 SIGNIFICANT, SIGNIFICANT_BESIDE_OTHERS = 2.0, 3.0  # standard errors; a smaller autocorrelation counts as none
 LARGEST_CORRELATION = 0.9
+UNLIKELY = 0.05  # of a date, in comparison with the likeliest one
 SMALLEST_SQUARE = 1e-200  # so that no quotient overflows
 
 
@@ -173,15 +174,31 @@ def difference_of_medians(values: np.ndarray, place: np.ndarray) -> np.ndarray:
     return medians[1] - medians[0]
 
 
+def deviations(part: np.ndarray) -> np.ndarray:
+    """The sums of absolute deviations from the medians of both levels, with the new level of a series (sessions,) from
+    each of its sessions on but the first."""
+    kept = bounded(part[None])[-1][0]
+    both = ((kept[:at], kept[at:]) for at in range(1, len(part)))
+    return np.array([sum(float(np.abs(level - np.median(level)).sum()) for level in two) for two in both])
+
+
+def dates_of(part: np.ndarray, place: int) -> tuple[int, int]:
+    """The earliest and the latest session around `place` with which the new level of a series (sessions,) may begin:
+    the likelihood of Laplace's distribution is at least UNLIKELY times that of the place."""
+    sums = deviations(part)
+    most = sums[place - 1] * (1 - np.log(UNLIKELY) / len(part))
+    first = last = place
+    while first > 1 and sums[first - 2] <= most:
+        first -= 1
+    while last < len(part) - 1 and sums[last] <= most:
+        last += 1
+    return first, last
+
+
 def begin_of(part: np.ndarray, sign: float) -> int:
     """Where the new level of a series (sessions,) with a step begins: where the absolute deviations from the medians of
     both levels are least. 0 if a level is too short there, or does not differ in the direction of the sign."""
-    kept = bounded(part[None])[-1][0]
-
-    def deviations(at: int) -> float:
-        return sum(float(np.abs(level - np.median(level)).sum()) for level in (kept[:at], kept[at:]))
-
-    best = min(range(1, len(part)), key=deviations)
+    best = int(np.argmin(deviations(part))) + 1
     right = sign * (np.median(part[best:]) - np.median(part[:best])) > 0
     return best if right and SESSIONS_BEFORE <= best <= len(part) - SESSIONS_AFTER else 0
 

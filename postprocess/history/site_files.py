@@ -3,7 +3,7 @@
 under version control."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from postprocess.history.table import SERIES
 from postprocess.logs import paths
 from postprocess.logs.trees import LARGEST_FILE, TreeError, parsed
 
-SAME_DAYS = 3  # days by which the date of an event may shift when later sessions date it better
+SAME_DAYS = 3  # days outside the dates between which an event began that its acknowledgement may state
 COLUMNS = frozenset(SERIES) - {"system"} | {"hosts"}  # with which an acknowledgement states a place
 
 
@@ -45,11 +45,13 @@ class Acknowledgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         if self.until < self.since:
             raise ValueError(f"`until` ({self.until}) is before `since` ({self.since})")
 
-    def matches(self, system: str, direction: str, since: date, series: list[dict[str, str]]) -> bool:
-        """Whether it covers all of these series of an event. An event that spreads is no longer covered."""
+    def matches(self, system: str, direction: str, between: list[date], series: list[dict[str, str]]) -> bool:
+        """Whether it covers all of these series of an event that began between two days. An event that spreads is no
+        longer covered."""
+        near = timedelta(days=SAME_DAYS)
         return (
             (system, direction) == (self.system, self.direction)
-            and abs((since - self.since).days) <= SAME_DAYS
+            and between[0] - near <= self.since <= between[1] + near
             and all(self.where.items() <= one.items() for one in series)
         )
 

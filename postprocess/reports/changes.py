@@ -72,6 +72,8 @@ def event_object(event: Event) -> dict:
         "direction": event.direction,
         "drift": event.drift,
         "since": event.since.isoformat(),
+        "between": [time.isoformat() for time in event.between],
+        "state": event.state,
         "sessions": event.lasted,
         "lasts": event.lasts,
         "scope": event.scope,
@@ -111,6 +113,8 @@ def sentence(event: Event) -> str:
     """An event: what, where, how much, since when, what else changed at that time, the nodes that explain it, and who
     acknowledged it."""
     since = f"since {event.since:%Y-%m-%d %H:%M} UTC"
+    if event.between[0] != event.between[1]:
+        since += f" (between {event.between[0]:%Y-%m-%d} and {event.between[1]:%Y-%m-%d})"
     if len(event.findings) == 1:
         [finding] = event.findings
         what = f"{place(finding.series)}: {size_of(finding, since)}, p = {finding.change.p_value:.1g}"

@@ -25,8 +25,13 @@ SYSTEMS = {"edison": slice(8, 16), "mira": slice(0, 8)}  # with the tests of one
 BLOCKS = (1, 7, 14)
 LOSSES = (0.05, 0.1, 0.2, 0.3, 0.5)
 BEFORE, SOON, LATER = 40, 14, 30  # nights before a loss, and within which it is to be found
-# Least shares found within SOON nights: of one test, a file system, everything.
-POWER = {0.2: (0.4, 0.75, 0.95), 0.3: (0.75, 0.95, 0.95), 0.5: (0.95, 0.95, 0.95)}
+# What the earlier model (a bound of 4.5 robust deviations, a second look without excursions) found within SOON nights
+# with a limit raised until 5 % of stable sites alarmed (40 and 80 draws): one test, a file system, everything.
+EARLIER = {
+    "edison": {0.1: (0.03, 0.05, 0.45), 0.2: (0.26, 0.45, 1), 0.3: (0.49, 0.95, 1), 0.5: (0.88, 1, 1)},
+    "mira": {0.1: (0.11, 0.49, 0.6), 0.2: (0.35, 0.85, 0.91), 0.3: (0.61, 0.94, 0.99), 0.5: (0.95, 1, 1)},
+}
+DRAWN = 0.05  # by which a share may be lower because of drawing
 SLACK = 0.5
 
 
@@ -114,12 +119,10 @@ def power(system: str, limit: float, options, goals: Goals) -> None:
                 shares = seen.mean(), seen[:, SYSTEMS[system]].any(axis=1).mean(), seen.any(axis=1).mean()
                 cells.append(" / ".join(map(percent, shares)))
                 if seen is ours and nights == SOON:
-                    for what, share, least in zip(
-                        ("one test", "a file system", "all"), shares, POWER.get(loss, (0, 0, 0))
-                    ):
-                        goals.check(
-                            f"{system}: loss of {loss:.0%} of {what} found within {SOON} nights", share, least=least
-                        )
+                    earlier = EARLIER[system].get(loss, (0, 0, 0))
+                    for what, share, least in zip(("one test", "a file system", "everything"), shares, earlier):
+                        text = f"{system}: loss of {loss:.0%} of {what} found within {SOON} nights"
+                        goals.check(text, share, least=least - DRAWN)
         row(system, f"-{loss:.0%}", *cells)
 
 

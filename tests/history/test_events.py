@@ -8,10 +8,11 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 from commands import run
-from sessions_made import case, database, night, session, steady, table_of
+from sessions_made import case, database, night, nights, session, steady, table_of
 
 from postprocess.history.change_points import findings, session_values
 from postprocess.history.events import EVERYTHING, events
+from postprocess.history.site_files import Acknowledgement
 
 TODAY = datetime.now(UTC).date()
 
@@ -223,6 +224,23 @@ def test_an_acknowledgement_that_matches_nothing_is_named(broken, known, change)
     done = run("check-history", broken, "--acknowledged", known)
     assert done.exit_code == 1 and lines_of(done, "REGRESSION")
     assert len(lines_of(done, "acknowledgement without an event: ")) == 1
+
+
+@pytest.mark.parametrize(("since", "covered"), [(6, False), (7, True), (15, True), (23, True), (24, False)])
+def test_an_acknowledgement_covers_an_event_whose_date_moves_within_its_interval(since, covered):
+    """An event that began between the 10th and the 20th; three days more on both sides."""
+    entry = Acknowledgement("local", date(2026, 1, since), "worse", "a", "b", date(2026, 3, 1))
+    assert entry.matches("local", "worse", [date(2026, 1, 10), date(2026, 1, 20)], [{}]) is covered
+
+
+@pytest.mark.parametrize(("sessions", "state", "code"), [(34, "new", 1), (35, "ongoing", 0)])
+def test_an_event_is_new_with_the_session_that_shows_it_first(tmp_path, sessions, state, code):
+    """A loss of 15 % from the 31st session on, which four sessions establish; with --new a known one does not fail."""
+    nightly = [*steady(30, seed=3), *steady(6, 850, seed=2)][:sessions]
+    stored = database(tmp_path / "r.db", nights(nightly))
+    content = json.loads(run("check-history", stored, "--json").stdout)
+    assert [event["state"] for event in content["events"] if event["alarm"]] == [state]
+    assert run("check-history", stored).exit_code == 1 and run("check-history", stored, "--new").exit_code == code
 
 
 def test_an_event_that_spreads_alarms_again(known, tmp_path):

@@ -206,6 +206,14 @@ def test_a_gain_with_many_low_nights_is_no_loss(low, most):
     assert losses <= most
 
 
+@pytest.mark.parametrize(("between", "expected"), [(7.1, (20, 20)), (9.9, (21, 21)), (8.5, (20, 21))])
+def test_a_night_half_way_between_two_levels_may_belong_to_both(between, expected):
+    """20 nights at 10, one between, 20 at 7, all 0.1 above or below: the night's own deviation says where it belongs,
+    or, half way, that both is as likely."""
+    values = np.array([*np.tile([10.1, 9.9], 10), between, *np.tile([7.1, 6.9], 10)])
+    assert levels.dates_of(values, expected[0]) == expected
+
+
 # --- what is no change ------------------------------------------------------------------------------------------------
 
 

@@ -263,7 +263,7 @@ def test_metric_that_cannot_be_planned_is_named_and_the_plan_is_not_enough(tmp_p
     ]
     done = run("plan", database(tmp_path / "r.db", sessions), *QUICK)
     assert done.exit_code == 1 and '"options"' in done.output
-    assert "NOT PLANNED: b_eff_io of b_eff_io on one node of default+mpi: the noise is known from 20" in done.output
+    assert "NOT PLANNED: b_eff_io on one node of default+mpi: the noise is known from 20" in done.output
 
 
 def test_sessions_of_two_systems_are_refused(tmp_path):
