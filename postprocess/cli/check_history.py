@@ -27,6 +27,9 @@ MaxAge = Annotated[
 ]
 
 
+OnlyNew = Annotated[bool, typer.Option("--new", help="Only events that the last session is the first to show alarm.")]
+
+
 @exit_codes(
     {
         0: "every test has a value, and every event that is or may be for the worse has recovered or been acknowledged",
@@ -39,9 +42,7 @@ def check_history(
     selection: Selection,
     expected: Expected = None,
     max_age: MaxAge = None,
-    new: Annotated[
-        bool, typer.Option("--new", help="Only events that the last session is the first to show alarm.")
-    ] = False,
+    new: OnlyNew = False,
     thresholds: Thresholds = None,
     acknowledged: AcknowledgedFile = None,
     as_json: AsJson = False,
@@ -85,7 +86,7 @@ def check_history(
         text += [line for event in found for line in lines(event)]
         text += map(suspicion, suspected.to_dict("records"))
         typer.echo("\n".join([*text, *remarks, summary(cases, values, found, len(tests), len(missing))]))
-    alarms = [event for event in found if event.alarms and (event.state == NEW or not new)]
+    alarms = any(one.alarms and (one.state == NEW or not new) for one in found)
     raise typer.Exit(1 if len(missing) or len(old) or alarms else 0)
 
 
