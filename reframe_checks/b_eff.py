@@ -83,13 +83,13 @@ class b_eff(LoopOptions, KernelCheck):
 
     def _score(self):
         from postprocess.benchmarks.b_eff.loops import needed_budget_seconds
-        from postprocess.benchmarks.scoring import read_or_error
+        from postprocess.benchmarks.scoring import read
         from postprocess.logs.reader import Log
 
         try:
             return super()._score()
         except SanityError as error:
-            log = read_or_error(Path(self.stagedir, self.log_name))
+            log = read(Path(self.stagedir, self.log_name))
             if isinstance(log, Log) and log.benchmark == "b_eff" and needed_budget_seconds(log):
                 TOO_SMALL[self._test_case()] = str(error)
             raise

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Scoring logs: from files to scores, for every benchmark."""
+"""The one way from a log to its score, for every benchmark: read, check, reduce, qualify."""
 
 import gc
 import os
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
-from types import ModuleType
+
+import pandas as pd
 
 from postprocess.benchmarks import nodes
-from postprocess.benchmarks.benchmark import Benchmark
 from postprocess.benchmarks.registry import benchmarks, log_formats, optional_function, part
 from postprocess.benchmarks.score import Metric, Qualification, Score
 from postprocess.logs import reader
@@ -30,10 +30,10 @@ def read_log(path) -> Log:
 
 def score_log(path) -> Score:
     """The score of one log. Raises LogError where the log yields none."""
-    [score] = score_read([read_log(path)])
-    if isinstance(score, LogError):
-        raise score
-    return score
+    [evaluation] = evaluate([read_log(path)])
+    if isinstance(evaluation.result, LogError):
+        raise evaluation.result
+    return evaluation.result
 
 
 def score_logs(paths: Iterable) -> list[Score | LogError]:
@@ -42,20 +42,21 @@ def score_logs(paths: Iterable) -> list[Score | LogError]:
     chunks = [paths[start : start + LOGS_AT_ONCE] for start in range(0, len(paths), LOGS_AT_ONCE)]
     workers = min(len(os.sched_getaffinity(0)), len(chunks))
     if len(paths) < LOGS_WORTH_A_POOL or workers < 2:
-        return [score for chunk in chunks for score in score_chunk(chunk)]
+        return [score for chunk in chunks for score in results_of(chunk)]
     # Records hold no cycles, and the garbage collector would walk through millions of them again and again.
     with ProcessPoolExecutor(workers, get_context("spawn"), initializer=gc.disable) as pool:
-        return [score for scores in pool.map(score_chunk, chunks) for score in scores]
+        return [score for scores in pool.map(results_of, chunks) for score in scores]
 
 
-def score_chunk(paths: list[Path]) -> list[Score | LogError]:
-    read = [read_or_error(path) for path in paths]
-    scores = iter(score_read([log for log in read if isinstance(log, Log)]))
-    return [next(scores) if isinstance(log, Log) else log for log in read]
+def results_of(paths: list[Path]) -> list[Score | LogError]:
+    """All steps, for some files."""
+    logs = [read(path) for path in paths]
+    evaluations = iter(evaluate([log for log in logs if isinstance(log, Log)]))
+    return [next(evaluations).result if isinstance(log, Log) else log for log in logs]
 
 
-def read_or_error(path: Path) -> Log | LogError:
-    """The log, or why it cannot be read: one bad log must not cost the results of others."""
+def read(path: Path) -> Log | LogError:
+    """The first step from a file to its score: a complete log, or why it is none."""
     try:
         return read_log(path)
     except LogError as error:
@@ -70,25 +71,47 @@ def defect(path: Path, error: Exception) -> LogError:
     return LogError(path, f"met a defect of coffeecup ({what:.200}): please report it together with this log")
 
 
-def score_read(logs: list[Log]) -> list[Score | LogError]:
-    """Scores logs that have been read, all logs of a benchmark in one reduction."""
-    places = defaultdict(list)
-    for place, log in enumerate(logs):
-        places[log.benchmark].append(place)
-    scores = {}
-    for benchmark, found in places.items():
-        scores |= zip(found, score_together(benchmark, [logs[place] for place in found]))
-    return [scores[place] for place in range(len(logs))]
+@dataclass(frozen=True)
+class Evaluation:
+    """What came of a log: its score or why it has none, and the measurement_table of a score."""
+
+    result: Score | LogError
+    table: pd.DataFrame | None = None
 
 
-def score_together(name: str, logs: list[Log]) -> list[Score | LogError]:
-    """Scores of one benchmark; after an unexpected exception one by one, so that it is an error of its log only."""
-    try:
-        return score_alike(name, logs)
-    except Exception as error:
-        if len(logs) == 1:
-            return [defect(logs[0].path, error)]
-    return [score for log in logs for score in score_together(name, [log])]
+def evaluate(logs: list[Log]) -> list[Evaluation]:
+    """The other steps, for logs that have been read: check, reduce and qualify, all logs of a benchmark at once. After
+    an unexpected exception one by one, so that it is an error of its log only."""
+    found: dict[int, Evaluation] = {}
+    for name in dict.fromkeys(log.benchmark for log in logs):
+        alike = {place: log for place, log in enumerate(logs) if log.benchmark == name}
+        try:
+            found |= zip(alike, evaluate_alike(name, [*alike.values()]))
+        except Exception as error:
+            one_by_one = len(alike) > 1
+            for place, log in alike.items():
+                found[place] = evaluate([log])[0] if one_by_one else Evaluation(defect(log.path, error))
+    return [found[place] for place in range(len(logs))]
+
+
+def evaluate_alike(name: str, logs: list[Log]) -> list[Evaluation]:
+    """Checks the logs of one benchmark; those that no rule refuses are reduced together and qualified."""
+    refused = part(name, "rules").refusals(logs)
+    reduced = reduce(name, [log for number, log in enumerate(logs) if number not in refused])
+    return [
+        Evaluation(unscored(log, refused[number])) if number in refused else qualify(log, *next(reduced))
+        for number, log in enumerate(logs)
+    ]
+
+
+def reduce(name: str, logs: list[Log]) -> Iterator[tuple[pd.DataFrame, pd.Series]]:
+    """The measurement_table and the metrics of each log, which no rule refuses."""
+    if logs:
+        reduction = part(name, "reduction")
+        table = reduction.measurement_table(logs)
+        metrics = dict(reduction.metrics(logs, table).iterrows())
+        by_log = dict(iter(table.groupby("log", observed=True)))
+        yield from ((by_log[number], metrics[number]) for number in range(len(logs)))
 
 
 class UnscoredError(LogError):
@@ -109,24 +132,9 @@ def unscored(log: Log, problem: str) -> LogError:
     return UnscoredError(log.path, problem, examined) if examined else LogError(log.path, problem)
 
 
-def score_alike(name: str, logs: list[Log]) -> list[Score | LogError]:
-    reduction, rules = part(name, "reduction"), part(name, "rules")
-    refused = rules.refusals(logs)
-    sound = [log for number, log in enumerate(logs) if number not in refused]
-    scores = iter(scores_of(name, reduction, sound) if sound else [])
-    return [unscored(log, refused[number]) if number in refused else next(scores) for number, log in enumerate(logs)]
-
-
-def scores_of(name: str, reduction: ModuleType, logs: list[Log]) -> list[Score]:
-    """Scores of logs that no rule refuses."""
-    table = reduction.measurement_table(logs)
-    metrics = dict(reduction.metrics(logs, table).iterrows())
-    by_log = dict(iter(table.groupby("log", observed=True)))
-    return [scored(benchmarks()[name], log, by_log[number], metrics[number]) for number, log in enumerate(logs)]
-
-
-def scored(benchmark: Benchmark, log: Log, table, metrics) -> Score:
-    qualifications = part(benchmark.name, "qualifications")
+def qualify(log: Log, table: pd.DataFrame, metrics: pd.Series) -> Evaluation:
+    """The last step: a score with its qualifications."""
+    benchmark, qualifications = benchmarks()[log.benchmark], part(log.benchmark, "qualifications")
     rules_of_counters = [Qualification(key, f"Not official: {text}.") for key, text in of_root(log)]
     breaches = (*qualifications.breaches(log), *rules_of_counters)
     examine = optional_function(benchmark.name, "nodes")
@@ -136,7 +144,7 @@ def scored(benchmark: Benchmark, log: Log, table, metrics) -> Score:
     every = (*breaches, *qualifications.qualifications(log, table), *of_nodes, *counted)
     moved_bytes = optional_function(benchmark.name, "moved_bytes")
     values = {**metrics.dropna(), **energy_metrics(log, moved_bytes(log) if moved_bytes else None)}
-    return Score(
+    score = Score(
         benchmark=benchmark.name,
         metrics={name: Metric(float(value), benchmark.metric(name).unit) for name, value in values.items()},
         qualifications=every,
@@ -145,3 +153,4 @@ def scored(benchmark: Benchmark, log: Log, table, metrics) -> Score:
         log=log.brief(),
         nodes=examined,
     )
+    return Evaluation(score, table)

@@ -248,18 +248,18 @@ def need_comparison(design: Path | None, results: list, compared: list[list]) ->
 def calibrating(paths: list[Path] | None) -> "list[Log]":
     """Logs with a score, of benchmarks that can be predicted. Raises LogError."""
     from postprocess.benchmarks.predicted import predictable
-    from postprocess.benchmarks.scoring import read_or_error, score_read
+    from postprocess.benchmarks.scoring import evaluate, read
 
     logs = []
     for path in paths or []:
-        log = read_or_error(path)
+        log = read(path)
         if isinstance(log, LogError):
             raise log
         if log.benchmark not in (able := predictable()):
             raise LogError(log.path, f"{log.benchmark} cannot be predicted; calibrate with {', '.join(able)}")
-        [score] = score_read([log])
-        if isinstance(score, LogError):
-            raise score
+        [evaluation] = evaluate([log])
+        if isinstance(evaluation.result, LogError):
+            raise evaluation.result
         logs.append(log)
     return logs
 

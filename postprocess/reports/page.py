@@ -19,7 +19,7 @@ from postprocess.benchmarks import node_figures, nodes
 from postprocess.benchmarks.predicted import Comparison, Designs
 from postprocess.benchmarks.registry import benchmarks, part
 from postprocess.benchmarks.score import Score
-from postprocess.benchmarks.scoring import UnscoredError, read_or_error, score_read
+from postprocess.benchmarks.scoring import UnscoredError, evaluate, read
 from postprocess.logs import file_systems
 from postprocess.logs.activity import use_of_hosts
 from postprocess.logs.reader import Log, LogError
@@ -55,11 +55,13 @@ def items(paths: Iterable[Path], designs: Designs | None = None) -> list[Item]:
 
 def item(path: Path, designs: Designs) -> Item:
     """What the report shows of one log."""
-    log = read_or_error(path)
+    log = read(path)
     if isinstance(log, LogError):
         return Item(path, log, None, [], {})
-    [result] = score_read([log])
-    table = part(log.benchmark, "reduction").measurement_table([log])
+    [evaluation] = evaluate([log])
+    result, table = evaluation.result, evaluation.table
+    if table is None:
+        table = part(log.benchmark, "reduction").measurement_table([log])
     examined = result.nodes if isinstance(result, Score | UnscoredError) else None
     return Item(
         path,

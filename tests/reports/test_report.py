@@ -11,6 +11,7 @@ import pytest
 from logs_made_b_eff import averaged_log, b_eff_log
 from pages import HOSTILE, Page, browse, hostile_log, needs_browser
 
+from postprocess.benchmarks.b_eff import reduction
 from postprocess.benchmarks.published import published, published_systems
 from postprocess.benchmarks.scoring import score_log
 from postprocess.logs.reader import LogError
@@ -111,6 +112,14 @@ def test_a_log_that_is_refused_can_still_be_shown(tmp_path, change, figures):
     assert isinstance(item.result, LogError) and item.result.problem.startswith("no b_eff: ")
     assert " ".join(item.result.problem.split()) in page.words
     assert len(page.named("svg")) == len(item.figures) == figures
+
+
+def test_the_page_draws_the_table_that_the_score_comes_from(logs, monkeypatch):
+    """A log is reduced once."""
+    made, reduce = [], reduction.measurement_table
+    monkeypatch.setattr(reduction, "measurement_table", lambda logs: made.append(logs) or reduce(logs))
+    [item] = report.items([logs["full"]])
+    assert len(made) == 1 and item.figures
 
 
 def test_several_logs_share_one_page_with_a_figure_over_the_sizes(tmp_path):

@@ -22,7 +22,7 @@ import numpy as np
 
 from postprocess.benchmarks.b_eff import patterns
 from postprocess.benchmarks.b_eff.exchange import HEADER, KINDS, NETWORK, Exchange, exchange, logged
-from postprocess.benchmarks.b_eff.memories import kinds, part
+from postprocess.benchmarks.b_eff.memories import in_memory, kinds
 from postprocess.benchmarks.b_eff.records import HOST, Measurement, Plan
 from postprocess.benchmarks.b_eff.rules import METHODS_AVERAGED
 from postprocess.benchmarks.predicted import Band, PredictionError
@@ -133,7 +133,7 @@ def in_host_memory(log: Log[Plan]) -> Log[Plan]:
         raise PredictionError(
             f"{printable(str(log.path))}: has no messages in host memory, and designs describe no other"
         )
-    return part(log, HOST)
+    return in_memory(log, HOST)
 
 
 def _measured(machine: Machine, log: Log[Plan]) -> list[Measured]:

@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from postprocess.benchmarks import node_figures
-from postprocess.benchmarks.b_eff.memories import kinds, metric_in, part
+from postprocess.benchmarks.b_eff.memories import in_memory, kinds, metric_in
 from postprocess.benchmarks.b_eff.records import Plan, Rings
 from postprocess.benchmarks.b_eff.reduction import logavg
 from postprocess.benchmarks.b_eff.slow_nodes import all_pairs
@@ -63,7 +63,7 @@ def figures_of_kind(log: Log[Plan], table: pd.DataFrame, kind: str) -> list[Figu
     """Those of one kind of memory; the figures of a run with --memory name it."""
     of_kind = [
         replace(drawn, name=metric_in(drawn.name, kind))
-        for drawn in figures_of_part(part(log, kind), table[table["memory"] == kind])
+        for drawn in figures_of_part(in_memory(log, kind), table[table["memory"] == kind])
     ]
     if log.plan.memory is None:
         return of_kind

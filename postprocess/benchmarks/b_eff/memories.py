@@ -24,7 +24,7 @@ def memory_per_process(log: Log[Plan], kind: str) -> int:
     )
 
 
-def part(log: Log[Plan], kind: str) -> Log[Plan]:
+def in_memory(log: Log[Plan], kind: str) -> Log[Plan]:
     """A log with only the patterns in one kind of memory, or between two, under the names that they have without
     --memory. The record of the data check is that of all kinds."""
     if log.plan.memory is None:

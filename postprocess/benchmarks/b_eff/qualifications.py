@@ -10,7 +10,7 @@ import pandas as pd
 
 from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED, l_max_rule
 from postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
-from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, part
+from postprocess.benchmarks.b_eff.memories import in_memory, kinds, memory_per_process
 from postprocess.benchmarks.b_eff.plausibility import of_plausibility
 from postprocess.benchmarks.b_eff.records import HOST, Budget, DataCheck, Measurement, Plan, PlannedLoops, Probe, Stop
 from postprocess.benchmarks.score import Qualification
@@ -260,7 +260,7 @@ def of_repetitions(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, s
 def of_parts(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Qualifications of each kind of memory against its own run."""
     for kind in kinds(log.plan):
-        yield from of_plausibility(part(log, kind), table[table["memory"] == kind], kind == HOST)
+        yield from of_plausibility(in_memory(log, kind), table[table["memory"] == kind], kind == HOST)
 
 
 def repetitions_alone(table: pd.DataFrame) -> pd.Series:

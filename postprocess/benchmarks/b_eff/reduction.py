@@ -16,7 +16,7 @@ import pandera.pandas as pa
 
 from postprocess.benchmarks.b_eff import BALANCE_FACTOR, BENCHMARK, R_MAX
 from postprocess.benchmarks.b_eff.definition import LENGTHS, PATTERNS_AVERAGED
-from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, metric_in, part
+from postprocess.benchmarks.b_eff.memories import in_memory, kinds, memory_per_process, metric_in
 from postprocess.benchmarks.b_eff.records import DataCheck, Latency, Loop, Measurement, Plan, PlannedLoops
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.logs.placement import number_stated
@@ -56,7 +56,7 @@ def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     `refusals` reports them.
     """
     return table_of(
-        rows_of(number, part(log, kind), Measurement).assign(memory=kind)
+        rows_of(number, in_memory(log, kind), Measurement).assign(memory=kind)
         for number, log in enumerate(logs)
         for kind in dict.fromkeys(pattern.kind for pattern in log.plan.patterns)
     )
@@ -281,7 +281,7 @@ def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     columns = []
     for kind in table["memory"].unique():
         rows = table[table["memory"] == kind]
-        parts = [part(log, kind) for log in logs]
+        parts = [in_memory(log, kind) for log in logs]
         own = metrics_of_part(kind, parts, rows) if rows["averaged"].any() else ping_pong_metrics(parts, rows)
         columns.append(own.rename(columns=lambda name, kind=kind: metric_in(name, kind)))
     listed = [metric.name for metric in BENCHMARK.every_metric]

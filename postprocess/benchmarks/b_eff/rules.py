@@ -20,7 +20,7 @@ from postprocess.benchmarks.b_eff.definition import (
     ring_sizes,
 )
 from postprocess.benchmarks.b_eff.loops import problems_of_loops
-from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, part
+from postprocess.benchmarks.b_eff.memories import in_memory, kinds, memory_per_process
 from postprocess.benchmarks.b_eff.memory_rules import problems_of_memories
 from postprocess.benchmarks.b_eff.pairwise import problems_of_matchings
 from postprocess.benchmarks.b_eff.records import DataCheck, Pattern, Plan, PlannedLoops
@@ -43,7 +43,7 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     if log.run.filesystem is not None:
         yield "no_file_system", f"b_eff has no files, the log states a file system; {EDITED}"
     yield from problems_of_memories(log)
-    yield from problems_of_plan(part(log, kinds(log.plan)[0]).plan, log.run.ranks)
+    yield from problems_of_plan(in_memory(log, kinds(log.plan)[0]).plan, log.run.ranks)
     yield from problems_of_sizes(log.plan, min(memory_per_process(log, kind) for kind in kinds(log.plan)))
     yield from problems_of_request(log.run, log.plan)
     yield from problems_of_matchings(log.run, log.plan)

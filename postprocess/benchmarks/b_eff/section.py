@@ -8,7 +8,7 @@ import pandas as pd
 
 from postprocess.benchmarks.b_eff import BENCHMARK, reduction
 from postprocess.benchmarks.b_eff.figures import METHODS, best_by_pattern, rings_text
-from postprocess.benchmarks.b_eff.memories import kinds, memory_per_process, metric_in, part
+from postprocess.benchmarks.b_eff.memories import in_memory, kinds, memory_per_process, metric_in
 from postprocess.benchmarks.b_eff.plausibility import band, noise, same_messages
 from postprocess.benchmarks.b_eff.records import HOST, DataCheck, Plan, PlannedLoops
 from postprocess.benchmarks.published import published_systems
@@ -56,7 +56,7 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     if score is None:
         return shown
     every = kinds(log.plan)
-    parts = {kind: (part(log, kind), table[table["memory"] == kind], values_in(score, kind)) for kind in every}
+    parts = {kind: (in_memory(log, kind), table[table["memory"] == kind], values_in(score, kind)) for kind in every}
     published = published_systems("b_eff").replace({np.nan: None}).to_dict("records")
     return shown | {
         "sentences": [

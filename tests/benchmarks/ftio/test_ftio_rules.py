@@ -133,7 +133,8 @@ def test_bytes_of_a_repetition_by_hand():
         ([10.0, 9.61, 10.0, 10.0], True),  # 2 % of the longest and 0.2 s: 0.4 s
         ([10.0, 9.59, 10.0, 10.0], False),
         ([10.0, 10.0, 10.41, 10.0], False),
-        ([0.25, 0.051, 0.25, 0.25], True),
+        ([0.25, 0.046, 0.25, 0.25], True),  # 0.005 and 0.2 s
+        ([0.25, 0.044, 0.25, 0.25], False),
     ],
 )
 def test_processes_end_a_repetition_together(log, times, sound):
