@@ -16,7 +16,7 @@
 #include "peers.h"
 
 static const int signals[] = {SIGTERM, SIGINT, SIGALRM}; /* the last one is the deadline */
-enum { SIGNALS = sizeof signals / sizeof signals[0], REASON_LENGTH = 512 };
+enum { SIGNALS = sizeof signals / sizeof signals[0], REASON_LENGTH = 512, ATTEMPTS = 10, PAUSE_MS = 20 };
 
 /* Global, because a handler has no arguments for it. It is written only before the handlers are installed or while the
  * signals are blocked. */
@@ -38,16 +38,24 @@ static sigset_t signal_set(void)
     return set;
 }
 
-/* The note that another process left or, if one of this node was killed or crashed, a note about that one. */
+/* The note that another process left or, if one of this node was killed or crashed, a note about that one. The keeper
+ * of another node that lost a process may be a moment later than the launcher. */
 static bool find_note(char note[NOTE_BYTES])
 {
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000L};
     if (note_take(note))
         return true;
     const int lost = peers_lost();
-    if (lost < 0)
-        return false;
-    note_form(note, lost, note_host(), LOST_REASON);
-    return true;
+    if (lost >= 0) {
+        note_form(note, lost, note_host(), LOST_REASON);
+        return true;
+    }
+    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
+        nanosleep(&pause, NULL);
+        if (note_take(note))
+            return true;
+    }
+    return false;
 }
 
 /* A launcher ends rank 0 if another process failed: the note then states the reason. */

@@ -35,7 +35,7 @@ static const char launcher_ended[] =
     "the launcher of the run ended before it; see the output of the job for the reason";
 
 struct order {
-    enum { LOOK_FOR_NOTE, REMOVE } kind;
+    enum { TAKE_NOTE, LEAVE_NOTE, REMOVE } kind;
     char note[PATH_MAX], host[NOTE_HOST_BYTES];
     struct own_directory own;
 };
@@ -97,11 +97,11 @@ void keeper_start(int log)
         close(ends[1]);
 }
 
-void keeper_note(const char *path, const char *host)
+void keeper_note(bool takes)
 {
-    struct order order = {.kind = LOOK_FOR_NOTE};
-    snprintf(order.note, sizeof order.note, "%s", path);
-    snprintf(order.host, sizeof order.host, "%s", host);
+    struct order order = {.kind = takes ? TAKE_NOTE : LEAVE_NOTE};
+    snprintf(order.note, sizeof order.note, "%s", note_path());
+    snprintf(order.host, sizeof order.host, "%s", note_host());
     send_order(&order);
 }
 
@@ -189,8 +189,37 @@ static const char *reason_of(int lost)
     return lost == NO_PEER ? launcher_ended : "several processes were " LOST_REASON;
 }
 
+/* On other nodes than that of rank 0: tells its keeper which process was lost. Whether there is a note to withdraw. */
+static bool tell_rank_0(void)
+{
+    const int lost = peers_lost();
+    return lost >= 0 && !peers_launcher_ended() && note_leave_of(lost, LOST_REASON);
+}
+
+/* The log beside which the note is. */
+static bool log_has_end(void)
+{
+    char path[PATH_MAX];
+    long whole_bytes;
+    snprintf(path, sizeof path, "%.*s", (int)(strrchr(note_path(), '.') - note_path()), note_path());
+    FILE *log = fopen(path, "re");
+    const bool has_end = !log || count_lines(log, &whole_bytes) < 0;
+    if (log)
+        fclose(log);
+    return has_end;
+}
+
+/* Rank 0 and its keeper may have ended before they could take the note. */
+static void withdraw_note(void)
+{
+    const struct timespec pause = {.tv_nsec = ATTEMPT_MS * 1000000L};
+    for (int attempt = 0; attempt < ATTEMPTS && access(note_path(), F_OK) == 0 && !log_has_end(); attempt++)
+        nanosleep(&pause, NULL);
+    unlink(note_path());
+}
+
 /* Returns when the rank has ended; false if there is no directory to remove. */
-static bool wait_for_end(struct own_directory *own, int *lost)
+static bool wait_for_end(struct own_directory *own, int *lost, bool *told)
 {
     struct order order;
     bool removes = false, found = false;
@@ -198,6 +227,7 @@ static bool wait_for_end(struct own_directory *own, int *lost)
         if (!found && peers_watch(STDIN_FILENO)) {
             found = true;
             *lost = find_lost();
+            *told = tell_rank_0();
         }
         const ssize_t bytes = recv(STDIN_FILENO, &order, sizeof order, 0);
         if (bytes == 0)
@@ -206,15 +236,18 @@ static bool wait_for_end(struct own_directory *own, int *lost)
             break;
         if (bytes != (ssize_t)sizeof order)
             continue;
-        if (order.kind == LOOK_FOR_NOTE) {
-            note_adopt(order.note, order.host);
-        } else {
+        if (order.kind == REMOVE) {
             *own = order.own;
             removes = true;
+        } else {
+            note_adopt(order.note, order.host, order.kind == TAKE_NOTE);
         }
     }
-    if (!found)
+    if (!found) {
         *lost = find_lost();
+        peers_look();
+        *told = tell_rank_0();
+    }
     return removes;
 }
 
@@ -239,7 +272,13 @@ void keeper_main(int argc, char **argv)
     send(STDIN_FILENO, &ready, sizeof ready, MSG_NOSIGNAL);
     peers_adopt(PEERS);
     int lost = 0;
-    const bool removes = wait_for_end(&own, &lost), noted = note_take(note);
+    bool told = false;
+    const bool removes = wait_for_end(&own, &lost, &told);
+    bool noted = note_take(note);
+    if (noted && strstr(note, LOST_REASON)) { /* of another node: which process was lost first is not known */
+        noted = false;
+        lost = lost == NO_PEER ? NO_PEER : SEVERAL_PEERS;
+    }
     if (!noted && lost >= 0)
         note_form(note, lost, note_host(), LOST_REASON);
     const bool closed = close_log(now_seconds() - start_seconds, noted || lost >= 0 ? note : NULL, reason_of(lost));
@@ -249,5 +288,7 @@ void keeper_main(int argc, char **argv)
         fprintf(stderr, "error: rank %d: %s\n", lost, LOST_REASON);
     else if (closed && !noted)
         fprintf(stderr, "error: %s\n", reason_of(lost));
+    if (told)
+        withdraw_note();
     exit(EXIT_SUCCESS);
 }

@@ -5,15 +5,18 @@
 #ifndef COFFEECUP_KEEPER_H
 #define COFFEECUP_KEEPER_H
 
+#include <stdbool.h>
+
 #include "removal.h"
 
 /* Starts the keeper of this process. `log` is its open log, negative on a rank without one. If no process can be
  * started, the run continues without a keeper. */
 void keeper_start(int log);
 
-/* Tell the keeper, if this process has one, where a failing process may leave a note (see note.h) and the name of the
- * node, and which directory to remove. The last directory counts. */
-void keeper_note(const char *path, const char *host);
+/* Tell the keeper, if this process has one, of the note about a failing process (see note.h), which the keeper of rank
+ * 0 takes and any other leaves if it sees a process of its node lost, and which directory to remove. The last directory
+ * counts. */
+void keeper_note(bool takes);
 void keeper_remove(const struct own_directory *own);
 
 /* Must be called first in main(): if this process is a keeper, does its work and ends it; otherwise returns. */

@@ -88,19 +88,25 @@ size_t note_form(char text[NOTE_BYTES], int rank, const char *host, const char *
     return (size_t)(at - text);
 }
 
-void note_leave(const char *reason)
+bool note_leave_of(int rank, const char *reason)
 {
     char text[NOTE_BYTES];
     if (!note.leaves)
-        return;
+        return false;
     const int file = open(note.path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (file < 0)
-        return; /* another process was first, or the directory is not writable: the message is in the run's output */
-    const size_t bytes = note_form(text, note.rank, note.host, reason);
+        return false; /* another process was first, or cannot write there: the message is in the run's output */
+    const size_t bytes = note_form(text, rank, note.host, reason);
     text[bytes] = '\n';
     const ssize_t written = write(file, text, bytes + 1);
     (void)written; /* an incomplete note is not used */
     close(file);
+    return true;
+}
+
+void note_leave(const char *reason)
+{
+    note_leave_of(note.rank, reason);
 }
 
 bool note_take(char text[NOTE_BYTES])
@@ -126,7 +132,7 @@ void note_forget(void)
 
 const char *note_path(void)
 {
-    return note.path;
+    return note.takes || note.leaves ? note.path : "";
 }
 
 const char *note_host(void)
@@ -134,9 +140,10 @@ const char *note_host(void)
     return note.host;
 }
 
-void note_adopt(const char *path, const char *host)
+void note_adopt(const char *path, const char *host, bool takes)
 {
     snprintf(note.path, sizeof note.path, "%s", path);
     snprintf(note.host, sizeof note.host, "%s", host);
-    note.takes = path[0] != '\0';
+    note.takes = takes && path[0];
+    note.leaves = !takes && path[0];
 }

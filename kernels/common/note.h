@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A note from a failing process for the log, which rank 0 or its keeper closes: a small file beside the log with the
- * process's rank, host and message. An MPI message would not work: after a failure nobody receives it, and some
+/* A note from a failing process, or from the keeper of a node that lost one, for the log, which rank 0 or its keeper
+ * closes: a small file beside the log with the process's rank, host and message. An MPI message would not work: after a failure nobody receives it, and some
  * launchers kill rank 0 at once. A process that does not see rank 0's log (no shared file system) leaves no note, and
  * its message is in the run's output only. */
 #ifndef COFFEECUP_NOTE_H
@@ -20,6 +20,9 @@ void note_setup(const char *log, const char *host);
  * handler. */
 void note_leave(const char *reason);
 
+/* The same for another process of this node. Whether there was no note yet. */
+bool note_leave_of(int rank, const char *reason);
+
 /* Rank 0 and its keeper: reads and removes the note, one JSON object without a newline. False if there is none. Safe in
  * a signal handler. */
 bool note_take(char note[NOTE_BYTES]);
@@ -33,9 +36,10 @@ void note_forget(void);
 /* Forms a note without its newline, and returns its length. Safe in a signal handler. */
 size_t note_form(char text[NOTE_BYTES], int rank, const char *host, const char *reason);
 
-/* The path of the note, "" if no process can leave one, and the name of this node; the same, set in the keeper. */
+/* The path of the note, "" if this process can neither leave nor take one, and the name of its node; the same, set in
+ * its keeper, which takes the note (that of rank 0) or may leave one. */
 const char *note_path(void);
 const char *note_host(void);
-void note_adopt(const char *path, const char *host);
+void note_adopt(const char *path, const char *host, bool takes);
 
 #endif

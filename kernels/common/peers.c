@@ -35,6 +35,7 @@ struct node {
 };
 
 enum { LOWEST_FILE = 16 }; /* above those that a keeper inherits under fixed numbers */
+enum { LONGEST_END_MS = 1000 };
 
 /* Global, because a handler has no arguments for it. */
 static struct {
@@ -188,6 +189,14 @@ bool peers_watch(int file)
             if (here.ends[2 + i].revents) /* it ended by itself, or at once with others */
                 here.ends[2 + i].fd = -1;
     }
+}
+
+void peers_look(void)
+{
+    if (!here.ends)
+        return;
+    poll(&here.ends[2], 1, LONGEST_END_MS);
+    poll(here.ends, (nfds_t)here.node->peers + 2, 0);
 }
 
 bool peers_launcher_ended(void)

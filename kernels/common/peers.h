@@ -27,6 +27,9 @@ int peers_file(void);
 void peers_adopt(int file);
 bool peers_watch(int file);
 
+/* Keeper: looks again when the first process of the node is ending, whose files are closed before it has ended. */
+void peers_look(void);
+
 /* Keeper: the process that started this node's first rank, which is the launcher or its daemon, has ended. */
 bool peers_launcher_ended(void);
 

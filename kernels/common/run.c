@@ -152,13 +152,11 @@ static void create_log(struct run *run, const char *path)
     fail_do(report_failure);
     host_name(host);
     note_setup(path, host);
-    if (run->rank == 0) {
-        keeper_note(note_path(), note_host());
-        return;
-    }
-    if (run->machine.leader == run->rank)
+    if (run->machine.leader == run->rank && run->rank != 0)
         keeper_start(-1);
-    interrupt_follow();
+    keeper_note(run->rank == 0);
+    if (run->rank != 0)
+        interrupt_follow();
 }
 
 /* Before the clocks of the run start; a simulated node has no counters. */
