@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A note from a failing process, or from the keeper of a node that lost one, for the log, which rank 0 or its keeper
- * closes: a small file beside the log with the process's rank, host and message. An MPI message would not work: after a failure nobody receives it, and some
- * launchers kill rank 0 at once. A process that does not see rank 0's log (no shared file system) leaves no note, and
- * its message is in the run's output only. */
+ * closes: a small file beside the log with the process's rank, host and message. An MPI message would not work: after a
+ * failure nobody receives it, and some launchers kill rank 0 at once. A process that does not see rank 0's log (no
+ * shared file system) leaves no note, and its message is in the run's output only. */
 #ifndef COFFEECUP_NOTE_H
 #define COFFEECUP_NOTE_H
 
