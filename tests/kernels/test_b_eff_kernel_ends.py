@@ -16,7 +16,7 @@ import pytest
 from b_eff_runs import Kernel, kernel, mpi, network
 from builds import PATIENCE
 from file_systems import memory
-from kernel_runs import rank_processes, wait_until
+from kernel_runs import on_nodes, rank_processes, records, started, wait_until
 from raw_log import read_log
 
 from postprocess.logs.reader import LogError
@@ -105,8 +105,8 @@ def test_a_disk_that_fills_up_ends_the_run_as_failed_without_a_score(kernel, tmp
         [error] = kernel.errors(done)
         assert re.search(r"cannot write the log '.*': No space left on device; free some space", error), error
         assert done.returncode == 1
-        records = kernel.records()  # whole lines only
-        assert all(record.get("status") != "complete" for record in records)
+        written = kernel.records()  # whole lines only
+        assert all(record.get("status") != "complete" for record in written)
         with pytest.raises(LogError):
             read_log(kernel.log)
 
@@ -152,6 +152,19 @@ def test_the_log_tells_which_rank_was_killed(kernel, rank):
         assert (end["rank"], end["host"]) == (rank, socket.gethostname())
     with pytest.raises(LogError, match="killed or crashed"):
         read_log(kernel.log)
+
+
+@pytest.mark.parametrize("rank", [2, 3])  # the first of the node, whose keeper ends after it, and another one
+def test_the_log_tells_which_rank_of_another_node_was_killed(openmpi, tmp_path, rank):
+    log = tmp_path / "log.jsonl"
+    options = ("--memory-per-process", "16MiB", "--time-budget", "600", "--log", log)
+    command = on_nodes(openmpi, [("n0", 2), ("n1", 2)], "b_eff", *options)
+    with started(command, lambda: len(records(log)) > 20, env=openmpi.environment) as process:
+        os.kill(rank_processes("b_eff", log)[rank], signal.SIGKILL)
+        assert process.wait(PATIENCE) != 0
+    wait_until(lambda: records(log)[-1]["record"] == "end" and list(tmp_path.iterdir()) == [log])
+    end = records(log)[-1]
+    assert (end["status"], end["rank"], end["host"]) == ("failed", rank, "n1")
 
 
 def test_the_second_ctrl_c_kills_no_rank(kernel):
