@@ -181,7 +181,7 @@ class BuiltKernel(rfm.RegressionTestPlugin):
 
     @run_after("setup")
     def take_kernel(self):
-        self.executable = self.kernel.executable_path
+        self.executable = shlex.quote(self.kernel.executable_path)
         self.builder = self.kernel.builder_used
         self.spack_spec = self.kernel.spack_spec
         self.mpi_bin = self.kernel.mpi_bin

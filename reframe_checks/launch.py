@@ -3,6 +3,7 @@
 on."""
 
 import os
+import shlex
 import sys
 import tempfile
 from pathlib import Path
@@ -175,6 +176,6 @@ class OneAtATime(rfm.RegressionTestPlugin):
             return
         lock = Path(tempfile.gettempdir()) / f"coffeecup-{os.getuid()}.lock"
         self.job.launcher.modifier = "flock"
-        self.job.launcher.modifier_options = ["--close", str(lock)]
+        self.job.launcher.modifier_options = ["--close", shlex.quote(str(lock))]
         if self.time_limit:
             self.time_limit *= self.current_partition.max_jobs

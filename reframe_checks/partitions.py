@@ -3,6 +3,7 @@
 then from the configuration itself, then from the scheduler."""
 
 import functools
+import re
 import shutil
 from pathlib import Path
 from typing import NoReturn
@@ -38,6 +39,7 @@ def compute_partitions():
     its system has one."""
     system = runtime().system
     _refuse_a_login_node_without_configuration(system)
+    _refuse_a_directory_that_no_job_script_can_have()
     with_scheduler = [partition["name"] for partition in _configured() if partition["scheduler"] != "local"]
     login = [
         partition
@@ -63,6 +65,15 @@ def _refuse_a_login_node_without_configuration(system):
             "of it; write one with `coffeecup site new NAME`, or use that of your centre with `-C FILE` (`coffeecup "
             "site overlay` adds what it lacks); to run on this machine all the same, use "
             f"`-C {LOCAL_CONFIGURATION}`"
+        )
+
+
+def _refuse_a_directory_that_no_job_script_can_have():
+    """ReFrame splits the command of each build, which is a path, at blanks."""
+    if re.search(r"[^\w@%+=:,./~-]", stage := runtime().stage_prefix):
+        refuse(
+            f"ReFrame runs no jobs in {stage!r}: choose a directory without blanks and without characters that are "
+            "special in a shell, with `--prefix=DIRECTORY`; the checkout may have any name"
         )
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """PRIOMark: the I/O performance of a workload, at every size and on every file system."""
 
+import shlex
 from pathlib import Path
 
 import reframe as rfm
@@ -46,11 +47,11 @@ class priomark(IoOptions, TestedDirectory, KernelCheck):
     @run_after("setup")
     def set_options(self):
         """After init, because -P takes effect when the test is instantiated."""
-        self.executable_opts += ["--log", self.log_name, "--workload", as_seen_from_the_job(self.workload)]
+        self.executable_opts += ["--log", self.log_name, "--workload", shlex.quote(as_seen_from_the_job(self.workload))]
         if self.only:
             self.executable_opts += ["--only", self.only]
         if self.plugins:
-            self.executable_opts += ["--plugins", str(Path(self.plugins).resolve())]
+            self.executable_opts += ["--plugins", shlex.quote(str(Path(self.plugins).resolve()))]
 
     def requested(self):
         """Bandwidths of different workloads are not comparable."""

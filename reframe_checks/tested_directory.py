@@ -2,6 +2,7 @@
 """Where I/O checks put the files that they measure: each file system of a partition is tested on its own."""
 
 import os
+import re
 from collections import defaultdict
 from pathlib import Path
 
@@ -72,7 +73,8 @@ class TestedDirectory(rfm.RegressionTestPlugin):
         chosen = {} if self.directory else file_systems_of(self.current_partition)[self.file_system]
         self.directory = self.directory or chosen.get("directory", self.stagedir)
         self.job.options = [*self.job.options, *chosen.get("options", ())]
-        self.executable_opts += ["--directory", self.directory]
+        quote = '"' if re.search(r"\s", self.directory) else ""  # by which its variables are expanded
+        self.executable_opts += ["--directory", f"{quote}{self.directory}{quote}"]
 
     @run_before("run")
     def start_after_other_jobs_on_this_file_system(self):

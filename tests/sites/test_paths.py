@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Names that people give to directories, and environments without a home or a language: they work, or one sentence says
+what to do."""
+
+import os
+import subprocess
+
+import pytest
+from builds import PATIENCE, ROOT
+from conftest import REFRAME, Reframe
+from raw_log import read_log
+
+from reframe_checks.paths import LOCAL_CONFIGURATION
+
+ODD = "Meß läufe"
+
+
+def test_checkout_with_blanks_and_umlauts_builds_and_runs_without_a_home(tree, no_scheduler):
+    """In a working directory with umlauts; the measured directory, the workload and TMPDIR have blanks as well."""
+    checkout, user, odd = (tree.scratch / name for name in ("coffee cup, große Tasse", "läufe", ODD))
+    tree.folder.rename(checkout)
+    user.mkdir()
+    odd.mkdir()
+    workload = odd / "one workload.cfg"
+    workload.write_text((ROOT / "kernels" / "priomark" / "workloads" / "probe.cfg").read_text())
+    session = Reframe(user)(
+        *("-r", "-n", "^priomark%", "--tag=smallest", "-S", "builder=cmake", "-S", f"priomark.workload={workload}"),
+        *("-S", f"priomark.directory={odd}", "-S", "priomark.time_limit=10m"),
+        config=checkout / "site_configs" / "local" / "settings.py",
+        checks=checkout / "reframe_checks" / "priomark.py",
+        env=no_scheduler | {"HOME": "/proc/none", "LC_ALL": "C", "TMPDIR": str(odd)},
+    )
+    assert session.returncode == 0, session.output
+    [case] = session.cases
+    run, *_ = read_log(next((user / "output").rglob("priomark.jsonl")))
+    assert run["filesystem"]["directory"] == str(odd) and case["result"] == "pass"
+
+
+@pytest.mark.parametrize("name", [ODD, "a(b)", "it's"])
+def test_working_directory_in_which_reframe_runs_no_job_is_refused_in_one_sentence(tmp_path, no_scheduler, name):
+    folder = tmp_path / name
+    folder.mkdir()
+    session = Reframe(folder)("-L", "-n", "^b_eff%", config=LOCAL_CONFIGURATION, env=no_scheduler)
+    assert session.returncode == 1 and "Traceback" not in session.output
+    assert session.output.count("coffeecup: ReFrame runs no jobs in ") == 1 and "--prefix=DIRECTORY" in session.output
+    elsewhere = Reframe(folder)(
+        "-L", "-n", "^b_eff%", f"--prefix={tmp_path}/ä-1.0", config=LOCAL_CONFIGURATION, env=no_scheduler
+    )
+    assert elsewhere.returncode == 0 and "- b_eff %" in elsewhere.output
+
+
+@pytest.mark.parametrize("home", [None, "/proc/none"])
+def test_listing_needs_no_home_directory(tmp_path, no_scheduler, home):
+    """None that is set, or one that nobody can write."""
+    environment = {name: value for name, value in os.environ.items() if name != "HOME" and not name.startswith("RFM_")}
+    environment |= no_scheduler | {"LC_ALL": "C"} | ({"HOME": home} if home else {})
+    command = [*REFRAME, "-C", LOCAL_CONFIGURATION, "-c", ROOT / "reframe_checks", "-L", "-n", "^b_eff%"]
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=PATIENCE
+    )
+    assert done.returncode == 0 and "- b_eff %" in done.stdout and "Traceback" not in done.stdout + done.stderr
+    assert not (tmp_path / "${HOME}").exists()
