@@ -22,8 +22,9 @@ from .sizes import room
 from .tested_directory import TestedDirectory
 
 LARGEST_BYTES = 128 * GIB  # the smallest valid matrix grows with the fourth power of the processes
-SLOWEST_BYTES_PER_SECOND = 50e6
+SLOWEST_BYTES_PER_SECOND = 50e6  # of a node
 SLOWEST_CALL_SECONDS = 1e-3  # of direct I/O
+FAST = 10  # times faster than that is fast enough for a partition that grants less
 PASSES = 11  # how often a run reads or writes the matrix
 DEFAULT_INPUT, DEFAULT_STORAGE = "64MiB", "posix"
 
@@ -88,11 +89,14 @@ class ftio(TestedDirectory, KernelCheck):
         """For a slow file system; the kernel ends by itself, the limit is for what hangs. With direct I/O, each small
         request of the transposition goes to the disk."""
         self.least_bytes = bytes_of_option(self.input_parameter, self.num_processes, self.direct)
-        seconds = PASSES * self.least_bytes / SLOWEST_BYTES_PER_SECOND
+        nodes = self.num_tasks // self.num_tasks_per_node
+        seconds = PASSES * self.least_bytes / (nodes * SLOWEST_BYTES_PER_SECOND)
         if self.direct:
             i = input_of_option(self.input_parameter, self.num_processes, True) or 0
             seconds += 2 * self.num_processes * i**3 * SLOWEST_CALL_SECONDS
-        self.time_limit = self.time_limit or 600 + int(self.repetitions * seconds)
+        if not self.time_limit:
+            self.time_limit = 600 + int(self.repetitions * seconds)
+            self.least_seconds = 60 + int(self.repetitions * seconds / FAST)
 
     @run_after("setup")
     def skip_what_is_too_large(self):

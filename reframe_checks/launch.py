@@ -20,6 +20,16 @@ from .environments import mpi_environments
 from .partitions import extras_of, refuse, say
 from .vocabulary import Extra
 
+WHOLE_NODES = "whole_nodes"  # the resource of a partition whose options complete a job, in ReFrame's `resources`
+# What ReFrame requests of a scheduler too little of, and the options of a usual site. docs/sites.md has the table.
+INCOMPLETE = {
+    "sge": ("no processes and no nodes of its own", ["-pe NAME {num_tasks}", "-l exclusive=true"]),
+    "lsf": ("no processes", ["-n {num_tasks}", '-R "span[ptile={num_tasks_per_node}]"']),
+    "torque": ("no nodes of its own", ["-n"]),
+    "oar": ("no nodes of its own", ["-t TYPE"]),
+}
+LAUNCHERS_BY_NODES = ("lrun", "lrun-gpu")  # of an LSF in which the number of nodes is enough
+
 NONCE = "COFFEECUP_ACCEPTANCE"  # as `coffeecup accept begin` prints it, and the kernels read it
 
 
@@ -36,12 +46,15 @@ class SizedRun(rfm.RegressionTestPlugin):
     num_nodes = variable(type(None), int, value=None)
     processes_per_node = variable(type(None), int, value=None)
     fewest_nodes = 1
+    least_seconds = 0  # below its time limit: what a partition has to grant so that the check is not skipped
     per_device = False  # one process per accelerator, on partitions that have any
 
     @run_after("init")
     def set_valid_systems(self):
         partitions = sizes.partitions_for(self.num_processes, self.benchmark, self.num_nodes, self.per_device)
         self._refuse_unknown_sizes(partitions)
+        for partition in partitions:
+            refuse_incomplete_jobs(partition)
         if self.num_nodes or not self.num_processes.partition:
             partitions = self._with_room(partitions)
         self.valid_systems = [partition.fullname for partition in partitions]
@@ -86,14 +99,31 @@ class SizedRun(rfm.RegressionTestPlugin):
 
     @run_before("compile")
     def skip_what_the_partition_ends_early(self):
-        """After setup, where checks set their time limit."""
+        """After setup, where checks set their time limit, and what suffices on fast storage."""
         longest = extras_of(self.current_partition).get(Extra.MAX_MINUTES)
         seconds = self.time_limit or 0
+        if longest and self.least_seconds and self.least_seconds <= 60 * longest < seconds:
+            seconds = self.time_limit = 60 * longest
         self.skip_if(
             longest and seconds > 60 * longest,
             f"{self.current_partition.fullname} accepts jobs of up to {longest} minutes, but this one may need "
             f"{-(-seconds // 60):g}",
         )
+
+
+def refuse_incomplete_jobs(partition):
+    """Ends the session if jobs on the partition would get less than they use."""
+    scheduler, launcher = partition.scheduler.registered_name, partition.launcher_type.registered_name
+    if scheduler not in INCOMPLETE or WHOLE_NODES in dict(partition.resources):
+        return
+    if scheduler == "lsf" and launcher in LAUNCHERS_BY_NODES:
+        return
+    missing, options = INCOMPLETE[scheduler]
+    refuse(
+        f"partition {partition.fullname!r}: ReFrame's jobs for {scheduler} request {missing}; add what your site "
+        f"needs to `resources` of the partition, for example {{'name': '{WHOLE_NODES}', 'options': {options}}}, or an "
+        "empty list of options if it needs nothing"
+    )
 
 
 class Placement:
@@ -139,6 +169,13 @@ class MpiLaunch(rfm.RegressionTestPlugin):
     def facts_of_the_partition(self):
         """What the log is to state about the partition, name to value."""
         return {"partition": self.current_partition.fullname}
+
+    @run_before("run")
+    def request_whole_nodes(self):
+        """By the partition's own options; most partitions need none."""
+        numbers = {"num_tasks": self.num_tasks, "num_tasks_per_node": self.num_tasks_per_node}
+        numbers["num_nodes"] = self.num_tasks // self.num_tasks_per_node
+        self.extra_resources = {**self.extra_resources, WHOLE_NODES: numbers}
 
     @run_before("run")
     def pass_the_nonce_of_an_acceptance(self):

@@ -41,8 +41,12 @@ class priomark(IoOptions, TestedDirectory, KernelCheck):
     only = variable(str, value="", loggable=True)
     plugins = variable(str, value="", loggable=True)
     kernel = fixture(priomark_build, scope="environment")
-    time_limit = "30m"
     tags = {"io"}
+
+    @run_after("init")
+    def set_time_limit(self):
+        if not self.time_limit:
+            self.time_limit, self.least_seconds = 1800, 600
 
     @run_after("setup")
     def set_options(self):

@@ -73,7 +73,7 @@ class TestedDirectory(rfm.RegressionTestPlugin):
         chosen = {} if self.directory else file_systems_of(self.current_partition)[self.file_system]
         self.directory = self.directory or chosen.get("directory", self.stagedir)
         self.job.options = [*self.job.options, *chosen.get("options", ())]
-        quote = '"' if re.search(r"\s", self.directory) else ""  # by which its variables are expanded
+        quote = '"' if re.search(r"\s", str(self.directory)) else ""  # by which its variables are expanded
         self.executable_opts += ["--directory", f"{quote}{self.directory}{quote}"]
 
     @run_before("run")

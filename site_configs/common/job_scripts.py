@@ -11,6 +11,10 @@ from reframe_checks.batch import SECONDS, minutes
 from . import slurm
 
 SLURM = ("slurm", "squeue")
+UNTRIED = (
+    "job scripts were generated and not tried: {} has no command for that, and its queues, limits and nodes were not "
+    "compared with the configuration; read a script, or let --submit try one"
+)
 # What sbatch says of a job script, and what to change.
 REMEDIES = {
     "Invalid qos": "put a QOS of yours into `access` as --qos=NAME: {qos}",
@@ -27,7 +31,10 @@ def findings(site, system, cases):
     """(level, place, what, remedy) on the job scripts of one system's cases."""
     for full_name, partition in site.partitions():
         name, _, own = full_name.partition(":")
-        if name != system or partition["scheduler"] not in SLURM:
+        if name != system or partition["scheduler"] == "local":
+            continue
+        if partition["scheduler"] not in SLURM:
+            yield "note", f"partition {full_name}", UNTRIED.format(partition["scheduler"])
             continue
         scripts = [
             (case["name"], Path(case["stagedir"], "rfm_job.sh"))

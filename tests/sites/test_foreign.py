@@ -11,6 +11,7 @@ import os
 import re
 import subprocess
 from importlib import metadata
+from pathlib import Path
 from types import SimpleNamespace
 
 import logs_made
@@ -222,6 +223,78 @@ def test_environment_of_the_command_line_is_used(foreign):
     extras = {"cores_per_node": 8, "num_nodes": 1}
     made = foreign([partition("p", "squeue", "srun", extras=extras)], "-p", "gnu$")
     assert {environment for _, _, environment, _ in made.cases} == {"gnu"}
+
+
+# What each scheduler is asked for, from its manual: 2 nodes with 64 processes each, and nobody else on them.
+COMPLETED = {
+    "sge": (["-pe mpi {num_tasks}", "-l exclusive=true"], {"#$ -pe mpi 128", "#$ -l exclusive=true"}),
+    "lsf": (
+        ["-n {num_tasks}", '-R "span[ptile={num_tasks_per_node}]"'],
+        {"#BSUB -n 128", '#BSUB -R "span[ptile=64]"', "#BSUB -x"},
+    ),
+    "torque": (["-n", "-l qos={num_nodes}"], {"#PBS -l nodes=2:ppn=64", "#PBS -n", "#PBS -l qos=2"}),
+    "oar": ([], {"#OAR -l /host=2/core=64,walltime=0:13:0"}),
+}
+
+
+@pytest.mark.parametrize("scheduler", COMPLETED)
+def test_jobs_that_request_too_little_are_refused_until_the_site_completes_them(foreign, tmp_path, scheduler):
+    options, lines = COMPLETED[scheduler]
+    batch = partition("batch", scheduler, "mpirun", ["gnu-mpi"], extras={"cores_per_node": 64, "num_nodes": 2})
+    refused = foreign([LOGIN, batch]).session
+    assert refused.returncode == 1 and not refused.cases and "Traceback" not in refused.output
+    assert refused.output.count(f"partition 'centre:batch': ReFrame's jobs for {scheduler} request no ") == 1
+    assert "add what your site needs to `resources`" in refused.output and "'name': 'whole_nodes'" in refused.output
+    batch["resources"] = [{"name": "whole_nodes", "options": options}]
+    made = foreign([LOGIN, batch], "--dry-run", "-n", "^b_eff%num_processes=128", listing=False)
+    assert made.session.returncode == 0, made.session.output
+    [script] = (tmp_path / "stage").glob("centre/batch/gnu-mpi/b_eff_[0-9a-f]*/rfm_job.sh")
+    assert lines <= set(script.read_text().splitlines()), script.read_text()
+    assert "mpirun -np 128 " in script.read_text()
+
+
+# On 2 nodes x 64, FTIO's smallest matrix has 16 GiB (i = 16, N = 16^2 x 128), moved 11 times in each of 3 repetitions:
+# 5669 s at 50 MByte/s for each node and 10 minutes; a tenth of it and 1 minute on fast storage, which are 10.4 minutes.
+LIMITS = {
+    ("ftio", 1440): "1:44:29",
+    ("ftio", 11): "0:11:0",
+    ("ftio", 10): "",
+    ("priomark", 1440): "0:30:0",
+    ("priomark", 12): "0:12:0",
+    ("priomark", 10): "0:10:0",
+    ("priomark", 9): "",
+}
+
+
+def test_io_checks_ask_for_no_more_than_the_partition_grants(foreign, tmp_path):
+    """And are skipped where it grants less than they need on fast storage, or than was requested."""
+    facts = {"cores_per_node": 64, "num_nodes": 2}
+    partitions = [
+        partition(f"{check}{minutes}", "squeue", "srun", ["gnu-mpi"], extras=facts | {"max_minutes": minutes})
+        | {"access": []}
+        for check, minutes in LIMITS
+    ]
+    dry = ("--dry-run", "-n", "^(ftio|priomark)%.*num_processes=128")
+    session = foreign(partitions, *dry, listing=False).session
+    assert session.returncode == 0, session.output
+
+    def asked(session):
+        return {
+            (check, minutes): re.search(r"--time=(\S+)", Path(case["stagedir"], "rfm_job.sh").read_text())[1]
+            if case["result"] != "skip"
+            else ""
+            for case in session.cases
+            for check, minutes in LIMITS
+            if case["partition"] == f"{check}{minutes}" and case["name"].startswith(check)
+        }
+
+    assert asked(session) == LIMITS
+    requested = foreign(partitions, *dry, "-S", "priomark.time_limit=13m", listing=False).session
+    assert asked(requested) == LIMITS | {
+        ("priomark", 1440): "0:13:0",
+        ("priomark", 12): "",
+        ("priomark", 10): "",
+    }
 
 
 # The overlay

@@ -32,8 +32,8 @@ def test_checkout_with_blanks_and_umlauts_builds_and_runs_without_a_home(tree, n
     )
     assert session.returncode == 0, session.output
     [case] = session.cases
-    run, *_ = read_log(next((user / "output").rglob("priomark.jsonl")))
-    assert run["filesystem"]["directory"] == str(odd) and case["result"] == "pass"
+    [log] = (user / "output").rglob("priomark.jsonl")
+    assert read_log(log).run["filesystem"]["directory"] == str(odd) and case["result"] == "pass"
 
 
 @pytest.mark.parametrize("name", [ODD, "a(b)", "it's"])

@@ -417,7 +417,7 @@ def test_every_benchmark_passes_in_smoke_mode_on_a_new_site(cluster, made):
     sizes = {"debug": {1, 2}, "phat_thick": {1, 2}, "wide": {1}}
     expected = {(partition, name): sizes[partition] for partition in sizes for name in benchmarks().keys() - without}
     assert nodes == {place: expected[place] for place in expected.keys() - skipped}
-    assert skipped == {("debug", "priomark")}, "it asks for more than the 20 minutes of debug"
+    assert not skipped, "each asks for less than the 20 minutes of debug"
     assert {name for _, name in nodes} == benchmarks().keys() - without
 
 

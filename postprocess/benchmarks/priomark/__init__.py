@@ -48,7 +48,10 @@ BENCHMARK = Benchmark(
     rules={"workload": "other workload", "left_out": "sub-benchmarks left out"},
     # Not `cached_writes`: it concerns latencies, and bandwidths include the time until the data was written out.
     cache_affected=frozenset({"cache_affected"}),
-    forms={Form.PROBE: {"workload": "probe", "time_limit": "5m"}, Form.SHORT: {"workload": "short"}},
+    forms={
+        Form.PROBE: {"workload": "probe", "time_limit": "5m"},
+        Form.SHORT: {"workload": "short", "time_limit": "10m"},
+    },
     nodes="slow_nodes.examination",
     moved_bytes="reduction.moved_bytes",
 )
