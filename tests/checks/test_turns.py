@@ -20,7 +20,7 @@ SETTINGS = """
 site_configuration = {{
     "systems": [{{"name": "made", "hostnames": [".*"], "partitions": [
         {{"name": name, "scheduler": {scheduler!r}, "launcher": "mpirun", "access": {access!r}, "environs": ["mpi"], "max_jobs": 20,
-         "env_vars": {variables!r},
+         "env_vars": {variables!r}, "resources": [{{"name": "whole_nodes", "options": []}}],
          "extras": {{"cores_per_node": 2, "num_nodes": 1, "file_systems": {systems!r}}}}} for name in {names!r}]}}],
     "environments": [{{"name": "mpi", "cc": "mpicc"}}],
 }}

@@ -7,9 +7,12 @@ import re
 import shutil
 import socket
 import subprocess
+from types import SimpleNamespace
 
 import pytest
 from conftest import CORES
+
+from site_configs.common import job_scripts
 
 
 def site(tree, *partitions, name="made", host=None, environments='[{"name": "mpi", "cc": "mpicc"}]'):
@@ -239,6 +242,16 @@ def test_missing_references_refuse_only_where_they_are_required(tree):
     checked = tree.run("check", name, "--require-references")
     assert checked.code == 1
     assert "references of made" in checked.err
+
+
+def test_schedulers_whose_job_scripts_cannot_be_tried_are_named():
+    """Slurm's can be; the local machine has none."""
+    made = {"made:a": "lsf", "made:b": "local", "made:c": "slurm", "other:d": "sge"}
+    site = SimpleNamespace(partitions=lambda: [(name, {"scheduler": made[name]}) for name in made])
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(job_scripts.slurm, "partition_of", lambda partition: (None, None))
+        [(level, place, what)] = job_scripts.findings(site, "made", [])
+    assert (level, place) == ("note", "partition made:a") and "not tried: lsf has no command" in what
 
 
 def test_time_that_a_partition_does_not_give_is_said(tree):
