@@ -101,7 +101,7 @@ class Selection:
         """The case table of the selected systems, and the selected rows of the history table, with those of
         history.systems on request. The case table contains the tests of other partitions and benchmarks, too, which
         tell that there was a session. Raises BadParameter if a filter matches nothing."""
-        from postprocess.history.systems import with_systems
+        from postprocess.history.systems import expecting_systems, with_systems
         from postprocess.history.table import case_table, history_table
 
         read = self.reports
@@ -109,7 +109,9 @@ class Selection:
         if cases.empty:
             raise typer.BadParameter("these sessions contain no test with performance variables")
         cases = matching(cases, "system", self.system)
-        table = with_systems(table) if systems else table
+        if systems:
+            table = with_systems(table)
+            cases = expecting_systems(cases, table)
         chosen = matching(matching(cases, "partition", self.partition), "benchmark", self.benchmark)
         return cases, matching(table[table["case"].isin(chosen["case"])], "metric", self.metric)
 

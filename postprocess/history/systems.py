@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The value of a system in the history, where a benchmark defines it as the largest value of all sizes."""
 
+import orjson
 import pandas as pd
 
 from postprocess.benchmarks.registry import benchmarks
@@ -31,6 +32,19 @@ def with_systems(table: pd.DataFrame) -> pd.DataFrame:
         return table
     rows = pd.concat([table, pd.DataFrame(made, columns=table.columns).astype(table.dtypes)], ignore_index=True)
     return HISTORY.validate(rows.sort_values("time", kind="stable", ignore_index=True))
+
+
+def expecting_systems(cases: pd.DataFrame, table: pd.DataFrame) -> pd.DataFrame:
+    """A case_table that states the metric of each system, of a table of with_systems, so that completeness tells when
+    it has no value any more: a size is not official, or did not run."""
+    names = [one.system_metric.name for one in benchmarks().values() if one.system_metric]
+    rows = table[table["metric"].isin(names)]
+    metrics = cases["case"].map(dict(zip(rows["case"], rows["metric"])))
+    stated = [
+        orjson.dumps([metric]).decode() if isinstance(metric, str) else known
+        for metric, known in zip(metrics, cases["metrics"])
+    ]
+    return cases.assign(metrics=stated)
 
 
 def of_system(sizes: pd.DataFrame, metric: str) -> dict:

@@ -96,3 +96,17 @@ def test_a_loss_of_the_system_is_found_in_its_history_and_proposes_no_reference(
     done = run("references", "propose", folder, *options)
     assert done.exit_code == 0 and '"metric": "b_eff_io"' in done.stdout
     assert "b_eff_io_system" not in done.stdout
+
+
+@pytest.mark.parametrize("sizes", [(2, 8), (2, 4, 8)])
+def test_a_system_without_a_value_is_missed_as_soon_as_a_size_is_not_official(tmp_path, sizes):
+    """The size itself has a value in each session, and with three sizes the others have a largest one."""
+
+    def nightly(number, official):
+        return session([b_eff_io(size, 100.0 + size, official=official or size < 8) for size in sizes], night(number))
+
+    done = run("check-history", write(tmp_path / "kept", [nightly(number, True) for number in range(6)]))
+    assert done.exit_code == 0, done.output
+    lost = write(tmp_path / "lost", [nightly(number, number < 5) for number in range(6)])
+    done = run("check-history", lost)
+    assert done.exit_code == 1 and "no value of b_eff_io_system" in " ".join(done.output.split()), done.output
