@@ -33,7 +33,8 @@ REFRAME = [str(Path(sys.executable).with_name("reframe"))]
 # How a log ends whose run could not go on: where a rank other than 0 alone met the cause, the launcher ends rank 0.
 NOT_COMPLETE = ("failed", "interrupted")
 
-# Which ranks of a kernel made of shell do anything.
+# The end of a kernel made of shell, and which of its ranks do anything.
+HASH = """state=$?; [ ! -f "$log" ] || echo "SHA-256 of the log $log: $(sha256sum <"$log" | cut -c-64)"; exit $state"""
 WHO = {"first": '[ "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}" = 0 ] || exit 0', "all": ""}
 
 
@@ -368,12 +369,13 @@ def no_scheduler(tmp_path):
 
 
 def kernel_of(folder, script, ranks="first", name="b_eff"):
-    """A kernel of a few lines of shell, for checks that take binaries as they are: options of ReFrame that choose
-    it."""
+    """A kernel of a few lines of shell, for checks that take binaries as they are: options of ReFrame that choose it.
+    It states the hash of its log at its end, unless the script exits before."""
     folder = folder / "bin"
     folder.mkdir(exist_ok=True)
     kernel = folder / name
-    kernel.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\nlog=$2\n{WHO[ranks]}\n{script}\n')
+    begin = f'#!/bin/bash\n[ "$1" = --version ] && exit\nlog=$2\n{WHO[ranks]}\n'
+    kernel.write_text(f"{begin}{script}\n{HASH}\n")
     kernel.chmod(0o755)
     return ["-S", "builder=prebuilt", "-S", f"prebuilt_directory={folder}"]
 
