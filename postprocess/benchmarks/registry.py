@@ -69,5 +69,5 @@ def part(name: str, role: str) -> ModuleType:
 
 def optional_function(name: str, field: str) -> Callable | None:
     """The function that a benchmark names in a field such as `together` or `nodes`; None if it has none."""
-    module, _, function = getattr(benchmarks()[name], field).partition(".")
+    module, _, function = getattr(benchmarks()[name], field).rpartition(".")
     return getattr(part(name, module), function) if function else None

@@ -9,7 +9,8 @@ import pytest
 from builds import ROOT
 
 from postprocess.benchmarks.b_eff import definition as b_eff
-from postprocess.benchmarks.b_eff.records import Group, Kind
+from postprocess.benchmarks.b_eff.memory.records import Kind
+from postprocess.benchmarks.b_eff.records import Group
 from postprocess.benchmarks.b_eff_io import definition as b_eff_io
 from postprocess.benchmarks.ftio.rules import STAGES
 

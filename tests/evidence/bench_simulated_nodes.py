@@ -27,9 +27,9 @@ from builds import ROOT, simulated_kernel
 from networks_made import Network, crossbar, dragonfly, fat_tree, torus, write
 from nodes_made import CONDITIONS, NOISE, Machine
 
-from postprocess.benchmarks.b_eff.node_records import Matching
+from postprocess.benchmarks.b_eff.nodes.examination import examination
+from postprocess.benchmarks.b_eff.nodes.records import Matching
 from postprocess.benchmarks.b_eff.records import Plan
-from postprocess.benchmarks.b_eff.slow_nodes import examination
 from postprocess.benchmarks.nodes import Verdict
 from postprocess.benchmarks.scoring import read_log
 from postprocess.logs.reader import Log

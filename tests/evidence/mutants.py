@@ -64,7 +64,7 @@ MUTATED = {
         "test_references.py",
     ),
 }
-OF_RULES = ("definition", "loops", "memory_rules", "pairwise", "passes", "rules", "timed_loops")
+OF_RULES = ("definition", "loops", "passes", "rules", "timed_loops")
 
 
 def of_benchmarks() -> dict[str, tuple[str, ...]]:

@@ -14,8 +14,8 @@ from raw_log import read_log
 from simulations import HEADER, SHORT
 
 from postprocess.benchmarks import scoring
-from postprocess.benchmarks.b_eff import matchings
-from postprocess.benchmarks.b_eff.slow_nodes import examination
+from postprocess.benchmarks.b_eff.nodes import matchings
+from postprocess.benchmarks.b_eff.nodes.examination import examination
 
 __all__ = ["mpi", "network"]  # fixtures
 

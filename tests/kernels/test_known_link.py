@@ -20,7 +20,7 @@ from rates import RUNS, about, assert_rates
 from raw_log import read_log
 
 from postprocess.benchmarks import scoring
-from postprocess.benchmarks.b_eff.slow_nodes import examination
+from postprocess.benchmarks.b_eff.nodes.examination import examination
 
 pytestmark = pytest.mark.rate
 RATE = 160e6 / 8  # byte/s on the link, each way: little work for the cores that both hosts share

@@ -16,7 +16,7 @@ from logs_made_nodes import matched_log
 from nodes_made import NOISE, Machine, matchings, planted, times, within_leaves
 
 from postprocess.benchmarks import node_figures, nodes
-from postprocess.benchmarks.b_eff import matchings as matchings_of_b_eff
+from postprocess.benchmarks.b_eff.nodes import matchings as matchings_of_b_eff
 from postprocess.benchmarks.nodes import Verdict
 from postprocess.benchmarks.scoring import score_log, score_logs
 from postprocess.statistics.nodes import FALSE_SUSPICION, SOME_PARTNERS, TOO_MANY, at_least, effects, second_ratio

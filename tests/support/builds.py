@@ -120,7 +120,7 @@ def libraries(tmp_path_factory, source):
 def linked_with_b_eff(openmpi, source, folder):
     """The program of a source of this folder, linked with the parts of b_eff's kernel."""
     built, program = openmpi.bin.parent.parent, folder / Path(source).stem
-    includes = [f"-I{ROOT / 'kernels' / part}" for part in ("b_eff", "common")]
+    includes = [f"-I{ROOT / 'kernels' / part}" for part in ("b_eff", "b_eff/nodes", "common")]
     libraries = [
         built / "b_eff" / "libb_eff_parts.a",
         built / "common" / "libcoffeecup_common.a",

@@ -4,8 +4,8 @@
 from logs_made import numbered, of_kind
 from logs_made_b_eff import averaged_log
 
-from postprocess.benchmarks.b_eff.matchings import RESTS, within
-from postprocess.benchmarks.b_eff.matchings import numbered as numbers_of
+from postprocess.benchmarks.b_eff.nodes.matchings import RESTS, within
+from postprocess.benchmarks.b_eff.nodes.matchings import numbered as numbers_of
 
 MATCHINGS = 16
 

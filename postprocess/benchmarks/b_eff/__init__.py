@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff, the effective bandwidth of MPI communication."""
 
-from dataclasses import replace
-from itertools import combinations
-
-from postprocess.benchmarks.b_eff.node_records import (
+from postprocess.benchmarks.b_eff.memory.metrics import metrics_in_memory
+from postprocess.benchmarks.b_eff.nodes.records import (
     AllPairs,
     Confirmation,
     Matching,
@@ -14,8 +12,6 @@ from postprocess.benchmarks.b_eff.node_records import (
     Suspects,
 )
 from postprocess.benchmarks.b_eff.records import (
-    HOST,
-    KINDS,
     Budget,
     DataCheck,
     Latency,
@@ -67,26 +63,13 @@ BALANCE_FACTOR = MetricKind("balance_factor", "byte/flop", Better.HIGHER, option
 R_MAX = MetricKind("r_max", "Gflop/s", Better.NEITHER, optional=True)
 
 
-def in_memory(metric: MetricKind, *kinds: str) -> MetricKind:
-    """A metric of messages in memory of a device, or between two kinds."""
-    return replace(metric, name="_".join([metric.name, *kinds]).replace("-", "_"), optional=True)
-
-
-IN_DEVICES = tuple(in_memory(metric, kind) for kind in KINDS if kind != HOST for metric in (*METRICS, BALANCE_FACTOR))
-BETWEEN_KINDS = tuple(
-    in_memory(metric, *pair)
-    for pair in combinations(KINDS, 2)
-    for metric in METRICS
-    if metric.name.startswith("ping_pong")
-)
-
 BENCHMARK = Benchmark(
     package=__name__,
     title="b_eff",
     citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and "
     "b_eff_io.",
     metrics=METRICS,
-    variants=(BALANCE_FACTOR, R_MAX, *IN_DEVICES, *BETWEEN_KINDS),
+    variants=(BALANCE_FACTOR, R_MAX, *metrics_in_memory(METRICS, BALANCE_FACTOR)),
     log_format=LogFormat(
         own=(
             Plan,
@@ -124,7 +107,7 @@ BENCHMARK = Benchmark(
     balance_factor="reduction.with_balance_factor",
     prediction="prediction.predict",
     comparison="comparison.compare",
-    nodes="slow_nodes.examination",
-    nodes_of_unscored="slow_nodes.examination_of_unscored",
+    nodes="nodes.examination.examination",
+    nodes_of_unscored="nodes.examination.examination_of_unscored",
     moved_bytes="reduction.moved_bytes",
 )

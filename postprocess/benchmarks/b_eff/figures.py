@@ -10,10 +10,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from postprocess.benchmarks import node_figures
-from postprocess.benchmarks.b_eff.memories import in_memory, kinds, metric_in
+from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kinds
+from postprocess.benchmarks.b_eff.memory.metrics import metric_in
+from postprocess.benchmarks.b_eff.nodes.examination import all_pairs
 from postprocess.benchmarks.b_eff.records import Plan, Rings
 from postprocess.benchmarks.b_eff.reduction import logavg
-from postprocess.benchmarks.b_eff.slow_nodes import all_pairs
 from postprocess.benchmarks.score import Score
 from postprocess.logs.hosts import system
 from postprocess.logs.placement import placement_of

@@ -5,12 +5,12 @@ order, how long they may take, and how many bytes they exchange. Those on any ti
 import math
 from collections.abc import Iterator
 
-from postprocess.benchmarks.b_eff import pairwise
 from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED
-from postprocess.benchmarks.b_eff.memories import kinds
-from postprocess.benchmarks.b_eff.node_records import MatchingsLeftOut
+from postprocess.benchmarks.b_eff.memory.kinds import kinds
+from postprocess.benchmarks.b_eff.memory.records import HOST
+from postprocess.benchmarks.b_eff.nodes import rules as pairwise
+from postprocess.benchmarks.b_eff.nodes.records import MatchingsLeftOut
 from postprocess.benchmarks.b_eff.records import (
-    HOST,
     Budget,
     Latency,
     Loop,

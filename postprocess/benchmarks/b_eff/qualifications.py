@@ -8,11 +8,21 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED, l_max_rule
+from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED
 from postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
-from postprocess.benchmarks.b_eff.memories import in_memory, kinds, memory_per_process
+from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kinds
+from postprocess.benchmarks.b_eff.memory.qualifications import broken_rules_of_memory, of_memories
+from postprocess.benchmarks.b_eff.memory.records import HOST
 from postprocess.benchmarks.b_eff.plausibility import of_plausibility
-from postprocess.benchmarks.b_eff.records import HOST, Budget, DataCheck, Measurement, Plan, PlannedLoops, Probe, Stop
+from postprocess.benchmarks.b_eff.records import (
+    Budget,
+    DataCheck,
+    Measurement,
+    Plan,
+    PlannedLoops,
+    Probe,
+    Stop,
+)
 from postprocess.benchmarks.score import Qualification
 from postprocess.logs.hosts import of_hosts
 from postprocess.logs.placement import number_stated
@@ -33,7 +43,7 @@ CORES_AGREE = 2.0  # the longest round trip of a cache line over the shortest on
 def breaches(log: Log[Plan]) -> list[Qualification]:
     """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and message lengths
     are in rules.py, because a log that breaks them yields no score."""
-    broken = [*broken_rules_of_machine(log.run), *broken_rules_of_size(log), *broken_rules_of_repetition(log)]
+    broken = [*broken_rules_of_machine(log.run), *broken_rules_of_memory(log), *broken_rules_of_repetition(log)]
     return [Qualification(key, f"Not official: {text}.") for key, text in broken]
 
 
@@ -47,15 +57,6 @@ def broken_rules_of_machine(run: Run) -> Iterator[tuple[str, str]]:
                 f"the memory per process ({size(run.memory_per_process_bytes)}) was set by an option, "
                 "not found on the machine"
             ),
-        )
-
-
-def broken_rules_of_size(log: Log[Plan]) -> Iterator[tuple[str, str]]:
-    rules = {kind: l_max_rule(memory_per_process(log, kind)) for kind in kinds(log.plan)}
-    if longer := [f"{size(rule)} in {kind} memory" for kind, rule in rules.items() if rule > log.plan.l_max_bytes]:
-        yield (
-            "l_max_of_other_memory",
-            f"L_max is {size(log.plan.l_max_bytes)} in all kinds of memory, where the rule is {' and '.join(longer)}",
         )
 
 
@@ -274,17 +275,6 @@ def repetitions_alone(table: pd.DataFrame) -> pd.Series:
     )
     means = best.dropna(axis="columns").groupby(level="pattern", observed=True).mean()
     return np.exp(np.log(means).mean()) if len(means) else pd.Series(dtype=float)
-
-
-def of_memories(log: Log[Plan]) -> Iterator[tuple[str, str]]:
-    if unsupported := [memory.kind for memory in log.plan.memory or [] if memory.supported is False]:
-        yield (
-            "memory_not_supported",
-            (
-                f"The MPI library does not state that it supports {' and '.join(unsupported)} memory; it was tried by "
-                "--memory-anyway"
-            ),
-        )
 
 
 def of_data(log: Log[PlannedLoops]) -> Iterator[tuple[str, str]]:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The records of b_eff, besides those of every log. docs/log.md is made from these texts."""
 
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from postprocess.benchmarks.b_eff.node_records import Matchings
+from postprocess.benchmarks.b_eff.memory.records import HOST, Kind, Memory
+from postprocess.benchmarks.b_eff.nodes.records import Matchings
 from postprocess.logs.records import (
     FROM_ONE,
     WHICH,
@@ -16,19 +17,13 @@ from postprocess.logs.records import (
     PositiveBytes,
     PositiveSeconds,
     Processes,
-    Rank,
     Record,
     Repetition,
     Seconds,
-    Text,
     about,
     distinct,
-    matching,
 )
 
-Kind = Literal["host", "cuda", "cuda-managed", "hip", "hip-managed", "level-zero", "level-zero-shared"]
-HOST = "host"
-KINDS: tuple[str, ...] = get_args(Kind)  # in the order of --memory
 Group = Literal["ring", "random", "worst_cycle", "bisection", "cartesian_2d", "cartesian_3d", "ping_pong"]
 
 
@@ -76,43 +71,6 @@ class Pattern(Part):
     def base(self) -> str:
         """Its name without the kind."""
         return self.name.removesuffix(f"-{self.kind}") if self.memory else self.name
-
-
-class Device(Part):
-    """The accelerators in the order of their first ranks."""
-
-    pci_address: Annotated[
-        str, matching("[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}[.][0-9a-f]"), about("as Linux writes it")
-    ]
-    numa_node: Annotated[Annotated[int, Meta(ge=0, le=10**6)] | None, about("null if the system does not report it")]
-    memory_bytes: Annotated[PositiveBytes, about("its memory")]
-    ranks: Annotated[list[Rank], Meta(min_length=1), about("the processes that use it")]
-
-
-class Memory(Part):
-    """The [kinds of memory](#kinds-of-memory) in which messages are, only with `--memory`."""
-
-    kind: Annotated[Kind, about("that of the host has only the first two fields")]
-    memory_per_process_bytes: Annotated[
-        PositiveBytes,
-        about(
-            "of the host, that of the run; of devices the least, over the devices, of memory / processes that use the "
-            "device. L_max follows from the least of all kinds. The option `--memory-per-process` is for all kinds"
-        ),
-    ]
-    library: Annotated[Text | None, about("the runtime library that was loaded")] = None
-    supported: Annotated[
-        bool | None, about("whether the MPI library states on all nodes that it supports the kind")
-    ] = None
-    asked: Annotated[
-        dict[Text, Text | bool | None] | None,
-        about(
-            "what the MPI library of rank 0 was asked, with its answers: `mpi_memory_alloc_kinds` (MPI 4.1, the value "
-            "for the world), functions such as `MPIX_Query_cuda_support`, and `ucp_context_query` of UCX; an answer is "
-            "null if it does not know the question, or has not loaded UCX"
-        ),
-    ] = None
-    devices: Annotated[list[Device], Meta(min_length=1)] | None = None
 
 
 class Method(Part):

@@ -16,7 +16,8 @@ import pandera.pandas as pa
 
 from postprocess.benchmarks.b_eff import BALANCE_FACTOR, BENCHMARK, R_MAX
 from postprocess.benchmarks.b_eff.definition import LENGTHS, PATTERNS_AVERAGED
-from postprocess.benchmarks.b_eff.memories import in_memory, kinds, memory_per_process, metric_in
+from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kinds, memory_per_process
+from postprocess.benchmarks.b_eff.memory.metrics import metric_in
 from postprocess.benchmarks.b_eff.records import DataCheck, Latency, Loop, Measurement, Plan, PlannedLoops
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.logs.placement import number_stated

@@ -20,9 +20,9 @@ from postprocess.benchmarks.b_eff.definition import (
     ring_sizes,
 )
 from postprocess.benchmarks.b_eff.loops import problems_of_loops
-from postprocess.benchmarks.b_eff.memories import in_memory, kinds, memory_per_process
-from postprocess.benchmarks.b_eff.memory_rules import problems_of_memories
-from postprocess.benchmarks.b_eff.pairwise import problems_of_matchings
+from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kinds, memory_per_process
+from postprocess.benchmarks.b_eff.memory.rules import problems_of_memories
+from postprocess.benchmarks.b_eff.nodes.rules import problems_of_matchings
 from postprocess.benchmarks.b_eff.records import DataCheck, Pattern, Plan, PlannedLoops
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import Overhead, Run

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff's part of the report: the number in plain sentences, its parts, and the paper's Table 1 to compare with."""
 
-from itertools import combinations
-
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.b_eff import BENCHMARK, reduction
+from postprocess.benchmarks.b_eff import reduction
 from postprocess.benchmarks.b_eff.figures import METHODS, best_by_pattern, rings_text
-from postprocess.benchmarks.b_eff.memories import in_memory, kinds, memory_per_process, metric_in
+from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kinds, memory_per_process
+from postprocess.benchmarks.b_eff.memory.metrics import metric_in
+from postprocess.benchmarks.b_eff.memory.records import HOST
+from postprocess.benchmarks.b_eff.memory.section import between_kinds, devices, labels, side_by_side, values_in
 from postprocess.benchmarks.b_eff.plausibility import band, noise, same_messages
-from postprocess.benchmarks.b_eff.records import HOST, DataCheck, Plan, PlannedLoops
+from postprocess.benchmarks.b_eff.records import DataCheck, Plan, PlannedLoops
 from postprocess.benchmarks.published import published_systems
 from postprocess.benchmarks.score import Score
 from postprocess.logs.placement import number_stated
@@ -64,7 +65,7 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
             *balance(log),
         ],
         "flawless": ", had the cores to itself, stayed in its time budget, and every byte received was checked",
-        "labels": labels(log.plan),
+        "labels": labels(log.plan, LABELS),
         "table_1": TABLE_1,
         "published": published,
         "modelled": next(
@@ -83,69 +84,10 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
             row | {"kind": kind} for kind, (of_kind, rows, _) in parts.items() for row in patterns(of_kind, rows)
         ],
         "kinds": every if log.plan.memory else [],
-        "side_by_side": side_by_side(score, every),
-        "between_kinds": between_kinds(score, every),
+        "side_by_side": side_by_side(score, every, LABELS),
+        "between_kinds": between_kinds(score, every, LABELS),
         "devices": devices(log.plan),
     }
-
-
-def values_in(score: Score, kind: str) -> dict[str, float]:
-    """The metrics of a kind of memory under the names of those of the host."""
-    return {
-        name: score.metrics[own].value for name in BENCHMARK.units if (own := metric_in(name, kind)) in score.metrics
-    }
-
-
-def side_by_side(score: Score, every: list[str]) -> list[dict]:
-    """A row per metric: its values by kind of memory, and each divided by that of the host. None of a single kind."""
-    by_kind = {kind: values_in(score, kind) for kind in every}
-    host = by_kind.get(HOST, {})
-    return [
-        {
-            "label": LABELS[name],
-            "unit": unit,
-            "values": [by_kind[kind].get(name) for kind in every],
-            "ratios": [
-                by_kind[kind][name] / host[name] if name in host and name in by_kind[kind] else None
-                for kind in every
-                if kind != HOST
-            ],
-        }
-        for name, unit in BENCHMARK.units.items()
-        if len(every) > 1
-    ]
-
-
-def labels(plan: Plan) -> dict[str, str]:
-    """Of the metrics of all kinds of memory of a run."""
-    every = kinds(plan)
-    return LABELS | {
-        metric_in(name, "-".join(pair)): f"{label}, {' and '.join(pair)} memory"
-        for pair in [(kind,) for kind in every] + list(combinations(every, 2))
-        for name, label in LABELS.items()
-        if pair != (HOST,)
-    }
-
-
-def between_kinds(score: Score, every: list[str]) -> list[str]:
-    """Metrics of the ping-pong between two kinds of memory."""
-    return [
-        metric_in(name, "-".join(pair))
-        for pair in combinations(every, 2)
-        for name in LABELS
-        if metric_in(name, "-".join(pair)) in score.metrics
-    ]
-
-
-def devices(plan: Plan) -> list[str]:
-    """A sentence per kind of memory of accelerators."""
-    return [
-        f"{memory.kind} memory: {counted(len(memory.devices), 'device')}, of which each process has "
-        f"{size(memory.memory_per_process_bytes)} (runtime library {memory.library}). The MPI library "
-        + ("states that it supports this memory." if memory.supported else "does not state that it supports it.")
-        for memory in plan.memory or []
-        if memory.devices
-    ]
 
 
 def sentences(log: Log[Plan], values: dict[str, float], kind: str) -> list[str]:

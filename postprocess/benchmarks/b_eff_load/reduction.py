@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.b_eff.records import HOST
+from postprocess.benchmarks.b_eff.memory.records import HOST
 from postprocess.benchmarks.b_eff.reduction import moved_bytes as moved_by_loops
 from postprocess.benchmarks.b_eff.reduction import rows_of, table_of
 from postprocess.benchmarks.b_eff_load import BENCHMARK, IMPACTS

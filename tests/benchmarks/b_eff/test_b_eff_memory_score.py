@@ -12,8 +12,8 @@ import pytest
 from mutator import kernel_log
 
 from postprocess.benchmarks.b_eff.figures import figures
-from postprocess.benchmarks.b_eff.memory_rules import is_listed
-from postprocess.benchmarks.b_eff.node_records import Pair
+from postprocess.benchmarks.b_eff.memory.rules import is_listed
+from postprocess.benchmarks.b_eff.nodes.records import Pair
 from postprocess.benchmarks.b_eff.reduction import measurement_table
 from postprocess.benchmarks.benchmark import Better
 from postprocess.benchmarks.registry import benchmarks, metric_kind

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes exchange messages in a matching of b_eff: the same as in kernels/b_eff/matchings.c. Nodes and groups are
-numbered from 0; RESTS stands for the partner of a node that rests."""
+"""Which nodes exchange messages in a matching of b_eff: the same as in kernels/b_eff/nodes/matchings.c. Nodes and
+groups are numbered from 0; RESTS stands for the partner of a node that rests."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rules of b_eff on the loops that show slow nodes (kernels/b_eff/pairwise.c): what the plan says of them, which
-follow, who exchanges messages with whom, and how many times they have. docs/log.md lists the invariants."""
+"""The rules of b_eff on the loops that show slow nodes (nodes/pairwise.c of the kernel): what the plan says of them,
+which follow, who exchanges messages with whom, and how many times they have. docs/log.md lists the invariants."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from postprocess.benchmarks.b_eff.matchings import RESTS, across, numbered, tournament, tournament_rounds, within
-from postprocess.benchmarks.b_eff.node_records import (
+from postprocess.benchmarks.b_eff.nodes.matchings import RESTS, across, numbered, tournament, tournament_rounds, within
+from postprocess.benchmarks.b_eff.nodes.records import (
     AllPairs,
     Confirmation,
     Matching,

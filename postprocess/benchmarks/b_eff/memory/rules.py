@@ -7,8 +7,9 @@ from itertools import combinations_with_replacement, groupby, pairwise
 
 from msgspec import structs
 
-from postprocess.benchmarks.b_eff.memories import kinds
-from postprocess.benchmarks.b_eff.records import HOST, KINDS, Device, Memory, Pattern, Plan
+from postprocess.benchmarks.b_eff.memory.kinds import kinds
+from postprocess.benchmarks.b_eff.memory.records import HOST, KINDS, Device, Memory
+from postprocess.benchmarks.b_eff.records import Pattern, Plan
 from postprocess.logs.reader import Log
 from postprocess.logs.records import Run
 from postprocess.logs.rules import EDITED, Problem, problems_of_options

@@ -9,7 +9,7 @@ import pandas as pd
 
 from postprocess.benchmarks import nodes
 from postprocess.benchmarks.b_eff.definition import PATTERNS_AVERAGED
-from postprocess.benchmarks.b_eff.node_records import Confirmation, Matching, Pair
+from postprocess.benchmarks.b_eff.nodes.records import Confirmation, Matching, Pair
 from postprocess.benchmarks.b_eff.records import Plan
 from postprocess.benchmarks.b_eff.rules import pattern_names, problems
 from postprocess.benchmarks.nodes import MATCHINGS, Examination

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kinds of memory in which a run measured: its parts, one for each kind, and the names of their metrics."""
+"""The kinds of memory in which a run measured: its parts, one for each kind."""
 
 from dataclasses import replace
 
 from msgspec import structs
 
-from postprocess.benchmarks.b_eff.node_records import PatternProcesses
-from postprocess.benchmarks.b_eff.records import HOST, Budget, Latency, Measurement, Plan, Stop, Trial
+from postprocess.benchmarks.b_eff.memory.records import HOST
+from postprocess.benchmarks.b_eff.nodes.records import PatternProcesses
+from postprocess.benchmarks.b_eff.records import Budget, Latency, Measurement, Plan, Stop, Trial
 from postprocess.logs.reader import Log
 
 OF_PATTERN = (Measurement, Trial, Latency, Budget, Stop, PatternProcesses)  # records that name a pattern
@@ -40,8 +41,3 @@ def in_memory(log: Log[Plan], kind: str) -> Log[Plan]:
         for record_kind in OF_PATTERN
     }
     return replace(log, plan=structs.replace(log.plan, patterns=patterns), by_class={**log.by_class, **records})
-
-
-def metric_in(name: str, kind: str) -> str:
-    """The name of a metric of a kind: that of the host's is the paper's."""
-    return name if kind == HOST else f"{name}_{kind.replace('-', '_')}"

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What limits a result in memory of accelerators."""
+
+from collections.abc import Iterator
+
+from postprocess.benchmarks.b_eff.definition import l_max_rule
+from postprocess.benchmarks.b_eff.memory.kinds import kinds, memory_per_process
+from postprocess.benchmarks.b_eff.records import Plan
+from postprocess.logs.reader import Log
+from postprocess.show.words import size
+
+
+def broken_rules_of_memory(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    rules = {kind: l_max_rule(memory_per_process(log, kind)) for kind in kinds(log.plan)}
+    if longer := [f"{size(rule)} in {kind} memory" for kind, rule in rules.items() if rule > log.plan.l_max_bytes]:
+        yield (
+            "l_max_of_other_memory",
+            f"L_max is {size(log.plan.l_max_bytes)} in all kinds of memory, where the rule is {' and '.join(longer)}",
+        )
+
+
+def of_memories(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    if unsupported := [memory.kind for memory in log.plan.memory or [] if memory.supported is False]:
+        yield (
+            "memory_not_supported",
+            (
+                f"The MPI library does not state that it supports {' and '.join(unsupported)} memory; it was tried by "
+                "--memory-anyway"
+            ),
+        )
