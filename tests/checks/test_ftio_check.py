@@ -4,7 +4,7 @@
 import logs_made
 import pytest
 import yaml
-from conftest import WHO
+from conftest import HASH, WHO
 from logs_made_ftio import ftio_log
 
 CHECKS_OF = "ftio"
@@ -23,7 +23,7 @@ def kernel(tmp_path):
         script.write_text(
             f'#!/bin/bash\n[ "$1" = --version ] && exit\n{WHO["first"]}\necho "$@" >>{tmp_path}/calls\n'
             'while [ "$1" != --log ]; do shift; done\n'
-            f'cp {made} "$2"\n'
+            f'log=$2; cp {made} "$log"\n{HASH}\n'
         )
         script.chmod(0o755)
         return ["-r", "-S", "builder=prebuilt", "-S", f"prebuilt_directory={folder}"]

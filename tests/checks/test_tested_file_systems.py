@@ -7,7 +7,7 @@ from collections import defaultdict
 import logs_made
 import pytest
 import yaml
-from conftest import WHO
+from conftest import HASH, WHO
 from logs_made_b_eff_io import b_eff_io_log
 
 from postprocess.sessions.verdicts import read_session
@@ -73,7 +73,7 @@ def kernel(tmp_path):
     folder.mkdir()
     log = logs_made.write(tmp_path / "made.jsonl", b_eff_io_log(partitions=(2,), ranks=2, nodes=1))
     script = folder / "b_eff_io"
-    script.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\n{WHO["first"]}\ncp {log} "$2"\n')
+    script.write_text(f'#!/bin/bash\n[ "$1" = --version ] && exit\n{WHO["first"]}\nlog=$2; cp {log} "$log"\n{HASH}\n')
     script.chmod(0o755)
     return ["-r", "-S", "builder=prebuilt", "-S", f"prebuilt_directory={folder}"]
 
