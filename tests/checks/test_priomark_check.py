@@ -111,7 +111,7 @@ def test_shifted_and_filled_runs_are_measured_and_not_compared(reframe, kernel, 
 
 
 def test_smoke_mode_measures_the_short_workload_which_is_not_official(scored):
-    [option] = [option for option in MODES["smoke"] if option.startswith("-S priomark.")]
+    [option] = [option for option in MODES["smoke"] if option.startswith("-S priomark.workload=")]
     assert option == "-S priomark.workload=short"
     text = (ROOT / "kernels" / "priomark" / "workloads" / "short.cfg").read_text()
     found = scored(priomark_log(benchmarks=ALL, workload="short", workload_text=text))
