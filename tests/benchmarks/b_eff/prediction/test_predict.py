@@ -14,8 +14,9 @@ from designs_made import PLAIN, made
 from typer.testing import CliRunner
 
 from postprocess.benchmarks import random_orders
-from postprocess.benchmarks.b_eff import patterns, prediction
-from postprocess.benchmarks.b_eff.prediction import PUBLISHED, predict
+from postprocess.benchmarks.b_eff.prediction import model as prediction
+from postprocess.benchmarks.b_eff.prediction import patterns
+from postprocess.benchmarks.b_eff.prediction.model import PUBLISHED, predict
 from postprocess.benchmarks.predicted import PredictionError
 from postprocess.cli.app import app
 from postprocess.designs.design import DesignError, read_machines

@@ -13,8 +13,8 @@ from logs_made_b_eff import averaged_log
 from logs_made_ftio import ftio_log
 from pages import HOSTILE, Page
 
-from postprocess.benchmarks.b_eff.calibration import Calibration
-from postprocess.benchmarks.b_eff.prediction import Model
+from postprocess.benchmarks.b_eff.prediction.calibration import Calibration
+from postprocess.benchmarks.b_eff.prediction.model import Model
 from postprocess.benchmarks.predicted import Estimate
 from postprocess.designs.design import read_machines
 from postprocess.reports.predictions import expected

@@ -9,8 +9,8 @@ from designs_made import SHORT, made, simulated
 from test_predict_simulated import compared
 from typer.testing import CliRunner
 
-from postprocess.benchmarks.b_eff.calibration import calibrate
-from postprocess.benchmarks.b_eff.prediction import bands
+from postprocess.benchmarks.b_eff.prediction.calibration import calibrate
+from postprocess.benchmarks.b_eff.prediction.model import bands
 from postprocess.benchmarks.scoring import read_log
 from postprocess.cli.app import app
 

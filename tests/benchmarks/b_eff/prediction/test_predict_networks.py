@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from designs_made import L_MAX, made
 
-from postprocess.benchmarks.b_eff import patterns
-from postprocess.benchmarks.b_eff.calibration import Calibration
-from postprocess.benchmarks.b_eff.exchange import exchange
-from postprocess.benchmarks.b_eff.patterns import Messages
-from postprocess.benchmarks.b_eff.prediction import Model
+from postprocess.benchmarks.b_eff.prediction import patterns
+from postprocess.benchmarks.b_eff.prediction.calibration import Calibration
+from postprocess.benchmarks.b_eff.prediction.exchange import exchange
+from postprocess.benchmarks.b_eff.prediction.model import Model
+from postprocess.benchmarks.b_eff.prediction.patterns import Messages
 from postprocess.designs.routes import Dragonfly, FatTree, Torus, along_curve
 
 

@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 from builds import ROOT
 
-from postprocess.benchmarks.b_eff.calibration import Calibration
-from postprocess.benchmarks.b_eff.prediction import AT_L_MAX, PUBLISHED, Model
+from postprocess.benchmarks.b_eff.prediction.calibration import Calibration
+from postprocess.benchmarks.b_eff.prediction.model import AT_L_MAX, PUBLISHED, Model
 from postprocess.benchmarks.published import published_systems
 from postprocess.designs.design import read_machines
 

@@ -9,9 +9,9 @@ from commands import run
 from designs_made import made
 from logs_made_b_eff import averaged_log
 
-from postprocess.benchmarks.b_eff.calibration import Calibration, _disagreement
 from postprocess.benchmarks.b_eff.definition import message_lengths
-from postprocess.benchmarks.b_eff.prediction import bands, predict
+from postprocess.benchmarks.b_eff.prediction.calibration import Calibration, _disagreement
+from postprocess.benchmarks.b_eff.prediction.model import bands, predict
 from postprocess.benchmarks.predicted import Band, PredictionError
 
 NODE = ("--network", "crossbar", "--nodes", "2", "--nic", "25GB/s", "--latency", "1us", "--per-node", "16")

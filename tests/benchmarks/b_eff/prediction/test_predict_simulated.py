@@ -14,8 +14,8 @@ from builds import ROOT
 from commands import run
 from designs_made import PLAIN, SHORT, made, simulated
 
-from postprocess.benchmarks.b_eff.calibration import Calibration
-from postprocess.benchmarks.b_eff.prediction import Model
+from postprocess.benchmarks.b_eff.prediction.calibration import Calibration
+from postprocess.benchmarks.b_eff.prediction.model import Model
 from postprocess.benchmarks.b_eff.records import Measurement
 from postprocess.benchmarks.scoring import read_log, score_log
 from postprocess.designs.design import read_machines

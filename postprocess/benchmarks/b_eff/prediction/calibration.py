@@ -20,10 +20,10 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from postprocess.benchmarks.b_eff import patterns
-from postprocess.benchmarks.b_eff.exchange import HEADER, KINDS, NETWORK, Exchange, exchange, logged
 from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kinds
 from postprocess.benchmarks.b_eff.memory.records import HOST
+from postprocess.benchmarks.b_eff.prediction import patterns
+from postprocess.benchmarks.b_eff.prediction.exchange import HEADER, KINDS, NETWORK, Exchange, exchange, logged
 from postprocess.benchmarks.b_eff.records import Measurement, Plan
 from postprocess.benchmarks.b_eff.rules import METHODS_AVERAGED
 from postprocess.benchmarks.predicted import Band, PredictionError

@@ -8,9 +8,9 @@ from typing import cast
 import pandas as pd
 
 from postprocess.benchmarks.b_eff import reduction
-from postprocess.benchmarks.b_eff.calibration import calibrate, in_host_memory
-from postprocess.benchmarks.b_eff.exchange import Places, logged
-from postprocess.benchmarks.b_eff.prediction import Model, prediction
+from postprocess.benchmarks.b_eff.prediction.calibration import calibrate, in_host_memory
+from postprocess.benchmarks.b_eff.prediction.exchange import Places, logged
+from postprocess.benchmarks.b_eff.prediction.model import Model, prediction
 from postprocess.benchmarks.b_eff.records import Plan
 from postprocess.benchmarks.predicted import Comparison, PredictionError
 from postprocess.benchmarks.score import Score

@@ -18,9 +18,10 @@ import msgspec
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.b_eff import BENCHMARK, patterns, reduction
-from postprocess.benchmarks.b_eff.calibration import Calibration, calibrate
-from postprocess.benchmarks.b_eff.exchange import MEMORY, Exchange, Places, exchange
+from postprocess.benchmarks.b_eff import BENCHMARK, reduction
+from postprocess.benchmarks.b_eff.prediction import patterns
+from postprocess.benchmarks.b_eff.prediction.calibration import Calibration, calibrate
+from postprocess.benchmarks.b_eff.prediction.exchange import MEMORY, Exchange, Places, exchange
 from postprocess.benchmarks.b_eff.records import Plan
 from postprocess.benchmarks.b_eff.rules import PATTERNS_AVERAGED, l_max_rule, message_lengths
 from postprocess.benchmarks.predicted import Band, Estimate, Limit, Prediction, PredictionError, limited_by

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from postprocess.benchmarks.b_eff.patterns import Messages
+from postprocess.benchmarks.b_eff.prediction.patterns import Messages
 from postprocess.designs.design import Machine
 from postprocess.designs.routes import NO_LOAD, Load, most
 from postprocess.logs.reader import Log

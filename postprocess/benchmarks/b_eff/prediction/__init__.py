@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a described machine would reach, from the messages on its most loaded links (docs/predict.md)."""
