@@ -177,7 +177,7 @@ def check_reference_file(path, name, index, units):
             f"{name}: $index must be {index}; if needed, with {BY_ENVIRONMENT} in the second place and {VARIANT} in "
             "the last but one"
         )
-    sizes, places = {}, {key: entries for key, entries in content[name].items() if key != "$index"}
+    sizes, places = {}, {key: entries for key, entries in _items(content[name], refuse, name) if key != "$index"}
     for _ in found[1:]:
         places = {
             f"{where}, {key}": (key, entries)
@@ -202,6 +202,11 @@ def check_reference_file(path, name, index, units):
 def _items(mapping, refuse, where):
     if not isinstance(mapping, dict):
         refuse(f"{where}: expected a mapping, got {mapping!r}")
+    for key in mapping:
+        try:
+            re.compile(str(key))
+        except re.error as error:
+            refuse(f"{where}: the key {key!r} is no regular expression: {error}")
     return mapping.items()
 
 

@@ -248,10 +248,11 @@ def test_entry_of_another_size_is_no_reference(references):
         ({}, {"b_eff": None}, "no entry 'b_eff'"),
         ({}, {"b_eff": {"$index": ["$partition", "num_procs"]}}, "$index must be"),
         ({}, {"b_eff": {"$index": ["$partition", "num_processes"], "local:default": {"2": {}}}}, "must be an integer"),
+        ({}, {"b_eff": {"$index": ["$partition", "num_processes"], "local:(": {2: {}}}}, "is no regular expression"),
     ],
     ids=[
         *("metric", "unit", "no unit", "no bound", "bound of 0", "no number", "no reason", "number as reason"),
-        *("no origin", "no entry", "index", "size"),
+        *("no origin", "no entry", "index", "size", "expression"),
     ],
 )
 def test_reference_that_reframe_would_pass_over_is_refused(tmp_path, entry, replaced, complaint):

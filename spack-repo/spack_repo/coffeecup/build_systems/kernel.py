@@ -29,7 +29,7 @@ class KernelPackage(CMakePackage):
     depends_on("cmake@3.20:", type="build")
     depends_on("pkgconfig", type="build")
     depends_on("jansson")
-    depends_on("openssl")
+    depends_on("openssl@1.1:")
 
     @property
     def root_cmakelists_dir(self):
