@@ -64,12 +64,16 @@ class SizedRun(rfm.RegressionTestPlugin):
             self.tags |= sizes.tags_of(partition, self.num_processes, self.per_device)
 
     def _refuse_unknown_sizes(self, partitions):
-        """Before anything is listed or built. With `-P <check>.num_processes=`, other checks, which are listed as well,
-        may have no size. An unknown number of accelerators fails the checks that need it, and no others."""
+        """Before anything is listed. In a run, such a partition costs its own tests only. With `-P
+        <check>.num_processes=`, other checks, which are listed as well, may have no size. An unknown number of
+        accelerators fails the checks that need it, and no others."""
         of_others = not (self.num_processes or self.num_nodes) and any("num_processes=" in word for word in sys.argv)
+        runs = {"-r", "--run", "--dry-run"} & {*sys.argv} and any(
+            not sizes.unknown(partition) for partition in sizes.partitions_of(self.benchmark)
+        )
         for partition in () if of_others else partitions:
             if not sizes.room(partition, self.per_device).processes(self.num_processes, self.num_nodes):
-                (say if self.per_device else refuse)(sizes.unknown(partition, self.per_device))
+                (say if self.per_device or runs else refuse)(sizes.unknown(partition, self.per_device))
 
     def _with_room(self, partitions):
         """Those on which a size of the command line fits. Ends the session if it fits nowhere."""

@@ -47,8 +47,8 @@ class Feature(_Word):
     )
     LOGIN = (
         "login",
-        "a login node: kernels are built and jobs submitted here, no check runs here; so is every partition without a "
-        "scheduler beside one that has a scheduler",
+        "a login node: kernels are built and jobs are submitted on it, and no check runs on it. A partition without a "
+        "scheduler is a login node if another partition has a scheduler",
     )
     GPU = (
         "gpu",

@@ -106,10 +106,10 @@ def test_pbs_job_script_asks_for_all_nodes(foreign, tmp_path):
 
 @pytest.mark.parametrize(
     ("batch", "options"),
-    [(LSF, ["-L"]), (SLURM, ["-L"]), (SLURM, ["-r"]), (LSF, ["-L", "--tag=smallest"]), (LSF, ["-L", "-Snum_nodes=4"])],
-    ids=["LSF, which cannot be asked", "Slurm, which does not answer", "run", "tag", "nodes of the command line"],
+    [(LSF, ["-L"]), (SLURM, ["-L"]), (LSF, ["-L", "--tag=smallest"]), (LSF, ["-L", "-Snum_nodes=4"])],
+    ids=["LSF, which cannot be asked", "Slurm, which does not answer", "tag", "nodes of the command line"],
 )
-def test_partition_of_unknown_size_is_refused_before_anything_is_listed_or_built(foreign, batch, options):
+def test_partition_of_unknown_size_is_refused_before_anything_is_listed(foreign, batch, options):
     """Also where a tag would leave it out and the session succeed, and where the cores of the nodes are missing."""
     small = partition("small", "squeue", "srun", ["gnu-mpi"], extras={"cores_per_node": 8, "num_nodes": 2})
     session = foreign([LOGIN, small, batch], *options, listing=False).session
