@@ -200,7 +200,7 @@ def checked(path: Path, content, what: str) -> dict:
         orjson.dumps(content)  # at most 254 levels, and texts that can be written
         convert(content, Session)
     except ValidationError as error:
-        raise LogError(path, f"no session report of ReFrame 4.8 or later: {what}: {error}") from None
+        raise LogError(path, f"no ReFrame session report (of version 4.8 or later): {what}: {error}") from None
     except TypeError as error:
         raise LogError(path, f"no ReFrame session report: {what} is nested too deeply, or no JSON ({error})") from None
     for testcase in [testcase for run in content["runs"] for testcase in run["testcases"]]:

@@ -5,7 +5,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -43,8 +42,7 @@ def made(tmp_path_factory):
         if (ROOT / name).is_file():
             (folder / "tree" / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / "tree" / name)
-    with tarfile.open(built("sdist", folder, folder / "tree")) as archive:
-        archive.extractall(folder, filter="data")
+    shutil.unpack_archive(built("sdist", folder, folder / "tree"), folder)
     sources = folder / f"coffeecup-{__version__}"
     return SimpleNamespace(tracked=tracked, sources=sources, wheel=built("wheel", folder, sources))
 
