@@ -123,6 +123,13 @@ def test_partition_of_unknown_size_is_refused_before_anything_is_listed(foreign,
     assert "Traceback" not in session.output and "num_processes=given" not in session.output
 
 
+def test_a_run_is_refused_if_no_size_is_known(foreign):
+    """With another partition it goes on: test_sites.py."""
+    session = foreign([LOGIN, SLURM], "-r", listing=False).session
+    assert session.returncode == 1 and not session.cases + session.fixtures
+    assert "partition 'centre:batch': neither its configuration nor its scheduler states" in session.output
+
+
 def test_partition_of_unknown_size_can_be_left_out(foreign):
     small = partition("small", "squeue", "srun", ["gnu-mpi"], extras={"cores_per_node": 8, "num_nodes": 2})
     made = foreign([small, LSF | {"extras": {"kernels": []}}])

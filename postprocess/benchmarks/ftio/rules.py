@@ -63,8 +63,8 @@ OF_EACH = (*(name for name, io in ACTIVITIES.items() if io), "compute")  # the l
 TIMES, SERVERS = "times of the processes", "servers of the files"
 ACCOUNTED = 0.98  # share of the time that the phases must account for
 FINE_CLOCK = 1e-8  # seconds; shorter than any activity
-# Between processes that leave the last barrier. Of 315 repetitions of 0.1 to 0.7 s on two cores at a load of 20,
-# the worst exceeded the share by 0.023 s.
+# Between processes that leave the last barrier. Of 315 repetitions of 0.1 to 0.7 s on two cores that others used as
+# well, the worst exceeded the share by 0.023 s.
 TOGETHER_SHARE, TOGETHER_SECONDS = 0.02, 0.2
 ROUNDING = 1e-6  # relative, between the same times added up in another order
 WRITTEN_ONLY, READ_ONLY = "initialise", "verify"
