@@ -215,8 +215,3 @@ void transform_free(struct transform *t)
     buffer_free((char *)t->mini[1], (size_t)t->mini_bytes);
     buffer_free((char *)t->exchange, (size_t)t->exchange_bytes);
 }
-
-int64_t transform_memory_bytes(const struct transform *t)
-{
-    return 2 * t->row_bytes + 2 * t->mini_bytes + t->exchange_bytes;
-}

@@ -38,6 +38,4 @@ struct transform transform_prepare(const struct sizes *sizes, int rank, const st
                                    int64_t exchange_bytes);
 void transform_free(struct transform *transform);
 
-int64_t transform_memory_bytes(const struct transform *transform);
-
 #endif
