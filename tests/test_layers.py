@@ -283,3 +283,17 @@ def test_nobody_waits_for_what_others_import(reads, without):
     command = f"import sys, {reads}; print(*{without} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
     assert done.stdout == "\n"
+
+
+def test_listing_the_checks_needs_no_pandas():
+    """`reframe -L` loads the checks and what the benchmarks state, and nothing that only scoring needs."""
+    listed = ["reframe", "-C", "site_configs/local/settings.py", "-c", "reframe_checks", "-L"]
+    command = (
+        "import atexit, sys; from reframe.frontend.cli import main; "
+        f"atexit.register(lambda: print('loaded', *sys.modules)); sys.argv = {listed}; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    *checks, loaded = done.stdout.splitlines()
+    assert any("b_eff" in line for line in checks), done.stderr
+    assert {"reframe", "msgspec"} <= {*loaded.split()}
+    assert {"pandas", "numpy", "matplotlib"}.isdisjoint(loaded.split())

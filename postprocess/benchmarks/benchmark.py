@@ -6,7 +6,7 @@ logs.format and the records of its log, so that it is cheap to load. The other f
 folder (registry.ROLES).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import inf, isfinite
@@ -74,6 +74,24 @@ RULES = {"simulated": "simulated machine", "counters_root": "counters that are n
 
 
 @dataclass(frozen=True)
+class Functions:
+    """What not every benchmark has. `together`: (scores) -> sentences on the scores of several runs. `balance_factor`:
+    (score, r_max_gflops) -> the score with its ratio to the Linpack performance of the processors. `prediction`:
+    (machine, sizes, logs, r_max_gflops) -> a Prediction for each number of processes of a described machine.
+    `comparison`: (machine, log, score, logs) -> a Comparison of the log's run with a described machine. `nodes`: (log)
+    -> an Examination of the run's nodes. `nodes_of_unscored`: (log) -> an Examination of the nodes of a log that has no
+    score, None if its times are not valid either. `moved_bytes`: (log) -> the bytes that the run transferred."""
+
+    together: Callable | None = None
+    balance_factor: Callable | None = None
+    prediction: Callable | None = None
+    comparison: Callable | None = None
+    nodes: Callable | None = None
+    nodes_of_unscored: Callable | None = None
+    moved_bytes: Callable | None = None
+
+
+@dataclass(frozen=True)
 class Benchmark:
     """`package` is the folder's module name. The first metric is the headline. `variants` are metrics that only
     runs with certain options have, beside or instead of `metrics`. `plugin_metric` describes metrics that have the
@@ -82,15 +100,7 @@ class Benchmark:
     metric of all sizes (history.systems). `cache_affected` are the keys of the qualifications which state that a
     cache took part in the result. `forms` are the values of its check's variables, by form. `uses` are the benchmarks
     on whose parts it is built, in each layer: never one that is built on it. `has_official` states whether its paper
-    defines official runs.
-
-    Functions that not every benchmark has are named as "module.function" of the folder. `together`: (scores) ->
-    sentences on the scores of several runs. `balance_factor`: (score, r_max_gflops) -> the score with its ratio to the
-    Linpack performance of the processors. `prediction`: (machine, sizes, logs, r_max_gflops) -> a Prediction for each
-    number of processes of a described machine. `comparison`: (machine, log, score, logs) -> a Comparison of the log's
-    run with a described machine. `nodes`: (log) -> an Examination of the run's nodes. `nodes_of_unscored`:
-    (log) -> an Examination of the nodes of a log that has no score, None if its times are not valid either.
-    `moved_bytes`: (log) -> the bytes that the run transferred."""
+    defines official runs."""
 
     package: str
     title: str
@@ -105,13 +115,6 @@ class Benchmark:
     variants: tuple[MetricKind, ...] = ()
     plugin_metric: MetricKind | None = None
     system_metric: MetricKind | None = None
-    together: str = ""
-    balance_factor: str = ""
-    prediction: str = ""
-    comparison: str = ""
-    nodes: str = ""
-    nodes_of_unscored: str = ""
-    moved_bytes: str = ""
 
     @property
     def name(self) -> str:

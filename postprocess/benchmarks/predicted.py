@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
-from postprocess.benchmarks.registry import benchmarks, optional_function
+from postprocess.benchmarks.registry import benchmarks, functions
 from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import read_log
 from postprocess.designs.design import Machine
@@ -98,7 +98,7 @@ class Designs:
     def comparisons(self, log: Log, score: Score) -> list[Comparison | LogError]:
         """One for each design, or the error that says why there is none; nothing for a benchmark that cannot be
         predicted. A log never calibrates its own prediction."""
-        compare = optional_function(log.benchmark, "comparison")
+        compare = functions(log.benchmark).comparison
         others = [each for each in self.calibrating if each.sha256 != log.sha256 and each.benchmark == log.benchmark]
         made = []
         if compare is None:
@@ -119,7 +119,7 @@ class Designs:
 
 def predictable() -> list[str]:
     """The names of the benchmarks that can be predicted."""
-    return [name for name in benchmarks() if optional_function(name, "prediction")]
+    return [name for name in benchmarks() if functions(name).prediction]
 
 
 def limited_by(limits: Iterable[Limit]) -> str:

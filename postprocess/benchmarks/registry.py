@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """All benchmarks: the packages beside this file. A new benchmark is a new folder; there is no list to extend."""
 
-from collections.abc import Callable
 from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import ModuleType
 
 from postprocess import benchmarks as folder
-from postprocess.benchmarks.benchmark import RULES, Benchmark, Better, MetricKind
+from postprocess.benchmarks.benchmark import RULES, Benchmark, Better, Functions, MetricKind
 from postprocess.logs.format import LogFormat
 
-# The modules of a benchmark's folder, and the functions of each. section.html.j2 and records.py lie beside them.
+# The modules of a benchmark's folder, and the functions of each. section.html.j2 and records.py lie beside them,
+# and functions.py with the Functions that not every benchmark has.
 ROLES = {
     # refusals(logs) -> dict[int, str]: which logs yield no score, and why
     "rules": ("refusals",),
@@ -67,7 +68,8 @@ def part(name: str, role: str) -> ModuleType:
     return import_module(f"{benchmarks()[name].package}.{role}")
 
 
-def optional_function(name: str, field: str) -> Callable | None:
-    """The function that a benchmark names in a field such as `together` or `nodes`; None if it has none."""
-    module, _, function = getattr(benchmarks()[name], field).rpartition(".")
-    return getattr(part(name, module), function) if function else None
+@cache
+def functions(name: str) -> Functions:
+    """What functions.py of a benchmark's folder offers, imported on first use as well; nothing if there is none."""
+    package = benchmarks()[name].package
+    return part(name, "functions").FUNCTIONS if find_spec(f"{package}.functions") else Functions()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from postprocess.benchmarks import nodes
-from postprocess.benchmarks.registry import benchmarks, log_formats, optional_function, part
+from postprocess.benchmarks.registry import benchmarks, functions, log_formats, part
 from postprocess.benchmarks.score import Metric, Qualification, Score
 from postprocess.logs import reader
 from postprocess.logs.counters import of_counters, of_root
@@ -127,7 +127,7 @@ class UnscoredError(LogError):
 
 def unscored(log: Log, problem: str) -> LogError:
     """The error of a log that its benchmark's rules refuse, with its nodes if what it lacks does not concern them."""
-    examine = optional_function(log.benchmark, "nodes_of_unscored")
+    examine = functions(log.benchmark).nodes_of_unscored
     examined = examine(log) if examine else None
     return UnscoredError(log.path, problem, examined) if examined else LogError(log.path, problem)
 
@@ -137,12 +137,12 @@ def qualify(log: Log, table: pd.DataFrame, metrics: pd.Series) -> Evaluation:
     benchmark, qualifications = benchmarks()[log.benchmark], part(log.benchmark, "qualifications")
     rules_of_counters = [Qualification(key, f"Not official: {text}.") for key, text in of_root(log)]
     breaches = (*qualifications.breaches(log), *rules_of_counters)
-    examine = optional_function(benchmark.name, "nodes")
+    examine = functions(benchmark.name).nodes
     examined = examine(log) if examine else None
     of_nodes = [Qualification(*stated) for stated in nodes.qualifications(examined)] if examined else []
     counted = [Qualification(key, f"{text}.") for key, text in (*of_counters(log), *of_energy(log))]
     every = (*breaches, *qualifications.qualifications(log, table), *of_nodes, *counted)
-    moved_bytes = optional_function(benchmark.name, "moved_bytes")
+    moved_bytes = functions(benchmark.name).moved_bytes
     values = {**metrics.dropna(), **energy_metrics(log, moved_bytes(log) if moved_bytes else None)}
     score = Score(
         benchmark=benchmark.name,

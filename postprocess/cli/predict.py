@@ -146,7 +146,7 @@ def predicted(
     """For each machine and each benchmark that can be predicted, predictions for ascending numbers of processes; the
     last is the wanted one, others are there for a curve. Raises PredictionError."""
     from postprocess.benchmarks.predicted import PredictionError, predictable
-    from postprocess.benchmarks.registry import optional_function
+    from postprocess.benchmarks.registry import functions
 
     found = []
     for machine in machines:
@@ -155,7 +155,7 @@ def predicted(
             raise PredictionError(f"{most} processes do not fit on {machine.design.processes} of {machine.name}")
         wanted = sizes(most, machine.per_node) if curve else [most]
         for name in predictable():
-            compute = cast(Callable, optional_function(name, "prediction"))
+            compute = cast(Callable, functions(name).prediction)
             found.append(compute(machine, wanted, [log for log in logs if log.benchmark == name], r_max))
     return found
 

@@ -77,7 +77,7 @@ def score(
 
 def balanced(result: "Score | LogError", r_max: float) -> "Score | LogError":
     """The score with its balance factor for R_max in Gflop/s, where its benchmark has one."""
-    from postprocess.benchmarks.registry import optional_function
+    from postprocess.benchmarks.registry import functions
 
-    add = optional_function(result.benchmark, "balance_factor") if not isinstance(result, LogError) else None
+    add = functions(result.benchmark).balance_factor if not isinstance(result, LogError) else None
     return add(result, r_max) if add else result

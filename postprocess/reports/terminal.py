@@ -13,7 +13,7 @@ from rich.text import Text
 from postprocess.benchmarks import nodes
 from postprocess.benchmarks.predicted import Comparison
 from postprocess.benchmarks.predicted import as_object as predicted
-from postprocess.benchmarks.registry import optional_function
+from postprocess.benchmarks.registry import functions
 from postprocess.benchmarks.score import Score
 from postprocess.benchmarks.scoring import UnscoredError
 from postprocess.logs.reader import LogError
@@ -95,7 +95,7 @@ def together(scores: list[Score]) -> list[str]:
     return [
         sentence
         for benchmark, alike in by_benchmark.items()
-        if (tell := optional_function(benchmark, "together"))
+        if (tell := functions(benchmark).together)
         for sentence in tell(alike)
     ]
 

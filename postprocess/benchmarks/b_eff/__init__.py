@@ -104,10 +104,4 @@ BENCHMARK = Benchmark(
         "methods": "methods left out",
     },
     forms={Form.SHORT: {"time_budget": "30"}, Form.SWEEP: {"sweep": "yes", "time_budget": "60"}},
-    balance_factor="reduction.with_balance_factor",
-    prediction="prediction.model.predict",
-    comparison="prediction.comparison.compare",
-    nodes="nodes.examination.examination",
-    nodes_of_unscored="nodes.examination.examination_of_unscored",
-    moved_bytes="reduction.moved_bytes",
 )

@@ -55,7 +55,4 @@ BENCHMARK = Benchmark(
     },
     cache_affected=frozenset({"cache_affected"}),
     forms={Form.SHORT: {"form": "quick"}, Form.REGULAR: {"form": "quick"}, Form.OFFICIAL: {"form": "official"}},
-    together="system.together",
-    nodes="slow_nodes.examination",
-    moved_bytes="reduction.moved_bytes",
 )

@@ -37,5 +37,4 @@ BENCHMARK = Benchmark(
         "watchdog idle-power keep",
         progress=Progress(planned=planned_passes, done={Loaded: one}),
     ),
-    moved_bytes="reduction.moved_bytes",
 )

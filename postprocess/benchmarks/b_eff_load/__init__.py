@@ -43,5 +43,4 @@ BENCHMARK = Benchmark(
         progress=Progress(planned=planned_loops, done={Loaded: one}),
     ),
     rules={"memory_by_option": "memory set by option", "under_load": "measured under load"},
-    moved_bytes="reduction.moved_bytes",
 )

@@ -61,6 +61,4 @@ BENCHMARK = Benchmark(
         # I/O, the smallest matrix of 8 processes has 1 GiB, that of 128 has 256 GiB.
         Form.OFFICIAL: {"input_parameter": "1GiB", "direct": "yes", "most_per_node": "8"},
     },
-    nodes="slow_nodes.examination",
-    moved_bytes="reduction.moved_bytes",
 )

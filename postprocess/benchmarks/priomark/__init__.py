@@ -52,6 +52,4 @@ BENCHMARK = Benchmark(
         Form.PROBE: {"workload": "probe", "time_limit": "5m"},
         Form.SHORT: {"workload": "short", "time_limit": "10m"},
     },
-    nodes="slow_nodes.examination",
-    moved_bytes="reduction.moved_bytes",
 )
