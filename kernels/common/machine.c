@@ -137,31 +137,52 @@ static void enum_name(MPI_T_enum choices, int value, char *name, int name_bytes)
     name[0] = '\0';
 }
 
-/* Kernel-assisted copies can double or halve bandwidths inside a node. Open MPI states them in a control variable; with
+/* Reads a control variable that is one `int`; without one of this name false. `choices`: NULL, or its enumeration. */
+static bool control_variable(const char *name, int *value, MPI_T_enum *choices)
+{
+    int index, verbosity, binding, scope, values;
+    MPI_Datatype type;
+    MPI_T_cvar_handle handle;
+    if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS ||
+        MPI_T_cvar_get_info(index, NULL, NULL, &verbosity, &type, choices, NULL, NULL, &binding, &scope) !=
+            MPI_SUCCESS ||
+        MPI_T_cvar_handle_alloc(index, NULL, &handle, &values) != MPI_SUCCESS)
+        return false;
+    const bool is_read = values == 1 && MPI_T_cvar_read(handle, value) == MPI_SUCCESS;
+    MPI_T_cvar_handle_free(&handle);
+    return is_read;
+}
+
+/* Until Open MPI 4 a variable names the mechanism. Since 5 it is the component of `smsc` with the highest priority, if
+ * the transport for shared memory can put and get; components that this system does not support have no variable. */
+static void single_copy_of_open_mpi(char *name, int name_bytes)
+{
+    static const char *const components[] = {"xpmem", "cma", "knem", "accelerator"};
+    enum { PUT_AND_GET = 2 | 4 };
+    int value, highest = -1;
+    MPI_T_enum choices = MPI_T_ENUM_NULL;
+    if (control_variable("btl_vader_single_copy_mechanism", &value, &choices) && choices != MPI_T_ENUM_NULL)
+        enum_name(choices, value, name, name_bytes);
+    else if (control_variable("btl_sm_flags", &value, NULL) && value & PUT_AND_GET)
+        for (size_t i = 0; i < sizeof components / sizeof components[0]; i++) {
+            char variable[64];
+            snprintf(variable, sizeof variable, "smsc_%s_priority", components[i]);
+            if (control_variable(variable, &value, NULL) && value > highest) {
+                highest = value;
+                snprintf(name, (size_t)name_bytes, "%s", components[i]);
+            }
+        }
+}
+
+/* Kernel-assisted copies can double or halve bandwidths inside a node. Open MPI states them in control variables; with
  * other libraries `name` becomes "". */
 static void single_copy_mechanism(char *name, int name_bytes)
 {
-    static const char *const variables[] = {"btl_vader_single_copy_mechanism", "btl_sm_single_copy_mechanism", NULL};
-    int provided, count = 0;
+    int provided;
     name[0] = '\0';
     if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS)
         return;
-    MPI_T_cvar_get_num(&count);
-    for (int i = 0; i < count && !name[0]; i++) {
-        char variable[128] = "";
-        int length = sizeof variable, verbosity, binding, scope, value = 0, values;
-        MPI_Datatype type;
-        MPI_T_enum choices = MPI_T_ENUM_NULL;
-        MPI_T_cvar_handle handle;
-        if (MPI_T_cvar_get_info(i, variable, &length, &verbosity, &type, &choices, NULL, NULL, &binding, &scope) !=
-                MPI_SUCCESS ||
-            !starts_with_any(variable, variables) || choices == MPI_T_ENUM_NULL ||
-            MPI_T_cvar_handle_alloc(i, NULL, &handle, &values) != MPI_SUCCESS)
-            continue;
-        if (MPI_T_cvar_read(handle, &value) == MPI_SUCCESS)
-            enum_name(choices, value, name, name_bytes);
-        MPI_T_cvar_handle_free(&handle);
-    }
+    single_copy_of_open_mpi(name, name_bytes);
     MPI_T_finalize();
 }
 #else
@@ -235,6 +256,15 @@ json_t *steering_environment(void)
                                            "OMPI_MCA_shmem_RUNTIME",
                                            "OMPI_MCA_plm",
                                            "OMPI_MCA_mpi_oversubscribe",
+                                           "OMPI_MCA_num_procs",
+                                           "OMPI_MCA_PREFIXES",
+                                           "OMPI_MCA_cpu_type",
+                                           "I_MPI_INFO_",
+                                           "I_MPI_INTERNAL_",
+                                           "I_MPI_HYDRA_UUID",
+                                           "I_MPI_PIN_INFO",
+                                           "I_MPI_PIN_MAPPING",
+                                           "I_MPI_RETURN_",
                                            NULL};
     json_t *variables = json_object();
     for (char **entry = environ; *entry; entry++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* See mpi_io.h. ROMIO is recognised by its hints. Open MPI's components do not report their names, but ompio loads
- * further libraries when the first file is opened. */
+/* See mpi_io.h. ROMIO is recognised by its hints, which Open MPI 4 does not pass on. Open MPI's components do not
+ * report their names, but where they are files of their own, they are loaded when the first file is opened. From Open
+ * MPI 5 on they usually are part of the library: ompio is then the only one that has no ROMIO hints. */
 #include "mpi_io.h"
 
 #include <errno.h>
@@ -45,6 +46,14 @@ static int note_library(struct dl_phdr_info *object, size_t bytes, void *data)
     return 0;
 }
 
+static bool passes_on_hints_of_romio(void)
+{
+    char library[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+    int length = 0, major = 0;
+    MPI_CHECK(MPI_Get_library_version(library, &length));
+    return sscanf(library, "Open MPI v%d", &major) == 1 && major >= 5;
+}
+
 json_t *mpi_io_component(const json_t *hints)
 {
     const char *name;
@@ -53,7 +62,9 @@ json_t *mpi_io_component(const json_t *hints)
     json_object_foreach((json_t *)hints, name,
                         value) if (strncmp(name, "romio_", strlen("romio_")) == 0) return json_string("romio");
     dl_iterate_phdr(note_library, &loaded);
-    return loaded.ompio ? json_string("ompio") : loaded.romio ? json_string("romio") : json_null();
+    if (loaded.ompio || passes_on_hints_of_romio())
+        return json_string("ompio");
+    return loaded.romio ? json_string("romio") : json_null();
 }
 
 json_t *hints_in_effect(MPI_File file)

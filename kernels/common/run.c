@@ -55,14 +55,18 @@ struct run run_begin(const struct program *program, int *argc, char ***argv, con
 }
 
 #define TEXT_OF(number) #number
-#define DOTTED(major, minor, release) TEXT_OF(major) "." TEXT_OF(minor) "." TEXT_OF(release)
+#define VALUE_OF(macro) TEXT_OF(macro)
 
 /* The MPI library whose header the kernel was compiled with, "" if it is unknown. The log's `mpi.library` runs. */
 static const char *compiled_mpi_library(void)
 {
-#if defined OMPI_MAJOR_VERSION
-    return "Open MPI " DOTTED(OMPI_MAJOR_VERSION, OMPI_MINOR_VERSION, OMPI_RELEASE_VERSION);
-#elif defined MPICH_VERSION && !defined I_MPI_VERSION && !defined MVAPICH2_VERSION
+#if defined MPI_ABI || defined MPI_H_ABI
+    return "MPI ABI " VALUE_OF(MPI_ABI_VERSION) "." VALUE_OF(MPI_ABI_SUBVERSION);
+#elif defined OMPI_MAJOR_VERSION
+    return "Open MPI " VALUE_OF(OMPI_MAJOR_VERSION) "." VALUE_OF(OMPI_MINOR_VERSION) "." VALUE_OF(OMPI_RELEASE_VERSION);
+#elif defined I_MPI_VERSION
+    return "Intel MPI " I_MPI_VERSION;
+#elif defined MPICH_VERSION && !defined MVAPICH2_VERSION
     return "MPICH " MPICH_VERSION;
 #else
     return "";

@@ -196,7 +196,8 @@ def obtained(log: Log) -> list[tuple[str, str]]:
         ("Compiler", f"{build.compiler or 'unknown'}, flags {build.flags or 'unknown'}"),
         (
             "MPI",
-            f"{mpi.library}; standard {mpi.standard}; single copy: {mpi.single_copy or 'not reported by the library'}",
+            f"{mpi.library}; compiled with {build.mpi_library or 'an unknown one'}; standard {mpi.standard}; "
+            f"single copy: {mpi.single_copy or 'not reported by the library'}",
         ),
         (
             "Binding",
