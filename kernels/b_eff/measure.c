@@ -62,22 +62,24 @@ static void log_reduction(struct log *log, const char *loops, const struct measu
         if (decision->loop_length[m] > 0)
             json_array_append_new(running, json_string(methods[m].name));
     log_write(log, "budget",
-              json_pack("{s:i, s:s, s:s, s:I, s:s, s:o, s:f, s:f}", "repetition", measured->repetition, "loops", loops,
-                        "pattern", measured->exchange.pattern->name, "message_bytes", (json_int_t)bytes, "reduced_to",
-                        reduction_names[decision->reduction], "methods", running, "elapsed_seconds",
-                        measured->allowance.run_seconds + measured->allowance.used_seconds, "estimate_seconds",
-                        decision->estimate_seconds));
+              OBJECT(field_int("repetition", measured->repetition), field_text("loops", loops),
+                     field_text("pattern", measured->exchange.pattern->name), field_int("message_bytes", bytes),
+                     field_text("reduced_to", reduction_names[decision->reduction]), field_json("methods", running),
+                     field_real("elapsed_seconds", measured->allowance.run_seconds + measured->allowance.used_seconds),
+                     field_real("estimate_seconds", decision->estimate_seconds)));
 }
 
 static void log_stop(struct log *log, const struct measured *measured, int64_t bytes, double elapsed_seconds,
                      double needed_budget_seconds)
 {
-    if (log)
-        log_write(log, "stop",
-                  json_pack("{s:i, s:s, s:I, s:f, s:o*}", "repetition", measured->repetition, "pattern",
-                            measured->exchange.pattern->name, "message_bytes", (json_int_t)bytes, "elapsed_seconds",
-                            elapsed_seconds, "needed_budget_seconds",
-                            needed_budget_seconds > 0 ? json_real(needed_budget_seconds) : NULL));
+    if (!log)
+        return;
+    json_t *fields =
+        OBJECT(field_int("repetition", measured->repetition), field_text("pattern", measured->exchange.pattern->name),
+               field_int("message_bytes", bytes), field_real("elapsed_seconds", elapsed_seconds));
+    if (needed_budget_seconds > 0)
+        object_add(fields, field_real("needed_budget_seconds", needed_budget_seconds));
+    log_write(log, "stop", fields);
 }
 
 /* For the person at the terminal, on rank 0, once; and again if the run therefore ends. */
@@ -104,7 +106,7 @@ static void log_probes(struct run *run, const struct loops *loops, int repetitio
         return;
     json_t *hosts = probe_cores(run->machine.leader);
     if (run->log)
-        log_write(run->log, "probe", json_pack("{s:i, s:o}", "repetition", repetition, "hosts", hosts));
+        log_write(run->log, "probe", OBJECT(field_int("repetition", repetition), field_json("hosts", hosts)));
     const struct copies copies = {loops->in[MEMORY_HOST].receive, loops->in[MEMORY_HOST].send, loops->bytes,
                                   (repetition - 1) * PROBE_COPIES};
     if (!copies.to)
@@ -112,8 +114,8 @@ static void log_probes(struct run *run, const struct loops *loops, int repetitio
     json_t *seconds = probe_copies(run->machine.leader, &copies);
     if (run->log)
         log_write(run->log, "memory_copy",
-                  json_pack("{s:i, s:I, s:o}", "repetition", repetition, "copied_bytes",
-                            (json_int_t)probe_copied_bytes(loops->bytes), "seconds", seconds));
+                  OBJECT(field_int("repetition", repetition),
+                         field_int("copied_bytes", probe_copied_bytes(loops->bytes)), field_json("seconds", seconds)));
 }
 
 /* The requested length, unless such loops would take longer than a message length's part of the pattern's time: on

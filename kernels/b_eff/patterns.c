@@ -8,6 +8,7 @@
 
 #include "memory.h"
 #include "random.h"
+#include "record.h"
 
 const char *const pattern_group_names[] = {"ring",         "random",       "worst_cycle", "bisection",
                                            "cartesian_2d", "cartesian_3d", "ping_pong",   NULL};
@@ -266,6 +267,6 @@ json_t *rings_json(const struct pattern *pattern, int ranks)
     json_t *list = json_array();
     for (int i = 0; i < 2; i++)
         if (rings.count[i] > 0)
-            json_array_append_new(list, json_pack("{s:i, s:i}", "size", rings.size[i], "count", rings.count[i]));
+            json_array_append_new(list, OBJECT(field_int("size", rings.size[i]), field_int("count", rings.count[i])));
     return list;
 }

@@ -12,6 +12,7 @@
 #include "clock.h"
 #include "fail.h"
 #include "memory.h"
+#include "record.h"
 
 enum { MOST_COPIED_BYTES = 4 << 20 };
 enum { BATCHES = 20, ROUND_TRIPS = 100, SPINS = 2000, CACHE_LINE = 64, OVER = -1 };
@@ -86,7 +87,8 @@ static json_t *round_trips_json(double shortest, double longest)
 {
     if (isinf(shortest))
         return json_null();
-    return json_pack("{s:f, s:f}", "shortest_round_trip_seconds", shortest, "longest_round_trip_seconds", longest);
+    return OBJECT(field_real("shortest_round_trip_seconds", shortest),
+                  field_real("longest_round_trip_seconds", longest));
 }
 
 static json_t *copy_json(double shortest, double unused)

@@ -82,13 +82,13 @@ static json_t *methods_of_pattern(const struct request *request, const struct pa
 
 static json_t *pattern_json(const struct request *request, const struct pattern *pattern)
 {
-    return json_pack("{s:s, s:s, s:b, s:I, s:i, s:o, s:o, s:o*}", "name", pattern->name, "group",
-                     pattern_group_names[pattern->group], "averaged", pattern->averaged, "messages_per_exchange",
-                     (json_int_t)pattern->messages_per_exchange, "processes", pattern->processes, "rings",
-                     rings_json(pattern, request->ranks), "methods", methods_of_pattern(request, pattern), "memory",
-                     request->memories.chosen ? json_pack("[s, s]", memory_kind_names[pattern->memory[0]],
-                                                          memory_kind_names[pattern->memory[1]])
-                                              : NULL);
+    json_t *plan = OBJECT(
+        field_text("name", pattern->name), field_text("group", pattern_group_names[pattern->group]),
+        field_bool("averaged", pattern->averaged), field_int("messages_per_exchange", pattern->messages_per_exchange),
+        field_int("processes", pattern->processes), field_json("rings", rings_json(pattern, request->ranks)),
+        field_json("methods", methods_of_pattern(request, pattern)));
+    memories_describe(&request->memories, pattern, plan);
+    return plan;
 }
 
 json_t *request_json(const struct request *request)
@@ -98,24 +98,26 @@ json_t *request_json(const struct request *request)
         json_array_append_new(lengths, json_integer(request->length[k]));
     for (int m = 0; m < METHODS; m++)
         if (request->methods >> m & 1)
-            json_array_append_new(method_list,
-                                  json_pack("{s:s, s:b}", "name", methods[m].name, "averaged", methods[m].averaged));
+            json_array_append_new(
+                method_list, OBJECT(field_text("name", methods[m].name), field_bool("averaged", methods[m].averaged)));
     for (int p = 0; p < request->patterns; p++)
         json_array_append_new(patterns, pattern_json(request, &request->pattern[p]));
     const int64_t l_max = request->length[LENGTHS - 1];
-    return json_pack("{s:o, s:I, s:I, s:i, s:I, s:I, s:I, s:f, s:I, s:o, s:o}", "message_bytes", lengths, "l_max_bytes",
-                     (json_int_t)l_max, "buffer_bytes", (json_int_t)walk_buffer_bytes(l_max), "repetitions",
-                     request->repetitions, "first_loop_length", (json_int_t)request->first_loop_length,
-                     "longest_loop_length", (json_int_t)request->longest_loop_length, "random_patterns",
-                     (json_int_t)request->random_patterns, "time_budget_seconds", request->time_budget_seconds, "seed",
-                     (json_int_t)request->seed, "methods", method_list, "patterns", patterns);
+    return OBJECT(field_json("message_bytes", lengths), field_int("l_max_bytes", l_max),
+                  field_int("buffer_bytes", walk_buffer_bytes(l_max)), field_int("repetitions", request->repetitions),
+                  field_int("first_loop_length", request->first_loop_length),
+                  field_int("longest_loop_length", request->longest_loop_length),
+                  field_int("random_patterns", request->random_patterns),
+                  field_real("time_budget_seconds", request->time_budget_seconds), field_int("seed", request->seed),
+                  field_json("methods", method_list), field_json("patterns", patterns));
 }
 
 json_t *loop_json(int repetition, const struct pattern *pattern, int method, int64_t bytes, int64_t loop_length,
                   const struct result *result)
 {
-    return json_pack("{s:i, s:s, s:s, s:I, s:I, s:f, s:f, s:f}", "repetition", repetition, "pattern", pattern->name,
-                     "method", methods[method].name, "message_bytes", (json_int_t)bytes, "loop_length",
-                     (json_int_t)loop_length, "elapsed_seconds", result->elapsed_seconds, "fastest_seconds",
-                     result->fastest_seconds, "slowest_message_seconds", result->slowest_message_seconds);
+    return OBJECT(field_int("repetition", repetition), field_text("pattern", pattern->name),
+                  field_text("method", methods[method].name), field_int("message_bytes", bytes),
+                  field_int("loop_length", loop_length), field_real("elapsed_seconds", result->elapsed_seconds),
+                  field_real("fastest_seconds", result->fastest_seconds),
+                  field_real("slowest_message_seconds", result->slowest_message_seconds));
 }

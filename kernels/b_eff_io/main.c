@@ -127,9 +127,10 @@ static json_t *types_json(const struct request *request)
     json_t *types = json_array();
     for (int t = 0; t < TYPES; t++)
         if (request->types >> t & 1)
-            json_array_append_new(types, json_pack("{s:s, s:i, s:b, s:b, s:b}", "name", pattern_types[t].name, "number",
-                                                   t, "averaged", pattern_types[t].averaged, "collective",
-                                                   pattern_types[t].collective, "separate", pattern_types[t].separate));
+            json_array_append_new(types, OBJECT(field_text("name", pattern_types[t].name), field_int("number", t),
+                                                field_bool("averaged", pattern_types[t].averaged),
+                                                field_bool("collective", pattern_types[t].collective),
+                                                field_bool("separate", pattern_types[t].separate)));
     return types;
 }
 
@@ -145,27 +146,27 @@ static json_t *patterns_json(const struct request *request)
 static json_t *plan_json(const struct request *request, const struct choices *c, const struct run *run,
                          int64_t node_memory_bytes)
 {
-    json_t *partitions = json_array(), *method_list = json_array();
-    for (int i = 0; i < request->partitions; i++)
-        json_array_append_new(partitions, json_integer(request->partition[i]));
+    json_t *method_list = json_array();
     for (int m = 0; m < METHODS; m++)
         if (request->methods >> m & 1)
             json_array_append_new(method_list, json_string(methods[m].name));
-    return json_pack(
-        "{s:s, s:o, s:f, s:i, s:o, s:I, s:I, s:I, s:o, s:I, s:s, s:s, s:s, s:b, s:s?, s:o, s:s?, s:o, s:o}", "form",
-        c->quick          ? "quick"
-        : c->top_clusters ? "top-clusters"
-                          : "standard",
-        "partitions", partitions, "scheduled_seconds", request->scheduled_seconds, "units_sum", SUM_UNITS, "methods",
-        method_list, "node_memory_bytes", (json_int_t)node_memory_bytes, "m_part_bytes",
-        (json_int_t)request->pattern[1].chunk_bytes, "alignment_bytes", (json_int_t)request->alignment_bytes,
-        "cache_bytes", c->cache_size ? json_integer(c->cache_size) : json_null(), "space_limit_bytes",
-        (json_int_t)request->space_limit_bytes, "termination", request->agree_per_access ? "per-access" : "geometric",
-        "file_pointers", request->individual_pointers ? "individual" : "shared", "check",
-        request->check_all ? "all" : "sample", "evict", request->evict, "read_shift",
-        request->read_shift ? read_shift_name(run->machine.nodes) : NULL, "fill_memory_percent",
-        request->fill_percent ? json_integer(request->fill_percent) : json_null(), "process_times",
-        process_resolution(run), "types", types_json(request), "patterns", patterns_json(request));
+    return OBJECT(field_text("form", c->quick          ? "quick"
+                                     : c->top_clusters ? "top-clusters"
+                                                       : "standard"),
+                  field_json("partitions", list_of_ints(request->partition, request->partitions)),
+                  field_real("scheduled_seconds", request->scheduled_seconds), field_int("units_sum", SUM_UNITS),
+                  field_json("methods", method_list), field_int("node_memory_bytes", node_memory_bytes),
+                  field_int("m_part_bytes", request->pattern[1].chunk_bytes),
+                  field_int("alignment_bytes", request->alignment_bytes),
+                  field_int_or_null("cache_bytes", c->cache_size, c->cache_size),
+                  field_int("space_limit_bytes", request->space_limit_bytes),
+                  field_text("termination", request->agree_per_access ? "per-access" : "geometric"),
+                  field_text("file_pointers", request->individual_pointers ? "individual" : "shared"),
+                  field_text("check", request->check_all ? "all" : "sample"), field_bool("evict", request->evict),
+                  field_text("read_shift", request->read_shift ? read_shift_name(run->machine.nodes) : NULL),
+                  field_int_or_null("fill_memory_percent", request->fill_percent, request->fill_percent),
+                  field_text("process_times", process_resolution(run)), field_json("types", types_json(request)),
+                  field_json("patterns", patterns_json(request)));
 }
 
 static void print_dry_run(const struct request *request, const struct filesystem *filesystem)

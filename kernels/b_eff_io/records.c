@@ -20,16 +20,16 @@ static void add_count(json_t *record, const char *name, int64_t count)
 
 static json_t *subject_json(const struct subject *subject)
 {
-    return json_pack("{s:i, s:s, s:s}", "partition", subject->processes, "method", methods[subject->method].name,
-                     "type", subject->type->name);
+    return OBJECT(field_int("partition", subject->processes), field_text("method", methods[subject->method].name),
+                  field_text("type", subject->type->name));
 }
 
 json_t *pattern_json(int number, const struct pattern *pattern)
 {
-    return json_pack("{s:i, s:s, s:o, s:o, s:i}", "pattern", number, "type", pattern_types[pattern->type].name,
-                     "chunk_bytes", pattern->chunk_bytes ? json_integer(pattern->chunk_bytes) : json_null(),
-                     "call_bytes", pattern->call_bytes ? json_integer(pattern->call_bytes) : json_null(), "units",
-                     pattern->units);
+    return OBJECT(field_int("pattern", number), field_text("type", pattern_types[pattern->type].name),
+                  field_int_or_null("chunk_bytes", pattern->chunk_bytes, pattern->chunk_bytes),
+                  field_int_or_null("call_bytes", pattern->call_bytes, pattern->call_bytes),
+                  field_int("units", pattern->units));
 }
 
 double type_seconds(const struct type_result *result)

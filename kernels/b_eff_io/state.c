@@ -62,7 +62,7 @@ void log_component(struct state *state, MPI_File file)
 {
     if (state->run->log && !state->component_logged) {
         json_t *hints = hints_in_effect(file);
-        log_write(state->run->log, "mpi_io", json_pack("{s:o}", "component", mpi_io_component(hints)));
+        log_write(state->run->log, "mpi_io", OBJECT(field_json("component", mpi_io_component(hints))));
         json_decref(hints);
     }
     state->component_logged = true;

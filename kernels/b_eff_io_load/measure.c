@@ -107,14 +107,15 @@ static void log_pass(const struct loaded *loaded, int64_t calls, const struct fi
     const struct pattern *pattern = &loaded->state.request->pattern[now->number];
     const char *load = loaded->load_state == WITHOUT ? NULL : load_kind_names[loaded->load_state];
     const int64_t bytes = result->calls_sum * pattern->call_bytes;
-    json_t *fields =
-        json_pack("{s:i, s:i, s:s?, s:s, s:i, s:s, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "repetition",
-                  loaded->repetition, "phase", loaded->phase, "load", load, "method", methods[now->method].name,
-                  "pattern", now->number, "type", now->row->name, "calls", (json_int_t)calls, "bytes",
-                  (json_int_t)bytes, "open_seconds", files->open_seconds, "elapsed_seconds", result->elapsed,
-                  "access_seconds", result->access, "access_fastest_seconds", result->access_fastest, "sync_seconds",
-                  result->sync, "close_seconds", files->close_seconds, "cached_bytes",
-                  files->cached_bytes < 0 ? json_null() : json_integer(files->cached_bytes), "accesses", accesses);
+    json_t *fields = OBJECT(
+        field_int("repetition", loaded->repetition), field_int("phase", loaded->phase), field_text("load", load),
+        field_text("method", methods[now->method].name), field_int("pattern", now->number),
+        field_text("type", now->row->name), field_int("calls", calls), field_int("bytes", bytes),
+        field_real("open_seconds", files->open_seconds), field_real("elapsed_seconds", result->elapsed),
+        field_real("access_seconds", result->access), field_real("access_fastest_seconds", result->access_fastest),
+        field_real("sync_seconds", result->sync), field_real("close_seconds", files->close_seconds),
+        field_int_or_null("cached_bytes", files->cached_bytes >= 0, files->cached_bytes),
+        field_json("accesses", accesses));
     log_write(loaded->state.run->log, "loaded", fields);
 }
 
@@ -168,8 +169,8 @@ static void try_calls(struct loaded *loaded, int place)
         remove_files(&loaded->now);
         if (loaded->state.run->log)
             log_write(loaded->state.run->log, "loaded_trial",
-                      json_pack("{s:i, s:I, s:f}", "pattern", loaded->now.number, "calls", (json_int_t)calls,
-                                "elapsed_seconds", result.elapsed));
+                      OBJECT(field_int("pattern", loaded->now.number), field_int("calls", calls),
+                             field_real("elapsed_seconds", result.elapsed)));
         loaded->calls[place] = choose_calls(loaded->plan, calls, result.elapsed, most);
         if (calls >= most || result.elapsed >= telling_share * pass_seconds(loaded->plan))
             return;
@@ -187,8 +188,8 @@ static void log_load(struct loaded *loaded, const struct traffic *mine)
     sums->load_seconds += totals.longest_seconds;
     if (!loaded->state.run->log)
         return;
-    json_t *fields = json_pack("{s:i, s:i, s:s}", "repetition", loaded->repetition, "phase", loaded->phase, "load",
-                               load_kind_names[loaded->load_state]);
+    json_t *fields = OBJECT(field_int("repetition", loaded->repetition), field_int("phase", loaded->phase),
+                            field_text("load", load_kind_names[loaded->load_state]));
     json_object_update_new(fields, load_totals_json(&totals));
     json_object_set_new(fields, "cached_bytes", json_integer(totals.cached_bytes));
     log_write(loaded->state.run->log, "load", fields);
@@ -242,7 +243,7 @@ static bool has_time(const struct loaded *loaded, double longest_seconds)
     MPI_CHECK(MPI_Bcast(&fits, 1, MPI_INT, 0, MPI_COMM_WORLD));
     if (!fits && loaded->state.run->log)
         log_write(loaded->state.run->log, "stop",
-                  json_pack("{s:i, s:f}", "repetition", loaded->repetition, "elapsed_seconds", elapsed));
+                  OBJECT(field_int("repetition", loaded->repetition), field_real("elapsed_seconds", elapsed)));
     return fits;
 }
 

@@ -62,8 +62,9 @@ json_t *plan_json(const struct plan *plan)
     for (int place = 0; place < LOAD_PATTERNS; place++)
         json_array_append_new(patterns, pattern_json(load_patterns[place], &request->pattern[load_patterns[place]]));
     json_object_set_new(load, "file_bytes", json_integer(plan->file_bytes));
-    return json_pack("{s:f, s:f, s:i, s:I, s:s, s:o, s:o}", "scheduled_seconds", request->scheduled_seconds,
-                     "pass_seconds", pass_seconds(plan), "repetitions", LOAD_REPETITIONS, "space_limit_bytes",
-                     (json_int_t)request->space_limit_bytes, "check", request->check_all ? "all" : "sample", "patterns",
-                     patterns, "load", load);
+    return OBJECT(field_real("scheduled_seconds", request->scheduled_seconds),
+                  field_real("pass_seconds", pass_seconds(plan)), field_int("repetitions", LOAD_REPETITIONS),
+                  field_int("space_limit_bytes", request->space_limit_bytes),
+                  field_text("check", request->check_all ? "all" : "sample"), field_json("patterns", patterns),
+                  field_json("load", load));
 }

@@ -58,9 +58,10 @@ static void log_loop(const struct state *state, const char *kind, const struct p
         return;
     json_t *fields = loop_json(phase->repetition, &state->request->pattern[phase->pattern], METHOD_NONBLOCKING, bytes,
                                loop_length, result);
-    json_object_update_new(fields, json_pack("{s:i, s:s?, s:o}", "phase", phase->number, "load",
-                                             phase->state == WITHOUT ? NULL : load_kind_names[phase->state],
-                                             "exchanges", exchanges ? exchanges : json_null()));
+    json_object_update_new(fields,
+                           OBJECT(field_int("phase", phase->number),
+                                  field_text("load", phase->state == WITHOUT ? NULL : load_kind_names[phase->state]),
+                                  field_json("exchanges", exchanges ? exchanges : json_null())));
     log_write(state->run->log, kind, fields);
 }
 
@@ -162,10 +163,10 @@ static void log_load(struct state *state, const struct phase *phase, int root, c
     state->sums[phase->state].load_seconds += totals.longest_seconds;
     if (!state->run->log)
         return;
-    json_t *fields = json_pack("{s:i, s:s, s:i, s:s, s:o}", "repetition", phase->repetition, "pattern",
-                               state->request->pattern[phase->pattern].name, "phase", phase->number, "load",
-                               load_kind_names[phase->state], "root",
-                               rooted ? json_integer(rank_of_generator(state->load, root)) : json_null());
+    json_t *fields = OBJECT(
+        field_int("repetition", phase->repetition), field_text("pattern", state->request->pattern[phase->pattern].name),
+        field_int("phase", phase->number), field_text("load", load_kind_names[phase->state]),
+        field_json("root", rooted ? json_integer(rank_of_generator(state->load, root)) : json_null()));
     json_object_update_new(fields, load_totals_json(&totals));
     if (files)
         json_object_set_new(fields, "cached_bytes", json_integer(totals.cached_bytes));
@@ -229,10 +230,10 @@ static bool has_time(const struct state *state, int repetition, int pattern, dou
     int fits = repetition == 1 ? elapsed <= longest_run * budget : elapsed + longest_seconds <= budget;
     MPI_CHECK(MPI_Bcast(&fits, 1, MPI_INT, 0, MPI_COMM_WORLD));
     if (!fits && state->run->log)
-        log_write(state->run->log, "stop",
-                  json_pack("{s:i, s:s, s:I, s:f}", "repetition", repetition, "pattern",
-                            state->request->pattern[pattern].name, "message_bytes",
-                            (json_int_t)state->request->length[0], "elapsed_seconds", elapsed));
+        log_write(
+            state->run->log, "stop",
+            OBJECT(field_int("repetition", repetition), field_text("pattern", state->request->pattern[pattern].name),
+                   field_int("message_bytes", state->request->length[0]), field_real("elapsed_seconds", elapsed)));
     return fits;
 }
 

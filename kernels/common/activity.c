@@ -11,6 +11,7 @@
 #include "cores.h"
 #include "fail.h"
 #include "memory.h"
+#include "record.h"
 
 enum { OTHERS, STOLEN, KNOWN, LEADER, FIELDS }; /* of a node */
 enum { SLACK_SECONDS = 1 };
@@ -83,13 +84,13 @@ json_t *activity_json(const struct processor_time *start, int leader, double ela
         if (all[other][LEADER] == 0)
             continue;
         known = known && all[other][KNOWN] != 0;
-        json_array_append_new(hosts, json_pack("{s:f, s:f}", "others_user_seconds", all[other][OTHERS],
-                                               "stolen_seconds", all[other][STOLEN]));
+        json_array_append_new(hosts, OBJECT(field_real("others_user_seconds", all[other][OTHERS]),
+                                            field_real("stolen_seconds", all[other][STOLEN])));
     }
     free(all);
     if (!known) {
         json_decref(hosts);
         return NULL;
     }
-    return json_pack("{s:f, s:o}", "elapsed_seconds", elapsed_seconds, "hosts", hosts);
+    return OBJECT(field_real("elapsed_seconds", elapsed_seconds), field_json("hosts", hosts));
 }

@@ -5,6 +5,7 @@
 #include <limits.h>
 
 #include "fail.h"
+#include "record.h"
 
 enum { OVERHEAD_LOOP = 200 };
 
@@ -48,8 +49,8 @@ json_t *measure_overhead(MPI_Comm comm)
     double clock = mean_seconds(comm, read_clock);
     double barrier = mean_seconds(comm, pass_barrier);
     double agreement = mean_seconds(comm, agree);
-    return json_pack("{s:f, s:f, s:f, s:f}", "clock_resolution_seconds", MPI_Wtick(), "clock_read_seconds", clock,
-                     "barrier_seconds", barrier, "agreement_seconds", agreement);
+    return OBJECT(field_real("clock_resolution_seconds", MPI_Wtick()), field_real("clock_read_seconds", clock),
+                  field_real("barrier_seconds", barrier), field_real("agreement_seconds", agreement));
 }
 
 int agree_on_reason(MPI_Comm comm, char *reason, size_t bytes)

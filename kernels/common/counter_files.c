@@ -16,6 +16,7 @@
 
 #include "counter_rows.h"
 #include "machine.h"
+#include "record.h"
 
 /* Files of sysfs have a page at most; /proc/net/dev a line of 128 bytes per device. */
 enum { FILE_BYTES = 1 << 18, NAME_BYTES = 256 };

@@ -14,6 +14,7 @@
 
 #include "fail.h"
 #include "machine.h"
+#include "record.h"
 
 static bool is_below(const char *path, const char *mount)
 {
@@ -79,7 +80,7 @@ json_t *mount_source_json(const char *source)
         snprintf(text, sizeof text, "%.*s%s", (int)(host - source), source, host + user + 1);
     else
         snprintf(text, sizeof text, "%s", source);
-    return text[0] ? text_json(text) : json_null();
+    return text_or_null(text);
 }
 
 /* Blocks are counted in fragments, which can be smaller on FUSE than the f_bsize that is recommended for I/O. */
@@ -143,20 +144,16 @@ struct filesystem filesystem_describe(const char *directory)
     return filesystem;
 }
 
-static json_t *bytes_or_null(int64_t bytes)
-{
-    return bytes > 0 ? json_integer((json_int_t)bytes) : json_null();
-}
-
 json_t *filesystem_json(const struct filesystem *filesystem)
 {
     const struct mount *mount = &filesystem->mount;
-    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:I, s:I}", "directory", text_json(filesystem->directory),
-                     "type", text_json(mount->type), "source", mount_source_json(mount->source), "mount_point",
-                     mount->point[0] ? text_json(mount->point) : json_null(), "mount_options",
-                     mount_options_json(mount->options), "block_bytes", bytes_or_null(filesystem->block_bytes),
-                     "fragment_bytes", bytes_or_null(filesystem->fragment_bytes), "total_bytes",
-                     (json_int_t)filesystem->total_bytes, "free_bytes", (json_int_t)filesystem->free_bytes);
+    return OBJECT(field_text("directory", filesystem->directory), field_text("type", mount->type),
+                  field_json("source", mount_source_json(mount->source)),
+                  field_json("mount_point", text_or_null(mount->point)),
+                  field_json("mount_options", mount_options_json(mount->options)),
+                  field_int_or_null("block_bytes", filesystem->block_bytes > 0, filesystem->block_bytes),
+                  field_int_or_null("fragment_bytes", filesystem->fragment_bytes > 0, filesystem->fragment_bytes),
+                  field_int("total_bytes", filesystem->total_bytes), field_int("free_bytes", filesystem->free_bytes));
 }
 
 void filesystem_check_space(const struct filesystem *filesystem, int ranks_on_node, int ranks, int64_t bytes,

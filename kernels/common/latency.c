@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "fail.h"
+#include "record.h"
 
 static const double nanosecond = 1e-9;
 
@@ -64,7 +65,8 @@ json_t *latency_json(const struct latency *latency)
             json_array_append_new(to, json_real((double)latency_bin_start(bin + 1) * nanosecond));
             json_array_append_new(calls, json_integer((json_int_t)latency->bin_calls[bin]));
         }
-    return json_pack("{s:I, s:f, s:f, s:f, s:o, s:o, s:o}", "calls", (json_int_t)latency->calls, "sum_seconds",
-                     latency->sum_seconds, "shortest_seconds", latency->shortest_seconds, "longest_seconds",
-                     latency->longest_seconds, "from_seconds", from, "to_seconds", to, "bin_calls", calls);
+    return OBJECT(field_int("calls", latency->calls), field_real("sum_seconds", latency->sum_seconds),
+                  field_real("shortest_seconds", latency->shortest_seconds),
+                  field_real("longest_seconds", latency->longest_seconds), field_json("from_seconds", from),
+                  field_json("to_seconds", to), field_json("bin_calls", calls));
 }

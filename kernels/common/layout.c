@@ -290,12 +290,7 @@ json_t *layout_json(const struct run *run, MPI_Comm comm, const char server[SERV
     for (int place = 0; place < ranks; place++)
         json_array_append_new(files, json_integer(place_of(servers, all[place])));
     free(all);
-    return json_pack("{s:o, s:o}", "servers", servers, "files", files);
-}
-
-static json_t *number_or_null(int64_t number)
-{
-    return number > 0 ? json_integer((json_int_t)number) : json_null();
+    return OBJECT(field_json("servers", servers), field_json("files", files));
 }
 
 /* Appends the first of `count` layouts that is like the one at `place`, if that is itself. */
@@ -308,11 +303,12 @@ static void append_new(json_t *list, const struct striping all[], int place, jso
     if (known)
         json_decref(server);
     else
-        json_array_append_new(list, json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "preferred_bytes",
-                                              number_or_null(one->preferred_bytes), "parts", number_or_null(one->parts),
-                                              "stripes", number_or_null(one->stripes), "stripe_bytes",
-                                              number_or_null(one->stripe_bytes), "pool",
-                                              one->pool[0] ? text_json(one->pool) : json_null(), "server", server));
+        json_array_append_new(
+            list, OBJECT(field_int_or_null("preferred_bytes", one->preferred_bytes > 0, one->preferred_bytes),
+                         field_int_or_null("parts", one->parts > 0, one->parts),
+                         field_int_or_null("stripes", one->stripes > 0, one->stripes),
+                         field_int_or_null("stripe_bytes", one->stripe_bytes > 0, one->stripe_bytes),
+                         field_json("pool", text_or_null(one->pool)), field_json("server", server)));
 }
 
 json_t *striping_json(MPI_Comm comm, const struct file_layout *mine, bool shared)
@@ -323,7 +319,7 @@ json_t *striping_json(MPI_Comm comm, const struct file_layout *mine, bool shared
     struct striping *all = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
     json_t *list = rank == 0 ? json_array() : NULL;
     if (shared && rank == 0)
-        append_new(list, &mine->striping, 0, mine->server[0] ? text_json(mine->server) : json_null());
+        append_new(list, &mine->striping, 0, text_or_null(mine->server));
     if (!shared)
         MPI_CHECK(MPI_Gather(&mine->striping, sizeof mine->striping, MPI_BYTE, all, sizeof mine->striping, MPI_BYTE, 0,
                              comm));

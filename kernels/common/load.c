@@ -10,6 +10,7 @@
 #include "latency.h"
 #include "memory.h"
 #include "random.h"
+#include "record.h"
 
 /* The number of the victims in the sequence of a seed (b_eff has others); percent. */
 enum { OF_VICTIMS = 3, MIDDLE = 50, ALL = 100 };
@@ -89,8 +90,9 @@ json_t *load_json(const struct load *load, const char *const names[])
     for (int node = 0; node < load->nodes->count; node++)
         if (load->is_victim[node])
             json_array_append_new(victims, json_integer(node));
-    return json_pack("{s:o, s:i, s:o, s:i, s:f}", "kinds", kinds, "victims_percent", load->victims, "victims", victims,
-                     "victim_processes", load->measured_ranks, "latency_relative_error", latency_relative_error);
+    return OBJECT(field_json("kinds", kinds), field_int("victims_percent", load->victims),
+                  field_json("victims", victims), field_int("victim_processes", load->measured_ranks),
+                  field_real("latency_relative_error", latency_relative_error));
 }
 
 /* --- a phase under load ------------------------------------------------------------------------------------------- */
@@ -153,8 +155,8 @@ struct totals load_totals(const struct traffic *mine)
 
 json_t *load_totals_json(const struct totals *totals)
 {
-    return json_pack("{s:f, s:f, s:I, s:I, s:I, s:I}", "elapsed_seconds", totals->longest_seconds, "shortest_seconds",
-                     totals->shortest_seconds, "sent_bytes", (json_int_t)totals->sent_bytes, "received_bytes",
-                     (json_int_t)totals->received_bytes, "senders", (json_int_t)totals->senders, "silent_senders",
-                     (json_int_t)totals->silent_senders);
+    return OBJECT(field_real("elapsed_seconds", totals->longest_seconds),
+                  field_real("shortest_seconds", totals->shortest_seconds), field_int("sent_bytes", totals->sent_bytes),
+                  field_int("received_bytes", totals->received_bytes), field_int("senders", totals->senders),
+                  field_int("silent_senders", totals->silent_senders));
 }

@@ -74,9 +74,8 @@ static bool append(struct log *log, const char *line, size_t length)
 
 static bool write_record(struct log *log, const char *kind, json_t *fields, size_t digits)
 {
-    json_t *record = json_pack("{s:s, s:I}", "record", kind, "sequence", (json_int_t)log->records);
-    json_object_update(record, fields);
-    json_decref(fields);
+    json_t *record = OBJECT(field_text("record", kind), field_int("sequence", log->records));
+    json_object_update_new(record, fields);
     char *text = json_dumps(record, JSON_COMPACT | JSON_REAL_PRECISION(digits));
     json_decref(record);
     if (!text) {
@@ -94,8 +93,6 @@ static void log_digits(struct log *log, const char *kind, json_t *fields, size_t
 {
     if (!log)
         return;
-    if (!fields)
-        fail("cannot form the record '%s': out of memory; use fewer processes on the node", kind);
     interrupt_hold();
     const bool written = write_record(log, kind, fields, digits);
     const int cause = errno;
@@ -124,8 +121,9 @@ bool log_close(struct log *log, const char *status, json_t *cause)
 {
     if (!log)
         return true;
-    json_t *fields = json_pack("{s:s, s:n, s:I, s:f}", "status", status, "reason", "records",
-                               (json_int_t)log->records + 1, "elapsed_seconds", now_seconds() - log->start_seconds);
+    json_t *fields =
+        OBJECT(field_text("status", status), field_text("reason", NULL), field_int("records", log->records + 1),
+               field_real("elapsed_seconds", now_seconds() - log->start_seconds));
     char end_time[UTC_BYTES], hex[SHA256_HEX_BYTES];
     utc_now(end_time);
     json_object_set_new(fields, "end_time", json_string(end_time));

@@ -4,8 +4,7 @@
 #ifndef COFFEECUP_LOG_H
 #define COFFEECUP_LOG_H
 
-#include <jansson.h>
-#include <stdbool.h>
+#include "record.h"
 
 enum { LOG_SCHEMA_VERSION = 2 };
 

@@ -10,6 +10,7 @@
 #include "cores.h"
 #include "fail.h"
 #include "memory.h"
+#include "record.h"
 
 extern char **environ;
 
@@ -18,25 +19,6 @@ struct host {
     int64_t memory_bytes, available_bytes;
     int cores, offered_cores, online_cores, ranks;
 };
-
-json_t *text_json(const char *text)
-{
-    json_t *value = json_string(text);
-    if (value)
-        return value;
-    char *copy = copy_text(text);
-    for (char *at = copy; *at; at++)
-        if (*at & 0x80)
-            *at = '?';
-    value = json_string(copy);
-    free(copy);
-    return value;
-}
-
-json_t *text_or_null(const char *text)
-{
-    return text && *text ? text_json(text) : json_null();
-}
 
 void host_name(char name[MPI_MAX_PROCESSOR_NAME])
 {
@@ -69,10 +51,10 @@ static MPI_Comm node_communicator(const char *name)
 
 static json_t *host_json(const struct host *host)
 {
-    return json_pack("{s:o, s:[], s:[], s:i, s:i, s:i, s:I, s:I}", "name", text_json(host->name), "ranks", "core_sets",
-                     "cores", host->cores, "offered_cores", host->offered_cores, "online_cores", host->online_cores,
-                     "memory_bytes", (json_int_t)host->memory_bytes, "available_bytes",
-                     (json_int_t)host->available_bytes);
+    return OBJECT(field_text("name", host->name), field_json("ranks", json_array()),
+                  field_json("core_sets", json_array()), field_int("cores", host->cores),
+                  field_int("offered_cores", host->offered_cores), field_int("online_cores", host->online_cores),
+                  field_int("memory_bytes", host->memory_bytes), field_int("available_bytes", host->available_bytes));
 }
 
 /* The hosts in the order of their leaders, the lowest ranks on them. */
@@ -203,9 +185,9 @@ static json_t *describe_mpi(int cores_min, int cores_max)
     library[strcspn(library, "\n")] = '\0';
     snprintf(standard, sizeof standard, "%d.%d", version, subversion);
     single_copy_mechanism(single_copy, sizeof single_copy);
-    return json_pack("{s:o, s:s, s:i, s:i, s:s?}", "library", text_json(library), "standard", standard,
-                     "binding_cores_min", cores_min, "binding_cores_max", cores_max, "single_copy",
-                     single_copy[0] ? single_copy : NULL);
+    return OBJECT(field_text("library", library), field_text("standard", standard),
+                  field_int("binding_cores_min", cores_min), field_int("binding_cores_max", cores_max),
+                  field_json("single_copy", text_or_null(single_copy)));
 }
 
 struct machine machine_describe(void)

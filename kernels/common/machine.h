@@ -27,10 +27,4 @@ struct machine machine_describe(void);
 /* The environment variables that affect MPI libraries, name to value. */
 json_t *steering_environment(void);
 
-/* A string for the log; invalid UTF-8 is replaced by '?'. */
-json_t *text_json(const char *text);
-
-/* The same; null for NULL and for an empty text. */
-json_t *text_or_null(const char *text);
-
 #endif

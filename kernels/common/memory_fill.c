@@ -108,10 +108,9 @@ void memory_fill_end(const struct run *run, struct memory_fill *fill)
     json_t *hosts = json_array();
     for (int rank = 0; rank < run->ranks; rank++)
         if (all[rank][LEADER])
-            json_array_append_new(hosts, json_pack("{s:I, s:I, s:I}", "filled_bytes", (json_int_t)all[rank][FILLED],
-                                                   "resident_bytes", (json_int_t)all[rank][RESIDENT],
-                                                   "available_before_bytes", (json_int_t)all[rank][AVAILABLE]));
+            json_array_append_new(hosts, OBJECT(field_int("filled_bytes", all[rank][FILLED]),
+                                                field_int("resident_bytes", all[rank][RESIDENT]),
+                                                field_int("available_before_bytes", all[rank][AVAILABLE])));
     free(all);
-    log_write(run->log, "memory_fill",
-              json_pack("{s:I, s:o}", "share_percent", (json_int_t)fill->percent, "hosts", hosts));
+    log_write(run->log, "memory_fill", OBJECT(field_int("share_percent", fill->percent), field_json("hosts", hosts)));
 }

@@ -13,6 +13,7 @@
 #include "fail.h"
 #include "io_error.h"
 #include "machine.h"
+#include "record.h"
 
 static int errno_of(int code)
 {

@@ -14,6 +14,7 @@
 #include "fail.h"
 #include "machine.h"
 #include "memory.h"
+#include "record.h"
 
 enum { TAG, FOLLOW_SECONDS = 20 };
 
@@ -48,14 +49,13 @@ static json_t *pairs(json_t *start, json_t *end, json_t *again)
     json_object_foreach(both, key, unused)
     {
         json_t *first = reading(start, key), *last = reading(end, key), *times = json_object_get(again, key);
+        json_t *values = json_array();
+        json_array_append_new(values, first);
+        json_array_append_new(values, last);
         if (times)
-            json_object_set_new(all, key, json_pack("[O, O, O]", first, last, times));
-        else if (json_equal(first, last))
-            json_object_set(all, key, first);
-        else
-            json_object_set_new(all, key, json_pack("[O, O]", first, last));
-        json_decref(first);
-        json_decref(last);
+            json_array_append(values, times);
+        json_object_set(all, key, times || !json_equal(first, last) ? values : first);
+        json_decref(values);
     }
     json_decref(both);
     return all;
@@ -65,7 +65,8 @@ static json_t *pairs(json_t *start, json_t *end, json_t *again)
 static json_t *node_json(json_t *start, json_t *end, json_t *again, double longest_seconds)
 {
     const char *root = root_of_files();
-    json_t *node = json_pack("{s:o, s:f}", "values", pairs(start, end, again), "longest_seconds", longest_seconds);
+    json_t *node =
+        OBJECT(field_json("values", pairs(start, end, again)), field_real("longest_seconds", longest_seconds));
     if (*root)
         json_object_set_new(node, "root", text_json(root));
     return node;
@@ -145,9 +146,10 @@ static json_t *source_json(const char *key, json_t *absent)
     const size_t name_length = (size_t)(instance - key - 1), instance_length = (size_t)(largest - instance - 1);
     json_t *name = json_stringn(key, name_length);
     json_object_del(absent, json_string_value(name));
-    json_t *source = json_pack("{s:o, s:s%}", "counter", name, "instance", instance, instance_length);
+    json_t *source =
+        OBJECT(field_json("counter", name), field_json("instance", json_stringn(instance, instance_length)));
     if (*largest)
-        json_object_set_new(source, "largest", json_integer(strtoll(largest, NULL, 10)));
+        object_add(source, field_int("largest", strtoll(largest, NULL, 10)));
     return source;
 }
 
@@ -174,7 +176,7 @@ static json_t *host_json(json_t *node, json_t *numbers)
         json_array_append(has, number);
         json_array_append(values, value);
     }
-    json_t *host = json_pack("{s:o}", "values", values);
+    json_t *host = OBJECT(field_json("values", values));
     if (!all)
         json_object_set(host, "has", has);
     if (root)
@@ -207,9 +209,9 @@ static json_t *merge(json_t *nodes, double elapsed_seconds, bool idle)
     json_object_foreach(absent, key, unused) json_array_append_new(names, json_string(key));
     json_decref(numbers);
     json_decref(absent);
-    return json_pack("{s:s, s:f, s:f, s:o, s:o, s:o}", "phase", idle ? "idle" : "run", "elapsed_seconds",
-                     elapsed_seconds, "longest_seconds", longest_seconds, "sources", sources, "absent", names, "hosts",
-                     hosts);
+    return OBJECT(field_text("phase", idle ? "idle" : "run"), field_real("elapsed_seconds", elapsed_seconds),
+                  field_real("longest_seconds", longest_seconds), field_json("sources", sources),
+                  field_json("absent", names), field_json("hosts", hosts));
 }
 
 static json_t *receive(int rank, int bytes)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "machine.h"
+#include "record.h"
 #include "removal.h"
 
 /* NOTICED is a time that no new file has: one second after the beginning of 1970. */
@@ -85,5 +86,5 @@ json_t *overlap_json(void)
     json_t *names = json_array();
     for (int run = 0; run < overlap.runs; run++)
         json_array_append_new(names, text_json(overlap.names[run]));
-    return json_pack("{s:o, s:b}", "directories", names, "noticed_by_others", overlap.noticed);
+    return OBJECT(field_json("directories", names), field_bool("noticed_by_others", overlap.noticed));
 }

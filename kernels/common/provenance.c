@@ -14,6 +14,7 @@
 #include "fail.h"
 #include "machine.h"
 #include "memory.h"
+#include "record.h"
 #include "sha256.h"
 
 /* --- who started the run, in which job ---------------------------------------------------------------------------- */
@@ -62,9 +63,9 @@ static json_t *job_json(void)
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         const char *id = getenv(known[i].id);
         if (id && *id)
-            return json_pack("{s:s, s:o, s:o}", "scheduler", known[i].scheduler, "id", text_json(id), "nodes",
-                             known[i].nodes ? text_or_null(getenv(known[i].nodes))
-                                            : hosts_of_file(getenv(known[i].node_file)));
+            return OBJECT(field_text("scheduler", known[i].scheduler), field_text("id", id),
+                          field_json("nodes", known[i].nodes ? text_or_null(getenv(known[i].nodes))
+                                                             : hosts_of_file(getenv(known[i].node_file))));
     }
     return json_null();
 }
@@ -121,8 +122,8 @@ static json_t *preloaded_json(void)
 
 json_t *provenance_json(void)
 {
-    return json_pack("{s:o, s:o, s:o, s:o}", "nonce", text_or_null(getenv("COFFEECUP_ACCEPTANCE")), "user", user_json(),
-                     "job", job_json(), "preloaded", preloaded_json());
+    return OBJECT(field_json("nonce", text_or_null(getenv("COFFEECUP_ACCEPTANCE"))), field_json("user", user_json()),
+                  field_json("job", job_json()), field_json("preloaded", preloaded_json()));
 }
 
 /* --- what ran ----------------------------------------------------------------------------------------------------- */
@@ -213,8 +214,7 @@ static json_t *gather_others(const char *other_line)
         if (!all[from])
             continue;
         MPI_CHECK(MPI_Recv(&other, sizeof other, MPI_BYTE, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
-        json_array_append_new(others,
-                              json_pack("{s:o, s:o}", "host", text_json(other.host), "path", text_json(other.path)));
+        json_array_append_new(others, OBJECT(field_text("host", other.host), field_text("path", other.path)));
     }
     free(all);
     return others;
@@ -236,8 +236,8 @@ static json_t *file_json(const char *role, const char *path, size_t path_bytes, 
 {
     char *copy = copy_text(path);
     copy[path_bytes] = '\0';
-    json_t *file = json_pack("{s:s, s:o, s:o}", "role", role, "path", text_json(copy), "sha256",
-                             hex ? json_stringn(hex, SHA256_HEX_BYTES - 1) : json_null());
+    json_t *file = OBJECT(field_text("role", role), field_text("path", copy),
+                          field_json("sha256", hex ? json_stringn(hex, SHA256_HEX_BYTES - 1) : json_null()));
     free(copy);
     return file;
 }
@@ -267,7 +267,7 @@ json_t *files_json(const struct option_row *options, int leader)
     char *list = leader == rank ? list_of_files() : NULL;
     json_t *others = compare_nodes(list, leader), *fields = NULL;
     if (rank == 0)
-        fields = json_pack("{s:o, s:o}", "files", all_files_json(list, options), "other_files", others);
+        fields = OBJECT(field_json("files", all_files_json(list, options)), field_json("other_files", others));
     free(list);
     return fields;
 }

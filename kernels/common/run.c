@@ -77,10 +77,12 @@ static json_t *build_json(void)
 {
     char standard[16];
     snprintf(standard, sizeof standard, "%d.%d", MPI_VERSION, MPI_SUBVERSION);
-    return json_pack("{s:o, s:s, s:o, s:s, s:s, s:s, s:o}", "git_revision", text_or_null(COFFEECUP_REVISION),
-                     "source_sha256", COFFEECUP_SOURCE_SHA256, "spack_hash", text_or_null(COFFEECUP_SPACK_HASH),
-                     "compiler", COFFEECUP_COMPILER, "flags", COFFEECUP_FLAGS, "mpi_standard", standard, "mpi_library",
-                     text_or_null(compiled_mpi_library()));
+    return OBJECT(field_json("git_revision", text_or_null(COFFEECUP_REVISION)),
+                  field_text("source_sha256", COFFEECUP_SOURCE_SHA256),
+                  field_json("spack_hash", text_or_null(COFFEECUP_SPACK_HASH)),
+                  field_text("compiler", COFFEECUP_COMPILER), field_text("flags", COFFEECUP_FLAGS),
+                  field_text("mpi_standard", standard),
+                  field_json("mpi_library", text_or_null(compiled_mpi_library())));
 }
 
 static json_t *command_json(char **command)
@@ -100,14 +102,16 @@ static json_t *run_json(struct run *run, char **command, const struct filesystem
 #else
     const int simulated = 0;
 #endif
-    return json_pack("{s:i, s:s, s:s, s:s, s:o, s:o, s:o, s:i, s:o, s:I, s:s, s:o, s:o, s:o, s:o, s:b}",
-                     "schema_version", LOG_SCHEMA_VERSION, "benchmark", run->program->name, "kernel_version",
-                     kernel_version(), "start_time", start, "command", command_json(command), "options",
-                     options_json(run->program->rows), "mpi", run->machine.mpi, "ranks", run->ranks, "hosts",
-                     run->machine.hosts, "memory_per_process_bytes", (json_int_t)run->memory_per_process_bytes,
-                     "memory_source", run->memory_source, "filesystem",
-                     filesystem ? filesystem_json(filesystem) : json_null(), "environment", steering_environment(),
-                     "build", build_json(), "provenance", provenance_json(), "simulated", simulated);
+    return OBJECT(field_int("schema_version", LOG_SCHEMA_VERSION), field_text("benchmark", run->program->name),
+                  field_text("kernel_version", kernel_version()), field_text("start_time", start),
+                  field_json("command", command_json(command)), field_json("options", options_json(run->program->rows)),
+                  field_json("mpi", run->machine.mpi), field_int("ranks", run->ranks),
+                  field_json("hosts", run->machine.hosts),
+                  field_int("memory_per_process_bytes", run->memory_per_process_bytes),
+                  field_text("memory_source", run->memory_source),
+                  field_json("filesystem", filesystem ? filesystem_json(filesystem) : json_null()),
+                  field_json("environment", steering_environment()), field_json("build", build_json()),
+                  field_json("provenance", provenance_json()), field_bool("simulated", simulated));
 }
 
 /* The cause of a failure: that of rank 0 itself, one that all agreed on, or one in the note of another process. */
@@ -117,7 +121,7 @@ static json_t *cause_json(const struct failure *failure, const char *host)
     json_t *cause = note_take(note) ? json_loads(note, 0, NULL) : NULL;
     if (cause)
         return cause;
-    cause = json_pack("{s:o}", "reason", text_json(failure->message));
+    cause = OBJECT(field_text("reason", failure->message));
     if (failure->rank != NO_RANK) {
         json_object_set_new(cause, "rank", json_integer(failure->rank));
         json_object_set_new(cause, "host", text_json(failure->host ? failure->host : host));
@@ -201,8 +205,7 @@ void run_log_data_check(const struct run *run, const char *name, int64_t bytes, 
     MPI_CHECK(MPI_Reduce(mine, all, 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD));
     if (run->rank == 0)
         log_write(run->log, "data_check",
-                  json_pack("{s:I, s:I, s:i}", name, (json_int_t)all[0], "checked_bytes", (json_int_t)all[1],
-                            "wrong_bytes", 0));
+                  OBJECT(field_int(name, all[0]), field_int("checked_bytes", all[1]), field_int("wrong_bytes", 0)));
 }
 
 void run_print_score_command(const char *log)
@@ -239,8 +242,8 @@ static void log_clocks(const struct run *run, double mpi_seconds)
 #ifndef COFFEECUP_SIMULATED
     if (run->log)
         log_write(run->log, "clocks",
-                  json_pack("{s:f, s:f}", "mpi_seconds", mpi_seconds, "day_seconds",
-                            day_seconds() - run->opened_day_seconds));
+                  OBJECT(field_real("mpi_seconds", mpi_seconds),
+                         field_real("day_seconds", day_seconds() - run->opened_day_seconds)));
 #else
     (void)run;
     (void)mpi_seconds;

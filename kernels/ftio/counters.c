@@ -22,6 +22,7 @@
 #include "agreement.h"
 #include "fail.h"
 #include "memory.h"
+#include "record.h"
 
 enum { MOST_EVENTS = 4, REASON_LENGTH = 160, KNOWN_ADDITIONS = 1000000 };
 
@@ -198,18 +199,14 @@ void counters_stop(struct counters *counters)
         stop_set(&counters->set[c]);
 }
 
-static json_t *count_or_null(bool usable, int64_t count)
-{
-    return usable ? json_integer((json_int_t)count) : json_null();
-}
-
 json_t *counters_json(struct counters *counters)
 {
     const struct set *cycles = &counters->set[COUNTER_CYCLES], *flops = &counters->set[COUNTER_FLOPS];
     int64_t mine[3] = {cycles->counted, flops->counted, (int64_t)counters->ticks}, all[3];
     MPI_CHECK(MPI_Allreduce(mine, all, 3, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD));
-    return json_pack("{s:o, s:s?, s:o, s:s?, s:o}", "cycles", count_or_null(cycles->usable, all[0]), "cycles_reason",
-                     cycles->usable ? NULL : cycles->reason, "flops", count_or_null(flops->usable, all[1]),
-                     "flops_reason", flops->usable ? NULL : flops->reason, "time_stamp_cycles",
-                     count_or_null(all[2] > 0, all[2]));
+    return OBJECT(field_int_or_null("cycles", cycles->usable, all[0]),
+                  field_text("cycles_reason", cycles->usable ? NULL : cycles->reason),
+                  field_int_or_null("flops", flops->usable, all[1]),
+                  field_text("flops_reason", flops->usable ? NULL : flops->reason),
+                  field_int_or_null("time_stamp_cycles", all[2] > 0, all[2]));
 }

@@ -79,13 +79,13 @@ static json_t *plan_json(const struct run *run, const struct request *request)
         json_array_append_new(stages, json_string(stage_names[s]));
     for (int a = 0; a < ACTIVITIES; a++)
         json_array_append_new(activities,
-                              json_pack("{s:s, s:b}", "name", activity_rows[a].name, "io", activity_rows[a].io));
-    return json_pack("{s:I, s:I, s:I, s:I, s:I, s:s, s:b, s:I, s:s, s:o, s:o}", "input_parameter",
-                     (json_int_t)sizes->input, "matrix_width", (json_int_t)sizes->width, "square_width",
-                     (json_int_t)sizes->square, "matrix_bytes", (json_int_t)sizes->bytes, "repetitions",
-                     (json_int_t)request->repetitions, "storage", request->method->name, "direct", request->direct,
-                     "exchange_buffer_bytes", (json_int_t)request->exchange_bytes, "process_times",
-                     process_resolution(run), "stages", stages, "activities", activities);
+                              OBJECT(field_text("name", activity_rows[a].name), field_bool("io", activity_rows[a].io)));
+    return OBJECT(field_int("input_parameter", sizes->input), field_int("matrix_width", sizes->width),
+                  field_int("square_width", sizes->square), field_int("matrix_bytes", sizes->bytes),
+                  field_int("repetitions", request->repetitions), field_text("storage", request->method->name),
+                  field_bool("direct", request->direct), field_int("exchange_buffer_bytes", request->exchange_bytes),
+                  field_text("process_times", process_resolution(run)), field_json("stages", stages),
+                  field_json("activities", activities));
 }
 
 static void print_table(const struct request *request, const struct summary *summary, const struct choices *choices)

@@ -75,9 +75,10 @@ static struct difference agree_on_difference(const struct difference *mine)
 
 static json_t *difference_json(const struct difference *difference, int64_t width)
 {
-    return json_pack("{s:f, s:f, s:f, s:f}", "total_difference", fmin(difference->total, 1e300), "largest_difference",
-                     difference->largest, "largest_relative_difference", difference->largest_relative,
-                     "tolerated_relative_difference", tolerated_difference(width));
+    return OBJECT(field_real("total_difference", fmin(difference->total, 1e300)),
+                  field_real("largest_difference", difference->largest),
+                  field_real("largest_relative_difference", difference->largest_relative),
+                  field_real("tolerated_relative_difference", tolerated_difference(width)));
 }
 
 /* A list for each sum, one value per process, in rank order. */
@@ -134,10 +135,10 @@ static void log_repetition(struct run *run, const struct transform *transform, s
         json_decref(counts);
         return;
     }
-    json_t *record = json_pack("{s:I, s:f, s:o, s:o, s:o, s:I}", "repetition", (json_int_t)repetition, "nominal_flops",
-                               SERIES * n * 5 * n * log2(n), "counters", counts, "verification",
-                               difference_json(difference, transform->sizes.width), "striping", striping,
-                               "peak_resident_bytes", (json_int_t)resident);
+    json_t *record = OBJECT(field_int("repetition", repetition),
+                            field_real("nominal_flops", SERIES * n * 5 * n * log2(n)), field_json("counters", counts),
+                            field_json("verification", difference_json(difference, transform->sizes.width)),
+                            field_json("striping", striping), field_int("peak_resident_bytes", resident));
     add_sums(record, all, run->ranks);
     log_write(run->log, "repetition", record);
     summarise(summary, &transform->phases, all, run->ranks, difference);
@@ -170,8 +171,8 @@ static void log_start(struct run *run, const struct request *request, const char
     const int64_t resident = most_resident_bytes();
     if (run->log)
         log_write(run->log, "start",
-                  json_pack("{s:o, s:b, s:I}", "directory", text_json(directory), "kept", request->keep,
-                            "resident_bytes", (json_int_t)resident));
+                  OBJECT(field_text("directory", directory), field_bool("kept", request->keep),
+                         field_int("resident_bytes", resident)));
 }
 
 void measure(struct run *run, const struct request *request, struct summary *summary)

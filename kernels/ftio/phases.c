@@ -48,16 +48,15 @@ static json_t *measured(const struct phase *phase, int ranks)
     MPI_CHECK(MPI_Reduce(mine, all, 2, MPI_INT64_T, MPI_SUM, 0, MPI_COMM_WORLD));
     if (extreme[0] <= 0)
         return NULL;
-    return json_pack("{s:f, s:f, s:f, s:I, s:I}", "elapsed_seconds", extreme[0], "fastest_seconds", -extreme[1],
-                     "mean_seconds", sum / ranks, "bytes", (json_int_t)all[0], "calls", (json_int_t)all[1]);
+    return OBJECT(field_real("elapsed_seconds", extreme[0]), field_real("fastest_seconds", -extreme[1]),
+                  field_real("mean_seconds", sum / ranks), field_int("bytes", all[0]), field_int("calls", all[1]));
 }
 
 static json_t *named(int64_t repetition, int stage, int activity, json_t *values)
 {
-    json_t *record = json_pack("{s:I, s:s, s:s}", "repetition", (json_int_t)repetition, "stage", stage_names[stage],
-                               "activity", activity_rows[activity].name);
-    json_object_update(record, values);
-    json_decref(values);
+    json_t *record = OBJECT(field_int("repetition", repetition), field_text("stage", stage_names[stage]),
+                            field_text("activity", activity_rows[activity].name));
+    json_object_update_new(record, values);
     return record;
 }
 
@@ -75,7 +74,7 @@ void phases_log(const struct phases *phases, const struct run *run, int64_t repe
             log_write(run->log, "measurement", named(repetition, s, a, values));
             if (each)
                 log_write_rounded(run->log, "process_times",
-                                  named(repetition, s, a, json_pack("{s:o}", "seconds", each)));
+                                  named(repetition, s, a, OBJECT(field_json("seconds", each))));
         }
     }
 }

@@ -35,9 +35,9 @@ static json_t *benchmarks_json(const struct workload *workload)
     json_t *list = json_array();
     for (int i = 0; i < workload->groups; i++) {
         const struct group *group = &workload->group[i];
-        json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "name", group->plugin->name, "summary",
-                                              text_json(group->plugin->summary), "plugin",
-                                              group->plugin_path ? text_json(group->plugin_path) : json_null()));
+        json_array_append_new(
+            list, OBJECT(field_text("name", group->plugin->name), field_text("summary", group->plugin->summary),
+                         field_json("plugin", group->plugin_path ? text_json(group->plugin_path) : json_null())));
     }
     return list;
 }
@@ -45,19 +45,19 @@ static json_t *benchmarks_json(const struct workload *workload)
 static json_t *plan_json(const struct priomark *host, int64_t node_memory_bytes, const struct choices *choices)
 {
     const struct workload *workload = host->workload;
-    return json_pack("{s:o, s:o, s:s, s:I, s:I, s:b, s:b, s:s?, s:o, s:I, s:o, s:f, s:s, s:o, s:o}", "workload",
-                     text_json(workload->name), "workload_text", text_json(workload->text), "build",
-                     HAVE_MPI_IO ? "full"
-                     : HAVE_MPI  ? "mpi"
-                                 : "serial",
-                     "seed", (json_int_t)workload->seed, "repetitions", (json_int_t)workload->repetitions, "check",
-                     workload->check, "evict", workload->evict, "read_shift",
-                     host->shift ? read_shift_name(host->run->machine.nodes) : NULL, "fill_memory_percent",
-                     choices->fill_memory ? json_integer(choices->fill_memory) : json_null(), "node_memory_bytes",
-                     (json_int_t)node_memory_bytes, "cache_bytes",
-                     choices->cache_size ? json_integer(choices->cache_size) : json_null(), "latency_relative_error",
-                     latency_relative_error, "process_times", process_resolution(host->run), "benchmarks",
-                     benchmarks_json(workload), "cases", plan_cases_json(host));
+    return OBJECT(field_text("workload", workload->name), field_text("workload_text", workload->text),
+                  field_text("build", HAVE_MPI_IO ? "full"
+                                      : HAVE_MPI  ? "mpi"
+                                                  : "serial"),
+                  field_int("seed", workload->seed), field_int("repetitions", workload->repetitions),
+                  field_bool("check", workload->check), field_bool("evict", workload->evict),
+                  field_text("read_shift", host->shift ? read_shift_name(host->run->machine.nodes) : NULL),
+                  field_int_or_null("fill_memory_percent", choices->fill_memory, choices->fill_memory),
+                  field_int("node_memory_bytes", node_memory_bytes),
+                  field_int_or_null("cache_bytes", choices->cache_size, choices->cache_size),
+                  field_real("latency_relative_error", latency_relative_error),
+                  field_text("process_times", process_resolution(host->run)),
+                  field_json("benchmarks", benchmarks_json(workload)), field_json("cases", plan_cases_json(host)));
 }
 
 static int64_t least_node_memory(const struct run *run)

@@ -53,12 +53,12 @@ int64_t plan_space_bytes(const struct priomark *host)
 static json_t *case_json(const struct planned *planned, int number)
 {
     const struct priomark_case *what = &planned->what;
-    return json_pack("{s:i, s:s, s:s, s:s, s:I, s:o, s:o, s:b, s:s}", "case", number, "benchmark",
-                     planned->group->plugin->name, "pattern", what->pattern, "method", what->method, "process_bytes",
-                     (json_int_t)what->process_bytes, "block_bytes",
-                     what->block_bytes ? json_integer(what->block_bytes) : json_null(), "read_share",
-                     what->read_share >= 0 ? json_real(what->read_share) : json_null(), "direct", what->direct,
-                     "target", target_names[what->target]);
+    return OBJECT(field_int("case", number), field_text("benchmark", planned->group->plugin->name),
+                  field_text("pattern", what->pattern), field_text("method", what->method),
+                  field_int("process_bytes", what->process_bytes),
+                  field_int_or_null("block_bytes", what->block_bytes, what->block_bytes),
+                  field_json("read_share", what->read_share >= 0 ? json_real(what->read_share) : json_null()),
+                  field_bool("direct", what->direct), field_text("target", target_names[what->target]));
 }
 
 json_t *plan_cases_json(const struct priomark *host)
@@ -73,9 +73,8 @@ json_t *plan_cases_json(const struct priomark *host)
 
 static json_t *latency_entry_json(const struct latency *latency, const char *operation)
 {
-    json_t *entry = json_pack("{s:s}", "operation", operation), *fields = latency_json(latency);
-    json_object_update(entry, fields);
-    json_decref(fields);
+    json_t *entry = OBJECT(field_text("operation", operation)), *fields = latency_json(latency);
+    json_object_update_new(entry, fields);
     return entry;
 }
 
@@ -128,15 +127,15 @@ static json_t *measured_json(struct priomark *host, struct result *result)
         phase[p] = slowest(notes->phase[p]);
     *result = (struct result){(double)(counts[2] + counts[3]), (double)(counts[0] + counts[1]), elapsed.slowest};
     json_t *record = case_json(planned, host->number);
-    json_t *measured = json_pack(
-        "{s:i, s:b, s:I, s:I, s:I, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:o, s:o}", "repetition", host->repetition,
-        "evicted", notes->evicted, "read_calls", (json_int_t)counts[0], "write_calls", (json_int_t)counts[1],
-        "read_bytes", (json_int_t)counts[2], "written_bytes", (json_int_t)counts[3], "elapsed_seconds", elapsed.slowest,
-        "fastest_seconds", elapsed.fastest, "open_seconds", phase[PRIOMARK_OPEN], "access_seconds",
-        phase[PRIOMARK_ACCESS], "sync_seconds", phase[PRIOMARK_SYNC], "close_seconds", phase[PRIOMARK_CLOSE],
-        "latencies", latencies_json(notes), "values", values_json(host->run, notes));
-    json_object_update(record, measured);
-    json_decref(measured);
+    json_t *measured =
+        OBJECT(field_int("repetition", host->repetition), field_bool("evicted", notes->evicted),
+               field_int("read_calls", counts[0]), field_int("write_calls", counts[1]),
+               field_int("read_bytes", counts[2]), field_int("written_bytes", counts[3]),
+               field_real("elapsed_seconds", elapsed.slowest), field_real("fastest_seconds", elapsed.fastest),
+               field_real("open_seconds", phase[PRIOMARK_OPEN]), field_real("access_seconds", phase[PRIOMARK_ACCESS]),
+               field_real("sync_seconds", phase[PRIOMARK_SYNC]), field_real("close_seconds", phase[PRIOMARK_CLOSE]),
+               field_json("latencies", latencies_json(notes)), field_json("values", values_json(host->run, notes)));
+    json_object_update_new(record, measured);
     json_object_set_new(record, "striping", striping_json(MPI_COMM_WORLD, &notes->layout, notes->shares_file));
     return record;
 }
@@ -149,8 +148,8 @@ static void write_process_times(const struct priomark *host)
     json_t *access = process_times(run, MPI_COMM_WORLD, notes->phase[PRIOMARK_ACCESS]);
     if (run->log)
         log_write_rounded(run->log, "process_times",
-                          json_pack("{s:i, s:i, s:o, s:o}", "case", host->number, "repetition", host->repetition,
-                                    "elapsed_seconds", elapsed, "access_seconds", access));
+                          OBJECT(field_int("case", host->number), field_int("repetition", host->repetition),
+                                 field_json("elapsed_seconds", elapsed), field_json("access_seconds", access)));
 }
 
 /* Where the file system tells which servers hold the processes' own files. */

@@ -60,6 +60,16 @@ int memories_repeat(const struct memories *memories, struct pattern **list, int 
     return repeated;
 }
 
+void memories_describe(const struct memories *memories, const struct pattern *pattern, json_t *plan)
+{
+    if (!memories->chosen)
+        return;
+    json_t *kinds = json_array();
+    for (int end = 0; end < 2; end++)
+        json_array_append_new(kinds, json_string(memory_kind_names[pattern->memory[end]]));
+    object_add(plan, field_json("memory", kinds));
+}
+
 /* --- devices ------------------------------------------------------------------------------------------------------ */
 
 /* A process and its device. */
@@ -94,9 +104,9 @@ static json_t *devices_json(struct owner *owners, int ranks, int64_t *least_byte
         if (owner.device.bytes / sharing < *least_bytes)
             *least_bytes = owner.device.bytes / sharing;
         json_t *numa_node = owner.device.numa_node == NO_NUMA_NODE ? json_null() : json_integer(owner.device.numa_node);
-        json_array_append_new(devices, json_pack("{s:o, s:o, s:I, s:o}", "pci_address",
-                                                 text_json(owner.device.pci_address), "numa_node", numa_node,
-                                                 "memory_bytes", (json_int_t)owner.device.bytes, "ranks", list));
+        json_array_append_new(
+            devices, OBJECT(field_text("pci_address", owner.device.pci_address), field_json("numa_node", numa_node),
+                            field_int("memory_bytes", owner.device.bytes), field_json("ranks", list)));
     }
     return devices;
 }
@@ -153,8 +163,8 @@ static void add_host(struct memories *memories, const struct run *run)
     memories->memory_per_process_bytes = run->memory_per_process_bytes;
     if (memories->description)
         json_array_append_new(memories->description,
-                              json_pack("{s:s, s:I}", "kind", memory_kind_names[MEMORY_HOST],
-                                        "memory_per_process_bytes", (json_int_t)run->memory_per_process_bytes));
+                              OBJECT(field_text("kind", memory_kind_names[MEMORY_HOST]),
+                                     field_int("memory_per_process_bytes", run->memory_per_process_bytes)));
 }
 
 /* The option for the memory per process is for all kinds. */
@@ -186,9 +196,10 @@ static void add_device(struct memories *memories, const struct run *run, int kin
         memories->memory_per_process_bytes = bytes;
     if (owners)
         json_array_append_new(memories->description,
-                              json_pack("{s:s, s:I, s:s, s:b, s:o, s:o}", "kind", memory_kind_names[kind],
-                                        "memory_per_process_bytes", (json_int_t)bytes, "library", library, "supported",
-                                        supported, "asked", asked, "devices", devices));
+                              OBJECT(field_text("kind", memory_kind_names[kind]),
+                                     field_int("memory_per_process_bytes", bytes), field_text("library", library),
+                                     field_bool("supported", supported), field_json("asked", asked),
+                                     field_json("devices", devices)));
     else
         json_decref(asked);
     free(owners);

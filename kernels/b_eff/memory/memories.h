@@ -26,6 +26,9 @@ struct memories memories_open(const struct run *run, uint64_t chosen, bool anywa
  * Replaces `list`; returns the number of patterns. Without --memory it changes nothing. */
 int memories_repeat(const struct memories *memories, struct pattern **list, int count);
 
+/* Adds the kinds of a pattern to its description in the plan. Without --memory it changes nothing. */
+void memories_describe(const struct memories *memories, const struct pattern *pattern, json_t *plan);
+
 /* Whether a run allocates memory of the host for buffers, and of a device. */
 bool memories_have_host(const struct memories *memories);
 bool memories_have_device(const struct memories *memories);

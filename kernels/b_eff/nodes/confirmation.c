@@ -9,10 +9,8 @@ enum { CONFIRMATIONS = 3, PAIRS = 3 };
 
 static json_t *suspect_json(const struct suspect *suspect)
 {
-    json_t *good = json_array();
-    for (int i = 0; i < suspect->good; i++)
-        json_array_append_new(good, json_integer(suspect->with[i]));
-    return json_pack("{s:i, s:f, s:o}", "node", suspect->node, "ratio", suspect->ratio, "good", good);
+    return OBJECT(field_int("node", suspect->node), field_real("ratio", suspect->ratio),
+                  field_json("good", list_of_ints(suspect->with, suspect->good)));
 }
 
 int choose_suspects(struct pairwise_state *state)
@@ -27,7 +25,7 @@ int choose_suspects(struct pairwise_state *state)
             if (state->suspect[i].good > 0)
                 state->suspect[compared++] = state->suspect[i];
         }
-        log_write_rounded(state->run->log, "suspects", json_pack("{s:o}", "suspects", list));
+        log_write_rounded(state->run->log, "suspects", OBJECT(field_json("suspects", list)));
     }
     MPI_CHECK(MPI_Bcast(&compared, 1, MPI_INT, 0, MPI_COMM_WORLD));
     MPI_CHECK(MPI_Bcast(state->suspect, sizeof state->suspect, MPI_BYTE, 0, MPI_COMM_WORLD));
@@ -57,10 +55,11 @@ static void measure_pair(struct pairwise_state *state, int suspect, int repetiti
     pairwise_time(state, &exchange, l_max, loop_length);
     if (state->seconds)
         log_write_rounded(state->run->log, "confirmation",
-                          json_pack("{s:i, s:i, s:s, s:[ii], s:I, s:I, s:o}", "suspect", suspect, "repetition",
-                                    repetition, "processes", one_per_node ? "one_per_node" : "all", "pair", pair[0],
-                                    pair[1], "message_bytes", (json_int_t)l_max, "loop_length", (json_int_t)loop_length,
-                                    "seconds", seconds_of_pair(state, pair, one_per_node)));
+                          OBJECT(field_int("suspect", suspect), field_int("repetition", repetition),
+                                 field_text("processes", one_per_node ? "one_per_node" : "all"),
+                                 field_json("pair", list_of_ints(pair, 2)), field_int("message_bytes", l_max),
+                                 field_int("loop_length", loop_length),
+                                 field_json("seconds", seconds_of_pair(state, pair, one_per_node))));
 }
 
 void measure_suspect(struct pairwise_state *state, int number)

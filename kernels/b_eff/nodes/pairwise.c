@@ -77,10 +77,11 @@ json_t *pairwise_json(const struct pairwise *pairwise, json_t *groups)
         json_array_append_new(length, json_integer(pairwise->length[i]));
         json_array_append_new(loop_length, json_integer(pairwise->loop_length[i]));
     }
-    return json_pack("{s:i, s:o, s:o, s:s, s:o, s:b, s:f}", "count", pairwise->matchings, "lengths", length,
-                     "loop_lengths", loop_length, "resolution", pairwise->by_node ? "node" : "process", "groups",
-                     groups ? groups : json_null(), "all_pairs", pairwise->all_pairs, "reserved_seconds",
-                     pairwise->reserved_seconds);
+    return OBJECT(field_int("count", pairwise->matchings), field_json("lengths", length),
+                  field_json("loop_lengths", loop_length),
+                  field_text("resolution", pairwise->by_node ? "node" : "process"),
+                  field_json("groups", groups ? groups : json_null()), field_bool("all_pairs", pairwise->all_pairs),
+                  field_real("reserved_seconds", pairwise->reserved_seconds));
 }
 
 /* --- the records -------------------------------------------------------------------------------------------------- */
@@ -96,26 +97,20 @@ static json_t *seconds_json(const struct pairwise_state *state, bool one_per_nod
     return list;
 }
 
-static json_t *partners_json(const struct pairwise_state *state)
-{
-    json_t *list = json_array();
-    for (int node = 0; node < state->nodes->count; node++)
-        json_array_append_new(list, json_integer(state->partner[node]));
-    return list;
-}
-
 static void log_left_out(const struct pairwise_state *state, const struct set *set, int measured)
 {
     if (state->run->log)
         log_write(state->run->log, "matchings_left_out",
-                  json_pack("{s:s, s:s?, s:i, s:f}", "loops", set->loops, "scope", scope_names[set->scope], "measured",
-                            measured, "elapsed_seconds", run_elapsed_seconds(state->run)));
+                  OBJECT(field_text("loops", set->loops), field_text("scope", scope_names[set->scope]),
+                         field_int("measured", measured),
+                         field_real("elapsed_seconds", run_elapsed_seconds(state->run))));
 }
 
 static json_t *pair_json(const struct pairwise_state *state, bool one_per_node, int64_t bytes, int64_t loop_length)
 {
-    return json_pack("{s:I, s:I, s:o, s:o}", "message_bytes", (json_int_t)bytes, "loop_length", (json_int_t)loop_length,
-                     "partners", partners_json(state), "seconds", seconds_json(state, one_per_node));
+    return OBJECT(field_int("message_bytes", bytes), field_int("loop_length", loop_length),
+                  field_json("partners", list_of_ints(state->partner, state->nodes->count)),
+                  field_json("seconds", seconds_json(state, one_per_node)));
 }
 
 /* --- matchings, patterns, all pairs ------------------------------------------------------------------------------- */
@@ -125,11 +120,10 @@ static void log_matching(const struct pairwise_state *state, const struct set *s
 {
     if (!state->seconds)
         return;
-    json_t *fields = json_pack("{s:s, s:s, s:i, s:s}", "processes", set->loops, "scope", scope_names[set->scope],
-                               "matching", matching, "direction", direction_names[direction]);
+    json_t *fields = OBJECT(field_text("processes", set->loops), field_text("scope", scope_names[set->scope]),
+                            field_int("matching", matching), field_text("direction", direction_names[direction]));
     json_t *pairs = pair_json(state, set->one_per_node, state->plan->length[length], state->plan->loop_length[length]);
-    json_object_update(fields, pairs);
-    json_decref(pairs);
+    json_object_update_new(fields, pairs);
     log_write_rounded(state->run->log, "matching", fields);
 }
 
@@ -180,9 +174,9 @@ static void measure_pattern(struct pairwise_state *state, const struct set *set,
     exchange_close(&exchange);
     if (state->seconds)
         log_write_rounded(state->run->log, "pattern_processes",
-                          json_pack("{s:s, s:I, s:I, s:o}", "pattern", request->pattern[number].name, "message_bytes",
-                                    (json_int_t)l_max, "loop_length", (json_int_t)PATTERN_LOOP, "seconds",
-                                    seconds_json(state, set->one_per_node)));
+                          OBJECT(field_text("pattern", request->pattern[number].name),
+                                 field_int("message_bytes", l_max), field_int("loop_length", PATTERN_LOOP),
+                                 field_json("seconds", seconds_json(state, set->one_per_node))));
 }
 
 /* Each set has a share of the time that is left. Rank 0 decides whether another unit fits into it. Returns how
@@ -279,7 +273,7 @@ static void measure_all_pairs(struct pairwise_state *state)
         printf("All pairs of %d nodes, %d rounds: about %.3g s in addition to the time budget.\n", nodes, rounds,
                estimate);
         log_write(state->run->log, "all_pairs",
-                  json_pack("{s:i, s:f}", "rounds", rounds, "estimate_seconds", estimate));
+                  OBJECT(field_int("rounds", rounds), field_real("estimate_seconds", estimate)));
     }
     for (int round = 0; round < rounds; round++) {
         for (int node = 0; node < nodes; node++)
@@ -289,7 +283,7 @@ static void measure_all_pairs(struct pairwise_state *state)
         if (!state->seconds)
             continue;
         json_t *fields = pair_json(state, true, l_max, loop_length);
-        json_object_set_new(fields, "round", json_integer(round));
+        object_add(fields, field_int("round", round));
         log_write_rounded(state->run->log, "pair", fields);
     }
 }

@@ -31,7 +31,7 @@ static void log_component(struct file *file)
     run->component_logged = true;
     json_t *hints = hints_in_effect(file->mpi);
     if (run->run->log)
-        log_write(run->run->log, "mpi_io", json_pack("{s:o}", "component", mpi_io_component(hints)));
+        log_write(run->run->log, "mpi_io", OBJECT(field_json("component", mpi_io_component(hints))));
     json_decref(hints);
 }
 
