@@ -107,6 +107,8 @@ def servers(measured: Mapping[str, OfServers], for_each_file: Mapping[str, OfSer
     their files. A server with more files than others may be slow because of them: one is a suspect only if it is also
     slow by its time for each file. Of a slower one the milder of both counts."""
     names = sorted({name for accesses in measured.values() for times in accesses.values() for name in times})
+    if not names:
+        return nodes.nobody()
     found, for_each = (
         nodes.examination(
             names,

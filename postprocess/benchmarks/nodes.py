@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cache
 from math import isfinite, nan
 
 import numpy as np
@@ -30,6 +31,7 @@ class Verdict(StrEnum):
 COLUMNS = ["node", "ratio", "low", "high", "slow", "examined", "units", "suspect", "confirmed"]
 
 
+@cache
 def nobody() -> pd.DataFrame:
     empty = pd.DataFrame(columns=COLUMNS, dtype=float)
     return empty.astype({"node": str, "units": str, "suspect": bool, "confirmed": bool})

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from postprocess.benchmarks.b_eff.records import MemoryCopy, Pattern, Plan
-from postprocess.benchmarks.b_eff.reduction import b_eff_at_l_max, pattern_bandwidth
+from postprocess.benchmarks.b_eff.reduction import b_eff_at_l_max, best_bandwidth, pattern_bandwidth
 from postprocess.logs.reader import Log
 from postprocess.show.units import MBYTE
 from postprocess.show.words import counted, digits
@@ -52,12 +52,12 @@ def same_messages(patterns: list[Pattern]) -> list[str]:
     return [name for name, of_pattern in sizes.items() if of_pattern == largest] if count > 1 else []
 
 
-def noise(log: Log[Plan], table: pd.DataFrame) -> Noise | None:
+def noise(log: Log[Plan], best: pd.Series) -> Noise | None:
     """Of one kind of memory; a simulation has none."""
     same = same_messages(log.plan.patterns)
     if not same or log.run.simulated:
         return None
-    means = pattern_bandwidth(table).droplevel(["log", "group"]).loc[same]
+    means = pattern_bandwidth(best).droplevel(["log", "group"]).loc[same]
     averaged = sum(pattern.averaged for pattern in log.plan.patterns)
     return Noise(log.run.ranks, len(same), averaged, float(means.min()), float(means.max()))
 
@@ -90,19 +90,20 @@ class Band:
         )
 
 
-def band(log: Log[Plan], table: pd.DataFrame) -> Band | None:
+def band(log: Log[Plan], best: pd.Series) -> Band | None:
     """Of a run in memory of the host of one node; the best repetition's copies."""
     copies = [record.copied_bytes / record.seconds[0] / MBYTE for record in log.all(MemoryCopy)]
     if not copies or len(log.run.hosts) > 1:
         return None
-    return Band(float(b_eff_at_l_max(table).iloc[0]) / log.run.ranks, max(copies))
+    return Band(float(b_eff_at_l_max(best).iloc[0]) / log.run.ranks, max(copies))
 
 
 def of_plausibility(log: Log[Plan], table: pd.DataFrame, is_host: bool) -> Iterator[tuple[str, str]]:
     """Qualifications of one kind of memory."""
-    found = noise(log, table)
+    best = best_bandwidth(table)
+    found = noise(log, best)
     if found and found.high > SAME_AGREE * found.low:
         yield "noisy", found.sentence
-    beside = band(log, table) if is_host else None
+    beside = band(log, best) if is_host else None
     if beside and beside.messages < beside.lowest:
         yield "slower_than_copies", beside.sentence

@@ -219,7 +219,7 @@ def of_loops(log: Log[PlannedLoops], table: pd.DataFrame) -> Iterator[tuple[str,
     if log.run.simulated:
         return  # simulated time has no noise
     averaged = table[table["averaged"]]
-    adapted = averaged.query("message_bytes > 1")["elapsed_seconds"]
+    adapted = averaged["elapsed_seconds"][averaged["message_bytes"] > 1]
     shortest = averaged["elapsed_seconds"].min()
     resolution = log.only(Overhead).clock_resolution_seconds
     if short := int((adapted < SHORT_LOOP_SECONDS).sum()):

@@ -8,6 +8,7 @@ at all is decided in rules.py.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from operator import attrgetter
 from typing import cast
 
 import numpy as np
@@ -83,33 +84,34 @@ def table_of(rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 def rows_of(number: int, log: Log[PlannedLoops], kind: type[Loop]) -> pd.DataFrame:
     """A row per loop of a kind in one log, or in its part of one kind of memory, in the order of measuring."""
-    patterns = {pattern.name: pattern for pattern in log.plan.patterns}
+    places = {pattern.name: place for place, pattern in enumerate(log.plan.patterns)}
     averaged_methods = {method.name for method in log.plan.methods if method.averaged}
-    records = [record for record in log.all(kind) if record.pattern in patterns]
-    planned = [patterns[record.pattern] for record in records]
+    records = [record for record in log.all(kind) if record.pattern in places]
+    planned = np.array([places[record.pattern] for record in records], dtype=np.int64)
 
-    def column(values: Iterable, kind: type) -> np.ndarray:
-        return np.array(list(values), dtype=kind)
+    def column(field: str, kind: type) -> np.ndarray:
+        return np.array([*map(attrgetter(field), records)], dtype=kind)
 
+    def of_pattern(field: str, kind: type) -> np.ndarray:
+        return np.array([getattr(pattern, field) for pattern in log.plan.patterns], dtype=kind)[planned]
+
+    method = column("method", object)
     return pd.DataFrame(
         {
             "log": number,
-            "group": column((pattern.group for pattern in planned), object),
-            "pattern": column((record.pattern for record in records), object),
-            "method": column((record.method for record in records), object),
-            "averaged": column(
-                (pattern.averaged and record.method in averaged_methods for pattern, record in zip(planned, records)),
-                bool,
-            ),
-            "message_bytes": column((record.message_bytes for record in records), np.int64),
-            "messages_per_exchange": column((pattern.messages_per_exchange for pattern in planned), np.int64),
+            "group": of_pattern("group", object),
+            "pattern": of_pattern("name", object),
+            "method": method,
+            "averaged": of_pattern("averaged", bool) & np.isin(method.astype(str), list(averaged_methods)),
+            "message_bytes": column("message_bytes", np.int64),
+            "messages_per_exchange": of_pattern("messages_per_exchange", np.int64),
             "random_patterns": log.plan.random_patterns,
-            "processes": column((pattern.processes for pattern in planned), np.int64),
-            "loop_length": column((record.loop_length for record in records), np.int64),
-            "repetition": column((record.repetition for record in records), np.int64),
-            "elapsed_seconds": column((record.elapsed_seconds for record in records), float),
-            "fastest_seconds": column((record.fastest_seconds for record in records), float),
-            "slowest_message_seconds": column((record.slowest_message_seconds for record in records), float),
+            "processes": of_pattern("processes", np.int64),
+            "loop_length": column("loop_length", np.int64),
+            "repetition": column("repetition", np.int64),
+            "elapsed_seconds": column("elapsed_seconds", float),
+            "fastest_seconds": column("fastest_seconds", float),
+            "slowest_message_seconds": column("slowest_message_seconds", float),
         }
     )
 
@@ -127,9 +129,8 @@ def best_bandwidth(table: pd.DataFrame) -> pd.Series:
     Raises ValueError where a log lacks one of the 6 ring and 30 random patterns (or as many as its plan takes, column
     `random_patterns`), or a pattern one of its 21 lengths: a mean over fewer is not b_eff.
     """
-    best = (
-        table.query("averaged").groupby(["log", "group", "pattern", "message_bytes"], observed=True)["bandwidth"].max()
-    )
+    averaged = table[table["averaged"]]
+    best = averaged.groupby(["log", "group", "pattern", "message_bytes"], observed=True)["bandwidth"].max()
     lengths = best.groupby(level=["log", "group", "pattern"], observed=True).size()
     patterns = lengths.groupby(level=["log", "group"], observed=True).size()
     wanted = patterns_wanted(table)
@@ -151,49 +152,45 @@ def patterns_wanted(table: pd.DataFrame) -> pd.Series:
     )
 
 
-def pattern_bandwidth(table: pd.DataFrame) -> pd.Series:
+# The functions from here to b_eff_at_l_max take what best_bandwidth returns.
+
+
+def pattern_bandwidth(best: pd.Series) -> pd.Series:
     """sum over L of best_bandwidth / 21, in MByte/s, by log, group and pattern: 36 values for each log (the paper's
     section 4)."""
-    return best_bandwidth(table).groupby(level=["log", "group", "pattern"], observed=True).sum() / LENGTHS
+    return best.groupby(level=["log", "group", "pattern"], observed=True).sum() / LENGTHS
 
 
-def group_bandwidth(table: pd.DataFrame) -> pd.Series:
+def group_bandwidth(best: pd.Series) -> pd.Series:
     """logavg of pattern_bandwidth over the 6 ring and over the 30 random patterns, in MByte/s, by log and group."""
-    return logavg(pattern_bandwidth(table), ["log", "group"])
+    return logavg(pattern_bandwidth(best), ["log", "group"])
 
 
-def b_eff(table: pd.DataFrame) -> pd.Series:
+def b_eff(best: pd.Series) -> pd.Series:
     """The effective bandwidth in MByte/s, one value per log (the paper's section 4):
 
-        b_eff = logavg( logavg over ring patterns   of  sum_L max_method max_rep b(pattern, L, method, rep) / 21 ,
-                        logavg over random patterns of  sum_L max_method max_rep b(pattern, L, method, rep) / 21 )
-
-    `table` is a measurement_table. Raises ValueError where it is not complete.
+    b_eff = logavg( logavg over ring patterns   of  sum_L max_method max_rep b(pattern, L, method, rep) / 21 ,
+                    logavg over random patterns of  sum_L max_method max_rep b(pattern, L, method, rep) / 21 )
     """
-    return logavg(group_bandwidth(table), "log")
+    return logavg(group_bandwidth(best), "log")
 
 
-def group_bandwidth_at_l_max(table: pd.DataFrame) -> pd.Series:
+def group_bandwidth_at_l_max(best: pd.Series) -> pd.Series:
     """As group_bandwidth, of the longest message length alone instead of the mean over 21 (the paper's Table 1)."""
-    at_l_max = best_bandwidth(table).groupby(level=["log", "group", "pattern"], observed=True).last()
+    at_l_max = best.groupby(level=["log", "group", "pattern"], observed=True).last()
     return logavg(at_l_max, ["log", "group"])
 
 
-def b_eff_at_l_max(table: pd.DataFrame) -> pd.Series:
+def b_eff_at_l_max(best: pd.Series) -> pd.Series:
     """b_eff of the longest message length alone, in MByte/s, one value per log (the paper's Table 1)."""
-    return logavg(group_bandwidth_at_l_max(table), "log")
+    return logavg(group_bandwidth_at_l_max(best), "log")
 
 
 def ping_pong_bandwidth(table: pd.DataFrame) -> pd.Series:
     """Best bandwidth of the ping-pong at the longest message length, in MByte/s, per log that measured it: a message
     after the other, so this is the bandwidth of one direction."""
-    return (
-        table.query("group == 'ping_pong'")
-        .groupby(["log", "message_bytes"])["bandwidth"]
-        .max()
-        .groupby(level="log")
-        .last()
-    )
+    alone = table[table["group"] == "ping_pong"]
+    return alone.groupby(["log", "message_bytes"])["bandwidth"].max().groupby(level="log").last()
 
 
 def latency_table(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
@@ -239,14 +236,15 @@ def latency_table(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
 def ping_pong_latency(latencies: pd.DataFrame) -> pd.Series:
     """Half the round trip of 1 byte, in us, per log of a latency_table that measured it: an exchange is a round trip.
     The minimum over repetitions."""
-    return latencies.query("group == 'ping_pong'").groupby("log")["exchange"].min() / 2
+    return latencies[latencies["group"] == "ping_pong"].groupby("log")["exchange"].min() / 2
 
 
 def ring_latency(latencies: pd.DataFrame) -> pd.Series:
     """Time of one exchange of 1 byte with both neighbours while all processes do the same, in us, per log of a
     latency_table: for each ring pattern the minimum over the averaged methods and repetitions, then the geometric mean
     over the six patterns. It is what an application waits for its two neighbours."""
-    return logavg(latencies.query("group == 'ring'").groupby(["log", "pattern"])["exchange"].min(), "log")
+    rings = latencies[latencies["group"] == "ring"]
+    return logavg(rings.groupby(["log", "pattern"])["exchange"].min(), "log")
 
 
 def ring_latency_per_message(latencies: pd.DataFrame) -> pd.Series:
@@ -260,15 +258,14 @@ def b_eff_release_3_6(table: pd.DataFrame) -> pd.Series:
     bandwidth of a pattern is the number of processes times the smallest bandwidth of a process, instead of all bytes
     over the longest time. It differs where rings of two, with one message a process, stand beside a larger one: on odd
     numbers of processes."""
-    return b_eff(
-        table.assign(
-            bandwidth=table["processes"]
-            * table["message_bytes"].astype(float)
-            * table["loop_length"]
-            / table["slowest_message_seconds"]
-            / MBYTE
-        )
+    bandwidth = (
+        table["processes"]
+        * table["message_bytes"].astype(float)
+        * table["loop_length"]
+        / table["slowest_message_seconds"]
+        / MBYTE
     )
+    return b_eff(best_bandwidth(table.assign(bandwidth=bandwidth)))
 
 
 def moved_bytes(log: Log[PlannedLoops]) -> int:
@@ -314,8 +311,9 @@ def metrics_of_part(kind: str, logs: list[Log[Plan]], table: pd.DataFrame) -> pd
             "r_max_gflops": [r_max_stated(log) for log in logs],
         }
     ).loc[table["log"].unique()]
-    effective, at_l_max, latencies = b_eff(table), b_eff_at_l_max(table), latency_table(logs, table)
-    rings_at_l_max = group_bandwidth_at_l_max(table).xs("ring", level="group")
+    best, latencies = best_bandwidth(table), latency_table(logs, table)
+    effective, at_l_max = b_eff(best), b_eff_at_l_max(best)
+    rings_at_l_max = group_bandwidth_at_l_max(best).xs("ring", level="group")
     return pd.DataFrame(
         {
             "b_eff": effective,

@@ -131,9 +131,10 @@ def odd_processes(processes: int, values: dict[str, float]) -> list[str]:
 def groups(table: pd.DataFrame) -> dict[str, dict]:
     """Ring and random patterns: averages in MByte/s over the lengths and at L_max, and the ratio of random order to
     rings."""
+    best = reduction.best_bandwidth(table)
     mean, at_l_max = (
         frame.droplevel("log").to_dict()
-        for frame in (reduction.group_bandwidth(table), reduction.group_bandwidth_at_l_max(table))
+        for frame in (reduction.group_bandwidth(best), reduction.group_bandwidth_at_l_max(best))
     )
     return {
         "mean": mean | {"ratio": mean["random"] / mean["ring"]},
@@ -153,7 +154,8 @@ def meaning_of_ratio(log: Log[Plan]) -> str:
 
 def inside(log: Log[Plan], table: pd.DataFrame, kind: str) -> list[str]:
     """The noise inside the run, and its messages inside a node beside copies in memory."""
-    found = [noise(log, table), band(log, table) if kind == HOST else None]
+    best = reduction.best_bandwidth(table)
+    found = [noise(log, best), band(log, best) if kind == HOST else None]
     return [f"{each.sentence}." for each in found if each]
 
 

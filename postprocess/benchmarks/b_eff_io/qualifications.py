@@ -141,7 +141,7 @@ def of_hints(run: Run) -> Iterator[tuple[str, str]]:
 def of_cache(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     """Qualification by the paper's section 5.4: 95 % of the data went to disk only if 20 times the size of the cache
     was accessed."""
-    accessed = table.query("averaged").groupby(["partition", "method"])["bytes"].sum()
+    accessed = table[table["averaged"]].groupby(["partition", "method"])["bytes"].sum()
     need = {partition: CACHE_FACTOR * cache_bytes(log, partition) for partition in log.plan.partitions}
     small = {
         method: [p for p in need if (p, method) in accessed.index and accessed[p, method] < need[p]]
@@ -196,7 +196,7 @@ def cache_bytes(log: Log[Plan], partition: int) -> int:
 def of_time(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
     scheduled = log.plan.scheduled_seconds
     taken = (
-        table.query("averaged")
+        table[table["averaged"]]
         .drop_duplicates(["partition", "method", "type"])
         .groupby("partition")["type_seconds"]
         .sum()
@@ -208,7 +208,7 @@ def of_time(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
             f"{counted(cast(int, partition), 'process')} {digits(seconds)} s" for partition, seconds in late.items()
         )
         yield "time_overrun", f"A partition took longer than the {digits(scheduled)} s that it is allowed: {text}"
-    sums = table.query("averaged")[["agreement_fastest_seconds", "elapsed_seconds"]].sum()
+    sums = table[table["averaged"]][["agreement_fastest_seconds", "elapsed_seconds"]].sum()
     share = sums["agreement_fastest_seconds"] / sums["elapsed_seconds"]
     if share > AGREEMENT_SHARE:
         yield (
@@ -216,7 +216,7 @@ def of_time(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
             f"{share:.1%} of the time was spent in agreements of the processes on when to stop, waiting for each other "
             "included",
         )
-    stopped = table.query("averaged and method != 'write' and ended_by == 'time'")
+    stopped = table[table["averaged"] & (table["method"] != "write") & (table["ended_by"] == "time")]
     if len(stopped):
         yield (
             "not_all_accessed",

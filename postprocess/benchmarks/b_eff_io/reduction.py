@@ -94,7 +94,7 @@ def type_bandwidth(table: pd.DataFrame) -> pd.DataFrame:
 
     A row per log, partition and type, a column per access method; NaN for what was not measured.
     """
-    groups = table.query("averaged").groupby(["log", "partition", "type", "method"])
+    groups = table[table["averaged"]].groupby(["log", "partition", "type", "method"])
     return (
         (groups["bytes"].sum() / groups["type_seconds"].first() / MBYTE)
         .unstack("method")
@@ -137,7 +137,7 @@ def partition_0_5(table: pd.DataFrame) -> pd.Series:
     Sum over access methods and patterns of U * bandwidth / sum of U: where every pattern takes exactly its share of the
     time, this is all bytes / all time. NaN unless all three access methods measured every weighted pattern.
     """
-    weighted = table.query("averaged and units > 0")
+    weighted = table[table["averaged"] & (table["units"] > 0)]
     sums = (
         weighted.assign(product=weighted["units"] * weighted["bandwidth"])
         .groupby(["log", "partition"])[["product", "units"]]
@@ -182,7 +182,7 @@ def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
     memory = pd.Series(
         {number: float(sum(host.memory_bytes for host in logs[number].run.hosts)) for number in at_best.index}
     )
-    written = table.query("averaged and method == 'write'").groupby(["log", "partition"])["bytes"].sum()
+    written = table[table["averaged"] & (table["method"] == "write")].groupby(["log", "partition"])["bytes"].sum()
     return pd.DataFrame(
         {
             **{name: values[name].groupby(level="log").max() for name in ("b_eff_io", "b_eff_io_2_1", "b_eff_io_0_5")},

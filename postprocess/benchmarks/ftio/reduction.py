@@ -114,12 +114,9 @@ def per_flop(record: Repetition, cycles: int | None) -> float:
 def bandwidth(table: pd.DataFrame, stages: list[str], activities: list[str]) -> pd.Series:
     """Bytes of all processes in MByte/s (10^6 byte/s) by log: over all repetitions, the bytes of these stages and
     activities by the sum of the slowest process's times. Writes are timed with their flush, as in the paper."""
-    sums = (
-        table[table["stage"].isin(stages) & table["activity"].isin(activities)]
-        .groupby("log")[["bytes", "elapsed_seconds"]]
-        .sum()
-        .query("bytes > 0")
-    )
+    chosen = table[table["stage"].isin(stages) & table["activity"].isin(activities)]
+    sums = chosen.groupby("log")[["bytes", "elapsed_seconds"]].sum()
+    sums = sums[sums["bytes"] > 0]
     return sums["bytes"] / sums["elapsed_seconds"] / MBYTE
 
 

@@ -31,10 +31,9 @@ def compare(machine: Machine, log: Log[Plan], score: Score, logs: list[Log[Plan]
     )
     model = Model(own, run.ranks, calibrate(own, logs), plan.random_patterns, plan.seed, _places(machine, log))
     predicted = prediction(model)
-    table = reduction.measurement_table([log])
-    best = reduction.best_bandwidth(table).droplevel(["log", "group"])
-    at_l_max = cast(pd.Series, best.xs(plan.l_max_bytes, level="message_bytes"))
-    random = reduction.group_bandwidth_at_l_max(table).droplevel("log")["random"] / run.ranks
+    best = reduction.best_bandwidth(reduction.measurement_table([log]))
+    at_l_max = cast(pd.Series, best.droplevel(["log", "group"]).xs(plan.l_max_bytes, level="message_bytes"))
+    random = reduction.group_bandwidth_at_l_max(best).droplevel("log")["random"] / run.ranks
     values = {name: metric.value for name, metric in score.metrics.items() if name in predicted.metrics}
     ping_pong = {"ping-pong": values["ping_pong_bandwidth"]} if "ping_pong_bandwidth" in values else {}
     return Comparison(

@@ -127,11 +127,11 @@ class Model:
     def metrics(self) -> dict[str, float]:
         """Values by name, in the units of the benchmark; a subset of the metrics of a measured run, and
         b_eff_at_l_max_random_per_process."""
-        table, n = self.table, self.processes
-        effective, at_l_max = (float(each(table).iloc[0]) for each in (reduction.b_eff, reduction.b_eff_at_l_max))
-        groups = reduction.group_bandwidth_at_l_max(table).droplevel("log")
+        best, n = reduction.best_bandwidth(self.table), self.processes
+        effective, at_l_max = (float(each(best).iloc[0]) for each in (reduction.b_eff, reduction.b_eff_at_l_max))
+        groups = reduction.group_bandwidth_at_l_max(best).droplevel("log")
         longest, shortest = self.seconds(self.pair, np.array([self.l_max_bytes, 1]))
-        rings = cast(pd.Series, table.query("group == 'ring' and message_bytes == 1")["seconds"])
+        rings = cast(pd.Series, self.table.query("group == 'ring' and message_bytes == 1")["seconds"])
         values = {
             "b_eff": effective,
             "b_eff_per_process": effective / n,
