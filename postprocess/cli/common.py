@@ -285,6 +285,7 @@ def judged(
     follow from the thresholds, and remarks. `examined` is Selection.examined. Raises BadParameter if a file cannot be
     used."""
     from postprocess.history import change_points, events
+    from postprocess.history.comparable import changed_units
     from postprocess.history.explanations import explained
     from postprocess.history.site_files import Acknowledgement
     from postprocess.history.table import SERIES
@@ -294,7 +295,7 @@ def judged(
     found = explained(events.events(values, change_points.findings(values, rules)), examined, values)
     known = events.acknowledged(found, entries, datetime.now(UTC).date())
     unused = rules.unused(values[SERIES].drop_duplicates().to_dict("records"))
-    units, unknown = change_points.changed_units(values), change_points.undirected(values, rules)
+    units, unknown = changed_units(values), change_points.undirected(values, rules)
     return known.events, rules, remarks(units, unknown, unused, known.unmatched, known.expired)
 
 

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Change points in the history: since when a metric is worse, by how much, and what else changed at that time.
 
-history.levels decides where a level ends. Here, a session has one value, sets of hosts of different speed are put on
-one level, and a series is judged since its unit last changed.
+history.levels decides where a level ends, history.comparable which values can be compared. A session has one value.
 """
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
@@ -16,6 +15,7 @@ import pandas as pd
 from postprocess.benchmarks.benchmark import Better
 from postprocess.benchmarks.registry import metric_kind
 from postprocess.history.circumstances import causes
+from postprocess.history.comparable import same_unit, without_hosts
 from postprocess.history.levels import (
     SESSIONS_AFTER,
     SESSIONS_BEFORE,
@@ -25,6 +25,7 @@ from postprocess.history.levels import (
     settled,
     threshold,
     usual_correlation,
+    without_episodes,
 )
 from postprocess.history.table import EVENTS, SERIES
 
@@ -57,7 +58,8 @@ class Change:
     """A change of level at index `index` of the values, or a drift that began there, and the number of sessions after
     which it was `detected`. `relative` is the new level over the old one, minus 1; infinite if the old one is 0.
     `p_value` is that of the change alone, without the correction for the number of looks and series. It began
-    `between` these indices."""
+    `between` these indices. Of an episode, `until` is the index of the first session after it, and `extreme` its value
+    that is farthest from the level before."""
 
     index: int
     detected: int
@@ -67,6 +69,8 @@ class Change:
     p_value: float
     drift: bool = False
     between: tuple[int, int] | None = None
+    until: int = 0
+    extreme: float | None = None
 
 
 @dataclass(frozen=True)
@@ -90,6 +94,12 @@ class Finding:
     recovered: bool
     causes: tuple[str, ...]
     hosts: str
+    last: pd.Timestamp | None = None  # session of an episode
+
+    @property
+    def episode(self) -> bool:
+        """Whether the change ended by itself within levels.LONGEST sessions."""
+        return self.last is not None
 
     @property
     def suspect(self) -> bool:
@@ -155,24 +165,6 @@ def counted_runs(table: pd.DataFrame) -> pd.DataFrame:
     return table[~retried].dropna(subset="value").sort_values("time", kind="stable")
 
 
-def same_unit(series: pd.DataFrame) -> pd.DataFrame:
-    """The sessions since the unit of the series last changed: others cannot be compared with them."""
-    other = np.flatnonzero(series["unit"].to_numpy() != series["unit"].iloc[-1])
-    return series.iloc[other[-1] + 1 :] if len(other) else series
-
-
-def changed_units(values: pd.DataFrame) -> list[dict]:
-    """The series whose unit changed: the columns of SERIES, `was`, `unit`, and `since` when."""
-    rows = []
-    for _, series in values.groupby(SERIES, sort=False, observed=True):
-        judged = same_unit(series)
-        if len(judged) < len(series):
-            last = judged.iloc[0]
-            was = series["unit"].iloc[len(series) - len(judged) - 1]
-            rows.append(dict(last[SERIES]) | {"was": was, "unit": last["unit"], "since": last["session_time"]})
-    return rows
-
-
 def undirected(values: pd.DataFrame, rules: RuleOf = own_rule) -> list[dict]:
     """The metrics of which nothing states whether more or less is better: `benchmark`, `metric` and `unit`."""
     last = values.drop_duplicates(SERIES, keep="last")
@@ -180,27 +172,6 @@ def undirected(values: pd.DataFrame, rules: RuleOf = own_rule) -> list[dict]:
     return (
         last.loc[unknown, ["benchmark", "metric", "unit"]].drop_duplicates(["benchmark", "metric"]).to_dict("records")
     )
-
-
-def without_hosts(values: np.ndarray, hosts: np.ndarray) -> np.ndarray:
-    """Values (sessions,) as if all had run on the most frequent set of hosts: two kinds of nodes are no change.
-
-    A set counts if it was left and came back, with SESSIONS_AFTER sessions at least. Its effect is the median
-    difference between each of its sessions and the nearest one of the most frequent set, which a change of level does
-    not affect.
-    """
-    runs = Counter(hosts[np.flatnonzero(np.append(True, hosts[1:] != hosts[:-1]))])
-    sessions = Counter(hosts)
-    returning = [name for name, count in sessions.most_common() if runs[name] > 1 and count >= SESSIONS_AFTER]
-    if len(returning) < 2:
-        return values
-    usual = np.flatnonzero(hosts == returning[0])
-    adjusted = values.copy()
-    for name in returning[1:]:
-        places = np.flatnonzero(hosts == name)
-        nearest = usual[np.abs(places[:, None] - usual).argmin(axis=1)]
-        adjusted[places] -= np.median(values[places] - values[nearest])
-    return adjusted
 
 
 def changes(values: np.ndarray, rule: Rule, series: int = 1) -> list[Change]:
@@ -211,9 +182,10 @@ def changes(values: np.ndarray, rule: Rule, series: int = 1) -> list[Change]:
     return described(values, settled(values, shifts, limit), rule)
 
 
-def described(values: np.ndarray, kept: list[Shift], rule: Rule) -> list[Change]:
-    """The changes with their levels, without those that are smaller than what is worth reporting."""
-    made = []
+def described(values: np.ndarray, shifts: list[Shift], rule: Rule) -> list[Change]:
+    """The lasting changes with their levels, without those that are smaller than what is worth reporting."""
+    kept, sessions = without_episodes(shifts, len(values))
+    values, made = values[sessions], []
     for shift, begin, end in zip(kept, [0, *(s.index for s in kept)], [*(s.index for s in kept[1:]), len(values)]):
         if shift.drift:
             before, after = line(values[shift.index : end])
@@ -222,9 +194,24 @@ def described(values: np.ndarray, kept: list[Shift], rule: Rule) -> list[Change]
             before, after = level(values[begin : shift.index], rule), level(values[shift.index : end], rule)
             first, last = dates_of(values[begin:end], shift.index - begin)
             between = begin + first, begin + last
-        p_value = 2 * NormalDist().cdf(-abs(shift.deviate))
-        size = relative(before, after)
-        made.append(Change(shift.index, shift.detected, before, after, size, p_value, shift.drift, between))
+        p_value, size = 2 * NormalDist().cdf(-abs(shift.deviate)), relative(before, after)
+        index, first, last = (int(sessions[place]) for place in (shift.index, *between))
+        made.append(Change(index, shift.detected, before, after, size, p_value, shift.drift, (first, last)))
+    return [change for change in made if abs(change.relative) >= rule.smallest_change]
+
+
+def episodes(values: np.ndarray, shifts: list[Shift], rule: Rule) -> list[Change]:
+    """The episodes with the level before, the median and the extreme value of each."""
+    made = []
+    for shift in (one for one in shifts if one.until):
+        since = max((one.ended for one in shifts if not one.until and one.ended <= shift.index), default=0)
+        quiet = [place for place in range(since, shift.index) if not any(s.index <= place < s.until for s in shifts)]
+        part, before = values[shift.index : shift.until], level(values[quiet], rule)
+        after, extreme = float(np.median(part)), float(part[np.argmax(np.abs(part - before))])
+        p_value, size = 2 * NormalDist().cdf(-abs(shift.deviate)), relative(before, after)
+        made.append(
+            Change(shift.index, shift.detected, before, after, size, p_value, until=shift.until, extreme=extreme)
+        )
     return [change for change in made if abs(change.relative) >= rule.smallest_change]
 
 
@@ -298,11 +285,20 @@ def site_of(values: pd.DataFrame, rules: RuleOf = own_rule) -> Site:
 
 def findings(values: pd.DataFrame, rules: RuleOf = own_rule) -> list[Finding]:
     """Every change of every series in a table of session_values."""
-    return [
-        finding
-        for one in site_of(values, rules).levels
-        for finding in of_series(one.sessions, one.measured, one.rule, described(one.measured, one.shifts, one.rule))
-    ]
+    return [finding for one in site_of(values, rules).levels for finding in of_levels(one)]
+
+
+def of_levels(one: Levels) -> list[Finding]:
+    """The changes of one series, and its episodes, in the order of time."""
+    lasting = described(one.measured, one.shifts, one.rule)
+    found = of_series(one.sessions, one.measured, one.rule, lasting)
+    for change in episodes(one.measured, one.shifts, one.rule):
+        part, whole = one.sessions.iloc[change.index : change.until], one.sessions.iloc[: change.until]
+        [episode] = of_series(whole, one.measured[: change.until], one.rule, [change])
+        today, new = lasting[-1].after if lasting else change.before, change.detected == len(one.sessions)
+        state = {"new": new, "lasts": False, "today": today, "recovered": True}
+        found.append(replace(episode, last=part["session_time"].iloc[-1], **state))
+    return sorted(found, key=lambda finding: finding.time)
 
 
 def alarming(measured: np.ndarray, rule: Rule, found: list[Change]) -> list[Change]:

@@ -76,6 +76,11 @@ class Event:
         return max((finding.change.relative for finding in self.findings), key=abs)
 
     @property
+    def last(self) -> pd.Timestamp | None:
+        """When the last session of an episode began, None of a lasting change."""
+        return max((finding.last for finding in self.findings if finding.last), default=None)
+
+    @property
     def alarming(self) -> bool:
         """Whether any series is, or may be, worse and has not recovered."""
         return any(finding.alarms for finding in self.findings)
@@ -111,8 +116,9 @@ def events(values: pd.DataFrame, found: list[Finding]) -> list[Event]:
         alike: dict[tuple, list[Finding]] = {}
         for finding in found:
             if finding.series["system"] == system:
-                alike.setdefault((direction_of(finding), finding.change.drift), []).append(finding)
-        for (direction, drift), findings in alike.items():
+                kind = direction_of(finding), finding.change.drift, finding.episode
+                alike.setdefault(kind, []).append(finding)
+        for (direction, drift, _), findings in alike.items():
             made += [event(of_system, together, direction, drift, order) for together in near(findings, order)]
     return sorted(made, key=lambda one: (one.system, one.since))
 

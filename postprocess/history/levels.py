@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Levels and drifts of series of session values: where a level begins that differs from the one before.
+"""Levels, drifts and episodes of series of session values: where a level begins that differs from the one before, and
+which deviations ended by themselves.
 
-Pure functions on arrays. A series is looked at after every session, as a nightly check does. Each look compares two
-hypotheses with "nothing has changed": two levels (the split with the least squares), and a straight line. Both are
-t-tests whose variance is corrected for autocorrelation of first order. Values far from the others have a bounded
-influence, so that a short excursion is not a level. The threshold follows from the number of series and the promise of
-FALSE_ALARMS; docs/history.md states how well it is kept, tests/evidence/bench_history.py shows it.
+Pure functions on arrays. A series is looked at after every session, as a nightly check does (history.looks). The
+threshold follows from the number of series and the promise of FALSE_ALARMS; docs/history.md states how well it is kept,
+tests/evidence/bench_history.py and bench_real_year.py show it.
 """
 
 from dataclasses import dataclass, replace
@@ -13,87 +12,49 @@ from statistics import NormalDist
 
 import numpy as np
 
-SESSIONS_BEFORE = 8  # sessions that establish a level before it can change
-SESSIONS_AFTER = 4  # shorter than this it may be an excursion
+from postprocess.history.looks import (
+    BOUNDS,
+    LARGEST_CORRELATION,
+    SESSIONS_AFTER,
+    SESSIONS_BEFORE,
+    SIGNIFICANT,
+    best_places,
+    bounded,
+    inflation,
+    least_squares,
+    look,
+    raw_correlation,
+    spread_of,
+    step_at,
+)
+
+SHORTEST, LONGEST = 3, 14  # sessions of an episode
+RETURNED = 3.0  # standard errors by which the sessions after an episode differ from it
 FALSE_ALARMS = 0.05  # share of stable sites that may alarm within NIGHTS
 NIGHTS = 90
 LOOKS = 3000.0  # independent looks that NIGHTS looks at all places of a change are worth; determined by simulation
 IMPROVEMENT = 0.7  # added to the limit of a change for the better
-BOUNDS = (2.0, 4.5)  # robust standard deviations from the median, more of which count no more: for small, large steps
-UNSEEN = 0.2  # values at the bound that a series may have beside those that it has shown
-DOUBLINGS, BISECTIONS = 12, 20  # of the interval that contains a saddlepoint
-CANDIDATE = 3.0  # a smaller deviate of the t-test is no change, whatever the distribution of the noise
 SERIES_OF_A_SITE, SESSIONS_OF_A_SITE = 10, 20  # fewer series, or shorter ones, do not tell what is usual at a site
-QUARTILES_TO_SIGMA = 1 / 1.349  # of a normal distribution
-SIGNIFICANT, SIGNIFICANT_BESIDE_OTHERS = 2.0, 3.0  # standard errors; a smaller autocorrelation counts as none
-LARGEST_CORRELATION = 0.9
 UNLIKELY = 0.05  # of a date, in comparison with the likeliest one
-SMALLEST_SQUARE = 1e-200  # so that no quotient overflows
-
-
-@dataclass(frozen=True)
-class Look:
-    """What one look at each series (series,) shows: the deviates `step` and `drift`, which are standard normal if
-    nothing changed; where the new level begins; and both changes as fractions of the level before."""
-
-    step: np.ndarray
-    place: np.ndarray
-    step_size: np.ndarray
-    drift: np.ndarray
-    drift_size: np.ndarray
 
 
 @dataclass(frozen=True)
 class Shift:
     """A change of one series: `index` of its first session, the number of sessions after which it was `detected`, its
-    deviate, whether it is a drift, and where it `ended` at the earliest: at its first session if it is a step."""
+    deviate, whether it is a drift, and where it `ended` at the earliest: at its first session if it is a step. Of an
+    episode, `until` is the index of the first session after it."""
 
     index: int
     detected: int
     deviate: float
     drift: bool
     ended: int
+    until: int = 0
 
 
 def threshold(series: int) -> float:
     """The deviate that counts as a change if so many series are looked at."""
     return NormalDist().inv_cdf(1 - FALSE_ALARMS / (LOOKS * max(series, 1)))
-
-
-def spread_of(values: np.ndarray) -> np.ndarray:
-    """The robust standard deviation (series, 1) of values (series, sessions), from their quartiles: it does not
-    collapse if half of the values are of one speed and half of another."""
-    ordered, last = np.sort(values, axis=1), values.shape[1] - 1
-    low, high = (
-        ordered[:, [int(place)]] + place % 1 * (ordered[:, [min(int(place) + 1, last)]] - ordered[:, [int(place)]])
-        for place in (last / 4, 3 * last / 4)
-    )
-    return QUARTILES_TO_SIGMA * (high - low)
-
-
-def bounded(values: np.ndarray) -> list[np.ndarray]:
-    """Values (series, sessions) minus their median, bounded to each of BOUNDS, robust standard deviations, where these
-    are not 0. Differences of neighbours tell them, which a change of level does not affect."""
-    centred = values - np.median(values, axis=1, keepdims=True)
-    spread = np.minimum(spread_of(values), spread_of(np.diff(values, axis=1)) / np.sqrt(2))
-    limits = [np.where(spread > 0, bound * spread, np.inf) for bound in BOUNDS]
-    return [np.clip(centred, -most, most) for most in limits]
-
-
-def raw_correlation(rest: np.ndarray, count: np.ndarray, levels: int = 2) -> np.ndarray:
-    """Autocorrelation of first order of residuals (series, sessions), `count` (series,), corrected for its bias with so
-    many fitted levels: half of what Marriott and Pope (Biometrika 41 (1954) 390) state for two, each."""
-    squares = np.maximum((rest**2).sum(axis=1), np.finfo(float).tiny)
-    raw = (rest[:, 1:] * rest[:, :-1]).sum(axis=1) / squares
-    return np.minimum(raw + levels / 2 * (1 + 4 * raw) / count, LARGEST_CORRELATION)
-
-
-def correlation(rest: np.ndarray, count: np.ndarray, usual: float | None) -> np.ndarray:
-    """The autocorrelation of each row if it is significant, and at least the one that is usual at the site. If the
-    latter is known, a row has to differ more."""
-    own = raw_correlation(rest, count)
-    errors = SIGNIFICANT if usual is None else SIGNIFICANT_BESIDE_OTHERS
-    return np.maximum(np.where(own > errors / np.sqrt(count), own, 0.0), usual or 0.0)
 
 
 def usual_correlation(every: list[np.ndarray]) -> float | None:
@@ -131,49 +92,6 @@ def without_levels(series: np.ndarray) -> tuple[np.ndarray, int]:
     return rest, levels
 
 
-def inflation(count: np.ndarray, rho: np.ndarray) -> np.ndarray:
-    """Variance of a mean of `count` values with autocorrelation rho^lag, over that of independent values."""
-    return (1 + rho) / (1 - rho) - 2 * rho * (1 - rho**count) / (count * (1 - rho) ** 2)
-
-
-def normal_deviate(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
-    """The normal deviate with the tail probability of Student's t: Wallace, Ann. Math. Statist. 30 (1959) 1124."""
-    size = (8 * freedom + 1) / (8 * freedom + 3) * np.sqrt(freedom * np.log1p(t**2 / freedom))
-    return np.copysign(size, t)
-
-
-def freedom(count: np.ndarray, rho: np.ndarray) -> np.ndarray:
-    """Degrees of freedom of the variance of `count` autocorrelated values around two fitted parameters."""
-    return np.maximum(count * (1 - rho**2) / (1 + rho**2) - 2, 1.0)
-
-
-def look(values: np.ndarray, usual: float | None = None) -> Look:
-    """One look at series (series, sessions) of at least SESSIONS_BEFORE + SESSIONS_AFTER sessions, with the
-    autocorrelation that is `usual` at the site."""
-    middle, rounding = np.median(values, axis=1), least_squares(values)
-    step, place, step_size = np.zeros((3, len(values)))
-    every = bounded(values)
-    for kept, bound in zip(every, BOUNDS):
-        at = best_places(kept)
-        size = difference_of_medians(values, at)
-        deviate = step_at(kept, at, bound, rounding, usual)
-        better = (deviate * size > 0) & (np.abs(deviate) > np.abs(step))
-        step, place, step_size = (np.where(better, *pair) for pair in ((deviate, step), (at, place), (size, step_size)))
-    drift, drift_size = drift_of(every[0], rounding, usual)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return Look(step, place.astype(int), relative(step_size, middle), drift, relative(drift_size, middle))
-
-
-def difference_of_medians(values: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """The median of each row from its place on, minus the one before."""
-    old, rows = np.arange(values.shape[1]) < place[:, None], np.arange(len(values))
-    medians = []
-    for side, count in ((old, place), (~old, values.shape[1] - place)):
-        ordered = np.sort(np.where(side, values, np.inf), axis=1)
-        medians.append((ordered[rows, (count - 1) // 2] + ordered[rows, count // 2]) / 2)
-    return medians[1] - medians[0]
-
-
 def deviations(part: np.ndarray) -> np.ndarray:
     """The sums of absolute deviations from the medians of both levels, with the new level of a series (sessions,) from
     each of its sessions on but the first."""
@@ -197,120 +115,69 @@ def dates_of(part: np.ndarray, place: int) -> tuple[int, int]:
 
 def begin_of(part: np.ndarray, sign: float) -> int:
     """Where the new level of a series (sessions,) with a step begins: where the absolute deviations from the medians of
-    both levels are least. 0 if a level is too short there, or does not differ in the direction of the sign."""
+    both levels are least. 0 if it is too short, or does not differ in the direction of the sign."""
     best = int(np.argmin(deviations(part))) + 1
     right = sign * (np.median(part[best:]) - np.median(part[:best])) > 0
-    return best if right and SESSIONS_BEFORE <= best <= len(part) - SESSIONS_AFTER else 0
+    return best if right and best <= len(part) - SESSIONS_AFTER else 0
 
 
-def least_squares(values: np.ndarray) -> np.ndarray:
-    """A sum of squares (series,) that is nothing but rounding: a constant series has no variance."""
-    return np.maximum((1e-9 * np.abs(values).max(axis=1)) ** 2, SMALLEST_SQUARE)
+def end_of(values: np.ndarray, index: int, sign: float, rho: float) -> int:
+    """Where the deviation from the level of values (sessions,) that begins at `index` ended by itself; 0 if it did not.
+
+    It ended where absolute deviations from its median, and from that of the level after it, are least; if it is not
+    shorter than SHORTEST and not longer than LONGEST; and if the sessions after it differ from it in the opposite
+    direction by more than RETURNED standard errors, with the autocorrelation rho."""
+    usual, part = np.median(values[:index]), values[index : index + LONGEST + SESSIONS_BEFORE]
+    sums = [np.abs(part[:n] - np.median(part[:n])).sum() + np.abs(part[n:] - usual).sum() for n in range(1, len(part))]
+    length = int(np.argmin([*sums, np.abs(part - np.median(part)).sum()])) + 1
+    if not SHORTEST <= length <= min(LONGEST, len(part) - 1):
+        return 0
+    sides, numbers = (part[:length], part[length:]), np.array([length, len(part) - length])
+    before = float(spread_of(values[None, :index])[0, 0])
+    spreads = np.array([max(float(spread_of(sides[0][None])[0, 0]), before), before])
+    error = np.sqrt((spreads**2 * inflation(numbers, np.array(rho)) / numbers).sum())
+    returned = (np.median(sides[1]) - np.median(sides[0])) * -np.sign(sign)
+    return index + length if returned > RETURNED * error else 0
 
 
-def relative(size: np.ndarray, level: np.ndarray) -> np.ndarray:
-    return np.where(size == 0, 0.0, size / np.abs(level))
+def of_sessions(shift: Shift, kept: np.ndarray, count: int) -> Shift:
+    """A change in the sessions `kept` (indices) of `count` as one of all sessions."""
+    every = [*map(int, kept), count]
+    until = every[shift.until] if shift.until else 0
+    return replace(shift, index=every[shift.index], ended=every[shift.ended], until=until)
 
 
-def best_places(kept: np.ndarray) -> np.ndarray:
-    """Where the split of each row into two levels, of at least SESSIONS_BEFORE and SESSIONS_AFTER sessions, leaves the
-    least squares."""
-    count = kept.shape[1]
-    places = np.arange(SESSIONS_BEFORE, count - SESSIONS_AFTER + 1)
-    sums = np.cumsum(kept, axis=1)
-    low, high = sums[:, places - 1] / places, (sums[:, -1:] - sums[:, places - 1]) / (count - places)
-    return places[np.argmax((high - low) ** 2 * (places * (count - places)), axis=1)]
-
-
-def step_at(kept: np.ndarray, place: np.ndarray, bound: float, rounding: np.ndarray, usual: float | None) -> np.ndarray:
-    """Deviate of a step at a place of each row of values that are bounded so."""
-    count = kept.shape[1]
-    old = np.arange(count) < place[:, None]
-    numbers = place, count - place
-    means = [np.mean(kept, axis=1, where=side) for side in (old, ~old)]
-    rest = kept - np.where(old, means[0][:, None], means[1][:, None])
-    squares = (rest**2).sum(axis=1)
-    rho = correlation(rest, np.full(len(kept), count), usual)
-    inflated = [inflation(number, rho) for number in numbers]
-    variance = (squares + rounding) / np.maximum(count - inflated[0] - inflated[1], 1)
-    difference = means[1] - means[0]
-    t = difference / np.sqrt(variance * (inflated[0] / numbers[0] + inflated[1] / numbers[1]))
-    free = freedom(np.full(len(t), count), rho)
-    some = np.flatnonzero((np.abs(normal_deviate(t, free)) > CANDIDATE) & (squares > rounding))
-    if len(some):
-        effective = [(number / more)[some] for number, more in zip(numbers, inflated)]
-        farthest = bound * spread_of(rest[some])[:, 0]
-        tails = tail_deviate(difference[some], rest[some], farthest, *effective)
-        t[some] = np.copysign(np.minimum(np.abs(t[some]), tails), t[some])
-    return normal_deviate(t, free)
-
-
-def tail_deviate(
-    difference: np.ndarray, rest: np.ndarray, bound: np.ndarray, before: np.ndarray, after: np.ndarray
-) -> np.ndarray:
-    """Size of the normal deviates (series,) of differences of the means of so many (effective) values before and after,
-    drawn from the distribution of the residuals (series, sessions), UNSEEN values at the bound (series,) on the side of
-    the difference, and a normal one of the same variance, which counts as one value: the saddlepoint approximation of
-    Lugannani and Rice (Adv. Appl. Prob. 12 (1980) 475)."""
-    scale = np.copysign(np.maximum(rest.std(axis=1), np.finfo(float).tiny), difference)[:, None]
-    points = np.hstack([rest, np.copysign(bound[:, None], scale)]) / scale
-    weights = np.append(np.ones(rest.shape[1]), UNSEEN)
-    goal = difference / scale[:, 0]
-
-    def cumulants(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        exponents = points * t[:, None]
-        shift = np.maximum(exponents.max(axis=1), t**2 / 2)
-        own, normal = weights * np.exp(exponents - shift[:, None]), np.exp(t**2 / 2 - shift)
-        total = own.sum(axis=1) + normal
-        mean = ((own * points).sum(axis=1) + normal * t) / total
-        second = ((own * points**2).sum(axis=1) + normal * (1 + t**2)) / total
-        return np.log(total / (weights.sum() + 1)) + shift, mean, second - mean**2
-
-    def of_difference(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        new, old = cumulants(t / after), cumulants(-t / before)
-        return after * new[0] + before * old[0], new[1] - old[1], new[2] / after + old[2] / before
-
-    low, high = np.zeros(len(goal)), np.ones(len(goal))
-    for _ in range(DOUBLINGS):
-        low, high = np.where(too_low := of_difference(high)[1] < goal, high, low), np.where(too_low, 2 * high, high)
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        too_low = of_difference(middle)[1] < goal
-        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
-    value, _, curvature = of_difference(high)
-    deviate = np.sqrt(np.maximum(2 * (high * goal - value), np.finfo(float).tiny))
-    return deviate + np.log(high * np.sqrt(curvature) / deviate) / deviate
-
-
-def drift_of(kept: np.ndarray, rounding: np.ndarray, usual: float | None) -> tuple[np.ndarray, np.ndarray]:
-    """Deviate and size, over all sessions, of a straight line through each row."""
-    count = np.full(len(kept), kept.shape[1])
-    time = np.arange(kept.shape[1]) - (kept.shape[1] - 1) / 2
-    spread = (time**2).sum()
-    slope = kept @ time / spread
-    rest = kept - kept.mean(axis=1, keepdims=True) - slope[:, None] * time
-    rho = correlation(rest, count, usual)
-    inflated = (1 + rho) / (1 - rho)
-    variance = ((rest**2).sum(axis=1) + rounding) / np.maximum(count - 2 * inflated, 1)
-    deviate = normal_deviate(slope * np.sqrt(spread / (variance * inflated)), freedom(count, rho))
-    return deviate, slope * (count - 1)
+def without_episodes(shifts: list[Shift], count: int) -> tuple[list[Shift], np.ndarray]:
+    """The lasting changes among those of `count` sessions as changes in the sessions outside of episodes, and the
+    indices of these sessions. They were detected after so many of all sessions."""
+    inside = [np.arange(shift.index, shift.until) for shift in shifts]
+    kept = np.setdiff1d(np.arange(count), np.concatenate([[], *inside]))
+    return [
+        replace(one, index=int(np.searchsorted(kept, one.index)), ended=int(np.searchsorted(kept, one.ended)))
+        for one in shifts
+        if not one.until
+    ], kept
 
 
 def detections(
     values: np.ndarray, limit: float, smallest: np.ndarray, better: np.ndarray, usual: float | None = None
 ) -> list[list[Shift]]:
     """The changes of each row of values (series, sessions) that a look after every session detects: deviates above
-    `limit`, and sizes of at least `smallest` (series,), fractions. After a change, its level is what can change.
-    `better` (series,) is the sign of an improvement, or 0; an improvement needs a deviate larger by IMPROVEMENT,
-    because the return from one that is none would be a false alarm."""
+    `limit`, and sizes of at least `smallest` (series,), fractions. After a change, its level is what can change; after
+    an episode, the level before it; after a change that leaves fewer than SESSIONS_BEFORE sessions before it, which is
+    not reported, the sessions since then. `better` (series,) is the sign of an improvement, or 0; an improvement needs
+    a deviate larger by IMPROVEMENT, because the return from one that is none would be a false alarm."""
     found: list[list[Shift]] = [[] for _ in values]
-    pending: list[tuple[np.ndarray, int, int]] = [(np.arange(len(values)), 0, SESSIONS_BEFORE + SESSIONS_AFTER)]
+    fewest = SESSIONS_BEFORE + SESSIONS_AFTER
+    pending: list[tuple] = [
+        (np.arange(len(values)), np.arange(values.shape[1]), fewest)
+    ]  # rows, their sessions, the next look
     while pending:
-        rows, start, now = pending.pop()
-        for night in range(now, values.shape[1] + 1):
+        rows, kept, now = pending.pop()
+        for night in range(now, len(kept) + 1):
             if not len(rows):
                 break
-            seen = look(values[rows, start:night], usual)
+            seen = look(values[np.ix_(rows, kept[:night])], usual)
             beyond = [
                 np.abs(deviate) > limit + IMPROVEMENT * (deviate * better[rows] > 0)
                 for deviate in (seen.step, seen.drift)
@@ -319,33 +186,56 @@ def detections(
             drifted = beyond[1] & (np.abs(seen.drift_size) >= smallest[rows])
             drifted &= (np.abs(seen.drift) > np.abs(seen.step)) | ~stepped
             for place in np.flatnonzero(stepped | drifted):
-                row, drift = rows[place], bool(drifted[place])
-                deviate = float((seen.drift if drift else seen.step)[place])
-                index = 0 if drift else begin_of(values[row, start:night], deviate)
-                stepped[place] = index > 0
-                if drift or index:
-                    begin = night if drift else start + index
-                    found[row].append(Shift(start + index, night, deviate, drift, begin))
-                    pending.append((rows[[place]], begin, max(night + 1, begin + SESSIONS_BEFORE + SESSIONS_AFTER)))
+                deviates = seen.drift if drifted[place] else seen.step
+                row, shift = values[rows[place]], Shift(0, night, float(deviates[place]), bool(drifted[place]), night)
+                placed = placed_in(row[kept], shift, usual or 0.0)
+                if placed is None:
+                    stepped[place] = False
+                    continue
+                shift, rest, following = placed
+                if shift:
+                    shift = replace(shift, detected=int(kept[night - 1]) + 1)
+                    found[rows[place]].append(of_sessions(shift, kept, len(row)))
+                pending.append((rows[[place]], kept[rest], max(following, fewest)))
             rows = rows[~(stepped | drifted)]
     return found
 
 
+def placed_in(values: np.ndarray, shift: Shift, rho: float) -> tuple[Shift | None, np.ndarray, int] | None:
+    """A change with its place in values (sessions,), if it leaves a level before it; the sessions to look at from now
+    on, and after how many of them. None if the change has no place."""
+    sessions, seen = np.arange(len(values)), shift.detected
+    if shift.drift:
+        return shift, sessions[seen:], 0
+    index = begin_of(values[:seen], shift.deviate)
+    if not index:
+        return None
+    if index < SESSIONS_BEFORE:
+        return None, sessions[index:], seen + 1 - index
+    shift = replace(shift, index=index, ended=index)
+    end = end_of(values, index, shift.deviate, rho)
+    if end:
+        return replace(shift, until=end), np.delete(sessions, slice(index, end)), index + 1
+    return shift, sessions[index:], seen + 1 - index
+
+
 def settled(values: np.ndarray, shifts: list[Shift], limit: float, usual: float | None = None) -> list[Shift]:
-    """The changes of one series (sessions,) that all its sessions confirm, with the places that these support best. The
-    parts of a drift that was detected several times are one."""
-    kept: list[Shift] = []
-    for number, shift in enumerate(shifts):
+    """The changes of one series (sessions,) that all its sessions confirm, with the places that these support best, and
+    its episodes. The parts of a drift that was detected several times are one."""
+    lasting, sessions = without_episodes(shifts, len(values))
+    quiet, kept = values[sessions], []
+    for number, shift in enumerate(lasting):
         if shift.drift and kept and kept[-1].drift and kept[-1].deviate * shift.deviate > 0:
             kept[-1] = replace(kept[-1], ended=shift.ended)
             continue
-        end = shifts[number + 1].index if number + 1 < len(shifts) else len(values)
+        end = lasting[number + 1].index if number + 1 < len(lasting) else len(quiet)
         if shift.drift:
             kept.append(shift)
         elif end > shift.index:  # otherwise a drift begins with the new level: the step is a part of it
             begin = (kept[-1].ended if kept[-1].drift else kept[-1].index) if kept else 0
-            kept += confirmed(values[begin:end], shift, begin, limit, usual)
-    return kept
+            kept += confirmed(quiet[begin:end], shift, begin, limit, usual)
+    every = [of_sessions(shift, sessions, len(values)) for shift in kept] + [one for one in shifts if one.until]
+    return sorted(every, key=lambda shift: shift.index)
 
 
 def confirmed(part: np.ndarray, shift: Shift, begin: int, limit: float, usual: float | None) -> list[Shift]:
@@ -354,7 +244,8 @@ def confirmed(part: np.ndarray, shift: Shift, begin: int, limit: float, usual: f
     seen = look(part[None], usual)
     deviate, sign = float(seen.step[0]), np.sign(shift.deviate)
     if sign * deviate > abs(shift.deviate):
-        place = begin + (begin_of(part, deviate) or int(seen.place[0]))
+        best = begin_of(part, deviate)
+        place = begin + (best if best >= SESSIONS_BEFORE else int(seen.place[0]))
         return [Shift(place, shift.detected, deviate, drift=False, ended=place)]
     at, rounding = np.array([shift.index - begin]), least_squares(part[None])
     both = zip(bounded(part[None]), BOUNDS)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from postprocess.history.change_points import Levels, Rule
-from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE, Shift
+from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE, Shift, without_episodes
 from postprocess.history.table import SERIES
 
 BLOCK = 14  # sessions that are drawn together: two weeks of nights
@@ -48,9 +48,11 @@ class Noise:
 
 def residuals(measured: np.ndarray, shifts: list[Shift]) -> np.ndarray:
     """The deviations of values (sessions,) from their levels, as fractions of these, scaled to the variance around the
-    true level. NaN where the level is not positive or too short, and beside a change, of which the date is right within
-    one session."""
-    rest = np.full(len(measured), np.nan)
+    true level. NaN where the level is not positive or too short, in episodes, and beside a change, of which the date is
+    right within one session."""
+    every = np.full(len(measured), np.nan)
+    shifts, kept = without_episodes(shifts, len(measured))
+    measured, rest = measured[kept], np.full(len(kept), np.nan)
     begins, ends = [0, *(shift.index for shift in shifts)], [*(shift.index for shift in shifts), len(measured)]
     for place, (begin, end) in enumerate(zip(begins, ends)):
         drift = place > 0 and shifts[place - 1].drift
@@ -61,7 +63,8 @@ def residuals(measured: np.ndarray, shifts: list[Shift]) -> np.ndarray:
         fitted = np.polyval(parameters, times)
         if (fitted > 0).all():
             rest[times] = (measured[times] / fitted - 1) * np.sqrt(len(times) / (len(times) - len(parameters)))
-    return rest
+    every[kept] = rest
+    return every
 
 
 def noises(levels: list[Levels], runs: pd.DataFrame) -> Iterator[Noise]:

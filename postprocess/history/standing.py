@@ -32,7 +32,7 @@ def standing(values: pd.DataFrame, found: list[Finding], cases: pd.DataFrame) ->
     `low`, `high` and its `confidence`; `sessions` of these; `trend` in words. The case_table of the same sessions tells
     which of them have no value: a series that stopped has no verdict and no trend."""
     changed = {}
-    for finding in found:
+    for finding in (one for one in found if not one.episode):
         changed.setdefault(tuple(finding.series.values()), []).append(finding)
     sessions, tests = sessions_of(cases), with_and_without(cases)
     rows = []

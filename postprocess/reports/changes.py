@@ -55,6 +55,7 @@ def as_object(finding: Finding, event: Event) -> dict:
         "relative": finding.change.relative,
         "p_value": finding.change.p_value,
         "drift": finding.change.drift,
+        "extreme": finding.change.extreme,
         "better": str(finding.better),
         "regression": finding.regression,
         "recovered": finding.recovered,
@@ -71,6 +72,7 @@ def event_object(event: Event) -> dict:
         "system": event.system,
         "direction": event.direction,
         "drift": event.drift,
+        "episode_until": event.last and event.last.isoformat(),
         "since": event.since.isoformat(),
         "between": [time.isoformat() for time in event.between],
         "state": event.state,
@@ -100,6 +102,8 @@ def event_object(event: Event) -> dict:
 
 def verdict(event: Event) -> str:
     """The word for an event in text output."""
+    if event.last:
+        return "episode"
     if event.direction in (BETTER, CHANGED):
         return "improvement" if event.direction == BETTER else "changed"
     if event.recovered:
@@ -113,7 +117,9 @@ def sentence(event: Event) -> str:
     """An event: what, where, how much, since when, what else changed at that time, the nodes that explain it, and who
     acknowledged it."""
     since = f"since {event.since:%Y-%m-%d %H:%M} UTC"
-    if event.between[0] != event.between[1]:
+    if event.last:
+        since = f"from {event.since:%Y-%m-%d %H:%M} to {event.last:%Y-%m-%d %H:%M} UTC"
+    elif event.between[0] != event.between[1]:
         since += f" (between {event.between[0]:%Y-%m-%d} and {event.between[1]:%Y-%m-%d})"
     if len(event.findings) == 1:
         [finding] = event.findings
@@ -170,6 +176,7 @@ def size_of(finding: Finding, since: str = "") -> str:
     change, unit = finding.change, unit_word(finding.unit)
     drift = " in a steady drift" if change.drift else ""
     levels = f"{digits(change.before)} -> {digits(change.after)} {unit}".rstrip()
+    levels += f", at worst {digits(change.extreme)}" if change.extreme is not None else ""
     levels += "" if finding.lasts else f", now {digits(finding.today)}"
     return f"{percent(change.relative)}{drift}{since and ' ' + since}, {levels}"
 

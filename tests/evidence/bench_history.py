@@ -24,9 +24,11 @@ from bench_tables import SERIES, Goals, header, percent, row, session_table
 from noise_made import NOISE, PROMISED, Drawn, normal
 
 from postprocess.benchmarks.benchmark import Better
-from postprocess.history.change_points import Rule, findings, without_hosts
+from postprocess.history.change_points import Rule, findings
+from postprocess.history.comparable import without_hosts
 from postprocess.history.events import events
-from postprocess.history.levels import NIGHTS, detections, look, settled, threshold, usual_correlation
+from postprocess.history.levels import NIGHTS, detections, settled, threshold, usual_correlation
+from postprocess.history.looks import look
 
 BEGINS = (40, 55, 70, 85)  # sessions before a drop
 WITHIN = 5

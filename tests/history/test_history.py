@@ -57,29 +57,29 @@ def test_what_comes_back_is_no_level():
 
 
 def test_a_regression_that_recovered_does_not_alarm(tmp_path):
-    values = session_values(table_of(tmp_path, nights([*steady(20), *steady(10, 800, seed=2), *steady(10, seed=3)])))
+    values = session_values(table_of(tmp_path, nights([*steady(20), *steady(16, 800, seed=2), *steady(10, seed=3)])))
     down, up = findings(values)
     assert (down.regression, down.recovered, down.alarms) == (True, True, False)
     assert (up.regression, up.alarms) == (False, False)
 
 
 def test_a_loss_that_recovered_does_not_return_with_a_later_one(tmp_path):
-    """20 nights at 1000, 10 at 800, 15 at 1000, 12 at 900: the loss of a fifth lasted for 10 nights and is over; today
+    """20 nights at 1000, 16 at 800, 15 at 1000, 12 at 900: the loss of a fifth lasted for 16 nights and is over; today
     a tenth is lost, and that is an event of its own."""
-    nightly = [*steady(20), *steady(10, 800, seed=2), *steady(15, seed=3), *steady(12, 900, seed=4)]
+    nightly = [*steady(20), *steady(16, 800, seed=2), *steady(15, seed=3), *steady(12, 900, seed=4)]
     fifth, back, tenth = findings(session_values(table_of(tmp_path, nights(nightly))))
     assert [finding.recovered for finding in (fifth, tenth)] == [True, False]
     assert [finding.alarms for finding in (fifth, back, tenth)] == [False, False, True]
-    assert [finding.lasted for finding in (fifth, back, tenth)] == [10, 15, 12]
+    assert [finding.lasted for finding in (fifth, back, tenth)] == [16, 15, 12]
     assert [finding.lasts for finding in (fifth, back, tenth)] == [False, False, True]
     assert {finding.today for finding in (fifth, back, tenth)} == {tenth.change.after}
 
 
 def test_a_line_states_how_long_a_level_lasted_and_the_level_of_today(tmp_path):
-    made = nights([*steady(20), *steady(10, 800, seed=2), *steady(15, seed=3)])
+    made = nights([*steady(20), *steady(16, 800, seed=2), *steady(15, seed=3)])
     text = run("check-history", database(tmp_path / "results.db", made)).output
     [loss] = [line for line in text.splitlines() if line.startswith("recovered: ")]
-    stated = re.search(r", (\S+) -> (\S+) MByte/s, now (\S+), p = \S+, lasted for 10 sessions\. ", loss)
+    stated = re.search(r", (\S+) -> (\S+) MByte/s, now (\S+), p = \S+, lasted for 16 sessions\. ", loss)
     assert stated and [float(level) for level in stated.groups()] == pytest.approx([1000, 800, 1000], rel=0.02)
     [gain] = [line for line in text.splitlines() if line.startswith("improvement: ")]
     assert ", lasting for 15 sessions. " in gain and ", now " not in gain

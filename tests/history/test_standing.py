@@ -15,7 +15,6 @@ from postprocess.benchmarks.benchmark import Better
 from postprocess.history.change_points import (
     Change,
     Rule,
-    changed_units,
     changes,
     described,
     findings,
@@ -23,11 +22,11 @@ from postprocess.history.change_points import (
     line,
     recovered,
     relative,
-    same_unit,
     session_values,
     site_of,
     suspicions,
 )
+from postprocess.history.comparable import changed_units, same_unit
 from postprocess.history.levels import Shift
 from postprocess.history.standing import compared, newest, scaling, sides, standing, trend, verdict
 from postprocess.history.table import case_table, history_table
@@ -230,7 +229,7 @@ def test_a_change_smaller_than_the_smallest_is_not_reported(drop, smallest, foun
 
 @pytest.mark.parametrize(("back", "recovered"), [(979.0, False), (983.0, True)])
 def test_a_regression_has_recovered_within_the_smallest_change_of_its_level(tmp_path, back, recovered):
-    numbers = [*alternating(20), *alternating(10, 700.0), *alternating(10, back)]
+    numbers = [*alternating(20), *alternating(16, 700.0), *alternating(10, back)]
     first = findings(session_values(table_of(tmp_path, nights(numbers))))[0]
     assert first.regression and (first.recovered, first.alarms) == (recovered, not recovered)
 

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One look at series of session values: how much evidence they contain for a step and for a drift.
+
+Pure functions on arrays. Two hypotheses are compared with "nothing has changed": two levels (the split with the least
+squares), and a straight line. Both are t-tests whose variance is corrected for autocorrelation of first order. Values
+far from the others have a bounded influence, so that a short excursion is not a level.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+SESSIONS_BEFORE = 8  # sessions that establish a level before it can change
+SESSIONS_AFTER = 4  # shorter than this it may be an excursion
+BOUNDS = (2.0, 4.5)  # robust standard deviations from the median, more of which count no more: for small, large steps
+UNSEEN = 0.2  # values at the bound that a series may have beside those that it has shown
+DOUBLINGS, BISECTIONS = 12, 20  # of the interval that contains a saddlepoint
+CANDIDATE = 3.0  # a smaller deviate of the t-test is no change, whatever the distribution of the noise
+QUARTILES_TO_SIGMA = 1 / 1.349  # of a normal distribution
+SIGNIFICANT, SIGNIFICANT_BESIDE_OTHERS = 2.0, 3.0  # standard errors; a smaller autocorrelation counts as none
+LARGEST_CORRELATION = 0.9
+SMALLEST_SQUARE = 1e-200  # so that no quotient overflows
+
+
+@dataclass(frozen=True)
+class Look:
+    """What one look at each series (series,) shows: the deviates `step` and `drift`, which are standard normal if
+    nothing changed; where the new level begins; and both changes as fractions of the level before."""
+
+    step: np.ndarray
+    place: np.ndarray
+    step_size: np.ndarray
+    drift: np.ndarray
+    drift_size: np.ndarray
+
+
+def spread_of(values: np.ndarray) -> np.ndarray:
+    """The robust standard deviation (series, 1) of values (series, sessions), from their quartiles: it does not
+    collapse if half of the values are of one speed and half of another."""
+    ordered, last = np.sort(values, axis=1), values.shape[1] - 1
+    low, high = (
+        ordered[:, [int(place)]] + place % 1 * (ordered[:, [min(int(place) + 1, last)]] - ordered[:, [int(place)]])
+        for place in (last / 4, 3 * last / 4)
+    )
+    return QUARTILES_TO_SIGMA * (high - low)
+
+
+def bounded(values: np.ndarray) -> list[np.ndarray]:
+    """Values (series, sessions) minus their median, bounded to each of BOUNDS, robust standard deviations, where these
+    are not 0. Differences of neighbours tell them, which a change of level does not affect."""
+    centred = values - np.median(values, axis=1, keepdims=True)
+    spread = np.minimum(spread_of(values), spread_of(np.diff(values, axis=1)) / np.sqrt(2))
+    limits = [np.where(spread > 0, bound * spread, np.inf) for bound in BOUNDS]
+    return [np.clip(centred, -most, most) for most in limits]
+
+
+def raw_correlation(rest: np.ndarray, count: np.ndarray, levels: int = 2) -> np.ndarray:
+    """Autocorrelation of first order of residuals (series, sessions), `count` (series,), corrected for its bias with so
+    many fitted levels: half of what Marriott and Pope (Biometrika 41 (1954) 390) state for two, each."""
+    squares = np.maximum((rest**2).sum(axis=1), np.finfo(float).tiny)
+    raw = (rest[:, 1:] * rest[:, :-1]).sum(axis=1) / squares
+    return np.minimum(raw + levels / 2 * (1 + 4 * raw) / count, LARGEST_CORRELATION)
+
+
+def correlation(rest: np.ndarray, count: np.ndarray, usual: float | None) -> np.ndarray:
+    """The autocorrelation of each row if it is significant, and at least the one that is usual at the site. If the
+    latter is known, a row has to differ more."""
+    own = raw_correlation(rest, count)
+    errors = SIGNIFICANT if usual is None else SIGNIFICANT_BESIDE_OTHERS
+    return np.maximum(np.where(own > errors / np.sqrt(count), own, 0.0), usual or 0.0)
+
+
+def inflation(count: np.ndarray, rho: np.ndarray) -> np.ndarray:
+    """Variance of a mean of `count` values with autocorrelation rho^lag, over that of independent values."""
+    return (1 + rho) / (1 - rho) - 2 * rho * (1 - rho**count) / (count * (1 - rho) ** 2)
+
+
+def normal_deviate(t: np.ndarray, freedom: np.ndarray) -> np.ndarray:
+    """The normal deviate with the tail probability of Student's t: Wallace, Ann. Math. Statist. 30 (1959) 1124."""
+    size = (8 * freedom + 1) / (8 * freedom + 3) * np.sqrt(freedom * np.log1p(t**2 / freedom))
+    return np.copysign(size, t)
+
+
+def freedom(count: np.ndarray, rho: np.ndarray) -> np.ndarray:
+    """Degrees of freedom of the variance of `count` autocorrelated values around two fitted parameters."""
+    return np.maximum(count * (1 - rho**2) / (1 + rho**2) - 2, 1.0)
+
+
+def look(values: np.ndarray, usual: float | None = None) -> Look:
+    """One look at series (series, sessions) of at least SESSIONS_BEFORE + SESSIONS_AFTER sessions, with the
+    autocorrelation that is `usual` at the site."""
+    middle, rounding = np.median(values, axis=1), least_squares(values)
+    step, place, step_size = np.zeros((3, len(values)))
+    every = bounded(values)
+    for kept, bound in zip(every, BOUNDS):
+        at = best_places(kept)
+        size = difference_of_medians(values, at)
+        deviate = step_at(kept, at, bound, rounding, usual)
+        better = (deviate * size > 0) & (np.abs(deviate) > np.abs(step))
+        step, place, step_size = (np.where(better, *pair) for pair in ((deviate, step), (at, place), (size, step_size)))
+    drift, drift_size = drift_of(every[0], rounding, usual)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return Look(step, place.astype(int), relative(step_size, middle), drift, relative(drift_size, middle))
+
+
+def difference_of_medians(values: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """The median of each row from its place on, minus the one before."""
+    old, rows = np.arange(values.shape[1]) < place[:, None], np.arange(len(values))
+    medians = []
+    for side, count in ((old, place), (~old, values.shape[1] - place)):
+        ordered = np.sort(np.where(side, values, np.inf), axis=1)
+        medians.append((ordered[rows, (count - 1) // 2] + ordered[rows, count // 2]) / 2)
+    return medians[1] - medians[0]
+
+
+def least_squares(values: np.ndarray) -> np.ndarray:
+    """A sum of squares (series,) that is nothing but rounding: a constant series has no variance."""
+    return np.maximum((1e-9 * np.abs(values).max(axis=1)) ** 2, SMALLEST_SQUARE)
+
+
+def relative(size: np.ndarray, level: np.ndarray) -> np.ndarray:
+    return np.where(size == 0, 0.0, size / np.abs(level))
+
+
+def best_places(kept: np.ndarray) -> np.ndarray:
+    """Where the split of each row into two levels, of at least SESSIONS_BEFORE and SESSIONS_AFTER sessions, leaves the
+    least squares."""
+    count = kept.shape[1]
+    places = np.arange(SESSIONS_BEFORE, count - SESSIONS_AFTER + 1)
+    sums = np.cumsum(kept, axis=1)
+    low, high = sums[:, places - 1] / places, (sums[:, -1:] - sums[:, places - 1]) / (count - places)
+    return places[np.argmax((high - low) ** 2 * (places * (count - places)), axis=1)]
+
+
+def step_at(kept: np.ndarray, place: np.ndarray, bound: float, rounding: np.ndarray, usual: float | None) -> np.ndarray:
+    """Deviate of a step at a place of each row of values that are bounded so."""
+    count = kept.shape[1]
+    old = np.arange(count) < place[:, None]
+    numbers = place, count - place
+    means = [np.mean(kept, axis=1, where=side) for side in (old, ~old)]
+    rest = kept - np.where(old, means[0][:, None], means[1][:, None])
+    squares = (rest**2).sum(axis=1)
+    rho = correlation(rest, np.full(len(kept), count), usual)
+    inflated = [inflation(number, rho) for number in numbers]
+    variance = (squares + rounding) / np.maximum(count - inflated[0] - inflated[1], 1)
+    difference = means[1] - means[0]
+    t = difference / np.sqrt(variance * (inflated[0] / numbers[0] + inflated[1] / numbers[1]))
+    free = freedom(np.full(len(t), count), rho)
+    some = np.flatnonzero((np.abs(normal_deviate(t, free)) > CANDIDATE) & (squares > rounding))
+    if len(some):
+        effective = [(number / more)[some] for number, more in zip(numbers, inflated)]
+        farthest = bound * spread_of(rest[some])[:, 0]
+        tails = tail_deviate(difference[some], rest[some], farthest, *effective)
+        t[some] = np.copysign(np.minimum(np.abs(t[some]), tails), t[some])
+    return normal_deviate(t, free)
+
+
+def tail_deviate(
+    difference: np.ndarray, rest: np.ndarray, bound: np.ndarray, before: np.ndarray, after: np.ndarray
+) -> np.ndarray:
+    """Size of the normal deviates (series,) of differences of the means of so many (effective) values before and after,
+    drawn from the distribution of the residuals (series, sessions), UNSEEN values at the bound (series,) on the side of
+    the difference, and a normal one of the same variance, which counts as one value: the saddlepoint approximation of
+    Lugannani and Rice (Adv. Appl. Prob. 12 (1980) 475)."""
+    scale = np.copysign(np.maximum(rest.std(axis=1), np.finfo(float).tiny), difference)[:, None]
+    points = np.hstack([rest, np.copysign(bound[:, None], scale)]) / scale
+    weights = np.append(np.ones(rest.shape[1]), UNSEEN)
+    goal = difference / scale[:, 0]
+
+    def cumulants(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        exponents = points * t[:, None]
+        shift = np.maximum(exponents.max(axis=1), t**2 / 2)
+        own, normal = weights * np.exp(exponents - shift[:, None]), np.exp(t**2 / 2 - shift)
+        total = own.sum(axis=1) + normal
+        mean = ((own * points).sum(axis=1) + normal * t) / total
+        second = ((own * points**2).sum(axis=1) + normal * (1 + t**2)) / total
+        return np.log(total / (weights.sum() + 1)) + shift, mean, second - mean**2
+
+    def of_difference(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        new, old = cumulants(t / after), cumulants(-t / before)
+        return after * new[0] + before * old[0], new[1] - old[1], new[2] / after + old[2] / before
+
+    low, high = np.zeros(len(goal)), np.ones(len(goal))
+    for _ in range(DOUBLINGS):
+        low, high = np.where(too_low := of_difference(high)[1] < goal, high, low), np.where(too_low, 2 * high, high)
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        too_low = of_difference(middle)[1] < goal
+        low, high = np.where(too_low, middle, low), np.where(too_low, high, middle)
+    value, _, curvature = of_difference(high)
+    deviate = np.sqrt(np.maximum(2 * (high * goal - value), np.finfo(float).tiny))
+    return deviate + np.log(high * np.sqrt(curvature) / deviate) / deviate
+
+
+def drift_of(kept: np.ndarray, rounding: np.ndarray, usual: float | None) -> tuple[np.ndarray, np.ndarray]:
+    """Deviate and size, over all sessions, of a straight line through each row."""
+    count = np.full(len(kept), kept.shape[1])
+    time = np.arange(kept.shape[1]) - (kept.shape[1] - 1) / 2
+    spread = (time**2).sum()
+    slope = kept @ time / spread
+    rest = kept - kept.mean(axis=1, keepdims=True) - slope[:, None] * time
+    rho = correlation(rest, count, usual)
+    inflated = (1 + rho) / (1 - rho)
+    variance = ((rest**2).sum(axis=1) + rounding) / np.maximum(count - 2 * inflated, 1)
+    deviate = normal_deviate(slope * np.sqrt(spread / (variance * inflated)), freedom(count, rho))
+    return deviate, slope * (count - 1)
