@@ -137,7 +137,7 @@ int main(int argc, char **argv)
          "kinds of memory in which messages are, of the host and of accelerators; each pattern is measured in each\n"
          "        kind. Default: host, with fewer records in the log",
          0, 0, memory_kind_names},
-        {"memory-anyway", OPTION_SWITCH, &choices.memory_anyway, NULL,
+        {"memory-anyway", OPTION_FLAG, &choices.memory_anyway, NULL,
          "try --memory even if the MPI library does not state that it supports the kind", 0, 0, NULL},
         {0}};
     const struct program program = {"b_eff", summary_text, usage_text, rows};

@@ -117,7 +117,6 @@ static const char *set_value(const struct option_row *row, const char *argument)
     errno = 0;
     switch (row->kind) {
     case OPTION_FLAG:
-    case OPTION_SWITCH:
         *(bool *)row->value = true;
         return NULL;
     case OPTION_TEXT:
@@ -168,7 +167,6 @@ static void print_default(const struct option_row *row)
     char text[512] = "";
     switch (row->kind) {
     case OPTION_FLAG:
-    case OPTION_SWITCH:
         return;
     case OPTION_TEXT:
     case OPTION_INPUT:
@@ -306,7 +304,6 @@ static json_t *value_json(const struct option_row *row)
 {
     switch (row->kind) {
     case OPTION_FLAG:
-    case OPTION_SWITCH:
         return json_boolean(*(bool *)row->value);
     case OPTION_COUNT:
         return json_integer(*(int64_t *)row->value);
@@ -322,22 +319,15 @@ static json_t *value_json(const struct option_row *row)
         return value ? value : json_string("(not UTF-8)");
     }
     case OPTION_LIST:
-        return list_json(row);
+        return *(uint64_t *)row->value ? list_json(row) : json_null();
     }
     return json_null();
-}
-
-/* A switch or a list that is not set is left out of the log. */
-static bool is_logged(const struct option_row *row)
-{
-    return row->kind == OPTION_SWITCH ? *(bool *)row->value : row->kind != OPTION_LIST || *(uint64_t *)row->value != 0;
 }
 
 json_t *options_json(const struct option_row *rows)
 {
     json_t *options = json_object();
     for (const struct option_row *row = rows; row->name; row++)
-        if (is_logged(row))
-            json_object_set_new(options, row->name, value_json(row));
+        json_object_set_new(options, row->name, value_json(row));
     return options;
 }

@@ -9,14 +9,13 @@
 
 enum option_kind {
     OPTION_FLAG,    /* bool, no argument */
-    OPTION_SWITCH,  /* as OPTION_FLAG, but in the log only if it is set */
     OPTION_COUNT,   /* int64_t within [lowest, highest] */
     OPTION_SIZE,    /* int64_t bytes: "4096", "64KiB", "1MiB", "2GiB"; within [lowest, highest] */
     OPTION_PERCENT, /* int64_t whole percent: "80%"; within [lowest, highest] */
     OPTION_SECONDS, /* double within [lowest, highest] */
     OPTION_TEXT,    /* const char * */
     OPTION_INPUT,   /* as OPTION_TEXT, the path of a file that the run reads: the log states its SHA-256 */
-    OPTION_LIST     /* uint64_t, one bit per name of `names`: a comma separated list; 0: not set, and not in the log */
+    OPTION_LIST     /* uint64_t, one bit per name of `names`: a comma separated list; 0: not set */
 };
 
 struct option_row {

@@ -19,7 +19,6 @@ from postprocess.statistics.nodes import COLUMNS, SLOWER
 
 FEWEST = 3  # nodes that can be compared with each other
 SHORTEST = 0.2  # seconds: in less, it matters which process begins first
-EARLY_KERNEL = "The log was written by a kernel that logs no times of single processes"
 Accesses = Mapping[str, Mapping[int, float]]  # name of an access to the seconds of each node
 OfServers = Mapping[str, Mapping[str, float]]  # name of an access to the seconds of each server
 

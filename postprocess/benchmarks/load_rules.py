@@ -31,9 +31,9 @@ def generating_ranks(log: Log, load: PlannedVictims) -> list[list[int]]:
 def problems_of_request(run: Run, load: PlannedVictims, kinds: Sequence[str]) -> Iterator[Problem]:
     """The loads and the share of victims of the options; `kinds` are all loads of the benchmark, in their order."""
     yield from problems_of_options(run, {"kinds": load.kinds})
-    if "kinds" not in run.options or load.kinds != [kind for kind in kinds if kind in load.kinds]:
+    if load.kinds != [kind for kind in kinds if kind in load.kinds]:
         yield "load", f"the loads are {', '.join(load.kinds)}, not those of an option in its order; {EDITED}"
-    if load.victims_percent != (run.options.get("victims") or 50):
+    if load.victims_percent != (run.options["victims"] or 50):
         yield "options", f"{load.victims_percent} % of the nodes are victims, not as an option says; {EDITED}"
 
 

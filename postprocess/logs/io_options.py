@@ -16,7 +16,7 @@ def problems_of_read_shift(log: Log, shift: ReadShift, sizes: Sequence[int]) -> 
     """`sizes` are the numbers of processes that measured: the first so many ranks. On several nodes, each process can
     read what another node wrote unless one node has more than half of them."""
     hosts = log.run.hosts
-    if (shift is not None) != bool(log.run.options.get("read-shift")):
+    if (shift is not None) != bool(log.run.options["read-shift"]):
         yield "read_shift", f"the plan and the options differ on --read-shift; {RUN_AGAIN}"
     if shift is None:
         return
@@ -32,7 +32,7 @@ def problems_of_memory_fill(log: Log, percent: int | None) -> Iterator[Problem]:
     """Each node was filled by its share, in whole pages of each process."""
     fills, hosts = log.all(MemoryFill), log.run.hosts
     if (
-        percent != log.run.options.get("fill-memory")
+        percent != log.run.options["fill-memory"]
         or [fill.share_percent for fill in fills] != [percent][: bool(percent)]
     ):
         yield "memory_fill", f"the plan, the options and the memory_fill records differ on --fill-memory; {RUN_AGAIN}"

@@ -11,9 +11,8 @@ MOST_PROCESSES_EACH = 4096  # in larger runs each node has a time, that of its s
 ROUNDED = 6e-4  # relative: the times have four significant digits
 
 
-def problems_of_resolution(run: Run, resolution: Resolution | None) -> Iterator[Problem]:
-    """None in a run under load."""
-    if resolution not in (None, "node" if run.ranks > MOST_PROCESSES_EACH else "process"):
+def problems_of_resolution(run: Run, resolution: Resolution) -> Iterator[Problem]:
+    if resolution != ("node" if run.ranks > MOST_PROCESSES_EACH else "process"):
         yield "process_resolution", f"{run.ranks} processes have no times for each {resolution}; {EDITED}"
 
 
@@ -59,7 +58,7 @@ def problems_of_slowest(
 def problems_of_servers(
     named: str,
     run: Run,
-    resolution: Resolution | None,
+    resolution: Resolution,
     of_each: bool,
     record: FileServers,
     processes: int | None = None,

@@ -127,7 +127,7 @@ def read_log(path, formats: Mapping[str, LogFormat]) -> Log:
         )
     refuse_duplicate_keys(path, lines, records)
     run, plan, *others = records
-    refuse_unknown_options(path, cast(Run, run), log_format.options)
+    refuse_other_options(path, cast(Run, run), set(log_format.options.split()))
     return Log(path, hashlib.sha256(data).hexdigest(), cast(Run, run), plan, grouped(others))
 
 
@@ -297,9 +297,12 @@ def refuse_duplicate_keys(path: Path, lines: list[bytes], records: list[Record])
                 ) from None
 
 
-def refuse_unknown_options(path: Path, run: Run, known: str) -> None:
-    if unknown := sorted(run.options.keys() - set(known.split())):
+def refuse_other_options(path: Path, run: Run, known: set[str]) -> None:
+    """A log states exactly the options that its kernel has."""
+    if unknown := sorted(run.options.keys() - known):
         raise LogError(path, f"line 1: the kernel has no option {unknown[0]!r:.80}; {COPY_AGAIN}", "options")
+    if missing := sorted(known - run.options.keys()):
+        raise LogError(path, f"line 1: the log does not state the option {missing[0]}; {COPY_AGAIN}", "options")
 
 
 @cache

@@ -130,9 +130,9 @@ def _ranges(core_sets: Iterable[str]) -> Iterator[tuple[int, int]]:
 
 
 def problems_of_memory(run: Run) -> Iterator[Problem]:
-    """Options named `memory-per-process` replace the memory of the machine."""
+    """The option `memory-per-process` of some kernels replaces the memory of the machine."""
     asked = run.options.get("memory-per-process")
-    if "memory-per-process" in run.options and (asked is not None) != (run.memory_source == "option"):
+    if (asked is not None) != (run.memory_source == "option"):
         yield "memory_source", f"the memory's source is {run.memory_source}, which contradicts the options; {EDITED}"
     found = memory_on_hosts(run.hosts) if run.memory_source != "option" else asked
     if found is not None and run.memory_per_process_bytes != found:
@@ -177,7 +177,7 @@ def problems_of_activity(log: Log) -> Iterator[Problem]:
 
 
 def problems_of_counters(log: Log) -> Iterator[Problem]:
-    """Simulations have none. A benchmark may lack the option."""
+    """Simulations have none. A kernel may lack the option."""
     records, asked = log.all(Counters), log.run.options.get("idle-power", 0.0)
     phases = [record.phase for record in records]
     idle_seconds = asked if isinstance(asked, int | float) else -1
@@ -261,9 +261,9 @@ def is_below(directory: str, mount_point: str) -> bool:
 
 
 def problems_of_options(run: Run, planned: Mapping[str, object]) -> Iterator[Problem]:
-    """What the plan makes of the options that are named, as far as the log states them."""
+    """What the plan makes of the options that are named."""
     for name, value in planned.items():
-        if name in run.options and not same(run.options[name], value):
+        if not same(run.options[name], value):
             yield (
                 "options",
                 f"the option {name} is {run.options[name]!r:.80}, the plan or the records say {value!r:.80}; {EDITED}",

@@ -16,7 +16,7 @@ from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
 
-from postprocess.benchmarks.registry import benchmarks
+from postprocess.benchmarks.registry import benchmarks, functions
 from postprocess.benchmarks.scoring import score_logs
 from postprocess.logs.counter_kinds import KINDS
 from postprocess.logs.counters import changes, difference, not_counted
@@ -231,7 +231,7 @@ def test_energy_per_gbyte_is_that_of_all_bytes_which_a_benchmark_moves(tmp_path,
 
 def test_every_benchmark_states_the_bytes_that_it_moves_and_has_the_metrics_of_energy():
     for benchmark in benchmarks().values():
-        assert benchmark.moved_bytes, benchmark.name
+        assert functions(benchmark.name).moved_bytes, benchmark.name
         assert benchmark.metric("energy_per_gbyte").unit == "J/GByte"
 
 

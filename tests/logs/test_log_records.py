@@ -16,7 +16,7 @@ from postprocess.benchmarks.registry import log_formats
 from postprocess.benchmarks.scoring import score_log
 from postprocess.logs.reader import LogError
 
-SMALL = averaged_log(ranks=2, nodes=2)
+SMALL = logs_made.stated(averaged_log(ranks=2, nodes=2))
 SMALL_TEXT = logs_made.text(SMALL)
 
 
@@ -60,9 +60,9 @@ def test_deep_nesting_is_refused_in_one_sentence(tmp_path, place, value):
 
 
 def test_a_seed_has_64_bits(tmp_path):
-    without_options = changed(SMALL, 0, options={"idle-power": 0.0})
-    assert "line 2: plan record, seed: does not fit" in refusal(tmp_path, changed(without_options, 1, seed=2**64))
-    log = logs_made.write(tmp_path / "log.jsonl", changed(without_options, 1, seed=2**64 - 1))
+    log = averaged_log(ranks=2, nodes=2)
+    assert "line 2: plan record, seed: does not fit" in refusal(tmp_path, changed(log, 1, seed=2**64))
+    log = logs_made.write(tmp_path / "log.jsonl", changed(log, 1, seed=2**64 - 1))
     assert score_log(log).log.plan.seed == 2**64 - 1
 
 

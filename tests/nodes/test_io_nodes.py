@@ -96,11 +96,6 @@ def test_partitions_on_fewer_than_three_nodes_tell_nothing(tmp_path, hosts, exam
     assert (found.verdict == Verdict.NONE) == examined
 
 
-def test_a_log_of_an_earlier_kernel_is_not_examined(tmp_path):
-    found = score_log(made(tmp_path, None)).nodes
-    assert found.verdict == Verdict.NOT_EXAMINED and "times of single processes" in found.remarks[0]
-
-
 def test_coffeecup_nodes_lists_the_nodes_of_sessions_with_slow_files(tmp_path):
     """Three nights, the last two with a slow node."""
     found = [score_log(made(tmp_path, slow_at(share))) for share in (1.0, 0.6, 0.6)]

@@ -313,8 +313,8 @@ def test_the_report_shows_the_nodes_with_a_figure_of_them(slow_log, tmp_path):
 
 
 def test_a_log_without_matchings_is_not_examined(tmp_path):
-    score = score_log(logs_made.write(tmp_path / "old.jsonl", averaged_log(ranks=16, nodes=16)))
-    assert score.nodes.verdict == Verdict.NOT_EXAMINED and "without matchings" in score.nodes.remarks[0]
+    score = score_log(logs_made.write(tmp_path / "log.jsonl", averaged_log(ranks=16, nodes=16)))
+    assert score.nodes.verdict == Verdict.NOT_EXAMINED and "--matchings 0" in score.nodes.remarks[0]
 
 
 SUSPECT = [{"node": 3, "ratio": 1.6, "good": [0, 1]}]
@@ -419,7 +419,7 @@ def test_a_run_that_left_out_rings_has_no_score_and_keeps_its_nodes(tmp_path):
     [
         lambda records: logs_made.first(records, record="matching").update(message_bytes=4095),
         lambda records: logs_made.first(records, record="data_check").update(received_bytes=1, checked_bytes=1),
-        lambda records: records[1].pop("matchings"),
+        lambda records: records[0]["options"].update(matchings=4),
         lambda records: records[1]["patterns"].append(records[1]["patterns"][0] | {"name": "ring-x", "group": "ring"}),
     ],
 )

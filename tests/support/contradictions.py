@@ -239,6 +239,8 @@ EVERY = {
     ],
     "options": [
         option(surprise=1),
+        option(memory=["host"]),
+        option(memory_anyway=True),
         option(seed=7),
         option(repetitions=3),
         option(methods=["sendrecv"]),

@@ -76,11 +76,11 @@ LOAD = {
     "stop": [stopped(2, message_bytes=2), stopped(2, needed_budget_seconds=9.0)],
     "load": [
         both(load(kinds=["broadcast", "incast"]), option(kinds=["broadcast", "incast"])),
-        lambda r: r[0]["options"].pop("kinds"),
         lambda r: r[1]["methods"].append({"name": "sendrecv", "averaged": True}),
         lambda r: r[1]["patterns"][0].update(memory=["host", "host"]),
     ],
     "options": [
+        lambda r: r[0]["options"].pop("kinds"),
         option(kinds=["incast"]),
         option(repetitions=1),
         option(victims=50),

@@ -61,8 +61,6 @@ def answers(kinds, supported, of_ucx=None, function="MPIX_Query_cuda_support"):
 MEMORY = {
     "memory": [
         without(1, "memory"),
-        both(without(1, "memory"), without(0, "options", "memory")),
-        without(0, "options", "memory"),
         lambda r: r[1]["memory"].reverse(),
         lambda r: r[1]["memory"].append(r[1]["memory"][0]),
         host(memory_per_process_bytes=2**30),
@@ -73,7 +71,13 @@ MEMORY = {
         cuda(asked=None),
         cuda(devices=None),
     ],
-    "options": [option(memory=["cuda"]), option(memory_anyway=False)],
+    "options": [
+        option(memory=["cuda"]),
+        option(memory=None),
+        both(without(1, "memory"), without(0, "options", "memory")),
+        without(0, "options", "memory"),
+        without(0, "options", "memory-anyway"),
+    ],
     "memory_of_patterns": [
         swapped,
         pattern("ring-1-cuda", memory=["host", "host"]),

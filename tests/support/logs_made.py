@@ -49,8 +49,11 @@ def striping(**other):
     return {"preferred_bytes": 4 * 2**20, **known, "server": None} | other
 
 
-def run_record(benchmark, ranks, nodes, memory_per_process_bytes, options, filesystem=None):
-    """The first record; `filesystem` is the type of the file system under test."""
+OTHERS = "others"  # the key of a function among options: (run, plan, records) -> those that nothing else states
+
+
+def run_record(benchmark, ranks, nodes, memory_per_process_bytes, others, filesystem=None):
+    """The first record; `others` are the options as OTHERS, `filesystem` is the type of the file system under test."""
     return {
         "record": "run",
         "schema_version": 2,
@@ -58,7 +61,7 @@ def run_record(benchmark, ranks, nodes, memory_per_process_bytes, options, files
         "kernel_version": "0.1.0",
         "start_time": "2026-11-20T14:00:00Z",
         "command": [benchmark, "--log", f"{benchmark}.jsonl"],
-        "options": {"log": f"{benchmark}.jsonl", "idle-power": 0.0, **options},
+        "options": {"log": f"{benchmark}.jsonl", "idle-power": 0.0, OTHERS: others},
         "mpi": {
             "library": "Open MPI v4.1.4",
             "standard": "3.1",
@@ -202,7 +205,20 @@ def first(records, **fields):
     return next(record for record in records if all(record.get(name) == value for name, value in fields.items()))
 
 
+def stated(records):
+    """The records with all options: those that a test did not state follow from the plan."""
+    run, plan, *_ = [*records, {}, {}]
+    others = run.get("options", {}).get(OTHERS)
+    if not others:
+        return records
+    options = {name: value for name, value in run["options"].items() if name != OTHERS}
+    if plan.get("record") == "plan":
+        options = others(run, plan, records) | options
+    return [run | {"options": options}, *records[1:]]
+
+
 def text(records) -> bytes:
+    records = stated(records)
     return "".join(json.dumps(record) + "\n" for record in records).encode()
 
 

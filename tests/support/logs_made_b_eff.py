@@ -112,7 +112,7 @@ def b_eff_log(
         ranks,
         nodes,
         memory_per_process_bytes,
-        {"seed": 20260101, "memory-per-process": None},
+        options_of,
     ) | {"simulated": simulated}
     if simulated:
         run["provenance"]["preloaded"] = None
@@ -138,6 +138,15 @@ def b_eff_log(
             {"name": "blocking", "averaged": False},
         ],
         "patterns": planned,
+        "matchings": {
+            "count": 0,
+            "lengths": [lengths(l_max)[place] for place in (12, 16, 20)],
+            "loop_lengths": [300, 30, 3],
+            "resolution": "process",
+            "groups": None,
+            "all_pairs": False,
+            "reserved_seconds": 0.0,
+        },
     }
     return complete(
         run,
@@ -146,6 +155,27 @@ def b_eff_log(
         1.05 * in_loops + 1,
         check={"received_bytes": received, "checked_bytes": received},
     )
+
+
+def options_of(run, plan, _):
+    """Those that the plan of a log determines."""
+    asked = plan["matchings"]
+    return {
+        "memory-per-process": None,
+        "time-budget": plan["time_budget_seconds"],
+        "patterns": list(dict.fromkeys(entry["group"] for entry in plan["patterns"])),
+        "methods": [method["name"] for method in plan["methods"]],
+        "seed": plan["seed"],
+        "first-loop-length": plan["first_loop_length"],
+        "longest-loop": plan["longest_loop_length"],
+        "repetitions": plan["repetitions"],
+        "random-patterns": plan["random_patterns"],
+        "matchings": asked["count"],
+        "node-groups": asked["groups"] and "groups.txt",
+        "all-pairs": asked["all_pairs"],
+        "memory": None,
+        "memory-anyway": False,
+    }
 
 
 def averaged_log(**options):

@@ -81,11 +81,11 @@ def b_eff_io_log(
     overhead_share=0.02,
     space_limit=10**17,
     alignment=MIB,
-    speed=None,
+    speed=lambda node, method, name: 1.0,
 ):
     """All records of a complete, official run. `bandwidth(partition, method, type)` in byte/s is that of the type from
     opening to closing; every pattern moves what its share of the time gives at this rate. `speed(node, method, type)`
-    is a node's share of the usual bandwidth: the log has the times of each process; None: it has none."""
+    is a node's share of the usual bandwidth."""
     m_part = max(2 * MIB, min(GIB, node_memory // 128))
     planned = patterns(m_part)
     moving, elapsed, read, checked = [], 0.0, 0, 0
@@ -122,7 +122,7 @@ def b_eff_io_log(
                     agrees = name in ("scatter", "shared") and entry["units"] > 0
                     access, sync = (0.95, 0.0) if method == "read" else (0.9, 0.05)
                     each = None
-                    if speed and name in ("separate", "segmented"):
+                    if name in ("separate", "segmented"):
                         each = times_of_processes(
                             [speed(rank // -(-ranks // nodes), method, name) for rank in range(partition)]
                         )
@@ -190,9 +190,7 @@ def b_eff_io_log(
                 )
                 elapsed += seconds_of_type
                 read += bytes_of_type * (method == "read")
-    run = run_record(
-        "b_eff_io", ranks, nodes, node_memory // -(-ranks // nodes), {"directory": "/scratch", "hints": None}, "lustre"
-    )
+    run = run_record("b_eff_io", ranks, nodes, node_memory // -(-ranks // nodes), options_of, "lustre")
     plan = {
         "form": form,
         "partitions": list(partitions),
@@ -208,6 +206,9 @@ def b_eff_io_log(
         "file_pointers": "shared",
         "check": "sample",
         "evict": False,
+        "read_shift": None,
+        "fill_memory_percent": None,
+        "process_times": "process",
         "types": [
             {
                 "name": name,
@@ -219,7 +220,7 @@ def b_eff_io_log(
             for number, name in enumerate(TYPES)
         ],
         "patterns": planned,
-    } | ({"process_times": "process"} if speed else {})
+    }
     return complete(
         run,
         plan,
@@ -227,6 +228,35 @@ def b_eff_io_log(
         1.01 * elapsed + 1,
         check={"read_bytes": read, "checked_bytes": checked},
     )
+
+
+def options_of(run, plan, _):
+    """Those that the plan of a log determines."""
+    return {
+        "directory": "/scratch",
+        "scheduled-time": plan["scheduled_seconds"],
+        "partitions": ",".join(map(str, plan["partitions"])),
+        "quick": plan["form"] == "quick",
+        "top-clusters": plan["form"] == "top-clusters",
+        "dry-run": False,
+        "types": [entry["name"] for entry in plan["types"]],
+        "methods": plan["methods"],
+        "memory-per-process": None,
+        "largest-chunk": plan["m_part_bytes"],
+        "alignment": plan["alignment_bytes"],
+        "cache-size": plan["cache_bytes"],
+        "space-limit": plan["space_limit_bytes"],
+        "hints": None,
+        "individual-pointers": plan["file_pointers"] == "individual",
+        "agree-per-access": plan["termination"] == "per-access",
+        "check-all": plan["check"] == "all",
+        "evict": plan["evict"],
+        "read-shift": plan["read_shift"] is not None,
+        "fill-memory": plan["fill_memory_percent"],
+        "keep": False,
+        "watchdog": 600.0,
+        "seed": 1,
+    }
 
 
 def b_eff_io_on_servers(speed, servers=5, told=True, method_shift=0):

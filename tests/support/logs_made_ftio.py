@@ -75,8 +75,22 @@ def ftio_log(
         "process_times": "process",
     }
     start = {"record": "start", "directory": "/scratch/ftio-abcdef", "kept": False, "resident_bytes": 15 * 2**20}
-    run = run_record("ftio", ranks, nodes, memory_per_process_bytes, {"input": str(i)}, filesystem)
+    run = run_record("ftio", ranks, nodes, memory_per_process_bytes, options_of, filesystem)
     return complete(run, plan, [start, *measured], 1.01 * whole + 1)
+
+
+def options_of(run, plan, records):
+    """Those that the plan of a log determines."""
+    start = next((record for record in records if record["record"] == "start"), {"kept": False})
+    return {
+        "input": str(plan["input_parameter"]),
+        "directory": "/scratch",
+        "storage": plan["storage"],
+        "direct": plan["direct"],
+        "repeat": plan["repetitions"],
+        "exchange-buffer": plan["exchange_buffer_bytes"],
+        "keep": start["kept"],
+    }
 
 
 def calls(stage, activity, ranks, width, storage):

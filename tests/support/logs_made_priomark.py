@@ -26,6 +26,21 @@ ALL = tuple(name for name, *_ in OFFERED)
 SHARES = {"write": None, "read": None, "backwards-read": None}
 
 
+def options_of(run, plan, _):
+    """Those that the plan of a log determines."""
+    return {
+        "workload": plan["workload"],
+        "directory": "/scratch",
+        "only": None,
+        "plugins": None,
+        "cache-size": plan["cache_bytes"],
+        "read-shift": plan["read_shift"] is not None,
+        "fill-memory": plan["fill_memory_percent"],
+        "dry-run": False,
+        "keep": False,
+    }
+
+
 def cases(benchmarks, process_bytes, block_bytes, read_share, target):
     planned = []
     for name, patterns, methods in OFFERED:
@@ -184,7 +199,7 @@ def priomark_log(
         ranks,
         nodes,
         node_memory // -(-ranks // nodes),
-        {"directory": "/scratch", "workload": workload},
+        options_of,
         filesystem,
     )
     plan = {

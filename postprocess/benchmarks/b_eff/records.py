@@ -108,7 +108,7 @@ class PlannedLoops(Record):
 class Plan(PlannedLoops):
     """What b_eff is going to measure."""
 
-    matchings: Matchings | None = None  # missing in early logs
+    matchings: Matchings
     memory: Annotated[list[Memory], Meta(min_length=1, max_length=7)] | None = None  # missing without --memory
 
 

@@ -183,7 +183,7 @@ def problems_of_request(run: Run, plan: Plan) -> Iterator[Problem]:
     methods = [method.name for method in plan.methods]
     applicable = {"ping_pong": PING_PONG_METHOD in methods}
     others = any(method != PING_PONG_METHOD for method in methods)
-    asked = run.options.get("patterns")
+    asked = run.options["patterns"]
     groups = [str(group) for group in asked] if isinstance(asked, list) else []
     yield from problems_of_options(run, options_of_loops(plan) | {"methods": methods})
     planned = list(dict.fromkeys(pattern.group for pattern in plan.patterns))

@@ -105,7 +105,7 @@ def planned_records(plan: Plan, measured: set[Key]) -> Iterator[Key]:
                     written = partition, METHODS[0], pattern.pattern
                     if pattern.type == entry.name and (pattern.chunk_bytes is not None or written in measured):
                         yield partition, method, pattern.pattern
-                        if plan.process_times and not TYPE_RULES[entry.name].collective:
+                        if not TYPE_RULES[entry.name].collective:
                             yield partition, method, processes_of(pattern.pattern, entry.name)
                 if (servers := (partition, method, servers_of(entry.name))) in measured:
                     yield servers
@@ -184,7 +184,6 @@ def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
     measured = {key_of(record): record for record in log.all(Measurement)}
     for r in log.all(ProcessTimes):
         whole, name = measured[r.partition, r.method, r.pattern], named(r)
-        assert resolution, "the order of the records was checked"
         lists = r.calls, r.access_seconds, r.sync_seconds
         yield from problems_of_lists(name, log.run, resolution, r.partition, *lists)
         yield from problems_of_slowest(
@@ -269,7 +268,7 @@ def file_bytes(record: PatternType, written_bytes: int) -> int:
 def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
     inside = defaultdict(float)
     units = {entry.pattern: entry.units for entry in log.plan.patterns}
-    no_hints = log.run.options.get("hints", "unknown") is None
+    no_hints = log.run.options["hints"] is None
     for r in log.all(Measurement):
         inside[r.partition, r.method, r.type] += r.elapsed_seconds
         yield from problems_of_parts(named(r), r, r.position_seconds, r.agreement_seconds)

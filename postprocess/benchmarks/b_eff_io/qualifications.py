@@ -134,7 +134,7 @@ def of_variant(log: Log[Plan]) -> Iterator[tuple[str, str]]:
 
 
 def of_hints(run: Run) -> Iterator[tuple[str, str]]:
-    if hints := run.options.get("hints"):
+    if hints := run.options["hints"]:
         yield "hints", f"Hints were given to MPI-I/O, by {hints}"
 
 

@@ -52,8 +52,7 @@ class PlannedPattern(Part):
 
 class Plan(Record):
     """What b_eff_io is going to measure. `evict`: files were to be evicted from caches before they are read.
-    `read_shift`, `fill_memory_percent` and `process_times`, what has a value in the lists of ProcessTimes, are None in
-    early logs."""
+    `process_times` is what has a value in the lists of ProcessTimes."""
 
     form: Literal["standard", "top-clusters", "quick"]
     partitions: Annotated[list[Processes], Meta(min_length=1, max_length=1000)]
@@ -71,9 +70,9 @@ class Plan(Record):
     types: Annotated[list[PlannedType], Meta(min_length=1)]
     patterns: Annotated[list[PlannedPattern], Meta(min_length=1, max_length=10_000)]
     evict: bool
-    read_shift: ReadShift = None
-    fill_memory_percent: SharePercent | None = None
-    process_times: Resolution | None = None
+    read_shift: ReadShift
+    fill_memory_percent: SharePercent | None
+    process_times: Resolution
 
     def __post_init__(self):
         distinct("partitions", self.partitions)

@@ -113,9 +113,9 @@ def problems_of_request(run: Run, plan: Plan) -> Iterator[Problem]:
             "dry-run": False,
         },
     )
-    if "partitions" in run.options and plan.partitions != partitions_asked_for(run):
+    if plan.partitions != partitions_asked_for(run):
         yield "partitions", f"the partitions are not those of the options; {EDITED}"
-    asked = run.options.get("scheduled-time", plan.scheduled_seconds)
+    asked = run.options["scheduled-time"]
     scheduled = (
         asked
         or {
@@ -137,20 +137,18 @@ def partitions_asked_for(run: Run) -> list[int]:
 
 
 def problems_of_sizes(run: Run, plan: Plan) -> Iterator[Problem]:
-    memory = run.options.get("memory-per-process")
+    memory = run.options["memory-per-process"]
     nodes = [memory * len(host.ranks) if isinstance(memory, int) else host.memory_bytes for host in run.hosts]
-    if (memory is not None or run.memory_source != "option") and plan.node_memory_bytes != min(nodes):
+    if plan.node_memory_bytes != min(nodes):
         yield "node_memory", f"a node has {min(nodes)} bytes, the plan says {plan.node_memory_bytes}; {EDITED}"
-    if "largest-chunk" in run.options and plan.m_part_bytes != (
-        run.options["largest-chunk"] or m_part_rule(plan.node_memory_bytes)
-    ):
+    if plan.m_part_bytes != (run.options["largest-chunk"] or m_part_rule(plan.node_memory_bytes)):
         yield "m_part", f"M_PART is {plan.m_part_bytes} bytes, which is neither the rule's nor the option's; {EDITED}"
     yield from problems_of_space(run, plan.space_limit_bytes)
 
 
 def problems_of_space(run: Run, limit_bytes: int) -> Iterator[Problem]:
     free = run.tested_filesystem.free_bytes
-    if "space-limit" in run.options and limit_bytes != (run.options["space-limit"] or int(USABLE_SHARE * float(free))):
+    if limit_bytes != (run.options["space-limit"] or int(USABLE_SHARE * float(free))):
         yield "space_limit", f"the limit of space is not the option's or {USABLE_SHARE:.0%} of the free space; {EDITED}"
 
 

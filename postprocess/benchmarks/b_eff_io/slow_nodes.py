@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which nodes are slow, from the times of processes in b_eff_io's patterns that are not collective."""
 
-from postprocess.benchmarks import io_nodes, nodes
+from postprocess.benchmarks import io_nodes
 from postprocess.benchmarks.b_eff_io.definition import TYPE_RULES
 from postprocess.benchmarks.b_eff_io.records import Layout, Plan, ProcessTimes
 from postprocess.benchmarks.nodes import READS, WRITES, Examination
@@ -13,9 +13,6 @@ KINDS = {"write": WRITES, "rewrite": WRITES, "read": READS}
 def examination(log: Log[Plan]) -> Examination:
     """The nodes of a run. A pattern without a share of the time has a single call, the first one to a file: that tells
     more about the file."""
-    resolution = log.plan.process_times
-    if resolution is None:
-        return nodes.not_examined(io_nodes.EARLY_KERNEL)
     servers = {(r.partition, r.method, r.type): r.of_processes for r in log.all(Layout)}
     timed = {entry.pattern for entry in log.plan.patterns if entry.units}
     accesses = [
@@ -30,7 +27,7 @@ def examination(log: Log[Plan]) -> Examination:
         for record in log.all(ProcessTimes)
         if record.pattern in timed
     ]
-    return io_nodes.of_accesses(log.run, resolution, accesses)
+    return io_nodes.of_accesses(log.run, log.plan.process_times, accesses)
 
 
 def own_seconds(record: ProcessTimes) -> list[float]:

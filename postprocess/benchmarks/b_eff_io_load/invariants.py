@@ -2,7 +2,7 @@
 """What has to agree in a log of b_eff_io_load: the names of problems in its rules, and the table of docs/log.md."""
 
 INVARIANTS = {
-    "options": "the log states every option; the share of victims, times, sizes and checks are those of the plan",
+    "options": "the share of victims, times, sizes and checks are those of the plan",
     "load": "kinds of load are in the order of the option `kinds`",
     "victims": (
         "the victims are the nodes that follow from the seed and the share, with their processes; there is one at "

@@ -15,7 +15,6 @@ from postprocess.benchmarks.b_eff_io.passes import (
     problems_of_parts,
 )
 from postprocess.benchmarks.b_eff_io.rules import problems_of_space
-from postprocess.benchmarks.b_eff_io_load import BENCHMARK
 from postprocess.benchmarks.b_eff_io_load.records import LOADS, Load, Loaded, LoadedTrial, Plan, Stop
 from postprocess.benchmarks.load_rules import (
     generating_ranks,
@@ -65,9 +64,7 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
 
 
 def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
-    run, plan, load, seed = log.run, log.plan, log.plan.load, log.run.options.get("seed")
-    if missing := set(BENCHMARK.log_format.options.split()) - set(run.options):
-        yield "options", f"the log does not state the option {min(missing)}; {EDITED}"
+    run, plan, load, seed = log.run, log.plan, log.plan.load, log.run.options["seed"]
     yield from problems_of_request(run, load, LOADS)
     yield from problems_of_options(
         run,

@@ -84,9 +84,9 @@ def problems_of_files(log: Log[Plan]) -> Iterator[Problem]:
     """The load io has a file system, whose directory an option names; nothing else has one."""
     if IO in log.plan.load.kinds:
         yield from problems_of_file_system(log)
-        if not log.run.options.get("directory"):
+        if not log.run.options["directory"]:
             yield "load", f"the load {IO} has no directory by an option; {EDITED}"
-    elif log.run.filesystem is not None or log.run.options.get("directory"):
+    elif log.run.filesystem is not None or log.run.options["directory"]:
         yield "no_file_system", f"without the load {IO} there are no files, the log states a file system; {EDITED}"
 
 

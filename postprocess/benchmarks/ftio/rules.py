@@ -183,8 +183,8 @@ def problems_of_plan(log: Log[Plan]) -> Iterator[Problem]:
 def problems_of_request(log: Log[Plan]) -> Iterator[Problem]:
     """The options, as the kernel prints them, and the plan that follows from them."""
     run, plan = log.run, log.plan
-    asked = run.options.get("input")
-    if asked is not None and input_of_option(str(asked), run.ranks, plan.direct) != plan.input_parameter:
+    asked = run.options["input"]
+    if input_of_option(str(asked), run.ranks, plan.direct) != plan.input_parameter:
         yield "options", f"the input parameter is {plan.input_parameter}, the option is {asked!r:.40}; {EDITED}"
     yield from problems_of_options(
         run,

@@ -156,7 +156,6 @@ def problems_of_processes(log: Log[Plan]) -> Iterator[Problem]:
     """The times of processes are those of the measurement before them."""
     resolution = log.plan.process_times
     for r, whole in zip(log.all(ProcessTimes), log.all(Measurement)):
-        assert resolution, "the order of the records was checked"
         yield from problems_of_lists(
             named(whole), log.run, resolution, log.run.ranks, r.elapsed_seconds, r.access_seconds
         )
@@ -290,8 +289,7 @@ def problems_of_transfer(record: Measurement) -> Iterator[Problem]:
 
 
 def problems_of_replay(log: Log[Plan], record: Measurement) -> Iterator[Problem]:
-    """Early kernels do not state how a replay differs from the recording: `copies` and the values that came with it."""
-    if record.benchmark != "trace" or "copies" not in record.values:
+    if record.benchmark != "trace":
         return
     for name in REPLAY:
         values = record.values.get(name, [])

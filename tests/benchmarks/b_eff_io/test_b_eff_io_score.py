@@ -142,6 +142,7 @@ def test_top_clusters_form_is_official_with_600_seconds_for_each_of_three(scored
 
 def with_memory_by_option(records):
     records[0]["memory_source"] = "option"
+    records[0]["options"]["memory-per-process"] = records[0]["memory_per_process_bytes"]
 
 
 @pytest.mark.parametrize(
@@ -167,6 +168,7 @@ def test_overrun_makes_the_run_not_official(scored):
     left_out = cut["bytes"] - 8 * cut["call_bytes"]
     kept = max(1, 4099 * 4096 // cut["call_bytes"])
     unchecked = 8 * cut["call_bytes"] * (min(cut["calls_min"], kept) - 1)
+    logs_made.first(records, record="process_times", pattern=31, method="read")["calls"] = [1] * 8
     cut |= {"calls_min": 1, "calls_max": 1, "calls_sum": 8, "bytes": 8 * cut["call_bytes"], "ended_by": "overrun"}
     [of_type] = [
         r for r in records if r["record"] == "pattern_type" and (r["type"], r["method"]) == ("segmented", "read")

@@ -223,12 +223,6 @@ def test_replay_that_contradicts_itself_yields_no_score(scored, values, words):
     assert words in scored(replayed(**values))
 
 
-def test_replay_of_an_early_kernel_still_yields_its_score(scored):
-    records = replayed()
-    of_kind(records, "measurement")[0]["values"] = {"think_seconds": [0.0] * 4}
-    assert "made_concurrent" not in keys(scored(records))
-
-
 # --- latencies --------------------------------------------------------------------------------------------------------
 
 

@@ -28,13 +28,14 @@ def problems_of_memories(log: Log[Plan]) -> Iterator[Problem]:
     """All of them; none of a log without --memory but that it says nothing of memory."""
     run, plan = log.run, log.plan
     if plan.memory is None:
-        if any(pattern.memory for pattern in plan.patterns) or {"memory", "memory-anyway"} & run.options.keys():
-            yield "memory", f"patterns or options name kinds of memory, the plan none; {EDITED}"
+        if any(pattern.memory for pattern in plan.patterns):
+            yield "memory", f"patterns name kinds of memory, the plan none; {EDITED}"
+        yield from problems_of_options(run, {"memory": None, "memory-anyway": False})
         return
     named = kinds(plan)
-    if named != [kind for kind in KINDS if kind in named] or "memory" not in run.options:
+    if named != [kind for kind in KINDS if kind in named]:
         yield "memory", f"the kinds of memory are {', '.join(named)}, not those of an option in its order; {EDITED}"
-    yield from problems_of_options(run, {"memory": named, "memory-anyway": True})
+    yield from problems_of_options(run, {"memory": named})
     yield from problems_of_patterns(plan)
     for memory in plan.memory:
         yield from problems_of_memory(run, memory)
@@ -95,7 +96,7 @@ def problems_of_answers(run: Run, memory: Memory) -> Iterator[Problem]:
     yes = True in answers.values() or (isinstance(listed, str) and is_listed(listed, kind))
     if memory.supported and not yes:
         yield "supported", f"{kind} memory is supported by the MPI library, as none of its answers says; {EDITED}"
-    if not memory.supported and not run.options.get("memory-anyway"):
+    if not memory.supported and not run.options["memory-anyway"]:
         yield "supported", f"{kind} memory is not supported, and was not to be tried anyway; {EDITED}"
 
 

@@ -25,8 +25,6 @@ def examination(log: Log[Plan]) -> Examination:
     groups is nobody's property."""
     names = [host.name for host in log.run.hosts]
     planned = log.plan.matchings
-    if planned is None:
-        return nodes.not_examined("The log was written by a kernel without matchings of nodes")
     if not planned.count and len(names) > 1:
         return nodes.not_examined("No matchings of nodes were requested (--matchings 0)")
     loops = [record for record in log.all(Matching) if record.message_bytes == log.plan.l_max_bytes]

@@ -39,12 +39,8 @@ RESERVED_SHARE = 0.05
 def problems_of_matchings(run: Run, plan: Plan) -> Iterator[Problem]:
     """What the plan says of the matchings follows from the options, the nodes and the lengths of the messages."""
     matchings = plan.matchings
-    if matchings is None:
-        if "matchings" in run.options:
-            yield "matchings", f"the plan does not state the matchings; {EDITED}"
-        return
-    asked, nodes = run.options.get("matchings"), len(run.hosts)
-    if asked is not None and matchings.count != count_of_matchings(nodes, asked):
+    asked, nodes = run.options["matchings"], len(run.hosts)
+    if matchings.count != count_of_matchings(nodes, asked):
         yield "matchings", f"{matchings.count} matchings of {nodes} nodes where {asked} were requested; {EDITED}"
     places = range(len(PLACES))[-1 if nodes > MOST_NODES_ALL_LENGTHS else 0 :]
     wanted = (
@@ -66,7 +62,7 @@ def problems_of_matchings(run: Run, plan: Plan) -> Iterator[Problem]:
         )
     if matchings.groups is not None and set(matchings.groups) != {host.name for host in run.hosts}:
         yield "matching_groups", f"the groups are not those of the run's hosts; {EDITED}"
-    if "node-groups" in run.options and (run.options["node-groups"] is None) != (matchings.groups is None):
+    if (run.options["node-groups"] is None) != (matchings.groups is None):
         yield "matching_groups", f"the plan has groups, or none, against the option node-groups; {EDITED}"
     yield from problems_of_options(run, {"all-pairs": matchings.all_pairs})
 
@@ -111,7 +107,7 @@ def in_words(key: tuple) -> str:
 def planned_pairwise(log: Log[Plan]) -> Iterator[tuple]:
     """The keys of the records in the order of measuring, without what was left out for lack of time."""
     plan, matchings = log.plan, log.plan.matchings
-    if not matchings or not matchings.count:
+    if not matchings.count:
         return
     left_out: dict[tuple[str | None, str | None], int] = {
         (record.loops, record.scope): record.measured for record in log.all(MatchingsLeftOut)
@@ -214,15 +210,13 @@ def matched(groups: tuple[int, ...], seed: int, crossing: bool, index: int) -> l
 
 def partners_of(log: Log[Plan]) -> Partners:
     hosts, matchings = log.run.hosts, log.plan.matchings
-    named = matchings.groups if matchings and matchings.groups else {}
+    named = matchings.groups or {}
     return Partners(hosts, tuple(numbered(named.get(host.name, "") for host in hosts)), log.plan.seed)
 
 
 def problems_of_pairwise(log: Log[Plan]) -> Iterator[Problem]:
     """Called after the order of the records was checked."""
     partners, matchings = partners_of(log), log.plan.matchings
-    if not matchings:
-        return
     loop_lengths = dict(zip(matchings.lengths, matchings.loop_lengths))
     for kind in (Matching, Pair):
         for record in log.all(kind):
