@@ -13,6 +13,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 FAULTS = Path(__file__).with_name("faults")
+WHEELS = ROOT / ".venv" / "mpi"  # MPI libraries from PyPI
 
 # As root, and with more processes than cores: for MPI started without a site's configuration.
 OPEN_MPI = {
@@ -91,9 +92,20 @@ def build_kernels(name):
     tools = compiler_and_launcher(name)
     if not tools:
         pytest.skip(f"no {name} on this machine")
-    compiler, mpirun = tools
-    folder = install_kernels(f"tests-{name}", f"-DMPI_C_COMPILER={compiler}")
-    return Mpi(name, mpirun, folder / "bin", patience=shared_library(folder, "patience"))
+    return kernels_of(name, *tools)
+
+
+def kernels_of(name, compiler, mpirun, *options, folder="tests"):
+    installed = install_kernels(f"{folder}-{name}", f"-DMPI_C_COMPILER={compiler}", *options)
+    return Mpi(name, str(mpirun), installed / "bin", patience=shared_library(installed, "patience"))
+
+
+def newest_kernels(name):
+    """With the MPI library of the constraints file."""
+    tools = WHEELS / name / "bin"
+    if not (tools / "mpicc").exists():
+        pytest.skip(f"{tools} has no mpicc: site_configs/local/setup test installs it")
+    return kernels_of(name, tools / "mpicc", tools / "mpirun", folder="tests-newest")
 
 
 def shared_library(folder, source, compiler="cc"):
