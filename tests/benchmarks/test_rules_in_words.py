@@ -3,6 +3,8 @@
 
 import ast
 import inspect
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -36,7 +38,11 @@ def keys_of(module):
 
 @pytest.mark.parametrize("name", list(benchmarks()))
 def test_each_rule_of_a_benchmark_has_words_and_no_other_has(name):
-    found = keys_of(part(name, "qualifications"))
+    """In its folder, and in those of its optional parts."""
+    package = part(name, "qualifications").__name__.rpartition(".")[0]
+    optional = Path(inspect.getfile(import_module(package))).parent.glob("*/qualifications.py")
+    modules = [package, *(f"{package}.{path.parent.name}" for path in optional)]
+    found = set().union(*(keys_of(import_module(f"{module}.qualifications")) for module in modules))
     assert found - RULES.keys() == benchmarks()[name].rules.keys() and found
 
 

@@ -21,7 +21,10 @@ SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.MULTILINE 
 MODULES = {
     "Every log": ["logs/rules.py", "logs/reader.py", "logs/io_options.py", "logs/process_times.py"],
     "b_eff invariants": [
-        *(f"benchmarks/b_eff/{name}.py" for name in ("rules", "loops", "timed_loops", "nodes/rules", "memory/rules")),
+        *(
+            f"benchmarks/b_eff/{name}.py"
+            for name in ("rules", "loops", "timed_loops", "nodes/rules", "memory/rules", "probe/rules")
+        ),
     ],
     "b_eff_load invariants": ["benchmarks/b_eff_load/rules.py", "benchmarks/load_rules.py", "logs/histograms.py"],
     "b_eff_io invariants": ["benchmarks/b_eff_io/rules.py", "benchmarks/b_eff_io/passes.py"],

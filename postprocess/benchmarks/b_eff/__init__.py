@@ -1,25 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff, the effective bandwidth of MPI communication."""
 
-from postprocess.benchmarks.b_eff.memory.metrics import metrics_in_memory
-from postprocess.benchmarks.b_eff.nodes.records import (
-    AllPairs,
-    Confirmation,
-    Matching,
-    MatchingsLeftOut,
-    Pair,
-    PatternProcesses,
-    Suspects,
-)
+from postprocess.benchmarks.b_eff.parts import parts
 from postprocess.benchmarks.b_eff.records import (
     Budget,
     DataCheck,
     Latency,
     Loop,
     Measurement,
-    MemoryCopy,
     Plan,
-    Probe,
     Stop,
     Trial,
 )
@@ -69,7 +58,11 @@ BENCHMARK = Benchmark(
     citation="R. Rabenseifner, A. E. Koniges: The Parallel Communication and I/O Bandwidth Benchmarks: b_eff and "
     "b_eff_io.",
     metrics=METRICS,
-    variants=(BALANCE_FACTOR, R_MAX, *metrics_in_memory(METRICS, BALANCE_FACTOR)),
+    variants=(
+        BALANCE_FACTOR,
+        R_MAX,
+        *(metric for part in parts() for metric in part.variants(METRICS, BALANCE_FACTOR)),
+    ),
     log_format=LogFormat(
         own=(
             Plan,
@@ -78,30 +71,27 @@ BENCHMARK = Benchmark(
             Latency,
             Budget,
             Stop,
-            Probe,
-            MemoryCopy,
-            Matching,
-            MatchingsLeftOut,
-            Suspects,
-            Confirmation,
-            PatternProcesses,
-            AllPairs,
-            Pair,
+            *(record for part in parts() for record in part.records),
             DataCheck,
         ),
-        options="log memory-per-process time-budget patterns methods seed first-loop-length longest-loop repetitions "
-        "random-patterns matchings node-groups all-pairs memory idle-power memory-anyway",
+        options=" ".join(
+            [
+                "log memory-per-process time-budget patterns methods seed first-loop-length longest-loop repetitions "
+                "random-patterns idle-power",
+                *(option for part in parts() for option in part.options),
+            ]
+        ),
         progress=Progress(planned=planned_loops, done={Measurement: one}, left_out={Budget: left_out}),
     ),
     rules={
         "memory_by_option": "memory set by option",
-        "l_max_of_other_memory": "L_max of a smaller memory",
         "repetitions": "not 3 repetitions",
         "measured_seldom": "reduced to its budget",
         "first_loop_length": "other first loop",
         "longest_loop_length": "limited loops",
         "random_patterns": "not 30 random patterns",
         "methods": "methods left out",
+        **{rule: text for part in parts() for rule, text in part.rules.items()},
     },
     forms={Form.SHORT: {"time_budget": "30"}, Form.SWEEP: {"sweep": "yes", "time_budget": "60"}},
 )

@@ -9,10 +9,8 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from postprocess.benchmarks import node_figures
-from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kinds
-from postprocess.benchmarks.b_eff.memory.metrics import metric_in
-from postprocess.benchmarks.b_eff.nodes.examination import all_pairs
+from postprocess.benchmarks.b_eff.doors import View
+from postprocess.benchmarks.b_eff.parts import doors, views
 from postprocess.benchmarks.b_eff.records import Plan, Rings
 from postprocess.benchmarks.b_eff.reduction import logavg
 from postprocess.benchmarks.score import Score
@@ -54,24 +52,14 @@ SIMULATED_LINES = ((GREEN, "^"), (PURPLE, "v"), (ORANGE, "s"), (SKY, "P"), (GREY
 def figures(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
     """All figures for which `table`, the log's rows of a measurement_table, contains planned measurements with finite
     results. Logs without a score have figures as well."""
-    every = [kind for kind in kinds(log.plan) if (table["memory"] == kind).any()]
-    drawn = [drawn for kind in every for drawn in figures_of_kind(log, table, kind)]
-    pairs = all_pairs(log)
-    return [*drawn, node_figures.matrix([host.name for host in log.run.hosts], pairs)] if len(pairs) else drawn
-
-
-def figures_of_kind(log: Log[Plan], table: pd.DataFrame, kind: str) -> list[Figure]:
-    """Those of one kind of memory; the figures of a run with --memory name it."""
-    of_kind = [
-        replace(drawn, name=metric_in(drawn.name, kind))
-        for drawn in figures_of_part(in_memory(log, kind), table[table["memory"] == kind])
+    return [
+        *(figure for view in views(log) for figure in figures_of_view(view, table[table["view"] == view.suffix])),
+        *(figure for door in doors().values() for figure in door.figures(log)),
     ]
-    if log.plan.memory is None:
-        return of_kind
-    return [replace(drawn, title=f"{drawn.title}, {kind} memory") for drawn in of_kind]
 
 
-def figures_of_part(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
+def figures_of_view(view: View, table: pd.DataFrame) -> list[Figure]:
+    log = view.log
     table = table[table["message_bytes"].isin(log.plan.message_bytes) & np.isfinite(table["bandwidth"])]
     averaged = best_by_pattern(table.query("averaged"))
     drawn = []
@@ -80,7 +68,8 @@ def figures_of_part(log: Log[Plan], table: pd.DataFrame) -> list[Figure]:
             drawn += [over_lengths(averaged, log), placement(averaged, log), methods(table, log)]
         if len(table) > len(table.query("group in ('ring', 'random')")):
             drawn.append(reported(table, log))
-    return drawn
+    where = f", {view.words}" if view.words else ""
+    return [replace(one, name=f"{one.name}{view.suffix}", title=f"{one.title}{where}") for one in drawn]
 
 
 def best_by_pattern(table: pd.DataFrame) -> pd.DataFrame:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What has to agree in a log of b_eff: the names of problems in its rules, and the table of docs/log.md."""
 
+from postprocess.benchmarks.b_eff.parts import doors
+
 INVARIANTS = {
     "two_processes": "there are at least two processes",
     "no_file_system": "no file system is tested",
@@ -44,39 +46,8 @@ INVARIANTS = {
         "a trial has one exchange, a latency loop 10 000 or `longest_loop_length`, and no loop more than "
         "`longest_loop_length`; loops between nodes are as long as planned"
     ),
-    "probe_hosts": "a probe has as many hosts as the run",
-    "probe_pairs": "a host with one rank has no round trip",
-    "probe_times": "the longest round trip is not shorter than the shortest",
-    "copy_hosts": "copies in memory have as many hosts as the run",
-    "copied_bytes": "4 MiB are copied, or the buffer if that is smaller",
-    "matchings": (
-        "number, lengths, resolution and reserved time of the matchings follow from the option, the nodes and the "
-        "message lengths"
-    ),
-    "memory": (
-        "kinds of memory are those of the option, each once and in order, and described only with the option; host "
-        "memory has the bytes per process of the run"
-    ),
-    "memory_of_patterns": (
-        "each pattern is planned once in each kind, and the ping-pong between each two, in this order, with names "
-        "that end with the kinds and nothing else that differs"
-    ),
-    "asked": "the MPI library was asked what it is asked for the kind, with answers of the right types",
-    "supported": "a kind is supported only if an answer says so; if it is not, the option `memory-anyway` is set",
-    "devices": (
-        "each process has one device; the processes of a device are on one node; devices of a node are different "
-        "ones, in the order of their ranks; kinds of the same vendor have the same devices"
-    ),
-    "device_memory": (
-        "the memory per process of a device follows from its memory and its processes, or is that of the option and "
-        "fits"
-    ),
-    "matching_groups": "groups are stated exactly if the option names a file, and for the run's hosts",
-    "partners": "the partners are those that follow from the seed, the groups and the number of the matching or round",
-    "suspects": "suspects and good nodes are different nodes of the run, the slowest suspect first",
-    "process_times": "each process, or node, that takes part has a time, and no other",
     "received_bytes": "`received_bytes` is the sum over the loops",
     "checked_bytes": (
         "checked are not more bytes than were received, and at least one exchange of each loop; none in a simulation"
     ),
-}
+} | {name: text for door in doors().values() for name, text in door.invariants.items()}

@@ -6,19 +6,14 @@ import math
 from collections.abc import Iterator
 
 from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED
-from postprocess.benchmarks.b_eff.memory.kinds import kinds
-from postprocess.benchmarks.b_eff.memory.records import HOST
-from postprocess.benchmarks.b_eff.nodes import rules as pairwise
-from postprocess.benchmarks.b_eff.nodes.records import MatchingsLeftOut
+from postprocess.benchmarks.b_eff.parts import doors, owners
 from postprocess.benchmarks.b_eff.records import (
     Budget,
     Latency,
     Loop,
     Measurement,
-    MemoryCopy,
     Pattern,
     Plan,
-    Probe,
     Stop,
     Trial,
 )
@@ -26,9 +21,8 @@ from postprocess.benchmarks.b_eff.timed_loops import problems_of_received_bytes,
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import Record, kind_of
 from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order, problems_of_whole_time
-from postprocess.show.units import MIB
 
-TRIALS, MOST_COPIED_BYTES = 3, 4 * MIB
+TRIALS = 3
 WITH_LATENCIES = ("ring", "ping_pong")
 LOOPS = (Measurement, Latency, Trial)
 Budgets = dict[tuple[int, str, int, str], Budget]
@@ -39,9 +33,10 @@ def problems_of_loops(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_order(keyed(log), planned_records(log), in_words)
     yield from problems_of_averages(log)
     yield from problems_of_times(log)
-    yield from problems_of_probes(log)
-    yield from pairwise.problems_of_pairwise(log)
-    yield from problems_of_received_bytes(log, LOOPS, pairwise.bytes_of_pairwise(log))
+    for door in doors().values():
+        yield from door.problems(log)
+    once, exchanged = zip(*(door.bytes_exchanged(log) for door in doors().values()))
+    yield from problems_of_received_bytes(log, LOOPS, (sum(once), sum(exchanged)))
 
 
 # --- which loops, in which order --------------------------------------------------------------------------------------
@@ -49,7 +44,7 @@ def problems_of_loops(log: Log[Plan]) -> Iterator[Problem]:
 
 def keyed(log: Log[Plan]) -> Iterator[tuple[Record, tuple]]:
     """The records of the measurement in the order of the log."""
-    kinds = (Probe, MemoryCopy, Trial, Latency, Measurement, Budget, Stop, *pairwise.KINDS)
+    kinds = (Trial, Latency, Measurement, Budget, Stop, *owners())
     return ((record, key_of(record)) for record in by_sequence(log, *kinds))
 
 
@@ -62,17 +57,14 @@ def key_of(record: Record) -> tuple:
             return kind, record.pattern, record.message_bytes, record.loops, record.repetition
         case Stop():
             return kind, record.pattern, record.message_bytes, record.repetition
-        case Probe() | MemoryCopy():
-            return kind, record.repetition
-    return pairwise.key_of(record)
+    return owners()[type(record)].key_of(record)
 
 
 def in_words(key: tuple) -> str:
     kind, *where = key
-    if kind in ("probe", "memory_copy"):
-        return f"the {kind} before repetition {where[0]}"
-    if kind in map(kind_of, pairwise.KINDS):
-        return pairwise.in_words(key)
+    for record, door in owners().items():
+        if kind == kind_of(record):
+            return door.in_words(key)
     pattern, length, *method, repetition = where
     return " ".join(
         [
@@ -87,10 +79,8 @@ def planned_records(log: Log[Plan]) -> Iterator[tuple]:
     plan, budgets = log.plan, budgets_of(log)
     stops = {(stop.repetition, stop.pattern, stop.message_bytes) for stop in log.all(Stop)}
     for repetition in range(1, plan.repetitions + 1):
-        if not log.run.simulated:
-            yield "probe", repetition
-            if HOST in kinds(plan):
-                yield "memory_copy", repetition
+        for door in doors().values():
+            yield from door.before(log, repetition)
         for pattern in plan.patterns:
             if repetition == 1 and 1 not in (plan.first_loop_length, plan.longest_loop_length):
                 for method in pattern.methods:
@@ -100,7 +90,8 @@ def planned_records(log: Log[Plan]) -> Iterator[tuple]:
                     yield "stop", pattern.name, length, repetition
                     return
                 yield from planned_at(pattern, length, repetition, budgets, plan.message_bytes[0])
-    yield from pairwise.planned_pairwise(log)
+    for door in doors().values():
+        yield from door.after(log)
 
 
 def planned_at(pattern: Pattern, length: int, repetition: int, budgets: Budgets, shortest: int) -> Iterator[tuple]:
@@ -193,29 +184,12 @@ def problems_of_averages(log: Log[Plan]) -> Iterator[Problem]:
 def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_timed(log, LOOPS)
     in_loops = sum(loop.elapsed_seconds for kind in LOOPS for loop in log.all(kind))
-    yield from problems_of_whole_time(log, in_loops + pairwise.seconds_of_pairwise(log))
+    yield from problems_of_whole_time(log, in_loops + sum(door.seconds(log) for door in doors().values()))
     last = 0.0
-    for record in by_sequence(log, Budget, Stop, MatchingsLeftOut):
+    for record in by_sequence(log, Budget, Stop, *(kind for door in doors().values() for kind in door.clocked)):
         if record.elapsed_seconds < last:
             yield "budget_times", f"line {record.sequence + 1}: the run's time went back; {EDITED}"
         last = record.elapsed_seconds
-
-
-def problems_of_probes(log: Log[Plan]) -> Iterator[Problem]:
-    hosts = log.run.hosts
-    for copy in log.all(MemoryCopy):
-        if len(copy.seconds) != len(hosts):
-            yield "copy_hosts", f"copies have {len(copy.seconds)} hosts, the run {len(hosts)}; {EDITED}"
-        if copy.copied_bytes != min(log.plan.buffer_bytes, MOST_COPIED_BYTES):
-            yield "copied_bytes", f"{copy.copied_bytes} bytes were copied, which are not of the buffers; {EDITED}"
-    for probe in log.all(Probe):
-        if len(probe.hosts) != len(hosts):
-            yield "probe_hosts", f"a probe has {len(probe.hosts)} hosts, the run {len(hosts)}; {EDITED}"
-        for host, times in zip(hosts, probe.hosts):
-            if times and len(host.ranks) < 2:
-                yield "probe_pairs", f"{host.name} has a round trip between its ranks, of which it has one; {EDITED}"
-            if times and times.shortest_round_trip_seconds > times.longest_round_trip_seconds:
-                yield "probe_times", f"{host.name}: the longest round trip was shorter than the shortest; {EDITED}"
 
 
 def budget_of_bandwidth(log: Log[Plan]) -> list[Budget]:

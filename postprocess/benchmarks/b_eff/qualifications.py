@@ -10,17 +10,14 @@ import pandas as pd
 
 from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED
 from postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
-from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kinds
-from postprocess.benchmarks.b_eff.memory.qualifications import broken_rules_of_memory, of_memories
-from postprocess.benchmarks.b_eff.memory.records import HOST
-from postprocess.benchmarks.b_eff.plausibility import of_plausibility
+from postprocess.benchmarks.b_eff.parts import doors, views
+from postprocess.benchmarks.b_eff.plausibility import checks
 from postprocess.benchmarks.b_eff.records import (
     Budget,
     DataCheck,
     Measurement,
     Plan,
     PlannedLoops,
-    Probe,
     Stop,
 )
 from postprocess.benchmarks.score import Qualification
@@ -37,13 +34,13 @@ SHORT_LOOP_SECONDS = 1e-3
 COARSE_CLOCK = 0.01  # of a loop's time
 REPETITIONS_AGREE = 1.1  # the best repetition's bandwidth over the worst one's
 OVER_BUDGET = 1.05  # a measurement that began within the budget is finished
-CORES_AGREE = 2.0  # the longest round trip of a cache line over the shortest one
 
 
 def breaches(log: Log[Plan]) -> list[Qualification]:
     """The paper's rules that the run did not keep; a run without any is official. Rules on patterns and message lengths
     are in rules.py, because a log that breaks them yields no score."""
-    broken = [*broken_rules_of_machine(log.run), *broken_rules_of_memory(log), *broken_rules_of_repetition(log)]
+    of_parts = [broken for door in doors().values() for broken in door.breaches(log)]
+    broken = [*broken_rules_of_machine(log.run), *of_parts, *broken_rules_of_repetition(log)]
     return [Qualification(key, f"Not official: {text}.") for key, text in broken]
 
 
@@ -122,14 +119,13 @@ def qualifications(log: Log[Plan], table: pd.DataFrame) -> list[Qualification]:
         for key, text in [
             *of_hosts(log),
             *of_partition(log),
-            *of_cores(log),
+            *(stated for door in doors().values() for stated in door.qualifications(log)),
             *of_budgets(log),
             *of_time(log),
             *of_loops(log, table),
             *of_repetitions(log, table),
-            *of_parts(log, table),
+            *of_checks(log, table),
             *of_data(log),
-            *of_memories(log),
         ]
     ]
 
@@ -142,27 +138,6 @@ def of_partition(log: Log[Plan]) -> Iterator[tuple[str, str]]:
             "part_of_partition",
             f"The run used {used} of the {counted(int(nodes), 'node')} of the partition: this is the b_eff of a part, "
             "the paper's is that of the whole system",
-        )
-
-
-def of_cores(log: Log[Plan]) -> Iterator[tuple[str, str]]:
-    """Qualification by the probes, which measure the round trip of a cache line between the cores of the processes."""
-    probes = [
-        (host.name, probe) for record in log.all(Probe) for host, probe in zip(log.run.hosts, record.hosts) if probe
-    ]
-    if not probes:
-        return
-    shortest = min(probes, key=lambda entry: entry[1].shortest_round_trip_seconds)
-    longest = max(probes, key=lambda entry: entry[1].longest_round_trip_seconds)
-    low, high = shortest[1].shortest_round_trip_seconds, longest[1].longest_round_trip_seconds
-    if high > CORES_AGREE * low:
-        yield (
-            "cores_disagree",
-            (
-                f"The round trip of a cache line between two processes took from {digits(round(low * 1e9))} ns on "
-                f"{shortest[0]} to {digits(round(high * 1e9))} ns on {longest[0]}: processes share a core, their cores "
-                "are at different distances, or a hypervisor moved them; latencies differ accordingly"
-            ),
         )
 
 
@@ -241,12 +216,12 @@ def of_loops(log: Log[PlannedLoops], table: pd.DataFrame) -> Iterator[tuple[str,
 
 
 def of_repetitions(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """In one kind of memory after the other."""
+    """In one view after the other."""
     disagreements = []
-    for kind in kinds(log.plan):
-        alone = repetitions_alone(table[table["memory"] == kind])
+    for view in views(log):
+        alone = repetitions_alone(table[table["view"] == view.suffix])
         if len(alone) > 1 and alone.max() > REPETITIONS_AGREE * alone.min():
-            where = f" in {kind} memory" if log.plan.memory else ""
+            where = f" in {view.words}" if view.words else ""
             disagreements.append(", ".join(digits(value) for value in alone) + f" MByte/s{where}")
     if disagreements:
         yield (
@@ -258,10 +233,11 @@ def of_repetitions(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, s
         )
 
 
-def of_parts(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Qualifications of each kind of memory against its own run."""
-    for kind in kinds(log.plan):
-        yield from of_plausibility(in_memory(log, kind), table[table["memory"] == kind], kind == HOST)
+def of_checks(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, str]]:
+    for view in views(log):
+        for check in checks(view, table[table["view"] == view.suffix]):
+            if check.doubtful:
+                yield check.key, check.sentence
 
 
 def repetitions_alone(table: pd.DataFrame) -> pd.Series:

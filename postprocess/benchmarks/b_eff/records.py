@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal
 
 from msgspec import Meta
 
-from postprocess.benchmarks.b_eff.memory.records import HOST, Kind, Memory
+from postprocess.benchmarks.b_eff.memory.records import Kind, Memory
 from postprocess.benchmarks.b_eff.nodes.records import Matchings
 from postprocess.logs.records import (
     FROM_ONE,
@@ -61,16 +61,6 @@ class Pattern(Part):
 
     def __post_init__(self):
         distinct("methods", self.methods)
-
-    @property
-    def kind(self) -> str:
-        """The kind of memory of its messages; of those between two kinds the names of both."""
-        return "-".join(dict.fromkeys(self.memory or [HOST]))
-
-    @property
-    def base(self) -> str:
-        """Its name without the kind."""
-        return self.name.removesuffix(f"-{self.kind}") if self.memory else self.name
 
 
 class Method(Part):
@@ -192,37 +182,6 @@ class Stop(Record):
             "yields no score"
         ),
     ] = None
-
-
-class RoundTrips(Part):
-    """One per node in the order of the run's `hosts`; null for a node with one process."""
-
-    shortest_round_trip_seconds: Annotated[PositiveSeconds, about("of the pair with the shortest time")]
-    longest_round_trip_seconds: Annotated[PositiveSeconds, about("of the pair with the longest time")]
-
-
-class Probe(Record):
-    """Written before each repetition, not in simulations: the time in which a cache line goes from one process to
-    another and back, without MPI, measured for the node's processes 0 and 1, 2 and 3, ... at the same time."""
-
-    repetition: Annotated[Repetition, FROM_ONE]
-    hosts: Annotated[list[RoundTrips | None], Meta(min_length=1)]
-
-
-class MemoryCopy(Record):
-    """Written after each `probe` if messages are in memory of the host: all processes copy from their send buffer to
-    their receive buffer at the same time."""
-
-    repetition: Annotated[Repetition, FROM_ONE]
-    copied_bytes: Annotated[PositiveBytes, about("of each process: 4 MiB, or `buffer_bytes` if that is less")]
-    seconds: Annotated[
-        list[PositiveSeconds],
-        Meta(min_length=1),
-        about(
-            "one value per node in the order of the run's `hosts`: the time of its slowest process, the shortest of "
-            "five copies, each of which is at another place in the buffers"
-        ),
-    ]
 
 
 class DataCheck(Record):

@@ -17,8 +17,7 @@ import pandera.pandas as pa
 
 from postprocess.benchmarks.b_eff import BALANCE_FACTOR, BENCHMARK, R_MAX
 from postprocess.benchmarks.b_eff.definition import LENGTHS, PATTERNS_AVERAGED
-from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kinds, memory_per_process
-from postprocess.benchmarks.b_eff.memory.metrics import metric_in
+from postprocess.benchmarks.b_eff.parts import doors, views
 from postprocess.benchmarks.b_eff.records import DataCheck, Latency, Loop, Measurement, Plan, PlannedLoops
 from postprocess.benchmarks.score import Metric, Score
 from postprocess.logs.placement import number_stated
@@ -28,7 +27,7 @@ from postprocess.show.units import MBYTE, MIB
 COLUMNS = pa.DataFrameSchema(
     {
         "log": pa.Column(int, pa.Check.ge(0)),
-        "memory": pa.Column("category"),
+        "view": pa.Column("category"),
         "group": pa.Column("category"),
         "pattern": pa.Column("category"),
         "method": pa.Column("category"),
@@ -51,16 +50,16 @@ COLUMNS = pa.DataFrameSchema(
 def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
     """All repetitions of all measurements, a row each.
 
-    `log` is the index in `logs`; `memory` the kind of memory, in each of which patterns have the paper's names;
+    `log` is the index in `logs`; `view` the suffix of its view, in each of which patterns have the paper's names;
     `averaged` marks the rows that enter b_eff, because both pattern and method do.
     `bandwidth` is the paper's b(pattern, L, method, rep) in MByte/s (10^6 byte/s): L * messages of all processes * loop
     length / longest loop time of all processes. Measurements that the log's plan does not contain are left out:
     `refusals` reports them.
     """
     return table_of(
-        rows_of(number, in_memory(log, kind), Measurement).assign(memory=kind)
+        rows_of(number, view.log, Measurement).assign(view=view.suffix)
         for number, log in enumerate(logs)
-        for kind in dict.fromkeys(pattern.kind for pattern in log.plan.patterns)
+        for view in views(log)
     )
 
 
@@ -68,7 +67,7 @@ def table_of(rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """A measurement_table of what rows_of returned."""
     return (
         pd.concat(rows, ignore_index=True)
-        .astype(dict.fromkeys(("memory", "group", "pattern", "method"), "category"))
+        .astype(dict.fromkeys(("view", "group", "pattern", "method"), "category"))
         .assign(
             bandwidth=lambda t: (
                 t["message_bytes"].astype(float)
@@ -83,7 +82,7 @@ def table_of(rows: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def rows_of(number: int, log: Log[PlannedLoops], kind: type[Loop]) -> pd.DataFrame:
-    """A row per loop of a kind in one log, or in its part of one kind of memory, in the order of measuring."""
+    """A row per loop of a kind in one log, or in its view, in the order of measuring."""
     places = {pattern.name: place for place, pattern in enumerate(log.plan.patterns)}
     averaged_methods = {method.name for method in log.plan.methods if method.averaged}
     records = [record for record in log.all(kind) if record.pattern in places]
@@ -274,31 +273,20 @@ def moved_bytes(log: Log[PlannedLoops]) -> int:
 
 
 def metrics(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
-    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log has no ping-pong or other
-    kinds of memory. Kinds of memory are never mixed: each has metrics of its own."""
-    columns = []
-    for kind in table["memory"].unique():
-        rows = table[table["memory"] == kind]
-        parts = [in_memory(log, kind) for log in logs]
-        own = metrics_of_part(kind, parts, rows) if rows["averaged"].any() else ping_pong_metrics(parts, rows)
-        columns.append(own.rename(columns=lambda name, kind=kind: metric_in(name, kind)))
+    """All metrics of the benchmark, a column each; a row per log in `table`, NaN where a log has no ping-pong or not
+    this view. Views are never mixed: each has metrics of its own."""
+    columns = [found for door in doors().values() for found in door.metrics(logs)]
+    split = [{view.suffix: view.log for view in views(log)} for log in logs]
+    for suffix in table["view"].unique():
+        parts = [by_suffix.get(suffix, log) for by_suffix, log in zip(split, logs)]
+        columns.append(metrics_of_view(parts, table[table["view"] == suffix]).add_suffix(suffix))
     listed = [metric.name for metric in BENCHMARK.every_metric]
-    together = pd.concat(columns, axis="columns")
+    together = pd.concat(columns, axis="columns").sort_index()
     return together[[name for name in listed if name in together]]
 
 
-def ping_pong_metrics(parts: list[Log[Plan]], rows: pd.DataFrame) -> pd.DataFrame:
-    """Those of the messages between two kinds of memory, of which only the ping-pong has any."""
-    return pd.DataFrame(
-        {
-            "ping_pong_bandwidth": ping_pong_bandwidth(rows),
-            "ping_pong_latency": ping_pong_latency(latency_table(parts, rows)),
-        }
-    )
-
-
-def metrics_of_part(kind: str, logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
-    """The metrics of one kind of memory.
+def metrics_of_view(logs: list[Log[Plan]], table: pd.DataFrame) -> pd.DataFrame:
+    """The metrics of logs, or of their views with the same suffix.
 
     The time to communicate the total memory is memory per process * processes / b_eff (the paper's section 2.2), with
     both in powers of ten. The paper's own 3.2 s and 13.6 s divide a memory in MiB by MByte/s and so are 4.6 % shorter.
@@ -306,7 +294,7 @@ def metrics_of_part(kind: str, logs: list[Log[Plan]], table: pd.DataFrame) -> pd
     runs = pd.DataFrame(
         {
             "ranks": [log.run.ranks for log in logs],
-            "total_bytes": [float(log.run.ranks * memory_per_process(log, kind)) for log in logs],
+            "total_bytes": [float(log.run.ranks * log.run.memory_per_process_bytes) for log in logs],
             "l_max_bytes": [log.plan.l_max_bytes for log in logs],
             "r_max_gflops": [r_max_stated(log) for log in logs],
         }
@@ -348,9 +336,9 @@ def with_balance_factor(score: Score, r_max_gflops: float) -> Score:
     """The score with the balance factor by this R_max, the Linpack performance in Gflop/s of the processors of the
     run."""
     factors = {
-        metric_in("balance_factor", kind): Metric(
-            balance_factor(score.metrics[metric_in("b_eff", kind)].value, r_max_gflops), BALANCE_FACTOR.unit
+        f"balance_factor{view.suffix}": Metric(
+            balance_factor(score.metrics[f"b_eff{view.suffix}"].value, r_max_gflops), BALANCE_FACTOR.unit
         )
-        for kind in kinds(score.log.plan)
+        for view in views(score.log)
     }
     return replace(score, metrics=score.metrics | factors | {"r_max": Metric(r_max_gflops, R_MAX.unit)})

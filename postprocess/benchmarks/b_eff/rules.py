@@ -20,9 +20,7 @@ from postprocess.benchmarks.b_eff.definition import (
     ring_sizes,
 )
 from postprocess.benchmarks.b_eff.loops import problems_of_loops
-from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kinds, memory_per_process
-from postprocess.benchmarks.b_eff.memory.rules import problems_of_memories
-from postprocess.benchmarks.b_eff.nodes.rules import problems_of_matchings
+from postprocess.benchmarks.b_eff.parts import doors, views
 from postprocess.benchmarks.b_eff.records import DataCheck, Pattern, Plan, PlannedLoops
 from postprocess.logs.reader import RUN_AGAIN, Log
 from postprocess.logs.records import Overhead, Run
@@ -42,11 +40,13 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
     yield from problems_of_run(log)
     if log.run.filesystem is not None:
         yield "no_file_system", f"b_eff has no files, the log states a file system; {EDITED}"
-    yield from problems_of_memories(log)
-    yield from problems_of_plan(in_memory(log, kinds(log.plan)[0]).plan, log.run.ranks)
-    yield from problems_of_sizes(log.plan, min(memory_per_process(log, kind) for kind in kinds(log.plan)))
+    for door in doors().values():
+        yield from door.problems_of_views(log)
+    yield from problems_of_plan(views(log)[0].log.plan, log.run.ranks)
+    yield from problems_of_sizes(log.plan, min(view.log.run.memory_per_process_bytes for view in views(log)))
     yield from problems_of_request(log.run, log.plan)
-    yield from problems_of_matchings(log.run, log.plan)
+    for door in doors().values():
+        yield from door.problems_of_plan(log)
     yield from problems_of_loops(log)
 
 

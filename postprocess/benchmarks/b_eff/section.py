@@ -4,13 +4,11 @@
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.b_eff import reduction
+from postprocess.benchmarks.b_eff import BENCHMARK, reduction
+from postprocess.benchmarks.b_eff.doors import View
 from postprocess.benchmarks.b_eff.figures import METHODS, best_by_pattern, rings_text
-from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kinds, memory_per_process
-from postprocess.benchmarks.b_eff.memory.metrics import metric_in
-from postprocess.benchmarks.b_eff.memory.records import HOST
-from postprocess.benchmarks.b_eff.memory.section import between_kinds, devices, labels, side_by_side, values_in
-from postprocess.benchmarks.b_eff.plausibility import band, noise, same_messages
+from postprocess.benchmarks.b_eff.parts import doors, views
+from postprocess.benchmarks.b_eff.plausibility import checks, same_messages
 from postprocess.benchmarks.b_eff.records import DataCheck, Plan, PlannedLoops
 from postprocess.benchmarks.published import published_systems
 from postprocess.benchmarks.score import Score
@@ -56,53 +54,48 @@ def section(log: Log[Plan], table: pd.DataFrame, score: Score | None) -> dict:
     }
     if score is None:
         return shown
-    every = kinds(log.plan)
-    parts = {kind: (in_memory(log, kind), table[table["memory"] == kind], values_in(score, kind)) for kind in every}
+    split = [(view, table[table["view"] == view.suffix], values_in(score, view.suffix)) for view in views(log)]
+    parts = [values for door in doors().values() if (values := door.section(log, score, LABELS))]
     published = published_systems("b_eff").replace({np.nan: None}).to_dict("records")
     return shown | {
-        "sentences": [
-            *(text for kind, (of_kind, _, values) in parts.items() for text in sentences(of_kind, values, kind)),
-            *balance(log),
-        ],
+        "sentences": [*(text for view, _, values in split for text in sentences(view, values)), *balance(log)],
         "flawless": ", had the cores to itself, stayed in its time budget, and every byte received was checked",
-        "labels": labels(log.plan, LABELS),
+        "labels": LABELS | {name: label for part in parts for name, label in part.get("labels", {}).items()},
         "table_1": TABLE_1,
         "published": published,
         "modelled": next(
             (row for row in published if (row["system"], row["processes"]) == (score.simulated_machine, log.run.ranks)),
             None,
         ),
-        "own": {f", {kind} memory" if log.plan.memory else "": values for kind, (_, _, values) in parts.items()},
+        "own": {view.words: values for view, _, values in split},
         "groups": {
-            metric_in("placement", kind): groups(rows) | {"meaning": meaning_of_ratio(of_kind)}
-            for kind, (of_kind, rows, _) in parts.items()
+            f"placement{view.suffix}": groups(rows) | {"meaning": meaning_of_ratio(view.log)} for view, rows, _ in split
         },
-        "inside": [text for kind, (of_kind, rows, _) in parts.items() for text in inside(of_kind, rows, kind)],
+        "inside": [f"{check.sentence}." for view, rows, _ in split for check in checks(view, rows)],
         "methods": [method for method in METHODS if method in {method.name for method in log.plan.methods}],
-        "grids": [row | {"kind": kind} for kind, (of_kind, rows, _) in parts.items() for row in grids(of_kind, rows)],
-        "patterns": [
-            row | {"kind": kind} for kind, (of_kind, rows, _) in parts.items() for row in patterns(of_kind, rows)
-        ],
-        "kinds": every if log.plan.memory else [],
-        "side_by_side": side_by_side(score, every, LABELS),
-        "between_kinds": between_kinds(score, every, LABELS),
-        "devices": devices(log.plan),
+        "grids": [row | {"view": view.name} for view, rows, _ in split for row in grids(view.log, rows)],
+        "patterns": [row | {"view": view.name} for view, rows, _ in split for row in patterns(view.log, rows)],
+        "parts": parts,
     }
 
 
-def sentences(log: Log[Plan], values: dict[str, float], kind: str) -> list[str]:
-    processes = log.run.ranks
-    memory = size(processes * memory_per_process(log, kind))
-    where = f" in {kind} memory" if log.plan.memory else ""
+def values_in(score: Score, suffix: str) -> dict[str, float]:
+    """The metrics of a view, under the names without its suffix."""
+    return {name: score.metrics[own].value for name in BENCHMARK.units if (own := f"{name}{suffix}") in score.metrics}
+
+
+def sentences(view: View, values: dict[str, float]) -> list[str]:
+    run, plan = view.log.run, view.log.plan
+    where = f" in {view.words}" if view.words else ""
     return [
-        f"While all {processes} processes communicated{where} at the same time, "
+        f"While all {run.ranks} processes communicated{where} at the same time, "
         f"{digits(values['b_eff'], NARROW_SPACE)} million bytes per second arrived, "
         f"{digits(values['b_eff_per_process'], NARROW_SPACE)} million for each process. This is the average over "
-        f"message lengths from 1 byte to {size(log.plan.l_max_bytes)}, over neighbours in rings and over neighbours at "
+        f"message lengths from 1 byte to {size(plan.l_max_bytes)}, over neighbours in rings and over neighbours at "
         "random.",
-        f"At this rate the total {f'{kind} ' if where else ''}memory of {memory} would be communicated in "
-        f"{seconds(values['time_to_communicate_total_memory'])}.",
-        *odd_processes(processes, values),
+        f"At this rate the total {view.words or 'memory'} of {size(run.ranks * run.memory_per_process_bytes)} would be "
+        f"communicated in {seconds(values['time_to_communicate_total_memory'])}.",
+        *odd_processes(run.ranks, values),
     ]
 
 
@@ -150,13 +143,6 @@ def meaning_of_ratio(log: Log[Plan]) -> str:
     if len(log.run.hosts) == 1:
         return "All processes ran on one node: the ratio shows nothing about a network or the placement on nodes."
     return "A ratio well below 1 means that the placement of processes matters on this machine."
-
-
-def inside(log: Log[Plan], table: pd.DataFrame, kind: str) -> list[str]:
-    """The noise inside the run, and its messages inside a node beside copies in memory."""
-    best = reduction.best_bandwidth(table)
-    found = [noise(log, best), band(log, best) if kind == HOST else None]
-    return [f"{each.sentence}." for each in found if each]
 
 
 def grids(log: Log[Plan], table: pd.DataFrame) -> list[dict]:

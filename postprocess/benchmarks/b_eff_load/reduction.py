@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks.b_eff.memory.records import HOST
 from postprocess.benchmarks.b_eff.reduction import moved_bytes as moved_by_loops
 from postprocess.benchmarks.b_eff.reduction import rows_of, table_of
 from postprocess.benchmarks.b_eff_load import BENCHMARK, IMPACTS
@@ -30,7 +29,7 @@ def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:
         for loop in log.all(Loaded)
         if loop.pattern in names
     ]
-    table = table_of(rows_of(number, log, Loaded).assign(memory=HOST) for number, log in enumerate(logs))
+    table = table_of(rows_of(number, log, Loaded).assign(view="") for number, log in enumerate(logs))
     return pd.concat([pd.DataFrame(phases, columns=["phase", "load"]).astype({"load": "category"}), table], axis=1)
 
 

@@ -387,7 +387,7 @@ def metric_of_constant_bandwidth(processes, value, memory_per_process):
         [
             {
                 "log": 0,
-                "memory": "host",
+                "view": "",
                 "group": group,
                 "pattern": name,
                 "method": "sendrecv",

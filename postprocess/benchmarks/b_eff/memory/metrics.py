@@ -1,25 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics of messages in memory of devices, or between two kinds of memory."""
+"""The metrics of the ping-pong between two kinds of memory. Those of one kind are b_eff's."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator
 from itertools import combinations
 
-from postprocess.benchmarks.b_eff.memory.records import HOST, KINDS
-from postprocess.benchmarks.benchmark import MetricKind
+import pandas as pd
+
+from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kind_of
+from postprocess.benchmarks.b_eff.memory.records import KINDS
+from postprocess.benchmarks.b_eff.memory.variants import suffix
+from postprocess.benchmarks.b_eff.records import Plan
+from postprocess.benchmarks.b_eff.reduction import (
+    latency_table,
+    measurement_table,
+    ping_pong_bandwidth,
+    ping_pong_latency,
+)
+from postprocess.logs.reader import Log
 
 
-def metric_in(name: str, kind: str) -> str:
-    """The name of a metric of a kind: that of the host's is the paper's."""
-    return name if kind == HOST else f"{name}_{kind.replace('-', '_')}"
-
-
-def metrics_in_memory(of_host: Sequence[MetricKind], *optional: MetricKind) -> Iterator[MetricKind]:
-    """All metrics in each kind of memory of a device, and those of the ping-pong between any two kinds."""
-    for kind in KINDS[1:]:
-        for metric in (*of_host, *optional):
-            yield replace(metric, name=metric_in(metric.name, kind), optional=True)
-    for pair in combinations(KINDS, 2):
-        for metric in of_host:
-            if metric.name.startswith("ping_pong"):
-                yield replace(metric, name=metric_in(metric.name, "-".join(pair)), optional=True)
+def metrics_between(logs: list[Log[Plan]]) -> Iterator[pd.DataFrame]:
+    """A table for each two kinds, with a row per log that measured between them."""
+    for pair in map("-".join, combinations(KINDS, 2)):
+        with_pair = [
+            number for number, log in enumerate(logs) if any(kind_of(pattern) == pair for pattern in log.plan.patterns)
+        ]
+        if with_pair:
+            parts = [in_memory(logs[number], pair) for number in with_pair]
+            rows = measurement_table(parts)
+            found = {
+                "ping_pong_bandwidth": ping_pong_bandwidth(rows),
+                "ping_pong_latency": ping_pong_latency(latency_table(parts, rows)),
+            }
+            yield pd.DataFrame(found).rename(index=dict(enumerate(with_pair))).add_suffix(suffix(pair))

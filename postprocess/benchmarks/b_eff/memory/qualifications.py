@@ -4,15 +4,15 @@
 from collections.abc import Iterator
 
 from postprocess.benchmarks.b_eff.definition import l_max_rule
-from postprocess.benchmarks.b_eff.memory.kinds import kinds, memory_per_process
+from postprocess.benchmarks.b_eff.memory.kinds import views
 from postprocess.benchmarks.b_eff.records import Plan
 from postprocess.logs.reader import Log
 from postprocess.show.words import size
 
 
 def broken_rules_of_memory(log: Log[Plan]) -> Iterator[tuple[str, str]]:
-    rules = {kind: l_max_rule(memory_per_process(log, kind)) for kind in kinds(log.plan)}
-    if longer := [f"{size(rule)} in {kind} memory" for kind, rule in rules.items() if rule > log.plan.l_max_bytes]:
+    rules = {view.words: l_max_rule(view.log.run.memory_per_process_bytes) for view in views(log)}
+    if longer := [f"{size(rule)} in {words}" for words, rule in rules.items() if rule > log.plan.l_max_bytes]:
         yield (
             "l_max_of_other_memory",
             f"L_max is {size(log.plan.l_max_bytes)} in all kinds of memory, where the rule is {' and '.join(longer)}",

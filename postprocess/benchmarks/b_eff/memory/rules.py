@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement, groupby, pairwise
 
 from msgspec import structs
 
-from postprocess.benchmarks.b_eff.memory.kinds import kinds
+from postprocess.benchmarks.b_eff.memory.kinds import base_of, kind_of, kinds
 from postprocess.benchmarks.b_eff.memory.records import HOST, KINDS, Device, Memory
 from postprocess.benchmarks.b_eff.records import Pattern, Plan
 from postprocess.logs.reader import Log
@@ -46,13 +46,13 @@ def problems_of_memories(log: Log[Plan]) -> Iterator[Problem]:
 
 def problems_of_patterns(plan: Plan) -> Iterator[Problem]:
     """Each pattern follows itself in every kind, with nothing else that differs."""
-    for base, repeated in groupby(plan.patterns, key=lambda pattern: pattern.base):
+    for base, repeated in groupby(plan.patterns, key=base_of):
         patterns = list(repeated)
         pairs = [list(pair) for pair in combinations_with_replacement(kinds(plan), 2)]
         wanted = [pair for pair in pairs if pair[0] == pair[1] or patterns[0].group == "ping_pong"]
         if (
             [pattern.memory for pattern in patterns] != wanted
-            or any(pattern.name != f"{base}-{pattern.kind}" for pattern in patterns)
+            or any(pattern.name != f"{base}-{kind_of(pattern)}" for pattern in patterns)
             or len({fields_of(pattern) for pattern in patterns}) > 1
         ):
             yield "memory_of_patterns", f"{base} is not planned once in each kind of memory, in this order; {EDITED}"

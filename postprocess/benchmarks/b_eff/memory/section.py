@@ -5,23 +5,33 @@ from itertools import combinations
 
 from postprocess.benchmarks.b_eff import BENCHMARK
 from postprocess.benchmarks.b_eff.memory.kinds import kinds
-from postprocess.benchmarks.b_eff.memory.metrics import metric_in
 from postprocess.benchmarks.b_eff.memory.records import HOST
+from postprocess.benchmarks.b_eff.memory.variants import suffix
 from postprocess.benchmarks.b_eff.records import Plan
+from postprocess.benchmarks.b_eff.section import values_in
 from postprocess.benchmarks.score import Score
+from postprocess.logs.reader import Log
 from postprocess.show.words import counted, size
 
 
-def values_in(score: Score, kind: str) -> dict[str, float]:
-    """The metrics of a kind of memory under the names of those of the host."""
+def section(log: Log[Plan], score: Score, of_host: dict[str, str]) -> dict:
+    """The values of section.html.j2 in this folder; none of a log without --memory."""
+    every = kinds(log.plan)
+    if not every:
+        return {}
     return {
-        name: score.metrics[own].value for name in BENCHMARK.units if (own := metric_in(name, kind)) in score.metrics
+        "template": "b_eff/memory/section.html.j2",
+        "labels": labels(log.plan, of_host),
+        "kinds": every,
+        "side_by_side": side_by_side(score, every, of_host),
+        "between_kinds": between_kinds(score, every, of_host),
+        "devices": devices(log.plan),
     }
 
 
 def side_by_side(score: Score, every: list[str], of_host: dict[str, str]) -> list[dict]:
     """A row per metric: its values by kind of memory, and each divided by that of the host. None of a single kind."""
-    by_kind = {kind: values_in(score, kind) for kind in every}
+    by_kind = {kind: values_in(score, suffix(kind)) for kind in every}
     host = by_kind.get(HOST, {})
     return [
         {
@@ -40,10 +50,10 @@ def side_by_side(score: Score, every: list[str], of_host: dict[str, str]) -> lis
 
 
 def labels(plan: Plan, of_host: dict[str, str]) -> dict[str, str]:
-    """Of the metrics of all kinds of memory of a run."""
+    """Of the metrics of all kinds of memory of a run, but the host's."""
     every = kinds(plan)
-    return of_host | {
-        metric_in(name, "-".join(pair)): f"{label}, {' and '.join(pair)} memory"
+    return {
+        name + suffix("-".join(pair)): f"{label}, {' and '.join(pair)} memory"
         for pair in [(kind,) for kind in every] + list(combinations(every, 2))
         for name, label in of_host.items()
         if pair != (HOST,)
@@ -53,10 +63,10 @@ def labels(plan: Plan, of_host: dict[str, str]) -> dict[str, str]:
 def between_kinds(score: Score, every: list[str], of_host: dict[str, str]) -> list[str]:
     """Metrics of the ping-pong between two kinds of memory."""
     return [
-        metric_in(name, "-".join(pair))
+        name + suffix("-".join(pair))
         for pair in combinations(every, 2)
         for name in of_host
-        if metric_in(name, "-".join(pair)) in score.metrics
+        if name + suffix("-".join(pair)) in score.metrics
     ]
 
 

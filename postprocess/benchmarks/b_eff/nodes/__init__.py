@@ -1,2 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slow nodes: the loops in which nodes exchange messages in pairs (--matchings, --all-pairs), and what they tell."""
+
+from postprocess.benchmarks.b_eff.doors import Part
+from postprocess.benchmarks.b_eff.nodes.records import (
+    AllPairs,
+    Confirmation,
+    Matching,
+    MatchingsLeftOut,
+    Pair,
+    PatternProcesses,
+    Suspects,
+)
+
+PART = Part(
+    records=(Matching, MatchingsLeftOut, Suspects, Confirmation, PatternProcesses, AllPairs, Pair),
+    options=("matchings", "node-groups", "all-pairs"),
+)

@@ -7,13 +7,15 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from postprocess.benchmarks import nodes
+from postprocess.benchmarks import node_figures, nodes
 from postprocess.benchmarks.b_eff.definition import PATTERNS_AVERAGED
 from postprocess.benchmarks.b_eff.nodes.records import Confirmation, Matching, Pair
+from postprocess.benchmarks.b_eff.parts import views
 from postprocess.benchmarks.b_eff.records import Plan
 from postprocess.benchmarks.b_eff.rules import pattern_names, problems
 from postprocess.benchmarks.nodes import MATCHINGS, Examination
 from postprocess.logs.reader import Log
+from postprocess.show.plots import Figure
 from postprocess.statistics.nodes import COLUMNS, second_ratio
 
 INCOMPLETE = {"all_patterns", "averaged_loops"}  # invariants that a run without a score may break
@@ -42,7 +44,8 @@ def examination_of_unscored(log: Log[Plan]) -> Examination | None:
     """The nodes of a run that left out patterns or loops of b_eff: None if the log breaks any other rule, or if it has
     no matchings."""
     known = {name for group in PATTERNS_AVERAGED for name in pattern_names(group)}
-    if not log.all(Matching) or any(p.base not in known for p in log.plan.patterns if p.group in PATTERNS_AVERAGED):
+    planned = [pattern for view in views(log) for pattern in view.log.plan.patterns]
+    if not log.all(Matching) or any(p.name not in known for p in planned if p.group in PATTERNS_AVERAGED):
         return None  # later rules rely on the names
     others = (problem for problem in problems(log) if problem[0] not in INCOMPLETE)
     return examination(log) if next(others, None) is None else None
@@ -97,6 +100,12 @@ def all_pairs(log: Log[Plan]) -> pd.DataFrame:
     pairs = pd.concat(tables, ignore_index=True)
     pairs["mbyte_per_second"] = 1e-6 * pairs["moved"] / pairs["seconds"]
     return pairs[["first", "second", "mbyte_per_second"]]
+
+
+def figures(log: Log[Plan]) -> list[Figure]:
+    """The bandwidths of all pairs, if they were measured."""
+    pairs = all_pairs(log)
+    return [node_figures.matrix([host.name for host in log.run.hosts], pairs)] if len(pairs) else []
 
 
 def mean_of(record: Matching | Pair, first: Iterable[int], second: Iterable[int]) -> float:

@@ -23,7 +23,6 @@ from postprocess.logs.reader import Log
 from postprocess.logs.records import Host, Record, Run, kind_of
 from postprocess.logs.rules import EDITED, Problem, problems_of_options
 
-KINDS = (Matching, MatchingsLeftOut, Suspects, Confirmation, PatternProcesses, AllPairs, Pair)
 DIRECTIONS = ("both", "up", "down")
 PLACES, LOOP_LENGTHS = (12, 16, 20), (300, 30, 3)  # of the lengths in the plan's, and their loops
 PATTERN_LOOP = 1
@@ -36,9 +35,9 @@ RESERVED_SHARE = 0.05
 # --- the plan ---------------------------------------------------------------------------------------------------------
 
 
-def problems_of_matchings(run: Run, plan: Plan) -> Iterator[Problem]:
+def problems_of_matchings(log: Log[Plan]) -> Iterator[Problem]:
     """What the plan says of the matchings follows from the options, the nodes and the lengths of the messages."""
-    matchings = plan.matchings
+    run, plan, matchings = log.run, log.plan, log.plan.matchings
     asked, nodes = run.options["matchings"], len(run.hosts)
     if matchings.count != count_of_matchings(nodes, asked):
         yield "matchings", f"{matchings.count} matchings of {nodes} nodes where {asked} were requested; {EDITED}"
@@ -98,10 +97,6 @@ def key_of(record: Record) -> tuple:
         case Pair():
             return kind, record.round
     raise TypeError(kind)
-
-
-def in_words(key: tuple) -> str:
-    return f"the record {' '.join(map(str, key))}"
 
 
 def planned_pairwise(log: Log[Plan]) -> Iterator[tuple]:

@@ -20,8 +20,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kinds
-from postprocess.benchmarks.b_eff.memory.records import HOST
+from postprocess.benchmarks.b_eff.parts import views
 from postprocess.benchmarks.b_eff.prediction import patterns
 from postprocess.benchmarks.b_eff.prediction.exchange import HEADER, KINDS, NETWORK, Exchange, exchange, logged
 from postprocess.benchmarks.b_eff.records import Measurement, Plan
@@ -130,11 +129,10 @@ def _where(kind: str) -> str:
 
 def in_host_memory(log: Log[Plan]) -> Log[Plan]:
     """The part of a log that a design can predict. Raises PredictionError if there is none."""
-    if HOST not in kinds(log.plan):
-        raise PredictionError(
-            f"{printable(str(log.path))}: has no messages in host memory, and designs describe no other"
-        )
-    return in_memory(log, HOST)
+    for view in views(log):
+        if not view.suffix:
+            return view.log
+    raise PredictionError(f"{printable(str(log.path))}: has no messages in host memory, and designs describe no other")
 
 
 def _measured(machine: Machine, log: Log[Plan]) -> list[Measured]:

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an optional part of b_eff may add to it. A part is a folder beside this file: its __init__.py has a PART, which
+is cheap to load, its door.py a DOOR; parts.py lists the folders. docs/add-an-optional-part.md shows an example."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from postprocess.benchmarks.benchmark import MetricKind
+from postprocess.logs.records import Record, kind_of
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from postprocess.benchmarks.b_eff.records import Plan
+    from postprocess.benchmarks.score import Score
+    from postprocess.logs.reader import Log
+    from postprocess.logs.rules import Problem
+    from postprocess.show.plots import Figure
+
+
+def nothing(*_) -> tuple:
+    return ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """The records and options that a part adds to the log, what it adds to Benchmark.rules, and (metrics, *optional) ->
+    variants of the metrics of b_eff, or others."""
+
+    records: tuple[type[Record], ...] = ()
+    options: tuple[str, ...] = ()
+    rules: Mapping[str, str] = field(default_factory=dict)
+    variants: Callable[..., Iterable[MetricKind]] = nothing
+
+
+@dataclass(frozen=True)
+class View:
+    """A log as the paper defines it. It may be a part of another log: then `suffix` ends the names of its metrics and
+    figures, and `name` and `words` name it in tables and sentences."""
+
+    log: "Log[Plan]"
+    suffix: str = ""
+    name: str = ""
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Of a result against its own run: a sentence of the report and, if it is doubtful, a qualification."""
+
+    key: str
+    sentence: str
+    doubtful: bool
+
+
+def in_words(key: tuple) -> str:
+    return f"the record {' '.join(map(str, key))}"
+
+
+@dataclass(frozen=True)
+class Door:
+    """All that the core asks a part for, in the order of scoring; a part states what it has.
+
+    Rules: `views` divide a log, which problems_of_views admit. `before` yields the keys of the part's records that
+    precede a repetition (log, repetition), `after` of those that follow the measurement; they are made by `key_of` and
+    named by `in_words`. `problems` rely on this order. The loops of these records exchange `bytes_exchanged`, once and
+    in all, and take `seconds`; `clocked` records state the run's time.
+
+    Results: `metrics` are tables as that of reduction.metrics. `breaches` and `qualifications` yield keys and texts.
+    `checks` (view, rows of its measurement_table) are those of a result. `section` (log, score, labels of metrics) has
+    the values of the part's template in the report, which it names as `template`. `functions` are some of those of
+    functions.py."""
+
+    invariants: Mapping[str, str] = field(default_factory=dict)
+    views: "Callable[[Log[Plan]], list[View]]" = field(default=lambda log: [])
+    problems_of_views: "Callable[[Log[Plan]], Iterable[Problem]]" = nothing
+    problems_of_plan: "Callable[[Log[Plan]], Iterable[Problem]]" = nothing
+    before: "Callable[[Log[Plan], int], Iterable[tuple]]" = nothing
+    after: "Callable[[Log[Plan]], Iterable[tuple]]" = nothing
+    key_of: Callable[[Any], tuple] = lambda record: (kind_of(record),)
+    in_words: Callable[[tuple], str] = in_words
+    problems: "Callable[[Log[Plan]], Iterable[Problem]]" = nothing
+    bytes_exchanged: "Callable[[Log[Plan]], tuple[int, int]]" = lambda log: (0, 0)
+    seconds: "Callable[[Log[Plan]], float]" = lambda log: 0.0
+    clocked: tuple[type[Any], ...] = ()
+    metrics: "Callable[[list[Log[Plan]]], Iterable[pd.DataFrame]]" = nothing
+    breaches: "Callable[[Log[Plan]], Iterable[tuple[str, str]]]" = nothing
+    qualifications: "Callable[[Log[Plan]], Iterable[tuple[str, str]]]" = nothing
+    checks: "Callable[[View, pd.DataFrame], Iterable[Check]]" = nothing
+    figures: "Callable[[Log[Plan]], Iterable[Figure]]" = nothing
+    section: "Callable[[Log[Plan], Score, dict[str, str]], dict]" = field(default=lambda log, score, labels: {})
+    functions: Mapping[str, Callable] = field(default_factory=dict)

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the core of b_eff asks for of the matchings of nodes: loops that follow its own."""
+
+from postprocess.benchmarks.b_eff.doors import Door
+from postprocess.benchmarks.b_eff.nodes.examination import examination, examination_of_unscored, figures
+from postprocess.benchmarks.b_eff.nodes.records import MatchingsLeftOut
+from postprocess.benchmarks.b_eff.nodes.rules import (
+    bytes_of_pairwise,
+    key_of,
+    planned_pairwise,
+    problems_of_matchings,
+    problems_of_pairwise,
+    seconds_of_pairwise,
+)
+
+INVARIANTS = {
+    "matchings": (
+        "number, lengths, resolution and reserved time of the matchings follow from the option, the nodes and the "
+        "message lengths"
+    ),
+    "matching_groups": "groups are stated exactly if the option names a file, and for the run's hosts",
+    "partners": "the partners are those that follow from the seed, the groups and the number of the matching or round",
+    "suspects": "suspects and good nodes are different nodes of the run, the slowest suspect first",
+    "process_times": "each process, or node, that takes part has a time, and no other",
+}
+DOOR = Door(
+    invariants=INVARIANTS,
+    problems_of_plan=problems_of_matchings,
+    after=planned_pairwise,
+    key_of=key_of,
+    problems=problems_of_pairwise,
+    bytes_exchanged=bytes_of_pairwise,
+    seconds=seconds_of_pairwise,
+    clocked=(MatchingsLeftOut,),
+    figures=figures,
+    functions={"nodes": examination, "nodes_of_unscored": examination_of_unscored},
+)

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The optional parts of b_eff. The core names them in this file only; a part that is planned has a field in
+records.Plan besides."""
+
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from postprocess.benchmarks.b_eff.doors import Door, Part, View
+from postprocess.logs.records import Record
+
+if TYPE_CHECKING:
+    from postprocess.benchmarks.b_eff.records import Plan
+    from postprocess.logs.reader import Log
+
+FOLDERS = (
+    "probe",
+    "memory",
+    "nodes",
+    "prediction",
+)
+
+
+def parts() -> list[Part]:
+    return [import_module(f"{__package__}.{folder}").PART for folder in FOLDERS]
+
+
+@cache
+def doors() -> dict[str, Door]:
+    """By folder; imported on first use, because they need pandas and the core."""
+    return {folder: import_module(f"{__package__}.{folder}.door").DOOR for folder in FOLDERS}
+
+
+@cache
+def owners() -> dict[type[Record], Door]:
+    """The doors by the records of their parts."""
+    return {record: door for part, door in zip(parts(), doors().values()) for record in part.records}
+
+
+def views(log: "Log[Plan]") -> list[View]:
+    """The log itself, if no part divides it."""
+    return next(filter(None, (door.views(log) for door in doors().values())), [View(log)])
