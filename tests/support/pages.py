@@ -30,7 +30,7 @@ def hostile_log():
     activity["hosts"][0]["others_user_seconds"] = 4 * activity["elapsed_seconds"]
     run |= {
         "command": ["b_eff", HOSTILE],
-        "options": {"log": HOSTILE},
+        "options": run["options"] | {"log": HOSTILE},
         "environment": {HOSTILE: HOSTILE},
         "kernel_version": HOSTILE,
     }

@@ -32,9 +32,7 @@ def test_a_run_by_the_papers_rules_is_official_and_unqualified(scored):
         (
             "memory_by_option",
             {},
-            lambda run, plan: run.update(
-                memory_source="option", options={**run["options"], "memory-per-process": GIB}
-            ),
+            lambda run, plan: run.update(memory_source="option", options={**run["options"], "memory-per-process": GIB}),
         ),
     ],
 )
