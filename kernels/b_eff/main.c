@@ -9,28 +9,19 @@
 #include "measure.h"
 #include "memories.h"
 #include "memory.h"
-#include "memory_kinds.h"
 #include "methods.h"
-#include "node_groups.h"
 #include "pairwise.h"
 #include "request.h"
 
-#ifdef COFFEECUP_SIMULATED
-/* A simulated node is as fast as its platform says: only planted slow ones could be found. */
-enum { MATCHINGS = 0 };
-#else
-enum { MATCHINGS = 16 };
-#endif
 enum { EVERY_GROUP = (1u << (GROUP_PING_PONG + 1)) - 1, EVERY_METHOD = (1u << METHODS) - 1 };
-enum { FEWEST_RANKS = 2, MOST_MATCHINGS = 1000, MOST_NODES_ALL_PAIRS = 4096 };
+enum { FEWEST_RANKS = 2 };
 
 struct choices {
     struct loop_choices loops;
-    const char *log, *node_groups;
-    int64_t matchings;
-    bool all_pairs;
-    uint64_t patterns, methods, memory;
-    bool memory_anyway;
+    struct pairwise_choices matchings;
+    struct memory_choices memory;
+    const char *log;
+    uint64_t patterns, methods;
 };
 
 static const char *const summary_text =
@@ -43,13 +34,11 @@ static const char *const usage_text =
     "Example:  mpirun -n 16 b_eff --log b_eff.jsonl && coffeecup score b_eff.jsonl\n\n"
     "A run takes 1 to 4 minutes.";
 
-/* Takes ownership of `groups`, as pairwise_json(). */
-static json_t *plan_json(const struct request *request, json_t *groups)
+static json_t *plan_json(const struct request *request, const struct pairwise *matchings)
 {
     json_t *plan = request_json(request);
-    json_object_set_new(plan, "matchings", pairwise_json(&request->pairwise, groups));
-    if (request->memories.description)
-        json_object_set_new(plan, "memory", request->memories.description);
+    object_add(plan, field_json("matchings", pairwise_json(matchings, request)));
+    memories_describe(&request->memories, plan);
     return plan;
 }
 
@@ -65,41 +54,31 @@ static void print_table(const struct request *request, const struct summary *sum
     run_print_score_command(choices->log);
 }
 
-static struct pairwise plan_of_nodes(const struct nodes *nodes, const struct choices *choices, const int64_t *length)
-{
-    const struct pairwise plan = pairwise_plan(nodes, choices->matchings, choices->all_pairs, length,
-                                               choices->loops.longest_loop, choices->loops.time_budget);
-    if (plan.all_pairs && (plan.matchings == 0 || nodes->count > MOST_NODES_ALL_PAIRS))
-        refuse("--all-pairs requires 2 to %d nodes and --matchings of at least 1; this run has %d nodes and "
-               "--matchings %" PRId64,
-               MOST_NODES_ALL_PAIRS, nodes->count, choices->matchings);
-    return plan;
-}
-
 static int run_b_eff(const struct program *program, const struct choices *choices, int argc, char **argv)
 {
     struct run run = run_begin(program, &argc, &argv, &choices->loops.memory_per_process);
     if (run.ranks < FEWEST_RANKS)
         refuse("b_eff requires at least two processes, this run has %d; start it with 'mpirun -n 2 b_eff'", run.ranks);
-    const struct memories memories = memories_open(&run, choices->memory, choices->memory_anyway);
+    const struct memories memories = memories_open(&run, &choices->memory);
     struct request request =
         request_begin(&run, &choices->loops, &memories, run.ranks, choices->methods, choices->patterns);
     if (request.patterns == 0)
         refuse("nothing to measure: none of the --methods applies to any of the --patterns (blocking applies to "
                "ping_pong, "
                "the other methods to all other patterns)");
-    struct nodes nodes = nodes_find(run.machine.leader);
-    json_t *groups = choices->node_groups ? nodes_read_groups(&nodes, choices->node_groups, run.machine.hosts) : NULL;
-    request.pairwise = plan_of_nodes(&nodes, choices, request.length);
-    run_open_log(&run, choices->log, argv, NULL, run.rank == 0 ? plan_json(&request, groups) : NULL);
+    struct pairwise matchings = pairwise_begin(&run, &choices->matchings, &request);
+    run_open_log(&run, choices->log, argv, NULL, run.rank == 0 ? plan_json(&request, &matchings) : NULL);
 
     struct summary *summaries = allocate((size_t)request.patterns, sizeof *summaries);
-    measure(&run, &request, summaries);
+    struct loops loops = loops_begin(&run, &request.memories, request.length[LENGTHS - 1]);
+    if (measure(&run, &request, &loops, summaries))
+        pairwise_measure(&run, &request, &matchings, &loops);
+    loops_end(&loops);
     const int status = run_end(&run);
     if (run.rank == 0 && status == EXIT_COMPLETE)
         print_table(&request, summaries, choices);
     free(summaries);
-    nodes_free(&nodes);
+    pairwise_end(&matchings);
     free(request.pattern);
     return status;
 }
@@ -108,7 +87,7 @@ int main(int argc, char **argv)
 {
     struct choices choices = {.loops = default_loops,
                               .log = "b_eff.jsonl",
-                              .matchings = MATCHINGS,
+                              .matchings = default_matchings,
                               .patterns = EVERY_GROUP,
                               .methods = EVERY_METHOD};
     const struct option_row rows[] = {
@@ -123,22 +102,8 @@ int main(int argc, char **argv)
          "methods to run; the best of the first three enters b_eff, blocking is for the ping-pong", sizeof methods[0],
          0, &methods[0].name},
         LOOP_OPTIONS(&choices.loops),
-        {"matchings", OPTION_COUNT, &choices.matchings, "N",
-         "random matchings of the nodes, which show slow nodes and do not enter b_eff; 0: none", 0, MOST_MATCHINGS,
-         NULL},
-        {"node-groups", OPTION_INPUT, &choices.node_groups, "FILE",
-         "groups of nodes, such as those of a leaf switch: a line 'NODE GROUP' for each node. Matchings are first\n"
-         "        within groups, then across",
-         0, 0, NULL},
-        {"all-pairs", OPTION_FLAG, &choices.all_pairs, NULL,
-         "measure each pair of nodes at L_max as well, after the other measurements; takes additional time", 0, 0,
-         NULL},
-        {"memory", OPTION_LIST, &choices.memory, "LIST",
-         "kinds of memory in which messages are, of the host and of accelerators; each pattern is measured in each\n"
-         "        kind. Default: host, with fewer records in the log",
-         0, 0, memory_kind_names},
-        {"memory-anyway", OPTION_FLAG, &choices.memory_anyway, NULL,
-         "try --memory even if the MPI library does not state that it supports the kind", 0, 0, NULL},
+        PAIRWISE_OPTIONS(&choices.matchings),
+        MEMORY_OPTIONS(&choices.memory),
         {0}};
     const struct program program = {"b_eff", summary_text, usage_text, rows};
     return run_b_eff(&program, &choices, argc, argv);

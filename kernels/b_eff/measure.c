@@ -11,7 +11,6 @@
 #include "fail.h"
 #include "memory.h"
 #include "methods.h"
-#include "pairwise.h"
 #include "probe.h"
 #include "progress.h"
 #include "timed.h"
@@ -22,7 +21,7 @@ enum { TRIAL_LOOPS = 3 };
 struct state {
     struct run *run;
     const struct request *request;
-    struct loops loops;
+    struct loops *loops;
     int *order;                            /* scratch memory of pattern_layout() */
     struct known known[MEMORY_KINDS];      /* by the first kind of a pattern */
     int64_t (*first_loop_length)[METHODS]; /* of each pattern; 0 until it is known */
@@ -107,15 +106,16 @@ static void log_probes(struct run *run, const struct loops *loops, int repetitio
     json_t *hosts = probe_cores(run->machine.leader);
     if (run->log)
         log_write(run->log, "probe", OBJECT(field_int("repetition", repetition), field_json("hosts", hosts)));
-    const struct copies copies = {loops->in[MEMORY_HOST].receive, loops->in[MEMORY_HOST].send, loops->bytes,
-                                  (repetition - 1) * PROBE_COPIES};
+    const struct copies copies = {loops->buffers.in[MEMORY_HOST].receive, loops->buffers.in[MEMORY_HOST].send,
+                                  loops->buffers.bytes, (repetition - 1) * PROBE_COPIES};
     if (!copies.to)
         return;
     json_t *seconds = probe_copies(run->machine.leader, &copies);
     if (run->log)
         log_write(run->log, "memory_copy",
                   OBJECT(field_int("repetition", repetition),
-                         field_int("copied_bytes", probe_copied_bytes(loops->bytes)), field_json("seconds", seconds)));
+                         field_int("copied_bytes", probe_copied_bytes(loops->buffers.bytes)),
+                         field_json("seconds", seconds)));
 }
 
 /* The requested length, unless such loops would take longer than a message length's part of the pattern's time: on
@@ -129,7 +129,7 @@ static int64_t try_first_loop_length(struct state *state, struct measured *measu
         return 1;
     for (int i = 0; i < TRIAL_LOOPS; i++) {
         const struct result result =
-            time_loop(&state->loops, &measured->exchange, &methods[method], request->length[0], 1);
+            time_loop(state->loops, &measured->exchange, &methods[method], request->length[0], 1);
         log_result(state->run->log, "trial", measured, method, request->length[0], 1, &result);
         shortest = fmin(shortest, result.elapsed_seconds);
     }
@@ -182,7 +182,7 @@ static void measure_length(struct state *state, struct measured *measured, int l
         measured->courses[m].best_bandwidth = 0;
         if (loop_length == 0)
             continue;
-        const struct result result = time_loop(&state->loops, &measured->exchange, &methods[m], bytes, loop_length);
+        const struct result result = time_loop(state->loops, &measured->exchange, &methods[m], bytes, loop_length);
         log_result(state->run->log, "measurement", measured, m, bytes, loop_length, &result);
         follow(state, measured, m, length, loop_length, &result);
         summarize(measured->summary, &measured->courses[m], length);
@@ -210,7 +210,7 @@ static void measure_latency(struct state *state, struct measured *measured)
     for (int m = 0; m < METHODS; m++) {
         if (decision.loop_length[m] == 0)
             continue;
-        const struct result result = time_loop(&state->loops, &measured->exchange, &methods[m],
+        const struct result result = time_loop(state->loops, &measured->exchange, &methods[m],
                                                state->request->length[0], decision.loop_length[m]);
         log_result(state->run->log, "latency", measured, m, state->request->length[0], decision.loop_length[m],
                    &result);
@@ -276,7 +276,7 @@ static bool measure_pattern(struct state *state, int repetition, int number, str
 {
     const struct request *request = state->request;
     const double start = run_elapsed_seconds(state->run);
-    const double end = request->time_budget_seconds - request->pairwise.reserved_seconds;
+    const double end = request->time_budget_seconds - request->reserved_seconds;
     const int left = (request->repetitions - repetition + 1) * request->patterns - number;
     struct measured measured = {
         .repetition = repetition,
@@ -298,10 +298,9 @@ static bool measure_pattern(struct state *state, int repetition, int number, str
     return in_time;
 }
 
-void measure(struct run *run, const struct request *request, struct summary *summaries)
+bool measure(struct run *run, const struct request *request, struct loops *loops, struct summary *summaries)
 {
-    struct state state = {
-        .run = run, .request = request, .loops = loops_begin(run, &request->memories, request->length[LENGTHS - 1])};
+    struct state state = {.run = run, .request = request, .loops = loops};
     state.order = allocate((size_t)run->ranks, sizeof *state.order);
     state.first_loop_length = allocate((size_t)request->patterns, sizeof *state.first_loop_length);
     state.progress = progress_begin(run->program->name);
@@ -309,16 +308,13 @@ void measure(struct run *run, const struct request *request, struct summary *sum
         state.pace.left++; /* they come first */
     bool in_time = true;
     for (int repetition = 1; in_time && repetition <= request->repetitions; repetition++) {
-        log_probes(run, &state.loops, repetition);
+        log_probes(run, loops, repetition);
         for (int p = 0; in_time && p < request->patterns; p++)
             in_time = measure_pattern(&state, repetition, p, &summaries[p]);
     }
-    if (in_time)
-        measure_pairwise(run, request, &state.loops, state.order);
     if (run->rank == 0)
         progress_end(&state.progress);
-    run_log_data_check(run, "received_bytes", state.loops.received_bytes, state.loops.checked_bytes);
     free(state.first_loop_length);
     free(state.order);
-    loops_end(&state.loops);
+    return in_time;
 }

@@ -12,7 +12,8 @@ struct summary {
     double largest_bandwidth;         /* byte/s at L_max, best method; 0 if it was not measured */
 };
 
-/* Measures everything that is requested and writes it to the log. Collective. `summaries`: one per pattern. */
-void measure(struct run *run, const struct request *request, struct summary *summaries);
+/* Measures all patterns and writes the results to the log. `summaries`: one per pattern. False if the run has exceeded
+ * its time and stopped. Collective. */
+bool measure(struct run *run, const struct request *request, struct loops *loops, struct summary *summaries);
 
 #endif

@@ -16,8 +16,8 @@ const struct loop_choices default_loops = {.seed = 1,
 
 static void check_memory(const struct run *run, const struct memories *memories, int64_t requested)
 {
-    const int buffers_on_host = 2 * memories_have_host(memories) + memories_have_device(memories);
-    const int64_t buffers = buffers_on_host * walk_buffer_bytes(longest_message(memories->memory_per_process_bytes));
+    const int64_t buffers =
+        memories_buffers_on_host(memories) * walk_buffer_bytes(longest_message(memories->memory_per_process_bytes));
     if (memories->memory_per_process_bytes < SMALLEST_MEMORY)
         refuse("%" PRId64
                " bytes of memory per process are too few, at least 1 MiB is required; run fewer processes on a node",
@@ -87,7 +87,7 @@ static json_t *pattern_json(const struct request *request, const struct pattern 
         field_bool("averaged", pattern->averaged), field_int("messages_per_exchange", pattern->messages_per_exchange),
         field_int("processes", pattern->processes), field_json("rings", rings_json(pattern, request->ranks)),
         field_json("methods", methods_of_pattern(request, pattern)));
-    memories_describe(&request->memories, pattern, plan);
+    memories_describe_pattern(&request->memories, pattern, plan);
     return plan;
 }
 

@@ -10,13 +10,12 @@
 
 #include "lengths.h"
 #include "memories.h"
-#include "nodes.h"
 #include "options.h"
 #include "patterns.h"
 #include "run.h"
 #include "timed.h"
 
-enum { LONGEST_LOOP = 100000, REPETITIONS = 3, PAIRWISE_LENGTHS = 3 };
+enum { LONGEST_LOOP = 100000, REPETITIONS = 3 };
 
 /* The options of all of these benchmarks, and their values in an official run: they enter the published definition. */
 struct loop_choices {
@@ -60,24 +59,13 @@ enum { SMALLEST_MEMORY = 1 << 20 }; /* gives L_max = 8 KiB: above the fixed leng
          RANDOM_PATTERNS,   NULL},                                                                                 \
         OPTION_IDLE_POWER(&(choices)->idle_power)
 
-/* The loops by which slow nodes are found (pairwise.h). */
-struct pairwise {
-    const struct nodes *nodes;
-    int matchings; /* 0: none of these loops */
-    int lengths;   /* at most PAIRWISE_LENGTHS, ascending; the last one is L_max */
-    int64_t length[PAIRWISE_LENGTHS], loop_length[PAIRWISE_LENGTHS];
-    bool all_pairs;
-    bool by_node; /* the log has one time for each node, that of its slowest process */
-    double reserved_seconds;
-};
-
 struct request {
     uint64_t methods; /* a bit per row of the table of methods */
     uint64_t seed;
     int repetitions; /* at most REPETITIONS */
     int64_t first_loop_length, longest_loop_length, random_patterns;
     double time_budget_seconds;
-    struct pairwise pairwise;
+    double reserved_seconds; /* of them, for what is measured after the patterns */
     struct memories memories;
     int64_t length[LENGTHS];
     int ranks, patterns; /* processes that run the patterns, and the number of these */

@@ -22,70 +22,17 @@ int64_t walk_buffer_bytes(int64_t l_max)
     return BUFFER_LENGTHS * ((l_max + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT);
 }
 
-/* --- the buffers -------------------------------------------------------------------------------------------------- */
-
-static void allocate_host(struct loops *loops)
-{
-    loops->in[MEMORY_HOST].send = buffer_allocate(loops->send_bytes);
-    loops->in[MEMORY_HOST].receive = buffer_allocate(loops->bytes);
-    if (buffers_hold_data)
-        data_fill(loops->in[MEMORY_HOST].send, loops->send_bytes, (uint32_t)loops->run->rank, 0);
-}
-
-/* Through the staging buffer, whose content the receive buffer gets first. */
-static const char *fill_device(struct loops *loops, int kind)
-{
-    const char *problem = memory_copy(kind, loops->in[kind].receive, loops->staging, loops->bytes);
-    for (size_t done = 0, bytes; !problem && done < loops->send_bytes; done += bytes) {
-        bytes = loops->send_bytes - done < loops->bytes ? loops->send_bytes - done : loops->bytes;
-        problem = memory_synchronize(kind); /* an earlier copy may still read the staging buffer */
-        data_fill(loops->staging, bytes, (uint32_t)loops->run->rank, done);
-        if (!problem)
-            problem = memory_copy(kind, loops->in[kind].send + done, loops->staging, bytes);
-    }
-    return problem ? problem : memory_synchronize(kind);
-}
-
-static void allocate_device(struct loops *loops, int kind)
-{
-    char text[WRONG_TEXT_LENGTH] = "";
-    if (!loops->staging)
-        loops->staging = buffer_allocate(loops->bytes);
-    const char *problem = memory_allocate(kind, loops->send_bytes, &loops->in[kind].send);
-    if (!problem)
-        problem = memory_allocate(kind, loops->bytes, &loops->in[kind].receive);
-    if (!problem)
-        problem = fill_device(loops, kind);
-    if (problem)
-        snprintf(text, sizeof text, "%s", problem);
-    const int first = agree_on_reason(MPI_COMM_WORLD, text, sizeof text);
-    if (first != NO_RANK)
-        fail_together_for(first,
-                          "cannot allocate and fill two buffers of %zu bytes in %s memory: %s; use fewer processes for "
-                          "each device or a smaller --memory-per-process",
-                          loops->bytes, memory_kind_names[kind], text);
-}
-
 struct loops loops_begin(const struct run *run, const struct memories *memories, int64_t l_max)
 {
-    struct loops loops = {.run = run, .bytes = (size_t)walk_buffer_bytes(l_max)};
-    loops.send_bytes = loops.bytes + (size_t)SHIFTS * ALIGNMENT;
-    if (memories_have_host(memories))
-        allocate_host(&loops);
-    for (int kind = MEMORY_HOST + 1; kind < MEMORY_KINDS; kind++)
-        if (memories->chosen >> kind & 1)
-            allocate_device(&loops, kind);
-    return loops;
+    const size_t bytes = (size_t)walk_buffer_bytes(l_max);
+    return (struct loops){.run = run,
+                          .buffers = buffers_open(run, memories, bytes, bytes + (size_t)SHIFTS * ALIGNMENT)};
 }
 
 void loops_end(struct loops *loops)
 {
-    for (int kind = 0; kind < MEMORY_KINDS; kind++)
-        if (loops->in[kind].send) {
-            memory_free(kind, loops->in[kind].send, loops->send_bytes);
-            memory_free(kind, loops->in[kind].receive, loops->bytes);
-        }
-    buffer_free(loops->staging, loops->bytes);
+    run_log_data_check(loops->run, "received_bytes", loops->received_bytes, loops->checked_bytes);
+    buffers_close(&loops->buffers);
 }
 
 /* The kind of memory of this process's messages. */
@@ -114,14 +61,14 @@ static struct walk next_walk(struct loops *loops, const struct exchange *exchang
     struct walk walk = {.bytes = (int)bytes, .stride = message_stride(bytes)};
     walk.step = walk.stride * (size_t)exchange->slots;
     size_t start = (loops->next_place + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if (start + walk.step * (size_t)exchanges > loops->bytes)
+    if (start + walk.step * (size_t)exchanges > loops->buffers.bytes)
         start = 0;
-    const long fitting = (long)((loops->bytes - start) / walk.step);
+    const long fitting = (long)((loops->buffers.bytes - start) / walk.step);
     walk.places = exchanges < fitting ? (long)exchanges : fitting;
     if (most_places && walk.places > most_places)
         walk.places = most_places;
-    walk.receive = loops->in[kind_of(exchange)].receive + start;
-    walk.send = loops->in[kind_of(exchange)].send + start + (size_t)(loops->count % SHIFTS) * ALIGNMENT;
+    walk.receive = loops->buffers.in[kind_of(exchange)].receive + start;
+    walk.send = loops->buffers.in[kind_of(exchange)].send + start + (size_t)(loops->count % SHIFTS) * ALIGNMENT;
     loops->next_place = start + walk.step * (size_t)walk.places;
     return walk;
 }
@@ -194,18 +141,6 @@ static struct result agree_on_result(const struct exchange *exchange, double ela
 
 /* --- check of received data --------------------------------------------------------------------------------------- */
 
-/* The data of the last walk in the receive buffer, in memory of the host. Without memory_synchronize(): MPI guarantees
- * that a message which has been received is in the buffer, and this is what is checked. */
-static const char *received(struct loops *loops, int kind, const struct walk *walk)
-{
-    if (kind == MEMORY_HOST)
-        return walk->receive;
-    const char *problem = memory_copy(kind, loops->staging, walk->receive, (size_t)walk->places * walk->step);
-    if (problem)
-        fail("cannot copy received data from %s memory: %s", memory_kind_names[kind], problem);
-    return loops->staging;
-}
-
 /* Checks the data of the last walk in the receive buffer and describes the first wrong byte in `text`. */
 static void check_received(struct loops *loops, const struct exchange *exchange, const struct walk *walk,
                            char text[WRONG_TEXT_LENGTH])
@@ -213,13 +148,14 @@ static void check_received(struct loops *loops, const struct exchange *exchange,
     if (exchange->transfers == 0)
         return;
     const int kind = kind_of(exchange);
-    const char *data = received(loops, kind, walk);
+    const char *data = buffers_received(&loops->buffers, kind, walk->receive, (size_t)walk->places * walk->step);
     for (int j = 0; j < exchange->transfers; j++) {
         for (long place = 0; exchange->source[j] != MPI_PROC_NULL && place < walk->places; place++) {
             const size_t offset = (size_t)place * walk->step + (size_t)j * walk->stride;
             size_t first;
-            const size_t count = data_count_wrong(data + offset, (size_t)walk->bytes, (uint32_t)exchange->source[j],
-                                                  (uint64_t)(walk->send + offset - loops->in[kind].send), &first);
+            const size_t count =
+                data_count_wrong(data + offset, (size_t)walk->bytes, (uint32_t)exchange->source[j],
+                                 (uint64_t)(walk->send + offset - loops->buffers.in[kind].send), &first);
             if (count > 0 && !text[0])
                 snprintf(text, WRONG_TEXT_LENGTH, "rank %d received a wrong byte from rank %d at offset %zu",
                          loops->run->rank, exchange->source[j], first);

@@ -7,20 +7,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "buffers.h"
 #include "memories.h"
-#include "memory_kinds.h"
 #include "methods.h"
 #include "run.h"
 
-/* The buffers of each kind of memory through which messages walk, and counts. */
+/* The buffers through which messages walk, and counts. */
 struct loops {
     const struct run *run;
-    size_t bytes;      /* of a buffer, through which places walk */
-    size_t send_bytes; /* `bytes` and room for the shifts */
-    struct {
-        char *send, *receive;
-    } in[MEMORY_KINDS];                    /* NULL in kinds that the run does not use */
-    char *staging;                         /* of the host, `bytes` long: for data of devices; NULL if there are none */
+    struct buffers buffers;
     size_t next_place;                     /* where the next loop begins */
     long count;                            /* of timed loops so far, the same on all ranks */
     int64_t received_bytes, checked_bytes; /* of this rank */
@@ -36,7 +31,7 @@ struct result {
 /* Size of the send buffer and of the receive buffer for L_max = `l_max` bytes. */
 int64_t walk_buffer_bytes(int64_t l_max);
 
-/* Collective, as the kinds of `memories` may fail on any process. */
+/* loops_end() writes the log's record `data_check`. Both are collective. */
 struct loops loops_begin(const struct run *run, const struct memories *memories, int64_t l_max);
 void loops_end(struct loops *loops);
 

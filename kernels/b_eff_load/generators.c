@@ -152,10 +152,10 @@ struct traffic generate(const struct load *load, enum load_kind kind, int root, 
 {
     struct generator generator = {.load = load,
                                   .bytes = (int)bytes,
-                                  .send = loops->in[MEMORY_HOST].send,
-                                  .receive = loops->in[MEMORY_HOST].receive};
+                                  .send = loops->buffers.in[MEMORY_HOST].send,
+                                  .receive = loops->buffers.in[MEMORY_HOST].receive};
     list_targets(&generator, kind, root);
-    generator.slots = (int)(loops->bytes / (size_t)generator.bytes);
+    generator.slots = (int)(loops->buffers.bytes / (size_t)generator.bytes);
     generator.due = (int64_t)generator.sources * SENDS_AT_ONCE;
     const size_t requests = FIRST_RECEIVE + (size_t)generator.slots;
     generator.request = allocate(requests, sizeof *generator.request);

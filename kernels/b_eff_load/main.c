@@ -69,7 +69,7 @@ static int run_b_eff_load(const struct program *program, const struct choices *c
     struct nodes nodes = nodes_find(run.machine.leader);
     struct load load =
         load_begin(&nodes, choices->kinds, choices->victims, (uint64_t)choices->loops.seed, FEWEST_NODES_OF_A_ROLE);
-    const struct memories host = memories_open(&run, 0, false);
+    const struct memories host = memories_open(&run, &(struct memory_choices){0});
     struct request request =
         request_begin(&run, &choices->loops, &host, load.measured_ranks, 1u << METHOD_NONBLOCKING, AVERAGED_GROUPS);
     run_open_log(&run, choices->log, argv, does_io(choices) ? &filesystem : NULL,

@@ -282,7 +282,6 @@ void measure(struct run *run, const struct request *request, const struct load *
         progress_end(&state.progress);
         print_table(&state);
     }
-    run_log_data_check(run, "received_bytes", state.loops.received_bytes, state.loops.checked_bytes);
     free(state.latency);
     free(state.each_seconds);
     free(state.order);

@@ -25,9 +25,10 @@ bool memories_have_host(const struct memories *memories)
     return !memories->chosen || has(memories, MEMORY_HOST);
 }
 
-bool memories_have_device(const struct memories *memories)
+int memories_buffers_on_host(const struct memories *memories)
 {
-    return memories->chosen >> 1;
+    const bool has_device = memories->chosen >> 1;
+    return 2 * memories_have_host(memories) + has_device;
 }
 
 /* --- the patterns ------------------------------------------------------------------------------------------------- */
@@ -60,14 +61,14 @@ int memories_repeat(const struct memories *memories, struct pattern **list, int 
     return repeated;
 }
 
-void memories_describe(const struct memories *memories, const struct pattern *pattern, json_t *plan)
+void memories_describe_pattern(const struct memories *memories, const struct pattern *pattern, json_t *description)
 {
     if (!memories->chosen)
         return;
     json_t *kinds = json_array();
     for (int end = 0; end < 2; end++)
         json_array_append_new(kinds, json_string(memory_kind_names[pattern->memory[end]]));
-    object_add(plan, field_json("memory", kinds));
+    object_add(description, field_json("memory", kinds));
 }
 
 /* --- devices ------------------------------------------------------------------------------------------------------ */
@@ -205,11 +206,11 @@ static void add_device(struct memories *memories, const struct run *run, int kin
     free(owners);
 }
 
-struct memories memories_open(const struct run *run, uint64_t chosen, bool anyway)
+struct memories memories_open(const struct run *run, const struct memory_choices *choices)
 {
-    struct memories memories = {.chosen = chosen, .memory_per_process_bytes = run->memory_per_process_bytes};
-    if (!chosen) {
-        if (anyway)
+    struct memories memories = {.chosen = choices->kinds, .memory_per_process_bytes = run->memory_per_process_bytes};
+    if (!memories.chosen) {
+        if (choices->anyway)
             refuse("--memory-anyway requires --memory");
         return memories;
     }
@@ -223,6 +224,12 @@ struct memories memories_open(const struct run *run, uint64_t chosen, bool anywa
         if (has(&memories, kind) && kind == MEMORY_HOST)
             add_host(&memories, run);
         else if (has(&memories, kind))
-            add_device(&memories, run, kind, anyway);
+            add_device(&memories, run, kind, choices->anyway);
     return memories;
+}
+
+void memories_describe(const struct memories *memories, json_t *plan)
+{
+    if (memories->description)
+        object_add(plan, field_json("memory", memories->description));
 }

@@ -8,8 +8,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "memory_kinds.h"
+#include "options.h"
 #include "patterns.h"
 #include "run.h"
+
+struct memory_choices {
+    uint64_t kinds; /* a bit per kind */
+    bool anyway;
+};
+
+#define MEMORY_OPTIONS(choices)                                                                                   \
+    {"memory",                                                                                                    \
+     OPTION_LIST,                                                                                                 \
+     &(choices)->kinds,                                                                                           \
+     "LIST",                                                                                                      \
+     "kinds of memory in which messages are, of the host and of accelerators; each pattern is measured in each\n" \
+     "        kind. Default: host, with fewer records in the log",                                                \
+     0,                                                                                                           \
+     0,                                                                                                           \
+     memory_kind_names},                                                                                          \
+    {                                                                                                             \
+        "memory-anyway", OPTION_FLAG, &(choices)->anyway, NULL,                                                   \
+            "try --memory even if the MPI library does not state that it supports the kind", 0, 0, NULL           \
+    }
 
 struct memories {
     uint64_t chosen;                  /* a bit per kind; 0: without --memory, in memory of the host */
@@ -20,17 +42,20 @@ struct memories {
 
 /* Opens the kinds and selects the devices. Refuses the run if a kind is not available, or if the MPI library does not
  * support it and `anyway` is not set. Collective. */
-struct memories memories_open(const struct run *run, uint64_t chosen, bool anyway);
+struct memories memories_open(const struct run *run, const struct memory_choices *choices);
 
 /* Repeats each of `count` patterns in every kind, one after the other, and the ping-pong between two kinds as well.
  * Replaces `list`; returns the number of patterns. Without --memory it changes nothing. */
 int memories_repeat(const struct memories *memories, struct pattern **list, int count);
 
-/* Adds the kinds of a pattern to its description in the plan. Without --memory it changes nothing. */
-void memories_describe(const struct memories *memories, const struct pattern *pattern, json_t *plan);
+/* Add the kinds to the log's plan, and those of a pattern to its description. Without --memory they change nothing.
+ * Rank 0. */
+void memories_describe(const struct memories *memories, json_t *plan);
+void memories_describe_pattern(const struct memories *memories, const struct pattern *pattern, json_t *description);
 
-/* Whether a run allocates memory of the host for buffers, and of a device. */
 bool memories_have_host(const struct memories *memories);
-bool memories_have_device(const struct memories *memories);
+
+/* How many buffers a run has in memory of the host (buffers.h). */
+int memories_buffers_on_host(const struct memories *memories);
 
 #endif

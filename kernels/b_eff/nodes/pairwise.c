@@ -12,12 +12,25 @@
 #include "matchings.h"
 #include "memory.h"
 #include "methods.h"
+#include "node_groups.h"
 #include "pairwise_loop.h"
 #include "suspects.h"
 
-enum { MOST_NODES_ALL_LENGTHS = 16384, MOST_RANKS_EACH = 16384 }; /* keeps the log small (docs/log.md) */
+enum {
+    MOST_NODES_ALL_LENGTHS = 16384,
+    MOST_NODES_ALL_PAIRS = 4096,
+    MOST_RANKS_EACH = 16384
+}; /* keeps the log small (docs/log.md) */
 enum { EACH_MATCHING = 4, MOST_NODES_REPEATED = 4 };
 static const double reserved_share = 0.05; /* of the time budget */
+
+#ifdef COFFEECUP_SIMULATED
+/* A simulated node is as fast as its platform says: only planted slow ones could be found. */
+enum { MATCHINGS = 0 };
+#else
+enum { MATCHINGS = 16 };
+#endif
+const struct pairwise_choices default_matchings = {.matchings = MATCHINGS};
 
 /* Of L_max, of the geometric mean of 4096 byte and L_max, and of 4096 byte: some milliseconds in common networks. */
 static const struct {
@@ -56,32 +69,44 @@ static int matchings_of(int nodes, int64_t requested)
     return nodes <= MOST_NODES_REPEATED && requested > different ? different : (int)requested;
 }
 
-struct pairwise pairwise_plan(const struct nodes *nodes, int64_t matchings, bool all_pairs, const int64_t *length,
-                              int64_t longest_loop, double time_budget_seconds)
+struct pairwise pairwise_begin(const struct run *run, const struct pairwise_choices *choices, struct request *request)
 {
-    struct pairwise plan = {.nodes = nodes, .matchings = matchings_of(nodes->count, matchings), .all_pairs = all_pairs};
-    const int first = nodes->count > MOST_NODES_ALL_LENGTHS ? PAIRWISE_LENGTHS - 1 : 0;
-    for (int i = first; i < PAIRWISE_LENGTHS; i++, plan.lengths++) {
-        plan.length[plan.lengths] = length[lengths[i].length];
-        plan.loop_length[plan.lengths] = lengths[i].loop_length < longest_loop ? lengths[i].loop_length : longest_loop;
+    struct pairwise plan = {.nodes = nodes_find(run->machine.leader), .all_pairs = choices->all_pairs};
+    struct nodes *nodes = &plan.nodes;
+    if (choices->groups)
+        plan.groups = nodes_read_groups(nodes, choices->groups, run->machine.hosts);
+    plan.matchings = matchings_of(nodes->count, choices->matchings);
+    if (plan.all_pairs && (plan.matchings == 0 || nodes->count > MOST_NODES_ALL_PAIRS))
+        refuse("--all-pairs requires 2 to %d nodes and --matchings of at least 1; this run has %d nodes and "
+               "--matchings %" PRId64,
+               MOST_NODES_ALL_PAIRS, nodes->count, choices->matchings);
+    for (int i = nodes->count > MOST_NODES_ALL_LENGTHS ? PAIRWISE_LENGTHS - 1 : 0; i < PAIRWISE_LENGTHS; i++) {
+        const int64_t most = request->longest_loop_length;
+        plan.length[plan.lengths] = request->length[lengths[i].length];
+        plan.loop_length[plan.lengths++] = lengths[i].loop_length < most ? lengths[i].loop_length : most;
     }
     plan.by_node = nodes->first[nodes->count] > MOST_RANKS_EACH;
-    plan.reserved_seconds = plan.matchings > 0 ? reserved_share * time_budget_seconds : 0;
+    request->reserved_seconds = plan.matchings > 0 ? reserved_share * request->time_budget_seconds : 0;
     return plan;
 }
 
-json_t *pairwise_json(const struct pairwise *pairwise, json_t *groups)
+json_t *pairwise_json(const struct pairwise *pairwise, const struct request *request)
 {
     json_t *length = json_array(), *loop_length = json_array();
     for (int i = 0; i < pairwise->lengths; i++) {
         json_array_append_new(length, json_integer(pairwise->length[i]));
         json_array_append_new(loop_length, json_integer(pairwise->loop_length[i]));
     }
-    return OBJECT(field_int("count", pairwise->matchings), field_json("lengths", length),
-                  field_json("loop_lengths", loop_length),
-                  field_text("resolution", pairwise->by_node ? "node" : "process"),
-                  field_json("groups", groups ? groups : json_null()), field_bool("all_pairs", pairwise->all_pairs),
-                  field_real("reserved_seconds", pairwise->reserved_seconds));
+    return OBJECT(
+        field_int("count", pairwise->matchings), field_json("lengths", length), field_json("loop_lengths", loop_length),
+        field_text("resolution", pairwise->by_node ? "node" : "process"),
+        field_json("groups", pairwise->groups ? pairwise->groups : json_null()),
+        field_bool("all_pairs", pairwise->all_pairs), field_real("reserved_seconds", request->reserved_seconds));
+}
+
+void pairwise_end(struct pairwise *pairwise)
+{
+    nodes_free(&pairwise->nodes);
 }
 
 /* --- the records -------------------------------------------------------------------------------------------------- */
@@ -288,21 +313,22 @@ static void measure_all_pairs(struct pairwise_state *state)
     }
 }
 
-void measure_pairwise(const struct run *run, const struct request *request, struct loops *loops, int *order)
+void pairwise_measure(const struct run *run, const struct request *request, const struct pairwise *pairwise,
+                      struct loops *loops)
 {
-    const struct nodes *nodes = request->pairwise.nodes;
+    const struct nodes *nodes = &pairwise->nodes;
     const double start = run_elapsed_seconds(run);
     struct pairwise_state state = {
         .run = run,
         .request = request,
-        .plan = &request->pairwise,
+        .plan = pairwise,
         .matching = {.name = "matching", .memory = {request->memories.first, request->memories.first}},
         .nodes = nodes,
         .loops = loops,
-        .order = order,
-        .end_seconds = fmax(request->time_budget_seconds, start + request->pairwise.reserved_seconds)};
-    if (request->pairwise.matchings == 0)
+        .end_seconds = fmax(request->time_budget_seconds, start + request->reserved_seconds)};
+    if (pairwise->matchings == 0)
         return;
+    state.order = allocate((size_t)run->ranks, sizeof *state.order);
     while (nodes->rank[nodes->first[nodes->of_rank[run->rank]] + state.place] != run->rank)
         state.place++;
     state.partner = allocate((size_t)nodes->count, sizeof *state.partner);
@@ -316,10 +342,11 @@ void measure_pairwise(const struct run *run, const struct request *request, stru
     measure_matchings(&state);
     measure_suspects(&state);
     measure_patterns(&state);
-    if (request->pairwise.all_pairs)
+    if (pairwise->all_pairs)
         measure_all_pairs(&state);
     free(state.level);
     free(state.ratio);
     free(state.seconds);
     free(state.partner);
+    free(state.order);
 }

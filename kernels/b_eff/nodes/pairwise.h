@@ -6,18 +6,54 @@
 
 #include <jansson.h>
 
+#include "pairwise_loop.h"
 #include "request.h"
 #include "run.h"
 #include "timed.h"
 
-/* Determines what is measured, from the number of matchings that is requested, and the number of nodes. */
-struct pairwise pairwise_plan(const struct nodes *nodes, int64_t matchings, bool all_pairs, const int64_t *length,
-                              int64_t longest_loop, double time_budget_seconds);
+struct pairwise_choices {
+    const char *groups;
+    int64_t matchings;
+    bool all_pairs;
+};
+extern const struct pairwise_choices default_matchings;
 
-/* The log's description. Takes ownership of `groups`, NODE to GROUP or NULL. Rank 0 only. */
-json_t *pairwise_json(const struct pairwise *pairwise, json_t *groups);
+enum { MOST_MATCHINGS = 1000 };
 
-/* Measures all of it. `order` as for pattern_layout(). Collective. */
-void measure_pairwise(const struct run *run, const struct request *request, struct loops *loops, int *order);
+#define PAIRWISE_OPTIONS(choices)                                                                                     \
+    {"matchings",                                                                                                     \
+     OPTION_COUNT,                                                                                                    \
+     &(choices)->matchings,                                                                                           \
+     "N",                                                                                                             \
+     "random matchings of the nodes, which show slow nodes and do not enter b_eff; 0: none",                          \
+     0,                                                                                                               \
+     MOST_MATCHINGS,                                                                                                  \
+     NULL},                                                                                                           \
+        {"node-groups",                                                                                               \
+         OPTION_INPUT,                                                                                                \
+         &(choices)->groups,                                                                                          \
+         "FILE",                                                                                                      \
+         "groups of nodes, such as those of a leaf switch: a line 'NODE GROUP' for each node. Matchings are first\n"  \
+         "        within groups, then across",                                                                        \
+         0,                                                                                                           \
+         0,                                                                                                           \
+         NULL},                                                                                                       \
+    {                                                                                                                 \
+        "all-pairs", OPTION_FLAG, &(choices)->all_pairs, NULL,                                                        \
+            "measure each pair of nodes at L_max as well, after the other measurements; takes additional time", 0, 0, \
+            NULL                                                                                                      \
+    }
+
+/* Determines what is measured and reserves time of the request for it. Refuses impossible choices. Collective. */
+struct pairwise pairwise_begin(const struct run *run, const struct pairwise_choices *choices, struct request *request);
+
+/* The log's plan. Rank 0. */
+json_t *pairwise_json(const struct pairwise *pairwise, const struct request *request);
+
+/* Measures all of it, after the patterns. Collective. */
+void pairwise_measure(const struct run *run, const struct request *request, const struct pairwise *pairwise,
+                      struct loops *loops);
+
+void pairwise_end(struct pairwise *pairwise);
 
 #endif

@@ -6,12 +6,26 @@
 #include <jansson.h>
 
 #include "methods.h"
+#include "nodes.h"
 #include "request.h"
 #include "run.h"
 #include "suspects.h"
 #include "timed.h"
 
 enum direction { BOTH, UP, DOWN, DIRECTIONS };
+
+enum { PAIRWISE_LENGTHS = 3 };
+
+/* What is measured. */
+struct pairwise {
+    struct nodes nodes;
+    json_t *groups; /* rank 0: NODE to GROUP; NULL if no file names them */
+    int matchings;  /* 0: none of these loops */
+    int lengths;    /* at most PAIRWISE_LENGTHS, ascending; the last one is L_max */
+    int64_t length[PAIRWISE_LENGTHS], loop_length[PAIRWISE_LENGTHS];
+    bool all_pairs;
+    bool by_node; /* the log has one time for each node, that of its slowest process */
+};
 
 /* The state of these measurements. */
 struct pairwise_state {
