@@ -96,28 +96,6 @@ static void warn_of_budget(struct state *state, const struct decision *decision)
             state->request->time_budget_seconds);
 }
 
-/* Between repetitions. Not in simulations: simulated processes run one after the other and cannot wait for each other
- * in memory, and their buffers are one. Copies are those of the host's memory, and go through the buffers of the
- * messages. */
-static void log_probes(struct run *run, const struct loops *loops, int repetition)
-{
-    if (!buffers_hold_data)
-        return;
-    json_t *hosts = probe_cores(run->machine.leader);
-    if (run->log)
-        log_write(run->log, "probe", OBJECT(field_int("repetition", repetition), field_json("hosts", hosts)));
-    const struct copies copies = {loops->buffers.in[MEMORY_HOST].receive, loops->buffers.in[MEMORY_HOST].send,
-                                  loops->buffers.bytes, (repetition - 1) * PROBE_COPIES};
-    if (!copies.to)
-        return;
-    json_t *seconds = probe_copies(run->machine.leader, &copies);
-    if (run->log)
-        log_write(run->log, "memory_copy",
-                  OBJECT(field_int("repetition", repetition),
-                         field_int("copied_bytes", probe_copied_bytes(loops->buffers.bytes)),
-                         field_json("seconds", seconds)));
-}
-
 /* The requested length, unless such loops would take longer than a message length's part of the pattern's time: on
  * thousands of processes an exchange may take milliseconds. Determined by single exchanges, the best of several,
  * because some may be disturbed. */
@@ -308,7 +286,7 @@ bool measure(struct run *run, const struct request *request, struct loops *loops
         state.pace.left++; /* they come first */
     bool in_time = true;
     for (int repetition = 1; in_time && repetition <= request->repetitions; repetition++) {
-        log_probes(run, loops, repetition);
+        probe_nodes(run, &loops->buffers, repetition);
         for (int p = 0; in_time && p < request->patterns; p++)
             in_time = measure_pattern(&state, repetition, p, &summaries[p]);
     }

@@ -12,9 +12,8 @@
 #include "clock.h"
 #include "fail.h"
 #include "memory.h"
-#include "record.h"
 
-enum { MOST_COPIED_BYTES = 4 << 20 };
+enum { COPIES = 5, MOST_COPIED_BYTES = 4 << 20 };
 enum { BATCHES = 20, ROUND_TRIPS = 100, SPINS = 2000, CACHE_LINE = 64, OVER = -1 };
 static const double most_seconds = 5e-3;
 
@@ -105,62 +104,71 @@ static MPI_Comm node_of(int leader, int rank)
 }
 
 /* A list of the values of each node, which its leader has, in the order of the leaders; NULL on all ranks except 0. */
-static json_t *list_of_nodes(int rank, int leader, double first, double second, json_t *(*as_json)(double, double))
+static json_t *list_of_nodes(const struct run *run, double first, double second, json_t *(*as_json)(double, double))
 {
-    int ranks;
-    MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
-    double of_process[] = {leader == rank, first, second};
-    double (*all)[3] = rank == 0 ? allocate((size_t)ranks, sizeof *all) : NULL;
+    double of_process[] = {run->machine.leader == run->rank, first, second};
+    double (*all)[3] = run->rank == 0 ? allocate((size_t)run->ranks, sizeof *all) : NULL;
     MPI_CHECK(MPI_Gather(of_process, 3, MPI_DOUBLE, all, 3, MPI_DOUBLE, 0, MPI_COMM_WORLD));
-    if (rank != 0)
+    if (run->rank != 0)
         return NULL;
     json_t *nodes = json_array();
-    for (int other = 0; other < ranks; other++)
+    for (int other = 0; other < run->ranks; other++)
         if (all[other][0] != 0)
             json_array_append_new(nodes, as_json(all[other][1], all[other][2]));
     free(all);
     return nodes;
 }
 
-json_t *probe_cores(int leader)
+/* An object per node: the shortest and the longest round trip over the node's pairs of processes; null for a node with
+ * one process, or without shared memory. */
+static json_t *probe_cores(const struct run *run)
 {
-    int rank;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    MPI_Comm node = node_of(leader, rank);
+    MPI_Comm node = node_of(run->machine.leader, run->rank);
     const double seconds = round_trip_seconds(node);
     /* the largest negative time is the shortest time */
     double mine[] = {isinf(seconds) ? -INFINITY : seconds, -seconds}, of_node[2];
     MPI_CHECK(MPI_Allreduce(mine, of_node, 2, MPI_DOUBLE, MPI_MAX, node));
     MPI_CHECK(MPI_Comm_free(&node));
-    return list_of_nodes(rank, leader, -of_node[1], of_node[0], round_trips_json);
+    return list_of_nodes(run, -of_node[1], of_node[0], round_trips_json);
 }
 
-size_t probe_copied_bytes(size_t buffer_bytes)
+static double copy_seconds(const struct buffers *buffers, size_t bytes, int number)
 {
-    return buffer_bytes < MOST_COPIED_BYTES ? buffer_bytes : MOST_COPIED_BYTES;
-}
-
-static double copy_seconds(const struct copies *copies, int number)
-{
-    const size_t bytes = probe_copied_bytes(copies->bytes);
-    const size_t start = (size_t)number % (copies->bytes / bytes) * bytes;
+    const size_t start = (size_t)number % (buffers->bytes / bytes) * bytes;
     MPI_CHECK(MPI_Barrier(MPI_COMM_WORLD));
     const double before = MPI_Wtime();
-    memcpy(copies->to + start, copies->from + start, bytes);
+    memcpy(buffers->in[MEMORY_HOST].receive + start, buffers->in[MEMORY_HOST].send + start, bytes);
     return fmax(MPI_Wtime() - before, MPI_Wtick());
 }
 
-json_t *probe_copies(int leader, const struct copies *copies)
+/* The time of the shortest copy on each node, which takes as long as the node's slowest process. All processes copy at
+ * the same time from their send buffer to their receive buffer, each time at another place. */
+static json_t *probe_copies(const struct run *run, const struct buffers *buffers, size_t bytes, int first)
 {
-    int rank;
-    double mine[PROBE_COPIES], of_node[PROBE_COPIES], shortest = INFINITY;
-    MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
-    for (int i = 0; i < PROBE_COPIES; i++)
-        mine[i] = copy_seconds(copies, copies->first + i);
-    MPI_Comm node = node_of(leader, rank);
-    MPI_CHECK(MPI_Allreduce(mine, of_node, PROBE_COPIES, MPI_DOUBLE, MPI_MAX, node));
+    double mine[COPIES], of_node[COPIES], shortest = INFINITY;
+    for (int i = 0; i < COPIES; i++)
+        mine[i] = copy_seconds(buffers, bytes, first + i);
+    MPI_Comm node = node_of(run->machine.leader, run->rank);
+    MPI_CHECK(MPI_Allreduce(mine, of_node, COPIES, MPI_DOUBLE, MPI_MAX, node));
     MPI_CHECK(MPI_Comm_free(&node));
-    for (int i = 0; i < PROBE_COPIES; i++)
+    for (int i = 0; i < COPIES; i++)
         shortest = fmin(shortest, of_node[i]);
-    return list_of_nodes(rank, leader, shortest, 0, copy_json);
+    return list_of_nodes(run, shortest, 0, copy_json);
+}
+
+void probe_nodes(const struct run *run, const struct buffers *buffers, int repetition)
+{
+    if (!buffers_hold_data)
+        return;
+    json_t *hosts = probe_cores(run);
+    if (run->log)
+        log_write(run->log, "probe", OBJECT(field_int("repetition", repetition), field_json("hosts", hosts)));
+    if (!buffers->in[MEMORY_HOST].receive)
+        return;
+    const size_t bytes = buffers->bytes < MOST_COPIED_BYTES ? buffers->bytes : MOST_COPIED_BYTES;
+    json_t *seconds = probe_copies(run, buffers, bytes, (repetition - 1) * COPIES);
+    if (run->log)
+        log_write(run->log, "memory_copy",
+                  OBJECT(field_int("repetition", repetition), field_int("copied_bytes", bytes),
+                         field_json("seconds", seconds)));
 }
