@@ -6,6 +6,8 @@ import re
 import shutil
 import subprocess
 import sys
+from difflib import unified_diff
+from pathlib import Path
 
 import documented
 import pytest
@@ -172,6 +174,47 @@ def test_add_a_benchmark_works_as_described(tree, openmpi):
     assert [path for path in files if (ROOT / path).exists()] == []
     shutil.copytree(ROOT / "postprocess", tree.folder / "postprocess", ignore=shutil.ignore_patterns("__pycache__"))
     documented.follow(page, tree.folder, documented.environment(PYTHONPATH=str(tree.folder), **OPEN_MPI))
+
+
+def lines_of(folder):
+    """The lines of each file, without those of builds and runs."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_text(encoding="utf-8", errors="replace").splitlines()
+        for top in ("kernels", "postprocess", "reframe_checks", "reference_values")
+        for path in (folder / top).rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+
+
+def test_add_an_optional_part_works_as_described(tree, openmpi):
+    """A folder in each layer, and as many lines in existing files as the page says."""
+    page = DOCS / "add-an-optional-part.md"
+    shutil.copytree(ROOT / "postprocess", tree.folder / "postprocess", ignore=shutil.ignore_patterns("__pycache__"))
+    before = lines_of(tree.folder)
+    environment = documented.environment(PYTHONPATH=str(tree.folder), **OPEN_MPI)
+    documented.follow(page, tree.folder, environment)
+    after = lines_of(tree.folder)
+    folders = {name.rpartition("/")[0] for name in after.keys() - before.keys()}
+    assert folders == {"kernels/b_eff/barriers", "postprocess/benchmarks/b_eff/barriers"}
+    changes = {name: [*unified_diff(before[name], after[name], n=0)][2:] for name in before}
+    changed = {name: [line[0] for line in lines if line[0] != "@"] for name, lines in changes.items() if lines}
+    [(total, where)] = re.findall(r"^\| optional part of b_eff .* \| (\d+) \| (.*) \|$", page.read_text(), re.MULTILINE)
+    assert {Path(name).name: "+" * int(lines) for name, lines in re.findall(r"`([\w.]+)` \((\d)\)", where)} == {
+        Path(name).name: "".join(signs) for name, signs in changed.items()
+    }
+    assert sum(map(len, changed.values())) == int(total)
+    (tree.folder / "postprocess" / "benchmarks" / "b_eff" / "parts.py").write_text(
+        "\n".join(before["postprocess/benchmarks/b_eff/parts.py"])
+    )
+    without = subprocess.run(
+        ["coffeecup", "score", "b_eff.jsonl"],
+        cwd=tree.folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert without.returncode == 1 and "barrier" in without.stderr
 
 
 def test_predict_works_as_described(tmp_path):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from postprocess.benchmarks.b_eff.probe.records import Probe
+from postprocess.benchmarks.b_eff.probes.records import Probe
 from postprocess.benchmarks.b_eff.reduction import b_eff, best_bandwidth, measurement_table
 from postprocess.benchmarks.scoring import read_log, score_log
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from postprocess.benchmarks.b_eff.records import Plan
     from postprocess.logs.reader import Log
 
-FOLDERS = (
-    "probe",
+FOLDERS = (  # in the order of their records
+    "probes",
     "memory",
     "nodes",
     "prediction",

@@ -2,6 +2,6 @@
 """Without MPI, before each repetition: round trips of a cache line between processes, and copies in memory."""
 
 from postprocess.benchmarks.b_eff.doors import Part
-from postprocess.benchmarks.b_eff.probe.records import MemoryCopy, Probe
+from postprocess.benchmarks.b_eff.probes.records import MemoryCopy, Probe
 
 PART = Part(records=(Probe, MemoryCopy))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from postprocess.benchmarks.b_eff.doors import Check, View
-from postprocess.benchmarks.b_eff.probe.records import MemoryCopy, Probe
+from postprocess.benchmarks.b_eff.probes.records import MemoryCopy, Probe
 from postprocess.benchmarks.b_eff.records import Plan
 from postprocess.benchmarks.b_eff.reduction import b_eff_at_l_max, best_bandwidth
 from postprocess.logs.reader import Log

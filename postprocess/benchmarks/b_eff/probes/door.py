@@ -2,8 +2,8 @@
 """What the core of b_eff asks for of round trips and copies."""
 
 from postprocess.benchmarks.b_eff.doors import Door
-from postprocess.benchmarks.b_eff.probe.qualifications import checks, of_cores
-from postprocess.benchmarks.b_eff.probe.rules import in_words, key_of, planned, problems_of_probes
+from postprocess.benchmarks.b_eff.probes.qualifications import checks, of_cores
+from postprocess.benchmarks.b_eff.probes.rules import in_words, key_of, planned, problems_of_probes
 
 INVARIANTS = {
     "probe_hosts": "a probe has as many hosts as the run",

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from postprocess.benchmarks.b_eff.parts import views
-from postprocess.benchmarks.b_eff.probe.records import MemoryCopy, Probe
+from postprocess.benchmarks.b_eff.probes.records import MemoryCopy, Probe
 from postprocess.benchmarks.b_eff.records import Plan
 from postprocess.logs.reader import Log
 from postprocess.logs.records import kind_of
