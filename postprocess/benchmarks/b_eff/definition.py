@@ -13,6 +13,7 @@ METHODS = ("sendrecv", "alltoallv", "nonblocking", "neighbor", "persistent", "bl
 METHODS_AVERAGED = set(METHODS[:3])
 PING_PONG_METHOD = METHODS[-1]  # for the ping-pong only, which has no other
 L_MAX_LIMIT = 128 * MIB
+ONE_RING = 3  # up to so many processes, each order is the same ring
 
 
 def message_lengths(l_max_bytes: int) -> np.ndarray:

@@ -6,14 +6,17 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from postprocess.benchmarks.b_eff.doors import Door, Part, View
+from postprocess.benchmarks.b_eff.doors import Check, Door, Part, View
 from postprocess.logs.records import Record
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from postprocess.benchmarks.b_eff.records import Plan
     from postprocess.logs.reader import Log
 
 FOLDERS = (  # in the order of their records
+    "noise",
     "probes",
     "memory",
     "nodes",
@@ -40,3 +43,7 @@ def owners() -> dict[type[Record], Door]:
 def views(log: "Log[Plan]") -> list[View]:
     """The log itself, if no part divides it."""
     return next(filter(None, (door.views(log) for door in doors().values())), [View(log)])
+
+
+def checks(view: View, table: "pd.DataFrame") -> list[Check]:
+    return [check for door in doors().values() for check in door.checks(view, table)]

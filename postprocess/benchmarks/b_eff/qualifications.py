@@ -10,8 +10,7 @@ import pandas as pd
 
 from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED
 from postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
-from postprocess.benchmarks.b_eff.parts import doors, views
-from postprocess.benchmarks.b_eff.plausibility import checks
+from postprocess.benchmarks.b_eff.parts import checks, doors, views
 from postprocess.benchmarks.b_eff.records import (
     Budget,
     DataCheck,
@@ -50,10 +49,8 @@ def broken_rules_of_machine(run: Run) -> Iterator[tuple[str, str]]:
     if run.memory_source == "option":
         yield (
             "memory_by_option",
-            (
-                f"the memory per process ({size(run.memory_per_process_bytes)}) was set by an option, "
-                "not found on the machine"
-            ),
+            f"the memory per process ({size(run.memory_per_process_bytes)}) was set by an option, "
+            "not found on the machine",
         )
 
 
@@ -67,10 +64,8 @@ def broken_rules_of_repetition(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     if seldom := sum(len(repetitions) < plan.repetitions for repetitions in repetitions_of_averaged(log).values()):
         yield (
             "measured_seldom",
-            (
-                f"to keep the time budget, {seldom} combinations of pattern and message length were measured fewer "
-                f"than {counted(plan.repetitions, 'time')}"
-            ),
+            f"to keep the time budget, {seldom} combinations of pattern and message length were measured fewer "
+            f"than {counted(plan.repetitions, 'time')}",
         )
     if plan.first_loop_length != FIRST_LOOP_LENGTH:
         yield (
@@ -80,18 +75,14 @@ def broken_rules_of_repetition(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     if plan.longest_loop_length < LONGEST_LOOP_LENGTH:
         yield (
             "longest_loop_length",
-            (
-                f"no loop has more than {counted(plan.longest_loop_length, 'exchange')}, where the rule is 2.5 "
-                "to 5 ms a loop"
-            ),
+            f"no loop has more than {counted(plan.longest_loop_length, 'exchange')}, where the rule is 2.5 "
+            "to 5 ms a loop",
         )
     if plan.random_patterns != PATTERNS_AVERAGED["random"]:
         yield (
             "random_patterns",
-            (
-                f"{counted(plan.random_patterns, 'random pattern')} entered the average instead of "
-                f"{PATTERNS_AVERAGED['random']}"
-            ),
+            f"{counted(plan.random_patterns, 'random pattern')} entered the average instead of "
+            f"{PATTERNS_AVERAGED['random']}",
         )
     if left_out := {
         method for pattern in plan.patterns if pattern.averaged for method in METHODS_AVERAGED - set(pattern.methods)
@@ -156,20 +147,16 @@ def of_budgets(log: Log[Plan]) -> Iterator[tuple[str, str]]:
         averaged = averaged_patterns(log)
         yield (
             "budget",
-            (
-                f"To keep the time budget of {digits(log.plan.time_budget_seconds)} s, {len(budget)} of {combinations} "
-                "combinations of repetition, pattern and message length were reduced, "
-                f"{sum(record.pattern in averaged for record in budget)} of them in patterns that enter b_eff: "
-                f"{reductions}"
-            ),
+            f"To keep the time budget of {digits(log.plan.time_budget_seconds)} s, {len(budget)} of {combinations} "
+            "combinations of repetition, pattern and message length were reduced, "
+            f"{sum(record.pattern in averaged for record in budget)} of them in patterns that enter b_eff: "
+            f"{reductions}",
         )
     if patterns := {record.pattern for record in log.all(Budget) if record.loops == "latency"}:
         yield (
             "latency_loops",
-            (
-                f"To keep the time budget, latency loops of {counted(len(patterns), 'pattern')} were left out: such "
-                "latencies are those of fewer methods or of shorter loops"
-            ),
+            f"To keep the time budget, latency loops of {counted(len(patterns), 'pattern')} were left out: such "
+            "latencies are those of fewer methods or of shorter loops",
         )
 
 
@@ -178,11 +165,9 @@ def of_time(log: Log[PlannedLoops]) -> Iterator[tuple[str, str]]:
     for stop in log.all(Stop):
         yield (
             "stopped",
-            (
-                f"The run was stopped after {digits(stop.elapsed_seconds)} s, far beyond its time budget of "
-                f"{digits(stated)} s: nothing from {stop.pattern} at {size(stop.message_bytes)} in repetition "
-                f"{stop.repetition} on was measured"
-            ),
+            f"The run was stopped after {digits(stop.elapsed_seconds)} s, far beyond its time budget of "
+            f"{digits(stated)} s: nothing from {stop.pattern} at {size(stop.message_bytes)} in repetition "
+            f"{stop.repetition} on was measured",
         )
     if elapsed > OVER_BUDGET * stated:
         yield "over_budget", f"The run took {digits(elapsed)} s, longer than its time budget of {digits(stated)} s"
@@ -200,18 +185,14 @@ def of_loops(log: Log[PlannedLoops], table: pd.DataFrame) -> Iterator[tuple[str,
     if short := int((adapted < SHORT_LOOP_SECONDS).sum()):
         yield (
             "short_loops",
-            (
-                f"{short} of {len(adapted)} timed loops that enter b_eff ({short / len(adapted):.1%}) were shorter "
-                "than 1 ms: their bandwidths scatter more"
-            ),
+            f"{short} of {len(adapted)} timed loops that enter b_eff ({short / len(adapted):.1%}) were shorter "
+            "than 1 ms: their bandwidths scatter more",
         )
     if resolution > COARSE_CLOCK * shortest:
         yield (
             "coarse_clock",
-            (
-                f"The clock's resolution, {resolution * 1e6:.3g} us, is {resolution / shortest:.1%} of the shortest "
-                f"timed loop, {shortest * 1e6:.3g} us"
-            ),
+            f"The clock's resolution, {resolution * 1e6:.3g} us, is {resolution / shortest:.1%} of the shortest "
+            f"timed loop, {shortest * 1e6:.3g} us",
         )
 
 
@@ -226,10 +207,8 @@ def of_repetitions(log: Log[Plan], table: pd.DataFrame) -> Iterator[tuple[str, s
     if disagreements:
         yield (
             "repetitions_disagree",
-            (
-                f"The repetitions disagree: each by itself gives {'; '.join(disagreements)}. The machine changed its "
-                "state during the run; b_eff takes the best of each measurement"
-            ),
+            f"The repetitions disagree: each by itself gives {'; '.join(disagreements)}. The machine changed its "
+            "state during the run; b_eff takes the best of each measurement",
         )
 
 
@@ -264,8 +243,6 @@ def of_data(log: Log[PlannedLoops]) -> Iterator[tuple[str, str]]:
     elif check.checked_bytes < check.received_bytes:
         yield (
             "partly_checked",
-            (
-                f"{check.checked_bytes / check.received_bytes:.1%} of the received bytes were checked; the rest was "
-                "overwritten by later messages of the same loop"
-            ),
+            f"{check.checked_bytes / check.received_bytes:.1%} of the received bytes were checked; the rest was "
+            "overwritten by later messages of the same loop",
         )

@@ -5,10 +5,10 @@ import numpy as np
 import pandas as pd
 
 from postprocess.benchmarks.b_eff import BENCHMARK, reduction
+from postprocess.benchmarks.b_eff.definition import ONE_RING
 from postprocess.benchmarks.b_eff.doors import View
 from postprocess.benchmarks.b_eff.figures import METHODS, best_by_pattern, rings_text
-from postprocess.benchmarks.b_eff.parts import doors, views
-from postprocess.benchmarks.b_eff.plausibility import checks, same_messages
+from postprocess.benchmarks.b_eff.parts import checks, doors, views
 from postprocess.benchmarks.b_eff.records import DataCheck, Plan, PlannedLoops
 from postprocess.benchmarks.published import published_systems
 from postprocess.benchmarks.score import Score
@@ -137,8 +137,7 @@ def groups(table: pd.DataFrame) -> dict[str, dict]:
 
 def meaning_of_ratio(log: Log[Plan]) -> str:
     """What random order over rings shows on these processes and nodes."""
-    same = same_messages(log.plan.patterns)
-    if len(same) == sum(pattern.averaged for pattern in log.plan.patterns):
+    if log.run.ranks <= ONE_RING:
         return f"On {counted(log.run.ranks, 'process')} all patterns are the same messages: the ratio shows only noise."
     if len(log.run.hosts) == 1:
         return "All processes ran on one node: the ratio shows nothing about a network or the placement on nodes."

@@ -15,7 +15,7 @@ from logs_made import MIB, of_kind
 from logs_made_b_eff import AVERAGED, REPORTED, averaged_log, b_eff_log, lengths, patterns, steady
 
 from postprocess.benchmarks.b_eff.figures import over_sizes
-from postprocess.benchmarks.b_eff.plausibility import same_messages
+from postprocess.benchmarks.b_eff.noise.qualifications import same_messages
 from postprocess.benchmarks.b_eff.records import Pattern
 from postprocess.benchmarks.b_eff.reduction import measurement_table
 from postprocess.benchmarks.b_eff.section import grids, meaning_of_ratio

@@ -23,8 +23,6 @@ def of_memories(log: Log[Plan]) -> Iterator[tuple[str, str]]:
     if unsupported := [memory.kind for memory in log.plan.memory or [] if memory.supported is False]:
         yield (
             "memory_not_supported",
-            (
-                f"The MPI library does not state that it supports {' and '.join(unsupported)} memory; it was tried by "
-                "--memory-anyway"
-            ),
+            f"The MPI library does not state that it supports {' and '.join(unsupported)} memory; it was tried by "
+            "--memory-anyway",
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Checks of a result against its own run: how much patterns with the same messages differ."""
+"""How much patterns with the same messages differ."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from postprocess.benchmarks.b_eff.definition import ONE_RING
 from postprocess.benchmarks.b_eff.doors import Check, View
-from postprocess.benchmarks.b_eff.parts import doors
 from postprocess.benchmarks.b_eff.records import Pattern, Plan
 from postprocess.benchmarks.b_eff.reduction import best_bandwidth, pattern_bandwidth
 from postprocess.logs.reader import Log
 from postprocess.show.words import counted, digits
 
 SAME_AGREE = 1.1  # the largest mean over the smallest one, of patterns that are the same messages
-ONE_RING = 3  # up to so many processes, each order is the same ring
 
 
 @dataclass(frozen=True)
@@ -62,8 +61,5 @@ def noise(log: Log[Plan], best: pd.Series) -> Noise | None:
 
 
 def checks(view: View, table: pd.DataFrame) -> Iterator[Check]:
-    """Those of the core, and of the parts."""
     if found := noise(view.log, best_bandwidth(table)):
         yield Check("noisy", found.sentence, found.high > SAME_AGREE * found.low)
-    for door in doors().values():
-        yield from door.checks(view, table)
