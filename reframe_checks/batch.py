@@ -39,6 +39,15 @@ def facts(partition):
     return {}
 
 
+@functools.cache
+def version(scheduler):
+    """Name and version of a scheduler of ReFrame's, such as "slurm-22.05.8"; None if no command states it."""
+    commands = {"slurm": "sinfo", "squeue": "sinfo", "pbs": "qstat", "torque": "qstat", "flux": "flux"}
+    stated = ask(commands[scheduler], "--version") if scheduler in commands else None
+    number = re.search(r"\d+(\.\d+)+", stated or "")
+    return f"{scheduler.replace('squeue', 'slurm')}-{number[0]}" if number else None
+
+
 def energy(partition, job):
     """What Slurm's plug-in counted in each step of a job, step to joules; empty without accounting or such a plug-in,
     which sacct shows as 0, as nothing, or as one of Slurm's numbers for no value."""

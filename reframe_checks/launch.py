@@ -15,7 +15,7 @@ from reframe.core.exceptions import PipelineError
 
 from postprocess import reframe_version  # noqa: F401
 
-from . import sizes
+from . import batch, sizes
 from .environments import mpi_environments
 from .partitions import extras_of, refuse, say
 from .vocabulary import Extra
@@ -168,6 +168,8 @@ class MpiLaunch(rfm.RegressionTestPlugin):
         if self.placement:
             asked["placement"] = self.placement
         asked |= self.facts_of_the_partition()
+        if version := batch.version(self.current_partition.scheduler.registered_name):
+            asked["scheduler"] = version
         self.env_vars["COFFEECUP_ASKED"] = ",".join(f"{name}={value}" for name, value in asked.items())
 
     def facts_of_the_partition(self):

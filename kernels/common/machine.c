@@ -16,6 +16,7 @@ extern char **environ;
 
 struct host {
     char name[MPI_MAX_PROCESSOR_NAME];
+    char topology[1024]; /* "" if the scheduler states none */
     int64_t memory_bytes, available_bytes;
     int cores, offered_cores, online_cores, ranks;
 };
@@ -51,10 +52,14 @@ static MPI_Comm node_communicator(const char *name)
 
 static json_t *host_json(const struct host *host)
 {
-    return OBJECT(field_text("name", host->name), field_json("ranks", json_array()),
-                  field_json("core_sets", json_array()), field_int("cores", host->cores),
-                  field_int("offered_cores", host->offered_cores), field_int("online_cores", host->online_cores),
-                  field_int("memory_bytes", host->memory_bytes), field_int("available_bytes", host->available_bytes));
+    json_t *fields =
+        OBJECT(field_text("name", host->name), field_json("ranks", json_array()), field_json("core_sets", json_array()),
+               field_int("cores", host->cores), field_int("offered_cores", host->offered_cores),
+               field_int("online_cores", host->online_cores), field_int("memory_bytes", host->memory_bytes),
+               field_int("available_bytes", host->available_bytes));
+    if (host->topology[0])
+        json_object_set_new(fields, "topology", text_json(host->topology));
+    return fields;
 }
 
 /* The hosts in the order of their leaders, the lowest ranks on them. */
@@ -198,7 +203,9 @@ struct machine machine_describe(void)
     MPI_CHECK(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
     MPI_CHECK(MPI_Comm_size(MPI_COMM_WORLD, &ranks));
 
+    const char *topology = getenv("SLURM_TOPOLOGY_ADDR");
     host_name(host.name);
+    snprintf(host.topology, sizeof host.topology, "%s", topology ? topology : "");
     MPI_Comm node = node_communicator(host.name);
     MPI_CHECK(MPI_Comm_size(node, &host.ranks));
     host.cores = count_cores(node);

@@ -70,7 +70,7 @@ def kind_of(record: Record | type[Record]) -> str:
 
 
 class Host(Part, kw_only=True):
-    """A node. `core_sets` has the cores of each rank."""
+    """A node. `core_sets` has the cores of each rank; `topology` is its address in the scheduler's topology."""
 
     name: Annotated[str, Meta(min_length=1, max_length=4096)]
     ranks: Annotated[list[Rank], Meta(min_length=1)]
@@ -80,6 +80,7 @@ class Host(Part, kw_only=True):
     online_cores: Cores
     memory_bytes: PositiveBytes
     available_bytes: Bytes
+    topology: Text | None = None
 
     def __post_init__(self):
         if len(self.core_sets) != len(self.ranks):
@@ -198,8 +199,7 @@ class OtherFile(Part):
 
 
 class Files(Record):
-    """The program, the libraries that it had loaded when the log was opened, and the input files that its options
-    name; all of rank 0's node. The program comes first."""
+    """The program, libraries that it had loaded when the log was opened, and input files; all of rank 0's node."""
 
     files: Annotated[list[File], Meta(min_length=1)]
     other_files: list[OtherFile]

@@ -7,8 +7,10 @@ each form of a script. Nothing here asks for a scheduler: ReFrame writes job scr
 
 import os
 import re
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 from string import Template
 from typing import NamedTuple
@@ -159,12 +161,25 @@ def form(table, mode):
     return table.get(mode, table.get("whole", table[""]) if mode in ("acceptance", "maintenance") else table[""])
 
 
+@cache
+def stated_scheduler(kind):
+    """Where one is installed and answers."""
+    try:
+        done = subprocess.run(
+            [{"pbs": "qstat", "slurm": "sinfo"}[kind], "--version"], capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return ""
+    return f",scheduler={kind}-{re.search('[0-9.]+', done.stdout)[0]}" if done.returncode == 0 else ""
+
+
 def expected(site, mode, job, offered, time):
     """The job script of a site."""
     per_node = of_each_node(mode, job.check, offered["cores_per_node"])
     asked = f"processes_per_node={per_node},exclusive=yes,partition={site}:{job.partition}"
     if job.check == "b_eff":
         asked += f",partition_nodes={NODES.get(site, {}).get(job.partition, offered['num_nodes'])}"
+    asked += stated_scheduler("pbs" if site in ("crux", "pbs-generic") else "slurm")
     words, of_file_system = form(WORDS[job.check], mode), []
     if job.file_system:
         [chosen] = [system for system in offered["file_systems"] if system["name"] == job.file_system]

@@ -14,6 +14,7 @@ import pytest
 import slurm_made
 from builds import PATIENCE, ROOT
 from conftest import Reframe, kernel_of
+from documented import groups_of_nodes
 from raw_log import read_log
 from slurm_made import settings
 
@@ -41,7 +42,12 @@ def slurm(tmp_path_factory, openmpi):
     """With `openmpi`, so that all tests of this file run one after the other, in one Slurm."""
     if reason := slurm_made.missing():
         pytest.skip(reason)
-    with slurm_made.slurm(tmp_path_factory.mktemp("slurm"), nodes=NODES, cores=2) as made:
+    folder = tmp_path_factory.mktemp("slurm")
+    (folder / "topology.conf").write_text(
+        f"SwitchName=a Nodes=n1\nSwitchName=b Nodes=n[2-{NODES + 1}]\nSwitchName=top Switches=a,b\n"
+    )
+    tree = f"TopologyPlugin=topology/tree\n{slurm_made.EQUAL}"
+    with slurm_made.slurm(folder, nodes=NODES, cores=2, machines=tree) as made:
         yield made
 
 
@@ -92,8 +98,9 @@ def built(mpi):
     return ["-S", "builder=prebuilt", "-S", f"prebuilt_directory={mpi.bin}", *SHORT]
 
 
-def test_every_check_runs_through_the_queue(endless, run, openmpi, tmp_path):
-    """All checks that load no other jobs, on all nodes, and b_eff on one."""
+def test_every_check_runs_through_the_queue(endless, run, slurm, openmpi, tmp_path):
+    """All checks that load no other jobs, on all nodes, and b_eff on one. Each records the scheduler, and where in the
+    topology its nodes are."""
     (tmp_path / "small.cfg").write_text('single_file = { process_size = "64KiB"; block_size = "4KiB"; };')
     wanted = f"^b_eff%num_processes=2$|%num_processes={2 * NODES}(%|$)"
     session = run("mpirun", "-n", wanted, "-S", "priomark.workload=small.cfg", *built(openmpi))
@@ -102,6 +109,13 @@ def test_every_check_runs_through_the_queue(endless, run, openmpi, tmp_path):
     assert found == {("b_eff", 2): 1} | {
         (check, 2 * NODES): NODES for check in checks(ROOT) if not check.endswith("_load")
     }
+    version = slurm("sinfo", "--version").split()[-1]
+    stated = ("scheduler", "topology", "order of nodes")
+    for case in session.cases:
+        nodes = "1 node in 1 group" if case["num_hosts"] == 1 else "2 nodes in 2 groups"
+        assert [case["facts"][name] for name in stated] == [f"slurm-{version}", nodes, "group by group"]
+    [log] = {Path(case["outputdir"], "b_eff.jsonl") for case in session.cases if case["num_processes"] == 2}
+    assert read_log(log).run["hosts"][0]["topology"] == "top.a.n1"
 
 
 # On a busy machine, where one process runs ahead, Open MPI started by srun crashes in MPI_Init now and then
@@ -128,6 +142,13 @@ def test_processes_are_placed_as_requested(run, slurm, openmpi, tmp_path):
     }
     assert all(len(host["core_sets"]) == 2 for log in placed.values() for host in log.run["hosts"])
     assert not any("not_as_requested" in case["qualifications"] for case in session.cases)
+
+
+def test_recipe_of_the_documentation_writes_the_groups_of_this_slurm(slurm):
+    assert slurm("bash", "-c", groups_of_nodes()).splitlines() == [
+        "n1 a",
+        *(f"n{number} b" for number in range(2, NODES + 2)),
+    ]
 
 
 def test_queue_that_never_starts_is_reported_as_that(run, slurm):

@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from builds import ROOT
 from conftest import COFFEECUP
 
 BLOCK = re.compile(
@@ -77,3 +78,9 @@ def environment(**more):
     clean = {name: value for name, value in os.environ.items() if not name.startswith(("RFM_", "SPACK_"))}
     path = [part for part in clean["PATH"].split(os.pathsep) if not Path(part, "spack").exists()]
     return clean | {"PATH": os.pathsep.join([str(COFFEECUP.parent), *path])} | more
+
+
+def groups_of_nodes():
+    """The commands of docs/nodes.md that write the groups of nodes which Slurm knows."""
+    text = (ROOT / "docs" / "nodes.md").read_text()
+    return text[text.index("    scontrol show topology") : text.index("> /centre/node-groups")]
