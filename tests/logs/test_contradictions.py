@@ -23,7 +23,7 @@ MODULES = {
     "b_eff invariants": [
         *(
             f"benchmarks/b_eff/{name}.py"
-            for name in ("rules", "loops", "timed_loops", "nodes/rules", "memory/rules", "probe/rules")
+            for name in ("rules", "loops", "timed_loops", "nodes/rules", "memory/rules", "probes/rules")
         ),
     ],
     "b_eff_load invariants": ["benchmarks/b_eff_load/rules.py", "benchmarks/load_rules.py", "logs/histograms.py"],
