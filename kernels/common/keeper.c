@@ -244,8 +244,8 @@ static bool wait_for_end(struct own_directory *own, int *lost, bool *told)
         }
     }
     if (!found) {
+        peers_look(); /* one that the launcher ended because of another may be seen to end before that one */
         *lost = find_lost();
-        peers_look();
         *told = tell_rank_0();
     }
     return removes;

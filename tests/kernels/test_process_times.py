@@ -33,8 +33,7 @@ def names(problems):
         (4096, "node", False),
         (4097, "process", False),
         (4097, "node", True),
-        (4096, None, True),
-        (4097, None, True),
+        (4096, None, False),
     ],
 )
 def test_runs_of_more_than_4096_processes_have_a_time_of_each_node(ranks, resolution, sound):

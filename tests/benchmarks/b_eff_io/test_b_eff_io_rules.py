@@ -127,9 +127,11 @@ def test_partitions_of_an_option(option, partitions):
 def test_without_an_option_the_form_states_the_scheduled_time(log, form, partitions, scheduled, sound):
     """15 minutes, or 30 or 1 for all partitions together."""
     plan = but(log.plan, form=form, partitions=partitions, scheduled_seconds=scheduled)
+    forms = {"quick": form == "quick", "top-clusters": form == "top-clusters"}
+    asked = {**log.run.options, **forms, "partitions": ",".join(map(str, partitions))}
     for option in (0.0, None):
-        found = names(rules.problems_of_request(SimpleNamespace(options={"scheduled-time": option}), plan))
-        assert found == ([] if sound else ["scheduled"])
+        run = but(log.run, options={**asked, "scheduled-time": option})
+        assert names(rules.problems_of_request(run, plan)) == ([] if sound else ["scheduled"])
 
 
 @pytest.mark.parametrize(
