@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -120,11 +121,27 @@ void peers_leave(void)
         here.own->left = 1;
 }
 
+/* Whether a process has begun to end. The launcher may see that, and end the others, before the process has ended. */
+static bool is_ending(pid_t process)
+{
+    enum { EXITING = 0x4 }; /* PF_EXITING of Linux */
+    char path[32], line[512] = "";
+    unsigned flags = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    const char *name = fgets(line, sizeof line, file);
+    const char *name_end = name ? strrchr(line, ')') : NULL;
+    fclose(file);
+    return name_end && sscanf(name_end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & EXITING);
+}
+
 static bool is_lost(int i)
 {
     const struct peer *peer = &here.node->peer[i];
     const bool ended = here.ends ? here.ends[2 + i].revents != 0 : kill(peer->process, 0) != 0 && errno == ESRCH;
-    return peer->process && ended && !peer->left;
+    return peer->process && !peer->left && (ended || is_ending(peer->process));
 }
 
 int peers_lost(void)
