@@ -140,8 +140,9 @@ static bool is_ending(pid_t process)
 static bool is_lost(int i)
 {
     const struct peer *peer = &here.node->peer[i];
-    const bool ended = here.ends ? here.ends[2 + i].revents != 0 : kill(peer->process, 0) != 0 && errno == ESRCH;
-    return peer->process && !peer->left && (ended || is_ending(peer->process));
+    const bool ended = here.ends ? here.ends[2 + i].revents != 0 || is_ending(peer->process)
+                                 : kill(peer->process, 0) != 0 && errno == ESRCH; /* in a handler of signals */
+    return peer->process && ended && !peer->left;
 }
 
 int peers_lost(void)
