@@ -244,7 +244,7 @@ static bool wait_for_end(struct own_directory *own, int *lost, bool *told)
         }
     }
     if (!found) {
-        peers_look(); /* one that the launcher ended because of another may be seen to end before that one */
+        peers_look();
         *lost = find_lost();
         *told = tell_rank_0();
     }

@@ -124,8 +124,8 @@ void peers_leave(void)
 /* Whether a process has begun to end. The launcher may see that, and end the others, before the process has ended. */
 static bool is_ending(pid_t process)
 {
-    enum { EXITING = 0x4 }; /* PF_EXITING of Linux */
-    char path[32], line[512] = "";
+    enum { PF_EXITING = 0x4 }; /* of Linux, whose programs have no header for it */
+    char path[32], line[512];
     unsigned flags = 0;
     snprintf(path, sizeof path, "/proc/%d/stat", (int)process);
     FILE *file = fopen(path, "re");
@@ -134,15 +134,17 @@ static bool is_ending(pid_t process)
     const char *name = fgets(line, sizeof line, file);
     const char *name_end = name ? strrchr(line, ')') : NULL;
     fclose(file);
-    return name_end && sscanf(name_end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & EXITING);
+    return name_end && sscanf(name_end + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & PF_EXITING);
 }
 
 static bool is_lost(int i)
 {
     const struct peer *peer = &here.node->peer[i];
-    const bool ended = here.ends ? here.ends[2 + i].revents != 0 || is_ending(peer->process)
-                                 : kill(peer->process, 0) != 0 && errno == ESRCH; /* in a handler of signals */
-    return peer->process && ended && !peer->left;
+    if (!peer->process || peer->left)
+        return false;
+    if (here.ends)
+        return here.ends[2 + i].revents != 0 || is_ending(peer->process);
+    return kill(peer->process, 0) != 0 && errno == ESRCH; /* in a signal handler, which may not read files */
 }
 
 int peers_lost(void)

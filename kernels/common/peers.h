@@ -15,8 +15,8 @@ void peers_begin(int leader);
 /* This process ends by itself. Safe in a signal handler. */
 void peers_leave(void);
 
-/* The rank of the process of this node that is gone without peers_leave(); NO_PEER or SEVERAL_PEERS if it is not
- * exactly one. Safe in a signal handler. */
+/* The rank of the process of this node that is gone without peers_leave(), to a keeper also if it has only begun to
+ * end; NO_PEER or SEVERAL_PEERS if it is not exactly one. Safe in a signal handler. */
 int peers_lost(void);
 
 /* The shared memory for this process's keeper, negative if there is none. */
