@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sphinx's configuration of these pages: `make docs` builds them, and a browser opens them without a network."""
 
-from postprocess import __version__
+from coffeecup import __version__
 
 project = "coffeecup"
 release = __version__

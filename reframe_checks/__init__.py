@@ -9,7 +9,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-_NEEDED = ("postprocess", "pandas", "pandera", "jsonschema_rs", "msgspec", "orjson")
+_NEEDED = ("coffeecup", "pandas", "pandera", "jsonschema_rs", "msgspec", "orjson")
 _missing = [name for name in _NEEDED if find_spec(name) is None]
 if _missing:
     raise SystemExit(
@@ -17,4 +17,4 @@ if _missing:
         f"    {sys.executable} -m pip install {Path(__file__).resolve().parent.parent}"
     )
 
-from postprocess import reframe_version  # noqa: E402, F401
+from coffeecup.postprocess import reframe_version  # noqa: E402, F401

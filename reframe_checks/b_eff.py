@@ -5,10 +5,9 @@ partition."""
 from pathlib import Path
 
 import reframe as rfm
+from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.builtins import fixture, parameter, run_after, variable
 from reframe.core.exceptions import SanityError
-
-from postprocess import reframe_version  # noqa: F401
 
 from . import devices, sizes
 from .base import KernelCheck
@@ -82,9 +81,9 @@ class b_eff(LoopOptions, KernelCheck):
         return self.unique_name, self.current_partition.fullname, self.current_environ.name
 
     def _score(self):
-        from postprocess.benchmarks.b_eff.loops import needed_budget_seconds
-        from postprocess.benchmarks.scoring import read
-        from postprocess.logs.reader import Log
+        from coffeecup.postprocess.benchmarks.b_eff.loops import needed_budget_seconds
+        from coffeecup.postprocess.benchmarks.scoring import read
+        from coffeecup.postprocess.logs.reader import Log
 
         try:
             return super()._score()

@@ -2,10 +2,9 @@
 """What the checks of all kernels have in common."""
 
 import reframe as rfm
+from coffeecup.postprocess import reframe_version  # noqa: F401
+from coffeecup.postprocess.benchmarks.benchmark import STANDARD
 from reframe.core.builtins import run_after
-
-from postprocess import reframe_version  # noqa: F401
-from postprocess.benchmarks.benchmark import STANDARD
 
 from .build import BuiltKernel
 from .launch import MpiLaunch, OneAtATime, SizedRun

@@ -4,17 +4,16 @@ expected to hold."""
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from reframe.core.builtins import fixture, run_after, variable
-
-from postprocess import reframe_version  # noqa: F401
-from postprocess.benchmarks.ftio.sizes import (
+from coffeecup.postprocess import reframe_version  # noqa: F401
+from coffeecup.postprocess.benchmarks.ftio.sizes import (
     DIRECT_MULTIPLE,
     bytes_of_option,
     input_of_option,
     lowest_input,
     matrix_bytes,
 )
-from postprocess.show.units import GIB
+from coffeecup.postprocess.show.units import GIB
+from reframe.core.builtins import fixture, run_after, variable
 
 from .base import KernelCheck
 from .build import kernel_build

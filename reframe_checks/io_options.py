@@ -3,9 +3,8 @@
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
+from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.builtins import run_after, variable
-
-from postprocess import reframe_version  # noqa: F401
 
 
 class IoOptions(rfm.RegressionTestPlugin):

@@ -2,8 +2,7 @@
 """Attributes that ReFrame logs for each test."""
 
 import reframe as rfm
-
-from postprocess import reframe_version  # noqa: F401
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 
 class LoggedOnce(rfm.RegressionTestPlugin):

@@ -12,11 +12,10 @@ from pathlib import Path
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+from coffeecup.postprocess import reframe_version  # noqa: F401
+from coffeecup.reframe_checks.batch import energy
 from reframe.core.builtins import run_after, sanity_function, variable
 from reframe.core.exceptions import SanityError
-
-from postprocess import reframe_version  # noqa: F401
-from reframe_checks.batch import energy
 
 
 class MeasuredByLog(rfm.RegressionTestPlugin):
@@ -51,13 +50,13 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
 
     def expected_units(self):
         """The unit of each metric that the log has to yield, except optional ones."""
-        from postprocess.benchmarks.registry import benchmarks
+        from coffeecup.postprocess.benchmarks.registry import benchmarks
 
         return benchmarks()[self.benchmark].units
 
     def optional_metrics(self):
         """Those that a log of this check may lack."""
-        from postprocess.benchmarks.registry import benchmarks
+        from coffeecup.postprocess.benchmarks.registry import benchmarks
 
         return benchmarks()[self.benchmark].optional_metrics
 
@@ -81,8 +80,8 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
         return True
 
     def _score(self):
-        from postprocess.benchmarks.scoring import score_log
-        from postprocess.logs.reader import LogError
+        from coffeecup.postprocess.benchmarks.scoring import score_log
+        from coffeecup.postprocess.logs.reader import LogError
 
         log = Path(self.stagedir, self.log_name)
         if not Path(self.stagedir, self.job.stderr).exists():
@@ -144,8 +143,8 @@ class MeasuredByLog(rfm.RegressionTestPlugin):
                 raise SanityError(f"{name} is not a finite number: {metric.value}")
 
     def _record(self, score, run):
-        from postprocess.benchmarks.nodes import stored
-        from postprocess.logs.facts import facts
+        from coffeecup.postprocess.benchmarks.nodes import stored
+        from coffeecup.postprocess.logs.facts import facts
 
         self.log_sha256 = score.log.sha256
         self.kernel_version = run.kernel_version

@@ -5,9 +5,8 @@ it."""
 from importlib import import_module
 
 import reframe as rfm
+from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.builtins import run_after, variable
-
-from postprocess import reframe_version  # noqa: F401
 
 from .partitions import compute_partitions, features_of
 from .vocabulary import Feature
@@ -31,7 +30,7 @@ class UnderLoad(rfm.RegressionTestPlugin):
 
     @property
     def _package(self):
-        from postprocess.benchmarks.registry import benchmarks
+        from coffeecup.postprocess.benchmarks.registry import benchmarks
 
         return import_module(benchmarks()[self.benchmark].package)
 
@@ -48,7 +47,7 @@ class UnderLoad(rfm.RegressionTestPlugin):
             self.executable_opts += ["--victims", self.victims]
 
     def expected_units(self):
-        from postprocess.benchmarks.load_metrics import of_kinds
+        from coffeecup.postprocess.benchmarks.load_metrics import of_kinds
 
         return {metric.name: metric.unit for metric in of_kinds(self.kinds, self._package.IMPACTS)}
 

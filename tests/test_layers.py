@@ -11,22 +11,22 @@ from pathlib import Path
 
 import pytest
 from builds import ROOT
-
-from postprocess.benchmarks.registry import ROLES, benchmarks
+from coffeecup.postprocess.benchmarks.registry import ROLES, benchmarks
 
 # From the top. A package imports from those below its own line only.
 LAYERS = (
-    {"postprocess.cli"},
-    {"site_configs"},
-    {"postprocess.reports"},
-    {"postprocess.acceptance", "postprocess.references"},
-    {"postprocess.history"},
-    {"reframe_checks", "postprocess.sessions"},
-    {"postprocess.benchmarks"},
-    {"postprocess.designs"},
-    {"postprocess.logs"},
-    {"postprocess.show", "postprocess.statistics"},
-    {"postprocess", "reference_values"},
+    {"coffeecup.postprocess.cli"},
+    {"coffeecup.site_configs"},
+    {"coffeecup.postprocess.reports"},
+    {"coffeecup.postprocess.acceptance", "coffeecup.postprocess.references"},
+    {"coffeecup.postprocess.history"},
+    {"coffeecup.reframe_checks", "coffeecup.postprocess.sessions"},
+    {"coffeecup.postprocess.benchmarks"},
+    {"coffeecup.postprocess.designs"},
+    {"coffeecup.postprocess.logs"},
+    {"coffeecup.postprocess.show", "coffeecup.postprocess.statistics"},
+    {"coffeecup.postprocess", "coffeecup.reference_values"},
+    {"coffeecup"},
 )
 TOPS = ("postprocess", "site_configs", "reframe_checks", "reference_values")
 
@@ -41,7 +41,7 @@ def modules(root):
         check=True,
     ).stdout.split()
     return {
-        ".".join(Path(path).with_suffix("").parts).removesuffix(".__init__"): root / path
+        ".".join(["coffeecup", *Path(path).with_suffix("").parts]).removesuffix(".__init__"): root / path
         for path in tracked
         if (root / path).exists()
     }
@@ -60,11 +60,7 @@ def imported(name, source, known, is_package=False):
                 [*(parts[: len(parts) - node.level + 1] if node.level else []), *([node.module] if node.module else [])]
             )
             named |= {f"{base}.{alias.name}" if f"{base}.{alias.name}" in known else base for alias in node.names}
-        elif (
-            isinstance(node, ast.Constant)
-            and isinstance(node.value, str)
-            and node.value.startswith(tuple(f"{top}." for top in TOPS))
-        ):
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith("coffeecup."):
             named.add(node.value.partition(":")[0])
     return {module for module in named if module in known} - {name}
 
@@ -152,12 +148,15 @@ def test_common_modules_include_no_benchmark():
 @pytest.mark.parametrize(
     ("module", "line"),
     [
-        ("postprocess.logs.reader", "from postprocess.benchmarks.registry import part"),
-        ("postprocess.benchmarks.b_eff.rules", "def f():\n    from postprocess.history import table"),
-        ("postprocess.history.table", "import_module('postprocess.acceptance.contract')"),
-        ("postprocess.acceptance.contract", "import postprocess.references.gate"),
-        ("reframe_checks.base", "from site_configs.common import tree"),
-        ("site_configs.common.tree", "from postprocess.cli.app import app"),
+        ("coffeecup.postprocess.logs.reader", "from coffeecup.postprocess.benchmarks.registry import part"),
+        (
+            "coffeecup.postprocess.benchmarks.b_eff.rules",
+            "def f():\n    from coffeecup.postprocess.history import table",
+        ),
+        ("coffeecup.postprocess.history.table", "import_module('coffeecup.postprocess.acceptance.contract')"),
+        ("coffeecup.postprocess.acceptance.contract", "import coffeecup.postprocess.references.gate"),
+        ("coffeecup.reframe_checks.base", "from coffeecup.site_configs.common import tree"),
+        ("coffeecup.site_configs.common.tree", "from coffeecup.postprocess.cli.app import app"),
     ],
 )
 def test_an_upward_import_is_found(module, line):
@@ -170,7 +169,8 @@ def benchmark_of(module):
         (
             name
             for name, benchmark in benchmarks().items()
-            if module in (benchmark.package, f"reframe_checks.{name}") or module.startswith(f"{benchmark.package}.")
+            if module in (benchmark.package, f"coffeecup.reframe_checks.{name}")
+            or module.startswith(f"{benchmark.package}.")
         ),
         None,
     )
@@ -256,7 +256,9 @@ def test_nothing_else_names_a_benchmark():
     """Not even in a text: whoever adds a benchmark has no other file to change."""
     word = re.compile(rf"\b({'|'.join(benchmarks())})\b")
     for name, path in modules(ROOT).items():
-        if benchmark_of(name) or (name.startswith("site_configs.") and not name.startswith("site_configs.common")):
+        if benchmark_of(name) or (
+            name.startswith("coffeecup.site_configs.") and not name.startswith("coffeecup.site_configs.common")
+        ):
             continue  # a site may choose among the kernels
         tree = ast.parse(path.read_text(encoding="utf-8"))
         docstrings = {
@@ -273,8 +275,11 @@ def test_nothing_else_names_a_benchmark():
 @pytest.mark.parametrize(
     ("reads", "without"),
     [
-        ("postprocess.cli.app", {"pandas", "matplotlib", "reframe"}),
-        ("postprocess.benchmarks.registry; postprocess.benchmarks.registry.benchmarks()", {"numpy", "pandas"}),
+        ("coffeecup.postprocess.cli.app", {"pandas", "matplotlib", "reframe"}),
+        (
+            "coffeecup.postprocess.benchmarks.registry; coffeecup.postprocess.benchmarks.registry.benchmarks()",
+            {"numpy", "pandas"},
+        ),
     ],
     ids=["command", "session of ReFrame"],
 )

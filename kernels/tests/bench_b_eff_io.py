@@ -20,10 +20,9 @@ from collections import defaultdict
 from pathlib import Path
 
 import comparison
+from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement
+from coffeecup.postprocess.benchmarks.scoring import read_log
 from comparison import Comparison, ComparisonError, cache_bytes, json_output, start_mpi
-
-from postprocess.benchmarks.b_eff_io.records import Measurement
-from postprocess.benchmarks.scoring import read_log
 
 TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
 METHODS = ("write", "rewrite", "read")

@@ -11,10 +11,9 @@ import tempfile
 from pathlib import Path
 
 import comparison
+from coffeecup.postprocess.benchmarks.ftio.reduction import measurement_table
+from coffeecup.postprocess.benchmarks.scoring import read_log
 from comparison import Comparison, cache_bytes, json_output, start_mpi
-
-from postprocess.benchmarks.ftio.reduction import measurement_table
-from postprocess.benchmarks.scoring import read_log
 
 STAGES = ("initialise", "series_1", "transpose", "exchange", "series_2", "verify")
 CALLS = ("read", "write", "flush")

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from postprocess.acceptance.ledger import NONCE, Entry, nonce_of
-from postprocess.acceptance.refusal import Refusal
-from postprocess.logs.reader import Log
-from postprocess.logs.records import Clocks, Files, Job
-from postprocess.sessions.files import SessionReport
-from postprocess.show.words import digits
+from coffeecup.postprocess.acceptance.ledger import NONCE, Entry, nonce_of
+from coffeecup.postprocess.acceptance.refusal import Refusal
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import Clocks, Files, Job
+from coffeecup.postprocess.sessions.files import SessionReport
+from coffeecup.postprocess.show.words import digits
 
 SKEW_SECONDS = 60.0  # between the clocks of a node and of the machine that ReFrame ran on
 CLOCK_SECONDS, CLOCK_SHARE = 2.0, 0.01  # allowed between a run's wall-clock time, in whole seconds, and the log's clock

@@ -18,14 +18,13 @@ from typing import Any, NoReturn
 
 import jsonschema_rs
 import yaml
-
-from postprocess.acceptance.relations import Relation, problem_of, relation_of
-from postprocess.acceptance.terms import Terms, terms_of
-from postprocess.benchmarks.benchmark import VARIANT
-from postprocess.benchmarks.registry import benchmarks
-from postprocess.logs import paths, trees
-from postprocess.logs.trees import TreeError, parsed
-from postprocess.show.words import printable
+from coffeecup.postprocess.acceptance.relations import Relation, problem_of, relation_of
+from coffeecup.postprocess.acceptance.terms import Terms, terms_of
+from coffeecup.postprocess.benchmarks.benchmark import VARIANT
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.logs import paths, trees
+from coffeecup.postprocess.logs.trees import TreeError, parsed
+from coffeecup.postprocess.show.words import printable
 
 LOG, SESSION = "log", "session"
 
@@ -101,7 +100,9 @@ Loader.yaml_implicit_resolvers = {
 @cache
 def validator() -> jsonschema_rs.Draft202012Validator:
     return jsonschema_rs.Draft202012Validator(
-        json.loads(resources.files("postprocess.acceptance").joinpath("contract_schema.json").read_text("utf-8"))
+        json.loads(
+            resources.files("coffeecup.postprocess.acceptance").joinpath("contract_schema.json").read_text("utf-8")
+        )
     )
 
 

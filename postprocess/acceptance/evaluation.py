@@ -12,15 +12,15 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from postprocess.acceptance.binding import same_host
-from postprocess.acceptance.contract import SESSION, Clause, Contract
-from postprocess.acceptance.evidence import Run, below
-from postprocess.acceptance.refusal import Refusal
-from postprocess.acceptance.relations import LARGEST, SCALING, Relation
-from postprocess.acceptance.terms import Terms, broken_terms, other_period, unknown_sources
-from postprocess.logs.counters import ERRORS, not_counted
-from postprocess.logs.reader import Log
-from postprocess.show.words import counted, digits, exact, unit_word
+from coffeecup.postprocess.acceptance.binding import same_host
+from coffeecup.postprocess.acceptance.contract import SESSION, Clause, Contract
+from coffeecup.postprocess.acceptance.evidence import Run, below
+from coffeecup.postprocess.acceptance.refusal import Refusal
+from coffeecup.postprocess.acceptance.relations import LARGEST, SCALING, Relation
+from coffeecup.postprocess.acceptance.terms import Terms, broken_terms, other_period, unknown_sources
+from coffeecup.postprocess.logs.counters import ERRORS, not_counted
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.words import counted, digits, exact, unit_word
 
 PASS, FAIL, NOT_PROVEN = "pass", "fail", "not proven"
 STATISTICS = {"median": statistics.median, "mean": statistics.fmean, "minimum": min, "maximum": max}

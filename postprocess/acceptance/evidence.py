@@ -15,21 +15,20 @@ from pathlib import Path
 
 import orjson
 import pandas as pd
-
-from postprocess.acceptance.binding import Issued, Place, places, unbound, unbound_session
-from postprocess.acceptance.ledger import Entry, file_sha256
-from postprocess.acceptance.refusal import Refusal
-from postprocess.acceptance.signatures import Signature
-from postprocess.benchmarks.benchmark import STANDARD, VARIANT
-from postprocess.benchmarks.score import Metric, Score
-from postprocess.benchmarks.scoring import score_logs
-from postprocess.history.table import case_table, history_table
-from postprocess.logs.lines import kind_of_line
-from postprocess.logs.reader import LogError
-from postprocess.logs.records import COMMON, Filesystem, kind_of
-from postprocess.sessions.files import SessionReport
-from postprocess.sessions.verdicts import differing
-from postprocess.show.tables import each_row
+from coffeecup.postprocess.acceptance.binding import Issued, Place, places, unbound, unbound_session
+from coffeecup.postprocess.acceptance.ledger import Entry, file_sha256
+from coffeecup.postprocess.acceptance.refusal import Refusal
+from coffeecup.postprocess.acceptance.signatures import Signature
+from coffeecup.postprocess.benchmarks.benchmark import STANDARD, VARIANT
+from coffeecup.postprocess.benchmarks.score import Metric, Score
+from coffeecup.postprocess.benchmarks.scoring import score_logs
+from coffeecup.postprocess.history.table import case_table, history_table
+from coffeecup.postprocess.logs.lines import kind_of_line
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.logs.records import COMMON, Filesystem, kind_of
+from coffeecup.postprocess.sessions.files import SessionReport
+from coffeecup.postprocess.sessions.verdicts import differing
+from coffeecup.postprocess.show.tables import each_row
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,10 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
-
-from postprocess.acceptance.contract import Contract, ContractError
-from postprocess.logs.paths import content
-from postprocess.logs.records import Count, Sha256, Text, Time
-from postprocess.sessions.files import SessionReport
+from coffeecup.postprocess.acceptance.contract import Contract, ContractError
+from coffeecup.postprocess.logs.paths import content
+from coffeecup.postprocess.logs.records import Count, Sha256, Text, Time
+from coffeecup.postprocess.sessions.files import SessionReport
 
 LARGEST_LEDGER = 2**24  # byte; a session has about 500 in it
 NONCE = "COFFEECUP_ACCEPTANCE"  # the environment variable by which checks and kernels get the nonce

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from postprocess.acceptance.contract import SESSION, Contract
-from postprocess.acceptance.evaluation import RelationVerdict, Verdict, evaluate, evaluate_relation, overall
-from postprocess.acceptance.evidence import Run, gather
-from postprocess.acceptance.ledger import Entry, gaps, ledger_path, read_ledger
-from postprocess.acceptance.sentences import WEAKER
-from postprocess.acceptance.signatures import Signature, verify
-from postprocess.benchmarks.score import Score
-from postprocess.sessions.files import SessionReport
-from postprocess.show.words import counted
+from coffeecup.postprocess.acceptance.contract import SESSION, Contract
+from coffeecup.postprocess.acceptance.evaluation import RelationVerdict, Verdict, evaluate, evaluate_relation, overall
+from coffeecup.postprocess.acceptance.evidence import Run, gather
+from coffeecup.postprocess.acceptance.ledger import Entry, gaps, ledger_path, read_ledger
+from coffeecup.postprocess.acceptance.sentences import WEAKER
+from coffeecup.postprocess.acceptance.signatures import Signature, verify
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.sessions.files import SessionReport
+from coffeecup.postprocess.show.words import counted
 
 UNSIGNED = "The evidence is unsigned, because the contract names no signers: whoever has its files can replace them."
 TOO_MANY = (

@@ -5,12 +5,12 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from postprocess.acceptance.contract import SESSION, Clause, Contract
-from postprocess.acceptance.evaluation import Verdict
-from postprocess.acceptance.ledger import NONCE
-from postprocess.acceptance.relations import LARGEST, SCALING, Relation
-from postprocess.benchmarks.benchmark import STANDARD, VARIANT
-from postprocess.show.words import counted, exact, unit_word
+from coffeecup.postprocess.acceptance.contract import SESSION, Clause, Contract
+from coffeecup.postprocess.acceptance.evaluation import Verdict
+from coffeecup.postprocess.acceptance.ledger import NONCE
+from coffeecup.postprocess.acceptance.relations import LARGEST, SCALING, Relation
+from coffeecup.postprocess.benchmarks.benchmark import STANDARD, VARIANT
+from coffeecup.postprocess.show.words import counted, exact, unit_word
 
 WEAKER = "weaker evidence: ReFrame's session alone, because this test writes no log"
 

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 
-from postprocess.acceptance.refusal import Refusal
-from postprocess.logs.reader import Log
-from postprocess.logs.records import Build, Files
+from coffeecup.postprocess.acceptance.refusal import Refusal
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import Build, Files
 
 DIRTY = "-dirty"
 

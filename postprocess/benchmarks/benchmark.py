@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import inf, isfinite
 
-from postprocess.logs.format import LogFormat
+from coffeecup.postprocess.logs.format import LogFormat
 
 # The parameter of a check's run that says how it was requested (reframe_checks/base.py), and its value otherwise.
 VARIANT, STANDARD = "variant", "standard"

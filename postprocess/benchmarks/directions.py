@@ -9,7 +9,7 @@ Libraries of units such as Pint know dimensions, by which errors/s and MB/s are 
 
 import re
 
-from postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.benchmarks.benchmark import Better
 
 TIME = re.compile(
     r"[munpµμ]?s|[munµμ]?secs?|(milli|micro|nano)?seconds?|mins?|minutes?|h|hrs?|hours?|d|days?",

@@ -10,12 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-
-from postprocess.benchmarks import nodes
-from postprocess.benchmarks.nodes import Examination
-from postprocess.logs.process_times import places_of_nodes, ranks_of_nodes
-from postprocess.logs.records import Resolution, Run
-from postprocess.statistics.nodes import COLUMNS, SLOWER
+from coffeecup.postprocess.benchmarks import nodes
+from coffeecup.postprocess.benchmarks.nodes import Examination
+from coffeecup.postprocess.logs.process_times import places_of_nodes, ranks_of_nodes
+from coffeecup.postprocess.logs.records import Resolution, Run
+from coffeecup.postprocess.statistics.nodes import COLUMNS, SLOWER
 
 FEWEST = 3  # nodes that can be compared with each other
 SHORTEST = 0.2  # seconds: in less, it matters which process begins first

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 
 import matplotlib
 import pandas as pd
-
-from postprocess.benchmarks.load_metrics import ENDS
-from postprocess.benchmarks.score import Score
-from postprocess.show import plots
-from postprocess.show.plots import BLUE, GREEN, ORANGE, VERMILION, Figure
+from coffeecup.postprocess.benchmarks.load_metrics import ENDS
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.show import plots
+from coffeecup.postprocess.show.plots import BLUE, GREEN, ORANGE, VERMILION, Figure
 
 LOOKS = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"))  # of the kinds of load, in their order
 

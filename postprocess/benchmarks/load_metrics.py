@@ -4,7 +4,7 @@ load. `impacts` are the beginnings of their names."""
 
 from collections.abc import Iterable
 
-from postprocess.benchmarks.benchmark import Better, MetricKind
+from coffeecup.postprocess.benchmarks.benchmark import Better, MetricKind
 
 ENDS = ("", "_low", "_high")  # of the names: a factor, and its interval
 

@@ -4,10 +4,9 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-
-from postprocess.benchmarks.load_records import LoadRecord
-from postprocess.show.units import MBYTE
-from postprocess.show.words import counted, digits
+from coffeecup.postprocess.benchmarks.load_records import LoadRecord
+from coffeecup.postprocess.show.units import MBYTE
+from coffeecup.postprocess.show.words import counted, digits
 
 WEAK_LOAD = 0.25  # bandwidth of the load's busiest node over that of a victim's node without load
 STEADY_LOAD = 0.5  # the slowest phase of a load over the median phase

@@ -3,9 +3,7 @@
 
 from typing import Annotated, Generic, TypeVar
 
-from msgspec import Meta
-
-from postprocess.logs.records import (
+from coffeecup.postprocess.logs.records import (
     Bytes,
     Node,
     Part,
@@ -17,6 +15,7 @@ from postprocess.logs.records import (
     Repetition,
     distinct,
 )
+from msgspec import Meta
 
 Kind = TypeVar("Kind", bound=str)  # of load
 Phase = Annotated[int, Meta(ge=0, le=100)]

@@ -4,13 +4,13 @@ there while the victims were measured. docs/log.md lists the invariants."""
 
 from collections.abc import Iterator, Sequence
 
-from postprocess.benchmarks.load_records import LoadRecord, PlannedVictims
-from postprocess.benchmarks.random_orders import random_number, shuffled
-from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import Run
-from postprocess.logs.rules import EDITED, Problem, problems_of_options
-from postprocess.show.units import MIB
-from postprocess.show.words import counted
+from coffeecup.postprocess.benchmarks.load_records import LoadRecord, PlannedVictims
+from coffeecup.postprocess.benchmarks.random_orders import random_number, shuffled
+from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
+from coffeecup.postprocess.logs.records import Run
+from coffeecup.postprocess.logs.rules import EDITED, Problem, problems_of_options
+from coffeecup.postprocess.show.units import MIB
+from coffeecup.postprocess.show.words import counted
 
 CHUNK_BYTES = MIB  # what a process that generates a load of files writes or reads at once
 NODES_CLOCK_TOLERANCE = 1e-4  # clocks of different nodes

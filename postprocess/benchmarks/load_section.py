@@ -4,11 +4,11 @@ load that caused them. The template is reports/templates/load.html.j2."""
 
 from collections.abc import Mapping, Sequence
 
-from postprocess.benchmarks.load_metrics import ENDS
-from postprocess.benchmarks.load_records import PlannedVictims
-from postprocess.benchmarks.score import Score
-from postprocess.logs.records import Run
-from postprocess.show.words import NARROW_SPACE, counted, digits
+from coffeecup.postprocess.benchmarks.load_metrics import ENDS
+from coffeecup.postprocess.benchmarks.load_records import PlannedVictims
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.records import Run
+from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits
 
 WHERE = ("", ", lower end of the interval", ", upper end of the interval")
 

@@ -9,10 +9,9 @@ from math import isfinite, nan
 
 import numpy as np
 import pandas as pd
-
-from postprocess.show.tables import each_row
-from postprocess.show.words import counted
-from postprocess.statistics.nodes import FALSE_SUSPICION, SLOWER, TOO_MANY, Effects, effects
+from coffeecup.postprocess.show.tables import each_row
+from coffeecup.postprocess.show.words import counted
+from coffeecup.postprocess.statistics.nodes import FALSE_SUSPICION, SLOWER, TOO_MANY, Effects, effects
 
 SHOWN = 20  # nodes that a text or a figure lists
 QUALIFICATION = "slow_nodes"

@@ -7,13 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import msgspec
-
-from postprocess.benchmarks.registry import benchmarks, functions
-from postprocess.benchmarks.score import Score
-from postprocess.benchmarks.scoring import read_log
-from postprocess.designs.design import Machine
-from postprocess.logs.reader import Log, LogError
-from postprocess.show.words import counted
+from coffeecup.postprocess.benchmarks.registry import benchmarks, functions
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.benchmarks.scoring import read_log
+from coffeecup.postprocess.designs.design import Machine
+from coffeecup.postprocess.logs.reader import Log, LogError
+from coffeecup.postprocess.show.words import counted
 
 
 class Estimate(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

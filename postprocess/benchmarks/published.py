@@ -10,7 +10,11 @@ import pandas as pd
 @cache
 def published(benchmark: str) -> pd.DataFrame:
     """Published values, tidy: system, processes, metric, value, unit, source, note; in the paper's order."""
-    with resources.files("reference_values").joinpath("published", f"{benchmark}.csv").open(encoding="utf-8") as file:
+    with (
+        resources.files("coffeecup.reference_values")
+        .joinpath("published", f"{benchmark}.csv")
+        .open(encoding="utf-8") as file
+    ):
         return pd.read_csv(file, keep_default_na=False)
 
 

@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from pkgutil import iter_modules
 from types import ModuleType
 
-from postprocess import benchmarks as folder
-from postprocess.benchmarks.benchmark import RULES, Benchmark, Better, Functions, MetricKind
-from postprocess.logs.format import LogFormat
+from coffeecup.postprocess import benchmarks as folder
+from coffeecup.postprocess.benchmarks.benchmark import RULES, Benchmark, Better, Functions, MetricKind
+from coffeecup.postprocess.logs.format import LogFormat
 
 # The modules of a benchmark's folder, and the functions of each. section.html.j2 and records.py lie beside them,
 # and functions.py with the Functions that not every benchmark has.

@@ -3,9 +3,9 @@
 
 from dataclasses import dataclass
 
-from postprocess.benchmarks.nodes import Examination
-from postprocess.benchmarks.registry import reasons
-from postprocess.logs.reader import Log
+from coffeecup.postprocess.benchmarks.nodes import Examination
+from coffeecup.postprocess.benchmarks.registry import reasons
+from coffeecup.postprocess.logs.reader import Log
 
 
 @dataclass(frozen=True)

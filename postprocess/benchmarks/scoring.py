@@ -10,14 +10,13 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pandas as pd
-
-from postprocess.benchmarks import nodes
-from postprocess.benchmarks.registry import benchmarks, functions, log_formats, part
-from postprocess.benchmarks.score import Metric, Qualification, Score
-from postprocess.logs import reader
-from postprocess.logs.counters import of_counters, of_root
-from postprocess.logs.energy import energy_metrics, of_energy
-from postprocess.logs.reader import Log, LogError
+from coffeecup.postprocess.benchmarks import nodes
+from coffeecup.postprocess.benchmarks.registry import benchmarks, functions, log_formats, part
+from coffeecup.postprocess.benchmarks.score import Metric, Qualification, Score
+from coffeecup.postprocess.logs import reader
+from coffeecup.postprocess.logs.counters import of_counters, of_root
+from coffeecup.postprocess.logs.energy import energy_metrics, of_energy
+from coffeecup.postprocess.logs.reader import Log, LogError
 
 LOGS_AT_ONCE = 16
 LOGS_WORTH_A_POOL = 48

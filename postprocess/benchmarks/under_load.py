@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
-
-from postprocess.benchmarks.load_metrics import ENDS
-from postprocess.benchmarks.load_records import LoadRecord
-from postprocess.logs.histograms import Histogram
-from postprocess.logs.percentiles import percentile
-from postprocess.show.units import MBYTE
-from postprocess.statistics.medians import interval
+from coffeecup.postprocess.benchmarks.load_metrics import ENDS
+from coffeecup.postprocess.benchmarks.load_records import LoadRecord
+from coffeecup.postprocess.logs.histograms import Histogram
+from coffeecup.postprocess.logs.percentiles import percentile
+from coffeecup.postprocess.show.units import MBYTE
+from coffeecup.postprocess.statistics.medians import interval
 
 LATE = 0.99  # the share of exchanges or accesses that were faster
 

@@ -7,7 +7,7 @@ import sys
 
 def main() -> None:
     """Runs the command. Exits with 2 if the standard output cannot be written."""
-    from postprocess.cli.app import app
+    from coffeecup.postprocess.cli.app import app
 
     try:
         app(prog_name="coffeecup")

@@ -1,4 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
-from postprocess.cli import main
+from coffeecup.postprocess.cli import main
 
 main()

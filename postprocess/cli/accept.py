@@ -7,11 +7,18 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from coffeecup.postprocess.cli.common import (
+    USAGE,
+    AsJson,
+    can_be_written,
+    command_line,
+    exit_codes,
+    print_json,
+    writing,
+)
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.show.words import printable
 from typer.core import TyperGroup
-
-from postprocess.cli.common import USAGE, AsJson, can_be_written, command_line, exit_codes, print_json, writing
-from postprocess.logs.reader import LogError
-from postprocess.show.words import printable
 
 
 class WithDefault(TyperGroup):
@@ -68,14 +75,14 @@ def evaluate(
 ) -> None:
     """Evaluate a contract against recorded runs and write a report to sign. `accept CONTRACT SESSIONS...` is the
     same."""
-    from postprocess.acceptance import sentences
-    from postprocess.acceptance.contract import ContractError, read_contract
-    from postprocess.acceptance.evaluation import PASS
-    from postprocess.acceptance.result import accept
-    from postprocess.acceptance.signatures import SigningError
-    from postprocess.reports import acceptance_page
-    from postprocess.sessions.files import read_reports
-    from postprocess.show.pdf import PdfError, browser
+    from coffeecup.postprocess.acceptance import sentences
+    from coffeecup.postprocess.acceptance.contract import ContractError, read_contract
+    from coffeecup.postprocess.acceptance.evaluation import PASS
+    from coffeecup.postprocess.acceptance.result import accept
+    from coffeecup.postprocess.acceptance.signatures import SigningError
+    from coffeecup.postprocess.reports import acceptance_page
+    from coffeecup.postprocess.sessions.files import read_reports
+    from coffeecup.postprocess.show.pdf import PdfError, browser
 
     if output.suffix != ".html":
         raise typer.BadParameter(f"--output must end in .html, not {printable(output.name)}")
@@ -120,11 +127,11 @@ def begin(
 ) -> None:
     """Begin the next session of an acceptance: issue its nonce, and note it in the ledger beside the contract. Prints
     the command that sets the nonce for ReFrame."""
-    from postprocess.acceptance.contract import SESSION, ContractError, read_contract
-    from postprocess.acceptance.ledger import NONCE, file_sha256, ledger_path
-    from postprocess.acceptance.ledger import begin as begin_session
-    from postprocess.acceptance.signatures import SigningError, sign
-    from postprocess.sessions.files import load_report
+    from coffeecup.postprocess.acceptance.contract import SESSION, ContractError, read_contract
+    from coffeecup.postprocess.acceptance.ledger import NONCE, file_sha256, ledger_path
+    from coffeecup.postprocess.acceptance.ledger import begin as begin_session
+    from coffeecup.postprocess.acceptance.signatures import SigningError, sign
+    from coffeecup.postprocess.sessions.files import load_report
 
     if after and abandoned:
         raise typer.BadParameter("--after and --abandoned exclude each other")

@@ -6,10 +6,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from postprocess.cli.common import USAGE, Thresholds, can_be_written, exit_codes, judged, writing
-from postprocess.cli.selection import Selection, reads_sessions
-from postprocess.show.words import printable
+from coffeecup.postprocess.cli.common import USAGE, Thresholds, can_be_written, exit_codes, judged, writing
+from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.show.words import printable
 
 
 @exit_codes({0: "recorded", 2: USAGE})
@@ -32,9 +31,9 @@ def acknowledge(
 ) -> None:
     """Record that an event is known: check-history shows it with this note and does not alarm until DATE has passed, or
     the event spreads. Keep FILE under version control."""
-    from postprocess.history.change_points import session_values
-    from postprocess.history.site_files import Acknowledgement, add
-    from postprocess.reports.changes import sentence
+    from coffeecup.postprocess.history.change_points import session_values
+    from coffeecup.postprocess.history.site_files import Acknowledgement, add
+    from coffeecup.postprocess.reports.changes import sentence
 
     cases, table = selection.tables(systems=True)
     recorded = file if file.exists() else None

@@ -4,9 +4,7 @@
 from typing import Annotated
 
 import typer
-
-from postprocess import __version__
-from postprocess.cli import (
+from coffeecup.postprocess.cli import (
     accept,
     acknowledge,
     check_history,
@@ -23,7 +21,9 @@ from postprocess.cli import (
     site_report,
     watch,
 )
-from postprocess.cli.common import WithoutEmptyArguments, add
+from coffeecup.postprocess.cli.common import WithoutEmptyArguments, add
+
+from coffeecup import __version__
 
 app = typer.Typer(
     cls=WithoutEmptyArguments,

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from postprocess.cli.common import USAGE, AcknowledgedFile, AsJson, Thresholds, exit_codes, judged, print_json
-from postprocess.cli.selection import Selection, reads_sessions
-from postprocess.show.words import counted, digits, printable, unit_word
+from coffeecup.postprocess.cli.common import USAGE, AcknowledgedFile, AsJson, Thresholds, exit_codes, judged, print_json
+from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,11 +47,11 @@ def check_history(
     as_json: AsJson = False,
 ) -> None:
     """Find tests without a value and events: lasting changes of metrics that belong together."""
-    from postprocess.history import change_points
-    from postprocess.history.completeness import completeness, without_value
-    from postprocess.history.events import NEW
-    from postprocess.history.table import SERIES
-    from postprocess.reports.changes import as_object, event_object, gap, lines
+    from coffeecup.postprocess.history import change_points
+    from coffeecup.postprocess.history.completeness import completeness, without_value
+    from coffeecup.postprocess.history.events import NEW
+    from coffeecup.postprocess.history.table import SERIES
+    from coffeecup.postprocess.reports.changes import as_object, event_object, gap, lines
 
     if max_age is not None and not 0 <= max_age < float("inf"):
         raise typer.BadParameter(f"--max-age must be a number of days, not {max_age:g}")
@@ -111,7 +110,7 @@ def selecting(name: str) -> str:
 
 
 def suspicion(row: dict) -> str:
-    from postprocess.reports.changes import place
+    from coffeecup.postprocess.reports.changes import place
 
     return (
         f"suspected: {place(row)}: {row['relative']:+.1%} in the last session alone "
@@ -123,9 +122,9 @@ def suspicion(row: dict) -> str:
 
 def summary(cases: "pd.DataFrame", values: "pd.DataFrame", found: list, tests: int, missing: int) -> str:
     """The last line of the output: what was read and how many regressions were found."""
-    from postprocess.history.events import UNKNOWN
-    from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
-    from postprocess.history.table import SERIES
+    from coffeecup.postprocess.history.events import UNKNOWN
+    from coffeecup.postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
+    from coffeecup.postprocess.history.table import SERIES
 
     sessions = values.groupby(SERIES, observed=True).size()
     short = int((sessions < SESSIONS_BEFORE + SESSIONS_AFTER).sum())

@@ -15,20 +15,18 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 import typer.core
-
-from postprocess.logs.paths import files_below
-from postprocess.logs.reader import LogError
-from postprocess.show.words import printable
+from coffeecup.postprocess.logs.paths import files_below
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.show.words import printable
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from postprocess.benchmarks.predicted import Designs
-    from postprocess.history.change_points import RuleOf
-    from postprocess.history.events import Event
-    from postprocess.history.site_files import SiteRules
-    from postprocess.logs.reader import Log
-    from postprocess.show.plots import Figure
+    from coffeecup.postprocess.benchmarks.predicted import Designs
+    from coffeecup.postprocess.history.change_points import RuleOf
+    from coffeecup.postprocess.history.events import Event
+    from coffeecup.postprocess.history.site_files import SiteRules
+    from coffeecup.postprocess.logs.reader import Log
+    from coffeecup.postprocess.show.plots import Figure
 
 UNSCORED = "a log has no score, or a design does not fit its run; the others are shown all the same"
 USAGE = "wrong usage, or a file that cannot be read or written"  # the exit code 2 of most commands
@@ -224,8 +222,8 @@ def logs_below(paths: list[Path]) -> list[Path]:
 
 def compared_with(design: Path | None, calibrate: list[Path] | None) -> "Designs":
     """The designs of the file, and what calibrates them. Raises BadParameter."""
-    from postprocess.benchmarks.predicted import Designs
-    from postprocess.designs.design import DesignError, read_machines
+    from coffeecup.postprocess.benchmarks.predicted import Designs
+    from coffeecup.postprocess.designs.design import DesignError, read_machines
 
     if calibrate and not design:
         raise typer.BadParameter("--calibrate calibrates a design: add --design FILE")
@@ -237,7 +235,7 @@ def compared_with(design: Path | None, calibrate: list[Path] | None) -> "Designs
 
 def need_comparison(design: Path | None, results: list, compared: list[list]) -> None:
     """Raises BadParameter where a design was given, all logs have scores, and none can be compared with it."""
-    from postprocess.benchmarks.predicted import predictable
+    from coffeecup.postprocess.benchmarks.predicted import predictable
 
     if design and not any(compared) and not any(isinstance(result, LogError) for result in results):
         raise typer.BadParameter(
@@ -247,8 +245,8 @@ def need_comparison(design: Path | None, results: list, compared: list[list]) ->
 
 def calibrating(paths: list[Path] | None) -> "list[Log]":
     """Logs with a score, of benchmarks that can be predicted. Raises LogError."""
-    from postprocess.benchmarks.predicted import predictable
-    from postprocess.benchmarks.scoring import evaluate, read
+    from coffeecup.postprocess.benchmarks.predicted import predictable
+    from coffeecup.postprocess.benchmarks.scoring import evaluate, read
 
     logs = []
     for path in paths or []:
@@ -273,7 +271,7 @@ def leave(results: list, failed: bool = False) -> None:
 
 
 def changes_of(values: "pd.DataFrame") -> list:
-    from postprocess.history import change_points
+    from coffeecup.postprocess.history import change_points
 
     return change_points.findings(values)
 
@@ -284,12 +282,12 @@ def judged(
     """The events with a site's thresholds and acknowledgements and the slow nodes that explain them, the rules that
     follow from the thresholds, and remarks. `examined` is Selection.examined. Raises BadParameter if a file cannot be
     used."""
-    from postprocess.history import change_points, events
-    from postprocess.history.comparable import changed_units
-    from postprocess.history.explanations import explained
-    from postprocess.history.site_files import Acknowledgement
-    from postprocess.history.table import SERIES
-    from postprocess.reports.changes import remarks
+    from coffeecup.postprocess.history import change_points, events
+    from coffeecup.postprocess.history.comparable import changed_units
+    from coffeecup.postprocess.history.explanations import explained
+    from coffeecup.postprocess.history.site_files import Acknowledgement
+    from coffeecup.postprocess.history.table import SERIES
+    from coffeecup.postprocess.reports.changes import remarks
 
     rules, entries = site_rules(thresholds), site_entries(acknowledged, Acknowledgement)
     found = explained(events.events(values, change_points.findings(values, rules)), examined, values)
@@ -301,14 +299,14 @@ def judged(
 
 def site_rules(thresholds: Path | None) -> "SiteRules":
     """The rules with a site's thresholds. Raises BadParameter if the file cannot be used."""
-    from postprocess.history.site_files import SiteRules, Threshold
+    from coffeecup.postprocess.history.site_files import SiteRules, Threshold
 
     return SiteRules(site_entries(thresholds, Threshold))
 
 
 def site_entries(path: Path | None, kind: type) -> list:
     """The entries of a site's file, none without a file. Raises BadParameter if it cannot be used."""
-    from postprocess.history.site_files import SiteFileError, read_list
+    from coffeecup.postprocess.history.site_files import SiteFileError, read_list
 
     try:
         return read_list(path, kind) if path else []

@@ -5,9 +5,16 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from postprocess.cli.common import USAGE, AcknowledgedFile, Thresholds, can_be_written, exit_codes, judged, write_text
-from postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.cli.common import (
+    USAGE,
+    AcknowledgedFile,
+    Thresholds,
+    can_be_written,
+    exit_codes,
+    judged,
+    write_text,
+)
+from coffeecup.postprocess.cli.selection import Selection, reads_sessions
 
 
 @exit_codes({0: "written", 2: USAGE})
@@ -34,10 +41,10 @@ def export(
     acknowledged: AcknowledgedFile = None,
 ) -> None:
     """Export sessions as JUnit XML or OpenMetrics text."""
-    from postprocess.history.change_points import session_values
-    from postprocess.history.completeness import completeness
-    from postprocess.history.standing import standing
-    from postprocess.reports import exports
+    from coffeecup.postprocess.history.change_points import session_values
+    from coffeecup.postprocess.history.completeness import completeness
+    from coffeecup.postprocess.history.standing import standing
+    from coffeecup.postprocess.reports import exports
 
     if not junit and not openmetrics:
         raise typer.BadParameter("use --junit or --openmetrics")

@@ -4,8 +4,7 @@
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from postprocess.cli.common import (
+from coffeecup.postprocess.cli.common import (
     USAGE,
     AcknowledgedFile,
     AsJson,
@@ -16,8 +15,8 @@ from postprocess.cli.common import (
     print_json,
     write_figures,
 )
-from postprocess.cli.selection import Selection, reads_sessions
-from postprocess.show.words import counted, digits, printable, unit_word
+from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,11 +40,11 @@ def history(
     figures: Figures = None,
 ) -> None:
     """Print every metric over the sessions, with its reference and what changed at the same time."""
-    from postprocess.history import change_points
-    from postprocess.history.completeness import completeness, without_value
-    from postprocess.history.figures import trends
-    from postprocess.reports.changes import gap
-    from postprocess.show.tables import csv_text
+    from coffeecup.postprocess.history import change_points
+    from coffeecup.postprocess.history.completeness import completeness, without_value
+    from coffeecup.postprocess.history.figures import trends
+    from coffeecup.postprocess.reports.changes import gap
+    from coffeecup.postprocess.show.tables import csv_text
 
     if as_csv and as_json:
         raise typer.BadParameter("choose one of --json and --csv")
@@ -70,9 +69,9 @@ def history(
 def compared(cases: "pd.DataFrame", values: "pd.DataFrame") -> "pd.DataFrame":
     """The headlines of the newest session: value, the median of the `earlier` ones, their number `sessions`, and how
     many a reference `needs` besides."""
-    from postprocess.history.standing import newest, standing
-    from postprocess.history.table import SERIES
-    from postprocess.references.proposals import Terms
+    from coffeecup.postprocess.history.standing import newest, standing
+    from coffeecup.postprocess.history.table import SERIES
+    from coffeecup.postprocess.references.proposals import Terms
 
     front = newest(values, standing(values, [], cases))
     front = front.assign(needs=(Terms().min_sessions - 1 - front["sessions"]).clip(lower=0))
@@ -83,10 +82,10 @@ def against_earlier(logs: "set[str]", sources: "list[Path]") -> tuple[dict[str, 
     """How the results of the session that wrote the logs, which their SHA-256 name, differ from those of the sessions
     before it: by SHA-256, as "+1.2% (9)" with the number of these sessions; and a line for each test without a value.
     """
-    from postprocess.history.change_points import session_values
-    from postprocess.history.completeness import completeness, without_value
-    from postprocess.history.table import SERIES
-    from postprocess.reports.changes import gap
+    from coffeecup.postprocess.history.change_points import session_values
+    from coffeecup.postprocess.history.completeness import completeness, without_value
+    from coffeecup.postprocess.history.table import SERIES
+    from coffeecup.postprocess.reports.changes import gap
 
     cases, table = Selection(sources).tables()
     own = cases[cases["log_sha256"].isin(logs)]
@@ -109,7 +108,7 @@ def change(row: dict) -> str:
 
 def comparison(front: "pd.DataFrame") -> list[str]:
     """A line for each headline of the newest session."""
-    from postprocess.reports.changes import place
+    from coffeecup.postprocess.reports.changes import place
 
     text = []
     for row in front.to_dict("records"):
@@ -124,8 +123,8 @@ def comparison(front: "pd.DataFrame") -> list[str]:
 
 def of_series(cases: "pd.DataFrame", values: "pd.DataFrame", found: list) -> dict:
     """The state of every series, the events, their changes, and what else changed in the sessions."""
-    from postprocess.history.standing import standing
-    from postprocess.reports.changes import as_object, event_object
+    from coffeecup.postprocess.history.standing import standing
+    from coffeecup.postprocess.reports.changes import as_object, event_object
 
     return {
         "series": standing(values, [finding for event in found for finding in event.findings], cases),
@@ -138,9 +137,8 @@ def of_series(cases: "pd.DataFrame", values: "pd.DataFrame", found: list) -> dic
 def overview(values: "pd.DataFrame", found: list) -> list[str]:
     """A line per series, the circumstances and the events under them."""
     import pandas as pd
-
-    from postprocess.history.table import SERIES
-    from postprocess.reports.changes import lines, place
+    from coffeecup.postprocess.history.table import SERIES
+    from coffeecup.postprocess.reports.changes import lines, place
 
     text = []
     for _, series in values.groupby(SERIES, sort=False, observed=True):
@@ -163,9 +161,8 @@ def overview(values: "pd.DataFrame", found: list) -> list[str]:
 def circumstances(values: "pd.DataFrame") -> "pd.DataFrame":
     """What changed from session to session, by time: session_time, what, was, now."""
     import pandas as pd
-
-    from postprocess.history import circumstances as recorded
-    from postprocess.history.table import SERIES
+    from coffeecup.postprocess.history import circumstances as recorded
+    from coffeecup.postprocess.history.table import SERIES
 
     if values.empty:
         return pd.DataFrame(columns=["session_time", "what", "was", "now"])

@@ -6,10 +6,9 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from postprocess.cli.common import USAGE, AsJson, Figures, exit_codes, print_json, write_figures, write_text
-from postprocess.cli.selection import Selection, reads_sessions
-from postprocess.show.words import counted, printable
+from coffeecup.postprocess.cli.common import USAGE, AsJson, Figures, exit_codes, print_json, write_figures, write_text
+from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.show.words import counted, printable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,9 +43,9 @@ def nodes(
 ) -> None:
     """List slow nodes, and slow servers of files: how slow compared with their peers, since when, and how often they
     were suspected."""
-    from postprocess.history import node_figures
-    from postprocess.history.nodes import as_servers, node_table, over_sessions, server_table, summary
-    from postprocess.show.tables import csv_text
+    from coffeecup.postprocess.history import node_figures
+    from coffeecup.postprocess.history.nodes import as_servers, node_table, over_sessions, server_table, summary
+    from coffeecup.postprocess.show.tables import csv_text
 
     if as_json and form != Format.TEXT:
         raise typer.BadParameter("choose one of --json and --format")
@@ -73,8 +72,8 @@ def nodes(
 
 def drains(found: "pd.DataFrame") -> list[str]:
     """A line per named node: a command if its newest session confirmed it, otherwise a comment."""
-    from postprocess.history.nodes import short
-    from postprocess.reports.changes import node_effect
+    from coffeecup.postprocess.history.nodes import short
+    from coffeecup.postprocess.reports.changes import node_effect
 
     named = found[found["confirmed_now"].astype(bool) | found["since"].notna()]
     text = {}
@@ -88,7 +87,7 @@ def drains(found: "pd.DataFrame") -> list[str]:
 
 def overview(found: "pd.DataFrame", every: bool) -> list[str]:
     """A line per node and test of which there is something to tell, and what was examined."""
-    from postprocess.reports.changes import node_line
+    from coffeecup.postprocess.reports.changes import node_line
 
     if found.empty:
         return ["No selected session examined nodes: see docs/nodes.md for the tests that do, on three or more nodes."]
@@ -101,7 +100,7 @@ def overview(found: "pd.DataFrame", every: bool) -> list[str]:
 
 def overview_of_servers(found: "pd.DataFrame", every: bool) -> list[str]:
     """A line per server and test of which there is something to tell; none if no session compared servers."""
-    from postprocess.reports.changes import server_line
+    from coffeecup.postprocess.reports.changes import server_line
 
     if found.empty:
         return []

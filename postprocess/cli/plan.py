@@ -9,16 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.cli.common import USAGE, AsJson, Thresholds, exit_codes, print_json, site_rules
+from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.show.words import printable
 from rich.console import Console
 
-from postprocess.benchmarks.benchmark import Better
-from postprocess.cli.common import USAGE, AsJson, Thresholds, exit_codes, print_json, site_rules
-from postprocess.cli.selection import Selection, reads_sessions
-from postprocess.show.words import printable
-
 if TYPE_CHECKING:
-    from postprocess.history.candidates import Candidates
-    from postprocess.history.plan import Plan, Simulation, Terms
+    from coffeecup.postprocess.history.candidates import Candidates
+    from coffeecup.postprocess.history.plan import Plan, Simulation, Terms
 
 
 @exit_codes(
@@ -44,8 +43,8 @@ def plan(
 ) -> None:
     """Find the cheapest tests that detect a loss, from the noise of the site's sessions, and print a ReFrame mode that
     runs them."""
-    from postprocess.history.plan import Terms, plan
-    from postprocess.reports import planned
+    from coffeecup.postprocess.history.plan import Terms, plan
+    from coffeecup.postprocess.reports import planned
 
     limits("--minutes", minutes, 0, float("inf"))
     limits("--nights", nights, 4, 90)
@@ -67,8 +66,8 @@ def plan(
 @contextmanager
 def simulation(found: "Candidates", terms: "Terms") -> "Iterator[Simulation]":
     """The simulation of these series, which states on a terminal how much it has done."""
-    from postprocess.history.plan import Simulation
-    from postprocess.history.power import Detector
+    from coffeecup.postprocess.history.plan import Simulation
+    from coffeecup.postprocess.history.power import Detector
 
     with Console(stderr=True).status("drawing histories") as status:
         done = count(1)
@@ -89,8 +88,8 @@ def limits(option: str, value: float, least: float, most: float) -> None:
 
 def read(selection: Selection, thresholds: Path | None) -> "tuple[Candidates, list[str]]":
     """What the sessions offer, with remarks. Raises BadParameter if that is not one system whose noise is known."""
-    from postprocess.history.candidates import candidates
-    from postprocess.reports.changes import undirected
+    from coffeecup.postprocess.history.candidates import candidates
+    from coffeecup.postprocess.reports.changes import undirected
 
     _, chosen = selection.tables()
     _, table = replace(selection, benchmark=None, metric=None).tables()
@@ -112,7 +111,7 @@ def read(selection: Selection, thresholds: Path | None) -> "tuple[Candidates, li
 
 def mode_of(selection: Selection, made: "Plan", name: str) -> tuple[dict, list[str]]:
     """The mode that runs the chosen tests, and a remark on what it lacks. Raises BadParameter."""
-    from site_configs.common.planned_mode import ModeError, mode
+    from coffeecup.site_configs.common.planned_mode import ModeError, mode
 
     commands = {report.info["uuid"]: report.info.get("cmdline") or "" for report in selection.reports}
     try:

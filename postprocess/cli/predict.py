@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
-
-from postprocess.cli.common import (
+from coffeecup.postprocess.cli.common import (
     AsJson,
     Calibrate,
     Figures,
@@ -19,11 +18,11 @@ from postprocess.cli.common import (
     write_figures,
     write_text,
 )
-from postprocess.logs.reader import Log, LogError
+from coffeecup.postprocess.logs.reader import Log, LogError
 
 if TYPE_CHECKING:
-    from postprocess.benchmarks.predicted import Prediction
-    from postprocess.designs.design import Machine
+    from coffeecup.postprocess.benchmarks.predicted import Prediction
+    from coffeecup.postprocess.designs.design import Machine
 
 
 Taper = Annotated[
@@ -75,10 +74,10 @@ def predict(
     write_platform: PlatformFile = None,
 ) -> None:
     """Predict the results of a machine from the numbers of an offer. Nothing is measured or simulated."""
-    from postprocess.benchmarks.predicted import PredictionError, as_objects
-    from postprocess.designs.design import DesignError
-    from postprocess.designs.simgrid import PlatformError
-    from postprocess.reports import predictions as shown
+    from coffeecup.postprocess.benchmarks.predicted import PredictionError, as_objects
+    from coffeecup.postprocess.designs.design import DesignError
+    from coffeecup.postprocess.designs.simgrid import PlatformError
+    from coffeecup.postprocess.reports import predictions as shown
 
     options = {"network": network, "nodes": nodes, "per_node": per_node, "nic": nic, "latency": latency}
     stated = {key: value for key, value in options.items() if value is not None} | fields(other or [])
@@ -96,7 +95,7 @@ def predict(
     else:
         typer.echo(shown.terminal_text(full), nl=False)
     if figures:
-        from postprocess.reports.prediction_figures import over_nodes
+        from coffeecup.postprocess.reports.prediction_figures import over_nodes
 
         drawn = over_nodes([each for curve in curves for each in curve])
         write_figures(figures, [("designs", drawn)])
@@ -115,7 +114,7 @@ def fields(assignments: list[str]) -> dict[str, object]:
 
 def designs(file: Path | None, stated: dict[str, object], tapers: list[float]) -> "list[Machine]":
     """The machines of the file or of the options. Raises BadParameter or DesignError."""
-    from postprocess.designs.design import machine, read_machines
+    from coffeecup.postprocess.designs.design import machine, read_machines
 
     if file:
         if stated or tapers:
@@ -131,7 +130,7 @@ def designs(file: Path | None, stated: dict[str, object], tapers: list[float]) -
 
 def write(path: Path, machines: "list[Machine]") -> None:
     """Writes the only machine as a platform. Raises PlatformError or BadParameter."""
-    from postprocess.designs.simgrid import PlatformError, platform
+    from coffeecup.postprocess.designs.simgrid import PlatformError, platform
 
     if len(machines) != 1:
         raise PlatformError(f"a platform describes one machine; state one design, not {len(machines)}")
@@ -145,8 +144,8 @@ def predicted(
 ) -> "list[list[Prediction]]":
     """For each machine and each benchmark that can be predicted, predictions for ascending numbers of processes; the
     last is the wanted one, others are there for a curve. Raises PredictionError."""
-    from postprocess.benchmarks.predicted import PredictionError, predictable
-    from postprocess.benchmarks.registry import functions
+    from coffeecup.postprocess.benchmarks.predicted import PredictionError, predictable
+    from coffeecup.postprocess.benchmarks.registry import functions
 
     found = []
     for machine in machines:

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from postprocess.cli.selection import begin_of
+from coffeecup.postprocess.cli.selection import begin_of
 
 
 def share(value: float | None) -> float | None:

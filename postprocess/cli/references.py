@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from postprocess.cli.common import USAGE, AsJson, can_be_written, changes_of, exit_codes, print_json, writing
-from postprocess.cli.reference_options import (
+from coffeecup.postprocess.cli.common import USAGE, AsJson, can_be_written, changes_of, exit_codes, print_json, writing
+from coffeecup.postprocess.cli.reference_options import (
     Coverage,
     Environ,
     File,
@@ -21,8 +20,8 @@ from postprocess.cli.reference_options import (
     ValidFrom,
     Xfail,
 )
-from postprocess.cli.selection import Selection, reads_sessions
-from postprocess.show.words import counted, digits, printable, unit_word
+from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,8 +48,8 @@ def propose(
     as_json: AsJson = False,
 ) -> None:
     """Derive references of one --benchmark from sessions; show what changes and which sessions would have failed."""
-    from postprocess.history import change_points
-    from postprocess.references import proposals
+    from coffeecup.postprocess.history import change_points
+    from coffeecup.postprocess.references import proposals
 
     if write:
         can_be_written(file)
@@ -95,8 +94,8 @@ def only_benchmark(selection: Selection) -> str:
 
 def update(file: Path, new: dict, benchmark: str) -> None:
     """Writes a reference file. For a test of another suite, prints the line that the test needs."""
-    from postprocess.benchmarks.registry import benchmarks
-    from postprocess.references.files import save
+    from coffeecup.postprocess.benchmarks.registry import benchmarks
+    from coffeecup.postprocess.references.files import save
 
     with writing(file):
         save(file, new, benchmark)
@@ -112,7 +111,7 @@ def update(file: Path, new: dict, benchmark: str) -> None:
 def good(table: "pd.DataFrame", include: frozenset[str], new_epoch: bool) -> "tuple[pd.DataFrame, pd.DataFrame]":
     """The rows of the runs that a reference may come from, and a row of each other run with the reason in `excluded`.
     Raises BadParameter if none is left."""
-    from postprocess.references.good_runs import KINDS, exclusions
+    from coffeecup.postprocess.references.good_runs import KINDS, exclusions
 
     if unknown := include - set(KINDS):
         raise typer.BadParameter(f"--include: unknown kind {min(unknown)!r}: valid are {', '.join(KINDS)}")
@@ -128,8 +127,8 @@ def good(table: "pd.DataFrame", include: frozenset[str], new_epoch: bool) -> "tu
 def are_simulated(values: "pd.DataFrame") -> bool:
     """Whether the sessions were simulated. Raises BadParameter if only some were, or if simulated values of one series
     differ: simulated time has no noise."""
-    from postprocess.history.table import SERIES
-    from postprocess.references.good_runs import simulated
+    from coffeecup.postprocess.history.table import SERIES
+    from coffeecup.postprocess.references.good_runs import simulated
 
     try:
         found = simulated(values)
@@ -145,7 +144,7 @@ def are_simulated(values: "pd.DataFrame") -> bool:
 
 def refuse_changes(values: "pd.DataFrame") -> None:
     """Raises BadParameter if a series changed its level: a reference of both levels describes neither."""
-    from postprocess.reports.changes import place
+    from coffeecup.postprocess.reports.changes import place
 
     for finding in changes_of(values):
         raise typer.BadParameter(
@@ -158,7 +157,7 @@ def refuse_changes(values: "pd.DataFrame") -> None:
 def proposed(values: "pd.DataFrame", terms) -> "tuple[pd.DataFrame, pd.DataFrame]":
     """The entries that the sessions give, and those that no value would fail, so much do the sessions scatter. Raises
     BadParameter if there are none, or if an option names a metric that is not among them."""
-    from postprocess.references import proposals
+    from coffeecup.postprocess.references import proposals
 
     made = proposals.entries(values, terms)
     useless = made[made["lower"] <= -1]
@@ -176,7 +175,7 @@ def proposed(values: "pd.DataFrame", terms) -> "tuple[pd.DataFrame, pd.DataFrame
 
 def today_of(file: Path, benchmark: str, values: "pd.DataFrame", made: "pd.DataFrame", simulated: bool) -> dict:
     """The current content of the reference file. Raises BadParameter if the entries do not fit into it."""
-    from postprocess.references import proposals
+    from coffeecup.postprocess.references import proposals
 
     today = loaded(file, benchmark) if file_exists(file) else {"_meta": {"benchmark": benchmark, "schema": 1}}
     other = "measured" if simulated else "simulated"
@@ -202,7 +201,7 @@ def file_exists(file: Path) -> bool:
 
 def loaded(file: Path, benchmark: str) -> dict:
     """The content of a reference file. Raises BadParameter if it is not one."""
-    from postprocess.references.files import ReferenceFileError, load
+    from coffeecup.postprocess.references.files import ReferenceFileError, load
 
     try:
         return load(file, benchmark)
@@ -228,7 +227,7 @@ def check(
 ) -> None:
     """The gate: every metric of the sessions (of dry runs as well) was compared with a reference, and every reference
     was used and can fail."""
-    from postprocess.references import gate
+    from coffeecup.postprocess.references import gate
 
     _, table = selection.tables()
     contents = {path.stem: loaded(path, path.stem) for path in files or []}
@@ -257,7 +256,7 @@ def check(
 def one_kind(table: "pd.DataFrame", settings: str | None, environ: str | None) -> "pd.DataFrame":
     """The rows of one form of the benchmark, because runs with other options are not comparable, and of the chosen
     environment."""
-    from postprocess.references.proposals import kinds
+    from coffeecup.postprocess.references.proposals import kinds
 
     for kind, chosen, option in ((kinds, settings, "--settings"), (lambda rows: rows["environ"], environ, "--environ")):
         found = sorted(kind(table).unique())
@@ -312,8 +311,8 @@ def as_object(excluded, useless, made: "pd.DataFrame", differences: list, outsid
 
 def show(excluded, useless, made: "pd.DataFrame", differences: list, outside: "pd.DataFrame") -> None:
     """Prints what was proposed, what was excluded, and which sessions would have failed."""
-    from postprocess.references import proposals
-    from postprocess.show.tables import each_row
+    from coffeecup.postprocess.references import proposals
+    from coffeecup.postprocess.show.tables import each_row
 
     for row in each_row(excluded):
         typer.echo(printable(f"excluded: {row.session_time:%Y-%m-%d %H:%M} UTC, {row.name}: {row.excluded}"))

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from postprocess.cli.common import (
+from coffeecup.postprocess.cli.common import (
     UNSCORED,
     USAGE,
     Calibrate,
@@ -22,8 +21,8 @@ from postprocess.cli.common import (
     write_figures,
     write_text,
 )
-from postprocess.logs.reader import LogError
-from postprocess.show.words import counted, printable
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.show.words import counted, printable
 
 
 @exit_codes({0: "every log has a score", 1: UNSCORED, 2: USAGE})
@@ -41,8 +40,8 @@ def report(
     figures: Figures = None,
 ) -> None:
     """Write one self-contained HTML page on all logs, which opens offline and prints."""
-    from postprocess.reports import page
-    from postprocess.sessions.verdicts import read_session
+    from coffeecup.postprocess.reports import page
+    from coffeecup.postprocess.sessions.verdicts import read_session
 
     try:
         cases = read_session(session) if session else None

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import orjson
 import typer
-
-from postprocess.cli.common import exit_codes
+from coffeecup.postprocess.cli.common import exit_codes
 
 SCHEMAS = {"contract": "contract_schema.json", "acceptance": "result_schema.json"}
 
@@ -19,10 +18,10 @@ def schema(
     ],
 ) -> None:
     """Print the JSON Schema of the records in a benchmark's log, of a contract, or of the result of an acceptance."""
-    from postprocess.benchmarks.registry import log_formats
+    from coffeecup.postprocess.benchmarks.registry import log_formats
 
     if name in SCHEMAS:
-        text = resources.files("postprocess.acceptance").joinpath(SCHEMAS[name]).read_text("utf-8")
+        text = resources.files("coffeecup.postprocess.acceptance").joinpath(SCHEMAS[name]).read_text("utf-8")
         typer.echo(text, nl=False)
         return
     if name not in log_formats():

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from postprocess.cli.common import (
+from coffeecup.postprocess.cli.common import (
     UNSCORED,
     USAGE,
     AsJson,
@@ -21,10 +20,10 @@ from postprocess.cli.common import (
     need_comparison,
     print_json,
 )
-from postprocess.logs.reader import LogError
+from coffeecup.postprocess.logs.reader import LogError
 
 if TYPE_CHECKING:
-    from postprocess.benchmarks.score import Score
+    from coffeecup.postprocess.benchmarks.score import Score
 
 
 @exit_codes({0: "every log has a score", 1: "a test of --history has no value, " + UNSCORED, 2: USAGE})
@@ -45,11 +44,11 @@ def score(
     ] = None,
 ) -> None:
     """Print the scores of logs with their qualifications: up to four in full, more in one table."""
-    from postprocess.benchmarks.score import Score
-    from postprocess.benchmarks.scoring import score_logs
-    from postprocess.cli.history import against_earlier
-    from postprocess.reports import terminal
-    from postprocess.reports.predictions import comparison_text
+    from coffeecup.postprocess.benchmarks.score import Score
+    from coffeecup.postprocess.benchmarks.scoring import score_logs
+    from coffeecup.postprocess.cli.history import against_earlier
+    from coffeecup.postprocess.reports import terminal
+    from coffeecup.postprocess.reports.predictions import comparison_text
 
     if as_json and as_csv:
         raise typer.BadParameter("choose one of --json and --csv")
@@ -77,7 +76,7 @@ def score(
 
 def balanced(result: "Score | LogError", r_max: float) -> "Score | LogError":
     """The score with its balance factor for R_max in Gflop/s, where its benchmark has one."""
-    from postprocess.benchmarks.registry import functions
+    from coffeecup.postprocess.benchmarks.registry import functions
 
     add = functions(result.benchmark).balance_factor if not isinstance(result, LogError) else None
     return add(result, r_max) if add else result

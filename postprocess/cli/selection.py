@@ -11,14 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from postprocess.logs.reader import LogError
-from postprocess.show.words import printable
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.show.words import printable
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from postprocess.sessions.files import SessionReport
+    from coffeecup.postprocess.sessions.files import SessionReport
 
 OF_A_TEST = ("system", "partition", "benchmark")  # filters that select tests; `metric` selects among their results
 SHOWN = 20  # values that a message lists
@@ -81,7 +79,7 @@ class Selection:
     @cached_property
     def reports(self) -> "list[SessionReport]":
         """The sessions. Raises BadParameter if there are none, or if they cannot be read."""
-        from postprocess.sessions.files import read_reports
+        from coffeecup.postprocess.sessions.files import read_reports
 
         try:
             read = read_reports(self.sources, self.since, self.until)
@@ -101,8 +99,8 @@ class Selection:
         """The case table of the selected systems, and the selected rows of the history table, with those of
         history.systems on request. The case table contains the tests of other partitions and benchmarks, too, which
         tell that there was a session. Raises BadParameter if a filter matches nothing."""
-        from postprocess.history.systems import expecting_systems, with_systems
-        from postprocess.history.table import case_table, history_table
+        from coffeecup.postprocess.history.systems import expecting_systems, with_systems
+        from coffeecup.postprocess.history.table import case_table, history_table
 
         read = self.reports
         cases, table = case_table(read), history_table(read)
@@ -118,7 +116,7 @@ class Selection:
     def examined(self, cases: "pd.DataFrame") -> "pd.DataFrame":
         """A row per session, test and node that a test case examined (history.nodes), whatever the filters of results:
         another benchmark or partition may tell why a metric changed."""
-        from postprocess.history.nodes import examined
+        from coffeecup.postprocess.history.nodes import examined
 
         return examined(self.reports, cases)
 

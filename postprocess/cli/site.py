@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from postprocess.cli.common import AsJson, exit_codes, print_json
+from coffeecup.postprocess.cli.common import AsJson, exit_codes, print_json
 
 
 @exit_codes({0: "written", 2: "wrong usage, or a site of this name exists"})
@@ -19,8 +18,8 @@ def new(
     ] = None,
 ) -> None:
     """Inspect this machine and write site_configs/NAME. Every fact states its source; guesses are marked LOOK."""
-    from site_configs.common.new import new_site
-    from site_configs.common.tree import SiteError
+    from coffeecup.site_configs.common.new import new_site
+    from coffeecup.site_configs.common.tree import SiteError
 
     try:
         written, uncertain = new_site(name, directory)
@@ -40,8 +39,8 @@ def overlay(
 ) -> None:
     """Write SYSTEM.coffeecup.yaml beside a ReFrame configuration: what the checks need and it does not state. The
     configuration itself is not changed; guesses are marked LOOK."""
-    from site_configs.common.overlay import make_overlay
-    from site_configs.common.tree import SiteError
+    from coffeecup.site_configs.common.overlay import make_overlay
+    from coffeecup.site_configs.common.tree import SiteError
 
     try:
         path, uncertain, missing = make_overlay(configuration, system)
@@ -79,7 +78,7 @@ def check(
     as_json: AsJson = False,
 ) -> None:
     """Check a site: configuration, vocabulary, machine, checks, job scripts, references; with --submit also jobs."""
-    from site_configs.common.check import REFUSED, check_site
+    from coffeecup.site_configs.common.check import REFUSED, check_site
 
     findings = []
     for finding in check_site(name, elsewhere, require_references, submit):
@@ -101,8 +100,8 @@ def bundle(
     ] = True,
 ) -> None:
     """Collect sources, Python wheels and Spack for a machine without a network. FOLDER/install installs them."""
-    from site_configs.common.bundle import make_bundle
-    from site_configs.common.tree import SiteError
+    from coffeecup.site_configs.common.bundle import make_bundle
+    from coffeecup.site_configs.common.tree import SiteError
 
     try:
         for line in make_bundle(folder, site, with_spack):

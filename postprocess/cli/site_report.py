@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-
-from postprocess.cli.common import (
+from coffeecup.postprocess.cli.common import (
     USAGE,
     AcknowledgedFile,
     AsJson,
@@ -20,8 +19,8 @@ from postprocess.cli.common import (
     write_figures,
     write_text,
 )
-from postprocess.cli.selection import Selection, reads_sessions
-from postprocess.show.words import printable
+from coffeecup.postprocess.cli.selection import Selection, reads_sessions
+from coffeecup.postprocess.show.words import printable
 
 Compare = Annotated[
     list[str] | None,
@@ -54,12 +53,12 @@ def site_report(
     as_json: AsJson = False,
 ) -> None:
     """Write a self-contained HTML report on all benchmarks: levels, verdicts, trends, scaling and comparisons."""
-    from postprocess.history.change_points import session_values
-    from postprocess.history.completeness import completeness
-    from postprocess.history.nodes import node_table, server_table
-    from postprocess.reports.drill_down import report_links
-    from postprocess.reports.site_page import as_object, html, site_page, tables
-    from postprocess.show.tables import csv_text
+    from coffeecup.postprocess.history.change_points import session_values
+    from coffeecup.postprocess.history.completeness import completeness
+    from coffeecup.postprocess.history.nodes import node_table, server_table
+    from coffeecup.postprocess.reports.drill_down import report_links
+    from coffeecup.postprocess.reports.site_page import as_object, html, site_page, tables
+    from coffeecup.postprocess.show.tables import csv_text
 
     cases, table = selection.tables(systems=True)
     values = session_values(table)

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
-
-from postprocess.designs import quantities
-from postprocess.designs.routes import Dragonfly, FatTree, Network, Torus
-from postprocess.logs import paths
-from postprocess.logs.trees import LARGEST_FILE, TreeError, parsed
-from postprocess.show.words import printable
+from coffeecup.postprocess.designs import quantities
+from coffeecup.postprocess.designs.routes import Dragonfly, FatTree, Network, Torus
+from coffeecup.postprocess.logs import paths
+from coffeecup.postprocess.logs.trees import LARGEST_FILE, TreeError, parsed
+from coffeecup.postprocess.show.words import printable
 
 Whole = Annotated[int, msgspec.Meta(ge=1, le=10_000_000)]
 Taper = Annotated[float, msgspec.Meta(ge=1, le=1000)]

@@ -5,9 +5,9 @@ of SimGrid's own zones."""
 from math import inf
 from string import Template
 
-from postprocess.designs.design import Machine
-from postprocess.designs.routes import Dragonfly, FatTree, Torus
-from postprocess.show.words import printable
+from coffeecup.postprocess.designs.design import Machine
+from coffeecup.postprocess.designs.routes import Dragonfly, FatTree, Torus
+from coffeecup.postprocess.show.words import printable
 
 PLATFORM = Template("""\
 // SPDX-License-Identifier: Apache-2.0

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-
-from postprocess.benchmarks.benchmark import Better
-from postprocess.benchmarks.registry import benchmarks
-from postprocess.history.change_points import RULED, RuleOf, Site, counted_runs, session_values, site_of
-from postprocess.history.completeness import with_names
-from postprocess.history.noise import Noise, noises
-from postprocess.history.plan import OfferedTest
-from postprocess.history.standing import known_metrics
-from postprocess.history.table import SERIES
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.history.change_points import RULED, RuleOf, Site, counted_runs, session_values, site_of
+from coffeecup.postprocess.history.completeness import with_names
+from coffeecup.postprocess.history.noise import Noise, noises
+from coffeecup.postprocess.history.plan import OfferedTest
+from coffeecup.postprocess.history.standing import known_metrics
+from coffeecup.postprocess.history.table import SERIES
 
 FEWEST_SESSIONS = 20  # that tell the noise of a series: its standard deviation is then known to about 16 %
 ONE_NODE, SEVERAL_NODES = "one node", "several nodes"

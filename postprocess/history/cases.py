@@ -12,10 +12,9 @@ from functools import cache
 from pathlib import Path
 
 import orjson
-
-from postprocess.benchmarks.benchmark import STANDARD, VARIANT
-from postprocess.sessions.files import SessionReport
-from postprocess.sessions.verdicts import verdicts_of
+from coffeecup.postprocess.benchmarks.benchmark import STANDARD, VARIANT
+from coffeecup.postprocess.sessions.files import SessionReport
+from coffeecup.postprocess.sessions.verdicts import verdicts_of
 
 # What may explain a change of a value; `facts` contains more.
 EVENTS = {

@@ -11,12 +11,11 @@ from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
-
-from postprocess.benchmarks.benchmark import Better
-from postprocess.benchmarks.registry import metric_kind
-from postprocess.history.circumstances import causes
-from postprocess.history.comparable import same_unit, without_hosts
-from postprocess.history.levels import (
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.benchmarks.registry import metric_kind
+from coffeecup.postprocess.history.circumstances import causes
+from coffeecup.postprocess.history.comparable import same_unit, without_hosts
+from coffeecup.postprocess.history.levels import (
     SESSIONS_AFTER,
     SESSIONS_BEFORE,
     Shift,
@@ -27,7 +26,7 @@ from postprocess.history.levels import (
     usual_correlation,
     without_episodes,
 )
-from postprocess.history.table import EVENTS, SERIES
+from coffeecup.postprocess.history.table import EVENTS, SERIES
 
 SMALLEST_CHANGE = 0.02  # a smaller lasting change is not worth reporting, however significant it is
 WINDOW = 50  # sessions with which the last one is compared

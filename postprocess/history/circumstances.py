@@ -6,8 +6,7 @@ from collections import Counter
 import numpy as np
 import orjson
 import pandas as pd
-
-from postprocess.history.table import EVENTS
+from coffeecup.postprocess.history.table import EVENTS
 
 
 def surroundings(series: pd.DataFrame) -> pd.DataFrame:

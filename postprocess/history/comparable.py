@@ -5,9 +5,8 @@ from collections import Counter
 
 import numpy as np
 import pandas as pd
-
-from postprocess.history.looks import SESSIONS_AFTER
-from postprocess.history.table import SERIES
+from coffeecup.postprocess.history.looks import SESSIONS_AFTER
+from coffeecup.postprocess.history.table import SERIES
 
 
 def same_unit(series: pd.DataFrame) -> pd.DataFrame:

@@ -9,11 +9,10 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 import pandas as pd
-
-from postprocess.benchmarks.benchmark import Better
-from postprocess.history.change_points import Finding
-from postprocess.history.site_files import Acknowledgement
-from postprocess.history.table import SERIES
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.history.change_points import Finding
+from coffeecup.postprocess.history.site_files import Acknowledgement
+from coffeecup.postprocess.history.table import SERIES
 
 NEAR = 2  # sessions between the dates of two changes of one event: each date is right within one
 WORSE, BETTER, CHANGED, UNKNOWN = "worse", "better", "changed", "unknown"  # the last: worse or better, nobody knows

@@ -7,9 +7,8 @@ Pure functions from events (history.events) and the sessions in which nodes were
 from dataclasses import replace
 
 import pandas as pd
-
-from postprocess.history.events import NEAR, UNKNOWN, WORSE, Event, SlowNode
-from postprocess.history.nodes import short
+from coffeecup.postprocess.history.events import NEAR, UNKNOWN, WORSE, Event, SlowNode
+from coffeecup.postprocess.history.nodes import short
 
 FEWEST = 2  # sessions one after the other that name a node: once a node may be named by chance
 

@@ -8,13 +8,12 @@ from typing import cast
 
 import matplotlib
 import pandas as pd
+from coffeecup.postprocess.history.change_points import Finding
+from coffeecup.postprocess.history.circumstances import circumstances
+from coffeecup.postprocess.history.table import SERIES
+from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, LOOK, ORANGE, VERMILION, Figure, around, canvas
+from coffeecup.postprocess.show.words import counted, digits, named, unit_word
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-from postprocess.history.change_points import Finding
-from postprocess.history.circumstances import circumstances
-from postprocess.history.table import SERIES
-from postprocess.show.plots import BLUE, GREEN, GREY, LOOK, ORANGE, VERMILION, Figure, around, canvas
-from postprocess.show.words import counted, digits, named, unit_word
 
 PANELS = 4
 DAY = pd.Timedelta(days=1)

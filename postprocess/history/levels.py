@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
-
-from postprocess.history.looks import (
+from coffeecup.postprocess.history.looks import (
     BOUNDS,
     LARGEST_CORRELATION,
     SESSIONS_AFTER,

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 
 import matplotlib
 import pandas as pd
+from coffeecup.postprocess.benchmarks import node_figures
+from coffeecup.postprocess.show import plots
+from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
+from coffeecup.postprocess.show.words import counted, printable
+from coffeecup.postprocess.statistics.nodes import SLOWER
 from matplotlib.axes import Axes
 from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
-
-from postprocess.benchmarks import node_figures
-from postprocess.show import plots
-from postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
-from postprocess.show.words import counted, printable
-from postprocess.statistics.nodes import SLOWER
 
 LINES = ((VERMILION, "s"), (BLUE, "o"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"))  # nodes of a history
 

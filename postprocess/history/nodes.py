@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from math import nan
 
 import pandas as pd
-
-from postprocess.benchmarks.benchmark import Better
-from postprocess.history.cases import FAILURES
-from postprocess.history.table import case_id
-from postprocess.sessions.files import SessionReport
-from postprocess.show.words import counted
-from postprocess.statistics.nodes import CONDITION, FIRST, SECOND, SECONDS, UNIT, effects
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.history.cases import FAILURES
+from coffeecup.postprocess.history.table import case_id
+from coffeecup.postprocess.sessions.files import SessionReport
+from coffeecup.postprocess.show.words import counted
+from coffeecup.postprocess.statistics.nodes import CONDITION, FIRST, SECOND, SECONDS, UNIT, effects
 
 LAST = 10  # sessions that tell how fast a node is now
 SAME = ["system", "partition", "environ", "benchmark", "processes", "settings"]  # what makes tests comparable

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-
-from postprocess.history.change_points import Levels, Rule
-from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE, Shift, without_episodes
-from postprocess.history.table import SERIES
+from coffeecup.postprocess.history.change_points import Levels, Rule
+from coffeecup.postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE, Shift, without_episodes
+from coffeecup.postprocess.history.table import SERIES
 
 BLOCK = 14  # sessions that are drawn together: two weeks of nights
 SESSIONS_WITH_REPEATS = SESSIONS_BEFORE  # fewer do not tell how runs of one session differ

@@ -12,10 +12,9 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-
-from postprocess.history.noise import Noise, drawn_sessions, histories
-from postprocess.history.power import Detector, alarms, with_loss
-from postprocess.statistics.shares import share_interval
+from coffeecup.postprocess.history.noise import Noise, drawn_sessions, histories
+from coffeecup.postprocess.history.power import Detector, alarms, with_loss
+from coffeecup.postprocess.statistics.shares import share_interval
 
 MOST_BEFORE = 40  # sessions before the loss: more of them hardly make a detection more likely
 REPEATS = (1, 2, 3, 5, 8)

@@ -9,12 +9,11 @@ from typing import Any
 
 import msgspec
 import yaml
-
-from postprocess.benchmarks.benchmark import Better
-from postprocess.history.change_points import Rule, own_rule
-from postprocess.history.table import SERIES
-from postprocess.logs import paths
-from postprocess.logs.trees import LARGEST_FILE, TreeError, parsed
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.history.change_points import Rule, own_rule
+from coffeecup.postprocess.history.table import SERIES
+from coffeecup.postprocess.logs import paths
+from coffeecup.postprocess.logs.trees import LARGEST_FILE, TreeError, parsed
 
 SAME_DAYS = 3  # days outside the dates between which an event began that its acknowledgement may state
 COLUMNS = frozenset(SERIES) - {"system"} | {"hosts"}  # with which an acknowledgement states a place

@@ -7,13 +7,12 @@ Pure functions from tables of change_points.session_values to tables.
 
 import numpy as np
 import pandas as pd
-
-from postprocess.benchmarks.registry import benchmarks
-from postprocess.history.change_points import Finding
-from postprocess.history.completeness import TEST, missed, sessions_of, with_and_without, with_names
-from postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
-from postprocess.history.table import SERIES
-from postprocess.statistics.medians import interval
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.history.change_points import Finding
+from coffeecup.postprocess.history.completeness import TEST, missed, sessions_of, with_and_without, with_names
+from coffeecup.postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
+from coffeecup.postprocess.history.table import SERIES
+from coffeecup.postprocess.statistics.medians import interval
 
 TOO_FEW = "too few sessions"  # to judge a series
 FROM_LAST = [*SERIES, "unit", "reference", "lower", "upper", "log_sha256", "breaches"]

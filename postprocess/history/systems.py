@@ -3,10 +3,9 @@
 
 import orjson
 import pandas as pd
-
-from postprocess.benchmarks.registry import benchmarks
-from postprocess.history.change_points import counted_runs
-from postprocess.history.table import HISTORY, SERIES
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.history.change_points import counted_runs
+from coffeecup.postprocess.history.table import HISTORY, SERIES
 
 EXPECTED = ["reference", "lower", "upper"]
 

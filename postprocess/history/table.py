@@ -9,11 +9,10 @@ from collections.abc import Iterator
 import orjson
 import pandas as pd
 import pandera.pandas as pa
-
-from postprocess.benchmarks.benchmark import Better
-from postprocess.benchmarks.directions import by_bounds, by_unit
-from postprocess.benchmarks.registry import metric_kind
-from postprocess.history.cases import (
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.benchmarks.directions import by_bounds, by_unit
+from coffeecup.postprocess.benchmarks.registry import metric_kind
+from coffeecup.postprocess.history.cases import (
     EVENTS,
     NODE,
     is_own,
@@ -25,8 +24,8 @@ from postprocess.history.cases import (
     why,
     without_metrics,
 )
-from postprocess.sessions.files import SessionReport
-from postprocess.sessions.verdicts import verdicts_of
+from coffeecup.postprocess.sessions.files import SessionReport
+from coffeecup.postprocess.sessions.verdicts import verdicts_of
 
 # A time series: rows that differ only in the session. Other options of the kernel are another series.
 SERIES = ["benchmark", "system", "partition", "environ", "node", "file_system", "processes", "settings", "metric"]

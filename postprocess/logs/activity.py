@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import NamedTuple
 
-from postprocess.logs.reader import Log
-from postprocess.logs.records import Activity, Host, Overlap
-from postprocess.show.words import digits
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import Activity, Host, Overlap
+from coffeecup.postprocess.show.words import digits
 
 OTHERS_CORES = 0.1  # allowed for the daemons of a quiet machine
 OTHERS_SHARE = 0.01  # or this share of the host's cores, whichever is more

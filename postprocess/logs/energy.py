@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from math import fsum
 
-from postprocess.logs.counter_kinds import KINDS
-from postprocess.logs.counters import Change, changes_of_hosts, counters_of
-from postprocess.logs.reader import Log
-from postprocess.show.units import GBYTE
-from postprocess.show.words import digits
+from coffeecup.postprocess.logs.counter_kinds import KINDS
+from coffeecup.postprocess.logs.counters import Change, changes_of_hosts, counters_of
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.units import GBYTE
+from coffeecup.postprocess.show.words import digits
 
 # No processor package, and no memory of one, takes more. A counter that begins again at 0 sooner than at this power may
 # have done so unnoticed.

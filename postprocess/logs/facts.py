@@ -4,11 +4,11 @@ result can be attributed to them."""
 
 from itertools import pairwise
 
-from postprocess.logs.file_systems import facts_of
-from postprocess.logs.placement import ASKED, asked_for
-from postprocess.logs.reader import Log
-from postprocess.logs.records import MpiIo
-from postprocess.show.words import counted, size
+from coffeecup.postprocess.logs.file_systems import facts_of
+from coffeecup.postprocess.logs.placement import ASKED, asked_for
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import MpiIo
+from coffeecup.postprocess.show.words import counted, size
 
 
 def facts(log: Log) -> dict[str, str]:

@@ -8,9 +8,9 @@ non-default parameters must be reported." The memory (c) is among the hosts of a
 from collections.abc import Iterable
 from itertools import chain
 
-from postprocess.logs.reader import Log
-from postprocess.logs.records import FileServers, Filesystem, Striping
-from postprocess.show.words import counted, size
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import FileServers, Filesystem, Striping
+from coffeecup.postprocess.show.words import counted, size
 
 # Options of mounts that may differ from node to node, or from mount to mount, without a change of the file system.
 VOLATILE = {"addr", "clientaddr", "fd", "lowerdir", "mountaddr", "mountport", "pgrp", "pipe_ino", "upperdir", "workdir"}

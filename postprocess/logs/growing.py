@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-
-from postprocess.logs.format import LogFormat, Progress
-from postprocess.logs.lines import UNREADABLE
-from postprocess.logs.records import End, Record, Run, kind_of
+from coffeecup.postprocess.logs.format import LogFormat, Progress
+from coffeecup.postprocess.logs.lines import UNREADABLE
+from coffeecup.postprocess.logs.records import End, Record, Run, kind_of
 
 
 @dataclass

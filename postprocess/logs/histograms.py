@@ -6,11 +6,10 @@ import itertools
 from collections.abc import Iterator
 from typing import Annotated
 
+from coffeecup.postprocess.logs.reader import RUN_AGAIN
+from coffeecup.postprocess.logs.records import Part, PositiveSeconds, Seconds, about
+from coffeecup.postprocess.logs.rules import EDITED, Problem
 from msgspec import Meta
-
-from postprocess.logs.reader import RUN_AGAIN
-from postprocess.logs.records import Part, PositiveSeconds, Seconds, about
-from postprocess.logs.rules import EDITED, Problem
 
 BinCalls = Annotated[int, Meta(ge=1, le=10**15)]
 Bins = Meta(min_length=1, max_length=10_000)

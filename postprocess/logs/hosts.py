@@ -4,10 +4,10 @@
 import re
 from collections.abc import Iterator
 
-from postprocess.logs.activity import of_activity, of_overlap
-from postprocess.logs.placement import asked_for, of_placement
-from postprocess.logs.reader import Log
-from postprocess.logs.records import Host, Run
+from coffeecup.postprocess.logs.activity import of_activity, of_overlap
+from coffeecup.postprocess.logs.placement import asked_for, of_placement
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import Host, Run
 
 
 def of_hosts(log: Log) -> Iterator[tuple[str, str]]:

@@ -4,10 +4,10 @@ they qualify the result."""
 
 from collections.abc import Iterator, Sequence
 
-from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import MemoryFill, ReadShift
-from postprocess.logs.rules import Problem
-from postprocess.show.units import MIB
+from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
+from coffeecup.postprocess.logs.records import MemoryFill, ReadShift
+from coffeecup.postprocess.logs.rules import Problem
+from coffeecup.postprocess.show.units import MIB
 
 RESIDENT_SHARE = 0.99
 

@@ -5,8 +5,7 @@ import re
 from collections.abc import Mapping
 
 import msgspec
-
-from postprocess.logs.records import Record
+from coffeecup.postprocess.logs.records import Record
 
 COPY_AGAIN = "copy the log again from where the run wrote it, or rerun the benchmark"
 UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)  # what decoding raises

@@ -7,7 +7,7 @@ import stat
 from fnmatch import filter as matching
 from pathlib import Path
 
-from postprocess.show.words import size
+from coffeecup.postprocess.show.words import size
 
 
 def files_below(path: Path, pattern: str) -> list[Path]:

@@ -4,8 +4,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-
-from postprocess.logs.histograms import Histogram
+from coffeecup.postprocess.logs.histograms import Histogram
 
 
 def percentile(histograms: Sequence[Histogram], share: float) -> float:

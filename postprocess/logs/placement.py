@@ -6,9 +6,9 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sized
 
-from postprocess.logs.reader import Log
-from postprocess.logs.records import Host, Run
-from postprocess.show.words import counted, ranges
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import Host, Run
+from coffeecup.postprocess.show.words import counted, ranges
 
 ASKED = "COFFEECUP_ASKED"
 LEAST_STATED, MOST_STATED = 1e-6, 1e12

@@ -4,8 +4,8 @@ them has to agree with the rest of a log, and whose times they are. docs/log.md 
 
 from collections.abc import Iterator, Sequence
 
-from postprocess.logs.records import MOST_BYTES, FileServers, Resolution, Run, Striping
-from postprocess.logs.rules import EDITED, Problem
+from coffeecup.postprocess.logs.records import MOST_BYTES, FileServers, Resolution, Run, Striping
+from coffeecup.postprocess.logs.rules import EDITED, Problem
 
 MOST_PROCESSES_EACH = 4096  # in larger runs each node has a time, that of its slowest process
 ROUNDED = 6e-4  # relative: the times have four significant digits

@@ -16,10 +16,9 @@ from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 import msgspec
-
-from postprocess.logs.format import LogFormat
-from postprocess.logs.growing import Course
-from postprocess.logs.lines import (
+from coffeecup.postprocess.logs.format import LogFormat
+from coffeecup.postprocess.logs.growing import Course
+from coffeecup.postprocess.logs.lines import (
     COPY_AGAIN,
     UNREADABLE,
     is_end,
@@ -29,8 +28,8 @@ from postprocess.logs.lines import (
     why_no_record,
     why_refused,
 )
-from postprocess.logs.records import SCHEMA_VERSION, End, Record, Run, kind_of
-from postprocess.show.words import printable, size
+from coffeecup.postprocess.logs.records import SCHEMA_VERSION, End, Record, Run, kind_of
+from coffeecup.postprocess.show.words import printable, size
 
 RUN_AGAIN = "rerun the benchmark"
 # A record of a million processes has about 60 MB.

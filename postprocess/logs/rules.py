@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any, TypeVar
 
-from postprocess.logs.counter_kinds import KINDS
-from postprocess.logs.reader import RUN_AGAIN, Kind, Log
-from postprocess.logs.records import (
+from coffeecup.postprocess.logs.counter_kinds import KINDS
+from coffeecup.postprocess.logs.reader import RUN_AGAIN, Kind, Log
+from coffeecup.postprocess.logs.records import (
     MOST_BYTES,
     Activity,
     Clocks,

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
-
-from postprocess.benchmarks.registry import benchmarks
-from postprocess.logs.paths import regular
-from postprocess.logs.trees import TreeError, parsed
-from postprocess.references.proposals import COLUMNS, VARIANT
-from postprocess.show.words import printable
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.logs.paths import regular
+from coffeecup.postprocess.logs.trees import TreeError, parsed
+from coffeecup.postprocess.references.proposals import COLUMNS, VARIANT
+from coffeecup.postprocess.show.words import printable
 
 HEADER = """\
 # References of the check {benchmark}, in ReFrame's external form: [value, lower and upper bound as fractions, unit]

@@ -5,10 +5,9 @@ import re
 from functools import partial
 
 import pandas as pd
-
-from postprocess.benchmarks.benchmark import Better
-from postprocess.benchmarks.registry import metric_kind
-from postprocess.references.proposals import PLACE, column, flat, with_places, worded
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.benchmarks.registry import metric_kind
+from coffeecup.postprocess.references.proposals import PLACE, column, flat, with_places, worded
 
 
 def with_distinct_places(table: pd.DataFrame) -> pd.DataFrame:

@@ -5,9 +5,8 @@ Pure functions from the history table to tables.
 """
 
 import pandas as pd
-
-from postprocess.history.cases import FAILURES
-from postprocess.logs.activity import DISTURBED
+from coffeecup.postprocess.history.cases import FAILURES
+from coffeecup.postprocess.logs.activity import DISTURBED
 
 PLACE = ["system", "partition", "environ"]
 VERSIONS = {"kernel_version": "kernel", "mpi_library": "MPI library"}

@@ -13,11 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 import orjson
 import pandas as pd
-
-from postprocess.benchmarks.benchmark import STANDARD, VARIANT, Better
-from postprocess.benchmarks.registry import benchmarks
-from postprocess.history.change_points import MAD_TO_SIGMA
-from postprocess.show.tables import each_row
+from coffeecup.postprocess.benchmarks.benchmark import STANDARD, VARIANT, Better
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.history.change_points import MAD_TO_SIGMA
+from coffeecup.postprocess.show.tables import each_row
 
 # The entries of a file's $index, and their columns in the table; a test's parameters are entries as well.
 COLUMNS = {

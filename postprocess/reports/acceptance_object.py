@@ -3,15 +3,16 @@
 
 from datetime import UTC, datetime
 
-from postprocess import __version__
-from postprocess.acceptance.evaluation import EvaluatedRun, RelationVerdict, Verdict
-from postprocess.acceptance.ledger import file_sha256
-from postprocess.acceptance.result import Acceptance
-from postprocess.acceptance.sentences import compared
-from postprocess.benchmarks.score import Score
-from postprocess.logs.records import Files
-from postprocess.sessions.files import SessionReport
-from postprocess.show.words import printable
+from coffeecup.postprocess.acceptance.evaluation import EvaluatedRun, RelationVerdict, Verdict
+from coffeecup.postprocess.acceptance.ledger import file_sha256
+from coffeecup.postprocess.acceptance.result import Acceptance
+from coffeecup.postprocess.acceptance.sentences import compared
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.records import Files
+from coffeecup.postprocess.sessions.files import SessionReport
+from coffeecup.postprocess.show.words import printable
+
+from coffeecup import __version__
 
 VERSION = 1  # of the form of the result
 

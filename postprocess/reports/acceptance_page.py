@@ -10,19 +10,19 @@ from pathlib import Path
 
 import jinja2
 import orjson
+from coffeecup.postprocess.acceptance.result import Acceptance
+from coffeecup.postprocess.acceptance.sentences import demand
+from coffeecup.postprocess.reports.acceptance_object import as_object
+from coffeecup.postprocess.reports.software_bill import counts, software_bill
+from coffeecup.postprocess.show.html import environment
+from coffeecup.postprocess.show.pdf import print_page
+from coffeecup.postprocess.show.words import printable
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from postprocess import __version__
-from postprocess.acceptance.result import Acceptance
-from postprocess.acceptance.sentences import demand
-from postprocess.reports.acceptance_object import as_object
-from postprocess.reports.software_bill import counts, software_bill
-from postprocess.show.html import environment
-from postprocess.show.pdf import print_page
-from postprocess.show.words import printable
+from coffeecup import __version__
 
 MOST_GAPS, MOST_RUNS = 4, 8  # of all gaps on the first page, and of a clause's runs beside its verdict
 VERSIONS = (
@@ -83,7 +83,7 @@ def html(acceptance: Acceptance, result: dict, json_name: str, json_sha256: str)
         for number, log in enumerate(result["logs"], 1)
     ]
     return (
-        environment(jinja2.PackageLoader("postprocess.reports"))
+        environment(jinja2.PackageLoader("coffeecup.postprocess.reports"))
         .get_template("acceptance.html.j2")
         .render(
             result=result,

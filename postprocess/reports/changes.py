@@ -4,11 +4,10 @@
 from math import isfinite
 
 import pandas as pd
-
-from postprocess.history.change_points import Finding
-from postprocess.history.events import BETTER, CHANGED, EVERYTHING, UNKNOWN, Event
-from postprocess.history.site_files import Acknowledgement
-from postprocess.show.words import counted, digits, named, printable, unit_word
+from coffeecup.postprocess.history.change_points import Finding
+from coffeecup.postprocess.history.events import BETTER, CHANGED, EVERYTHING, UNKNOWN, Event
+from coffeecup.postprocess.history.site_files import Acknowledgement
+from coffeecup.postprocess.show.words import counted, digits, named, printable, unit_word
 
 SHOWN = 5  # metrics and nodes of an event that are named
 REMEDY = (

@@ -3,11 +3,11 @@
 
 from collections.abc import Sequence
 
-from postprocess.logs.counter_kinds import KINDS
-from postprocess.logs.counters import Change, changes, counters_of
-from postprocess.logs.energy import energy
-from postprocess.logs.reader import Log
-from postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds
+from coffeecup.postprocess.logs.counter_kinds import KINDS
+from coffeecup.postprocess.logs.counters import Change, changes, counters_of
+from coffeecup.postprocess.logs.energy import energy
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds
 
 LABELS = {
     "energy": "energy of all nodes, from opening the log to its end",

@@ -6,13 +6,12 @@ from typing import cast
 from xml.etree import ElementTree
 
 import pandas as pd
-
-from postprocess.history.cases import FAILURES
-from postprocess.history.completeness import INCOMPLETE, NOT_RUN, sessions_of
-from postprocess.history.events import Event
-from postprocess.reports.changes import gap, metrics_of, sentence, verdict
-from postprocess.show.tables import each_row
-from postprocess.show.words import printable
+from coffeecup.postprocess.history.cases import FAILURES
+from coffeecup.postprocess.history.completeness import INCOMPLETE, NOT_RUN, sessions_of
+from coffeecup.postprocess.history.events import Event
+from coffeecup.postprocess.reports.changes import gap, metrics_of, sentence, verdict
+from coffeecup.postprocess.show.tables import each_row
+from coffeecup.postprocess.show.words import printable
 
 # Label values in OpenMetrics: backslash, quote and line feed are escaped; other characters stay.
 ESCAPED = {"\\": r"\\", '"': r"\"", "\n": r"\n"}

@@ -13,23 +13,23 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import jinja2
+from coffeecup.postprocess.benchmarks import node_figures, nodes
+from coffeecup.postprocess.benchmarks.predicted import Comparison, Designs
+from coffeecup.postprocess.benchmarks.registry import benchmarks, part
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.benchmarks.scoring import UnscoredError, evaluate, read
+from coffeecup.postprocess.logs import file_systems
+from coffeecup.postprocess.logs.activity import use_of_hosts
+from coffeecup.postprocess.logs.reader import Log, LogError
+from coffeecup.postprocess.reports import counters
+from coffeecup.postprocess.reports.overview import by_size
+from coffeecup.postprocess.reports.predictions import beside
+from coffeecup.postprocess.sessions import verdicts
+from coffeecup.postprocess.show.html import environment
+from coffeecup.postprocess.show.plots import Figure
+from coffeecup.postprocess.show.words import NARROW_SPACE, counted, printable, ranges, seconds, size
 
-from postprocess import __version__
-from postprocess.benchmarks import node_figures, nodes
-from postprocess.benchmarks.predicted import Comparison, Designs
-from postprocess.benchmarks.registry import benchmarks, part
-from postprocess.benchmarks.score import Score
-from postprocess.benchmarks.scoring import UnscoredError, evaluate, read
-from postprocess.logs import file_systems
-from postprocess.logs.activity import use_of_hosts
-from postprocess.logs.reader import Log, LogError
-from postprocess.reports import counters
-from postprocess.reports.overview import by_size
-from postprocess.reports.predictions import beside
-from postprocess.sessions import verdicts
-from postprocess.show.html import environment
-from postprocess.show.plots import Figure
-from postprocess.show.words import NARROW_SPACE, counted, printable, ranges, seconds, size
+from coffeecup import __version__
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def html(found: list[Item], cases: list[verdicts.Case] | None = None, command: s
         {name: jinja2.PackageLoader(benchmark.package, "") for name, benchmark in benchmarks().items()}
     )
     return (
-        environment(jinja2.PackageLoader("postprocess.reports"), sections)
+        environment(jinja2.PackageLoader("coffeecup.postprocess.reports"), sections)
         .get_template("report.html.j2")
         .render(
             items=found,

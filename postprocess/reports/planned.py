@@ -6,14 +6,13 @@ from io import StringIO
 
 import numpy as np
 import orjson
+from coffeecup.postprocess.history.candidates import TARGET, Candidates, words_of
+from coffeecup.postprocess.history.noise import Noise
+from coffeecup.postprocess.history.plan import Coverage, Plan, Share, Simulation, share
+from coffeecup.postprocess.show.words import counted, named, printable, seconds
 from rich import box
 from rich.console import Console
 from rich.table import Table
-
-from postprocess.history.candidates import TARGET, Candidates, words_of
-from postprocess.history.noise import Noise
-from postprocess.history.plan import Coverage, Plan, Share, Simulation, share
-from postprocess.show.words import counted, named, printable, seconds
 
 WIDTH = 118
 

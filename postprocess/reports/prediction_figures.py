@@ -6,11 +6,10 @@ from typing import Any
 
 import matplotlib
 import pandas as pd
-
-from postprocess.benchmarks.predicted import Prediction
-from postprocess.show import plots
-from postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
-from postprocess.show.words import printable
+from coffeecup.postprocess.benchmarks.predicted import Prediction
+from coffeecup.postprocess.show import plots
+from coffeecup.postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
+from coffeecup.postprocess.show.words import printable
 
 LOOKS = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (PURPLE, "v"), (ORANGE, "D"), (SKY, "P"), (GREY, "X"))
 

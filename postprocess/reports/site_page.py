@@ -11,20 +11,20 @@ from types import MappingProxyType
 
 import jinja2
 import pandas as pd
+from coffeecup.postprocess.benchmarks.registry import reasons
+from coffeecup.postprocess.history import node_figures
+from coffeecup.postprocess.history.completeness import without_value
+from coffeecup.postprocess.history.events import Event
+from coffeecup.postprocess.history.figures import trends
+from coffeecup.postprocess.history.nodes import as_servers, over_sessions, summary
+from coffeecup.postprocess.history.standing import TOO_FEW, compared, headlines, scaling, standing
+from coffeecup.postprocess.history.table import SERIES
+from coffeecup.postprocess.reports import changes, site_figures
+from coffeecup.postprocess.show.html import environment
+from coffeecup.postprocess.show.plots import Figure
+from coffeecup.postprocess.show.words import named
 
-from postprocess import __version__
-from postprocess.benchmarks.registry import reasons
-from postprocess.history import node_figures
-from postprocess.history.completeness import without_value
-from postprocess.history.events import Event
-from postprocess.history.figures import trends
-from postprocess.history.nodes import as_servers, over_sessions, summary
-from postprocess.history.standing import TOO_FEW, compared, headlines, scaling, standing
-from postprocess.history.table import SERIES
-from postprocess.reports import changes, site_figures
-from postprocess.show.html import environment
-from postprocess.show.plots import Figure
-from postprocess.show.words import named
+from coffeecup import __version__
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def comparison(values: pd.DataFrame, front: pd.DataFrame, kind: str, names: tupl
 def html(page: SitePage, command: str, remarks: list[str], links: Mapping[str, str] = MappingProxyType({})) -> str:
     """The page. `links` has the report on a log by the log's SHA-256 (drill_down.report_links)."""
     return (
-        environment(jinja2.PackageLoader("postprocess.reports"))
+        environment(jinja2.PackageLoader("coffeecup.postprocess.reports"))
         .get_template("site.html.j2")
         .render(
             page=page,

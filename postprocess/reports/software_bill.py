@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
-from postprocess import __version__
-from postprocess.acceptance.packages import DEBIAN, SPACK, Key, Package, packages_of
-from postprocess.acceptance.result import Acceptance
-from postprocess.logs.reader import Log
-from postprocess.logs.records import File, Files
-from postprocess.show.words import printable
+from coffeecup.postprocess.acceptance.packages import DEBIAN, SPACK, Key, Package, packages_of
+from coffeecup.postprocess.acceptance.result import Acceptance
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import File, Files
+from coffeecup.postprocess.show.words import printable
+
+from coffeecup import __version__
 
 ROLES = ("program", "library")
 

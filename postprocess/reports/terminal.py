@@ -5,21 +5,20 @@ import io
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
+from coffeecup.postprocess.benchmarks import nodes
+from coffeecup.postprocess.benchmarks.predicted import Comparison
+from coffeecup.postprocess.benchmarks.predicted import as_object as predicted
+from coffeecup.postprocess.benchmarks.registry import functions
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.benchmarks.scoring import UnscoredError
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.reports import overview
+from coffeecup.postprocess.show import tables
+from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 from rich import box
 from rich.console import Console, Group
 from rich.table import Table
 from rich.text import Text
-
-from postprocess.benchmarks import nodes
-from postprocess.benchmarks.predicted import Comparison
-from postprocess.benchmarks.predicted import as_object as predicted
-from postprocess.benchmarks.registry import functions
-from postprocess.benchmarks.score import Score
-from postprocess.benchmarks.scoring import UnscoredError
-from postprocess.logs.reader import LogError
-from postprocess.reports import overview
-from postprocess.show import tables
-from postprocess.show.words import counted, digits, printable, unit_word
 
 LOGS_IN_FULL = 4
 

@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
+from coffeecup.postprocess.logs import paths
+from coffeecup.postprocess.logs.paths import files_below, regular
+from coffeecup.postprocess.logs.reader import LogError
 from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
-
-from postprocess.logs import paths
-from postprocess.logs.paths import files_below, regular
-from postprocess.logs.reader import LogError
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 DATABASE_VERSION = "1.0"  # of ReFrame 4.7 to 4.10

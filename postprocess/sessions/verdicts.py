@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import isfinite
 
-from postprocess.benchmarks.score import Score
-from postprocess.sessions.files import load_report
-from postprocess.show.words import printable
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.sessions.files import load_report
+from coffeecup.postprocess.show.words import printable
 
 OUTCOMES = {"pass": "pass", "fail": "fail", "xfail": "expected failure", "xpass": "unexpected pass"}
 

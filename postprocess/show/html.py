@@ -2,16 +2,15 @@
 """HTML pages: templates that escape everything, with the filters for numbers and figures."""
 
 import jinja2
+from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, exact, printable, seconds, size, unit_word
 from markupsafe import Markup
-
-from postprocess.show.words import NARROW_SPACE, counted, digits, exact, printable, seconds, size, unit_word
 
 
 def environment(*templates: jinja2.BaseLoader) -> jinja2.Environment:
     """An environment of these templates and those beside this file. Everything is escaped, and a missing name is an
     error."""
     made = jinja2.Environment(
-        loader=jinja2.ChoiceLoader([jinja2.PackageLoader("postprocess.show"), *templates]),
+        loader=jinja2.ChoiceLoader([jinja2.PackageLoader("coffeecup.postprocess.show"), *templates]),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,

@@ -5,8 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
-
-from postprocess.show.words import printable
+from coffeecup.postprocess.show.words import printable
 
 FORMULA = ("=", "+", "-", "@")
 

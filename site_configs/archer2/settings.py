@@ -24,7 +24,7 @@ Uncertain, check before the first run: whether the default PrgEnv is the one tha
 from pathlib import Path
 
 if not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence
-    from postprocess import reframe_version  # noqa: F401
+    from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from ..common.frame import charged_to, configuration, of_account
 

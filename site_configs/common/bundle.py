@@ -14,7 +14,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from reframe_checks.spack import ROOT_VARIABLE, SpackUnusableError, find_spack, make_environment
+from coffeecup.reframe_checks.spack import ROOT_VARIABLE, SpackUnusableError, find_spack, make_environment
 
 from .tree import SiteError, find_tree, settings_of
 

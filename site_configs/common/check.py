@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from postprocess import reframe_version
-from reframe_checks.vocabulary import Feature
+from coffeecup.postprocess import reframe_version
+from coffeecup.reframe_checks.vocabulary import Feature
 
 from . import dry_run, machine_check, probe_jobs, words
 from .tree import SiteError, find_tree, read_configuration, settings_of

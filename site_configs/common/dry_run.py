@@ -10,7 +10,7 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from reframe_checks.vocabulary import STAGE, Feature
+from coffeecup.reframe_checks.vocabulary import STAGE, Feature
 
 from . import job_scripts
 from .frame import OUTPUT

@@ -14,9 +14,9 @@ OUTPUT = Path(os.environ.get("COFFEECUP_OUTPUT") or "output")
 
 def in_form(form):
     """ReFrame's options that run every check in this form (Form in postprocess/benchmarks/benchmark.py)."""
-    if find_spec("postprocess") is None:
+    if find_spec("coffeecup") is None:
         return []  # reframe_checks/__init__.py ends the session and says how to install it
-    from postprocess.benchmarks.registry import benchmarks
+    from coffeecup.postprocess.benchmarks.registry import benchmarks
 
     return [
         f"-S {name}.{variable}={value}"

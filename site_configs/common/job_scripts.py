@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from reframe_checks.batch import SECONDS, minutes
+from coffeecup.reframe_checks.batch import SECONDS, minutes
 
 from . import slurm
 

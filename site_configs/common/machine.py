@@ -9,8 +9,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from reframe_checks import batch
-from reframe_checks.batch import ask
+from coffeecup.reframe_checks import batch
+from coffeecup.reframe_checks.batch import ask
 
 PARALLEL = ("lustre", "gpfs", "beegfs", "ceph", "fuse.glusterfs", "panfs", "pvfs2", "orangefs", "daos", "wekafs")
 NETWORK = ("nfs", "nfs4", "cifs")

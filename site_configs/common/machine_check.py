@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from reframe_checks.vocabulary import Extra
+from coffeecup.reframe_checks.vocabulary import Extra
 
 from . import machine, slurm_check
 

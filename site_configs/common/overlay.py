@@ -7,13 +7,12 @@ import socket
 from pathlib import Path
 
 import yaml
+from coffeecup.reframe_checks.environments import mpi_environments
+from coffeecup.reframe_checks.partitions import compute_partitions, extras_of, overlay_path
+from coffeecup.reframe_checks.sizes import missing_sizes, room
+from coffeecup.reframe_checks.vocabulary import MPI, Extra, Feature
 from reframe.core.exceptions import ReframeError
 from reframe.core.runtime import init_runtime, runtime
-
-from reframe_checks.environments import mpi_environments
-from reframe_checks.partitions import compute_partitions, extras_of, overlay_path
-from reframe_checks.sizes import missing_sizes, room
-from reframe_checks.vocabulary import MPI, Extra, Feature
 
 from . import machine
 from .new import name_of

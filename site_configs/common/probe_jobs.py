@@ -7,11 +7,11 @@ import re
 import tempfile
 from pathlib import Path
 
-from postprocess.benchmarks.benchmark import Form
-from postprocess.benchmarks.registry import benchmarks
-from postprocess.benchmarks.scoring import read_log
-from postprocess.logs.reader import LogError
-from reframe_checks.spack import other_library
+from coffeecup.postprocess.benchmarks.benchmark import Form
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.benchmarks.scoring import read_log
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.reframe_checks.spack import other_library
 
 from . import dry_run, machine
 from .frame import in_form

@@ -10,8 +10,8 @@ import re
 import subprocess
 from collections import defaultdict
 
-from reframe_checks.batch import SECONDS, ask, minutes, option, slurm_cores, slurm_partition, slurm_settings
-from reframe_checks.sizes import SMALLEST
+from coffeecup.reframe_checks.batch import SECONDS, ask, minutes, option, slurm_cores, slurm_partition, slurm_settings
+from coffeecup.reframe_checks.sizes import SMALLEST
 
 from .machine import Partition
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares a partition of a site's configuration with what Slurm has and what it grants this user."""
 
-from reframe_checks.batch import minutes, option, slurm_settings
-from reframe_checks.vocabulary import Extra
+from coffeecup.reframe_checks.batch import minutes, option, slurm_settings
+from coffeecup.reframe_checks.vocabulary import Extra
 
 from . import slurm
 

@@ -3,8 +3,8 @@
 
 import difflib
 
-from postprocess.benchmarks.registry import benchmarks
-from reframe_checks.vocabulary import Extra, Feature, schema_error
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.reframe_checks.vocabulary import Extra, Feature, schema_error
 
 TABLE = "the vocabulary is in docs/sites.md"
 

@@ -26,7 +26,7 @@ Uncertain, check before the first run: the directory /eagle/<project>/<user>, wh
 from pathlib import Path
 
 if not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence
-    from postprocess import reframe_version  # noqa: F401
+    from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from ..common.frame import charged_to, configuration, of_account
 

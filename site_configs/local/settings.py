@@ -6,7 +6,7 @@ Sources of the facts: nothing here is specific to one machine. Cores come from R
 """
 
 if not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence
-    from postprocess import reframe_version  # noqa: F401
+    from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from ..common.frame import configuration
 

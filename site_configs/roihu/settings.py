@@ -25,7 +25,7 @@ Sources of the facts, in the repository CSCfi/csc-user-guide (https://docs.csc.f
 from pathlib import Path
 
 if not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence
-    from postprocess import reframe_version  # noqa: F401
+    from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from ..common.frame import charged_to, configuration, of_account
 

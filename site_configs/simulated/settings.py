@@ -15,7 +15,7 @@ from reframe.core.exceptions import ConfigError
 from reframe.core.launchers import JobLauncher
 
 if not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence
-    from postprocess import reframe_version  # noqa: F401
+    from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from ..common.frame import configuration
 

@@ -15,7 +15,7 @@ Sources of the facts: none, they describe a made-up cluster of 16 nodes. Command
 """
 
 if not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence
-    from postprocess import reframe_version  # noqa: F401
+    from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from ..common.frame import charged_to, configuration
 

@@ -8,11 +8,10 @@ from datetime import date
 
 import pytest
 from builds import ROOT
+from coffeecup.postprocess.acceptance.contract import Clause, ContractError, read_contract
+from coffeecup.postprocess.acceptance.terms import Terms
+from coffeecup.postprocess.benchmarks.registry import benchmarks
 from commands import run
-
-from postprocess.acceptance.contract import Clause, ContractError, read_contract
-from postprocess.acceptance.terms import Terms
-from postprocess.benchmarks.registry import benchmarks
 
 GOOD = """\
 contract: Acceptance of phase 1

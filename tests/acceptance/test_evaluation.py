@@ -7,17 +7,16 @@ from types import SimpleNamespace
 
 import pytest
 from clauses_made import CLAUSE, run, verdict
-
-from postprocess.acceptance.contract import SESSION, Contract
-from postprocess.acceptance.evaluation import (
+from coffeecup.postprocess.acceptance.contract import SESSION, Contract
+from coffeecup.postprocess.acceptance.evaluation import (
     concerns,
     evaluate,
     overall,
     within,
 )
-from postprocess.acceptance.refusal import Refusal
-from postprocess.acceptance.terms import Terms
-from postprocess.benchmarks.score import Qualification
+from coffeecup.postprocess.acceptance.refusal import Refusal
+from coffeecup.postprocess.acceptance.terms import Terms
+from coffeecup.postprocess.benchmarks.score import Qualification
 
 
 @pytest.mark.parametrize(("count", "outcome"), [(2, "not proven"), (3, "pass"), (4, "pass")])

@@ -7,11 +7,10 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-
-from postprocess.acceptance.contract import Contract, ContractError
-from postprocess.acceptance.ledger import Entry, begin, gaps, ledger_path, nonce_of, nonces, read_ledger
-from postprocess.acceptance.terms import Terms
-from postprocess.sessions.files import SessionReport
+from coffeecup.postprocess.acceptance.contract import Contract, ContractError
+from coffeecup.postprocess.acceptance.ledger import Entry, begin, gaps, ledger_path, nonce_of, nonces, read_ledger
+from coffeecup.postprocess.acceptance.terms import Terms
+from coffeecup.postprocess.sessions.files import SessionReport
 
 FIRST, SECOND = "a" * 64, "b" * 64
 BEGUN = datetime(2026, 12, 1, 8, 30, 5, tzinfo=UTC)

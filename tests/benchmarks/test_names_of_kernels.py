@@ -7,12 +7,11 @@ from typing import get_args
 
 import pytest
 from builds import ROOT
-
-from postprocess.benchmarks.b_eff import definition as b_eff
-from postprocess.benchmarks.b_eff.memory.records import Kind
-from postprocess.benchmarks.b_eff.records import Group
-from postprocess.benchmarks.b_eff_io import definition as b_eff_io
-from postprocess.benchmarks.ftio.rules import STAGES
+from coffeecup.postprocess.benchmarks.b_eff import definition as b_eff
+from coffeecup.postprocess.benchmarks.b_eff.memory.records import Kind
+from coffeecup.postprocess.benchmarks.b_eff.records import Group
+from coffeecup.postprocess.benchmarks.b_eff_io import definition as b_eff_io
+from coffeecup.postprocess.benchmarks.ftio.rules import STAGES
 
 
 def table(source, name):

@@ -7,9 +7,8 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-
-from postprocess.benchmarks.benchmark import RULES
-from postprocess.benchmarks.registry import benchmarks, part, reasons
+from coffeecup.postprocess.benchmarks.benchmark import RULES
+from coffeecup.postprocess.benchmarks.registry import benchmarks, part, reasons
 
 # The keys that the functions yield; FTIO's other qualifications are in functions of other names.
 OF_RULES = ("breaches", "broken_rules", "broken_rules_of")

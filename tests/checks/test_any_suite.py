@@ -11,14 +11,13 @@ import pytest
 import sessions_made
 import yaml
 from builds import ROOT
+from coffeecup.postprocess.history.change_points import session_values
+from coffeecup.postprocess.history.completeness import completeness
+from coffeecup.postprocess.history.table import history_table
+from coffeecup.postprocess.sessions.files import read_reports
 from commands import run
 from other_suite import bandwidth, case, later, nights, session, tables, usage
 from sessions_made import database, night, steady, write
-
-from postprocess.history.change_points import session_values
-from postprocess.history.completeness import completeness
-from postprocess.history.table import history_table
-from postprocess.sessions.files import read_reports
 
 
 def text(done):

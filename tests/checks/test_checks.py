@@ -15,12 +15,11 @@ import logs_made
 import pytest
 import yaml
 from builds import OPEN_MPI, ROOT
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.reframe_checks.references import check_reference_file
 from conftest import CHECKS, LOCAL
 from logs_made_b_eff import b_eff_log, stopped_log
 from reframe.core.exceptions import PipelineError
-
-from postprocess.benchmarks.registry import benchmarks
-from reframe_checks.references import check_reference_file
 
 CHECKS_OF = "b_eff"
 TWO = ["-n", "b_eff%num_processes=2$"]
@@ -67,7 +66,7 @@ def test_python_without_pandas_is_told_the_command_that_mends_it(reframe, tmp_pa
     start = [sys.executable, "-S", "-c", "from reframe.frontend.cli import main; main()"]
     session = reframe("-L", command=start, env={"PYTHONPATH": str(bare)})
     assert session.returncode == 1
-    assert "lacks postprocess, pandas" in session.output
+    assert "lacks coffeecup, pandas" in session.output
     assert f"-m pip install {ROOT}" in session.output
     assert "Traceback" not in session.output
 

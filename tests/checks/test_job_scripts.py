@@ -17,11 +17,10 @@ from typing import NamedTuple
 
 import pytest
 from builds import ROOT
+from coffeecup.site_configs.common.dry_run import SKIPPED, checks
+from coffeecup.site_configs.common.frame import ACCOUNT, MODES
+from coffeecup.site_configs.common.tree import names, read_configuration
 from conftest import Reframe
-
-from site_configs.common.dry_run import SKIPPED, checks
-from site_configs.common.frame import ACCOUNT, MODES
-from site_configs.common.tree import names, read_configuration
 
 SCRIPTS = Path(__file__).with_name("scripts")
 SITES = [site for site in names(ROOT) if site != "simulated"]  # which test_simulated_references.py runs

@@ -12,16 +12,16 @@ import sys
 import logs_made
 import pytest
 from builds import PATIENCE
+from coffeecup.postprocess.benchmarks import scoring
+from coffeecup.postprocess.benchmarks.b_eff import qualifications
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.benchmarks.scoring import score_log
 from commands import run
 from logs_made_b_eff import AVERAGED, averaged_log
 from logs_made_ftio import ftio_log
 from sessions_made import case, database, nights, session
 
-from postprocess import __version__
-from postprocess.benchmarks import scoring
-from postprocess.benchmarks.b_eff import qualifications
-from postprocess.benchmarks.registry import benchmarks
-from postprocess.benchmarks.scoring import score_log
+from coffeecup import __version__
 
 
 @pytest.fixture(scope="module")
@@ -283,7 +283,7 @@ def test_version_and_help():
 
 def test_the_command_itself_starts(folder):
     done = subprocess.run(
-        [sys.executable, "-m", "postprocess.cli", "score", "--json", folder / "a.jsonl"],
+        [sys.executable, "-m", "coffeecup.postprocess.cli", "score", "--json", folder / "a.jsonl"],
         check=False,
         capture_output=True,
         timeout=PATIENCE,

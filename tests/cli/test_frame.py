@@ -16,10 +16,9 @@ from pathlib import Path
 import logs_made
 import pytest
 from builds import ROOT
+from coffeecup.postprocess.cli.watch import Watched, watch
 from logs_made_b_eff import b_eff_log
 from packaging.specifiers import SpecifierSet
-
-from postprocess.cli.watch import Watched, watch
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NAME = "[A-Za-z0-9_.-]+"
@@ -151,7 +150,11 @@ def test_watching_tells_the_progress_and_returns_the_exit_code(growing, capfd):
 
 def test_watching_on_a_terminal_shows_a_bar(growing):
     folder, command, _ = growing
-    started = [sys.executable, "-c", f"from postprocess.cli.watch import watch; watch({str(folder)!r}, {command!r})"]
+    started = [
+        sys.executable,
+        "-c",
+        f"from coffeecup.postprocess.cli.watch import watch; watch({str(folder)!r}, {command!r})",
+    ]
     done = subprocess.run(
         started,
         env={"FORCE_COLOR": "1", "PATH": "/usr/bin", "TERM": "xterm"},

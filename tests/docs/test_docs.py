@@ -12,12 +12,12 @@ from pathlib import Path
 import documented
 import pytest
 from builds import OPEN_MPI, PATIENCE, ROOT
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.designs.design import Design, read_machines
 from markdown_it import MarkdownIt
 from test_layers import LAYERS
 
-from postprocess import __version__
-from postprocess.benchmarks.registry import benchmarks
-from postprocess.designs.design import Design, read_machines
+from coffeecup import __version__
 
 DOCS = ROOT / "docs"
 
@@ -172,7 +172,8 @@ def test_add_a_benchmark_works_as_described(tree, openmpi):
     files = [step.path for step in documented.steps(page) if isinstance(step, documented.File)]
     assert len(files) > 10
     assert [path for path in files if (ROOT / path).exists()] == []
-    shutil.copytree(ROOT / "postprocess", tree.folder / "postprocess", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("coffeecup", "postprocess"):
+        shutil.copytree(ROOT / name, tree.folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     documented.follow(page, tree.folder, documented.environment(PYTHONPATH=str(tree.folder), **OPEN_MPI))
 
 

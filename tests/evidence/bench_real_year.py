@@ -16,9 +16,8 @@ import numpy as np
 import pandas as pd
 from bench_history import FIRST
 from bench_tables import Goals, header, percent, row
-
-from postprocess.history.levels import NIGHTS, detections, threshold, usual_correlation
-from postprocess.statistics.shares import share_interval
+from coffeecup.postprocess.history.levels import NIGHTS, detections, threshold, usual_correlation
+from coffeecup.postprocess.statistics.shares import share_interval
 
 FOLDER = Path(__file__).parents[1] / "history" / "real_year"
 SYSTEMS = {"edison": slice(8, 16), "mira": slice(0, 8)}  # with the tests of one file system

@@ -16,17 +16,16 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.history.change_points import findings, session_values
+from coffeecup.postprocess.history.completeness import completeness
+from coffeecup.postprocess.history.events import events
+from coffeecup.postprocess.history.figures import trends
+from coffeecup.postprocess.history.nodes import node_table, server_table
+from coffeecup.postprocess.history.table import case_table, history_table
+from coffeecup.postprocess.reports.site_page import html, site_page
+from coffeecup.postprocess.sessions.files import read_reports
 from sessions_made import case, database, night, session
-
-from postprocess.benchmarks.registry import benchmarks
-from postprocess.history.change_points import findings, session_values
-from postprocess.history.completeness import completeness
-from postprocess.history.events import events
-from postprocess.history.figures import trends
-from postprocess.history.nodes import node_table, server_table
-from postprocess.history.table import case_table, history_table
-from postprocess.reports.site_page import html, site_page
-from postprocess.sessions.files import read_reports
 
 
 def made(path, sessions, seed=20261121):

@@ -3,9 +3,8 @@
 
 import numpy as np
 import pandas as pd
-
-from postprocess.benchmarks.benchmark import Better
-from postprocess.history.table import EVENTS
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.history.table import EVENTS
 
 SERIES = 118  # of a site with four benchmarks at several sizes
 

@@ -95,12 +95,21 @@ def mutants(*modules: str, digits: str = "0123456789", processes: int | None = N
     """A result for each module; all of MUTATED by default. The survivors are in build/prove/survivors, the figures in
     FIGURES. Of the mutants of a function, which are numbered from 1 on, and of the numbers at the top of a module,
     those are tried whose number ends with one of `digits`."""
-    tree = copy_of_tree("mutants")
+    tree = as_installed(copy_of_tree("mutants"))
     (OUTPUT / "survivors").mkdir(exist_ok=True)
     packages = {}
     for module in modules or MUTATED:
         packages.setdefault(str(Path(module).parent), []).append(module)
     return [result for package in packages.values() for result in of_package(tree, package, digits, processes)]
+
+
+def as_installed(tree: Path) -> Path:
+    """Puts the Python folders below coffeecup/, where a wheel has them: mutmut derives the names of modules from paths.
+    Tests find their own files at the usual places."""
+    for folder in ("postprocess", "reference_values", "reframe_checks", "site_configs"):
+        shutil.move(tree / folder, tree / "coffeecup" / folder)
+        (tree / folder).symlink_to(Path("coffeecup", folder))
+    return tree
 
 
 def path_of(test: str) -> str:
@@ -121,7 +130,7 @@ def of_package(tree: Path, modules: list[str], digits: str, processes: int | Non
     tests = sorted({path_of(name) for module in modules for name in MUTATED[module]})
     mutmut(tree, modules, tests, f"*[{digits}]", processes)
     for module in modules:
-        results = tree / "mutants" / f"{module}.meta"
+        results = tree / "mutants" / "coffeecup" / f"{module}.meta"
         codes = json.loads(results.read_text(encoding="utf-8"))["exit_code_by_key"] if results.exists() else {}
         codes = {name: code for name, code in codes.items() if name[-1] in digits}
         if not codes or None in codes.values():
@@ -162,11 +171,9 @@ def record(path: Path, sample: tuple[str, str], figures: tuple[int, ...]) -> Non
 def mutmut(tree: Path, modules: list[str], tests: list[str], names: str, processes: int | None) -> None:
     """Runs mutmut on modules of one tree. A busy machine may stop a test for minutes, which is no mutant that hangs."""
     settings = {
-        "source_paths": ["postprocess"],
-        "only_mutate": modules,
-        "also_copy": sorted(
-            path.name for path in tree.iterdir() if path.name not in ("postprocess", "mutants", ".git")
-        ),
+        "source_paths": ["coffeecup"],
+        "only_mutate": [f"coffeecup/{module}" for module in modules],
+        "also_copy": sorted(path.name for path in tree.iterdir() if path.name not in ("coffeecup", "mutants", ".git")),
         "pytest_add_cli_args_test_selection": tests,
         "pytest_add_cli_args": in_process(Path(modules[0]).parent),
         "timeout_constant": 20.0,

@@ -11,10 +11,9 @@ import argparse
 from pathlib import Path
 
 import pandas as pd
-
-from postprocess.benchmarks.b_eff.probes.records import Probe
-from postprocess.benchmarks.b_eff.reduction import b_eff, best_bandwidth, measurement_table
-from postprocess.benchmarks.scoring import read_log, score_log
+from coffeecup.postprocess.benchmarks.b_eff.probes.records import Probe
+from coffeecup.postprocess.benchmarks.b_eff.reduction import b_eff, best_bandwidth, measurement_table
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 
 METRICS = ("b_eff", "ping_pong_latency", "ring_latency")
 

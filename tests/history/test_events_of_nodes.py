@@ -6,13 +6,12 @@ from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
+from coffeecup.postprocess.history.change_points import findings, session_values
+from coffeecup.postprocess.history.events import BETTER, UNKNOWN, WORSE, events
+from coffeecup.postprocess.history.explanations import explained
+from coffeecup.postprocess.history.nodes import COLUMNS
 from commands import run
 from sessions_made import case, database, night, session, steady, table_of
-
-from postprocess.history.change_points import findings, session_values
-from postprocess.history.events import BETTER, UNKNOWN, WORSE, events
-from postprocess.history.explanations import explained
-from postprocess.history.nodes import COLUMNS
 
 BEGIN, NIGHTS = 20, 26
 HOSTS = ["x0", "x1", "x2"]

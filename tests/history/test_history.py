@@ -13,17 +13,16 @@ import numpy as np
 import otava_test_data
 import pandas as pd
 import pytest
+from coffeecup.postprocess.benchmarks.benchmark import Better, MetricKind
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.cli.check_history import selecting
+from coffeecup.postprocess.history.change_points import Rule, changes, findings, rule_of, session_values, suspicions
+from coffeecup.postprocess.history.figures import trends
+from coffeecup.postprocess.history.table import history_table
+from coffeecup.postprocess.sessions.files import read_reports
 from commands import run
 from reframe.frontend.filters import have_any_name
 from sessions_made import case, database, night, nights, session, steady, table_of, write
-
-from postprocess.benchmarks.benchmark import Better, MetricKind
-from postprocess.benchmarks.registry import benchmarks
-from postprocess.cli.check_history import selecting
-from postprocess.history.change_points import Rule, changes, findings, rule_of, session_values, suspicions
-from postprocess.history.figures import trends
-from postprocess.history.table import history_table
-from postprocess.sessions.files import read_reports
 
 HIGHER = Rule(Better.HIGHER)
 

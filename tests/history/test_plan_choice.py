@@ -3,11 +3,10 @@
 
 import numpy as np
 import pytest
-
-from postprocess.benchmarks.benchmark import Better
-from postprocess.history.change_points import Rule
-from postprocess.history.noise import Noise
-from postprocess.history.plan import (
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.history.change_points import Rule
+from coffeecup.postprocess.history.noise import Noise
+from coffeecup.postprocess.history.plan import (
     OfferedTest,
     Simulation,
     Terms,
@@ -19,7 +18,7 @@ from postprocess.history.plan import (
     plan,
     subsets,
 )
-from postprocess.history.power import Detector
+from coffeecup.postprocess.history.power import Detector
 
 HIGHER = Rule(Better.HIGHER)
 

@@ -7,12 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import stats
-from sessions_made import case, database, night, nights, session, table_of
-from test_history import HIGHER
-
-from postprocess.benchmarks.benchmark import Better
-from postprocess.history.change_points import (
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.history.change_points import (
     Change,
     Rule,
     changes,
@@ -26,11 +22,14 @@ from postprocess.history.change_points import (
     site_of,
     suspicions,
 )
-from postprocess.history.comparable import changed_units, same_unit
-from postprocess.history.levels import Shift
-from postprocess.history.standing import compared, newest, scaling, sides, standing, trend, verdict
-from postprocess.history.table import case_table, history_table
-from postprocess.sessions.files import read_reports
+from coffeecup.postprocess.history.comparable import changed_units, same_unit
+from coffeecup.postprocess.history.levels import Shift
+from coffeecup.postprocess.history.standing import compared, newest, scaling, sides, standing, trend, verdict
+from coffeecup.postprocess.history.table import case_table, history_table
+from coffeecup.postprocess.sessions.files import read_reports
+from scipy import stats
+from sessions_made import case, database, night, nights, session, table_of
+from test_history import HIGHER
 
 LOWER = Rule(Better.LOWER)
 NEITHER = Rule(Better.NEITHER)

@@ -3,9 +3,8 @@
 
 import pytest
 from b_eff_runs import kernel, mpi, network
+from coffeecup.postprocess.logs.reader import LogError
 from raw_log import read_log
-
-from postprocess.logs.reader import LogError
 
 __all__ = ["kernel", "mpi", "network"]  # fixtures
 

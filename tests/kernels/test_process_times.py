@@ -5,8 +5,7 @@ read; test_contradictions.py has those on whole logs."""
 from types import SimpleNamespace
 
 import pytest
-
-from postprocess.logs.process_times import (
+from coffeecup.postprocess.logs.process_times import (
     places_of_nodes,
     problems_of_lists,
     problems_of_resolution,

@@ -8,14 +8,13 @@ import sys
 
 import logs_made
 import pytest
+from coffeecup.postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.logs import reader
+from coffeecup.postprocess.logs.reader import LogError
 from logs_made_b_eff import averaged_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
-
-from postprocess.benchmarks.scoring import score_log
-from postprocess.logs import reader
-from postprocess.logs.reader import LogError
 
 MIB = 2**20
 
@@ -73,7 +72,7 @@ def test_a_number_of_a_plan_needs_no_memory(tmp_path, name, records, fields):
     path = logs_made.write(tmp_path / f"{name}.jsonl", records)
     program = f"""
 import resource
-import postprocess.benchmarks.scoring as scoring
+import coffeecup.postprocess.benchmarks.scoring as scoring
 scoring.score_logs(["none"])
 for name in scoring.benchmarks(): scoring.part(name, "rules"), scoring.part(name, "reduction")
 used = int(open("/proc/self/statm").read().split()[0]) * {resource.getpagesize()}

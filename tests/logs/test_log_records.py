@@ -9,12 +9,11 @@ import jsonschema_rs
 import logs_made
 import pytest
 from builds import ROOT
+from coffeecup.postprocess.benchmarks.registry import log_formats
+from coffeecup.postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.logs.reader import LogError
 from conftest import COFFEECUP
 from logs_made_b_eff import averaged_log
-
-from postprocess.benchmarks.registry import log_formats
-from postprocess.benchmarks.scoring import score_log
-from postprocess.logs.reader import LogError
 
 SMALL = logs_made.stated(averaged_log(ranks=2, nodes=2))
 SMALL_TEXT = logs_made.text(SMALL)

@@ -8,10 +8,9 @@ import random
 
 import logs_made
 import pytest
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.benchmarks.scoring import score_logs
 from mutator import LOGS, Mutator, kernel_log, tried
-
-from postprocess.benchmarks.score import Score
-from postprocess.benchmarks.scoring import score_logs
 
 
 def scored(path, records):

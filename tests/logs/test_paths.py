@@ -7,11 +7,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-
-from postprocess.benchmarks.scoring import score_logs
-from postprocess.logs.paths import files_below, regular
-from postprocess.logs.reader import LogError
-from postprocess.sessions.files import read_reports
+from coffeecup.postprocess.benchmarks.scoring import score_logs
+from coffeecup.postprocess.logs.paths import files_below, regular
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.sessions.files import read_reports
 
 NOBODY = 65534
 

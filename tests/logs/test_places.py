@@ -5,10 +5,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-
-from postprocess.acceptance.binding import Issued, Place, place_of, places, unbound_session
-from postprocess.acceptance.ledger import NONCE, Entry
-from postprocess.sessions.files import SessionReport
+from coffeecup.postprocess.acceptance.binding import Issued, Place, place_of, places, unbound_session
+from coffeecup.postprocess.acceptance.ledger import NONCE, Entry
+from coffeecup.postprocess.sessions.files import SessionReport
 
 
 def session(*runs, **info):

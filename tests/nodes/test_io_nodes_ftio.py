@@ -4,13 +4,12 @@ node is known, and the kernel on made-up nodes with a clock that adds a formula.
 
 import logs_made
 import pytest
+from coffeecup.postprocess.benchmarks.ftio.slow_nodes import examination
+from coffeecup.postprocess.benchmarks.nodes import Verdict
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 from ftio_runs import faults
 from kernel_runs import on_nodes, records, run
 from logs_made_ftio import ftio_log, half
-
-from postprocess.benchmarks.ftio.slow_nodes import examination
-from postprocess.benchmarks.nodes import Verdict
-from postprocess.benchmarks.scoring import read_log, score_log
 
 __all__ = ["faults"]  # fixtures
 SLOW = 2
@@ -83,7 +82,7 @@ def test_a_single_repetition_has_too_few_phases(tmp_path):
 
 def test_where_each_node_has_a_time_it_is_that_of_its_slowest_process(tmp_path, monkeypatch):
     """As in a run of more than 4096 processes: the slow process of a node differs from phase to phase."""
-    monkeypatch.setattr("postprocess.logs.process_times.MOST_PROCESSES_EACH", 15)
+    monkeypatch.setattr("coffeecup.postprocess.logs.process_times.MOST_PROCESSES_EACH", 15)
     made = ftio_log(
         ranks=16, nodes=8, seconds=lambda stage, activity, process, repetition: 1 + process % 2 * (activity == "read")
     )

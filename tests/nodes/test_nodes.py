@@ -10,16 +10,22 @@ import logs_made
 import numpy as np
 import pandas as pd
 import pytest
+from coffeecup.postprocess.benchmarks import node_figures, nodes
+from coffeecup.postprocess.benchmarks.b_eff.nodes import matchings as matchings_of_b_eff
+from coffeecup.postprocess.benchmarks.nodes import Verdict
+from coffeecup.postprocess.benchmarks.scoring import score_log, score_logs
+from coffeecup.postprocess.statistics.nodes import (
+    FALSE_SUSPICION,
+    SOME_PARTNERS,
+    TOO_MANY,
+    at_least,
+    effects,
+    second_ratio,
+)
 from commands import run
 from logs_made_b_eff import averaged_log
 from logs_made_nodes import matched_log
 from nodes_made import NOISE, Machine, matchings, planted, times, within_leaves
-
-from postprocess.benchmarks import node_figures, nodes
-from postprocess.benchmarks.b_eff.nodes import matchings as matchings_of_b_eff
-from postprocess.benchmarks.nodes import Verdict
-from postprocess.benchmarks.scoring import score_log, score_logs
-from postprocess.statistics.nodes import FALSE_SUSPICION, SOME_PARTNERS, TOO_MANY, at_least, effects, second_ratio
 
 
 def silent(rng, machine, loops, pairs):

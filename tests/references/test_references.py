@@ -4,16 +4,15 @@ measured."""
 
 import pytest
 import yaml
+from coffeecup.postprocess.history.change_points import session_values
+from coffeecup.postprocess.history.table import history_table
+from coffeecup.postprocess.references.files import ReferenceFileError, load
+from coffeecup.postprocess.references.proposals import Terms, differences, entries, flat, outside, proposal
+from coffeecup.postprocess.sessions.files import read_reports
 from commands import run
 from logs_made import write as write_log
 from logs_made_b_eff import b_eff_log
 from sessions_made import case, database, night, nights, session, steady
-
-from postprocess.history.change_points import session_values
-from postprocess.history.table import history_table
-from postprocess.references.files import ReferenceFileError, load
-from postprocess.references.proposals import Terms, differences, entries, flat, outside, proposal
-from postprocess.sessions.files import read_reports
 
 CHECKS_OF = "b_eff"
 TODAY = {"_meta": {"benchmark": "b_eff", "schema": 1}}
@@ -365,7 +364,7 @@ def measured_session(number, log_values, sizes):
 @pytest.fixture
 def written(tmp_path):
     """A reference file proposed from sessions at 2 processes with every metric, and a scaling law for b_eff."""
-    from postprocess.benchmarks.registry import benchmarks
+    from coffeecup.postprocess.benchmarks.registry import benchmarks
 
     log_values = {name: (100.0, unit) for name, unit in benchmarks()["b_eff"].units.items()}
     stored = database(tmp_path / "stored.db", [measured_session(number, log_values, [2]) for number in range(12)])

@@ -7,10 +7,9 @@ from math import inf, nan
 from types import SimpleNamespace
 
 import pytest
+from coffeecup.postprocess.benchmarks.score import Metric
+from coffeecup.postprocess.sessions.verdicts import Case, Verdict, case_of, differing, read_session, statement, verdict
 from sessions_made import case, session
-
-from postprocess.benchmarks.score import Metric
-from postprocess.sessions.verdicts import Case, Verdict, case_of, differing, read_session, statement, verdict
 
 
 @pytest.mark.parametrize(

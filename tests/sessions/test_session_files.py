@@ -10,13 +10,12 @@ import jsonschema
 import logs_made
 import pytest
 import sessions_made
+from coffeecup.postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.history.table import case_table, history_table
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.sessions.files import read_reports
 from logs_made_b_eff import b_eff_log
 from sessions_made import case, database, night, nights, session, write
-
-from postprocess.benchmarks.scoring import score_log
-from postprocess.history.table import case_table, history_table
-from postprocess.logs.reader import LogError
-from postprocess.sessions.files import read_reports
 
 
 @pytest.fixture
@@ -277,7 +276,7 @@ def test_a_database_that_cannot_be_read_is_refused_and_stays_as_it_is(tmp_path, 
 
 
 def test_a_locked_database_is_said_to_be_in_use(tmp_path, monkeypatch):
-    monkeypatch.setattr("postprocess.sessions.files.LOCK_SECONDS", 0.2)
+    monkeypatch.setattr("coffeecup.postprocess.sessions.files.LOCK_SECONDS", 0.2)
     stored = database(tmp_path / "results.db", nights([1.0]))
     writer = sqlite3.connect(stored, isolation_level=None)
     writer.execute("BEGIN EXCLUSIVE")

@@ -14,7 +14,7 @@ from builds import ROOT
 from conftest import PATIENCE
 from mutator import kernel_log
 
-from postprocess import __version__
+from coffeecup import __version__
 
 BUILD = "import sys; from setuptools import build_meta; print(getattr(build_meta, sys.argv[1])(sys.argv[2]))"
 OWN = ("__editable__", "coffeecup")  # how this checkout is installed here
@@ -75,5 +75,11 @@ def test_wheel_works_in_an_environment_of_its_own(made, tmp_path):
     assert __version__ in run(python.with_name("coffeecup"), "--version", **here)
     log = logs_made.write(tmp_path / "ftio.jsonl", kernel_log("ftio"))
     assert "io_fraction" in run(python.with_name("coffeecup"), "score", log, **here)
-    words = ["-C", packages / "site_configs" / "local" / "settings.py", "-c", packages / "reframe_checks", "-L"]
+    words = [
+        "-C",
+        packages / "coffeecup" / "site_configs" / "local" / "settings.py",
+        "-c",
+        packages / "coffeecup" / "reframe_checks",
+        "-L",
+    ]
     assert "ftio %" in run(python, "-c", "from reframe.frontend.cli import main; main()", *words, **here)

@@ -19,10 +19,9 @@ import logs_made_b_eff
 import pytest
 import yaml
 from builds import OPEN_MPI, ROOT
+from coffeecup.postprocess import reframe_version
 from conftest import COFFEECUP
 from test_site_commands import NODES, QUEUES
-
-from postprocess import reframe_version
 
 SCHEDULERS = ("scontrol", "sinfo", "squeue", "qstat", "pbsnodes", "bhosts")
 # What another check depends on is listed below it.
@@ -460,7 +459,7 @@ def test_every_file_that_reframe_may_load_first_checks_the_version():
 def test_every_configuration_checks_the_version_before_its_relative_import():
     """Versions before 4.9 load a configuration without its package."""
     check = "\nif not __package__:  # versions of ReFrame before 4.9, which are refused in one sentence\n"
-    check += "    from postprocess import reframe_version  # noqa: F401\n\nfrom "
+    check += "    from coffeecup.postprocess import reframe_version  # noqa: F401\n\nfrom "
     folder = ROOT / "site_configs"
     paths = [*folder.glob("*/settings.py"), folder / "common" / "templates" / "settings.py.j2"]
     assert len(paths) > 5 and all(check in path.read_text() for path in paths)

@@ -10,11 +10,10 @@ import tomllib
 
 import pytest
 from builds import ROOT
+from coffeecup.reframe_checks.paths import LOCAL_CONFIGURATION
+from coffeecup.site_configs.common import bundle, new
+from coffeecup.site_configs.common import tree as site_tree
 from conftest import PATIENCE, REFRAME
-
-from reframe_checks.paths import LOCAL_CONFIGURATION
-from site_configs.common import bundle, new
-from site_configs.common import tree as site_tree
 
 
 def files(folder):

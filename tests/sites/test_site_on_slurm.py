@@ -17,11 +17,10 @@ from types import SimpleNamespace
 import modules_made
 import pytest
 import slurm_made
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.site_configs.common.probe_jobs import same_library
 from conftest import COFFEECUP, CORES, PARTS_OF_SITES, PATIENCE, REFRAME, ROOT
 from modules_made import LIBRARIES
-
-from postprocess.benchmarks.registry import benchmarks
-from site_configs.common.probe_jobs import same_library
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ def cluster(folder):
         yield Cluster(slurm, home / "tree", modules)
 
 
-READ = "import json, sys; from site_configs.common.tree import read_configuration as read; "
+READ = "import json, sys; from coffeecup.site_configs.common.tree import read_configuration as read; "
 
 
 def partitions(cluster, name):

@@ -10,11 +10,10 @@ from types import SimpleNamespace
 
 import pytest
 from builds import ROOT
+from coffeecup.reframe_checks import vocabulary
+from coffeecup.site_configs.common.slurm import closed
+from coffeecup.site_configs.common.tree import read_configuration
 from conftest import Reframe
-
-from reframe_checks import vocabulary
-from site_configs.common.slurm import closed
-from site_configs.common.tree import read_configuration
 
 SITES = sorted((ROOT / "site_configs").glob("*/settings.py"))
 
@@ -26,7 +25,7 @@ def test_configuration_is_valid_for_reframe(path, tmp_path):
 
 
 def test_readme_shows_the_table_that_checks_use():
-    """One table: reframe_checks/vocabulary.py. `python -c 'from reframe_checks import vocabulary;
+    """One table: reframe_checks/vocabulary.py. `python -c 'from coffeecup.reframe_checks import vocabulary;
     print(vocabulary.markdown())'`"""
     assert vocabulary.markdown() in (ROOT / "docs" / "sites.md").read_text()
 

@@ -5,10 +5,9 @@ import math
 
 import numpy as np
 import pytest
-
-from postprocess.statistics.means import bootstrap_interval
-from postprocess.statistics.medians import interval
-from postprocess.statistics.shares import share_interval
+from coffeecup.postprocess.statistics.means import bootstrap_interval
+from coffeecup.postprocess.statistics.medians import interval
+from coffeecup.postprocess.statistics.shares import share_interval
 
 # --- medians ----------------------------------------------------------------------------------------------------------
 

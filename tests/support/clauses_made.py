@@ -3,14 +3,13 @@
 
 from types import SimpleNamespace
 
-from logs_made import file_system
-
-from postprocess.acceptance.contract import Clause
-from postprocess.acceptance.evaluation import (
+from coffeecup.postprocess.acceptance.contract import Clause
+from coffeecup.postprocess.acceptance.evaluation import (
     evaluate_clause,
 )
-from postprocess.acceptance.terms import Terms
-from postprocess.logs.records import Filesystem
+from coffeecup.postprocess.acceptance.terms import Terms
+from coffeecup.postprocess.logs.records import Filesystem
+from logs_made import file_system
 
 CLAUSE = Clause(
     name="bandwidth",

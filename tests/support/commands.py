@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `coffeecup`, within the process of the tests."""
 
+from coffeecup.postprocess.cli.app import app
 from typer.main import get_command
 from typer.testing import CliRunner
-
-from postprocess.cli.app import app
 
 
 def all_commands():

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Described machines for tests of predictions, and their simulation. Round numbers: adapters of 1 GByte/s, 5 us."""
 
-from postprocess.designs.design import machine
-from postprocess.designs.simgrid import platform
+from coffeecup.postprocess.designs.design import machine
+from coffeecup.postprocess.designs.simgrid import platform
 
 PLAIN = {"nic": "1GB/s", "latency": "5us", "memory_per_process": "128MiB"}  # L_max is 1 MiB
 L_MAX = 2**20

@@ -16,8 +16,8 @@ from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 
-from postprocess.benchmarks.scoring import score_logs
-from postprocess.logs.reader import LogError
+from coffeecup.postprocess.benchmarks.scoring import score_logs
+from coffeecup.postprocess.logs.reader import LogError
 
 KERNEL_LOGS = Path(__file__).resolve().parents[1] / "kernel_logs"
 LOGS = tuple(sorted(path.name.removesuffix(".jsonl.xz") for path in KERNEL_LOGS.glob("*.xz")))

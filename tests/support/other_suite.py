@@ -6,10 +6,9 @@ import json
 import uuid
 
 import sessions_made
+from coffeecup.postprocess.history.table import case_table, history_table
+from coffeecup.postprocess.sessions.files import read_reports
 from sessions_made import database, night
-
-from postprocess.history.table import case_table, history_table
-from postprocess.sessions.files import read_reports
 
 NIGHTLY = "reframe -c centre -r --report-file=sessions/session-{sessionid}.json"
 

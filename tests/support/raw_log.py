@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 from types import SimpleNamespace
 
-from postprocess.benchmarks import scoring
+from coffeecup.postprocess.benchmarks import scoring
 
 
 def read_log(path) -> SimpleNamespace:

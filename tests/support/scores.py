@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What tests of scores look at; the fixture `scored` in conftest.py makes the score."""
 
-from postprocess.benchmarks.score import Score
+from coffeecup.postprocess.benchmarks.score import Score
 
 
 def values(score):

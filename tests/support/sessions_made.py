@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 import reframe
-
-from postprocess.history.table import history_table
-from postprocess.sessions.files import read_reports
+from coffeecup.postprocess.history.table import history_table
+from coffeecup.postprocess.sessions.files import read_reports
 
 START = datetime(2026, 1, 1, 2, 0, tzinfo=UTC)
 SCHEMA = json.loads(Path(reframe.__file__).with_name("schemas").joinpath("runreport.json").read_text())

@@ -3,8 +3,7 @@
 `simulated_kernel` and `simulate` are in conftest.py."""
 
 from builds import ROOT
-
-from postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 SITE = ROOT / "site_configs" / "simulated"
 SHORT = ["--longest-loop", "1", "--repetitions", "1"]  # simulated time has no noise: one exchange says as much as 300

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff, the effective bandwidth of MPI communication."""
 
-from postprocess.benchmarks.b_eff.parts import parts
-from postprocess.benchmarks.b_eff.records import (
+from coffeecup.postprocess.benchmarks.b_eff.parts import parts
+from coffeecup.postprocess.benchmarks.b_eff.records import (
     Budget,
     DataCheck,
     Latency,
@@ -12,8 +12,8 @@ from postprocess.benchmarks.b_eff.records import (
     Stop,
     Trial,
 )
-from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from postprocess.logs.format import LogFormat, Progress
+from coffeecup.postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
+from coffeecup.postprocess.logs.format import LogFormat, Progress
 
 
 def left_out(plan: Plan, budget: Budget) -> int:

@@ -4,8 +4,7 @@
 b_eff_io"."""
 
 import numpy as np
-
-from postprocess.show.units import MIB
+from coffeecup.postprocess.show.units import MIB
 
 LENGTHS = 21
 PATTERNS_AVERAGED = {"ring": 6, "random": 30}

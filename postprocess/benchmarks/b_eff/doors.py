@@ -6,17 +6,16 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from postprocess.benchmarks.benchmark import MetricKind
-from postprocess.logs.records import Record, kind_of
+from coffeecup.postprocess.benchmarks.benchmark import MetricKind
+from coffeecup.postprocess.logs.records import Record, kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from postprocess.benchmarks.b_eff.records import Plan
-    from postprocess.benchmarks.score import Score
-    from postprocess.logs.reader import Log
-    from postprocess.logs.rules import Problem
-    from postprocess.show.plots import Figure
+    from coffeecup.postprocess.benchmarks.b_eff.records import Plan
+    from coffeecup.postprocess.benchmarks.score import Score
+    from coffeecup.postprocess.logs.reader import Log
+    from coffeecup.postprocess.logs.rules import Problem
+    from coffeecup.postprocess.show.plots import Figure
 
 
 def nothing(*_) -> tuple:

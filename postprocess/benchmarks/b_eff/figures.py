@@ -7,20 +7,19 @@ from dataclasses import replace
 import matplotlib
 import numpy as np
 import pandas as pd
+from coffeecup.postprocess.benchmarks.b_eff.doors import View
+from coffeecup.postprocess.benchmarks.b_eff.parts import doors, views
+from coffeecup.postprocess.benchmarks.b_eff.records import Plan, Rings
+from coffeecup.postprocess.benchmarks.b_eff.reduction import logavg
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.hosts import system
+from coffeecup.postprocess.logs.placement import placement_of
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show import plots
+from coffeecup.postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, WHITE, Figure
+from coffeecup.postprocess.show.tables import each_row
+from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, printable, size
 from matplotlib.axes import Axes
-
-from postprocess.benchmarks.b_eff.doors import View
-from postprocess.benchmarks.b_eff.parts import doors, views
-from postprocess.benchmarks.b_eff.records import Plan, Rings
-from postprocess.benchmarks.b_eff.reduction import logavg
-from postprocess.benchmarks.score import Score
-from postprocess.logs.hosts import system
-from postprocess.logs.placement import placement_of
-from postprocess.logs.reader import Log
-from postprocess.show import plots
-from postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, WHITE, Figure
-from postprocess.show.tables import each_row
-from postprocess.show.words import NARROW_SPACE, counted, digits, printable, size
 
 GROUPS = {"ring": ("ring patterns", BLUE, "o"), "random": ("random patterns", VERMILION, "s")}
 METHODS = {

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What b_eff offers beyond the functions of every benchmark."""
 
-from postprocess.benchmarks.b_eff.parts import doors
-from postprocess.benchmarks.b_eff.reduction import moved_bytes, with_balance_factor
-from postprocess.benchmarks.benchmark import Functions
+from coffeecup.postprocess.benchmarks.b_eff.parts import doors
+from coffeecup.postprocess.benchmarks.b_eff.reduction import moved_bytes, with_balance_factor
+from coffeecup.postprocess.benchmarks.benchmark import Functions
 
 FUNCTIONS = Functions(
     balance_factor=with_balance_factor,

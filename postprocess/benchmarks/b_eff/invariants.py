@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What has to agree in a log of b_eff: the names of problems in its rules, and the table of docs/log.md."""
 
-from postprocess.benchmarks.b_eff.parts import doors
+from coffeecup.postprocess.benchmarks.b_eff.parts import doors
 
 INVARIANTS = {
     "two_processes": "there are at least two processes",

@@ -5,9 +5,9 @@ order, how long they may take, and how many bytes they exchange. Those on any ti
 import math
 from collections.abc import Iterator
 
-from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED
-from postprocess.benchmarks.b_eff.parts import doors, owners
-from postprocess.benchmarks.b_eff.records import (
+from coffeecup.postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED
+from coffeecup.postprocess.benchmarks.b_eff.parts import doors, owners
+from coffeecup.postprocess.benchmarks.b_eff.records import (
     Budget,
     Latency,
     Loop,
@@ -17,10 +17,10 @@ from postprocess.benchmarks.b_eff.records import (
     Stop,
     Trial,
 )
-from postprocess.benchmarks.b_eff.timed_loops import problems_of_received_bytes, problems_of_timed
-from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import Record, kind_of
-from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order, problems_of_whole_time
+from coffeecup.postprocess.benchmarks.b_eff.timed_loops import problems_of_received_bytes, problems_of_timed
+from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
+from coffeecup.postprocess.logs.records import Record, kind_of
+from coffeecup.postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order, problems_of_whole_time
 
 TRIALS = 3
 WITH_LATENCIES = ("ring", "ping_pong")

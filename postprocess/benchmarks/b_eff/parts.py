@@ -6,14 +6,13 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from postprocess.benchmarks.b_eff.doors import Check, Door, Part, View
-from postprocess.logs.records import Record
+from coffeecup.postprocess.benchmarks.b_eff.doors import Check, Door, Part, View
+from coffeecup.postprocess.logs.records import Record
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from postprocess.benchmarks.b_eff.records import Plan
-    from postprocess.logs.reader import Log
+    from coffeecup.postprocess.benchmarks.b_eff.records import Plan
+    from coffeecup.postprocess.logs.reader import Log
 
 FOLDERS = (  # in the order of their records
     "noise",

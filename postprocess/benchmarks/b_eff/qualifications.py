@@ -7,11 +7,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-
-from postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED
-from postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
-from postprocess.benchmarks.b_eff.parts import checks, doors, views
-from postprocess.benchmarks.b_eff.records import (
+from coffeecup.postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED
+from coffeecup.postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
+from coffeecup.postprocess.benchmarks.b_eff.parts import checks, doors, views
+from coffeecup.postprocess.benchmarks.b_eff.records import (
     Budget,
     DataCheck,
     Measurement,
@@ -19,12 +18,12 @@ from postprocess.benchmarks.b_eff.records import (
     PlannedLoops,
     Stop,
 )
-from postprocess.benchmarks.score import Qualification
-from postprocess.logs.hosts import of_hosts
-from postprocess.logs.placement import number_stated
-from postprocess.logs.reader import Log
-from postprocess.logs.records import Overhead, Run
-from postprocess.show.words import counted, digits, size
+from coffeecup.postprocess.benchmarks.score import Qualification
+from coffeecup.postprocess.logs.hosts import of_hosts
+from coffeecup.postprocess.logs.placement import number_stated
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import Overhead, Run
+from coffeecup.postprocess.show.words import counted, digits, size
 
 REPETITIONS = 3
 FIRST_LOOP_LENGTH = 300

@@ -3,11 +3,9 @@
 
 from typing import Annotated, ClassVar, Literal
 
-from msgspec import Meta
-
-from postprocess.benchmarks.b_eff.memory.records import Kind, Memory
-from postprocess.benchmarks.b_eff.nodes.records import Matchings
-from postprocess.logs.records import (
+from coffeecup.postprocess.benchmarks.b_eff.memory.records import Kind, Memory
+from coffeecup.postprocess.benchmarks.b_eff.nodes.records import Matchings
+from coffeecup.postprocess.logs.records import (
     FROM_ONE,
     WHICH,
     Bytes,
@@ -23,6 +21,7 @@ from postprocess.logs.records import (
     about,
     distinct,
 )
+from msgspec import Meta
 
 Group = Literal["ring", "random", "worst_cycle", "bisection", "cartesian_2d", "cartesian_3d", "ping_pong"]
 

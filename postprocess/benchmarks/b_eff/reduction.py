@@ -14,15 +14,14 @@ from typing import cast
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
-
-from postprocess.benchmarks.b_eff import BALANCE_FACTOR, BENCHMARK, R_MAX
-from postprocess.benchmarks.b_eff.definition import LENGTHS, PATTERNS_AVERAGED
-from postprocess.benchmarks.b_eff.parts import doors, views
-from postprocess.benchmarks.b_eff.records import DataCheck, Latency, Loop, Measurement, Plan, PlannedLoops
-from postprocess.benchmarks.score import Metric, Score
-from postprocess.logs.placement import number_stated
-from postprocess.logs.reader import Log
-from postprocess.show.units import MBYTE, MIB
+from coffeecup.postprocess.benchmarks.b_eff import BALANCE_FACTOR, BENCHMARK, R_MAX
+from coffeecup.postprocess.benchmarks.b_eff.definition import LENGTHS, PATTERNS_AVERAGED
+from coffeecup.postprocess.benchmarks.b_eff.parts import doors, views
+from coffeecup.postprocess.benchmarks.b_eff.records import DataCheck, Latency, Loop, Measurement, Plan, PlannedLoops
+from coffeecup.postprocess.benchmarks.score import Metric, Score
+from coffeecup.postprocess.logs.placement import number_stated
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.units import MBYTE, MIB
 
 COLUMNS = pa.DataFrameSchema(
     {

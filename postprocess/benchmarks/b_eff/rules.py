@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
-
-from postprocess.benchmarks.b_eff.definition import (
+from coffeecup.postprocess.benchmarks.b_eff.definition import (
     L_MAX_LIMIT,
     LENGTHS,
     METHODS_AVERAGED,
@@ -19,13 +18,13 @@ from postprocess.benchmarks.b_eff.definition import (
     messages_per_exchange,
     ring_sizes,
 )
-from postprocess.benchmarks.b_eff.loops import problems_of_loops
-from postprocess.benchmarks.b_eff.parts import doors, views
-from postprocess.benchmarks.b_eff.records import DataCheck, Pattern, Plan, PlannedLoops
-from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import Overhead, Run
-from postprocess.logs.rules import EDITED, Problem, first_problems, problems_of_log, problems_of_options
-from postprocess.show.units import MIB
+from coffeecup.postprocess.benchmarks.b_eff.loops import problems_of_loops
+from coffeecup.postprocess.benchmarks.b_eff.parts import doors, views
+from coffeecup.postprocess.benchmarks.b_eff.records import DataCheck, Pattern, Plan, PlannedLoops
+from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
+from coffeecup.postprocess.logs.records import Overhead, Run
+from coffeecup.postprocess.logs.rules import EDITED, Problem, first_problems, problems_of_log, problems_of_options
+from coffeecup.postprocess.show.units import MIB
 
 BUFFER_MESSAGES, CACHE_LINE = 8, 64  # a buffer has room for this many messages of L_max, each aligned
 

@@ -3,18 +3,17 @@
 
 import numpy as np
 import pandas as pd
-
-from postprocess.benchmarks.b_eff import BENCHMARK, reduction
-from postprocess.benchmarks.b_eff.definition import ONE_RING
-from postprocess.benchmarks.b_eff.doors import View
-from postprocess.benchmarks.b_eff.figures import METHODS, best_by_pattern, rings_text
-from postprocess.benchmarks.b_eff.parts import checks, doors, views
-from postprocess.benchmarks.b_eff.records import DataCheck, Plan, PlannedLoops
-from postprocess.benchmarks.published import published_systems
-from postprocess.benchmarks.score import Score
-from postprocess.logs.placement import number_stated
-from postprocess.logs.reader import Log
-from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
+from coffeecup.postprocess.benchmarks.b_eff import BENCHMARK, reduction
+from coffeecup.postprocess.benchmarks.b_eff.definition import ONE_RING
+from coffeecup.postprocess.benchmarks.b_eff.doors import View
+from coffeecup.postprocess.benchmarks.b_eff.figures import METHODS, best_by_pattern, rings_text
+from coffeecup.postprocess.benchmarks.b_eff.parts import checks, doors, views
+from coffeecup.postprocess.benchmarks.b_eff.records import DataCheck, Plan, PlannedLoops
+from coffeecup.postprocess.benchmarks.published import published_systems
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.placement import number_stated
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
 
 LABELS = {
     "b_eff": "b_eff",

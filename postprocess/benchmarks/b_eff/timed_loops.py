@@ -4,10 +4,10 @@ and how many bytes they exchange."""
 
 from collections.abc import Iterator, Sequence
 
-from postprocess.benchmarks.b_eff.records import DataCheck, Loop, Pattern, PlannedLoops
-from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import kind_of
-from postprocess.logs.rules import EDITED, Problem
+from coffeecup.postprocess.benchmarks.b_eff.records import DataCheck, Loop, Pattern, PlannedLoops
+from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
+from coffeecup.postprocess.logs.records import kind_of
+from coffeecup.postprocess.logs.rules import EDITED, Problem
 
 SHORTEST_SECONDS = 1e-9
 ROUNDING = 1e-9  # relative

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """b_eff_io, the effective bandwidth of parallel I/O."""
 
-from postprocess.benchmarks.b_eff_io.records import Layout, Measurement, PatternType, Plan, ProcessTimes
-from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from postprocess.logs.format import LogFormat, Progress
-from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Record
+from coffeecup.postprocess.benchmarks.b_eff_io.records import Layout, Measurement, PatternType, Plan, ProcessTimes
+from coffeecup.postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
+from coffeecup.postprocess.logs.format import LogFormat, Progress
+from coffeecup.postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Record
 
 
 def planned_patterns(plan: Plan) -> int:

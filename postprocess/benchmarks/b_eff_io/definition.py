@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from math import floor, log2
 from typing import NamedTuple
 
-from postprocess.benchmarks.b_eff_io.records import PlannedPattern
-from postprocess.show.units import GIB, KIB, MIB
+from coffeecup.postprocess.benchmarks.b_eff_io.records import PlannedPattern
+from coffeecup.postprocess.show.units import GIB, KIB, MIB
 
 
 class TypeRule(NamedTuple):

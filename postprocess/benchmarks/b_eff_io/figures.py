@@ -7,20 +7,19 @@ from typing import Any, cast
 
 import matplotlib
 import pandas as pd
+from coffeecup.postprocess.benchmarks.b_eff_io import reduction
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
+from coffeecup.postprocess.benchmarks.b_eff_io.records import PatternType, Plan
+from coffeecup.postprocess.benchmarks.b_eff_io.system import of_filesystem, together
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.hosts import system
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show import plots
+from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, WHITE, Figure
+from coffeecup.postprocess.show.units import MBYTE
+from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds, size
 from matplotlib.axes import Axes
 from msgspec.structs import asdict
-
-from postprocess.benchmarks.b_eff_io import reduction
-from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
-from postprocess.benchmarks.b_eff_io.records import PatternType, Plan
-from postprocess.benchmarks.b_eff_io.system import of_filesystem, together
-from postprocess.benchmarks.score import Score
-from postprocess.logs.hosts import system
-from postprocess.logs.reader import Log
-from postprocess.show import plots
-from postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, WHITE, Figure
-from postprocess.show.units import MBYTE
-from postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds, size
 
 TITLES = {"write": "Initial write", "rewrite": "Rewrite", "read": "Read"}
 LOOK = {

@@ -5,8 +5,8 @@ patterns, the calls in them, and their times."""
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPE_RULES, UNITS, size_driven_calls
-from postprocess.benchmarks.b_eff_io.records import (
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPE_RULES, UNITS, size_driven_calls
+from coffeecup.postprocess.benchmarks.b_eff_io.records import (
     Layout,
     Measurement,
     Pass,
@@ -15,16 +15,16 @@ from postprocess.benchmarks.b_eff_io.records import (
     PlannedPattern,
     ProcessTimes,
 )
-from postprocess.logs.histograms import CLOCK_TOLERANCE
-from postprocess.logs.process_times import (
+from coffeecup.postprocess.logs.histograms import CLOCK_TOLERANCE
+from coffeecup.postprocess.logs.process_times import (
     problems_of_lists,
     problems_of_servers,
     problems_of_slowest,
     problems_of_striping,
 )
-from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import MpiIo, Record
-from postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order, problems_of_whole_time
+from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
+from coffeecup.postprocess.logs.records import MpiIo, Record
+from coffeecup.postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order, problems_of_whole_time
 
 ROUNDING = 1e-9  # relative
 PARTS_SHARE, PARTS_SECONDS = 0.05, 5.0  # that a process may lose between the parts, with its core

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 import pandas as pd
-
-from postprocess.benchmarks.b_eff_io.definition import (
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import (
     CACHE_FACTOR,
     METHODS,
     OFFICIAL_SECONDS,
@@ -15,13 +14,13 @@ from postprocess.benchmarks.b_eff_io.definition import (
     TYPES,
     m_part_rule,
 )
-from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
-from postprocess.benchmarks.score import Qualification
-from postprocess.logs.hosts import of_hosts
-from postprocess.logs.io_options import of_memory_fill, of_read_shift
-from postprocess.logs.reader import Log
-from postprocess.logs.records import DataCheck, Run
-from postprocess.show.words import counted, digits, size
+from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
+from coffeecup.postprocess.benchmarks.score import Qualification
+from coffeecup.postprocess.logs.hosts import of_hosts
+from coffeecup.postprocess.logs.io_options import of_memory_fill, of_read_shift
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import DataCheck, Run
+from coffeecup.postprocess.show.words import counted, digits, size
 
 TIME_TOLERANCE = 0.05
 AGREEMENT_SHARE = 0.02

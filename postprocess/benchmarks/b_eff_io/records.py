@@ -3,9 +3,7 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
-
-from postprocess.logs.records import (
+from coffeecup.postprocess.logs.records import (
     Bytes,
     Count,
     FileServers,
@@ -23,6 +21,7 @@ from postprocess.logs.records import (
     Text,
     distinct,
 )
+from msgspec import Meta
 
 Type = Literal["scatter", "shared", "separate", "segmented", "segmented-collective", "random", "random-collective"]
 AccessMethod = Literal["write", "rewrite", "read"]

@@ -11,12 +11,11 @@ from typing import cast
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
-
-from postprocess.benchmarks.b_eff_io import BENCHMARK
-from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
-from postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
-from postprocess.logs.reader import Log
-from postprocess.show.units import MBYTE
+from coffeecup.postprocess.benchmarks.b_eff_io import BENCHMARK
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
+from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.units import MBYTE
 
 WEIGHTS = pd.Series({"write": 0.25, "rewrite": 0.25, "read": 0.5}, name="method")
 TYPE_WEIGHTS = pd.Series({name: 2 if name == "scatter" else 1 for name in TYPES})

@@ -4,7 +4,7 @@ those on the measurements. Nothing is reduced here. docs/log.md lists the invari
 
 from collections.abc import Iterator
 
-from postprocess.benchmarks.b_eff_io.definition import (
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import (
     METHODS,
     OFFICIAL_SECONDS,
     QUICK_SECONDS,
@@ -16,13 +16,17 @@ from postprocess.benchmarks.b_eff_io.definition import (
     m_part_rule,
     patterns_rule,
 )
-from postprocess.benchmarks.b_eff_io.passes import problems_of_measurements, problems_of_times, problems_of_types
-from postprocess.benchmarks.b_eff_io.records import Measurement, Plan
-from postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
-from postprocess.logs.process_times import problems_of_resolution
-from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Overhead, Run
-from postprocess.logs.rules import (
+from coffeecup.postprocess.benchmarks.b_eff_io.passes import (
+    problems_of_measurements,
+    problems_of_times,
+    problems_of_types,
+)
+from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement, Plan
+from coffeecup.postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
+from coffeecup.postprocess.logs.process_times import problems_of_resolution
+from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
+from coffeecup.postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Overhead, Run
+from coffeecup.postprocess.logs.rules import (
     EDITED,
     Problem,
     first_problems,

@@ -3,17 +3,16 @@
 papers to compare with."""
 
 import pandas as pd
-
-from postprocess.benchmarks.b_eff_io import reduction
-from postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
-from postprocess.benchmarks.b_eff_io.figures import TITLES
-from postprocess.benchmarks.b_eff_io.records import PatternType, Plan
-from postprocess.benchmarks.published import published
-from postprocess.benchmarks.score import Score
-from postprocess.logs.reader import Log
-from postprocess.logs.records import DataCheck, MpiIo
-from postprocess.show.units import MBYTE
-from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
+from coffeecup.postprocess.benchmarks.b_eff_io import reduction
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
+from coffeecup.postprocess.benchmarks.b_eff_io.figures import TITLES
+from coffeecup.postprocess.benchmarks.b_eff_io.records import PatternType, Plan
+from coffeecup.postprocess.benchmarks.published import published
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import DataCheck, MpiIo
+from coffeecup.postprocess.show.units import MBYTE
+from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
 
 COFFEE_CUP_MINUTES = 10
 LABELS = {

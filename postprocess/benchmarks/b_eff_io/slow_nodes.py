@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which nodes are slow, from the times of processes in b_eff_io's patterns that are not collective."""
 
-from postprocess.benchmarks import io_nodes
-from postprocess.benchmarks.b_eff_io.definition import TYPE_RULES
-from postprocess.benchmarks.b_eff_io.records import Layout, Plan, ProcessTimes
-from postprocess.benchmarks.nodes import READS, WRITES, Examination
-from postprocess.logs.reader import Log
+from coffeecup.postprocess.benchmarks import io_nodes
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPE_RULES
+from coffeecup.postprocess.benchmarks.b_eff_io.records import Layout, Plan, ProcessTimes
+from coffeecup.postprocess.benchmarks.nodes import READS, WRITES, Examination
+from coffeecup.postprocess.logs.reader import Log
 
 KINDS = {"write": WRITES, "rewrite": WRITES, "read": READS}
 

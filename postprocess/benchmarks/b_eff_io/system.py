@@ -5,9 +5,9 @@ maximum over any b_eff_io of a partition", whether the partitions belong to one 
 from collections import defaultdict
 from dataclasses import dataclass
 
-from postprocess.benchmarks.score import Score
-from postprocess.logs.records import Filesystem
-from postprocess.show.words import counted, digits, size
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.records import Filesystem
+from coffeecup.postprocess.show.words import counted, digits, size
 
 VALUES = ("b_eff_io", "b_eff_io_2_1", "b_eff_io_0_5")
 

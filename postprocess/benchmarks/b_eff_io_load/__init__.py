@@ -2,12 +2,12 @@
 """b_eff_io_load, the slowdown of parallel I/O by files of other nodes. It is built on b_eff_io's patterns and
 accesses."""
 
-from postprocess.benchmarks.b_eff_io.definition import METHODS
-from postprocess.benchmarks.b_eff_io_load.records import LOADS, Load, Loaded, LoadedTrial, Plan, Stop
-from postprocess.benchmarks.benchmark import Benchmark
-from postprocess.benchmarks.load_metrics import of_kinds
-from postprocess.logs.format import LogFormat, Progress
-from postprocess.logs.records import DataCheck, MpiIo
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
+from coffeecup.postprocess.benchmarks.b_eff_io_load.records import LOADS, Load, Loaded, LoadedTrial, Plan, Stop
+from coffeecup.postprocess.benchmarks.benchmark import Benchmark
+from coffeecup.postprocess.benchmarks.load_metrics import of_kinds
+from coffeecup.postprocess.logs.format import LogFormat, Progress
+from coffeecup.postprocess.logs.records import DataCheck, MpiIo
 
 # Factors by which a load slows down the victims: of the bandwidth, and of the median and the 99th percentile of
 # accesses. The kind of load follows.

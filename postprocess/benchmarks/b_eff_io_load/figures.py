@@ -3,16 +3,15 @@
 
 import matplotlib
 import pandas as pd
-
-from postprocess.benchmarks.b_eff_io.definition import METHODS
-from postprocess.benchmarks.b_eff_io_load.records import LOADS, Plan
-from postprocess.benchmarks.b_eff_io_load.reduction import factors
-from postprocess.benchmarks.load_figures import LOOKS, impact_over_sizes
-from postprocess.benchmarks.score import Score
-from postprocess.logs.reader import Log
-from postprocess.show import plots
-from postprocess.show.plots import Figure
-from postprocess.show.words import size
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
+from coffeecup.postprocess.benchmarks.b_eff_io_load.records import LOADS, Plan
+from coffeecup.postprocess.benchmarks.b_eff_io_load.reduction import factors
+from coffeecup.postprocess.benchmarks.load_figures import LOOKS, impact_over_sizes
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show import plots
+from coffeecup.postprocess.show.plots import Figure
+from coffeecup.postprocess.show.words import size
 
 WORDS = {"write": "initial write", "rewrite": "rewrite", "read": "read"}
 

@@ -5,15 +5,19 @@ victims read from a cache."""
 from collections.abc import Iterator
 
 import pandas as pd
-
-from postprocess.benchmarks.b_eff_io.qualifications import CACHED_SHARE, of_data, of_evicted, of_hints
-from postprocess.benchmarks.b_eff_io_load.records import Loaded, Plan
-from postprocess.benchmarks.b_eff_io_load.reduction import of_generating_node, of_victim_node, phases_of, repetitions
-from postprocess.benchmarks.load_qualifications import of_repetitions, of_steadiness, of_strength
-from postprocess.benchmarks.score import Qualification
-from postprocess.logs.hosts import of_hosts
-from postprocess.logs.reader import Log
-from postprocess.logs.records import DataCheck
+from coffeecup.postprocess.benchmarks.b_eff_io.qualifications import CACHED_SHARE, of_data, of_evicted, of_hints
+from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Loaded, Plan
+from coffeecup.postprocess.benchmarks.b_eff_io_load.reduction import (
+    of_generating_node,
+    of_victim_node,
+    phases_of,
+    repetitions,
+)
+from coffeecup.postprocess.benchmarks.load_qualifications import of_repetitions, of_steadiness, of_strength
+from coffeecup.postprocess.benchmarks.score import Qualification
+from coffeecup.postprocess.logs.hosts import of_hosts
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import DataCheck
 
 
 def breaches(log: Log[Plan]) -> list[Qualification]:

@@ -3,12 +3,11 @@
 
 from typing import Annotated, Literal, get_args
 
+from coffeecup.postprocess.benchmarks.b_eff_io.records import Calls, Check, Number, Pass, PlannedPattern
+from coffeecup.postprocess.benchmarks.load_records import LoadRecord, Phase, PlannedVictims
+from coffeecup.postprocess.logs.histograms import Histogram
+from coffeecup.postprocess.logs.records import Bytes, PositiveBytes, PositiveSeconds, Record, Repetition, Seconds
 from msgspec import Meta
-
-from postprocess.benchmarks.b_eff_io.records import Calls, Check, Number, Pass, PlannedPattern
-from postprocess.benchmarks.load_records import LoadRecord, Phase, PlannedVictims
-from postprocess.logs.histograms import Histogram
-from postprocess.logs.records import Bytes, PositiveBytes, PositiveSeconds, Record, Repetition, Seconds
 
 LoadKind = Literal["read", "write"]
 LOADS: tuple[str, ...] = get_args(LoadKind)  # in the order of --kinds

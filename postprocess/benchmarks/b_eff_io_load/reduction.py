@@ -9,13 +9,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-
-from postprocess.benchmarks.b_eff_io.definition import METHODS
-from postprocess.benchmarks.b_eff_io_load import BENCHMARK, IMPACTS
-from postprocess.benchmarks.b_eff_io_load.records import Load, Loaded, Plan
-from postprocess.benchmarks.under_load import LATE, bandwidth, of_units, ratio_at, with_ends
-from postprocess.logs.reader import Log
-from postprocess.show.units import MBYTE
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
+from coffeecup.postprocess.benchmarks.b_eff_io_load import BENCHMARK, IMPACTS
+from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Load, Loaded, Plan
+from coffeecup.postprocess.benchmarks.under_load import LATE, bandwidth, of_units, ratio_at, with_ends
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.units import MBYTE
 
 LARGE_ACCESSES = 19  # the pattern of separate files with chunks of 1 MiB, as the load accesses its files
 

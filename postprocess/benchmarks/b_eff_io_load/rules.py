@@ -6,17 +6,17 @@ from collections import defaultdict
 from collections.abc import Iterator
 from math import floor
 
-from postprocess.benchmarks.b_eff_io.definition import METHODS, calls_in_buffer, patterns_rule
-from postprocess.benchmarks.b_eff_io.passes import (
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, calls_in_buffer, patterns_rule
+from coffeecup.postprocess.benchmarks.b_eff_io.passes import (
     PARTS_SECONDS,
     PARTS_SHARE,
     ROUNDING,
     problems_of_component,
     problems_of_parts,
 )
-from postprocess.benchmarks.b_eff_io.rules import problems_of_space
-from postprocess.benchmarks.b_eff_io_load.records import LOADS, Load, Loaded, LoadedTrial, Plan, Stop
-from postprocess.benchmarks.load_rules import (
+from coffeecup.postprocess.benchmarks.b_eff_io.rules import problems_of_space
+from coffeecup.postprocess.benchmarks.b_eff_io_load.records import LOADS, Load, Loaded, LoadedTrial, Plan, Stop
+from coffeecup.postprocess.benchmarks.load_rules import (
     generating_ranks,
     problem_of_files,
     problems_of_duration,
@@ -25,10 +25,10 @@ from postprocess.benchmarks.load_rules import (
     problems_of_senders,
     problems_of_victims,
 )
-from postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
-from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import DataCheck, MpiIo, Overhead, Record, kind_of
-from postprocess.logs.rules import (
+from coffeecup.postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
+from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
+from coffeecup.postprocess.logs.records import DataCheck, MpiIo, Overhead, Record, kind_of
+from coffeecup.postprocess.logs.rules import (
     EDITED,
     Problem,
     by_sequence,

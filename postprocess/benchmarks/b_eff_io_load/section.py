@@ -2,16 +2,21 @@
 """b_eff_io_load's part of the report: the factors with their intervals, and the load that caused them."""
 
 import pandas as pd
-
-from postprocess.benchmarks.b_eff_io.definition import METHODS
-from postprocess.benchmarks.b_eff_io.section import of_check, of_component
-from postprocess.benchmarks.b_eff_io_load.figures import WORDS
-from postprocess.benchmarks.b_eff_io_load.records import LOADS, Plan
-from postprocess.benchmarks.b_eff_io_load.reduction import repetitions
-from postprocess.benchmarks.load_section import in_words, labels_under_load, of_generators, of_impacts, of_victims
-from postprocess.benchmarks.score import Score
-from postprocess.logs.reader import Log
-from postprocess.show.words import counted, seconds, size
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
+from coffeecup.postprocess.benchmarks.b_eff_io.section import of_check, of_component
+from coffeecup.postprocess.benchmarks.b_eff_io_load.figures import WORDS
+from coffeecup.postprocess.benchmarks.b_eff_io_load.records import LOADS, Plan
+from coffeecup.postprocess.benchmarks.b_eff_io_load.reduction import repetitions
+from coffeecup.postprocess.benchmarks.load_section import (
+    in_words,
+    labels_under_load,
+    of_generators,
+    of_impacts,
+    of_victims,
+)
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.words import counted, seconds, size
 
 FACTORS = {
     "impact": "bandwidth without load / with load",

@@ -2,11 +2,11 @@
 """b_eff_load, the slowdown of MPI communication by the traffic of other nodes. It is built on b_eff's patterns and
 loops."""
 
-from postprocess.benchmarks.b_eff.records import DataCheck, Stop
-from postprocess.benchmarks.b_eff_load.records import LOADS, Load, Loaded, LoadedTrial, Plan
-from postprocess.benchmarks.benchmark import Benchmark
-from postprocess.benchmarks.load_metrics import of_kinds
-from postprocess.logs.format import LogFormat, Progress
+from coffeecup.postprocess.benchmarks.b_eff.records import DataCheck, Stop
+from coffeecup.postprocess.benchmarks.b_eff_load.records import LOADS, Load, Loaded, LoadedTrial, Plan
+from coffeecup.postprocess.benchmarks.benchmark import Benchmark
+from coffeecup.postprocess.benchmarks.load_metrics import of_kinds
+from coffeecup.postprocess.logs.format import LogFormat, Progress
 
 # Factors by which a load slows down the victims: of b_eff, and of the median and the 99th percentile of exchanges.
 IMPACTS = (

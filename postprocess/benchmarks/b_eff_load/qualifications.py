@@ -5,14 +5,13 @@ result of timed loops."""
 from collections.abc import Iterator
 
 import pandas as pd
-
-from postprocess.benchmarks.b_eff.qualifications import broken_rules_of_machine, of_data, of_loops, of_time
-from postprocess.benchmarks.b_eff_load.records import IO, Load, Plan
-from postprocess.benchmarks.b_eff_load.reduction import complete_repetitions, of_busiest_node, of_victim_node
-from postprocess.benchmarks.load_qualifications import of_repetitions, of_steadiness, of_strength
-from postprocess.benchmarks.score import Qualification
-from postprocess.logs.hosts import of_hosts
-from postprocess.logs.reader import Log
+from coffeecup.postprocess.benchmarks.b_eff.qualifications import broken_rules_of_machine, of_data, of_loops, of_time
+from coffeecup.postprocess.benchmarks.b_eff_load.records import IO, Load, Plan
+from coffeecup.postprocess.benchmarks.b_eff_load.reduction import complete_repetitions, of_busiest_node, of_victim_node
+from coffeecup.postprocess.benchmarks.load_qualifications import of_repetitions, of_steadiness, of_strength
+from coffeecup.postprocess.benchmarks.score import Qualification
+from coffeecup.postprocess.logs.hosts import of_hosts
+from coffeecup.postprocess.logs.reader import Log
 
 
 def breaches(log: Log[Plan]) -> list[Qualification]:

@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-
-from postprocess.benchmarks.b_eff.reduction import moved_bytes as moved_by_loops
-from postprocess.benchmarks.b_eff.reduction import rows_of, table_of
-from postprocess.benchmarks.b_eff_load import BENCHMARK, IMPACTS
-from postprocess.benchmarks.b_eff_load.records import IO, Load, Loaded, Plan
-from postprocess.benchmarks.under_load import LATE, bandwidth, of_units, ratio_at, with_ends
-from postprocess.logs.reader import Log
-from postprocess.statistics.means import bootstrap_interval
+from coffeecup.postprocess.benchmarks.b_eff.reduction import moved_bytes as moved_by_loops
+from coffeecup.postprocess.benchmarks.b_eff.reduction import rows_of, table_of
+from coffeecup.postprocess.benchmarks.b_eff_load import BENCHMARK, IMPACTS
+from coffeecup.postprocess.benchmarks.b_eff_load.records import IO, Load, Loaded, Plan
+from coffeecup.postprocess.benchmarks.under_load import LATE, bandwidth, of_units, ratio_at, with_ends
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.statistics.means import bootstrap_interval
 
 
 def measurement_table(logs: list[Log[Plan]]) -> pd.DataFrame:

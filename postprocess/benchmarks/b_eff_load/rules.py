@@ -4,10 +4,15 @@ the load was there while the victims were measured. docs/log.md lists the invari
 
 from collections.abc import Iterator
 
-from postprocess.benchmarks.b_eff.records import Stop
-from postprocess.benchmarks.b_eff.rules import options_of_loops, problems_of_plan, problems_of_run, problems_of_sizes
-from postprocess.benchmarks.b_eff.timed_loops import named, problems_of_received_bytes, problems_of_timed
-from postprocess.benchmarks.b_eff_load.records import (
+from coffeecup.postprocess.benchmarks.b_eff.records import Stop
+from coffeecup.postprocess.benchmarks.b_eff.rules import (
+    options_of_loops,
+    problems_of_plan,
+    problems_of_run,
+    problems_of_sizes,
+)
+from coffeecup.postprocess.benchmarks.b_eff.timed_loops import named, problems_of_received_bytes, problems_of_timed
+from coffeecup.postprocess.benchmarks.b_eff_load.records import (
     IO,
     LOADS,
     Load,
@@ -17,8 +22,8 @@ from postprocess.benchmarks.b_eff_load.records import (
     Plan,
     PlannedLoad,
 )
-from postprocess.benchmarks.b_eff_load.reduction import complete_repetitions
-from postprocess.benchmarks.load_rules import (
+from coffeecup.postprocess.benchmarks.b_eff_load.reduction import complete_repetitions
+from coffeecup.postprocess.benchmarks.load_rules import (
     NODES_CLOCK_TOLERANCE,
     generating_ranks,
     problem_of_files,
@@ -28,10 +33,10 @@ from postprocess.benchmarks.load_rules import (
     problems_of_senders,
     problems_of_victims,
 )
-from postprocess.logs.histograms import problems_of_histogram
-from postprocess.logs.reader import Log
-from postprocess.logs.records import Record, kind_of
-from postprocess.logs.rules import (
+from coffeecup.postprocess.logs.histograms import problems_of_histogram
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import Record, kind_of
+from coffeecup.postprocess.logs.rules import (
     EDITED,
     Problem,
     by_sequence,
@@ -41,7 +46,7 @@ from postprocess.logs.rules import (
     problems_of_order,
     problems_of_whole_time,
 )
-from postprocess.show.units import MIB
+from coffeecup.postprocess.show.units import MIB
 
 METHOD = "nonblocking"
 FEWEST_NODES = 2  # of the victims, and of the others

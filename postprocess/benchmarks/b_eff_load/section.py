@@ -2,14 +2,19 @@
 """b_eff_load's part of the report: the factors with their intervals, and the load that caused them."""
 
 import pandas as pd
-
-from postprocess.benchmarks.b_eff.section import plan
-from postprocess.benchmarks.b_eff_load.records import IO, LOADS, Plan, PlannedLoad
-from postprocess.benchmarks.b_eff_load.reduction import complete_repetitions
-from postprocess.benchmarks.load_section import in_words, labels_under_load, of_generators, of_impacts, of_victims
-from postprocess.benchmarks.score import Score
-from postprocess.logs.reader import Log
-from postprocess.show.words import counted, size
+from coffeecup.postprocess.benchmarks.b_eff.section import plan
+from coffeecup.postprocess.benchmarks.b_eff_load.records import IO, LOADS, Plan, PlannedLoad
+from coffeecup.postprocess.benchmarks.b_eff_load.reduction import complete_repetitions
+from coffeecup.postprocess.benchmarks.load_section import (
+    in_words,
+    labels_under_load,
+    of_generators,
+    of_impacts,
+    of_victims,
+)
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.words import counted, size
 
 NAMES = {
     "b_eff_impact": "b_eff of the victims without load / with load",

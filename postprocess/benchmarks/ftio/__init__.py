@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """FTIO, the share of I/O in an out-of-core Fourier transform."""
 
-from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from postprocess.benchmarks.ftio.records import Layout, Measurement, Plan, ProcessTimes, Repetition, Start
-from postprocess.logs.format import LogFormat, Progress
+from coffeecup.postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
+from coffeecup.postprocess.benchmarks.ftio.records import Layout, Measurement, Plan, ProcessTimes, Repetition, Start
+from coffeecup.postprocess.logs.format import LogFormat, Progress
 
 
 def planned_stages(plan: Plan) -> int:

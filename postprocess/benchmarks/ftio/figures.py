@@ -6,18 +6,15 @@ from typing import Any, cast
 
 import matplotlib
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator
-
-from postprocess.benchmarks.ftio.records import Plan
-from postprocess.benchmarks.ftio.reduction import repetition_table, representative_input
-from postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
-from postprocess.benchmarks.ftio.sizes import automatic_input
-from postprocess.benchmarks.score import Score
-from postprocess.logs.hosts import system
-from postprocess.logs.reader import Log
-from postprocess.show import plots
-from postprocess.show.plots import (
+from coffeecup.postprocess.benchmarks.ftio.records import Plan
+from coffeecup.postprocess.benchmarks.ftio.reduction import repetition_table, representative_input
+from coffeecup.postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
+from coffeecup.postprocess.benchmarks.ftio.sizes import automatic_input
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.hosts import system
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show import plots
+from coffeecup.postprocess.show.plots import (
     BLUE,
     BROWN,
     GREEN,
@@ -31,7 +28,9 @@ from postprocess.show.plots import (
     WHITE,
     Figure,
 )
-from postprocess.show.words import counted, digits, printable, seconds
+from coffeecup.postprocess.show.words import counted, digits, printable, seconds
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator
 
 STAGE_LABELS = {
     "initialise": "initialisation",

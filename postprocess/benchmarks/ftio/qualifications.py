@@ -5,13 +5,12 @@ are shown beside the number everywhere."""
 from collections.abc import Iterator
 
 import pandas as pd
-
-from postprocess.benchmarks.ftio.records import Plan, Repetition
-from postprocess.benchmarks.score import Qualification
-from postprocess.logs.hosts import of_hosts, several
-from postprocess.logs.reader import Log
-from postprocess.logs.records import Host
-from postprocess.show.words import seconds, size
+from coffeecup.postprocess.benchmarks.ftio.records import Plan, Repetition
+from coffeecup.postprocess.benchmarks.score import Qualification
+from coffeecup.postprocess.logs.hosts import of_hosts, several
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import Host
+from coffeecup.postprocess.show.words import seconds, size
 
 OFFICIAL_SECONDS = 10.0
 MEMORY_FILE_SYSTEMS = ("tmpfs", "ramfs", "devtmpfs")

@@ -8,13 +8,12 @@ Kuszmaul, "The FTIO Benchmark". Which logs may be reduced at all is decided in r
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
-
-from postprocess.benchmarks.ftio import BENCHMARK
-from postprocess.benchmarks.ftio.records import Measurement, Plan, Repetition
-from postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
-from postprocess.logs.reader import Log
-from postprocess.show.units import MBYTE, MIB
-from postprocess.statistics.means import bootstrap_interval
+from coffeecup.postprocess.benchmarks.ftio import BENCHMARK
+from coffeecup.postprocess.benchmarks.ftio.records import Measurement, Plan, Repetition
+from coffeecup.postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.units import MBYTE, MIB
+from coffeecup.postprocess.statistics.means import bootstrap_interval
 
 SIGNIFICANT = 0.05  # smallest difference of I/O Fractions that matters when the input parameter is chosen
 

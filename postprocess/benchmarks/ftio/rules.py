@@ -5,8 +5,8 @@ Nothing is reduced here. docs/log.md lists the invariants."""
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 
-from postprocess.benchmarks.ftio.records import Layout, Measurement, Plan, ProcessTimes, Repetition, Start
-from postprocess.benchmarks.ftio.sizes import (
+from coffeecup.postprocess.benchmarks.ftio.records import Layout, Measurement, Plan, ProcessTimes, Repetition, Start
+from coffeecup.postprocess.benchmarks.ftio.sizes import (
     ELEMENT_BYTES,
     input_of_option,
     is_valid,
@@ -14,7 +14,7 @@ from postprocess.benchmarks.ftio.sizes import (
     matrix_width,
     nominal_flops,
 )
-from postprocess.logs.process_times import (
+from coffeecup.postprocess.logs.process_times import (
     differ,
     problems_of_lists,
     problems_of_resolution,
@@ -23,9 +23,9 @@ from postprocess.logs.process_times import (
     problems_of_striping,
     ranks_of_nodes,
 )
-from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import Overhead
-from postprocess.logs.rules import (
+from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
+from coffeecup.postprocess.logs.records import Overhead
+from coffeecup.postprocess.logs.rules import (
     EDITED,
     Problem,
     by_sequence,

@@ -5,16 +5,15 @@ with."""
 from typing import cast
 
 import pandas as pd
-
-from postprocess.benchmarks.ftio.figures import STAGE_LABELS
-from postprocess.benchmarks.ftio.records import Plan, Repetition, Start
-from postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
-from postprocess.benchmarks.ftio.sizes import automatic_input
-from postprocess.benchmarks.published import published
-from postprocess.benchmarks.score import Score
-from postprocess.logs.reader import Log
-from postprocess.show.units import MBYTE
-from postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
+from coffeecup.postprocess.benchmarks.ftio.figures import STAGE_LABELS
+from coffeecup.postprocess.benchmarks.ftio.records import Plan, Repetition, Start
+from coffeecup.postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
+from coffeecup.postprocess.benchmarks.ftio.sizes import automatic_input
+from coffeecup.postprocess.benchmarks.published import published
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.units import MBYTE
+from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
 
 LABELS = {
     "io_fraction": "I/O Fraction: share of I/O in the whole time",

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which nodes are slow, from the times of processes in FTIO's phases: those of I/O, and those that only compute."""
 
-from postprocess.benchmarks import io_nodes
-from postprocess.benchmarks.ftio.records import Layout, Plan, ProcessTimes
-from postprocess.benchmarks.ftio.rules import STAGES
-from postprocess.benchmarks.nodes import COMPUTATIONS, READS, WRITES, Examination
-from postprocess.logs.reader import Log
+from coffeecup.postprocess.benchmarks import io_nodes
+from coffeecup.postprocess.benchmarks.ftio.records import Layout, Plan, ProcessTimes
+from coffeecup.postprocess.benchmarks.ftio.rules import STAGES
+from coffeecup.postprocess.benchmarks.nodes import COMPUTATIONS, READS, WRITES, Examination
+from coffeecup.postprocess.logs.reader import Log
 
 
 def examination(log: Log[Plan]) -> Examination:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """PRIOMark, the I/O bandwidth of a workload."""
 
-from postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
-from postprocess.benchmarks.priomark.records import Layout, Measurement, Plan, ProcessTimes
-from postprocess.logs.format import LogFormat, Progress
-from postprocess.logs.records import DataCheck, MemoryFill, MpiIo
+from coffeecup.postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
+from coffeecup.postprocess.benchmarks.priomark.records import Layout, Measurement, Plan, ProcessTimes
+from coffeecup.postprocess.logs.format import LogFormat, Progress
+from coffeecup.postprocess.logs.records import DataCheck, MemoryFill, MpiIo
 
 PAPER = (
     "common_file",

@@ -7,16 +7,15 @@ from typing import cast
 
 import matplotlib
 import pandas as pd
+from coffeecup.postprocess.benchmarks.priomark import reduction
+from coffeecup.postprocess.benchmarks.priomark.records import Latencies, Measurement, Plan
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.hosts import system
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show import plots
+from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
+from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds, size
 from matplotlib.ticker import FuncFormatter
-
-from postprocess.benchmarks.priomark import reduction
-from postprocess.benchmarks.priomark.records import Latencies, Measurement, Plan
-from postprocess.benchmarks.score import Score
-from postprocess.logs.hosts import system
-from postprocess.logs.reader import Log
-from postprocess.show import plots
-from postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
-from postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds, size
 
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"), (GREY, "X"))
 DASHES = ("-", "--", ":", "-.")

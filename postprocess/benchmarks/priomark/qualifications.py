@@ -5,14 +5,13 @@ import hashlib
 from collections.abc import Iterator
 
 import pandas as pd
-
-from postprocess.benchmarks.priomark import PAPER
-from postprocess.benchmarks.priomark.records import Measurement, Plan
-from postprocess.benchmarks.score import Qualification
-from postprocess.logs.hosts import of_hosts
-from postprocess.logs.io_options import of_memory_fill, of_read_shift
-from postprocess.logs.reader import Log
-from postprocess.show.words import counted, size
+from coffeecup.postprocess.benchmarks.priomark import PAPER
+from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
+from coffeecup.postprocess.benchmarks.score import Qualification
+from coffeecup.postprocess.logs.hosts import of_hosts
+from coffeecup.postprocess.logs.io_options import of_memory_fill, of_read_shift
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.words import counted, size
 
 SHORT_SECONDS = 0.01
 # What the recorder counts instead of recording it: by the name of the value, the words for one of them.

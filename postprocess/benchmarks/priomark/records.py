@@ -3,10 +3,8 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
-
-from postprocess.logs.histograms import Histogram
-from postprocess.logs.records import (
+from coffeecup.postprocess.logs.histograms import Histogram
+from coffeecup.postprocess.logs.records import (
     FROM_ONE,
     LIST_OF_PROCESSES,
     OF_PROCESSES,
@@ -30,6 +28,7 @@ from postprocess.logs.records import (
     Text,
     about,
 )
+from msgspec import Meta
 
 Target = Literal["directory", "file", "device"]
 AS_PLANNED = about("as in the plan, also where it is null")

@@ -10,13 +10,12 @@ from typing import cast
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
-
-from postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PERCENTILES
-from postprocess.benchmarks.priomark.records import Measurement, Plan
-from postprocess.benchmarks.priomark.rules import OVERLAP
-from postprocess.logs.percentiles import percentile
-from postprocess.logs.reader import Log
-from postprocess.show.units import MBYTE
+from coffeecup.postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PERCENTILES
+from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
+from coffeecup.postprocess.benchmarks.priomark.rules import OVERLAP
+from coffeecup.postprocess.logs.percentiles import percentile
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.units import MBYTE
 
 COLUMNS = pa.DataFrameSchema(
     {

@@ -6,20 +6,20 @@ import math
 import re
 from collections.abc import Iterator
 
-from postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PAPER
-from postprocess.benchmarks.priomark.records import Case, Layout, Measurement, Plan, ProcessTimes
-from postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
-from postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
-from postprocess.logs.process_times import (
+from coffeecup.postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PAPER
+from coffeecup.postprocess.benchmarks.priomark.records import Case, Layout, Measurement, Plan, ProcessTimes
+from coffeecup.postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
+from coffeecup.postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
+from coffeecup.postprocess.logs.process_times import (
     problems_of_lists,
     problems_of_resolution,
     problems_of_servers,
     problems_of_slowest,
     problems_of_striping,
 )
-from postprocess.logs.reader import RUN_AGAIN, Log
-from postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Overhead, kind_of, kind_of_class
-from postprocess.logs.rules import (
+from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
+from coffeecup.postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Overhead, kind_of, kind_of_class
+from coffeecup.postprocess.logs.rules import (
     EDITED,
     Problem,
     by_sequence,

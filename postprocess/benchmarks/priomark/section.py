@@ -2,17 +2,16 @@
 """PRIOMark's part of the report: the number in plain sentences, what enters it, and every case with its latencies."""
 
 import pandas as pd
-
-from postprocess.benchmarks.priomark import reduction
-from postprocess.benchmarks.priomark.qualifications import listed
-from postprocess.benchmarks.priomark.records import Measurement, Plan
-from postprocess.benchmarks.published import published
-from postprocess.benchmarks.score import Score
-from postprocess.logs.percentiles import percentile
-from postprocess.logs.reader import Log
-from postprocess.logs.records import DataCheck, MpiIo
-from postprocess.show.tables import each_row
-from postprocess.show.words import NARROW_SPACE, counted, digits, size
+from coffeecup.postprocess.benchmarks.priomark import reduction
+from coffeecup.postprocess.benchmarks.priomark.qualifications import listed
+from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
+from coffeecup.postprocess.benchmarks.published import published
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.percentiles import percentile
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import DataCheck, MpiIo
+from coffeecup.postprocess.show.tables import each_row
+from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, size
 
 LABELS = {
     "total": "total: mean over the sub-benchmarks that ran",

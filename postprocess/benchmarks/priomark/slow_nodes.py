@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which nodes are slow, from the times of processes in PRIOMark's cases that are not collective."""
 
-from postprocess.benchmarks import io_nodes
-from postprocess.benchmarks.nodes import READS, WRITES, Examination
-from postprocess.benchmarks.priomark.records import Layout, Measurement, Plan, ProcessTimes
-from postprocess.logs.reader import Log
+from coffeecup.postprocess.benchmarks import io_nodes
+from coffeecup.postprocess.benchmarks.nodes import READS, WRITES, Examination
+from coffeecup.postprocess.benchmarks.priomark.records import Layout, Measurement, Plan, ProcessTimes
+from coffeecup.postprocess.logs.reader import Log
 
 OWN, SHARED = ("single_file", "raw"), ("common_file", "strided")  # what each process accesses
 

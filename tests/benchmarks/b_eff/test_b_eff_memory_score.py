@@ -9,16 +9,15 @@ from statistics import geometric_mean
 
 import logs_made
 import pytest
+from coffeecup.postprocess.benchmarks.b_eff.figures import figures
+from coffeecup.postprocess.benchmarks.b_eff.memory.rules import is_listed
+from coffeecup.postprocess.benchmarks.b_eff.nodes.records import Pair
+from coffeecup.postprocess.benchmarks.b_eff.reduction import measurement_table
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.benchmarks.registry import benchmarks, metric_kind
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
+from coffeecup.postprocess.reports import page
 from mutator import kernel_log
-
-from postprocess.benchmarks.b_eff.figures import figures
-from postprocess.benchmarks.b_eff.memory.rules import is_listed
-from postprocess.benchmarks.b_eff.nodes.records import Pair
-from postprocess.benchmarks.b_eff.reduction import measurement_table
-from postprocess.benchmarks.benchmark import Better
-from postprocess.benchmarks.registry import benchmarks, metric_kind
-from postprocess.benchmarks.scoring import read_log, score_log
-from postprocess.reports import page
 
 RECORDS = kernel_log("b_eff-memory")
 AVERAGED = ("ring", "random")

@@ -12,23 +12,22 @@ import logs_made
 import numpy as np
 import pandas as pd
 import pytest
+from coffeecup.postprocess.benchmarks.b_eff import reduction as b_eff
+from coffeecup.postprocess.benchmarks.b_eff.definition import l_max_rule, message_lengths
+from coffeecup.postprocess.benchmarks.b_eff.section import odd_processes
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log, score_logs
+from coffeecup.postprocess.logs.reader import Log, LogError
+from coffeecup.postprocess.show.words import NARROW_SPACE, digits
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from logs_made import MIB
 from logs_made_b_eff import RINGS, averaged_log, b_eff_log, budget, loops_of, reduced, retimed, steady
 from scores import keys
 
-from postprocess.benchmarks.b_eff import reduction as b_eff
-from postprocess.benchmarks.b_eff.definition import l_max_rule, message_lengths
-from postprocess.benchmarks.b_eff.section import odd_processes
-from postprocess.benchmarks.registry import benchmarks
-from postprocess.benchmarks.scoring import read_log, score_log, score_logs
-from postprocess.logs.reader import Log, LogError
-from postprocess.show.words import NARROW_SPACE, digits
-
 TABLE_1 = [
     {**row, "processes": int(row["processes"]), "value": float(row["value"])}
-    for row in csv.DictReader(resources.files("reference_values").joinpath("published/b_eff.csv").open())
+    for row in csv.DictReader(resources.files("coffeecup.reference_values").joinpath("published/b_eff.csv").open())
 ]
 
 
@@ -237,8 +236,8 @@ def test_a_pool_of_processes_scores_as_one_does(tmp_path, monkeypatch):
         tmp_path / "none.jsonl"
     ]
     alone = score_logs(paths)
-    monkeypatch.setattr("postprocess.benchmarks.scoring.LOGS_WORTH_A_POOL", 1)
-    monkeypatch.setattr("postprocess.benchmarks.scoring.LOGS_AT_ONCE", 1)
+    monkeypatch.setattr("coffeecup.postprocess.benchmarks.scoring.LOGS_WORTH_A_POOL", 1)
+    monkeypatch.setattr("coffeecup.postprocess.benchmarks.scoring.LOGS_AT_ONCE", 1)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     pooled = score_logs(paths)
     assert pooled[:2] == alone[:2] and str(pooled[2]) == str(alone[2])

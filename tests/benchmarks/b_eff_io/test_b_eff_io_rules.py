@@ -7,14 +7,13 @@ from types import SimpleNamespace
 
 import logs_made
 import pytest
+from coffeecup.postprocess.benchmarks.b_eff_io import passes, qualifications, rules
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import calls_in_buffer, default_partitions
+from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement
+from coffeecup.postprocess.benchmarks.scoring import read_log
 from logs_made import GIB, MIB
 from logs_made_b_eff_io import b_eff_io_log
 from msgspec.structs import replace as but
-
-from postprocess.benchmarks.b_eff_io import passes, qualifications, rules
-from postprocess.benchmarks.b_eff_io.definition import calls_in_buffer, default_partitions
-from postprocess.benchmarks.b_eff_io.records import Measurement
-from postprocess.benchmarks.scoring import read_log
 
 
 @pytest.fixture(scope="module")

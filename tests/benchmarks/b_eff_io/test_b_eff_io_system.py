@@ -5,13 +5,12 @@ apart."""
 import logs_made
 import numpy as np
 import pytest
+from coffeecup.postprocess.benchmarks.b_eff_io.figures import over_sizes
+from coffeecup.postprocess.benchmarks.b_eff_io.system import system_values, together
+from coffeecup.postprocess.benchmarks.scoring import score_logs
+from coffeecup.postprocess.reports.page import items
 from commands import run
 from logs_made_b_eff_io import b_eff_io_log
-
-from postprocess.benchmarks.b_eff_io.figures import over_sizes
-from postprocess.benchmarks.b_eff_io.system import system_values, together
-from postprocess.benchmarks.scoring import score_logs
-from postprocess.reports.page import items
 
 
 @pytest.fixture

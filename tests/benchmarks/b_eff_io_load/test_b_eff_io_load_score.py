@@ -5,12 +5,11 @@ from itertools import product
 
 import logs_made
 import pytest
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
+from coffeecup.postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.reports.page import comparisons, html, items
 from mutator import kernel_log
-
-from postprocess.benchmarks.b_eff_io.definition import METHODS
-from postprocess.benchmarks.scoring import score_log
-from postprocess.logs.reader import LogError
-from postprocess.reports.page import comparisons, html, items
 
 MIB = 2**20
 KINDS = ["read", "write"]

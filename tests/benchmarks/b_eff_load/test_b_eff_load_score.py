@@ -9,10 +9,8 @@ from types import SimpleNamespace
 import logs_made
 import pandas as pd
 import pytest
-from mutator import kernel_log
-
-from postprocess.benchmarks.b_eff_load.records import Load, Loaded
-from postprocess.benchmarks.b_eff_load.reduction import (
+from coffeecup.postprocess.benchmarks.b_eff_load.records import Load, Loaded
+from coffeecup.postprocess.benchmarks.b_eff_load.reduction import (
     Phases,
     complete_repetitions,
     factors,
@@ -29,8 +27,9 @@ from postprocess.benchmarks.b_eff_load.reduction import (
     slowdown_of_pattern,
     units,
 )
-from postprocess.benchmarks.scoring import read_log
-from postprocess.logs.reader import Log
+from coffeecup.postprocess.benchmarks.scoring import read_log
+from coffeecup.postprocess.logs.reader import Log
+from mutator import kernel_log
 
 LONG = 100
 

@@ -8,18 +8,17 @@ import matplotlib.pyplot
 import pandas as pd
 import pytest
 from altered_logs import altered
+from coffeecup.postprocess.benchmarks.ftio.figures import over_sizes
+from coffeecup.postprocess.benchmarks.ftio.section import LABELS
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.benchmarks.scoring import score_logs
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.reports.page import html, items
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from logs_made_b_eff import b_eff_log
 from logs_made_ftio import IO, ftio_log
-
-from postprocess.benchmarks.ftio.figures import over_sizes
-from postprocess.benchmarks.ftio.section import LABELS
-from postprocess.benchmarks.registry import benchmarks
-from postprocess.benchmarks.score import Score
-from postprocess.benchmarks.scoring import score_logs
-from postprocess.logs.reader import LogError
-from postprocess.reports.page import html, items
 
 
 def page(folder, *made):

@@ -4,8 +4,7 @@
 import math
 
 import pytest
-
-from postprocess.benchmarks.ftio.sizes import (
+from coffeecup.postprocess.benchmarks.ftio.sizes import (
     automatic_input,
     bytes_of_option,
     input_of_option,

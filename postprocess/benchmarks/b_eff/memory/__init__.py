@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Messages in memory of accelerators (--memory): a log is several, one for each kind of memory."""
 
-from postprocess.benchmarks.b_eff.doors import Part
-from postprocess.benchmarks.b_eff.memory.variants import metrics_in_memory
+from coffeecup.postprocess.benchmarks.b_eff.doors import Part
+from coffeecup.postprocess.benchmarks.b_eff.memory.variants import metrics_in_memory
 
 PART = Part(
     options=("memory", "memory-anyway"),

@@ -2,12 +2,12 @@
 """What the core of b_eff asks for of kinds of memory: a log of several kinds is a view for each, as the paper defines
 it."""
 
-from postprocess.benchmarks.b_eff.doors import Door
-from postprocess.benchmarks.b_eff.memory.kinds import views
-from postprocess.benchmarks.b_eff.memory.metrics import metrics_between
-from postprocess.benchmarks.b_eff.memory.qualifications import broken_rules_of_memory, of_memories
-from postprocess.benchmarks.b_eff.memory.rules import problems_of_memories
-from postprocess.benchmarks.b_eff.memory.section import section
+from coffeecup.postprocess.benchmarks.b_eff.doors import Door
+from coffeecup.postprocess.benchmarks.b_eff.memory.kinds import views
+from coffeecup.postprocess.benchmarks.b_eff.memory.metrics import metrics_between
+from coffeecup.postprocess.benchmarks.b_eff.memory.qualifications import broken_rules_of_memory, of_memories
+from coffeecup.postprocess.benchmarks.b_eff.memory.rules import problems_of_memories
+from coffeecup.postprocess.benchmarks.b_eff.memory.section import section
 
 INVARIANTS = {
     "memory": (

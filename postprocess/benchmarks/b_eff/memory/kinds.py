@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from coffeecup.postprocess.benchmarks.b_eff.doors import View
+from coffeecup.postprocess.benchmarks.b_eff.memory.records import HOST
+from coffeecup.postprocess.benchmarks.b_eff.memory.variants import suffix
+from coffeecup.postprocess.benchmarks.b_eff.records import Pattern, Plan
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import Record
 from msgspec import structs
-
-from postprocess.benchmarks.b_eff.doors import View
-from postprocess.benchmarks.b_eff.memory.records import HOST
-from postprocess.benchmarks.b_eff.memory.variants import suffix
-from postprocess.benchmarks.b_eff.records import Pattern, Plan
-from postprocess.logs.reader import Log
-from postprocess.logs.records import Record
 
 
 def kinds(plan: Plan) -> list[str]:

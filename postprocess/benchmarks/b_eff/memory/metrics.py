@@ -5,18 +5,17 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import pandas as pd
-
-from postprocess.benchmarks.b_eff.memory.kinds import in_memory, kind_of
-from postprocess.benchmarks.b_eff.memory.records import KINDS
-from postprocess.benchmarks.b_eff.memory.variants import suffix
-from postprocess.benchmarks.b_eff.records import Plan
-from postprocess.benchmarks.b_eff.reduction import (
+from coffeecup.postprocess.benchmarks.b_eff.memory.kinds import in_memory, kind_of
+from coffeecup.postprocess.benchmarks.b_eff.memory.records import KINDS
+from coffeecup.postprocess.benchmarks.b_eff.memory.variants import suffix
+from coffeecup.postprocess.benchmarks.b_eff.records import Plan
+from coffeecup.postprocess.benchmarks.b_eff.reduction import (
     latency_table,
     measurement_table,
     ping_pong_bandwidth,
     ping_pong_latency,
 )
-from postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.reader import Log
 
 
 def metrics_between(logs: list[Log[Plan]]) -> Iterator[pd.DataFrame]:

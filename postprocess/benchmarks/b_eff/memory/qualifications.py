@@ -3,11 +3,11 @@
 
 from collections.abc import Iterator
 
-from postprocess.benchmarks.b_eff.definition import l_max_rule
-from postprocess.benchmarks.b_eff.memory.kinds import views
-from postprocess.benchmarks.b_eff.records import Plan
-from postprocess.logs.reader import Log
-from postprocess.show.words import size
+from coffeecup.postprocess.benchmarks.b_eff.definition import l_max_rule
+from coffeecup.postprocess.benchmarks.b_eff.memory.kinds import views
+from coffeecup.postprocess.benchmarks.b_eff.records import Plan
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.words import size
 
 
 def broken_rules_of_memory(log: Log[Plan]) -> Iterator[tuple[str, str]]:

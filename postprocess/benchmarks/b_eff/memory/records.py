@@ -3,9 +3,7 @@
 
 from typing import Annotated, Literal, get_args
 
-from msgspec import Meta
-
-from postprocess.logs.records import (
+from coffeecup.postprocess.logs.records import (
     Part,
     PositiveBytes,
     Rank,
@@ -13,6 +11,7 @@ from postprocess.logs.records import (
     about,
     matching,
 )
+from msgspec import Meta
 
 Kind = Literal["host", "cuda", "cuda-managed", "hip", "hip-managed", "level-zero", "level-zero-shared"]
 HOST = "host"

@@ -3,15 +3,15 @@
 
 from itertools import combinations
 
-from postprocess.benchmarks.b_eff import BENCHMARK
-from postprocess.benchmarks.b_eff.memory.kinds import kinds
-from postprocess.benchmarks.b_eff.memory.records import HOST
-from postprocess.benchmarks.b_eff.memory.variants import suffix
-from postprocess.benchmarks.b_eff.records import Plan
-from postprocess.benchmarks.b_eff.section import values_in
-from postprocess.benchmarks.score import Score
-from postprocess.logs.reader import Log
-from postprocess.show.words import counted, size
+from coffeecup.postprocess.benchmarks.b_eff import BENCHMARK
+from coffeecup.postprocess.benchmarks.b_eff.memory.kinds import kinds
+from coffeecup.postprocess.benchmarks.b_eff.memory.records import HOST
+from coffeecup.postprocess.benchmarks.b_eff.memory.variants import suffix
+from coffeecup.postprocess.benchmarks.b_eff.records import Plan
+from coffeecup.postprocess.benchmarks.b_eff.section import values_in
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.words import counted, size
 
 
 def section(log: Log[Plan], score: Score, of_host: dict[str, str]) -> dict:

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 
-from postprocess.benchmarks.b_eff.memory.records import HOST, KINDS
-from postprocess.benchmarks.benchmark import MetricKind
+from coffeecup.postprocess.benchmarks.b_eff.memory.records import HOST, KINDS
+from coffeecup.postprocess.benchmarks.benchmark import MetricKind
 
 
 def suffix(kind: str) -> str:

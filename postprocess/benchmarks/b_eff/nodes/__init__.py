@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Slow nodes: the loops in which nodes exchange messages in pairs (--matchings, --all-pairs), and what they tell."""
 
-from postprocess.benchmarks.b_eff.doors import Part
-from postprocess.benchmarks.b_eff.nodes.records import (
+from coffeecup.postprocess.benchmarks.b_eff.doors import Part
+from coffeecup.postprocess.benchmarks.b_eff.nodes.records import (
     AllPairs,
     Confirmation,
     Matching,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the core of b_eff asks for of the matchings of nodes: loops that follow its own."""
 
-from postprocess.benchmarks.b_eff.doors import Door
-from postprocess.benchmarks.b_eff.nodes.examination import examination, examination_of_unscored, figures
-from postprocess.benchmarks.b_eff.nodes.records import MatchingsLeftOut
-from postprocess.benchmarks.b_eff.nodes.rules import (
+from coffeecup.postprocess.benchmarks.b_eff.doors import Door
+from coffeecup.postprocess.benchmarks.b_eff.nodes.examination import examination, examination_of_unscored, figures
+from coffeecup.postprocess.benchmarks.b_eff.nodes.records import MatchingsLeftOut
+from coffeecup.postprocess.benchmarks.b_eff.nodes.rules import (
     bytes_of_pairwise,
     key_of,
     planned_pairwise,

@@ -6,17 +6,16 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
-
-from postprocess.benchmarks import node_figures, nodes
-from postprocess.benchmarks.b_eff.definition import PATTERNS_AVERAGED
-from postprocess.benchmarks.b_eff.nodes.records import Confirmation, Matching, Pair
-from postprocess.benchmarks.b_eff.parts import views
-from postprocess.benchmarks.b_eff.records import Plan
-from postprocess.benchmarks.b_eff.rules import pattern_names, problems
-from postprocess.benchmarks.nodes import MATCHINGS, Examination
-from postprocess.logs.reader import Log
-from postprocess.show.plots import Figure
-from postprocess.statistics.nodes import COLUMNS, second_ratio
+from coffeecup.postprocess.benchmarks import node_figures, nodes
+from coffeecup.postprocess.benchmarks.b_eff.definition import PATTERNS_AVERAGED
+from coffeecup.postprocess.benchmarks.b_eff.nodes.records import Confirmation, Matching, Pair
+from coffeecup.postprocess.benchmarks.b_eff.parts import views
+from coffeecup.postprocess.benchmarks.b_eff.records import Plan
+from coffeecup.postprocess.benchmarks.b_eff.rules import pattern_names, problems
+from coffeecup.postprocess.benchmarks.nodes import MATCHINGS, Examination
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.plots import Figure
+from coffeecup.postprocess.statistics.nodes import COLUMNS, second_ratio
 
 INCOMPLETE = {"all_patterns", "averaged_loops"}  # invariants that a run without a score may break
 NO_GROUPS = "The groups of the nodes (leaf switches) are not known: nodes beyond a shared link may seem slow"

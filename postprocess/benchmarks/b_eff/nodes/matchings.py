@@ -4,7 +4,7 @@ groups are numbered from 0; RESTS stands for the partner of a node that rests.""
 
 from collections.abc import Iterable, Sequence
 
-from postprocess.benchmarks.random_orders import BITS, random_number, shuffled
+from coffeecup.postprocess.benchmarks.random_orders import BITS, random_number, shuffled
 
 RESTS = -1
 _WITHIN, _ACROSS = 1, 2  # numbers of the seed's sequence; the random patterns have number 0

@@ -3,9 +3,7 @@
 
 from typing import Annotated, Literal
 
-from msgspec import Meta
-
-from postprocess.logs.records import (
+from coffeecup.postprocess.logs.records import (
     WHICH,
     Count,
     Name,
@@ -19,6 +17,7 @@ from postprocess.logs.records import (
     Text,
     about,
 )
+from msgspec import Meta
 
 Partners = Annotated[list[Annotated[int, Meta(ge=-1, le=10**8)]], Meta(min_length=2)]
 Times = Annotated[list[PositiveSeconds | None], Meta(min_length=2)]

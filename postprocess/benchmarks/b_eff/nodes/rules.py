@@ -6,8 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from postprocess.benchmarks.b_eff.nodes.matchings import RESTS, across, numbered, tournament, tournament_rounds, within
-from postprocess.benchmarks.b_eff.nodes.records import (
+from coffeecup.postprocess.benchmarks.b_eff.nodes.matchings import (
+    RESTS,
+    across,
+    numbered,
+    tournament,
+    tournament_rounds,
+    within,
+)
+from coffeecup.postprocess.benchmarks.b_eff.nodes.records import (
     AllPairs,
     Confirmation,
     Matching,
@@ -18,10 +25,10 @@ from postprocess.benchmarks.b_eff.nodes.records import (
     Suspect,
     Suspects,
 )
-from postprocess.benchmarks.b_eff.records import Plan
-from postprocess.logs.reader import Log
-from postprocess.logs.records import Host, Record, Run, kind_of
-from postprocess.logs.rules import EDITED, Problem, problems_of_options
+from coffeecup.postprocess.benchmarks.b_eff.records import Plan
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import Host, Record, Run, kind_of
+from coffeecup.postprocess.logs.rules import EDITED, Problem, problems_of_options
 
 DIRECTIONS = ("both", "up", "down")
 PLACES, LOOP_LENGTHS = (12, 16, 20), (300, 30, 3)  # of the lengths in the plan's, and their loops

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pandas as pd
-
-from postprocess.benchmarks.b_eff.definition import ONE_RING
-from postprocess.benchmarks.b_eff.doors import Check, View
-from postprocess.benchmarks.b_eff.records import Pattern, Plan
-from postprocess.benchmarks.b_eff.reduction import best_bandwidth, pattern_bandwidth
-from postprocess.logs.reader import Log
-from postprocess.show.words import counted, digits
+from coffeecup.postprocess.benchmarks.b_eff.definition import ONE_RING
+from coffeecup.postprocess.benchmarks.b_eff.doors import Check, View
+from coffeecup.postprocess.benchmarks.b_eff.records import Pattern, Plan
+from coffeecup.postprocess.benchmarks.b_eff.reduction import best_bandwidth, pattern_bandwidth
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.words import counted, digits
 
 SAME_AGREE = 1.1  # the largest mean over the smallest one, of patterns that are the same messages
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a described machine would reach, from the messages on its most loaded links (docs/predict.md)."""
 
-from postprocess.benchmarks.b_eff.doors import Part
+from coffeecup.postprocess.benchmarks.b_eff.doors import Part
 
 PART = Part()

@@ -19,17 +19,23 @@ import itertools
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-
-from postprocess.benchmarks.b_eff.parts import views
-from postprocess.benchmarks.b_eff.prediction import patterns
-from postprocess.benchmarks.b_eff.prediction.exchange import HEADER, KINDS, NETWORK, Exchange, exchange, logged
-from postprocess.benchmarks.b_eff.records import Measurement, Plan
-from postprocess.benchmarks.b_eff.rules import METHODS_AVERAGED
-from postprocess.benchmarks.predicted import Band, PredictionError
-from postprocess.designs.design import Machine
-from postprocess.designs.routes import FatTree
-from postprocess.logs.reader import Log
-from postprocess.show.words import counted, printable
+from coffeecup.postprocess.benchmarks.b_eff.parts import views
+from coffeecup.postprocess.benchmarks.b_eff.prediction import patterns
+from coffeecup.postprocess.benchmarks.b_eff.prediction.exchange import (
+    HEADER,
+    KINDS,
+    NETWORK,
+    Exchange,
+    exchange,
+    logged,
+)
+from coffeecup.postprocess.benchmarks.b_eff.records import Measurement, Plan
+from coffeecup.postprocess.benchmarks.b_eff.rules import METHODS_AVERAGED
+from coffeecup.postprocess.benchmarks.predicted import Band, PredictionError
+from coffeecup.postprocess.designs.design import Machine
+from coffeecup.postprocess.designs.routes import FatTree
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.words import counted, printable
 
 MOST_HOSTS = 2  # more would contain the network that is to be predicted
 ROUNDS = 10  # of fitting; the rows change their function in the first few only

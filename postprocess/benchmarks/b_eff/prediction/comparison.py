@@ -6,17 +6,16 @@ from dataclasses import replace
 from typing import cast
 
 import pandas as pd
-
-from postprocess.benchmarks.b_eff import reduction
-from postprocess.benchmarks.b_eff.prediction.calibration import calibrate, in_host_memory
-from postprocess.benchmarks.b_eff.prediction.exchange import Places, logged
-from postprocess.benchmarks.b_eff.prediction.model import Model, prediction
-from postprocess.benchmarks.b_eff.records import Plan
-from postprocess.benchmarks.predicted import Comparison, PredictionError
-from postprocess.benchmarks.score import Score
-from postprocess.designs.design import Machine
-from postprocess.logs.reader import Log
-from postprocess.show.words import counted
+from coffeecup.postprocess.benchmarks.b_eff import reduction
+from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import calibrate, in_host_memory
+from coffeecup.postprocess.benchmarks.b_eff.prediction.exchange import Places, logged
+from coffeecup.postprocess.benchmarks.b_eff.prediction.model import Model, prediction
+from coffeecup.postprocess.benchmarks.b_eff.records import Plan
+from coffeecup.postprocess.benchmarks.predicted import Comparison, PredictionError
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.designs.design import Machine
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.words import counted
 
 
 def compare(machine: Machine, log: Log[Plan], score: Score, logs: list[Log[Plan]]) -> Comparison:

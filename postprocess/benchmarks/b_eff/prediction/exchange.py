@@ -5,11 +5,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-
-from postprocess.benchmarks.b_eff.prediction.patterns import Messages
-from postprocess.designs.design import Machine
-from postprocess.designs.routes import NO_LOAD, Load, most
-from postprocess.logs.reader import Log
+from coffeecup.postprocess.benchmarks.b_eff.prediction.patterns import Messages
+from coffeecup.postprocess.designs.design import Machine
+from coffeecup.postprocess.designs.routes import NO_LOAD, Load, most
+from coffeecup.postprocess.logs.reader import Log
 
 HEADER = 16  # byte with each message, as SimGrid's SMPI adds them
 MEMORY, NETWORK = KINDS = ("memory", "network")  # messages inside nodes, and between them

@@ -17,19 +17,18 @@ from typing import cast
 import msgspec
 import numpy as np
 import pandas as pd
-
-from postprocess.benchmarks.b_eff import BENCHMARK, reduction
-from postprocess.benchmarks.b_eff.prediction import patterns
-from postprocess.benchmarks.b_eff.prediction.calibration import Calibration, calibrate
-from postprocess.benchmarks.b_eff.prediction.exchange import MEMORY, Exchange, Places, exchange
-from postprocess.benchmarks.b_eff.records import Plan
-from postprocess.benchmarks.b_eff.rules import PATTERNS_AVERAGED, l_max_rule, message_lengths
-from postprocess.benchmarks.predicted import Band, Estimate, Limit, Prediction, PredictionError, limited_by
-from postprocess.benchmarks.published import published
-from postprocess.designs.design import Machine
-from postprocess.logs.reader import Log
-from postprocess.show.units import MBYTE, MIB
-from postprocess.show.words import digits
+from coffeecup.postprocess.benchmarks.b_eff import BENCHMARK, reduction
+from coffeecup.postprocess.benchmarks.b_eff.prediction import patterns
+from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration, calibrate
+from coffeecup.postprocess.benchmarks.b_eff.prediction.exchange import MEMORY, Exchange, Places, exchange
+from coffeecup.postprocess.benchmarks.b_eff.records import Plan
+from coffeecup.postprocess.benchmarks.b_eff.rules import PATTERNS_AVERAGED, l_max_rule, message_lengths
+from coffeecup.postprocess.benchmarks.predicted import Band, Estimate, Limit, Prediction, PredictionError, limited_by
+from coffeecup.postprocess.benchmarks.published import published
+from coffeecup.postprocess.designs.design import Machine
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.units import MBYTE, MIB
+from coffeecup.postprocess.show.words import digits
 
 # Published over predicted values, least and most: of designs from published figures alone and of fitted ones, and at
 # L_max of the fitted ones (reference_values/published/b_eff_designs.yaml, docs/predict.md).

@@ -6,9 +6,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
-
-from postprocess.benchmarks.b_eff.definition import PATTERNS_AVERAGED, ring_sizes
-from postprocess.benchmarks.random_orders import BITS, random_number, shuffled
+from coffeecup.postprocess.benchmarks.b_eff.definition import PATTERNS_AVERAGED, ring_sizes
+from coffeecup.postprocess.benchmarks.random_orders import BITS, random_number, shuffled
 
 SEED = 1  # the kernel's default
 

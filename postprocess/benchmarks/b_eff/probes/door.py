@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the core of b_eff asks for of round trips and copies."""
 
-from postprocess.benchmarks.b_eff.doors import Door
-from postprocess.benchmarks.b_eff.probes.qualifications import checks, of_cores
-from postprocess.benchmarks.b_eff.probes.rules import in_words, key_of, planned, problems_of_probes
+from coffeecup.postprocess.benchmarks.b_eff.doors import Door
+from coffeecup.postprocess.benchmarks.b_eff.probes.qualifications import checks, of_cores
+from coffeecup.postprocess.benchmarks.b_eff.probes.rules import in_words, key_of, planned, problems_of_probes
 
 INVARIANTS = {
     "probe_hosts": "a probe has as many hosts as the run",

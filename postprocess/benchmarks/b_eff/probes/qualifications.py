@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pandas as pd
-
-from postprocess.benchmarks.b_eff.doors import Check, View
-from postprocess.benchmarks.b_eff.probes.records import MemoryCopy, Probe
-from postprocess.benchmarks.b_eff.records import Plan
-from postprocess.benchmarks.b_eff.reduction import b_eff_at_l_max, best_bandwidth
-from postprocess.logs.reader import Log
-from postprocess.show.units import MBYTE
-from postprocess.show.words import digits
+from coffeecup.postprocess.benchmarks.b_eff.doors import Check, View
+from coffeecup.postprocess.benchmarks.b_eff.probes.records import MemoryCopy, Probe
+from coffeecup.postprocess.benchmarks.b_eff.records import Plan
+from coffeecup.postprocess.benchmarks.b_eff.reduction import b_eff_at_l_max, best_bandwidth
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.show.units import MBYTE
+from coffeecup.postprocess.show.words import digits
 
 MOST_COPIES = 2  # of a message inside a node: into shared memory and out of it
 CORES_AGREE = 2.0  # the longest round trip of a cache line over the shortest one

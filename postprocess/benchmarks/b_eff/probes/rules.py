@@ -3,13 +3,13 @@
 
 from collections.abc import Iterator
 
-from postprocess.benchmarks.b_eff.parts import views
-from postprocess.benchmarks.b_eff.probes.records import MemoryCopy, Probe
-from postprocess.benchmarks.b_eff.records import Plan
-from postprocess.logs.reader import Log
-from postprocess.logs.records import kind_of
-from postprocess.logs.rules import EDITED, Problem
-from postprocess.show.units import MIB
+from coffeecup.postprocess.benchmarks.b_eff.parts import views
+from coffeecup.postprocess.benchmarks.b_eff.probes.records import MemoryCopy, Probe
+from coffeecup.postprocess.benchmarks.b_eff.records import Plan
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import kind_of
+from coffeecup.postprocess.logs.rules import EDITED, Problem
+from coffeecup.postprocess.show.units import MIB
 
 MOST_COPIED_BYTES = 4 * MIB
 

@@ -9,18 +9,17 @@ import msgspec
 import numpy as np
 import pytest
 from builds import linked_with_b_eff
+from coffeecup.postprocess.benchmarks import random_orders
+from coffeecup.postprocess.benchmarks.b_eff.prediction import model as prediction
+from coffeecup.postprocess.benchmarks.b_eff.prediction import patterns
+from coffeecup.postprocess.benchmarks.b_eff.prediction.model import PUBLISHED, predict
+from coffeecup.postprocess.benchmarks.predicted import PredictionError
+from coffeecup.postprocess.cli.app import app
+from coffeecup.postprocess.designs.design import DesignError, read_machines
+from coffeecup.postprocess.designs.quantities import QuantityError, bandwidth, duration, memory
 from conftest import COFFEECUP
 from designs_made import PLAIN, made
 from typer.testing import CliRunner
-
-from postprocess.benchmarks import random_orders
-from postprocess.benchmarks.b_eff.prediction import model as prediction
-from postprocess.benchmarks.b_eff.prediction import patterns
-from postprocess.benchmarks.b_eff.prediction.model import PUBLISHED, predict
-from postprocess.benchmarks.predicted import PredictionError
-from postprocess.cli.app import app
-from postprocess.designs.design import DesignError, read_machines
-from postprocess.designs.quantities import QuantityError, bandwidth, duration, memory
 
 # --- the patterns ----------------------------------------------------------------------------------------------------
 

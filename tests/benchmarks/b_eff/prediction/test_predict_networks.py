@@ -5,14 +5,13 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from coffeecup.postprocess.benchmarks.b_eff.prediction import patterns
+from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration
+from coffeecup.postprocess.benchmarks.b_eff.prediction.exchange import exchange
+from coffeecup.postprocess.benchmarks.b_eff.prediction.model import Model
+from coffeecup.postprocess.benchmarks.b_eff.prediction.patterns import Messages
+from coffeecup.postprocess.designs.routes import Dragonfly, FatTree, Torus, along_curve
 from designs_made import L_MAX, made
-
-from postprocess.benchmarks.b_eff.prediction import patterns
-from postprocess.benchmarks.b_eff.prediction.calibration import Calibration
-from postprocess.benchmarks.b_eff.prediction.exchange import exchange
-from postprocess.benchmarks.b_eff.prediction.model import Model
-from postprocess.benchmarks.b_eff.prediction.patterns import Messages
-from postprocess.designs.routes import Dragonfly, FatTree, Torus, along_curve
 
 
 def model(processes=None, **fields):

@@ -12,11 +12,10 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from builds import ROOT
-
-from postprocess.benchmarks.b_eff.prediction.calibration import Calibration
-from postprocess.benchmarks.b_eff.prediction.model import AT_L_MAX, PUBLISHED, Model
-from postprocess.benchmarks.published import published_systems
-from postprocess.designs.design import read_machines
+from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration
+from coffeecup.postprocess.benchmarks.b_eff.prediction.model import AT_L_MAX, PUBLISHED, Model
+from coffeecup.postprocess.benchmarks.published import published_systems
+from coffeecup.postprocess.designs.design import read_machines
 
 COLUMNS = {
     "b_eff": "b_eff",
