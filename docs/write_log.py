@@ -12,9 +12,10 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
+from msgspec.inspect import DictType, Field, ListType, Metadata, StructType, Type, UnionType, type_info
+
 from coffeecup.postprocess.benchmarks.registry import benchmarks, log_formats, part
 from coffeecup.postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Record, Striping, kind_of
-from msgspec.inspect import DictType, Field, ListType, Metadata, StructType, Type, UnionType, type_info
 
 BLOCK = re.compile(r"(<!-- (records|fields|invariants) of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 SHARED = {"io": (MpiIo, MemoryFill, DataCheck)}

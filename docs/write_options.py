@@ -8,10 +8,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.postprocess.cli.app import app as coffeecup
 from typer.main import get_command
 from typer.testing import CliRunner
+
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.cli.app import app as coffeecup
 
 HEADER = """\
 # Commands and options

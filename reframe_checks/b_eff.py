@@ -5,9 +5,10 @@ partition."""
 from pathlib import Path
 
 import reframe as rfm
-from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.builtins import fixture, parameter, run_after, variable
 from reframe.core.exceptions import SanityError
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from . import devices, sizes
 from .base import KernelCheck

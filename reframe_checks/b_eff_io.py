@@ -4,12 +4,13 @@ partition."""
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.builtins import (
     fixture,
     run_after,
     variable,
 )
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from .base import KernelCheck
 from .build import kernel_build

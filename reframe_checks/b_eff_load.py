@@ -2,8 +2,9 @@
 """b_eff_load: what the traffic of other users costs, at every size of four nodes or more."""
 
 import reframe as rfm
-from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.builtins import fixture, run_after, variable
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from .base import KernelCheck
 from .build import kernel_build

@@ -2,9 +2,10 @@
 """What the checks of all kernels have in common."""
 
 import reframe as rfm
+from reframe.core.builtins import run_after
+
 from coffeecup.postprocess import reframe_version  # noqa: F401
 from coffeecup.postprocess.benchmarks.benchmark import STANDARD
-from reframe.core.builtins import run_after
 
 from .build import BuiltKernel
 from .launch import MpiLaunch, OneAtATime, SizedRun

@@ -9,9 +9,10 @@ from argparse import ArgumentParser
 from itertools import chain
 from shlex import split
 
-from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.exceptions import ReframeError
 from reframe.core.schedulers import Job
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from .vocabulary import Extra
 

@@ -11,9 +11,10 @@ import shlex
 from pathlib import Path
 
 import reframe as rfm
-from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.builtins import run_after, run_before, variable
 from reframe.core.exceptions import BuildError, BuildSystemError, SanityError
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from . import spack
 from .environments import compiler_of

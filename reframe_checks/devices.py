@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The accelerators of a partition: first from the extras, then from the devices that the configuration lists."""
 
-from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.exceptions import PipelineError
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from .partitions import extras_of, features_of
 from .vocabulary import Extra, Feature

@@ -6,10 +6,11 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.environments import snapshot
 from reframe.core.exceptions import ReframeError
 from reframe.core.runtime import loadenv, runtime
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from .partitions import overlaid, say
 from .vocabulary import MPI

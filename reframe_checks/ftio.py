@@ -4,6 +4,8 @@ expected to hold."""
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
+from reframe.core.builtins import fixture, run_after, variable
+
 from coffeecup.postprocess import reframe_version  # noqa: F401
 from coffeecup.postprocess.benchmarks.ftio.sizes import (
     DIRECT_MULTIPLE,
@@ -13,7 +15,6 @@ from coffeecup.postprocess.benchmarks.ftio.sizes import (
     matrix_bytes,
 )
 from coffeecup.postprocess.show.units import GIB
-from reframe.core.builtins import fixture, run_after, variable
 
 from .base import KernelCheck
 from .build import kernel_build

@@ -3,8 +3,9 @@
 
 import reframe as rfm
 import reframe.utility.typecheck as typ
-from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.builtins import run_after, variable
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 
 class IoOptions(rfm.RegressionTestPlugin):

@@ -9,10 +9,11 @@ import tempfile
 from pathlib import Path
 
 import reframe as rfm
-from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.backends import getlauncher
 from reframe.core.builtins import parameter, run_after, run_before, variable
 from reframe.core.exceptions import PipelineError
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from . import batch, sizes
 from .environments import mpi_environments

@@ -2,6 +2,7 @@
 """Attributes that ReFrame logs for each test."""
 
 import reframe as rfm
+
 from coffeecup.postprocess import reframe_version  # noqa: F401
 
 

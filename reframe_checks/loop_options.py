@@ -2,8 +2,9 @@
 """The options of checks that measure loops of messages in a time budget."""
 
 import reframe as rfm
-from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.builtins import run_after, variable
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 KERNEL_BUDGET_SECONDS = 240  # the kernels' default
 

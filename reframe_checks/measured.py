@@ -12,10 +12,11 @@ from pathlib import Path
 
 import reframe as rfm
 import reframe.utility.sanity as sn
-from coffeecup.postprocess import reframe_version  # noqa: F401
-from coffeecup.reframe_checks.batch import energy
 from reframe.core.builtins import run_after, sanity_function, variable
 from reframe.core.exceptions import SanityError
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
+from coffeecup.reframe_checks.batch import energy
 
 
 class MeasuredByLog(rfm.RegressionTestPlugin):

@@ -8,11 +8,12 @@ import shutil
 from pathlib import Path
 from typing import NoReturn
 
-from coffeecup.postprocess import reframe_version  # noqa: F401
-from coffeecup.postprocess.logs.trees import parsed
 from reframe.core import settings
 from reframe.core.logging import getlogger
 from reframe.core.runtime import runtime
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
+from coffeecup.postprocess.logs.trees import parsed
 
 from . import batch
 from .paths import LOCAL_CONFIGURATION

@@ -5,8 +5,9 @@ import shlex
 from pathlib import Path
 
 import reframe as rfm
-from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.builtins import fixture, run_after, variable
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from .base import KernelCheck
 from .build import kernel_build

@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import NoReturn
 
 import reframe as rfm
+from reframe.core import exceptions
+from reframe.core.builtins import run_before, variable, xfail
+from reframe.core.logging import getlogger
+
 from coffeecup.postprocess import reframe_version  # noqa: F401
 from coffeecup.postprocess.benchmarks.benchmark import STANDARD, VARIANT
 from coffeecup.postprocess.benchmarks.registry import metric_kind
 from coffeecup.postprocess.logs.trees import parsed
-from reframe.core import exceptions
-from reframe.core.builtins import run_before, variable, xfail
-from reframe.core.logging import getlogger
 
 from .environments import mpi_environments
 from .partitions import extras_of

@@ -4,9 +4,10 @@
 import os
 from dataclasses import dataclass
 
+from reframe.core.exceptions import ReframeError
+
 from coffeecup.postprocess import reframe_version  # noqa: F401
 from coffeecup.postprocess.show.words import counted
-from reframe.core.exceptions import ReframeError
 
 from .devices import devices_per_node, has_devices
 from .partitions import compute_partitions, extras_of, features_of, refuse

@@ -7,8 +7,9 @@ from collections import defaultdict
 from pathlib import Path
 
 import reframe as rfm
-from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.builtins import parameter, run_after, run_before, variable
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from .partitions import compute_partitions, extras_of, refuse, say
 from .vocabulary import GIVEN, STAGE, Extra

@@ -5,8 +5,9 @@ it."""
 from importlib import import_module
 
 import reframe as rfm
-from coffeecup.postprocess import reframe_version  # noqa: F401
 from reframe.core.builtins import run_after, variable
+
+from coffeecup.postprocess import reframe_version  # noqa: F401
 
 from .partitions import compute_partitions, features_of
 from .vocabulary import Feature

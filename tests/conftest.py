@@ -19,9 +19,10 @@ import builds
 import logs_made
 import pytest
 from builds import PATIENCE, ROOT, Mpi, build_kernels, compiler_and_launcher, held, install_kernels
+from hypothesis import HealthCheck, settings
+
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import score_logs
-from hypothesis import HealthCheck, settings
 
 LOCAL = ROOT / "site_configs" / "local" / "settings.py"
 CHECKS = ROOT / "reframe_checks"

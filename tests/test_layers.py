@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from builds import ROOT
+
 from coffeecup.postprocess.benchmarks.registry import ROLES, benchmarks
 
 # From the top. A package imports from those below its own line only.

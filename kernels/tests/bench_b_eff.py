@@ -17,10 +17,11 @@ import tempfile
 from pathlib import Path
 
 import comparison
+from comparison import Comparison, ComparisonError, cache_bytes, program_on_path, start_mpi
+
 from coffeecup.postprocess.benchmarks.b_eff.records import Latency, Measurement, Trial
 from coffeecup.postprocess.benchmarks.b_eff.reduction import measurement_table
 from coffeecup.postprocess.benchmarks.scoring import read_log
-from comparison import Comparison, ComparisonError, cache_bytes, program_on_path, start_mpi
 
 HPCC_BYTES = 8
 L_MAX_SHARE = 128  # of the memory per process, in b_eff

@@ -20,9 +20,10 @@ from collections import defaultdict
 from pathlib import Path
 
 import comparison
+from comparison import Comparison, ComparisonError, cache_bytes, json_output, start_mpi
+
 from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement
 from coffeecup.postprocess.benchmarks.scoring import read_log
-from comparison import Comparison, ComparisonError, cache_bytes, json_output, start_mpi
 
 TYPES = ("scatter", "shared", "separate", "segmented", "segmented-collective")
 METHODS = ("write", "rewrite", "read")

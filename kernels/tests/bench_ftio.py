@@ -11,9 +11,10 @@ import tempfile
 from pathlib import Path
 
 import comparison
+from comparison import Comparison, cache_bytes, json_output, start_mpi
+
 from coffeecup.postprocess.benchmarks.ftio.reduction import measurement_table
 from coffeecup.postprocess.benchmarks.scoring import read_log
-from comparison import Comparison, cache_bytes, json_output, start_mpi
 
 STAGES = ("initialise", "series_1", "transpose", "exchange", "series_2", "verify")
 CALLS = ("read", "write", "flush")

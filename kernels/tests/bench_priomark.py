@@ -16,9 +16,10 @@ from pathlib import Path
 
 import comparison
 import numpy as np
+from comparison import Comparison, ComparisonError, program_on_path, start
+
 from coffeecup.postprocess.benchmarks.priomark.records import Measurement
 from coffeecup.postprocess.benchmarks.scoring import read_log
-from comparison import Comparison, ComparisonError, program_on_path, start
 
 KIB, MIB = 2**10, 2**20
 # Pattern, read share of ours, and fio's options. None: fio has no such pattern and replays a list of requests. Its own

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 import jsonschema_rs
 import yaml
+
 from coffeecup.postprocess.acceptance.relations import Relation, problem_of, relation_of
 from coffeecup.postprocess.acceptance.terms import Terms, terms_of
 from coffeecup.postprocess.benchmarks.benchmark import VARIANT

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import orjson
 import pandas as pd
+
 from coffeecup.postprocess.acceptance.binding import Issued, Place, places, unbound, unbound_session
 from coffeecup.postprocess.acceptance.ledger import Entry, file_sha256
 from coffeecup.postprocess.acceptance.refusal import Refusal

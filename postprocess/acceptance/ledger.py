@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Annotated
 
 import msgspec
+
 from coffeecup.postprocess.acceptance.contract import Contract, ContractError
 from coffeecup.postprocess.logs.paths import content
 from coffeecup.postprocess.logs.records import Count, Sha256, Text, Time

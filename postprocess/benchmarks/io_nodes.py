@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks import nodes
 from coffeecup.postprocess.benchmarks.nodes import Examination
 from coffeecup.postprocess.logs.process_times import places_of_nodes, ranks_of_nodes

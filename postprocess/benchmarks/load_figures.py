@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 import matplotlib
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.load_metrics import ENDS
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.show import plots

@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Sequence
 
 import numpy as np
+
 from coffeecup.postprocess.benchmarks.load_records import LoadRecord
 from coffeecup.postprocess.show.units import MBYTE
 from coffeecup.postprocess.show.words import counted, digits

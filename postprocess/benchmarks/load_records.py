@@ -3,6 +3,8 @@
 
 from typing import Annotated, Generic, TypeVar
 
+from msgspec import Meta
+
 from coffeecup.postprocess.logs.records import (
     Bytes,
     Node,
@@ -15,7 +17,6 @@ from coffeecup.postprocess.logs.records import (
     Repetition,
     distinct,
 )
-from msgspec import Meta
 
 Kind = TypeVar("Kind", bound=str)  # of load
 Phase = Annotated[int, Meta(ge=0, le=100)]

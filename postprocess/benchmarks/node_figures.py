@@ -6,13 +6,14 @@ from collections.abc import Sequence
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+
 from coffeecup.postprocess.benchmarks.nodes import SHOWN, Examination
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLUE, GREY, VERMILION, Figure
 from coffeecup.postprocess.show.words import digits, printable
 from coffeecup.postprocess.statistics.nodes import SLOWER
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Canvas
 
 MOST = 60  # nodes that a figure has room for
 MOST_CELLS, MOST_ROWS = 256, 100_000  # of a matrix of pairs: cells of a side, and rows of its table

@@ -9,6 +9,7 @@ from math import isfinite, nan
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.show.tables import each_row
 from coffeecup.postprocess.show.words import counted
 from coffeecup.postprocess.statistics.nodes import FALSE_SUSPICION, SLOWER, TOO_MANY, Effects, effects

@@ -10,6 +10,7 @@ from multiprocessing import get_context
 from pathlib import Path
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks import nodes
 from coffeecup.postprocess.benchmarks.registry import benchmarks, functions, log_formats, part
 from coffeecup.postprocess.benchmarks.score import Metric, Qualification, Score

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.load_metrics import ENDS
 from coffeecup.postprocess.benchmarks.load_records import LoadRecord
 from coffeecup.postprocess.logs.histograms import Histogram

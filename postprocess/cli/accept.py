@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
+
 from coffeecup.postprocess.cli.common import (
     USAGE,
     AsJson,
@@ -18,7 +20,6 @@ from coffeecup.postprocess.cli.common import (
 )
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.show.words import printable
-from typer.core import TyperGroup
 
 
 class WithDefault(TyperGroup):

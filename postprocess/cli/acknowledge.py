@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from coffeecup.postprocess.cli.common import USAGE, Thresholds, can_be_written, exit_codes, judged, writing
 from coffeecup.postprocess.cli.selection import Selection, reads_sessions
 from coffeecup.postprocess.show.words import printable

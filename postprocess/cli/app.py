@@ -4,6 +4,8 @@
 from typing import Annotated
 
 import typer
+
+from coffeecup import __version__
 from coffeecup.postprocess.cli import (
     accept,
     acknowledge,
@@ -22,8 +24,6 @@ from coffeecup.postprocess.cli import (
     watch,
 )
 from coffeecup.postprocess.cli.common import WithoutEmptyArguments, add
-
-from coffeecup import __version__
 
 app = typer.Typer(
     cls=WithoutEmptyArguments,

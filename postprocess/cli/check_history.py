@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
 from coffeecup.postprocess.cli.common import USAGE, AcknowledgedFile, AsJson, Thresholds, exit_codes, judged, print_json
 from coffeecup.postprocess.cli.selection import Selection, reads_sessions
 from coffeecup.postprocess.show.words import counted, digits, printable, unit_word

@@ -15,12 +15,14 @@ from typing import TYPE_CHECKING, Annotated
 import orjson
 import typer
 import typer.core
+
 from coffeecup.postprocess.logs.paths import files_below
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.show.words import printable
 
 if TYPE_CHECKING:
     import pandas as pd
+
     from coffeecup.postprocess.benchmarks.predicted import Designs
     from coffeecup.postprocess.history.change_points import RuleOf
     from coffeecup.postprocess.history.events import Event

@@ -4,6 +4,7 @@
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
 from coffeecup.postprocess.cli.common import (
     USAGE,
     AcknowledgedFile,
@@ -137,6 +138,7 @@ def of_series(cases: "pd.DataFrame", values: "pd.DataFrame", found: list) -> dic
 def overview(values: "pd.DataFrame", found: list) -> list[str]:
     """A line per series, the circumstances and the events under them."""
     import pandas as pd
+
     from coffeecup.postprocess.history.table import SERIES
     from coffeecup.postprocess.reports.changes import lines, place
 
@@ -161,6 +163,7 @@ def overview(values: "pd.DataFrame", found: list) -> list[str]:
 def circumstances(values: "pd.DataFrame") -> "pd.DataFrame":
     """What changed from session to session, by time: session_time, what, was, now."""
     import pandas as pd
+
     from coffeecup.postprocess.history import circumstances as recorded
     from coffeecup.postprocess.history.table import SERIES
 

@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
 from coffeecup.postprocess.cli.common import USAGE, AsJson, Figures, exit_codes, print_json, write_figures, write_text
 from coffeecup.postprocess.cli.selection import Selection, reads_sessions
 from coffeecup.postprocess.show.words import counted, printable

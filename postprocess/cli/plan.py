@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.cli.common import USAGE, AsJson, Thresholds, exit_codes, print_json, site_rules
 from coffeecup.postprocess.cli.selection import Selection, reads_sessions
 from coffeecup.postprocess.show.words import printable
-from rich.console import Console
 
 if TYPE_CHECKING:
     from coffeecup.postprocess.history.candidates import Candidates

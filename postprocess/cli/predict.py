@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
+
 from coffeecup.postprocess.cli.common import (
     AsJson,
     Calibrate,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
 from coffeecup.postprocess.cli.common import USAGE, AsJson, can_be_written, changes_of, exit_codes, print_json, writing
 from coffeecup.postprocess.cli.reference_options import (
     Coverage,

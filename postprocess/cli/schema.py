@@ -6,6 +6,7 @@ from typing import Annotated
 
 import orjson
 import typer
+
 from coffeecup.postprocess.cli.common import exit_codes
 
 SCHEMAS = {"contract": "contract_schema.json", "acceptance": "result_schema.json"}

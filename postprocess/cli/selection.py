@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.show.words import printable
 
 if TYPE_CHECKING:
     import pandas as pd
+
     from coffeecup.postprocess.sessions.files import SessionReport
 
 OF_A_TEST = ("system", "partition", "benchmark")  # filters that select tests; `metric` selects among their results

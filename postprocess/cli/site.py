@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+
 from coffeecup.postprocess.cli.common import AsJson, exit_codes, print_json
 
 

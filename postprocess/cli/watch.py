@@ -13,13 +13,14 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
 from coffeecup.postprocess.benchmarks.registry import log_formats
 from coffeecup.postprocess.cli.common import exit_codes
 from coffeecup.postprocess.logs.growing import Course, GrowingLog
 from coffeecup.postprocess.show.words import printable
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeElapsedColumn
-from rich.text import Text
 
 LOOK_SECONDS = 0.25  # ReFrame removes the log of a short run within a second
 CANNOT_RUN = 127  # as in a shell

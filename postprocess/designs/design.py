@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 import msgspec
+
 from coffeecup.postprocess.designs import quantities
 from coffeecup.postprocess.designs.routes import Dragonfly, FatTree, Network, Torus
 from coffeecup.postprocess.logs import paths

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 
 import orjson
+
 from coffeecup.postprocess.benchmarks.benchmark import STANDARD, VARIANT
 from coffeecup.postprocess.sessions.files import SessionReport
 from coffeecup.postprocess.sessions.verdicts import verdicts_of

@@ -11,6 +11,7 @@ from statistics import NormalDist
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.benchmarks.registry import metric_kind
 from coffeecup.postprocess.history.circumstances import causes

@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import orjson
 import pandas as pd
+
 from coffeecup.postprocess.history.table import EVENTS
 
 

@@ -5,6 +5,7 @@ from collections import Counter
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.history.looks import SESSIONS_AFTER
 from coffeecup.postprocess.history.table import SERIES
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Finding
 from coffeecup.postprocess.history.site_files import Acknowledgement

@@ -7,6 +7,7 @@ Pure functions from events (history.events) and the sessions in which nodes were
 from dataclasses import replace
 
 import pandas as pd
+
 from coffeecup.postprocess.history.events import NEAR, UNKNOWN, WORSE, Event, SlowNode
 from coffeecup.postprocess.history.nodes import short
 

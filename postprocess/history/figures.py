@@ -8,12 +8,13 @@ from typing import cast
 
 import matplotlib
 import pandas as pd
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
 from coffeecup.postprocess.history.change_points import Finding
 from coffeecup.postprocess.history.circumstances import circumstances
 from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, LOOK, ORANGE, VERMILION, Figure, around, canvas
 from coffeecup.postprocess.show.words import counted, digits, named, unit_word
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 PANELS = 4
 DAY = pd.Timedelta(days=1)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from statistics import NormalDist
 
 import numpy as np
+
 from coffeecup.postprocess.history.looks import (
     BOUNDS,
     LARGEST_CORRELATION,

@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import matplotlib
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
+
 from coffeecup.postprocess.benchmarks import node_figures
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
 from coffeecup.postprocess.show.words import counted, printable
 from coffeecup.postprocess.statistics.nodes import SLOWER
-from matplotlib.axes import Axes
-from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 LINES = ((VERMILION, "s"), (BLUE, "o"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"))  # nodes of a history
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from math import nan
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.cases import FAILURES
 from coffeecup.postprocess.history.table import case_id

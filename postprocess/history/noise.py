@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.history.change_points import Levels, Rule
 from coffeecup.postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE, Shift, without_episodes
 from coffeecup.postprocess.history.table import SERIES

@@ -12,6 +12,7 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+
 from coffeecup.postprocess.history.noise import Noise, drawn_sessions, histories
 from coffeecup.postprocess.history.power import Detector, alarms, with_loss
 from coffeecup.postprocess.statistics.shares import share_interval

@@ -5,6 +5,7 @@ judged by the functions that judge the site (levels, change_points)."""
 from dataclasses import dataclass
 
 import numpy as np
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Rule, alarming, described
 from coffeecup.postprocess.history.levels import detections, settled

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import yaml
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Rule, own_rule
 from coffeecup.postprocess.history.table import SERIES

@@ -7,6 +7,7 @@ Pure functions from tables of change_points.session_values to tables.
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.history.change_points import Finding
 from coffeecup.postprocess.history.completeness import TEST, missed, sessions_of, with_and_without, with_names

@@ -3,6 +3,7 @@
 
 import orjson
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.history.change_points import counted_runs
 from coffeecup.postprocess.history.table import HISTORY, SERIES

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import orjson
 import pandas as pd
 import pandera.pandas as pa
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.benchmarks.directions import by_bounds, by_unit
 from coffeecup.postprocess.benchmarks.registry import metric_kind

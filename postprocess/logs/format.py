@@ -11,6 +11,7 @@ from operator import or_
 from typing import Any
 
 import msgspec
+
 from coffeecup.postprocess.logs.records import COMMON, Record, kind_of
 
 # (plan, record) -> steps; Any because each benchmark has a plan and records of its own

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+
 from coffeecup.postprocess.logs.format import LogFormat, Progress
 from coffeecup.postprocess.logs.lines import UNREADABLE
 from coffeecup.postprocess.logs.records import End, Record, Run, kind_of

@@ -6,10 +6,11 @@ import itertools
 from collections.abc import Iterator
 from typing import Annotated
 
+from msgspec import Meta
+
 from coffeecup.postprocess.logs.reader import RUN_AGAIN
 from coffeecup.postprocess.logs.records import Part, PositiveSeconds, Seconds, about
 from coffeecup.postprocess.logs.rules import EDITED, Problem
-from msgspec import Meta
 
 BinCalls = Annotated[int, Meta(ge=1, le=10**15)]
 Bins = Meta(min_length=1, max_length=10_000)

@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping
 
 import msgspec
+
 from coffeecup.postprocess.logs.records import Record
 
 COPY_AGAIN = "copy the log again from where the run wrote it, or rerun the benchmark"

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+
 from coffeecup.postprocess.logs.histograms import Histogram
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 import msgspec
+
 from coffeecup.postprocess.logs.format import LogFormat
 from coffeecup.postprocess.logs.growing import Course
 from coffeecup.postprocess.logs.lines import (

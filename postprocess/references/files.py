@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
+
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.logs.paths import regular
 from coffeecup.postprocess.logs.trees import TreeError, parsed

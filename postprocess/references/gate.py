@@ -5,6 +5,7 @@ import re
 from functools import partial
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.benchmarks.registry import metric_kind
 from coffeecup.postprocess.references.proposals import PLACE, column, flat, with_places, worded

@@ -5,6 +5,7 @@ Pure functions from the history table to tables.
 """
 
 import pandas as pd
+
 from coffeecup.postprocess.history.cases import FAILURES
 from coffeecup.postprocess.logs.activity import DISTURBED
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import orjson
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.benchmark import STANDARD, VARIANT, Better
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.history.change_points import MAD_TO_SIGMA

@@ -3,6 +3,7 @@
 
 from datetime import UTC, datetime
 
+from coffeecup import __version__
 from coffeecup.postprocess.acceptance.evaluation import EvaluatedRun, RelationVerdict, Verdict
 from coffeecup.postprocess.acceptance.ledger import file_sha256
 from coffeecup.postprocess.acceptance.result import Acceptance
@@ -11,8 +12,6 @@ from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.logs.records import Files
 from coffeecup.postprocess.sessions.files import SessionReport
 from coffeecup.postprocess.show.words import printable
-
-from coffeecup import __version__
 
 VERSION = 1  # of the form of the result
 

@@ -10,6 +10,12 @@ from pathlib import Path
 
 import jinja2
 import orjson
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from coffeecup import __version__
 from coffeecup.postprocess.acceptance.result import Acceptance
 from coffeecup.postprocess.acceptance.sentences import demand
 from coffeecup.postprocess.reports.acceptance_object import as_object
@@ -17,12 +23,6 @@ from coffeecup.postprocess.reports.software_bill import counts, software_bill
 from coffeecup.postprocess.show.html import environment
 from coffeecup.postprocess.show.pdf import print_page
 from coffeecup.postprocess.show.words import printable
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
-from coffeecup import __version__
 
 MOST_GAPS, MOST_RUNS = 4, 8  # of all gaps on the first page, and of a clause's runs beside its verdict
 VERSIONS = (

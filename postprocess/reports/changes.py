@@ -4,6 +4,7 @@
 from math import isfinite
 
 import pandas as pd
+
 from coffeecup.postprocess.history.change_points import Finding
 from coffeecup.postprocess.history.events import BETTER, CHANGED, EVERYTHING, UNKNOWN, Event
 from coffeecup.postprocess.history.site_files import Acknowledgement

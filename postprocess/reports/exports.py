@@ -6,6 +6,7 @@ from typing import cast
 from xml.etree import ElementTree
 
 import pandas as pd
+
 from coffeecup.postprocess.history.cases import FAILURES
 from coffeecup.postprocess.history.completeness import INCOMPLETE, NOT_RUN, sessions_of
 from coffeecup.postprocess.history.events import Event

@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.postprocess.benchmarks.score import Score
-from coffeecup.postprocess.show.words import counted, digits, named, printable, ranges, unit_word
 from rich import box
 from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
+
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.show.words import counted, digits, named, printable, ranges, unit_word
 
 # A number that stands alone: not a part of a name, a version, a date or a path.
 NUMBER = re.compile(r"(?<![\w.:/-])(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?![\w:/-]|\.\d)")

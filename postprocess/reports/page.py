@@ -13,6 +13,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import jinja2
+
+from coffeecup import __version__
 from coffeecup.postprocess.benchmarks import node_figures, nodes
 from coffeecup.postprocess.benchmarks.predicted import Comparison, Designs
 from coffeecup.postprocess.benchmarks.registry import benchmarks, part
@@ -28,8 +30,6 @@ from coffeecup.postprocess.sessions import verdicts
 from coffeecup.postprocess.show.html import environment
 from coffeecup.postprocess.show.plots import Figure
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, printable, ranges, seconds, size
-
-from coffeecup import __version__
 
 
 @dataclass(frozen=True)

@@ -6,13 +6,14 @@ from io import StringIO
 
 import numpy as np
 import orjson
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
 from coffeecup.postprocess.history.candidates import TARGET, Candidates, words_of
 from coffeecup.postprocess.history.noise import Noise
 from coffeecup.postprocess.history.plan import Coverage, Plan, Share, Simulation, share
 from coffeecup.postprocess.show.words import counted, named, printable, seconds
-from rich import box
-from rich.console import Console
-from rich.table import Table
 
 WIDTH = 118
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import matplotlib
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.predicted import Prediction
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure

@@ -3,12 +3,13 @@
 
 import io
 
-from coffeecup.postprocess.benchmarks.predicted import Comparison, Estimate, Prediction, limited_by
-from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 from rich import box
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
+
+from coffeecup.postprocess.benchmarks.predicted import Comparison, Estimate, Prediction, limited_by
+from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 
 
 def terminal_text(predictions: list[Prediction]) -> str:

@@ -3,12 +3,13 @@
 
 import matplotlib
 import pandas as pd
+from matplotlib.ticker import PercentFormatter
+
 from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
 from coffeecup.postprocess.show.tables import each_row
 from coffeecup.postprocess.show.words import counted, digits, named
-from matplotlib.ticker import PercentFormatter
 
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"))
 

@@ -11,6 +11,8 @@ from types import MappingProxyType
 
 import jinja2
 import pandas as pd
+
+from coffeecup import __version__
 from coffeecup.postprocess.benchmarks.registry import reasons
 from coffeecup.postprocess.history import node_figures
 from coffeecup.postprocess.history.completeness import without_value
@@ -23,8 +25,6 @@ from coffeecup.postprocess.reports import changes, site_figures
 from coffeecup.postprocess.show.html import environment
 from coffeecup.postprocess.show.plots import Figure
 from coffeecup.postprocess.show.words import named
-
-from coffeecup import __version__
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from urllib.parse import quote
 
+from coffeecup import __version__
 from coffeecup.postprocess.acceptance.packages import DEBIAN, SPACK, Key, Package, packages_of
 from coffeecup.postprocess.acceptance.result import Acceptance
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import File, Files
 from coffeecup.postprocess.show.words import printable
-
-from coffeecup import __version__
 
 ROLES = ("program", "library")
 

@@ -5,6 +5,11 @@ import io
 from collections.abc import Mapping, Sequence
 
 import pandas as pd
+from rich import box
+from rich.console import Console, Group
+from rich.table import Table
+from rich.text import Text
+
 from coffeecup.postprocess.benchmarks import nodes
 from coffeecup.postprocess.benchmarks.predicted import Comparison
 from coffeecup.postprocess.benchmarks.predicted import as_object as predicted
@@ -15,10 +20,6 @@ from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports import overview
 from coffeecup.postprocess.show import tables
 from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
-from rich import box
-from rich.console import Console, Group
-from rich.table import Table
-from rich.text import Text
 
 LOGS_IN_FULL = 4
 

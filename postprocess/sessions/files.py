@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
+from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
+
 from coffeecup.postprocess.logs import paths
 from coffeecup.postprocess.logs.paths import files_below, regular
 from coffeecup.postprocess.logs.reader import LogError
-from msgspec import UNSET, Meta, Struct, UnsetType, ValidationError, convert
 
 SQLITE_MAGIC = b"SQLite format 3\0"
 DATABASE_VERSION = "1.0"  # of ReFrame 4.7 to 4.10

@@ -2,8 +2,9 @@
 """HTML pages: templates that escape everything, with the filters for numbers and figures."""
 
 import jinja2
-from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, exact, printable, seconds, size, unit_word
 from markupsafe import Markup
+
+from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, exact, printable, seconds, size, unit_word
 
 
 def environment(*templates: jinja2.BaseLoader) -> jinja2.Environment:

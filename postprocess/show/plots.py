@@ -14,11 +14,12 @@ from typing import Any
 
 import matplotlib
 import pandas as pd
-from coffeecup.postprocess.show.tables import csv_text
-from coffeecup.postprocess.show.words import NARROW_SPACE, digits
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import FuncFormatter
+
+from coffeecup.postprocess.show.tables import csv_text
+from coffeecup.postprocess.show.words import NARROW_SPACE, digits
 
 BLACK, ORANGE, SKY, GREEN, BLUE, VERMILION, PURPLE, GREY = (
     "#1a1a1a",

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
+
 from coffeecup.postprocess.show.words import printable
 
 FORMULA = ("=", "+", "-", "@")

@@ -11,6 +11,7 @@ from math import comb, inf, log, nan
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.statistics.medians import CONFIDENCE, interval
 
 SLOWER = 0.95  # a node is slow if it certainly reaches less than this share of its peers' bandwidth

@@ -7,12 +7,13 @@ import socket
 from pathlib import Path
 
 import yaml
+from reframe.core.exceptions import ReframeError
+from reframe.core.runtime import init_runtime, runtime
+
 from coffeecup.reframe_checks.environments import mpi_environments
 from coffeecup.reframe_checks.partitions import compute_partitions, extras_of, overlay_path
 from coffeecup.reframe_checks.sizes import missing_sizes, room
 from coffeecup.reframe_checks.vocabulary import MPI, Extra, Feature
-from reframe.core.exceptions import ReframeError
-from reframe.core.runtime import init_runtime, runtime
 
 from . import machine
 from .new import name_of

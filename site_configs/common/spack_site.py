@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import yaml
+
 from coffeecup.reframe_checks.spack import MPI, SpackUnusableError, find_spack
 
 from . import machine

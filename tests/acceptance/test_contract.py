@@ -8,10 +8,11 @@ from datetime import date
 
 import pytest
 from builds import ROOT
+from commands import run
+
 from coffeecup.postprocess.acceptance.contract import Clause, ContractError, read_contract
 from coffeecup.postprocess.acceptance.terms import Terms
 from coffeecup.postprocess.benchmarks.registry import benchmarks
-from commands import run
 
 GOOD = """\
 contract: Acceptance of phase 1

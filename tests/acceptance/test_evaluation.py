@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 from clauses_made import CLAUSE, run, verdict
+
 from coffeecup.postprocess.acceptance.contract import SESSION, Contract
 from coffeecup.postprocess.acceptance.evaluation import (
     concerns,

@@ -13,7 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from coffeecup.postprocess.acceptance.evidence import located
 from commands import run
 from contracts_made import (
     begin,
@@ -26,6 +25,8 @@ from contracts_made import (
     utc,
     write_contract,
 )
+
+from coffeecup.postprocess.acceptance.evidence import located
 
 __all__ = ["sessions"]  # a fixture
 

@@ -7,6 +7,7 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+
 from coffeecup.postprocess.acceptance.contract import Contract, ContractError
 from coffeecup.postprocess.acceptance.ledger import Entry, begin, gaps, ledger_path, nonce_of, nonces, read_ledger
 from coffeecup.postprocess.acceptance.terms import Terms

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import evidence_made
 import pytest
-from coffeecup.postprocess.acceptance.packages import NO_PACKAGE, Package, packages_of
 from commands import run
 from cyclonedx.schema import SchemaVersion
 from cyclonedx.validation.json import JsonStrictValidator
 from kernel_runs import of_kind
 from packageurl import PackageURL
+
+from coffeecup.postprocess.acceptance.packages import NO_PACKAGE, Package, packages_of
 
 HERE = "this machine has another file of this name"
 

@@ -10,6 +10,9 @@ from types import SimpleNamespace
 import logs_made
 import pytest
 from clauses_made import CLAUSE, log, run, verdict
+from counters_made import source, with_counters
+from logs_made_b_eff import b_eff_log
+
 from coffeecup.postprocess.acceptance.evaluation import (
     Verdict,
     evaluate_relation,
@@ -19,8 +22,6 @@ from coffeecup.postprocess.acceptance.refusal import Refusal
 from coffeecup.postprocess.acceptance.relations import Relation
 from coffeecup.postprocess.benchmarks.score import Qualification
 from coffeecup.postprocess.benchmarks.scoring import score_logs
-from counters_made import source, with_counters
-from logs_made_b_eff import b_eff_log
 
 # --- scatter, qualifications and workloads ----------------------------------------------------------------------------
 

@@ -9,18 +9,19 @@ import counters_made as made
 import logs_made
 import pytest
 from builds import ROOT
-from coffeecup.postprocess.benchmarks.registry import benchmarks, functions
-from coffeecup.postprocess.benchmarks.scoring import score_logs
-from coffeecup.postprocess.logs.counter_kinds import KINDS
-from coffeecup.postprocess.logs.counters import changes, difference, not_counted
-from coffeecup.postprocess.logs.records import CounterSource
-from coffeecup.postprocess.reports.page import html, items
 from counters_made import source, with_counters
 from logs_made import MIB
 from logs_made_b_eff import b_eff_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
+
+from coffeecup.postprocess.benchmarks.registry import benchmarks, functions
+from coffeecup.postprocess.benchmarks.scoring import score_logs
+from coffeecup.postprocess.logs.counter_kinds import KINDS
+from coffeecup.postprocess.logs.counters import changes, difference, not_counted
+from coffeecup.postprocess.logs.records import CounterSource
+from coffeecup.postprocess.reports.page import html, items
 
 SECONDS = 100.0
 PACKAGE, MEMORY = source("rapl_energy", "0 package-0", made.LARGEST), source("rapl_energy", "0:0 dram", made.LARGEST)

@@ -7,6 +7,7 @@ from typing import get_args
 
 import pytest
 from builds import ROOT
+
 from coffeecup.postprocess.benchmarks.b_eff import definition as b_eff
 from coffeecup.postprocess.benchmarks.b_eff.memory.records import Kind
 from coffeecup.postprocess.benchmarks.b_eff.records import Group

@@ -7,6 +7,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
+
 from coffeecup.postprocess.benchmarks.benchmark import RULES
 from coffeecup.postprocess.benchmarks.registry import benchmarks, part, reasons
 

@@ -11,13 +11,14 @@ import pytest
 import sessions_made
 import yaml
 from builds import ROOT
+from commands import run
+from other_suite import bandwidth, case, later, nights, session, tables, usage
+from sessions_made import database, night, steady, write
+
 from coffeecup.postprocess.history.change_points import session_values
 from coffeecup.postprocess.history.completeness import completeness
 from coffeecup.postprocess.history.table import history_table
 from coffeecup.postprocess.sessions.files import read_reports
-from commands import run
-from other_suite import bandwidth, case, later, nights, session, tables, usage
-from sessions_made import database, night, steady, write
 
 
 def text(done):

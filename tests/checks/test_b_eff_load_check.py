@@ -7,9 +7,10 @@ import re
 
 import logs_made
 import pytest
-from coffeecup.postprocess.benchmarks.registry import benchmarks
 from conftest import CHECKS, WHO
 from mutator import kernel_log
+
+from coffeecup.postprocess.benchmarks.registry import benchmarks
 
 SLURM = {
     "scheduler": "slurm",

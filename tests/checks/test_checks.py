@@ -15,11 +15,12 @@ import logs_made
 import pytest
 import yaml
 from builds import OPEN_MPI, ROOT
-from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.reframe_checks.references import check_reference_file
 from conftest import CHECKS, LOCAL
 from logs_made_b_eff import b_eff_log, stopped_log
 from reframe.core.exceptions import PipelineError
+
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.reframe_checks.references import check_reference_file
 
 CHECKS_OF = "b_eff"
 TWO = ["-n", "b_eff%num_processes=2$"]

@@ -17,10 +17,11 @@ from typing import NamedTuple
 
 import pytest
 from builds import ROOT
+from conftest import Reframe
+
 from coffeecup.site_configs.common.dry_run import SKIPPED, checks
 from coffeecup.site_configs.common.frame import ACCOUNT, MODES
 from coffeecup.site_configs.common.tree import names, read_configuration
-from conftest import Reframe
 
 SCRIPTS = Path(__file__).with_name("scripts")
 SITES = [site for site in names(ROOT) if site != "simulated"]  # which test_simulated_references.py runs

@@ -6,9 +6,10 @@ import logs_made
 import pytest
 import yaml
 from builds import ROOT
-from coffeecup.site_configs.common.frame import MODES
 from conftest import HASH, WHO
 from logs_made_priomark import ALL, priomark_log
+
+from coffeecup.site_configs.common.frame import MODES
 
 CHECKS_OF = "priomark"
 TWO = ["-n", "^priomark.*%num_processes=2"]

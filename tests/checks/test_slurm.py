@@ -13,11 +13,12 @@ import counters_made
 import pytest
 import slurm_made
 from builds import PATIENCE, ROOT
-from coffeecup.site_configs.common.dry_run import checks
 from conftest import Reframe, kernel_of
 from documented import groups_of_nodes
 from raw_log import read_log
 from slurm_made import settings
+
+from coffeecup.site_configs.common.dry_run import checks
 
 SHORT = [
     "-S",

@@ -15,10 +15,11 @@ import pytest
 import slurm_made
 import yaml
 from builds import OPEN_MPI, ROOT
-from coffeecup.reframe_checks.spack import environment_text, make_environment, mpi_problem, other_library, packages
-from coffeecup.site_configs.common.spack_site import entry_of, fftw, pinned
 from conftest import COFFEECUP
 from modules_made import LIBRARIES
+
+from coffeecup.reframe_checks.spack import environment_text, make_environment, mpi_problem, other_library, packages
+from coffeecup.site_configs.common.spack_site import entry_of, fftw, pinned
 
 REPOSITORY = ROOT / "spack-repo" / "spack_repo" / "coffeecup"
 PACKAGES = REPOSITORY / "packages"

@@ -7,9 +7,10 @@ from collections import defaultdict
 import logs_made
 import pytest
 import yaml
-from coffeecup.postprocess.sessions.verdicts import read_session
 from conftest import HASH, WHO
 from logs_made_b_eff_io import b_eff_io_log
+
+from coffeecup.postprocess.sessions.verdicts import read_session
 
 CONFIGURATION = """
 site_configuration = {{

@@ -12,16 +12,16 @@ import sys
 import logs_made
 import pytest
 from builds import PATIENCE
-from coffeecup.postprocess.benchmarks import scoring
-from coffeecup.postprocess.benchmarks.b_eff import qualifications
-from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from commands import run
 from logs_made_b_eff import AVERAGED, averaged_log
 from logs_made_ftio import ftio_log
 from sessions_made import case, database, nights, session
 
 from coffeecup import __version__
+from coffeecup.postprocess.benchmarks import scoring
+from coffeecup.postprocess.benchmarks.b_eff import qualifications
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,10 @@ from pathlib import Path
 import logs_made
 import pytest
 from builds import ROOT
-from coffeecup.postprocess.cli.watch import Watched, watch
 from logs_made_b_eff import b_eff_log
 from packaging.specifiers import SpecifierSet
+
+from coffeecup.postprocess.cli.watch import Watched, watch
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NAME = "[A-Za-z0-9_.-]+"
@@ -70,7 +71,7 @@ def test_exact_versions_support_the_oldest_python():
 @pytest.mark.parametrize("package", PROJECT["tool"]["setuptools"]["package-data"])
 def test_every_data_file_is_packaged(package):
     patterns = PROJECT["tool"]["setuptools"]["package-data"][package]
-    folder = package.replace(".", "/")
+    folder = package.removeprefix("coffeecup.").replace(".", "/")
     tracked = subprocess.run(
         ["git", "ls-files", folder], cwd=ROOT, capture_output=True, text=True, check=True
     ).stdout.split()

@@ -21,13 +21,14 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
 from bench_plan import plan
 from bench_tables import SERIES, Goals, header, percent, row, session_table
+from noise_made import NOISE, PROMISED, Drawn, normal
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Rule, findings
 from coffeecup.postprocess.history.comparable import without_hosts
 from coffeecup.postprocess.history.events import events
 from coffeecup.postprocess.history.levels import NIGHTS, detections, settled, threshold, usual_correlation
 from coffeecup.postprocess.history.looks import look
-from noise_made import NOISE, PROMISED, Drawn, normal
 
 BEGINS = (40, 55, 70, 85)  # sessions before a drop
 WITHIN = 5

@@ -19,9 +19,10 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
+from nodes_made import ACCESS_NOISE, NOISE, Machine, accesses, matchings, planted, times, within_leaves
+
 from coffeecup.postprocess.benchmarks.nodes import COMPUTATIONS, READS, WRITES, examination
 from coffeecup.postprocess.statistics.nodes import effects
-from nodes_made import ACCESS_NOISE, NOISE, Machine, accesses, matchings, planted, times, within_leaves
 
 SPEEDS = ((1, 0.5), (1, 0.8), (5, 0.5), (5, 0.8), (1, 0.9), (5, 0.9))
 OF_GOAL, OF_GOAL_FILES = 0.8, 0.5  # speeds up to this one have to be found

@@ -11,11 +11,12 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 from bench_tables import SERIES, Goals, header, percent, row, session_table
+from noise_made import NOISE, Drawn
+
 from coffeecup.postprocess.history.change_points import findings, site_of
 from coffeecup.postprocess.history.noise import noises
 from coffeecup.postprocess.history.plan import Simulation, Terms
 from coffeecup.postprocess.history.power import Detector
-from noise_made import NOISE, Drawn
 
 HEALTHY, BEFORE, WITHIN = 90, 40, 7  # sessions: those that a prediction sees, before a loss, and after its begin
 PLANTED = 6  # sites

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 from bench_history import FIRST
 from bench_tables import Goals, header, percent, row
+
 from coffeecup.postprocess.history.levels import NIGHTS, detections, threshold, usual_correlation
 from coffeecup.postprocess.statistics.shares import share_interval
 

@@ -16,6 +16,8 @@ import numpy as np
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
+from sessions_made import case, database, night, session
+
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.history.change_points import findings, session_values
 from coffeecup.postprocess.history.completeness import completeness
@@ -25,7 +27,6 @@ from coffeecup.postprocess.history.nodes import node_table, server_table
 from coffeecup.postprocess.history.table import case_table, history_table
 from coffeecup.postprocess.reports.site_page import html, site_page
 from coffeecup.postprocess.sessions.files import read_reports
-from sessions_made import case, database, night, session
 
 
 def made(path, sessions, seed=20261121):

@@ -24,14 +24,15 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "support"))
 
 from bench_nodes import FALSE, FOUND, OF_GOAL, SPEEDS, row
 from builds import ROOT, simulated_kernel
+from networks_made import Network, crossbar, dragonfly, fat_tree, torus, write
+from nodes_made import CONDITIONS, NOISE, Machine
+
 from coffeecup.postprocess.benchmarks.b_eff.nodes.examination import examination
 from coffeecup.postprocess.benchmarks.b_eff.nodes.records import Matching
 from coffeecup.postprocess.benchmarks.b_eff.records import Plan
 from coffeecup.postprocess.benchmarks.nodes import Verdict
 from coffeecup.postprocess.benchmarks.scoring import read_log
 from coffeecup.postprocess.logs.reader import Log
-from networks_made import Network, crossbar, dragonfly, fat_tree, torus, write
-from nodes_made import CONDITIONS, NOISE, Machine
 
 NETWORKS = (
     crossbar(16),

@@ -3,6 +3,7 @@
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.table import EVENTS
 

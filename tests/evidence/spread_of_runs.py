@@ -11,6 +11,7 @@ import argparse
 from pathlib import Path
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff.probes.records import Probe
 from coffeecup.postprocess.benchmarks.b_eff.reduction import b_eff, best_bandwidth, measurement_table
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log

@@ -4,14 +4,15 @@
 import json
 
 import pytest
+from commands import run
+from other_suite import bandwidth, case, nights, tables, usage
+from sessions_made import database, steady
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.benchmarks.directions import by_bounds, by_unit
 from coffeecup.postprocess.history.change_points import findings, session_values
 from coffeecup.postprocess.history.table import history_table
 from coffeecup.postprocess.sessions.files import read_reports
-from commands import run
-from other_suite import bandwidth, case, nights, tables, usage
-from sessions_made import database, steady
 
 
 @pytest.mark.parametrize(

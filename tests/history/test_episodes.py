@@ -4,12 +4,13 @@ hand."""
 
 import numpy as np
 import pytest
+from commands import run
+from sessions_made import database, nights
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Rule, changes, episodes
 from coffeecup.postprocess.history.levels import detections, end_of, settled, threshold
 from coffeecup.postprocess.history.noise import residuals
-from commands import run
-from sessions_made import database, nights
 
 HIGHER = Rule(Better.HIGHER)
 

@@ -7,11 +7,12 @@ from xml.etree import ElementTree
 
 import pytest
 import yaml
+from commands import run
+from sessions_made import case, database, night, nights, session, steady, table_of
+
 from coffeecup.postprocess.history.change_points import findings, session_values
 from coffeecup.postprocess.history.events import EVERYTHING, events
 from coffeecup.postprocess.history.site_files import Acknowledgement
-from commands import run
-from sessions_made import case, database, night, nights, session, steady, table_of
 
 TODAY = datetime.now(UTC).date()
 

@@ -6,12 +6,13 @@ from xml.etree import ElementTree
 
 import pandas as pd
 import pytest
+from commands import run
+from sessions_made import case, database, night, session, steady, table_of
+
 from coffeecup.postprocess.history.change_points import findings, session_values
 from coffeecup.postprocess.history.events import BETTER, UNKNOWN, WORSE, events
 from coffeecup.postprocess.history.explanations import explained
 from coffeecup.postprocess.history.nodes import COLUMNS
-from commands import run
-from sessions_made import case, database, night, session, steady, table_of
 
 BEGIN, NIGHTS = 20, 26
 HOSTS = ["x0", "x1", "x2"]

@@ -13,6 +13,10 @@ import numpy as np
 import otava_test_data
 import pandas as pd
 import pytest
+from commands import run
+from reframe.frontend.filters import have_any_name
+from sessions_made import case, database, night, nights, session, steady, table_of, write
+
 from coffeecup.postprocess.benchmarks.benchmark import Better, MetricKind
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.cli.check_history import selecting
@@ -20,9 +24,6 @@ from coffeecup.postprocess.history.change_points import Rule, changes, findings,
 from coffeecup.postprocess.history.figures import trends
 from coffeecup.postprocess.history.table import history_table
 from coffeecup.postprocess.sessions.files import read_reports
-from commands import run
-from reframe.frontend.filters import have_any_name
-from sessions_made import case, database, night, nights, session, steady, table_of, write
 
 HIGHER = Rule(Better.HIGHER)
 

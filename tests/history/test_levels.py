@@ -6,13 +6,14 @@ from statistics import NormalDist
 
 import numpy as np
 import pytest
+from scipy import stats
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history import levels, looks
 from coffeecup.postprocess.history.change_points import Rule, changes
 from coffeecup.postprocess.history.comparable import without_hosts
 from coffeecup.postprocess.history.levels import detections, threshold
 from coffeecup.postprocess.history.looks import inflation, look, normal_deviate, raw_correlation
-from scipy import stats
 
 HIGHER = Rule(Better.HIGHER)
 

@@ -7,6 +7,9 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
+from sessions_made import case, database, night, session, table_of
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.candidates import cost
 from coffeecup.postprocess.history.change_points import Rule, counted_runs, session_values, site_of
@@ -14,8 +17,6 @@ from coffeecup.postprocess.history.levels import Shift
 from coffeecup.postprocess.history.noise import BLOCK, Noise, drawn_sessions, histories, noises, residuals, within
 from coffeecup.postprocess.history.power import Detector, alarms, with_loss
 from coffeecup.site_configs.common.planned_mode import ModeError, mode
-from commands import run
-from sessions_made import case, database, night, session, table_of
 
 HIGHER = Rule(Better.HIGHER)
 QUICK = ("--minutes", "10", "--probability", "80")  # 100 histories

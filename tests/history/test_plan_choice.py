@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Rule
 from coffeecup.postprocess.history.noise import Noise

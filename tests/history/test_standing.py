@@ -7,6 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
+from sessions_made import case, database, night, nights, session, table_of
+from test_history import HIGHER
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import (
     Change,
@@ -27,9 +31,6 @@ from coffeecup.postprocess.history.levels import Shift
 from coffeecup.postprocess.history.standing import compared, newest, scaling, sides, standing, trend, verdict
 from coffeecup.postprocess.history.table import case_table, history_table
 from coffeecup.postprocess.sessions.files import read_reports
-from scipy import stats
-from sessions_made import case, database, night, nights, session, table_of
-from test_history import HIGHER
 
 LOWER = Rule(Better.LOWER)
 NEITHER = Rule(Better.NEITHER)

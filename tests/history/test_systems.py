@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from commands import run
+from sessions_made import case, night, session, write
+
 from coffeecup.postprocess.history.systems import with_systems
 from coffeecup.postprocess.history.table import history_table
 from coffeecup.postprocess.sessions.files import SessionReport
-from commands import run
-from sessions_made import case, night, session, write
 
 
 def b_eff_io(processes, value, lower=None, upper=None, reference=0, **more):

@@ -8,10 +8,11 @@ import subprocess
 import pytest
 from b_eff_io_runs import BRIEF, SMALL, assert_failed, end, faults, leftovers, model, mpi, run, where
 from builds import PATIENCE
-from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPES
 from conftest import NOT_COMPLETE
 from file_systems import memory, vanish
 from kernel_runs import rank_processes, records, started, wait_until
+
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPES
 
 __all__ = ["faults", "mpi"]  # fixtures
 MIB = 2**20

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 from b_eff_io_files import files_by_definition
 from b_eff_io_runs import ALL_TYPES, BRIEF, SMALL, leftovers, mpi, run
-from coffeecup.postprocess.benchmarks.b_eff_io.definition import patterns_rule
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from kernel_runs import records
 from raw_log import read_log
+
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import patterns_rule
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 __all__ = ["mpi"]  # a fixture
 MIB = 2**20

@@ -3,9 +3,10 @@
 
 import pytest
 from b_eff_io_runs import BRIEF, SMALL, assert_failed, faults, leftovers, model, mpi, run
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from file_systems import memory
 from raw_log import read_log
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 __all__ = ["faults", "mpi"]  # fixtures
 

@@ -7,12 +7,13 @@ from itertools import product
 import pytest
 from b_eff_io_runs import mpi
 from builds import shared_library
+from file_systems import memory
+from kernel_runs import error, of_kind, on_nodes, run
+
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
 from coffeecup.postprocess.benchmarks.b_eff_io_load import IMPACTS
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Load, Loaded
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
-from file_systems import memory
-from kernel_runs import error, of_kind, on_nodes, run
 
 __all__ = ["mpi"]  # a fixture
 MIB = 2**20

@@ -6,10 +6,11 @@ from contextlib import contextmanager
 from statistics import median
 
 import pytest
-from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Load, Loaded
-from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 from file_systems import disk
 from kernel_runs import on_nodes, run
+
+from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Load, Loaded
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 
 RATE = 50_000_000  # byte/s, each way
 TWO = [("a", 1), ("b", 1)]

@@ -10,12 +10,13 @@ from dataclasses import replace
 
 import pytest
 from builds import PATIENCE, shared_library
-from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
-from coffeecup.postprocess.logs.reader import LogError
 from conftest import NOT_COMPLETE
 from file_systems import memory, vanish
 from kernel_runs import error, fill, of_kind, on_nodes, rank_processes, records, run, started, wait_until
 from test_b_eff_kernel_memory import valgrind
+
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
+from coffeecup.postprocess.logs.reader import LogError
 
 UNEVEN = [("a", 2), ("b", 1)]
 VICTIMS, GENERATOR = [0, 1], 2

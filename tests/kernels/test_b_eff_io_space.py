@@ -5,9 +5,10 @@ from random import Random
 
 import pytest
 from b_eff_io_runs import SMALL, mpi, run
-from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPE_RULES, TYPES, patterns_rule
 from kernel_runs import error
 from raw_log import read_log
+
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPE_RULES, TYPES, patterns_rule
 
 __all__ = ["mpi"]  # a fixture
 MIB = 2**20

@@ -9,9 +9,10 @@ from itertools import pairwise
 import logs_made
 import pytest
 from b_eff_runs import AVERAGED, check_bytes, kernel, mpi, network, openmpi_kernel
+from raw_log import read_log
+
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.logs.reader import LogError
-from raw_log import read_log
 
 __all__ = ["kernel", "mpi", "network", "openmpi_kernel"]  # fixtures
 

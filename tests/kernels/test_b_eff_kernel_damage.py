@@ -3,8 +3,9 @@
 
 import pytest
 from b_eff_runs import kernel, mpi, network
-from coffeecup.postprocess.logs.reader import LogError
 from raw_log import read_log
+
+from coffeecup.postprocess.logs.reader import LogError
 
 __all__ = ["kernel", "mpi", "network"]  # fixtures
 

@@ -15,10 +15,11 @@ from pathlib import Path
 import pytest
 from b_eff_runs import Kernel, kernel, mpi, network
 from builds import PATIENCE
-from coffeecup.postprocess.logs.reader import LogError
 from file_systems import memory
 from kernel_runs import on_nodes, rank_processes, records, started, wait_until
 from raw_log import read_log
+
+from coffeecup.postprocess.logs.reader import LogError
 
 __all__ = ["kernel", "mpi", "network"]  # fixtures
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 from b_eff_runs import AVERAGED, MEMORY, METHODS, check_bytes, kernel, mpi, network, openmpi_kernel
-from coffeecup.postprocess.benchmarks.b_eff.probes.rules import MOST_COPIED_BYTES
 from logs_made import KIB, MIB
 from raw_log import read_log
+
+from coffeecup.postprocess.benchmarks.b_eff.probes.rules import MOST_COPIED_BYTES
 
 __all__ = ["kernel", "mpi", "network", "openmpi_kernel"]  # fixtures
 

@@ -10,16 +10,17 @@ import logs_made
 import networks_made
 import pandas as pd
 import pytest
+from kernel_runs import error, of_kind, on_nodes, run
+from mutator import kernel_log
+from networks_made import CABLE, Network, crossbar, fat_tree
+from simulations import SHORT
+
 from coffeecup.postprocess.benchmarks.b_eff_load import IMPACTS
 from coffeecup.postprocess.benchmarks.b_eff_load.records import Load
 from coffeecup.postprocess.benchmarks.b_eff_load.reduction import factors, of_busiest_node, of_groups
 from coffeecup.postprocess.benchmarks.load_rules import victims_of
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 from coffeecup.postprocess.reports.page import html, items
-from kernel_runs import error, of_kind, on_nodes, run
-from mutator import kernel_log
-from networks_made import CABLE, Network, crossbar, fat_tree
-from simulations import SHORT
 
 KINDS = "incast,alltoall,broadcast"
 SENDS_AT_ONCE = 2

@@ -9,12 +9,13 @@ from itertools import product
 import pytest
 from b_eff_runs import mpi, network
 from builds import PATIENCE
-from coffeecup.postprocess.benchmarks.load_rules import victims_of
-from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
-from coffeecup.postprocess.logs.reader import LogError
 from conftest import NOT_COMPLETE
 from kernel_runs import of_kind, on_nodes, rank_processes, records, run, started, wait_until
 from test_b_eff_kernel_memory import valgrind
+
+from coffeecup.postprocess.benchmarks.load_rules import victims_of
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
+from coffeecup.postprocess.logs.reader import LogError
 
 __all__ = ["mpi", "network"]  # fixtures
 

@@ -13,14 +13,15 @@ import networks_made
 import pytest
 from b_eff_runs import mpi
 from builds import PATIENCE, shared_library
-from coffeecup.postprocess.benchmarks.b_eff_load.records import Load
-from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
-from coffeecup.postprocess.logs.reader import LogError
-from coffeecup.postprocess.reports.page import html, items
 from file_systems import memory, vanish
 from kernel_runs import error, fill, of_kind, on_nodes, rank_processes, run, started, wait_until
 from networks_made import crossbar
 from simulations import SITE
+
+from coffeecup.postprocess.benchmarks.b_eff_load.records import Load
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
+from coffeecup.postprocess.logs.reader import LogError
+from coffeecup.postprocess.reports.page import html, items
 
 __all__ = ["mpi"]  # a fixture
 MIB = 2**20

@@ -15,13 +15,14 @@ from statistics import median
 
 import pytest
 from builds import OPEN_MPI, PATIENCE, libraries
+from links import DATA, FRAME, across, links
+from rates import FOR_MEDIAN
+from trunks import split
+
 from coffeecup.postprocess.benchmarks.b_eff_load.records import Load, Loaded
 from coffeecup.postprocess.benchmarks.b_eff_load.reduction import factors
 from coffeecup.postprocess.benchmarks.load_rules import victims_of
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
-from links import DATA, FRAME, across, links
-from rates import FOR_MEDIAN
-from trunks import split
 
 pytestmark = [pytest.mark.rate, pytest.mark.prove]
 KINDS = ("incast", "alltoall", "broadcast")

@@ -9,12 +9,13 @@ from itertools import groupby
 import pytest
 from b_eff_runs import check_bytes, mpi, network
 from builds import linked_with_b_eff
-from coffeecup.postprocess.benchmarks import scoring
-from coffeecup.postprocess.benchmarks.b_eff.nodes import matchings
-from coffeecup.postprocess.benchmarks.b_eff.nodes.examination import examination
 from kernel_runs import error, of_kind, on_nodes, run
 from raw_log import read_log
 from simulations import HEADER, SHORT
+
+from coffeecup.postprocess.benchmarks import scoring
+from coffeecup.postprocess.benchmarks.b_eff.nodes import matchings
+from coffeecup.postprocess.benchmarks.b_eff.nodes.examination import examination
 
 __all__ = ["mpi", "network"]  # fixtures
 

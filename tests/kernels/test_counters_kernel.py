@@ -13,9 +13,10 @@ import counters_made as made
 import msgspec
 import pytest
 from builds import PATIENCE
-from coffeecup.postprocess.logs.records import Counters
 from kernel_runs import of_kind, rank_processes, records, started
 from test_made_up_machine import WORKLOAD
+
+from coffeecup.postprocess.logs.records import Counters
 
 KERNEL = "b_eff"
 SHORT = ["--memory-per-process", "1MiB", "--repetitions", "1", "--matchings", "0"]

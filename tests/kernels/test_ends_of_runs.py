@@ -12,10 +12,11 @@ from contextlib import suppress
 
 import pytest
 from builds import OPEN_MPI, PATIENCE, compiler_and_launcher, shared_library
-from coffeecup.postprocess.logs.reader import LogError
 from conftest import read_processes
 from kernel_runs import wait_until
 from raw_log import read_log
+
+from coffeecup.postprocess.logs.reader import LogError
 
 WORKLOAD = """repetitions = 2; single_file = { process_size = "256KiB"; block_size = "4KiB"; };
 common_file = { process_size = "256KiB"; block_size = "4KiB"; methods = "explicit"; };"""

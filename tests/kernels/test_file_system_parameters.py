@@ -7,13 +7,14 @@ from pathlib import Path
 
 import logs_made
 import pytest
-from coffeecup.postprocess.benchmarks.scoring import score_log
-from coffeecup.postprocess.logs.facts import facts
-from coffeecup.postprocess.logs.records import Filesystem
 from commands import run
 from file_systems import disk, glusterfs, memory
 from kernel_runs import records
 from logs_made_ftio import ftio_log
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.logs.facts import facts
+from coffeecup.postprocess.logs.records import Filesystem
 
 
 def logged(mpi, folder, directory):

@@ -2,9 +2,10 @@
 """FTIO's verification finds a fault in any phase."""
 
 import pytest
-from coffeecup.postprocess.benchmarks.ftio.rules import tolerated_difference
 from ftio_runs import assert_right, faults, run
 from kernel_runs import error, of_kind
+
+from coffeecup.postprocess.benchmarks.ftio.rules import tolerated_difference
 
 __all__ = ["faults"]  # a fixture
 

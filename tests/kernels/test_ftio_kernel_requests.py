@@ -4,9 +4,10 @@
 import re
 
 import pytest
-from coffeecup.postprocess.benchmarks.ftio.sizes import automatic_input, input_for_bytes
 from ftio_runs import mpi, run
 from kernel_runs import error, records
+
+from coffeecup.postprocess.benchmarks.ftio.sizes import automatic_input, input_for_bytes
 
 __all__ = ["mpi"]  # a fixture
 

@@ -4,12 +4,13 @@
 from itertools import count
 
 import pytest
-from coffeecup.postprocess.benchmarks.ftio.rules import expected_bytes, tolerated_difference
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from ftio_runs import assert_right, faults, mpi, run
 from kernel_runs import of_kind
 from rates import assert_rates
 from raw_log import read_log
+
+from coffeecup.postprocess.benchmarks.ftio.rules import expected_bytes, tolerated_difference
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 __all__ = ["faults", "mpi"]  # fixtures
 

@@ -7,10 +7,11 @@ import subprocess
 import pytest
 from b_eff_io_runs import SMALL, faults, model, where
 from builds import PATIENCE, shared_library
+from kernel_runs import on_nodes, records
+
 from coffeecup.postprocess.benchmarks.b_eff_io.slow_nodes import examination
 from coffeecup.postprocess.benchmarks.nodes import Verdict
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
-from kernel_runs import on_nodes, records
 
 __all__ = ["faults"]  # fixtures
 NODES = [(f"n{number}", 1) for number in range(4)]

@@ -13,13 +13,14 @@ from itertools import count
 import numpy as np
 import pytest
 from b_eff_io_files import files_by_definition
+from file_systems import disk, glusterfs
+from rates import about, assert_rates
+from raw_log import read_log
+
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from coffeecup.postprocess.benchmarks.priomark import figures as priomark_plots
 from coffeecup.postprocess.benchmarks.scoring import score_log, score_logs
 from coffeecup.postprocess.reports.page import html, items
-from file_systems import disk, glusterfs
-from rates import about, assert_rates
-from raw_log import read_log
 
 RATE = 50_000_000  # byte/s, each way
 MBYTE = 1e6

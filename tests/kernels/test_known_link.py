@@ -15,11 +15,12 @@ from itertools import count
 
 import pytest
 from builds import OPEN_MPI, PATIENCE
-from coffeecup.postprocess.benchmarks import scoring
-from coffeecup.postprocess.benchmarks.b_eff.nodes.examination import examination
 from links import DATA, FRAME, across, links
 from rates import RUNS, about, assert_rates
 from raw_log import read_log
+
+from coffeecup.postprocess.benchmarks import scoring
+from coffeecup.postprocess.benchmarks.b_eff.nodes.examination import examination
 
 pytestmark = pytest.mark.rate
 RATE = 160e6 / 8  # byte/s on the link, each way: little work for the cores that both hosts share

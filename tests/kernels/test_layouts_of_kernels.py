@@ -7,9 +7,10 @@ import b_eff_io_runs
 import pytest
 from b_eff_io_runs import BRIEF
 from builds import shared_library
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from kernel_runs import of_kind, records, run
 from priomark_runs import command as priomark
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 RANKS = 4
 WORKLOAD = """

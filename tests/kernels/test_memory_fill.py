@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 from builds import PATIENCE
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from kernel_runs import error
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_priomark import priomark_log
 from raw_log import read_log
 from scores import keys
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 KIB, MIB, GIB = 2**10, 2**20, 2**30
 GROUPS, UNIFIED = Path("/sys/fs/cgroup/memory"), Path("/sys/fs/cgroup")

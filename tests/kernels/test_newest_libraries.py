@@ -8,11 +8,12 @@ from dataclasses import replace
 import builds
 import pytest
 from builds import ROOT
-from coffeecup.postprocess.benchmarks.score import Score
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from ftio_runs import assert_right
 from kernel_runs import of_kind, records
 from priomark_runs import EVERYTHING
+
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 NAMES = {"openmpi": "Open MPI", "mpich": "MPICH"}
 SINGLE_COPY = {"openmpi": "cma", "mpich": None}  # MPICH does not state it

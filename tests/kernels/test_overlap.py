@@ -7,10 +7,11 @@ import subprocess
 
 import pytest
 from builds import OPEN_MPI, PATIENCE
-from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
-from coffeecup.postprocess.logs.records import Overlap
 from conftest import read_processes
 from slurm_made import wait_until
+
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
+from coffeecup.postprocess.logs.records import Overlap
 
 SHORT = {
     "ftio": ["--input", "1MiB", "--repeat", "1"],

@@ -8,13 +8,14 @@ import subprocess
 import logs_made
 import pytest
 from builds import OPEN_MPI, PATIENCE, compiler_and_launcher
+from logs_made import GIB
+from logs_made_b_eff import b_eff_log
+from raw_log import read_log
+
 from coffeecup.postprocess.benchmarks import scoring
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.logs.placement import of_placement
 from coffeecup.postprocess.logs.reader import LogError
-from logs_made import GIB
-from logs_made_b_eff import b_eff_log
-from raw_log import read_log
 
 CORES = sorted(os.sched_getaffinity(0))
 

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import pytest
 from builds import install_kernels
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from kernel_runs import error
 from priomark_runs import EVERYTHING, leftovers, run
 from raw_log import read_log
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 
 def needed(program):

@@ -6,11 +6,12 @@ import signal
 
 import pytest
 from builds import PATIENCE
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from conftest import NOT_COMPLETE
 from file_systems import memory, vanish
 from kernel_runs import error, fill, rank_processes, started, wait_until
 from priomark_runs import EVERYTHING, KIB, MIB, command, faults, leftovers, of_kind, records, run
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 __all__ = ["faults"]  # a fixture
 

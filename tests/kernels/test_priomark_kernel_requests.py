@@ -5,10 +5,11 @@ import itertools
 import subprocess
 
 import pytest
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from priomark_runs import EVERYTHING, KIB, command, leftovers, of_kind, run
 from raw_log import read_log
 from system_calls import traced
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 RUNS = [("openmpi", 1), ("openmpi", 4), ("openmpi_romio", 2), ("mpich", 2)]
 

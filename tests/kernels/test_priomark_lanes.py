@@ -7,12 +7,13 @@ import re
 import subprocess
 
 import pytest
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from kernel_runs import run
 from scores import keys
 from system_calls import most_in_flight, whole_lines
 from test_priomark_recorder import SOURCES, record, recorder
 from test_priomark_trace import HEAD, measurement, own_name, replay, workload
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 __all__ = ["recorder"]  # a fixture
 THREADS = 8

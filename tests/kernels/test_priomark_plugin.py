@@ -8,11 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from coffeecup.postprocess.reports import page as report
 from kernel_runs import error
 from priomark_runs import leftovers, run
 from rates import FOR_MEDIAN
 from raw_log import read_log
+
+from coffeecup.postprocess.reports import page as report
 
 SOURCE = Path(__file__).parent / "plugins" / "priomark_beside.c"
 SMALLEST = """

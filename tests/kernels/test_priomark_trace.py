@@ -11,10 +11,11 @@ import subprocess
 
 import pytest
 from builds import OPEN_MPI, PATIENCE, ROOT
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from file_systems import memory
 from system_calls import traced
 from test_priomark_recorder import SOURCES, command, folder_with_input, programs, record, recorder, without_closes
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 __all__ = ["programs", "recorder"]  # fixtures
 HEAD = "priomark-trace 1\ncommand test\nprocess 1 of 0\nstart 1000\n"

@@ -10,10 +10,11 @@ import sys
 
 import pytest
 from builds import ROOT
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from system_calls import whole_lines
 from test_priomark_recorder import record, recorder
 from test_priomark_trace import FILE, HEAD, measurement, own_name, replay
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 __all__ = ["recorder"]  # a fixture
 

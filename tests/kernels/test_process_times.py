@@ -5,6 +5,7 @@ read; test_contradictions.py has those on whole logs."""
 from types import SimpleNamespace
 
 import pytest
+
 from coffeecup.postprocess.logs.process_times import (
     places_of_nodes,
     problems_of_lists,

@@ -5,13 +5,14 @@ import re
 
 import pytest
 from b_eff_io_runs import ALL_TYPES, BRIEF, SMALL
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from kernel_runs import error, on_nodes, run
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_priomark import priomark_log
 from raw_log import read_log
 from scores import keys
 from system_calls import traced
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 KIB, MIB = 2**10, 2**20
 

@@ -11,9 +11,10 @@ import subprocess
 import sys
 
 import pytest
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from kernel_runs import of_kind
 from simulations import HEADER, SHORT, SITE, value
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 MIB = 2**20
 # Theory: links of 350 MByte/s and 5 us, two of them between processors, and 16 byte that SMPI adds to each message

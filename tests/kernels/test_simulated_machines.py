@@ -8,13 +8,14 @@ import logs_made
 import pytest
 import yaml
 from builds import ROOT
-from coffeecup.postprocess.benchmarks.b_eff.figures import over_sizes
-from coffeecup.postprocess.benchmarks.scoring import score_log
-from coffeecup.postprocess.reports import page as report
 from kernel_runs import of_kind
 from logs_made_b_eff import b_eff_log
 from scores import values
 from simulations import HEADER, SHORT
+
+from coffeecup.postprocess.benchmarks.b_eff.figures import over_sizes
+from coffeecup.postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.reports import page as report
 
 # As the site runs them: no method is faster than these, see the theory in test_simulated.py.
 BEST = [*SHORT, "--patterns", "ring,random,ping_pong", "--methods", "nonblocking,blocking"]

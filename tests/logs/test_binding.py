@@ -15,10 +15,6 @@ from pathlib import Path
 import logs_made
 import pytest
 from builds import PATIENCE, ROOT
-from coffeecup.postprocess.acceptance.binding import Issued, Place, same_host, unbound
-from coffeecup.postprocess.acceptance.ledger import Entry
-from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
-from coffeecup.postprocess.logs.records import Clocks, End, File, Files, Job, OtherFile
 from contracts_made import (
     FREE,
     NONCE,
@@ -28,6 +24,11 @@ from contracts_made import (
 from kernel_runs import of_kind
 from logs_made_b_eff import averaged_log
 from msgspec.structs import replace as with_fields
+
+from coffeecup.postprocess.acceptance.binding import Issued, Place, same_host, unbound
+from coffeecup.postprocess.acceptance.ledger import Entry
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
+from coffeecup.postprocess.logs.records import Clocks, End, File, Files, Job, OtherFile
 
 BEGIN = datetime.fromisoformat(START).timestamp()
 PLACE = Place(getpass.getuser(), "local", "4711", ("node00", "node01"), BEGIN, BEGIN + 10**6, FREE)

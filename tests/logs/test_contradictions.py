@@ -9,11 +9,12 @@ import re
 import logs_made
 import pytest
 from builds import ROOT
-from coffeecup.postprocess.benchmarks.score import Score
-from coffeecup.postprocess.benchmarks.scoring import score_logs
 from contradictions import made
 from contradictions_io import CONTRADICTIONS
 from mutator import kernel_log
+
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.benchmarks.scoring import score_logs
 
 PAGE = (ROOT / "docs" / "log.md").read_text(encoding="utf-8").split("\n## Invariants\n")[1].split("\n## ")[0]
 SECTIONS = dict(re.findall(r"^### (.*?)\n(.*?)(?=^### |\Z)", PAGE, re.MULTILINE | re.DOTALL))

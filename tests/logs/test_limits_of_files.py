@@ -9,6 +9,10 @@ import evidence_made
 import pandas as pd
 import pytest
 from builds import ROOT
+from commands import run
+from contracts_made import evaluate
+from sessions_made import case, session
+
 from coffeecup.postprocess.acceptance import ledger
 from coffeecup.postprocess.acceptance.contract import read_contract
 from coffeecup.postprocess.designs import design
@@ -16,9 +20,6 @@ from coffeecup.postprocess.history import site_files
 from coffeecup.postprocess.logs import trees
 from coffeecup.postprocess.sessions import files
 from coffeecup.postprocess.show.tables import csv_text
-from commands import run
-from contracts_made import evaluate
-from sessions_made import case, session
 
 DESIGN = "a: {network: crossbar, nodes: 2, nic: 1GB/s, latency: 1us}\n"
 SESSION = session([case({"b_eff": (1000.0, "MByte/s")})])

@@ -8,13 +8,14 @@ import sys
 
 import logs_made
 import pytest
-from coffeecup.postprocess.benchmarks.scoring import score_log
-from coffeecup.postprocess.logs import reader
-from coffeecup.postprocess.logs.reader import LogError
 from logs_made_b_eff import averaged_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.logs import reader
+from coffeecup.postprocess.logs.reader import LogError
 
 MIB = 2**20
 

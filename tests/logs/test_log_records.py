@@ -9,11 +9,12 @@ import jsonschema_rs
 import logs_made
 import pytest
 from builds import ROOT
+from conftest import COFFEECUP
+from logs_made_b_eff import averaged_log
+
 from coffeecup.postprocess.benchmarks.registry import log_formats
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.logs.reader import LogError
-from conftest import COFFEECUP
-from logs_made_b_eff import averaged_log
 
 SMALL = logs_made.stated(averaged_log(ranks=2, nodes=2))
 SMALL_TEXT = logs_made.text(SMALL)

@@ -10,17 +10,18 @@ import logs_made
 import msgspec
 import orjson
 import pytest
-from coffeecup.postprocess.benchmarks.b_eff.records import Measurement
-from coffeecup.postprocess.benchmarks.registry import log_formats
-from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
-from coffeecup.postprocess.logs.growing import GrowingLog
-from coffeecup.postprocess.logs.reader import LogError
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from logs_made_b_eff import averaged_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
+
+from coffeecup.postprocess.benchmarks.b_eff.records import Measurement
+from coffeecup.postprocess.benchmarks.registry import log_formats
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
+from coffeecup.postprocess.logs.growing import GrowingLog
+from coffeecup.postprocess.logs.reader import LogError
 
 SMALL = logs_made.stated(averaged_log(ranks=2, nodes=2))
 SMALL_TEXT = logs_made.text(SMALL)

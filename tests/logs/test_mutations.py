@@ -8,9 +8,10 @@ import random
 
 import logs_made
 import pytest
+from mutator import LOGS, Mutator, kernel_log, tried
+
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import score_logs
-from mutator import LOGS, Mutator, kernel_log, tried
 
 
 def scored(path, records):

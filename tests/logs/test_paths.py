@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+
 from coffeecup.postprocess.benchmarks.scoring import score_logs
 from coffeecup.postprocess.logs.paths import files_below, regular
 from coffeecup.postprocess.logs.reader import LogError

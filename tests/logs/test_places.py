@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
 from coffeecup.postprocess.acceptance.binding import Issued, Place, place_of, places, unbound_session
 from coffeecup.postprocess.acceptance.ledger import NONCE, Entry
 from coffeecup.postprocess.sessions.files import SessionReport

@@ -7,13 +7,14 @@ import copy
 
 import logs_made
 import pytest
-from coffeecup.postprocess.benchmarks.score import Score
-from coffeecup.postprocess.benchmarks.scoring import score_logs
-from coffeecup.postprocess.logs.rules import count_cores, same
 from contradictions import both, host, made, option, put, where
 from contradictions_io import longer
 from logs_made import MIB, first, of_kind
 from logs_made_b_eff import budget, lengths, retimed
+
+from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.benchmarks.scoring import score_logs
+from coffeecup.postprocess.logs.rules import count_cores, same
 
 MADE = made()
 

@@ -7,10 +7,11 @@ import subprocess
 
 import logs_made
 import pytest
-from coffeecup.postprocess.benchmarks.scoring import score_log
-from coffeecup.postprocess.logs.facts import facts
 from documented import groups_of_nodes
 from logs_made_b_eff import b_eff_log
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.logs.facts import facts
 
 ADDRESSES = {
     "tree": (["s0.s4.n1", "s0.s4.n2", "s0.s5.n3"], "3 nodes in 2 groups", "group by group"),

@@ -7,16 +7,17 @@ import json
 import logs_made
 import numpy as np
 import pytest
-from coffeecup.postprocess.benchmarks import io_nodes, nodes
-from coffeecup.postprocess.benchmarks.b_eff_io import slow_nodes
-from coffeecup.postprocess.benchmarks.b_eff_io.records import ProcessTimes
-from coffeecup.postprocess.benchmarks.nodes import Verdict
-from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 from commands import run
 from logs_made_b_eff_io import b_eff_io_log
 from msgspec.structs import replace as but
 from nodes_made import ACCESS_NOISE, accesses
 from sessions_made import case, night, session, write
+
+from coffeecup.postprocess.benchmarks import io_nodes, nodes
+from coffeecup.postprocess.benchmarks.b_eff_io import slow_nodes
+from coffeecup.postprocess.benchmarks.b_eff_io.records import ProcessTimes
+from coffeecup.postprocess.benchmarks.nodes import Verdict
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 
 SLOW = 3
 

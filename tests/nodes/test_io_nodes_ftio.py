@@ -4,12 +4,13 @@ node is known, and the kernel on made-up nodes with a clock that adds a formula.
 
 import logs_made
 import pytest
-from coffeecup.postprocess.benchmarks.ftio.slow_nodes import examination
-from coffeecup.postprocess.benchmarks.nodes import Verdict
-from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 from ftio_runs import faults
 from kernel_runs import on_nodes, records, run
 from logs_made_ftio import ftio_log, half
+
+from coffeecup.postprocess.benchmarks.ftio.slow_nodes import examination
+from coffeecup.postprocess.benchmarks.nodes import Verdict
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 
 __all__ = ["faults"]  # fixtures
 SLOW = 2

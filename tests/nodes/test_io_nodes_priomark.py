@@ -3,10 +3,11 @@
 
 import logs_made
 import pytest
-from coffeecup.postprocess.benchmarks.nodes import Verdict
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from logs_made import KIB, MIB
 from logs_made_priomark import priomark_log
+
+from coffeecup.postprocess.benchmarks.nodes import Verdict
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 SLOW = 5
 SHAPE = {"ranks": 16, "nodes": 8, "process_bytes": (256 * MIB,), "block_bytes": (256 * KIB,), "repetitions": 3}

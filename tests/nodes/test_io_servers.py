@@ -10,10 +10,6 @@ from contextlib import ExitStack, contextmanager
 import logs_made
 import pytest
 from builds import PATIENCE
-from coffeecup.postprocess.benchmarks import io_nodes, nodes
-from coffeecup.postprocess.benchmarks.nodes import Verdict
-from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
-from coffeecup.postprocess.logs.reader import LogError
 from commands import run
 from file_systems import disk, glusterfs_mounts, root, unmount
 from kernel_runs import on_nodes, records
@@ -21,6 +17,11 @@ from logs_made import KIB, MIB, of_kind
 from logs_made_b_eff_io import b_eff_io_on_servers, rounded
 from logs_made_ftio import ftio_log, half
 from logs_made_priomark import priomark_log, times_of_processes
+
+from coffeecup.postprocess.benchmarks import io_nodes, nodes
+from coffeecup.postprocess.benchmarks.nodes import Verdict
+from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
+from coffeecup.postprocess.logs.reader import LogError
 
 RANKS, NODES, SLOW = 16, 8, 5
 RUNS = 5

@@ -10,6 +10,11 @@ import logs_made
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
+from logs_made_b_eff import averaged_log
+from logs_made_nodes import matched_log
+from nodes_made import NOISE, Machine, matchings, planted, times, within_leaves
+
 from coffeecup.postprocess.benchmarks import node_figures, nodes
 from coffeecup.postprocess.benchmarks.b_eff.nodes import matchings as matchings_of_b_eff
 from coffeecup.postprocess.benchmarks.nodes import Verdict
@@ -22,10 +27,6 @@ from coffeecup.postprocess.statistics.nodes import (
     effects,
     second_ratio,
 )
-from commands import run
-from logs_made_b_eff import averaged_log
-from logs_made_nodes import matched_log
-from nodes_made import NOISE, Machine, matchings, planted, times, within_leaves
 
 
 def silent(rng, machine, loops, pairs):

@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 import slurm_made
 from builds import OPEN_MPI
-from coffeecup.site_configs.common.frame import MODES
 from commands import run
 from conftest import REFRAME, Reframe
 from links import links, parameters
 from sessions_made import case, session, write
+
+from coffeecup.site_configs.common.frame import MODES
 
 NODES, CORES = 6, 2
 RATE, BURST = 10e6, 16 * 1024  # byte/s of a link, and byte that pass at once: an eighth of a message of L_max

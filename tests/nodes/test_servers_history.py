@@ -7,11 +7,12 @@ import logs_made
 import numpy as np
 import pandas as pd
 import pytest
-from coffeecup.postprocess.benchmarks import nodes
-from coffeecup.postprocess.benchmarks.scoring import score_log
 from commands import run
 from logs_made_b_eff_io import b_eff_io_on_servers
 from sessions_made import case, night, session, write
+
+from coffeecup.postprocess.benchmarks import nodes
+from coffeecup.postprocess.benchmarks.scoring import score_log
 
 SERVERS = [f"scratch-OST{number:04x}" for number in range(12)]
 SLOW, BEGIN, NIGHTS = SERVERS[4], 10, 20

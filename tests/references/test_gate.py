@@ -3,8 +3,9 @@
 what cannot fail."""
 
 import pytest
-from coffeecup.postprocess.references.gate import matches, orphans, without_effect, without_reference
 from sessions_made import case, session, table_of
+
+from coffeecup.postprocess.references.gate import matches, orphans, without_effect, without_reference
 
 ENTRY = [1000.0, -0.1, None, "MByte/s"]
 INDEX = ["$partition", "num_processes"]

@@ -3,9 +3,10 @@
 
 import pytest
 import yaml
-from coffeecup.postprocess.benchmarks.benchmark import Better, MetricKind
 from commands import run
 from sessions_made import case, database, night, nights, session, steady
+
+from coffeecup.postprocess.benchmarks.benchmark import Better, MetricKind
 
 GOOD = {"b_eff": (1000.0, "MByte/s")}
 SLOW = {"b_eff": (500.0, 1000.0, -0.1, None, "MByte/s", "fail")}

@@ -4,12 +4,13 @@
 import numpy as np
 import pytest
 import yaml
-from coffeecup.postprocess.benchmarks.benchmark import Better
-from coffeecup.postprocess.history.change_points import session_values
-from coffeecup.postprocess.references.proposals import allowance
 from commands import run
 from sessions_made import case, database, night, nights, session, table_of
 from test_references import proposed, values_of
+
+from coffeecup.postprocess.benchmarks.benchmark import Better
+from coffeecup.postprocess.history.change_points import session_values
+from coffeecup.postprocess.references.proposals import allowance
 
 
 def test_bound_is_the_usual_reach_widened_until_the_next_session_is_inside(tmp_path):

@@ -4,15 +4,16 @@ measured."""
 
 import pytest
 import yaml
+from commands import run
+from logs_made import write as write_log
+from logs_made_b_eff import b_eff_log
+from sessions_made import case, database, night, nights, session, steady
+
 from coffeecup.postprocess.history.change_points import session_values
 from coffeecup.postprocess.history.table import history_table
 from coffeecup.postprocess.references.files import ReferenceFileError, load
 from coffeecup.postprocess.references.proposals import Terms, differences, entries, flat, outside, proposal
 from coffeecup.postprocess.sessions.files import read_reports
-from commands import run
-from logs_made import write as write_log
-from logs_made_b_eff import b_eff_log
-from sessions_made import case, database, night, nights, session, steady
 
 CHECKS_OF = "b_eff"
 TODAY = {"_meta": {"benchmark": "b_eff", "schema": 1}}

@@ -4,14 +4,15 @@ warning of matplotlib's, which pyproject.toml makes an error in all tests that d
 
 import logs_made
 import pytest
-from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.postprocess.reports import page as report
-from coffeecup.postprocess.show import plots
 from logs_made_b_eff import b_eff_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
 from mutator import kernel_log
+
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.postprocess.reports import page as report
+from coffeecup.postprocess.show import plots
 
 LOGS = {
     "b_eff": lambda ranks: b_eff_log(ranks=ranks, methods=("sendrecv",)),

@@ -9,14 +9,15 @@ from typing import Any
 
 import logs_made
 import pytest
-from coffeecup.postprocess.benchmarks.scoring import score_log
-from coffeecup.postprocess.reports.overview import qualified
 from commands import run
 from logs_made_b_eff import AVERAGED, averaged_log
 from logs_made_b_eff_io import b_eff_io_log
 from logs_made_ftio import ftio_log
 from logs_made_priomark import priomark_log
 from sessions_made import case, database, night, session
+
+from coffeecup.postprocess.benchmarks.scoring import score_log
+from coffeecup.postprocess.reports.overview import qualified
 
 # Sizes in descending order, and benchmarks not in the order of their names.
 MADE = {

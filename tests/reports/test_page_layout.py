@@ -8,9 +8,6 @@ import re
 
 import logs_made
 import pytest
-from coffeecup.postprocess.reports import page as report
-from coffeecup.postprocess.show import plots
-from coffeecup.postprocess.show.pdf import print_page
 from commands import run
 from logs_made_b_eff import b_eff_log
 from logs_made_b_eff_io import b_eff_io_log
@@ -19,6 +16,10 @@ from logs_made_priomark import priomark_log
 from pages import Page, measured, needs_browser
 from pypdf import PdfReader
 from sessions_made import case, database, night, session, steady
+
+from coffeecup.postprocess.reports import page as report
+from coffeecup.postprocess.show import plots
+from coffeecup.postprocess.show.pdf import print_page
 
 A4 = (210 * 72 / 25.4, 297 * 72 / 25.4)  # points
 PHONES = (360, 390)

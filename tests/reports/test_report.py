@@ -8,14 +8,15 @@ import re
 
 import logs_made
 import pytest
+from logs_made_b_eff import averaged_log, b_eff_log
+from pages import HOSTILE, Page, browse, hostile_log, needs_browser
+
 from coffeecup.postprocess.benchmarks.b_eff import reduction
 from coffeecup.postprocess.benchmarks.published import published, published_systems
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports import page as report
 from coffeecup.postprocess.show import words
-from logs_made_b_eff import averaged_log, b_eff_log
-from pages import HOSTILE, Page, browse, hostile_log, needs_browser
 
 
 @pytest.fixture(scope="module")

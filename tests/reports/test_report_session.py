@@ -11,12 +11,13 @@ from pathlib import Path
 import logs_made
 import pytest
 from builds import PATIENCE
+from logs_made_b_eff import b_eff_log
+from pages import Page, hostile_log
+
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports import page as report
 from coffeecup.postprocess.sessions.verdicts import case_of, differing, read_session
-from logs_made_b_eff import b_eff_log
-from pages import Page, hostile_log
 
 CHECK = """
 import reframe as rfm

@@ -9,16 +9,17 @@ from xml.etree import ElementTree
 import numpy as np
 import pandas as pd
 import pytest
+from commands import run
+from lxml import etree
+from pages import HOSTILE, Page, browse, needs_browser
+from sessions_made import case, database, night, session, steady, table_of
+
 from coffeecup.postprocess.history.change_points import findings, session_values
 from coffeecup.postprocess.history.figures import trends
 from coffeecup.postprocess.history.standing import compared, headlines, scaling, standing
 from coffeecup.postprocess.history.table import case_table, history_table
 from coffeecup.postprocess.sessions.files import read_reports
 from coffeecup.postprocess.show import plots
-from commands import run
-from lxml import etree
-from pages import HOSTILE, Page, browse, needs_browser
-from sessions_made import case, database, night, session, steady, table_of
 
 SIZES = (2, 4, 8)
 

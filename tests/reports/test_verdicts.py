@@ -7,9 +7,10 @@ from math import inf, nan
 from types import SimpleNamespace
 
 import pytest
+from sessions_made import case, session
+
 from coffeecup.postprocess.benchmarks.score import Metric
 from coffeecup.postprocess.sessions.verdicts import Case, Verdict, case_of, differing, read_session, statement, verdict
-from sessions_made import case, session
 
 
 @pytest.mark.parametrize(

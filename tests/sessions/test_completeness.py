@@ -9,15 +9,16 @@ from xml.etree import ElementTree
 import logs_made
 import pandas as pd
 import pytest
+from commands import run
+from logs_made_b_eff import b_eff_log
+from sessions_made import case, database, night, session
+
 from coffeecup.postprocess.history.cases import selection
 from coffeecup.postprocess.history.change_points import session_values
 from coffeecup.postprocess.history.completeness import completeness, without_value
 from coffeecup.postprocess.history.standing import standing
 from coffeecup.postprocess.history.table import case_table, history_table
 from coffeecup.postprocess.sessions.files import read_reports
-from commands import run
-from logs_made_b_eff import b_eff_log
-from sessions_made import case, database, night, session
 
 CHECKS_OF = "b_eff"
 GOOD = {"b_eff": (1000.0, "MByte/s")}

@@ -10,12 +10,13 @@ import jsonschema
 import logs_made
 import pytest
 import sessions_made
+from logs_made_b_eff import b_eff_log
+from sessions_made import case, database, night, nights, session, write
+
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.history.table import case_table, history_table
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.sessions.files import read_reports
-from logs_made_b_eff import b_eff_log
-from sessions_made import case, database, night, nights, session, write
 
 
 @pytest.fixture

@@ -19,9 +19,10 @@ import logs_made_b_eff
 import pytest
 import yaml
 from builds import OPEN_MPI, ROOT
-from coffeecup.postprocess import reframe_version
 from conftest import COFFEECUP
 from test_site_commands import NODES, QUEUES
+
+from coffeecup.postprocess import reframe_version
 
 SCHEDULERS = ("scontrol", "sinfo", "squeue", "qstat", "pbsnodes", "bhosts")
 # What another check depends on is listed below it.
@@ -452,7 +453,7 @@ def test_every_file_that_reframe_may_load_first_checks_the_version():
     for path in (ROOT / "reframe_checks").glob("*.py"):
         text = path.read_text()
         if re.search(r"^\s*(from|import) reframe\b", text, re.MULTILINE):
-            place = text.find("\nfrom postprocess import reframe_version  # noqa: F401\n")
+            place = text.find("\nfrom coffeecup.postprocess import reframe_version  # noqa: F401\n")
             assert 0 < place < (text.find("\nfrom .") if "\nfrom ." in text else len(text)), path.name
 
 

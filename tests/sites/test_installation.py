@@ -6,14 +6,14 @@ import re
 import shutil
 import subprocess
 import tarfile
-import tomllib
 
 import pytest
 from builds import ROOT
+from conftest import PATIENCE, REFRAME
+
 from coffeecup.reframe_checks.paths import LOCAL_CONFIGURATION
 from coffeecup.site_configs.common import bundle, new
 from coffeecup.site_configs.common import tree as site_tree
-from conftest import PATIENCE, REFRAME
 
 
 def files(folder):
@@ -121,5 +121,5 @@ def test_unknown_site_of_an_installation_is_refused_with_a_command_that_works_th
 
 
 def test_wheel_has_the_configuration_that_refusals_name():
-    packages = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]["packages"]["find"]["include"]
-    assert ".".join(LOCAL_CONFIGURATION.parent.relative_to(ROOT).parts) in packages
+    packages = (ROOT / "setup.py").read_text()
+    assert f'"{".".join(LOCAL_CONFIGURATION.parent.relative_to(ROOT).parts)}"' in packages

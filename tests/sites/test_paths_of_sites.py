@@ -7,9 +7,10 @@ import subprocess
 
 import pytest
 from builds import PATIENCE, ROOT
-from coffeecup.reframe_checks.paths import LOCAL_CONFIGURATION
 from conftest import REFRAME, Reframe
 from raw_log import read_log
+
+from coffeecup.reframe_checks.paths import LOCAL_CONFIGURATION
 
 ODD = "Meß läufe"
 

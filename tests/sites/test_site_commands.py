@@ -10,8 +10,9 @@ import subprocess
 from types import SimpleNamespace
 
 import pytest
-from coffeecup.site_configs.common import job_scripts
 from conftest import CORES
+
+from coffeecup.site_configs.common import job_scripts
 
 
 def site(tree, *partitions, name="made", host=None, environments='[{"name": "mpi", "cc": "mpicc"}]'):

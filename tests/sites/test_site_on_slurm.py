@@ -17,10 +17,11 @@ from types import SimpleNamespace
 import modules_made
 import pytest
 import slurm_made
-from coffeecup.postprocess.benchmarks.registry import benchmarks
-from coffeecup.site_configs.common.probe_jobs import same_library
 from conftest import COFFEECUP, CORES, PARTS_OF_SITES, PATIENCE, REFRAME, ROOT
 from modules_made import LIBRARIES
+
+from coffeecup.postprocess.benchmarks.registry import benchmarks
+from coffeecup.site_configs.common.probe_jobs import same_library
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 from builds import ROOT
+from conftest import Reframe
+
 from coffeecup.reframe_checks import vocabulary
 from coffeecup.site_configs.common.slurm import closed
 from coffeecup.site_configs.common.tree import read_configuration
-from conftest import Reframe
 
 SITES = sorted((ROOT / "site_configs").glob("*/settings.py"))
 

@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+
 from coffeecup.postprocess.statistics.means import bootstrap_interval
 from coffeecup.postprocess.statistics.medians import interval
 from coffeecup.postprocess.statistics.shares import share_interval

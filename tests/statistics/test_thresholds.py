@@ -7,13 +7,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from coffeecup.postprocess.history.change_points import session_values
-from coffeecup.postprocess.history.table import history_table
-from coffeecup.postprocess.logs.activity import of_activity, of_overlap, used
-from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.records import Activity, Overlap
-from coffeecup.postprocess.references.proposals import Terms, entries
-from coffeecup.postprocess.sessions.files import read_reports
 from logs_made import of_kind, with_cores
 from logs_made_b_eff import averaged_log, retimed
 from logs_made_b_eff_io import MIB, b_eff_io_log
@@ -22,6 +15,14 @@ from logs_made_priomark import priomark_log
 from reframe.utility.sanity import assert_reference, evaluate
 from scores import keys
 from sessions_made import database, nights
+
+from coffeecup.postprocess.history.change_points import session_values
+from coffeecup.postprocess.history.table import history_table
+from coffeecup.postprocess.logs.activity import of_activity, of_overlap, used
+from coffeecup.postprocess.logs.reader import Log
+from coffeecup.postprocess.logs.records import Activity, Overlap
+from coffeecup.postprocess.references.proposals import Terms, entries
+from coffeecup.postprocess.sessions.files import read_reports
 
 # --- hosts and placement ----------------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ Word k of what a source writes is x ^ x >> 15 with x = seed(source) + k * 0x9E37
 """
 
 import numpy as np
+
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPES
 
 

@@ -6,10 +6,11 @@ import socket
 
 import pytest
 from builds import libraries
-from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPES
-from coffeecup.postprocess.logs.reader import LogError
 from kernel_runs import records
 from raw_log import read_log
+
+from coffeecup.postprocess.benchmarks.b_eff_io.definition import TYPES
+from coffeecup.postprocess.logs.reader import LogError
 
 SMALL = ("--memory-per-process", "64MiB")  # M_PART is 2 MiB
 BRIEF = (*SMALL, "--scheduled-time", "0.4", "--space-limit", "4GiB")

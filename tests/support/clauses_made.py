@@ -3,13 +3,14 @@
 
 from types import SimpleNamespace
 
+from logs_made import file_system
+
 from coffeecup.postprocess.acceptance.contract import Clause
 from coffeecup.postprocess.acceptance.evaluation import (
     evaluate_clause,
 )
 from coffeecup.postprocess.acceptance.terms import Terms
 from coffeecup.postprocess.logs.records import Filesystem
-from logs_made import file_system
 
 CLAUSE = Clause(
     name="bandwidth",

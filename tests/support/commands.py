@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command `coffeecup`, within the process of the tests."""
 
-from coffeecup.postprocess.cli.app import app
 from typer.main import get_command
 from typer.testing import CliRunner
+
+from coffeecup.postprocess.cli.app import app
 
 
 def all_commands():

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Logs of b_eff with matchings of nodes, one process on each, whose speeds are known."""
 
-from coffeecup.postprocess.benchmarks.b_eff.nodes.matchings import RESTS, within
-from coffeecup.postprocess.benchmarks.b_eff.nodes.matchings import numbered as numbers_of
 from logs_made import numbered, of_kind
 from logs_made_b_eff import averaged_log
+
+from coffeecup.postprocess.benchmarks.b_eff.nodes.matchings import RESTS, within
+from coffeecup.postprocess.benchmarks.b_eff.nodes.matchings import numbered as numbers_of
 
 MATCHINGS = 16
 

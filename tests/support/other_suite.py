@@ -6,9 +6,10 @@ import json
 import uuid
 
 import sessions_made
+from sessions_made import database, night
+
 from coffeecup.postprocess.history.table import case_table, history_table
 from coffeecup.postprocess.sessions.files import read_reports
-from sessions_made import database, night
 
 NIGHTLY = "reframe -c centre -r --report-file=sessions/session-{sessionid}.json"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import reframe
+
 from coffeecup.postprocess.history.table import history_table
 from coffeecup.postprocess.sessions.files import read_reports
 

@@ -3,6 +3,7 @@
 `simulated_kernel` and `simulate` are in conftest.py."""
 
 from builds import ROOT
+
 from coffeecup.postprocess.benchmarks.scoring import score_log
 
 SITE = ROOT / "site_configs" / "simulated"

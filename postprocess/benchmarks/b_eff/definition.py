@@ -4,6 +4,7 @@
 b_eff_io"."""
 
 import numpy as np
+
 from coffeecup.postprocess.show.units import MIB
 
 LENGTHS = 21

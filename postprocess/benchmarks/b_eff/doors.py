@@ -11,6 +11,7 @@ from coffeecup.postprocess.logs.records import Record, kind_of
 
 if TYPE_CHECKING:
     import pandas as pd
+
     from coffeecup.postprocess.benchmarks.b_eff.records import Plan
     from coffeecup.postprocess.benchmarks.score import Score
     from coffeecup.postprocess.logs.reader import Log

@@ -7,6 +7,8 @@ from dataclasses import replace
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+
 from coffeecup.postprocess.benchmarks.b_eff.doors import View
 from coffeecup.postprocess.benchmarks.b_eff.parts import doors, views
 from coffeecup.postprocess.benchmarks.b_eff.records import Plan, Rings
@@ -19,7 +21,6 @@ from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, WHITE, Figure
 from coffeecup.postprocess.show.tables import each_row
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, printable, size
-from matplotlib.axes import Axes
 
 GROUPS = {"ring": ("ring patterns", BLUE, "o"), "random": ("random patterns", VERMILION, "s")}
 METHODS = {

@@ -11,6 +11,7 @@ from coffeecup.postprocess.logs.records import Record
 
 if TYPE_CHECKING:
     import pandas as pd
+
     from coffeecup.postprocess.benchmarks.b_eff.records import Plan
     from coffeecup.postprocess.logs.reader import Log
 

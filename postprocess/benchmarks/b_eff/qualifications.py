@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff.definition import METHODS_AVERAGED, PATTERNS_AVERAGED
 from coffeecup.postprocess.benchmarks.b_eff.loops import budget_of_bandwidth
 from coffeecup.postprocess.benchmarks.b_eff.parts import checks, doors, views

@@ -3,6 +3,8 @@
 
 from typing import Annotated, ClassVar, Literal
 
+from msgspec import Meta
+
 from coffeecup.postprocess.benchmarks.b_eff.memory.records import Kind, Memory
 from coffeecup.postprocess.benchmarks.b_eff.nodes.records import Matchings
 from coffeecup.postprocess.logs.records import (
@@ -21,7 +23,6 @@ from coffeecup.postprocess.logs.records import (
     about,
     distinct,
 )
-from msgspec import Meta
 
 Group = Literal["ring", "random", "worst_cycle", "bisection", "cartesian_2d", "cartesian_3d", "ping_pong"]
 

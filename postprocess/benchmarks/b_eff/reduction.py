@@ -14,6 +14,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
+
 from coffeecup.postprocess.benchmarks.b_eff import BALANCE_FACTOR, BENCHMARK, R_MAX
 from coffeecup.postprocess.benchmarks.b_eff.definition import LENGTHS, PATTERNS_AVERAGED
 from coffeecup.postprocess.benchmarks.b_eff.parts import doors, views

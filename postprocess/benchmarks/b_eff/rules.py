@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+
 from coffeecup.postprocess.benchmarks.b_eff.definition import (
     L_MAX_LIMIT,
     LENGTHS,

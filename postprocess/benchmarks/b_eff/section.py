@@ -3,6 +3,7 @@
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff import BENCHMARK, reduction
 from coffeecup.postprocess.benchmarks.b_eff.definition import ONE_RING
 from coffeecup.postprocess.benchmarks.b_eff.doors import View

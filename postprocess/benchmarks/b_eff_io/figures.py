@@ -7,6 +7,9 @@ from typing import Any, cast
 
 import matplotlib
 import pandas as pd
+from matplotlib.axes import Axes
+from msgspec.structs import asdict
+
 from coffeecup.postprocess.benchmarks.b_eff_io import reduction
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from coffeecup.postprocess.benchmarks.b_eff_io.records import PatternType, Plan
@@ -18,8 +21,6 @@ from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, WHITE, Figure
 from coffeecup.postprocess.show.units import MBYTE
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds, size
-from matplotlib.axes import Axes
-from msgspec.structs import asdict
 
 TITLES = {"write": "Initial write", "rewrite": "Rewrite", "read": "Read"}
 LOOK = {

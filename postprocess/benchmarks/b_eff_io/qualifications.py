@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import cast
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import (
     CACHE_FACTOR,
     METHODS,

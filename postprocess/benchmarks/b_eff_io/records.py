@@ -3,6 +3,8 @@
 
 from typing import Annotated, Literal
 
+from msgspec import Meta
+
 from coffeecup.postprocess.logs.records import (
     Bytes,
     Count,
@@ -21,7 +23,6 @@ from coffeecup.postprocess.logs.records import (
     Text,
     distinct,
 )
-from msgspec import Meta
 
 Type = Literal["scatter", "shared", "separate", "segmented", "segmented-collective", "random", "random-collective"]
 AccessMethod = Literal["write", "rewrite", "read"]

@@ -11,6 +11,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
+
 from coffeecup.postprocess.benchmarks.b_eff_io import BENCHMARK
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement, PatternType, Plan

@@ -3,6 +3,7 @@
 papers to compare with."""
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff_io import reduction
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS, TYPES
 from coffeecup.postprocess.benchmarks.b_eff_io.figures import TITLES

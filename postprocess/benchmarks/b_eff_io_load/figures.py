@@ -3,6 +3,7 @@
 
 import matplotlib
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import LOADS, Plan
 from coffeecup.postprocess.benchmarks.b_eff_io_load.reduction import factors

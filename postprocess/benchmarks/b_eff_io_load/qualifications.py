@@ -5,6 +5,7 @@ victims read from a cache."""
 from collections.abc import Iterator
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff_io.qualifications import CACHED_SHARE, of_data, of_evicted, of_hints
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Loaded, Plan
 from coffeecup.postprocess.benchmarks.b_eff_io_load.reduction import (

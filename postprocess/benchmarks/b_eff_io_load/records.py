@@ -3,11 +3,12 @@
 
 from typing import Annotated, Literal, get_args
 
+from msgspec import Meta
+
 from coffeecup.postprocess.benchmarks.b_eff_io.records import Calls, Check, Number, Pass, PlannedPattern
 from coffeecup.postprocess.benchmarks.load_records import LoadRecord, Phase, PlannedVictims
 from coffeecup.postprocess.logs.histograms import Histogram
 from coffeecup.postprocess.logs.records import Bytes, PositiveBytes, PositiveSeconds, Record, Repetition, Seconds
-from msgspec import Meta
 
 LoadKind = Literal["read", "write"]
 LOADS: tuple[str, ...] = get_args(LoadKind)  # in the order of --kinds

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
 from coffeecup.postprocess.benchmarks.b_eff_io_load import BENCHMARK, IMPACTS
 from coffeecup.postprocess.benchmarks.b_eff_io_load.records import Load, Loaded, Plan

@@ -2,6 +2,7 @@
 """b_eff_io_load's part of the report: the factors with their intervals, and the load that caused them."""
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
 from coffeecup.postprocess.benchmarks.b_eff_io.section import of_check, of_component
 from coffeecup.postprocess.benchmarks.b_eff_io_load.figures import WORDS

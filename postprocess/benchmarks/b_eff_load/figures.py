@@ -3,6 +3,7 @@
 
 import matplotlib
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff_load.records import LOADS, Plan
 from coffeecup.postprocess.benchmarks.b_eff_load.reduction import complete_repetitions, slowdown, units
 from coffeecup.postprocess.benchmarks.load_figures import LOOKS, impact_over_sizes

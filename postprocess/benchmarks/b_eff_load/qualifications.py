@@ -5,6 +5,7 @@ result of timed loops."""
 from collections.abc import Iterator
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff.qualifications import broken_rules_of_machine, of_data, of_loops, of_time
 from coffeecup.postprocess.benchmarks.b_eff_load.records import IO, Load, Plan
 from coffeecup.postprocess.benchmarks.b_eff_load.reduction import complete_repetitions, of_busiest_node, of_victim_node

@@ -3,11 +3,12 @@
 
 from typing import Annotated, Literal, get_args
 
+from msgspec import Meta
+
 from coffeecup.postprocess.benchmarks.b_eff.records import Loop, PlannedLoops
 from coffeecup.postprocess.benchmarks.load_records import LoadRecord, Phase, PlannedVictims
 from coffeecup.postprocess.logs.histograms import Histogram
 from coffeecup.postprocess.logs.records import Name, PositiveBytes, Rank
-from msgspec import Meta
 
 LoadKind = Literal["incast", "alltoall", "broadcast", "io"]
 LOADS: tuple[str, ...] = get_args(LoadKind)  # in the order of --kinds

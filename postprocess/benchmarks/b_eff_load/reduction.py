@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff.reduction import moved_bytes as moved_by_loops
 from coffeecup.postprocess.benchmarks.b_eff.reduction import rows_of, table_of
 from coffeecup.postprocess.benchmarks.b_eff_load import BENCHMARK, IMPACTS

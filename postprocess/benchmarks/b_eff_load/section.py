@@ -2,6 +2,7 @@
 """b_eff_load's part of the report: the factors with their intervals, and the load that caused them."""
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff.section import plan
 from coffeecup.postprocess.benchmarks.b_eff_load.records import IO, LOADS, Plan, PlannedLoad
 from coffeecup.postprocess.benchmarks.b_eff_load.reduction import complete_repetitions

@@ -6,6 +6,9 @@ from typing import Any, cast
 
 import matplotlib
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, LogLocator
+
 from coffeecup.postprocess.benchmarks.ftio.records import Plan
 from coffeecup.postprocess.benchmarks.ftio.reduction import repetition_table, representative_input
 from coffeecup.postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES
@@ -29,8 +32,6 @@ from coffeecup.postprocess.show.plots import (
     Figure,
 )
 from coffeecup.postprocess.show.words import counted, digits, printable, seconds
-from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, LogLocator
 
 STAGE_LABELS = {
     "initialise": "initialisation",

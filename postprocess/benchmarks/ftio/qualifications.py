@@ -5,6 +5,7 @@ are shown beside the number everywhere."""
 from collections.abc import Iterator
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.ftio.records import Plan, Repetition
 from coffeecup.postprocess.benchmarks.score import Qualification
 from coffeecup.postprocess.logs.hosts import of_hosts, several

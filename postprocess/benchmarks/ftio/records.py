@@ -3,6 +3,8 @@
 
 from typing import Annotated, Literal
 
+from msgspec import Meta
+
 from coffeecup.postprocess.logs.records import (
     FROM_ONE,
     LIST_OF_PROCESSES,
@@ -25,7 +27,6 @@ from coffeecup.postprocess.logs.records import (
     about,
     distinct,
 )
-from msgspec import Meta
 
 Counter = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 Difference = Annotated[float, Meta(ge=0, le=1e300)]

@@ -8,6 +8,7 @@ Kuszmaul, "The FTIO Benchmark". Which logs may be reduced at all is decided in r
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
+
 from coffeecup.postprocess.benchmarks.ftio import BENCHMARK
 from coffeecup.postprocess.benchmarks.ftio.records import Measurement, Plan, Repetition
 from coffeecup.postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES

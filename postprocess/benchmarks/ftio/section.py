@@ -5,6 +5,7 @@ with."""
 from typing import cast
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.ftio.figures import STAGE_LABELS
 from coffeecup.postprocess.benchmarks.ftio.records import Plan, Repetition, Start
 from coffeecup.postprocess.benchmarks.ftio.rules import ACTIVITIES, STAGES

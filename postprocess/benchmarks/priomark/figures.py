@@ -7,6 +7,8 @@ from typing import cast
 
 import matplotlib
 import pandas as pd
+from matplotlib.ticker import FuncFormatter
+
 from coffeecup.postprocess.benchmarks.priomark import reduction
 from coffeecup.postprocess.benchmarks.priomark.records import Latencies, Measurement, Plan
 from coffeecup.postprocess.benchmarks.score import Score
@@ -15,7 +17,6 @@ from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.show import plots
 from coffeecup.postprocess.show.plots import BLUE, GREEN, GREY, ORANGE, PURPLE, SKY, VERMILION, Figure
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, printable, seconds, size
-from matplotlib.ticker import FuncFormatter
 
 LINES = ((BLUE, "o"), (VERMILION, "s"), (GREEN, "^"), (ORANGE, "D"), (PURPLE, "v"), (SKY, "P"), (GREY, "X"))
 DASHES = ("-", "--", ":", "-.")

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Iterator
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.priomark import PAPER
 from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
 from coffeecup.postprocess.benchmarks.score import Qualification

@@ -3,6 +3,8 @@
 
 from typing import Annotated, Literal
 
+from msgspec import Meta
+
 from coffeecup.postprocess.logs.histograms import Histogram
 from coffeecup.postprocess.logs.records import (
     FROM_ONE,
@@ -28,7 +30,6 @@ from coffeecup.postprocess.logs.records import (
     Text,
     about,
 )
-from msgspec import Meta
 
 Target = Literal["directory", "file", "device"]
 AS_PLANNED = about("as in the plan, also where it is null")

@@ -10,6 +10,7 @@ from typing import cast
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
+
 from coffeecup.postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PERCENTILES
 from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
 from coffeecup.postprocess.benchmarks.priomark.rules import OVERLAP

@@ -2,6 +2,7 @@
 """PRIOMark's part of the report: the number in plain sentences, what enters it, and every case with its latencies."""
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.priomark import reduction
 from coffeecup.postprocess.benchmarks.priomark.qualifications import listed
 from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan

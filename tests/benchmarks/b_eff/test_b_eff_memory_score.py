@@ -9,6 +9,8 @@ from statistics import geometric_mean
 
 import logs_made
 import pytest
+from mutator import kernel_log
+
 from coffeecup.postprocess.benchmarks.b_eff.figures import figures
 from coffeecup.postprocess.benchmarks.b_eff.memory.rules import is_listed
 from coffeecup.postprocess.benchmarks.b_eff.nodes.records import Pair
@@ -17,7 +19,6 @@ from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.benchmarks.registry import benchmarks, metric_kind
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 from coffeecup.postprocess.reports import page
-from mutator import kernel_log
 
 RECORDS = kernel_log("b_eff-memory")
 AVERAGED = ("ring", "random")

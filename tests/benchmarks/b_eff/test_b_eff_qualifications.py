@@ -7,13 +7,14 @@ from dataclasses import replace
 import logs_made
 import pandas as pd
 import pytest
-from coffeecup.postprocess.benchmarks.b_eff import qualifications
-from coffeecup.postprocess.benchmarks.scoring import read_log
-from coffeecup.postprocess.logs.records import End, Overhead
 from logs_made import GIB, first, with_cores
 from logs_made_b_eff import AVERAGED, averaged_log, b_eff_log, retimed, steady
 from msgspec.structs import replace as but
 from scores import keys
+
+from coffeecup.postprocess.benchmarks.b_eff import qualifications
+from coffeecup.postprocess.benchmarks.scoring import read_log
+from coffeecup.postprocess.logs.records import End, Overhead
 
 
 def test_a_run_by_the_papers_rules_is_official_and_unqualified(scored):

@@ -10,6 +10,10 @@ import logs_made
 import msgspec
 import pytest
 import spread_of_runs
+from commands import run
+from logs_made import MIB, of_kind
+from logs_made_b_eff import AVERAGED, REPORTED, averaged_log, b_eff_log, lengths, patterns, steady
+
 from coffeecup.postprocess.benchmarks.b_eff.figures import over_sizes
 from coffeecup.postprocess.benchmarks.b_eff.noise.qualifications import same_messages
 from coffeecup.postprocess.benchmarks.b_eff.records import Pattern
@@ -18,9 +22,6 @@ from coffeecup.postprocess.benchmarks.b_eff.section import grids, meaning_of_rat
 from coffeecup.postprocess.benchmarks.published import published
 from coffeecup.postprocess.benchmarks.scoring import read_log
 from coffeecup.postprocess.reports import page as report
-from commands import run
-from logs_made import MIB, of_kind
-from logs_made_b_eff import AVERAGED, REPORTED, averaged_log, b_eff_log, lengths, patterns, steady
 
 
 def read(tmp_path, records):

@@ -2,6 +2,11 @@
 """Rings, message lengths and L_max of b_eff against the specification's tables and examples, and the rules on them."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from logs_made import GIB, MIB, of_kind
+from logs_made_b_eff import RINGS, averaged_log, lengths
+
 from coffeecup.postprocess.benchmarks.b_eff import rules, timed_loops
 from coffeecup.postprocess.benchmarks.b_eff.definition import (
     l_max_rule,
@@ -10,10 +15,6 @@ from coffeecup.postprocess.benchmarks.b_eff.definition import (
     ring_sizes,
 )
 from coffeecup.postprocess.benchmarks.b_eff.records import Pattern, Rings
-from hypothesis import given
-from hypothesis import strategies as st
-from logs_made import GIB, MIB, of_kind
-from logs_made_b_eff import RINGS, averaged_log, lengths
 
 
 @pytest.mark.parametrize("processes", RINGS)

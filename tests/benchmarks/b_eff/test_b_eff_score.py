@@ -12,6 +12,12 @@ import logs_made
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from logs_made import MIB
+from logs_made_b_eff import RINGS, averaged_log, b_eff_log, budget, loops_of, reduced, retimed, steady
+from scores import keys
+
 from coffeecup.postprocess.benchmarks.b_eff import reduction as b_eff
 from coffeecup.postprocess.benchmarks.b_eff.definition import l_max_rule, message_lengths
 from coffeecup.postprocess.benchmarks.b_eff.section import odd_processes
@@ -19,11 +25,6 @@ from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log, score_logs
 from coffeecup.postprocess.logs.reader import Log, LogError
 from coffeecup.postprocess.show.words import NARROW_SPACE, digits
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from logs_made import MIB
-from logs_made_b_eff import RINGS, averaged_log, b_eff_log, budget, loops_of, reduced, retimed, steady
-from scores import keys
 
 TABLE_1 = [
     {**row, "processes": int(row["processes"]), "value": float(row["value"])}

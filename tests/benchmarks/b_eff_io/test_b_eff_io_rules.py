@@ -7,13 +7,14 @@ from types import SimpleNamespace
 
 import logs_made
 import pytest
+from logs_made import GIB, MIB
+from logs_made_b_eff_io import b_eff_io_log
+from msgspec.structs import replace as but
+
 from coffeecup.postprocess.benchmarks.b_eff_io import passes, qualifications, rules
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import calls_in_buffer, default_partitions
 from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement
 from coffeecup.postprocess.benchmarks.scoring import read_log
-from logs_made import GIB, MIB
-from logs_made_b_eff_io import b_eff_io_log
-from msgspec.structs import replace as but
 
 
 @pytest.fixture(scope="module")

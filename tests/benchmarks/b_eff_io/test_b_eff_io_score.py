@@ -9,14 +9,15 @@ import re
 import logs_made
 import pytest
 from builds import ROOT
+from logs_made_b_eff_io import GIB, KIB, METHODS, MIB, TYPES, b_eff_io_log
+from scores import keys, values
+
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import m_part_rule, patterns_rule
 from coffeecup.postprocess.benchmarks.b_eff_io.section import compared_with_published
 from coffeecup.postprocess.benchmarks.published import published
 from coffeecup.postprocess.benchmarks.registry import benchmarks, log_formats
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.reports.page import html, items
-from logs_made_b_eff_io import GIB, KIB, METHODS, MIB, TYPES, b_eff_io_log
-from scores import keys, values
 
 # Type totals of one public run of release 2.1, in MByte/s, and its value.
 PUBLISHED = {

@@ -5,12 +5,13 @@ apart."""
 import logs_made
 import numpy as np
 import pytest
+from commands import run
+from logs_made_b_eff_io import b_eff_io_log
+
 from coffeecup.postprocess.benchmarks.b_eff_io.figures import over_sizes
 from coffeecup.postprocess.benchmarks.b_eff_io.system import system_values, together
 from coffeecup.postprocess.benchmarks.scoring import score_logs
 from coffeecup.postprocess.reports.page import items
-from commands import run
-from logs_made_b_eff_io import b_eff_io_log
 
 
 @pytest.fixture

@@ -5,11 +5,12 @@ from itertools import product
 
 import logs_made
 import pytest
+from mutator import kernel_log
+
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import METHODS
 from coffeecup.postprocess.benchmarks.scoring import score_log
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports.page import comparisons, html, items
-from mutator import kernel_log
 
 MIB = 2**20
 KINDS = ["read", "write"]

@@ -9,6 +9,8 @@ from types import SimpleNamespace
 import logs_made
 import pandas as pd
 import pytest
+from mutator import kernel_log
+
 from coffeecup.postprocess.benchmarks.b_eff_load.records import Load, Loaded
 from coffeecup.postprocess.benchmarks.b_eff_load.reduction import (
     Phases,
@@ -29,7 +31,6 @@ from coffeecup.postprocess.benchmarks.b_eff_load.reduction import (
 )
 from coffeecup.postprocess.benchmarks.scoring import read_log
 from coffeecup.postprocess.logs.reader import Log
-from mutator import kernel_log
 
 LONG = 100
 

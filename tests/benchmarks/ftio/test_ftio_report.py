@@ -8,6 +8,11 @@ import matplotlib.pyplot
 import pandas as pd
 import pytest
 from altered_logs import altered
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from logs_made_b_eff import b_eff_log
+from logs_made_ftio import IO, ftio_log
+
 from coffeecup.postprocess.benchmarks.ftio.figures import over_sizes
 from coffeecup.postprocess.benchmarks.ftio.section import LABELS
 from coffeecup.postprocess.benchmarks.registry import benchmarks
@@ -15,10 +20,6 @@ from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import score_logs
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports.page import html, items
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from logs_made_b_eff import b_eff_log
-from logs_made_ftio import IO, ftio_log
 
 
 def page(folder, *made):

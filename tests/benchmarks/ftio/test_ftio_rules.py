@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import logs_made
 import pytest
+from logs_made import of_kind
+from logs_made_ftio import ftio_log, half
+from msgspec.structs import replace as but
+
 from coffeecup.postprocess.benchmarks.ftio import rules as ftio
 from coffeecup.postprocess.benchmarks.ftio.records import Measurement, Repetition
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import read_log
-from logs_made import of_kind
-from logs_made_ftio import ftio_log, half
-from msgspec.structs import replace as but
 
 
 @pytest.fixture(scope="module")

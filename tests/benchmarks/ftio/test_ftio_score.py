@@ -8,6 +8,10 @@ import logs_made
 import numpy as np
 import pandas as pd
 import pytest
+from logs_made import ended, of_kind, with_cores
+from logs_made_ftio import IO, STAGES, ftio_log, half
+from scores import keys, values
+
 from coffeecup.postprocess.benchmarks.ftio import reduction as ftio
 from coffeecup.postprocess.benchmarks.ftio.rules import tolerated_difference
 from coffeecup.postprocess.benchmarks.ftio.section import paper_table
@@ -16,9 +20,6 @@ from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import score_logs
 from coffeecup.postprocess.references.good_runs import SIMULATED
-from logs_made import ended, of_kind, with_cores
-from logs_made_ftio import IO, STAGES, ftio_log, half
-from scores import keys, values
 
 MIB = 2**20
 

@@ -4,6 +4,7 @@
 import math
 
 import pytest
+
 from coffeecup.postprocess.benchmarks.ftio.sizes import (
     automatic_input,
     bytes_of_option,

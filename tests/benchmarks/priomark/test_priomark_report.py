@@ -7,15 +7,16 @@ import logs_made
 import pandas as pd
 import pytest
 from altered_logs import altered
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from logs_made import of_kind
+from logs_made_priomark import ALL, KIB, MIB, priomark_log
+
 from coffeecup.postprocess.benchmarks.priomark import figures as priomark_plots
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import score_logs
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.reports.page import html, items
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from logs_made import of_kind
-from logs_made_priomark import ALL, KIB, MIB, priomark_log
 
 
 def test_requests_that_all_took_as_long_are_no_figure(tmp_path):

@@ -6,13 +6,14 @@ import copy
 
 import logs_made
 import pytest
+from logs_made import MIB, of_kind
+from logs_made_priomark import ALL, priomark_log
+from msgspec.structs import replace as but
+
 from coffeecup.postprocess.benchmarks.priomark import rules as priomark
 from coffeecup.postprocess.benchmarks.priomark.records import Latencies, Measurement
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.benchmarks.scoring import read_log
-from logs_made import MIB, of_kind
-from logs_made_priomark import ALL, priomark_log
-from msgspec.structs import replace as but
 
 RECORDS = priomark_log(ranks=4, benchmarks=ALL, process_bytes=(MIB,), repetitions=2)
 

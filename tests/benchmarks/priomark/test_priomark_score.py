@@ -8,6 +8,12 @@ import logs_made
 import numpy as np
 import pytest
 from builds import ROOT
+from hypothesis import given
+from hypothesis import strategies as st
+from logs_made import of_kind
+from logs_made_priomark import ALL, GIB, KIB, MIB, cases, priomark_log
+from scores import keys
+
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.benchmarks.priomark import rules
 from coffeecup.postprocess.benchmarks.scoring import score_log
@@ -16,11 +22,6 @@ from coffeecup.postprocess.logs.percentiles import percentile
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.references.good_runs import SIMULATED
 from coffeecup.postprocess.reports.page import html, items
-from hypothesis import given
-from hypothesis import strategies as st
-from logs_made import of_kind
-from logs_made_priomark import ALL, GIB, KIB, MIB, cases, priomark_log
-from scores import keys
 
 BY_PATTERN = {"write": 100e6, "read-write": 50e6, "random-read-write": 10e6, "read": 80e6, "backwards-read": 40e6}
 

@@ -5,13 +5,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from msgspec import structs
+
 from coffeecup.postprocess.benchmarks.b_eff.doors import View
 from coffeecup.postprocess.benchmarks.b_eff.memory.records import HOST
 from coffeecup.postprocess.benchmarks.b_eff.memory.variants import suffix
 from coffeecup.postprocess.benchmarks.b_eff.records import Pattern, Plan
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Record
-from msgspec import structs
 
 
 def kinds(plan: Plan) -> list[str]:

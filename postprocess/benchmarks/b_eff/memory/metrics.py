@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff.memory.kinds import in_memory, kind_of
 from coffeecup.postprocess.benchmarks.b_eff.memory.records import KINDS
 from coffeecup.postprocess.benchmarks.b_eff.memory.variants import suffix

@@ -3,6 +3,8 @@
 
 from typing import Annotated, Literal, get_args
 
+from msgspec import Meta
+
 from coffeecup.postprocess.logs.records import (
     Part,
     PositiveBytes,
@@ -11,7 +13,6 @@ from coffeecup.postprocess.logs.records import (
     about,
     matching,
 )
-from msgspec import Meta
 
 Kind = Literal["host", "cuda", "cuda-managed", "hip", "hip-managed", "level-zero", "level-zero-shared"]
 HOST = "host"

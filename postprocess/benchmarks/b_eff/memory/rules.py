@@ -5,13 +5,14 @@ and what the MPI library answered. docs/log.md lists the invariants."""
 from collections.abc import Iterator
 from itertools import combinations_with_replacement, groupby, pairwise
 
+from msgspec import structs
+
 from coffeecup.postprocess.benchmarks.b_eff.memory.kinds import base_of, kind_of, kinds
 from coffeecup.postprocess.benchmarks.b_eff.memory.records import HOST, KINDS, Device, Memory
 from coffeecup.postprocess.benchmarks.b_eff.records import Pattern, Plan
 from coffeecup.postprocess.logs.reader import Log
 from coffeecup.postprocess.logs.records import Run
 from coffeecup.postprocess.logs.rules import EDITED, Problem, problems_of_options
-from msgspec import structs
 
 ALLOC_KINDS, OF_UCX = "mpi_memory_alloc_kinds", "ucp_context_query"
 # The name of a vendor in that list, and the functions that are asked, by the first word of a kind.

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks import node_figures, nodes
 from coffeecup.postprocess.benchmarks.b_eff.definition import PATTERNS_AVERAGED
 from coffeecup.postprocess.benchmarks.b_eff.nodes.records import Confirmation, Matching, Pair

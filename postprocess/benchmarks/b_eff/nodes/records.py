@@ -3,6 +3,8 @@
 
 from typing import Annotated, Literal
 
+from msgspec import Meta
+
 from coffeecup.postprocess.logs.records import (
     WHICH,
     Count,
@@ -17,7 +19,6 @@ from coffeecup.postprocess.logs.records import (
     Text,
     about,
 )
-from msgspec import Meta
 
 Partners = Annotated[list[Annotated[int, Meta(ge=-1, le=10**8)]], Meta(min_length=2)]
 Times = Annotated[list[PositiveSeconds | None], Meta(min_length=2)]

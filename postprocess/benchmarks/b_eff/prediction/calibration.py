@@ -19,6 +19,7 @@ import itertools
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+
 from coffeecup.postprocess.benchmarks.b_eff.parts import views
 from coffeecup.postprocess.benchmarks.b_eff.prediction import patterns
 from coffeecup.postprocess.benchmarks.b_eff.prediction.exchange import (

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import cast
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff import reduction
 from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import calibrate, in_host_memory
 from coffeecup.postprocess.benchmarks.b_eff.prediction.exchange import Places, logged

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+
 from coffeecup.postprocess.benchmarks.b_eff.prediction.patterns import Messages
 from coffeecup.postprocess.designs.design import Machine
 from coffeecup.postprocess.designs.routes import NO_LOAD, Load, most

@@ -17,6 +17,7 @@ from typing import cast
 import msgspec
 import numpy as np
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff import BENCHMARK, reduction
 from coffeecup.postprocess.benchmarks.b_eff.prediction import patterns
 from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration, calibrate

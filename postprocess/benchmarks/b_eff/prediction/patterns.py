@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
+
 from coffeecup.postprocess.benchmarks.b_eff.definition import PATTERNS_AVERAGED, ring_sizes
 from coffeecup.postprocess.benchmarks.random_orders import BITS, random_number, shuffled
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pandas as pd
+
 from coffeecup.postprocess.benchmarks.b_eff.doors import Check, View
 from coffeecup.postprocess.benchmarks.b_eff.probes.records import MemoryCopy, Probe
 from coffeecup.postprocess.benchmarks.b_eff.records import Plan

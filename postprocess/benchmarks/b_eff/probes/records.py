@@ -3,8 +3,9 @@
 
 from typing import Annotated
 
-from coffeecup.postprocess.logs.records import FROM_ONE, Part, PositiveBytes, PositiveSeconds, Record, Repetition, about
 from msgspec import Meta
+
+from coffeecup.postprocess.logs.records import FROM_ONE, Part, PositiveBytes, PositiveSeconds, Record, Repetition, about
 
 
 class RoundTrips(Part):

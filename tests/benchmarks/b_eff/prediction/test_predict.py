@@ -9,6 +9,10 @@ import msgspec
 import numpy as np
 import pytest
 from builds import linked_with_b_eff
+from conftest import COFFEECUP
+from designs_made import PLAIN, made
+from typer.testing import CliRunner
+
 from coffeecup.postprocess.benchmarks import random_orders
 from coffeecup.postprocess.benchmarks.b_eff.prediction import model as prediction
 from coffeecup.postprocess.benchmarks.b_eff.prediction import patterns
@@ -17,9 +21,6 @@ from coffeecup.postprocess.benchmarks.predicted import PredictionError
 from coffeecup.postprocess.cli.app import app
 from coffeecup.postprocess.designs.design import DesignError, read_machines
 from coffeecup.postprocess.designs.quantities import QuantityError, bandwidth, duration, memory
-from conftest import COFFEECUP
-from designs_made import PLAIN, made
-from typer.testing import CliRunner
 
 # --- the patterns ----------------------------------------------------------------------------------------------------
 

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import logs_made
 import pytest
+from commands import run
+from logs_made_b_eff import averaged_log
+from logs_made_ftio import ftio_log
+from pages import HOSTILE, Page
+
 from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration
 from coffeecup.postprocess.benchmarks.b_eff.prediction.model import Model
 from coffeecup.postprocess.benchmarks.predicted import Estimate
 from coffeecup.postprocess.designs.design import read_machines
 from coffeecup.postprocess.reports.predictions import expected
-from commands import run
-from logs_made_b_eff import averaged_log
-from logs_made_ftio import ftio_log
-from pages import HOSTILE, Page
 
 DESIGN = "{name}: {{network: crossbar, nodes: {nodes}, per_node: {per_node}, nic: 1GB/s, latency: 5us, {more}}}\n"
 SOFTWARE, NIC, L_MAX, HEADER = 5e-6, 1e9, 8 * 2**20, 16  # s, byte/s, byte, byte

@@ -5,13 +5,14 @@ slower adapters, which only the logs tell. Skipped where SimGrid is not."""
 import json
 
 import pytest
+from designs_made import SHORT, made, simulated
+from test_predict_simulated import compared
+from typer.testing import CliRunner
+
 from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import calibrate
 from coffeecup.postprocess.benchmarks.b_eff.prediction.model import bands
 from coffeecup.postprocess.benchmarks.scoring import read_log
 from coffeecup.postprocess.cli.app import app
-from designs_made import SHORT, made, simulated
-from test_predict_simulated import compared
-from typer.testing import CliRunner
 
 NODE = {"network": "fat_tree", "leaf": 4, "per_node": 4, "shared_memory": "3GB/s", "memory_latency": "2us"}
 WITH_CYCLE = [*SHORT[:-3], "ring,random,worst_cycle,ping_pong", *SHORT[-2:]]

@@ -5,13 +5,14 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
+from designs_made import L_MAX, made
+
 from coffeecup.postprocess.benchmarks.b_eff.prediction import patterns
 from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration
 from coffeecup.postprocess.benchmarks.b_eff.prediction.exchange import exchange
 from coffeecup.postprocess.benchmarks.b_eff.prediction.model import Model
 from coffeecup.postprocess.benchmarks.b_eff.prediction.patterns import Messages
 from coffeecup.postprocess.designs.routes import Dragonfly, FatTree, Torus, along_curve
-from designs_made import L_MAX, made
 
 
 def model(processes=None, **fields):

@@ -12,6 +12,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from builds import ROOT
+
 from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration
 from coffeecup.postprocess.benchmarks.b_eff.prediction.model import AT_L_MAX, PUBLISHED, Model
 from coffeecup.postprocess.benchmarks.published import published_systems

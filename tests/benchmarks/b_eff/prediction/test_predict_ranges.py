@@ -5,13 +5,14 @@ import json
 
 import logs_made
 import pytest
+from commands import run
+from designs_made import made
+from logs_made_b_eff import averaged_log
+
 from coffeecup.postprocess.benchmarks.b_eff.definition import message_lengths
 from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration, _disagreement
 from coffeecup.postprocess.benchmarks.b_eff.prediction.model import bands, predict
 from coffeecup.postprocess.benchmarks.predicted import Band, PredictionError
-from commands import run
-from designs_made import made
-from logs_made_b_eff import averaged_log
 
 NODE = ("--network", "crossbar", "--nodes", "2", "--nic", "25GB/s", "--latency", "1us", "--per-node", "16")
 # Table 1, rings at L_max: 16 processes of the SX-4 with 3242 MByte/s each, 7 of the HP-V with 162

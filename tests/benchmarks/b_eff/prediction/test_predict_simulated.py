@@ -11,13 +11,14 @@ import statistics
 
 import pytest
 from builds import ROOT
+from commands import run
+from designs_made import PLAIN, SHORT, made, simulated
+
 from coffeecup.postprocess.benchmarks.b_eff.prediction.calibration import Calibration
 from coffeecup.postprocess.benchmarks.b_eff.prediction.model import Model
 from coffeecup.postprocess.benchmarks.b_eff.records import Measurement
 from coffeecup.postprocess.benchmarks.scoring import read_log, score_log
 from coffeecup.postprocess.designs.design import read_machines
-from commands import run
-from designs_made import PLAIN, SHORT, made, simulated
 
 SMALL = {
     "torus 3 x 5, 15, latency of hops": {"network": "torus", "nodes": 15, "shape": "3x5", "hop_latency": "1us"},
