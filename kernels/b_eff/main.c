@@ -92,15 +92,14 @@ int main(int argc, char **argv)
                               .methods = EVERY_METHOD};
     const struct option_row rows[] = {
         OPTION_LOG(&choices.log),
-        {"time-budget", OPTION_SECONDS, &choices.loops.time_budget, "SECONDS",
-         "time for the whole run; if necessary, slower methods are left out for long messages. The log states\n"
-         "        where",
-         1, 86400, NULL},
-        {"patterns", OPTION_LIST, &choices.patterns, "LIST",
-         "groups of patterns to run; b_eff requires ring and random", 0, 0, pattern_group_names},
-        {"methods", OPTION_LIST, &choices.methods, "LIST",
-         "methods to run; the best of the first three enters b_eff, blocking is for the ping-pong", sizeof methods[0],
-         0, &methods[0].name},
+        SECONDS_OPTION(
+            "time-budget", &choices.loops.time_budget, 1, 86400,
+            "time for the whole run; if necessary, slower methods are left out for long messages. The log states\n"
+            "        where"),
+        LIST_OPTION("patterns", &choices.patterns, pattern_group_names,
+                    "groups of patterns to run; b_eff requires ring and random"),
+        TABLE_OPTION("methods", &choices.methods, methods,
+                     "methods to run; the best of the first three enters b_eff, blocking is for the ping-pong"),
         LOOP_OPTIONS(&choices.loops),
         PAIRWISE_OPTIONS(&choices.matchings),
         MEMORY_OPTIONS(&choices.memory),

@@ -25,38 +25,20 @@ struct loop_choices {
 extern const struct loop_choices default_loops;
 enum { SMALLEST_MEMORY = 1 << 20 }; /* gives L_max = 8 KiB: above the fixed lengths */
 
-#define LOOP_OPTIONS(choices)                                                                                      \
-    {"memory-per-process",                                                                                         \
-     OPTION_SIZE,                                                                                                  \
-     &(choices)->memory_per_process,                                                                               \
-     "SIZE",                                                                                                       \
-     "memory per process, of which L_max is 1/128, at most 128 MiB; default: the node's memory or control\n"       \
-     "        group limit, divided by the number of processes on the node",                                        \
-     SMALLEST_MEMORY,                                                                                              \
-     INT64_C(1) << 50,                                                                                             \
-     NULL},                                                                                                        \
-        {"seed",    OPTION_COUNT, &(choices)->seed, "N", "seed of everything that is chosen at random", 0,         \
-         INT64_MAX, NULL},                                                                                         \
-        {"first-loop-length",                                                                                      \
-         OPTION_COUNT,                                                                                             \
-         &(choices)->first_loop_length,                                                                            \
-         "N",                                                                                                      \
-         "exchanges in the first timed loop of a pattern; later loops are adapted to take 2.5 to 5 ms",            \
-         1,                                                                                                        \
-         100000,                                                                                                   \
-         NULL},                                                                                                    \
-        {"longest-loop",                                                                                           \
-         OPTION_COUNT,                                                                                             \
-         &(choices)->longest_loop,                                                                                 \
-         "N",                                                                                                      \
-         "maximum number of exchanges in a timed loop; one is enough in a simulation, where time has no noise",    \
-         1,                                                                                                        \
-         LONGEST_LOOP,                                                                                             \
-         NULL},                                                                                                    \
-        {"repetitions", OPTION_COUNT, &(choices)->repetitions, "N", "repetitions of each measurement", 1,          \
-         REPETITIONS,   NULL},                                                                                     \
-        {"random-patterns", OPTION_COUNT, &(choices)->random_patterns, "N", "number of random patterns to run", 1, \
-         RANDOM_PATTERNS,   NULL},                                                                                 \
+#define LOOP_OPTIONS(choices)                                                                                         \
+    SIZE_OPTION(                                                                                                      \
+        "memory-per-process", &(choices)->memory_per_process, SMALLEST_MEMORY, INT64_C(1) << 50,                      \
+        "memory per process, of which L_max is 1/128, at most 128 MiB; default: the node's memory or control\n"       \
+        "        group limit, divided by the number of processes on the node"),                                       \
+        COUNT_OPTION("seed", &(choices)->seed, "N", 0, INT64_MAX, "seed of everything that is chosen at random"),     \
+        COUNT_OPTION("first-loop-length", &(choices)->first_loop_length, "N", 1, 100000,                              \
+                     "exchanges in the first timed loop of a pattern; later loops are adapted to take 2.5 to 5 ms"),  \
+        COUNT_OPTION(                                                                                                 \
+            "longest-loop", &(choices)->longest_loop, "N", 1, LONGEST_LOOP,                                           \
+            "maximum number of exchanges in a timed loop; one is enough in a simulation, where time has no noise"),   \
+        COUNT_OPTION("repetitions", &(choices)->repetitions, "N", 1, REPETITIONS, "repetitions of each measurement"), \
+        COUNT_OPTION("random-patterns", &(choices)->random_patterns, "N", 1, RANDOM_PATTERNS,                         \
+                     "number of random patterns to run"),                                                             \
         OPTION_IDLE_POWER(&(choices)->idle_power)
 
 struct request {

@@ -34,35 +34,19 @@ struct file_choices {
     bool check_all, keep;
 };
 
-#define FILE_OPTIONS(choices)                                                                                        \
-    {"space-limit",                                                                                                  \
-     OPTION_SIZE,                                                                                                    \
-     &(choices)->space_limit,                                                                                        \
-     "SIZE",                                                                                                         \
-     "maximum space for all files, which may end patterns early; default: 90 % of the free space",                   \
-     INT64_C(1) << 20,                                                                                               \
-     INT64_C(1) << 60,                                                                                               \
-     NULL},                                                                                                          \
-        {"hints",                                                                                                    \
-         OPTION_INPUT,                                                                                               \
-         &(choices)->hints,                                                                                          \
-         "FILE",                                                                                                     \
-         "MPI_Info hints: hints = ( { method = \"read\"; type = \"scatter\"; chunk = \"32KiB\"; set = { cb_nodes = " \
-         "\"2\"; }; } );\n"                                                                                          \
-         "        method, type and chunk are optional",                                                              \
-         0,                                                                                                          \
-         0,                                                                                                          \
-         NULL},                                                                                                      \
-        {"check-all",                                                                                                \
-         OPTION_FLAG,                                                                                                \
-         &(choices)->check_all,                                                                                      \
-         NULL,                                                                                                       \
-         "check every byte that is read, not only the last data of each pattern; the clock is stopped meanwhile",    \
-         0,                                                                                                          \
-         0,                                                                                                          \
-         NULL},                                                                                                      \
-        {"watchdog", OPTION_COUNT, &(choices)->watchdog, "SECONDS", "a run without progress for this time fails", 1, \
-         1000000,    NULL},                                                                                          \
+#define FILE_OPTIONS(choices)                                                                                         \
+    SIZE_OPTION("space-limit", &(choices)->space_limit, INT64_C(1) << 20, INT64_C(1) << 60,                           \
+                "maximum space for all files, which may end patterns early; default: 90 % of the free space"),        \
+        INPUT_OPTION("hints", &(choices)->hints,                                                                      \
+                     "MPI_Info hints: hints = ( { method = \"read\"; type = \"scatter\"; chunk = \"32KiB\"; set = { " \
+                     "cb_nodes = "                                                                                    \
+                     "\"2\"; }; } );\n"                                                                               \
+                     "        method, type and chunk are optional"),                                                  \
+        FLAG_OPTION(                                                                                                  \
+            "check-all", &(choices)->check_all,                                                                       \
+            "check every byte that is read, not only the last data of each pattern; the clock is stopped meanwhile"), \
+        COUNT_OPTION("watchdog", &(choices)->watchdog, "SECONDS", 1, 1000000,                                         \
+                     "a run without progress for this time fails"),                                                   \
         OPTION_IDLE_POWER(&(choices)->idle_power), OPTION_KEEP(&(choices)->keep)
 
 /* Reads --partitions. "1,4,16": ascending, each within the run; or "all", so that runs of several sizes have the same

@@ -73,21 +73,20 @@ static int run_b_eff_io_load(const struct program *program, const struct choices
     const struct filesystem filesystem = filesystem_describe(choices->files.directory);
     struct nodes nodes = nodes_find(run.machine.leader);
     struct plan plan = make_plan(&run, choices, &filesystem, &nodes);
-    if (choices->dry_run) {
-        if (run.rank == 0)
-            print_dry_run(&plan, &filesystem);
-        return run_end(&run);
-    }
     struct hints *hints = hints_read(choices->files.hints);
     plan.request.hints = hints;
-    run.idle_seconds = choices->files.idle_power;
-    run_open_log(&run, choices->files.log, argv, &filesystem, run.rank == 0 ? plan_json(&plan) : NULL);
-    scratch_create(choices->files.directory, program->name, choices->files.keep);
-    measure(&run, &plan);
-    scratch_remove();
+    if (!choices->dry_run) {
+        run.idle_seconds = choices->files.idle_power;
+        run_open_log(&run, choices->files.log, argv, &filesystem, run.rank == 0 ? plan_json(&plan) : NULL);
+        scratch_create(choices->files.directory, program->name, choices->files.keep);
+        measure(&run, &plan);
+        scratch_remove();
+    } else if (run.rank == 0) {
+        print_dry_run(&plan, &filesystem);
+    }
     load_end(&plan.load);
     const int status = run_end(&run);
-    if (run.rank == 0 && status == EXIT_COMPLETE)
+    if (run.rank == 0 && status == EXIT_COMPLETE && !choices->dry_run)
         run_print_score_command(choices->files.log);
     nodes_free(&nodes);
     hints_free(hints);
@@ -104,16 +103,13 @@ int main(int argc, char **argv)
     const struct option_row rows[] = {
         OPTION_DIRECTORY(&choices.files.directory),
         OPTION_LOG(&choices.files.log),
-        {"kinds", OPTION_LIST, &choices.kinds, "LIST", "kinds of load, each of which is measured by itself", 0, 0,
-         load_kind_names},
+        LIST_OPTION("kinds", &choices.kinds, load_kind_names, "kinds of load, each of which is measured by itself"),
         OPTION_VICTIMS(&choices.victims),
-        {"load-file", OPTION_SIZE, &choices.load_file, "SIZE", "file of each process that generates load", MIB,
-         INT64_C(1) << 50, NULL},
-        {"scheduled-time", OPTION_SECONDS, &choices.scheduled_time, "SECONDS",
-         "time for the whole run; the first repetition is always completed", 1, 864000, NULL},
-        {"dry-run", OPTION_FLAG, &choices.dry_run, NULL, "print the time and space that the run would take, and exit",
-         0, 0, NULL},
-        {"seed", OPTION_COUNT, &choices.seed, "N", "seed by which the measured nodes are chosen", 0, INT64_MAX, NULL},
+        SIZE_OPTION("load-file", &choices.load_file, MIB, INT64_C(1) << 50, "file of each process that generates load"),
+        SECONDS_OPTION("scheduled-time", &choices.scheduled_time, 1, 864000,
+                       "time for the whole run; the first repetition is always completed"),
+        FLAG_OPTION("dry-run", &choices.dry_run, "print the time and space that the run would take, and exit"),
+        COUNT_OPTION("seed", &choices.seed, "N", 0, INT64_MAX, "seed by which the measured nodes are chosen"),
         FILE_OPTIONS(&choices.files),
         {0}};
     const struct program program = {"b_eff_io_load", summary_text, usage_text, rows};

@@ -94,14 +94,13 @@ int main(int argc, char **argv)
     struct choices choices = {.loops = default_loops, .log = "b_eff_load.jsonl", .kinds = EVERY_MESSAGE};
     const struct option_row rows[] = {
         OPTION_LOG(&choices.log),
-        {"kinds", OPTION_LIST, &choices.kinds, "LIST", "kinds of load, each of which is measured by itself", 0, 0,
-         load_kind_names},
+        LIST_OPTION("kinds", &choices.kinds, load_kind_names, "kinds of load, each of which is measured by itself"),
         OPTION_VICTIMS(&choices.victims),
-        {"directory", OPTION_TEXT, &choices.directory, "DIR",
-         "where the load io writes and reads files; the run creates its own directory there, and removes it", 0, 0,
-         NULL},
-        {"time-budget", OPTION_SECONDS, &choices.loops.time_budget, "SECONDS",
-         "time for the whole run; the first repetition may take 1.75 times as long", 1, 86400, NULL},
+        TEXT_OPTION(
+            "directory", &choices.directory, "DIR",
+            "where the load io writes and reads files; the run creates its own directory there, and removes it"),
+        SECONDS_OPTION("time-budget", &choices.loops.time_budget, 1, 86400,
+                       "time for the whole run; the first repetition may take 1.75 times as long"),
         LOOP_OPTIONS(&choices.loops),
         {0}};
     const struct program program = {"b_eff_load", summary_text, usage_text, rows};

@@ -12,15 +12,8 @@
 #include "nodes.h"
 #include "options.h"
 
-#define OPTION_VICTIMS(percent)                                                \
-    {"victims",                                                                \
-     OPTION_PERCENT,                                                           \
-     percent,                                                                  \
-     "SHARE",                                                                  \
-     "share of the nodes that are measured, chosen by the seed; default: 50%", \
-     1,                                                                        \
-     99,                                                                       \
-     NULL}
+#define OPTION_VICTIMS(percent) \
+    PERCENT_OPTION("victims", percent, 1, 99, "share of the nodes that are measured, chosen by the seed; default: 50%")
 
 struct load {
     uint64_t kinds; /* a bit per kind */

@@ -62,8 +62,7 @@ static void format_size(char *text, size_t bytes, int64_t size)
 /* A name of an OPTION_LIST, NULL behind the last one. */
 static const char *name_of(const struct option_row *row, int i)
 {
-    const size_t bytes = row->lowest ? (size_t)row->lowest : sizeof *row->names;
-    return *(const char *const *)(const void *)((const char *)row->names + (size_t)i * bytes);
+    return *(const char *const *)(const void *)((const char *)row->names + (size_t)i * row->step);
 }
 
 static void list_names(char *text, size_t bytes, const struct option_row *row, uint64_t chosen)
@@ -95,19 +94,20 @@ static const char *set_list(const struct option_row *row, const char *argument)
         chosen |= UINT64_C(1) << i;
     }
     free(copy);
-    *(uint64_t *)row->value = chosen;
+    *row->list = chosen;
     return NULL;
 }
 
-static const char *set_percent(const struct option_row *row, const char *argument)
+/* A number with a unit, or "". */
+static const char *set_number(const struct option_row *row, const char *argument, const char *what, const char *unit)
 {
     char *end;
     errno = 0;
-    const long long percent = strtoll(argument, &end, 10);
-    if (errno || end == argument || strcmp(end, "%") != 0 || percent < row->lowest || percent > row->highest)
-        return COMPLAIN("--%s: '%.80s' is not a whole percentage from %" PRId64 "%% to %" PRId64 "%%", row->name,
-                        argument, row->lowest, row->highest);
-    *(int64_t *)row->value = percent;
+    const long long number = strtoll(argument, &end, 10);
+    if (errno || end == argument || strcmp(end, unit) != 0 || number < row->lowest || number > row->highest)
+        return COMPLAIN("--%s: '%.80s' is not a whole %s from %" PRId64 "%s to %" PRId64 "%s", row->name, argument,
+                        what, row->lowest, unit, row->highest, unit);
+    *row->number = number;
     return NULL;
 }
 
@@ -117,26 +117,20 @@ static const char *set_value(const struct option_row *row, const char *argument)
     errno = 0;
     switch (row->kind) {
     case OPTION_FLAG:
-        *(bool *)row->value = true;
+        *row->flag = true;
         return NULL;
     case OPTION_TEXT:
     case OPTION_INPUT:
         if (!*argument)
             return COMPLAIN("--%s: the value is empty; it must be a %s", row->name, row->placeholder);
-        *(const char **)row->value = argument;
+        *row->text = argument;
         return NULL;
     case OPTION_LIST:
         return set_list(row, argument);
-    case OPTION_COUNT: {
-        long long number = strtoll(argument, &end, 10);
-        if (errno || end == argument || *end || number < row->lowest || number > row->highest)
-            return COMPLAIN("--%s: '%.80s' is not a whole number from %" PRId64 " to %" PRId64, row->name, argument,
-                            row->lowest, row->highest);
-        *(int64_t *)row->value = number;
-        return NULL;
-    }
+    case OPTION_COUNT:
+        return set_number(row, argument, "number", "");
     case OPTION_PERCENT:
-        return set_percent(row, argument);
+        return set_number(row, argument, "percentage", "%");
     case OPTION_SIZE: {
         int64_t size = parse_size(argument);
         if (size < row->lowest || size > row->highest) {
@@ -146,7 +140,7 @@ static const char *set_value(const struct option_row *row, const char *argument)
             return COMPLAIN("--%s: '%.80s' is not a size from %s to %s (write 1048576, 1024KiB, 1MiB, 1GiB)", row->name,
                             argument, lowest, highest);
         }
-        *(int64_t *)row->value = size;
+        *row->number = size;
         return NULL;
     }
     case OPTION_SECONDS: {
@@ -155,47 +149,44 @@ static const char *set_value(const struct option_row *row, const char *argument)
             seconds > (double)row->highest)
             return COMPLAIN("--%s: '%.80s' is not a number of seconds from %" PRId64 " to %" PRId64, row->name,
                             argument, row->lowest, row->highest);
-        *(double *)row->value = seconds;
+        *row->seconds = seconds;
         return NULL;
     }
     }
     return NULL;
 }
 
+static bool is_set(const struct option_row *row)
+{
+    switch (row->kind) {
+    case OPTION_TEXT:
+    case OPTION_INPUT:
+        return *row->text != NULL;
+    case OPTION_SIZE:
+    case OPTION_PERCENT:
+        return *row->number != 0;
+    case OPTION_LIST:
+        return *row->list != 0;
+    default:
+        return true;
+    }
+}
+
 static void print_default(const struct option_row *row)
 {
     char text[512] = "";
-    switch (row->kind) {
-    case OPTION_FLAG:
+    if (row->kind == OPTION_FLAG || !is_set(row))
         return;
-    case OPTION_TEXT:
-    case OPTION_INPUT:
-        if (!*(const char **)row->value)
-            return;
-        snprintf(text, sizeof text, "%s", *(const char **)row->value);
-        break;
-    case OPTION_COUNT:
-        snprintf(text, sizeof text, "%" PRId64, *(int64_t *)row->value);
-        break;
-    case OPTION_PERCENT:
-        if (*(int64_t *)row->value == 0)
-            return;
-        snprintf(text, sizeof text, "%" PRId64 "%%", *(int64_t *)row->value);
-        break;
-    case OPTION_SIZE:
-        if (*(int64_t *)row->value == 0)
-            return;
-        format_size(text, sizeof text, *(int64_t *)row->value);
-        break;
-    case OPTION_SECONDS:
-        snprintf(text, sizeof text, "%g", *(double *)row->value);
-        break;
-    case OPTION_LIST:
-        if (!*(uint64_t *)row->value)
-            return;
-        list_names(text, sizeof text, row, *(uint64_t *)row->value);
-        break;
-    }
+    if (row->kind == OPTION_LIST)
+        list_names(text, sizeof text, row, *row->list);
+    else if (row->kind == OPTION_SECONDS)
+        snprintf(text, sizeof text, "%g", *row->seconds);
+    else if (row->kind == OPTION_SIZE)
+        format_size(text, sizeof text, *row->number);
+    else if (row->kind == OPTION_TEXT || row->kind == OPTION_INPUT)
+        snprintf(text, sizeof text, "%s", *row->text);
+    else
+        snprintf(text, sizeof text, "%" PRId64 "%s", *row->number, row->kind == OPTION_PERCENT ? "%" : "");
     printf("        default: %s\n", text);
 }
 
@@ -295,33 +286,25 @@ static json_t *list_json(const struct option_row *row)
 {
     json_t *list = json_array();
     for (int i = 0; name_of(row, i); i++)
-        if (*(uint64_t *)row->value >> i & 1)
+        if (*row->list >> i & 1)
             json_array_append_new(list, json_string(name_of(row, i)));
     return list;
 }
 
 static json_t *value_json(const struct option_row *row)
 {
-    switch (row->kind) {
-    case OPTION_FLAG:
-        return json_boolean(*(bool *)row->value);
-    case OPTION_COUNT:
-        return json_integer(*(int64_t *)row->value);
-    case OPTION_SIZE:
-    case OPTION_PERCENT:
-        return *(int64_t *)row->value ? json_integer(*(int64_t *)row->value) : json_null();
-    case OPTION_SECONDS:
-        return json_real(*(double *)row->value);
-    case OPTION_TEXT:
-    case OPTION_INPUT: {
-        const char *text = *(const char **)row->value;
-        json_t *value = text ? json_string(text) : json_null();
-        return value ? value : json_string("(not UTF-8)");
-    }
-    case OPTION_LIST:
-        return *(uint64_t *)row->value ? list_json(row) : json_null();
-    }
-    return json_null();
+    if (!is_set(row))
+        return json_null();
+    if (row->kind == OPTION_FLAG)
+        return json_boolean(*row->flag);
+    if (row->kind == OPTION_SECONDS)
+        return json_real(*row->seconds);
+    if (row->kind == OPTION_LIST)
+        return list_json(row);
+    if (row->kind != OPTION_TEXT && row->kind != OPTION_INPUT)
+        return json_integer(*row->number);
+    json_t *value = json_string(*row->text);
+    return value ? value : json_string("(not UTF-8)");
 }
 
 json_t *options_json(const struct option_row *rows)

@@ -5,6 +5,8 @@
 #define COFFEECUP_OPTIONS_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 enum option_kind {
@@ -21,59 +23,63 @@ enum option_kind {
 struct option_row {
     const char *name;
     enum option_kind kind;
-    void *value; /* holds the default; for OPTION_SIZE and OPTION_PERCENT 0 and for the two texts NULL mean "not set" */
+    union { /* the variable, which holds the default; of sizes and shares 0 and of texts NULL mean "not set" */
+        bool *flag;
+        int64_t *number;
+        double *seconds;
+        const char **text;
+        uint64_t *list;
+    };
     const char *placeholder;
     const char *help;
     int64_t lowest, highest;
-    /* OPTION_LIST: an array that ends with NULL, or the name in the first row of a table that ends with a row without a
-     * name. `lowest` is the size of such a row. */
-    const char *const *names;
+    const char *const *names; /* of a list: the first one */
+    size_t step;              /* bytes from one name to the next; the last one is NULL */
 };
+
+/* A row of each kind: the compiler checks the type of the variable. The names of a list are an array or, in
+ * TABLE_OPTION, in the member `name` of a table's rows. */
+#define FLAG_OPTION(name, variable, help) {name, OPTION_FLAG, {.flag = (variable)}, NULL, help, 0, 0, NULL, 0}
+#define NUMBER_OPTION(name, kind, variable, placeholder, lowest, highest, help) \
+    {name, kind, {.number = (variable)}, placeholder, help, lowest, highest, NULL, 0}
+#define COUNT_OPTION(name, variable, placeholder, lowest, highest, help) \
+    NUMBER_OPTION(name, OPTION_COUNT, variable, placeholder, lowest, highest, help)
+#define SIZE_OPTION(name, variable, lowest, highest, help) \
+    NUMBER_OPTION(name, OPTION_SIZE, variable, "SIZE", lowest, highest, help)
+#define PERCENT_OPTION(name, variable, lowest, highest, help) \
+    NUMBER_OPTION(name, OPTION_PERCENT, variable, "SHARE", lowest, highest, help)
+#define SECONDS_OPTION(name, variable, lowest, highest, help) \
+    {name, OPTION_SECONDS, {.seconds = (variable)}, "SECONDS", help, lowest, highest, NULL, 0}
+#define TEXT_OPTION(name, variable, placeholder, help) \
+    {name, OPTION_TEXT, {.text = (variable)}, placeholder, help, 0, 0, NULL, 0}
+#define INPUT_OPTION(name, variable, help) {name, OPTION_INPUT, {.text = (variable)}, "FILE", help, 0, 0, NULL, 0}
+#define LIST_OPTION(name, variable, names, help) \
+    {name, OPTION_LIST, {.list = (variable)}, "LIST", help, 0, 0, names, sizeof(char *)}
+#define TABLE_OPTION(option, variable, table, help) \
+    {option, OPTION_LIST, {.list = (variable)}, "LIST", help, 0, 0, &(table)[0].name, sizeof(table)[0]}
 
 /* Options of several kernels. */
 #define OPTION_LOG(path) \
-    {"log", OPTION_TEXT, path, "FILE", "log of the measurements; an existing file is never overwritten", 0, 0, NULL}
-#define OPTION_DIRECTORY(path)                                                                                      \
-    {"directory",                                                                                                   \
-     OPTION_TEXT,                                                                                                   \
-     path,                                                                                                          \
-     "DIR",                                                                                                         \
-     "directory on the file system under test; the run creates its own directory in it, and removes it at the end", \
-     0,                                                                                                             \
-     0,                                                                                                             \
-     NULL}
-#define OPTION_KEEP(flag) {"keep", OPTION_FLAG, flag, NULL, "do not remove the files of the run", 0, 0, NULL}
-
-#define OPTION_IDLE_POWER(seconds)                                                                                 \
-    {"idle-power",                                                                                                 \
-     OPTION_SECONDS,                                                                                               \
-     seconds,                                                                                                      \
-     "SECONDS",                                                                                                    \
-     "time for which all processes sleep before the run, to measure the idle power of the nodes; 0: not measured", \
-     0,                                                                                                            \
-     3600,                                                                                                         \
-     NULL}
-
+    TEXT_OPTION("log", path, "FILE", "log of the measurements; an existing file is never overwritten")
+#define OPTION_DIRECTORY(path)    \
+    TEXT_OPTION(                  \
+        "directory", path, "DIR", \
+        "directory on the file system under test; the run creates its own directory in it, and removes it at the end")
+#define OPTION_KEEP(flag) FLAG_OPTION("keep", flag, "do not remove the files of the run")
+#define OPTION_IDLE_POWER(variable)      \
+    SECONDS_OPTION(                      \
+        "idle-power", variable, 0, 3600, \
+        "time for which all processes sleep before the run, to measure the idle power of the nodes; 0: not measured")
 #define OPTION_READ_SHIFT(flag)                                                                                      \
-    {"read-shift",                                                                                                   \
-     OPTION_FLAG,                                                                                                    \
-     flag,                                                                                                           \
-     NULL,                                                                                                           \
-     "what is read was written by another process: one of another node or, if the run has one node, the next one;\n" \
-     "        the result is marked",                                                                                 \
-     0,                                                                                                              \
-     0,                                                                                                              \
-     NULL}
-#define OPTION_FILL_MEMORY(percent, when)                                                                      \
-    {"fill-memory",                                                                                            \
-     OPTION_PERCENT,                                                                                           \
-     percent,                                                                                                  \
-     "SHARE",                                                                                                  \
-     "share of each node's memory, such as 80%, that its processes allocate and use " when ", so that there\n" \
-     "        is less room for the page cache; the result is marked",                                          \
-     1,                                                                                                        \
-     95,                                                                                                       \
-     NULL}
+    FLAG_OPTION("read-shift", flag,                                                                                  \
+                "what is read was written by another process: one of another node or, if the run has one node, the " \
+                "next one;\n"                                                                                        \
+                "        the result is marked")
+#define OPTION_FILL_MEMORY(percent, when)                                                                \
+    PERCENT_OPTION("fill-memory", percent, 1, 95,                                                        \
+                   "share of each node's memory, such as 80%, that its processes allocate and use " when \
+                   ", so that there\n"                                                                   \
+                   "        is less room for the page cache; the result is marked")
 
 struct program {
     const char *name;

@@ -251,7 +251,7 @@ static json_t *all_files_json(const char *list, const struct option_row *options
                                                *line == ' ' ? NULL : line));
     }
     for (const struct option_row *row = options; row->name; row++) {
-        const char *path = row->kind == OPTION_INPUT ? *(const char **)row->value : NULL;
+        const char *path = row->kind == OPTION_INPUT ? *row->text : NULL;
         char hex[SHA256_HEX_BYTES];
         if (path)
             json_array_append_new(files,

@@ -137,19 +137,20 @@ int main(int argc, char **argv)
                               .exchange_buffer = 4 * MIB};
     const struct option_row rows[] = {
         OPTION_LOG(&choices.log),
-        {"input", OPTION_TEXT, &choices.input, "N|auto|SIZE",
-         "the input parameter i, whose square the number of processes must divide; auto: the lowest one that is\n"
-         "        at least sqrt(processes) + 1 (the paper's eq. (5)); SIZE: the lowest one whose matrix is that large",
-         0, 0, NULL},
+        TEXT_OPTION(
+            "input", &choices.input, "N|auto|SIZE",
+            "the input parameter i, whose square the number of processes must divide; auto: the lowest one that is\n"
+            "        at least sqrt(processes) + 1 (the paper's eq. (5)); SIZE: the lowest one whose matrix is that "
+            "large"),
         OPTION_DIRECTORY(&choices.directory),
-        {"storage", OPTION_TEXT, &choices.storage, "NAME",
-         "posix: a file per process, as in the paper; mpiio: one shared file through MPI-IO", 0, 0, NULL},
-        {"direct", OPTION_FLAG, &choices.direct, NULL,
-         "direct I/O (O_DIRECT, posix only); the input parameter must be a multiple of 32", 0, 0, NULL},
-        {"repeat", OPTION_COUNT, &choices.repeat, "N",
-         "number of repetitions of the computation, for a mean and an interval", 1, 100000, NULL},
-        {"exchange-buffer", OPTION_SIZE, &choices.exchange_buffer, "SIZE",
-         "memory per process for the exchange of parts of Squares", KIB, GIB, NULL},
+        TEXT_OPTION("storage", &choices.storage, "NAME",
+                    "posix: a file per process, as in the paper; mpiio: one shared file through MPI-IO"),
+        FLAG_OPTION("direct", &choices.direct,
+                    "direct I/O (O_DIRECT, posix only); the input parameter must be a multiple of 32"),
+        COUNT_OPTION("repeat", &choices.repeat, "N", 1, 100000,
+                     "number of repetitions of the computation, for a mean and an interval"),
+        SIZE_OPTION("exchange-buffer", &choices.exchange_buffer, KIB, GIB,
+                    "memory per process for the exchange of parts of Squares"),
         OPTION_IDLE_POWER(&choices.idle_power),
         OPTION_KEEP(&choices.keep),
         {0}};

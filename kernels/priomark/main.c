@@ -138,25 +138,23 @@ static int run_priomark(const struct program *program, const struct choices *cho
     memory_fill_check(&run.machine, choices->fill_memory, buffer_bytes(host));
     const struct filesystem filesystem = filesystem_describe(choices->directory);
     const int64_t space_bytes = plan_space_bytes(host), node_memory_bytes = least_node_memory(&run);
-    if (choices->dry_run) {
-        if (run.rank == 0)
-            print_dry_run(host, space_bytes, &filesystem);
-        return run_end(&run);
-    }
-    filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, space_bytes,
-                           "choose a smaller process_size or another --directory");
-    run.idle_seconds = choices->idle_power;
-    run_open_log(&run, choices->log, argv, &filesystem,
-                 run.rank == 0 ? plan_json(host, node_memory_bytes, choices) : NULL);
-    scratch_create(choices->directory, program->name, choices->keep);
-
     struct result *results = allocate((size_t)host->cases, sizeof *results);
-    struct memory_fill fill = memory_fill_begin(&run.machine, choices->fill_memory);
-    measure(host, results);
-    memory_fill_end(&run, &fill);
-    scratch_remove();
+    if (!choices->dry_run) {
+        filesystem_check_space(&filesystem, run.machine.ranks_on_node, run.ranks, space_bytes,
+                               "choose a smaller process_size or another --directory");
+        run.idle_seconds = choices->idle_power;
+        run_open_log(&run, choices->log, argv, &filesystem,
+                     run.rank == 0 ? plan_json(host, node_memory_bytes, choices) : NULL);
+        scratch_create(choices->directory, program->name, choices->keep);
+        struct memory_fill fill = memory_fill_begin(&run.machine, choices->fill_memory);
+        measure(host, results);
+        memory_fill_end(&run, &fill);
+        scratch_remove();
+    } else if (run.rank == 0) {
+        print_dry_run(host, space_bytes, &filesystem);
+    }
     const int status = run_end(&run);
-    if (run.rank == 0 && status == EXIT_COMPLETE)
+    if (run.rank == 0 && status == EXIT_COMPLETE && !choices->dry_run)
         print_table(host, results, choices->log);
     free(results);
     free(host->planned);
@@ -170,19 +168,19 @@ int main(int argc, char **argv)
     struct choices choices = {.log = "priomark.jsonl", .workload = "default", .directory = "."};
     const struct option_row rows[] = {
         OPTION_LOG(&choices.log),
-        {"workload", OPTION_TEXT, &choices.workload, "NAME|FILE",
-         "a workload file, or the name of an included workload (default, short, figure_3, figure_4_oltp,\n"
-         "        figure_4_webserver, figure_5, figure_6, oltp, webserver, checkpoint, analysis, random_4kib)",
-         0, 0, NULL},
+        TEXT_OPTION(
+            "workload", &choices.workload, "NAME|FILE",
+            "a workload file, or the name of an included workload (default, short, figure_3, figure_4_oltp,\n"
+            "        figure_4_webserver, figure_5, figure_6, oltp, webserver, checkpoint, analysis, random_4kib)"),
         OPTION_DIRECTORY(&choices.directory),
-        {"only", OPTION_TEXT, &choices.only, "NAME,...", "run only these sub-benchmarks of the workload", 0, 0, NULL},
-        {"plugins", OPTION_TEXT, &choices.plugins, "DIRECTORY",
-         "directory with priomark_NAME.so for each external sub-benchmark NAME", 0, 0, NULL},
-        {"cache-size", OPTION_SIZE, &choices.cache_size, "SIZE",
-         "size of the file system's cache; default: the nodes' memory", 1, INT64_MAX, NULL},
+        TEXT_OPTION("only", &choices.only, "NAME,...", "run only these sub-benchmarks of the workload"),
+        TEXT_OPTION("plugins", &choices.plugins, "DIRECTORY",
+                    "directory with priomark_NAME.so for each external sub-benchmark NAME"),
+        SIZE_OPTION("cache-size", &choices.cache_size, 1, INT64_MAX,
+                    "size of the file system's cache; default: the nodes' memory"),
         OPTION_READ_SHIFT(&choices.read_shift),
         OPTION_FILL_MEMORY(&choices.fill_memory, "during the run"),
-        {"dry-run", OPTION_FLAG, &choices.dry_run, NULL, "print what would be measured, and exit", 0, 0, NULL},
+        FLAG_OPTION("dry-run", &choices.dry_run, "print what would be measured, and exit"),
         OPTION_IDLE_POWER(&choices.idle_power),
         OPTION_KEEP(&choices.keep),
         {0}};

@@ -21,13 +21,13 @@ static struct {
 static const char *const names[] = {"red", "green", "blue", NULL};
 
 static const struct option_row rows[] = {
-    {"quick", OPTION_FLAG, &values.quick, NULL, "no argument", 0, 0, NULL},
-    {"count", OPTION_COUNT, &values.count, "N", "a number", 2, 100, NULL},
-    {"size", OPTION_SIZE, &values.size, "SIZE", "bytes", 1024, INT64_C(1) << 40, NULL},
-    {"percent", OPTION_PERCENT, &values.percent, "SHARE", "a share", 1, 95, NULL},
-    {"seconds", OPTION_SECONDS, &values.seconds, "SECONDS", "a time", 1, 3600, NULL},
-    {"text", OPTION_TEXT, &values.text, "FILE", "a name", 0, 0, NULL},
-    {"list", OPTION_LIST, &values.list, "LIST", "some of them", 0, 0, names},
+    FLAG_OPTION("quick", &values.quick, "no argument"),
+    COUNT_OPTION("count", &values.count, "N", 2, 100, "a number"),
+    SIZE_OPTION("size", &values.size, 1024, INT64_C(1) << 40, "bytes"),
+    PERCENT_OPTION("percent", &values.percent, 1, 95, "a share"),
+    SECONDS_OPTION("seconds", &values.seconds, 1, 3600, "a time"),
+    TEXT_OPTION("text", &values.text, "FILE", "a name"),
+    LIST_OPTION("list", &values.list, names, "some of them"),
     {0},
 };
 static const struct program program = {"kernel", "summary", "usage", rows};
@@ -184,7 +184,7 @@ static void any_number_of_options_is_parsed(void)
     static struct option_row many[MANY_ROWS + 1];
     for (int i = 0; i < MANY_ROWS; i++) {
         snprintf(names_of_rows[i], sizeof names_of_rows[i], "n%d", i);
-        many[i] = (struct option_row){names_of_rows[i], OPTION_COUNT, &numbers[i], "N", "a number", 0, 1000, NULL};
+        many[i] = (struct option_row)COUNT_OPTION(names_of_rows[i], &numbers[i], "N", 0, 1000, "a number");
     }
     char *argv[] = {"kernel", "--n16", "116", "--n57", "157", "--n64", "164", "--n65", "165", "--n99", "199", NULL};
     const char *complaint = options_parse(&(struct program){"kernel", "summary", "usage", many}, 11, argv);
@@ -204,7 +204,7 @@ static void a_list_has_64_names_and_no_more(void)
         snprintf(texts[i], sizeof texts[i], "x%d", i);
         list[i] = i < 64 ? texts[i] : NULL;
     }
-    const struct option_row row[] = {{"list", OPTION_LIST, &chosen, "LIST", "some", 0, 0, list}, {0}};
+    const struct option_row row[] = {LIST_OPTION("list", &chosen, list, "some"), {0}};
     const struct program lists = {"kernel", "summary", "usage", row};
     char *argv[] = {"kernel", "--list", "x0,x63", NULL};
     CHECK(!options_parse(&lists, 3, argv) && chosen == (UINT64_C(1) << 63 | 1), "%llx", (unsigned long long)chosen);

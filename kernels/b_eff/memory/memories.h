@@ -18,20 +18,13 @@ struct memory_choices {
     bool anyway;
 };
 
-#define MEMORY_OPTIONS(choices)                                                                                   \
-    {"memory",                                                                                                    \
-     OPTION_LIST,                                                                                                 \
-     &(choices)->kinds,                                                                                           \
-     "LIST",                                                                                                      \
-     "kinds of memory in which messages are, of the host and of accelerators; each pattern is measured in each\n" \
-     "        kind. Default: host, with fewer records in the log",                                                \
-     0,                                                                                                           \
-     0,                                                                                                           \
-     memory_kind_names},                                                                                          \
-    {                                                                                                             \
-        "memory-anyway", OPTION_FLAG, &(choices)->anyway, NULL,                                                   \
-            "try --memory even if the MPI library does not state that it supports the kind", 0, 0, NULL           \
-    }
+#define MEMORY_OPTIONS(choices)                                                                                      \
+    LIST_OPTION(                                                                                                     \
+        "memory", &(choices)->kinds, memory_kind_names,                                                              \
+        "kinds of memory in which messages are, of the host and of accelerators; each pattern is measured in each\n" \
+        "        kind. Default: host, with fewer records in the log"),                                               \
+        FLAG_OPTION("memory-anyway", &(choices)->anyway,                                                             \
+                    "try --memory even if the MPI library does not state that it supports the kind")
 
 struct memories {
     uint64_t chosen;                  /* a bit per kind; 0: without --memory, in memory of the host */

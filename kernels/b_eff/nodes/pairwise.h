@@ -21,28 +21,15 @@ extern const struct pairwise_choices default_matchings;
 enum { MOST_MATCHINGS = 1000 };
 
 #define PAIRWISE_OPTIONS(choices)                                                                                     \
-    {"matchings",                                                                                                     \
-     OPTION_COUNT,                                                                                                    \
-     &(choices)->matchings,                                                                                           \
-     "N",                                                                                                             \
-     "random matchings of the nodes, which show slow nodes and do not enter b_eff; 0: none",                          \
-     0,                                                                                                               \
-     MOST_MATCHINGS,                                                                                                  \
-     NULL},                                                                                                           \
-        {"node-groups",                                                                                               \
-         OPTION_INPUT,                                                                                                \
-         &(choices)->groups,                                                                                          \
-         "FILE",                                                                                                      \
-         "groups of nodes, such as those of a leaf switch: a line 'NODE GROUP' for each node. Matchings are first\n"  \
-         "        within groups, then across",                                                                        \
-         0,                                                                                                           \
-         0,                                                                                                           \
-         NULL},                                                                                                       \
-    {                                                                                                                 \
-        "all-pairs", OPTION_FLAG, &(choices)->all_pairs, NULL,                                                        \
-            "measure each pair of nodes at L_max as well, after the other measurements; takes additional time", 0, 0, \
-            NULL                                                                                                      \
-    }
+    COUNT_OPTION("matchings", &(choices)->matchings, "N", 0, MOST_MATCHINGS,                                          \
+                 "random matchings of the nodes, which show slow nodes and do not enter b_eff; 0: none"),             \
+        INPUT_OPTION("node-groups", &(choices)->groups,                                                               \
+                     "groups of nodes, such as those of a leaf switch: a line 'NODE GROUP' for each node. Matchings " \
+                     "are first\n"                                                                                    \
+                     "        within groups, then across"),                                                           \
+        FLAG_OPTION(                                                                                                  \
+            "all-pairs", &(choices)->all_pairs,                                                                       \
+            "measure each pair of nodes at L_max as well, after the other measurements; takes additional time")
 
 /* Determines what is measured and reserves time of the request for it. Refuses impossible choices. Collective. */
 struct pairwise pairwise_begin(const struct run *run, const struct pairwise_choices *choices, struct request *request);
