@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what is between the lines `<!-- records of NAME -->` and `<!-- end -->` in docs/log.md from the classes of the
-records, and after `<!-- invariants of NAME -->` from invariants.py of the benchmark. `make docs` runs it:
+records, and after `<!-- invariants of NAME -->` from invariants.py. `make docs` runs it:
 
 python docs/write_log.py docs/log.md
 """
@@ -11,21 +11,27 @@ import textwrap
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import get_origin
 
 from msgspec.inspect import DictType, Field, ListType, Metadata, StructType, Type, UnionType, type_info
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks, log_formats, part
-from coffeecup.postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Record, Striping, kind_of
+from coffeecup.postprocess.logs import invariants
+from coffeecup.postprocess.logs.format import COMMON
+from coffeecup.postprocess.logs.histograms import Histogram
+from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, MpiIo, Striping
+from coffeecup.postprocess.logs.records import Filesystem, Record, kind_of
 
 BLOCK = re.compile(r"(<!-- (records|fields|invariants) of (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-SHARED = {"io": (MpiIo, MemoryFill, DataCheck)}
-PARTS = {"Striping": Striping}  # explained once for all benchmarks
+SHARED = {"every": COMMON, "io": (MpiIo, MemoryFill, DataCheck)}
+INVARIANTS = {"every": invariants.EVERY, "io": invariants.IO}
+PARTS = {part.__name__: part for part in (Filesystem, Striping, Histogram)}  # explained once for all benchmarks
 ABSENT = " (may be absent)"
 
 
 def page(text: str) -> str:
     """The text with new tables."""
-    write = {"records": records_of, "fields": lambda name: fields_table(PARTS[name]), "invariants": invariants_of}
+    write = {"records": records_of, "fields": lambda name: fields_table(PARTS[name], ""), "invariants": invariants_of}
     return BLOCK.sub(lambda block: f"{block[1]}\n{write[block[2]](block[3])}\n{block[4]}", text)
 
 
@@ -33,7 +39,7 @@ def records_of(name: str) -> str:
     """A paragraph and a table for each record that a benchmark has for itself, or that several share."""
     texts, kind, before = [], "", ""
     for record in SHARED.get(name) or own_records(name):
-        fields = fields_table(record)
+        fields = fields_table(record, name)
         more = f" It has the fields of `{kind}`." if fields == before else ""
         kind = kind if more else kind_of(record)
         texts.append(record_text(record, more, "" if more else fields))
@@ -43,13 +49,19 @@ def records_of(name: str) -> str:
 
 def own_records(name: str) -> list[type[Record]]:
     """The records of a benchmark whose classes are in its own folder."""
-    package = benchmarks()[name].package
-    return [record for record in log_formats()[name].own if record.__module__.startswith(f"{package}.")]
+    return [record for record in log_formats()[name].own if owner(record) == name]
+
+
+def owner(described: type) -> str:
+    """The benchmark in whose folder a class is; empty if several share it."""
+    packages = {name: benchmark.package for name, benchmark in benchmarks().items()}
+    return next((name for name, package in packages.items() if described.__module__.startswith(f"{package}.")), "")
 
 
 def invariants_of(name: str) -> str:
-    """The table of what has to agree in the logs of a benchmark."""
-    return table("invariant", "what has to agree", part(name, "invariants").INVARIANTS.items())
+    """The table of what has to agree in the logs of a benchmark, or of several."""
+    stated = INVARIANTS[name] if name in INVARIANTS else part(name, "invariants").INVARIANTS
+    return table("invariant", "what has to agree", stated.items())
 
 
 def record_text(record: type[Record], more: str, fields: str) -> str:
@@ -57,13 +69,13 @@ def record_text(record: type[Record], more: str, fields: str) -> str:
     return f"{paragraph}\n" + (f"\n{fields}" if fields else "")
 
 
-def fields_table(described: type) -> str:
-    return table("field", "meaning", fields_of(type_info(described)))
+def fields_table(described: type, benchmark: str) -> str:
+    return table("field", "meaning", fields_of(type_info(described), benchmark))
 
 
 def inline(described: type | None) -> str:
     """What a class is for, as part of a sentence."""
-    text = " ".join(((described and described.__doc__) or "").split()).removesuffix(".")
+    text = " ".join(((described and (get_origin(described) or described).__doc__) or "").split()).removesuffix(".")
     word = text.partition(" ")[0]
     return text[:1].lower() + text[1:] if word.isalpha() and word[1:] == word[1:].lower() else text
 
@@ -76,15 +88,27 @@ def table(name: str, meaning: str, rows) -> str:
     return "".join(lines)
 
 
-def fields_of(record: StructType, above: str = ""):
-    """Name and meaning of each field, those of objects inside it behind their own, with the names of both."""
+def fields_of(record: StructType, benchmark: str, above: str = ""):
+    """Name and meaning of each field, those of objects inside it behind their own, with the names of both. What is a
+    class of another benchmark is explained there."""
     for field in record.fields:
         if field.name == "sequence":
             continue
         name = f"{above}{field.encode_name}"
+        other = owner(
+            next(
+                one
+                for one in (get_origin(record.cls) or record.cls).__mro__
+                if field.name in getattr(one, "__annotations__", ())
+            )
+        )
+        if other not in ("", benchmark):
+            yield name, f"as in [{other}](#{other.replace('_', '-')})"
+            continue
         yield name, description(field, name) + ("" if field.required else ABSENT)
-        if (inner := struct_in(field.type)) and inner.cls not in PARTS.values():
-            yield from fields_of(inner, f"{name}.")
+        inner = struct_in(field.type)
+        if inner and inner.cls not in PARTS.values() and owner(inner.cls) in ("", benchmark):
+            yield from fields_of(inner, benchmark, f"{name}.")
 
 
 def description(field: Field, name: str) -> str:

@@ -24,9 +24,10 @@ from coffeecup.postprocess.benchmarks.benchmark import STANDARD, VARIANT
 from coffeecup.postprocess.benchmarks.score import Metric, Score
 from coffeecup.postprocess.benchmarks.scoring import score_logs
 from coffeecup.postprocess.history.table import case_table, history_table
+from coffeecup.postprocess.logs.format import COMMON
 from coffeecup.postprocess.logs.lines import kind_of_line
 from coffeecup.postprocess.logs.reader import LogError
-from coffeecup.postprocess.logs.records import COMMON, Filesystem, kind_of
+from coffeecup.postprocess.logs.records import Filesystem, kind_of
 from coffeecup.postprocess.sessions.files import SessionReport
 from coffeecup.postprocess.sessions.verdicts import differing
 from coffeecup.postprocess.show.tables import each_row

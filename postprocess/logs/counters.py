@@ -9,8 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from coffeecup.postprocess.logs.counter_kinds import KINDS
+from coffeecup.postprocess.logs.counter_records import Counters, CounterSource
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.records import Counters, CounterSource, Host
+from coffeecup.postprocess.logs.records import Host
 
 ERRORS = {  # keys of qualifications
     "port_errors": "Errors on network ports during the run",

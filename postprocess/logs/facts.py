@@ -5,9 +5,9 @@ result can be attributed to them."""
 from itertools import pairwise
 
 from coffeecup.postprocess.logs.file_systems import facts_of
+from coffeecup.postprocess.logs.io_records import MpiIo
 from coffeecup.postprocess.logs.placement import ASKED, asked_for
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.records import MpiIo
 from coffeecup.postprocess.show.words import counted, size
 
 

@@ -8,8 +8,9 @@ non-default parameters must be reported." The memory (c) is among the hosts of a
 from collections.abc import Iterable
 from itertools import chain
 
+from coffeecup.postprocess.logs.io_records import FileServers, Striping
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.records import FileServers, Filesystem, Striping
+from coffeecup.postprocess.logs.records import Filesystem
 from coffeecup.postprocess.show.words import counted, size
 
 # Options of mounts that may differ from node to node, or from mount to mount, without a change of the file system.

@@ -12,8 +12,10 @@ from typing import Any
 
 import msgspec
 
-from coffeecup.postprocess.logs.records import COMMON, Record, kind_of
+from coffeecup.postprocess.logs.counter_records import Counters
+from coffeecup.postprocess.logs.records import Activity, Clocks, End, Files, Overhead, Overlap, Record, Run, kind_of
 
+COMMON = (Run, Overhead, Files, Clocks, Counters, Activity, Overlap, End)  # the records of every log
 # (plan, record) -> steps; Any because each benchmark has a plan and records of its own
 Steps = Callable[[Any, Any], int]
 

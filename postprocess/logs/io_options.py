@@ -4,8 +4,8 @@ they qualify the result."""
 
 from collections.abc import Iterator, Sequence
 
+from coffeecup.postprocess.logs.io_records import MemoryFill, ReadShift
 from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
-from coffeecup.postprocess.logs.records import MemoryFill, ReadShift
 from coffeecup.postprocess.logs.rules import Problem
 from coffeecup.postprocess.show.units import MIB
 

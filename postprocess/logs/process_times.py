@@ -4,7 +4,8 @@ them has to agree with the rest of a log, and whose times they are. docs/log.md 
 
 from collections.abc import Iterator, Sequence
 
-from coffeecup.postprocess.logs.records import MOST_BYTES, FileServers, Resolution, Run, Striping
+from coffeecup.postprocess.logs.io_records import FileServers, Striping
+from coffeecup.postprocess.logs.records import MOST_BYTES, Resolution, Run
 from coffeecup.postprocess.logs.rules import EDITED, Problem
 
 MOST_PROCESSES_EACH = 4096  # in larger runs each node has a time, that of its slowest process

@@ -49,6 +49,9 @@ def about(text: str) -> Meta:
     return Meta(description=text)
 
 
+WHICH, FROM_ONE, OR_NULL = about("which"), about("from 1"), about("null if unknown")
+
+
 def kind_of_class(name: str) -> str:
     """A class DataCheck is the record data_check."""
     return re.sub(r"\B(?=[A-Z])", "_", name).lower()
@@ -70,17 +73,31 @@ def kind_of(record: Record | type[Record]) -> str:
 
 
 class Host(Part, kw_only=True):
-    """A node. `core_sets` has the cores of each rank; `topology` is its address in the scheduler's topology."""
+    """The nodes, in the order of their lowest ranks."""
 
-    name: Annotated[str, Meta(min_length=1, max_length=4096)]
-    ranks: Annotated[list[Rank], Meta(min_length=1)]
-    core_sets: Annotated[list[CoreSet], Meta(min_length=1)]
-    cores: Cores
-    offered_cores: Cores
-    online_cores: Cores
-    memory_bytes: PositiveBytes
-    available_bytes: Bytes
-    topology: Text | None = None
+    name: Annotated[str, Meta(min_length=1, max_length=4096), about("as the node calls itself")]
+    ranks: Annotated[list[Rank], Meta(min_length=1), about("the world ranks of its processes")]
+    core_sets: Annotated[
+        list[CoreSet],
+        Meta(min_length=1),
+        about("for each of these ranks the processors on which it may run, by Linux's numbers, such as `0-3,8`"),
+    ]
+    cores: Annotated[Cores, about("number of processors that its processes may use together")]
+    offered_cores: Annotated[
+        Cores, about("including those that the processes which started them may use: the processors of the job")
+    ]
+    online_cores: Annotated[Cores, about("processors of the node")]
+    memory_bytes: Annotated[PositiveBytes, about("physical memory or cgroup limit, the smaller one")]
+    available_bytes: Annotated[
+        Bytes,
+        about(
+            "free or reclaimable at the start, within the limits of the control group; 0 if the system does not report "
+            "it, or reports more than the physical memory"
+        ),
+    ]
+    topology: Annotated[
+        Text | None, about("`SLURM_TOPOLOGY_ADDR`, the address of the node in the topology of Slurm; missing elsewhere")
+    ] = None
 
     def __post_init__(self):
         if len(self.core_sets) != len(self.ranks):
@@ -88,26 +105,52 @@ class Host(Part, kw_only=True):
 
 
 class Mpi(Part):
-    library: Text
-    standard: StandardVersion
-    binding_cores_min: Count
-    binding_cores_max: Count
-    single_copy: Text | None
+    """The MPI library."""
+
+    library: Annotated[Text, about("first line of its version string")]
+    standard: Annotated[StandardVersion, about('`"3.1"`')]
+    binding_cores_min: Annotated[Count, about("the fewest cores on which a rank may run")]
+    binding_cores_max: Annotated[Count, about("the most cores on which a rank may run")]
+    single_copy: Annotated[
+        Text | None, about("mechanism of kernel-assisted copies if the library states it, as Open MPI does, else null")
+    ]
 
 
 class Filesystem(Part, kw_only=True):
-    """The file system under test as rank 0's node mounts it; None where the system does not state a parameter.
-    `block_bytes` are those that it recommends for I/O, `fragment_bytes` those that it allocates."""
+    """The file system under test as the node of rank 0 mounts it."""
 
-    directory: Text
-    type: Text
-    source: Text | None
-    mount_point: Text | None
-    mount_options: list[Text]
-    block_bytes: PositiveBytes | None
-    fragment_bytes: PositiveBytes | None
-    total_bytes: Bytes
-    free_bytes: Bytes
+    directory: Annotated[Text, about("the directory under test, without symbolic links")]
+    type: Annotated[
+        Text,
+        about("as mounted: `ext4`, `lustre`, `fuse.glusterfs`; `unknown` if `/proc/self/mounts` does not list it"),
+    ]
+    source: Annotated[
+        Text | None,
+        about(
+            "what is mounted: a device, `SERVER:/EXPORT`, `MGS@tcp:/NAME`; without the user and password of a URL; "
+            "null if unknown"
+        ),
+    ]
+    mount_point: Annotated[Text | None, about("where; null if unknown")]
+    mount_options: Annotated[
+        list[Text],
+        about(
+            "the options in effect. An option whose name contains `pass`, `secret`, `key`, `cred`, `token` or "
+            "`cookie` has the value `(not logged)`"
+        ),
+    ]
+    block_bytes: Annotated[
+        PositiveBytes | None,
+        about(
+            "the size that the file system recommends for I/O (`f_bsize` of `statfs`): its block size on local file "
+            "systems and GPFS; null if it states none"
+        ),
+    ]
+    fragment_bytes: Annotated[
+        PositiveBytes | None, about("the size that it allocates (`f_frsize`); null if it states none")
+    ]
+    total_bytes: Annotated[Bytes, about("at most 2^63 - 1, which some file systems exceed")]
+    free_bytes: Annotated[Bytes, about("free for this user, on the node with the least; at most 2^63 - 1")]
 
     @property
     def name(self) -> str:
@@ -119,52 +162,93 @@ class Filesystem(Part, kw_only=True):
 
 
 class Build(Part):
-    git_revision: Text | None
-    spack_hash: Text | None
-    compiler: Text | None
-    flags: Text | None
-    mpi_standard: Text | None
-    mpi_library: Text | None
-    source_sha256: Sha256
+    """How the kernel was built."""
+
+    git_revision: Annotated[Text | None, OR_NULL]
+    spack_hash: Annotated[Text | None, OR_NULL]
+    compiler: Annotated[Text | None, OR_NULL]
+    flags: Annotated[Text | None, OR_NULL]
+    mpi_standard: Annotated[Text | None, OR_NULL]
+    mpi_library: Annotated[
+        Text | None,
+        about(
+            "whose header the kernel was compiled with, like `Open MPI 4.1.4`, or `MPI ABI 1.0`, with which any "
+            "library that has this interface may run; null if unknown"
+        ),
+    ]
+    source_sha256: Annotated[Sha256, about("of the sources, see below")]
 
 
 class Job(Part):
-    """The scheduler's job, as its environment variables state it."""
+    """The job as the scheduler's environment variables state it; null outside of a job."""
 
-    scheduler: Name
-    id: Text
-    nodes: Text | None
+    scheduler: Annotated[Name, about("`slurm`, `pbs`, `flux` or `lsf`")]
+    id: Annotated[Text, about("its number")]
+    nodes: Annotated[Text | None, about("its nodes; null if unknown")]
 
 
 class Provenance(Part):
-    """Who started the run, in which job, and the nonce of the acceptance that it belongs to. `preloaded` are the paths
-    of libraries that were loaded before those that the program needs, None in simulations."""
+    """Who started the run."""
 
-    nonce: Text | None
-    user: Text
+    nonce: Annotated[
+        Text | None,
+        about(
+            "of the [acceptance](acceptance.md) that the run belongs to, from the variable `COFFEECUP_ACCEPTANCE`; "
+            "else null"
+        ),
+    ]
+    user: Annotated[Text, about("name of the user")]
     job: Job | None
-    preloaded: list[Text] | None
+    preloaded: Annotated[
+        list[Text] | None,
+        about(
+            "paths of the libraries that the dynamic loader put before those that the program needs, whether "
+            "`LD_PRELOAD`, `/etc/ld.so.preload` or the loader's own `--preload` named them (rank 0); null in "
+            "simulations"
+        ),
+    ]
 
 
 class Run(Record, kw_only=True):
-    """What ran where, the same for every benchmark."""
+    """What ran where."""
 
-    schema_version: Annotated[int, Meta(ge=SCHEMA_VERSION, le=SCHEMA_VERSION)]
-    benchmark: Name
-    kernel_version: Annotated[str, Meta(min_length=1, max_length=256)]
-    start_time: Time
-    command: Annotated[list[Text], Meta(min_length=1)]
-    options: dict[str, Scalar | list[Scalar]]
+    schema_version: Annotated[int, Meta(ge=SCHEMA_VERSION, le=SCHEMA_VERSION), about(str(SCHEMA_VERSION))]
+    benchmark: Annotated[Name, about('`"b_eff"`')]
+    kernel_version: Annotated[str, Meta(min_length=1, max_length=256), about('`"0.1.0"`')]
+    start_time: Annotated[Time, about("UTC, `2026-11-20T14:00:00Z`")]
+    command: Annotated[list[Text], Meta(min_length=1), about("the command line, a list of strings")]
+    options: Annotated[
+        dict[str, Scalar | list[Scalar]],
+        about(
+            "every option in effect, by its long name; sizes in bytes, times in seconds, shares in percent, lists as "
+            "arrays, unset as null"
+        ),
+    ]
     mpi: Mpi
-    ranks: Processes
+    ranks: Annotated[Processes, about("number of processes")]
     hosts: Annotated[list[Host], Meta(min_length=1)]
-    memory_per_process_bytes: PositiveBytes
-    memory_source: Literal["physical", "cgroup", "option"]
-    filesystem: Filesystem | None
-    environment: dict[str, Text]
+    memory_per_process_bytes: Annotated[PositiveBytes, about("memory per process that the benchmark uses")]
+    memory_source: Annotated[
+        Literal["physical", "cgroup", "option"], about("its source: `physical`, `cgroup` or `option`")
+    ]
+    filesystem: Annotated[
+        Filesystem | None,
+        about(
+            "for I/O benchmarks and b_eff_load with the load `io`, [the file system under "
+            "test](#the-file-system-under-test); else null"
+        ),
+    ]
+    environment: Annotated[
+        dict[str, Text],
+        about(
+            "variables that affect the MPI library (`OMPI_*`, `MPICH_*`, `UCX_*`, ...), name to value; also "
+            "`LD_PRELOAD`, `LD_AUDIT` and `COFFEECUP_ASKED`: the placement that a check requested, the partition, the "
+            "scheduler with its version, and for b_eff its number of nodes and `r_max_per_node`, where known"
+        ),
+    ]
     build: Build
     provenance: Provenance
-    simulated: bool
+    simulated: Annotated[bool, about("true if the kernel was built for a simulator")]
 
     @property
     def tested_filesystem(self) -> Filesystem:
@@ -175,223 +259,87 @@ class Run(Record, kw_only=True):
 
 
 class Overhead(Record):
-    """The cost of measuring, the same for every benchmark."""
+    """The cost of measuring; the last three are means over a short loop, on the slowest process."""
 
-    clock_resolution_seconds: Seconds
-    clock_read_seconds: Seconds
-    barrier_seconds: Seconds
-    agreement_seconds: Seconds
+    clock_resolution_seconds: Annotated[Seconds, about("what `MPI_Wtick()` returns on rank 0")]
+    clock_read_seconds: Annotated[Seconds, about("of reading the clock")]
+    barrier_seconds: Annotated[Seconds, about("of a barrier")]
+    agreement_seconds: Annotated[Seconds, about("of one allreduce of one double")]
 
 
 class File(Part):
-    """A file of the run; the hash is null if it could not be read."""
+    """The `program`, each `library` that it had loaded when the log was opened (`/proc/self/maps`), and each `input`
+    file that an option names, all on the node of rank 0. The text of a PRIOMark workload is in its `plan`."""
 
-    role: Literal["program", "library", "input"]
-    path: Text
-    sha256: Sha256 | None
+    role: Annotated[Literal["program", "library", "input"], about("`program` (first), `library` or `input`")]
+    path: Annotated[Text, about("where it is")]
+    sha256: Annotated[Sha256 | None, about("its hash; null if it could not be read")]
 
 
 class OtherFile(Part):
-    """A node on which another program or library runs than on that of rank 0, and the first such file."""
+    """Nodes whose first process runs another program or library than rank 0."""
 
-    host: Text
-    path: Text
+    host: Annotated[Text, about("the node")]
+    path: Annotated[Text, about("the first such file")]
 
 
 class Files(Record):
-    """The program, libraries that it had loaded when the log was opened, and input files; all of rank 0's node."""
+    """What ran (missing in simulations)."""
 
     files: Annotated[list[File], Meta(min_length=1)]
     other_files: list[OtherFile]
 
 
 class Clocks(Record):
-    """How long the run took on rank 0, from opening to closing the log: by MPI's clock, which all measurements use, and
-    by the time of day."""
+    """How long the run took on rank 0, from opening to closing the log (missing in simulations)."""
 
-    mpi_seconds: Seconds
-    day_seconds: Seconds
+    mpi_seconds: Annotated[Seconds, about("by `MPI_Wtime()`, the clock of all measurements")]
+    day_seconds: Annotated[
+        Seconds, about("by the time of day, which the kernel asks of the operating system without a library")
+    ]
 
 
 class ActivityOfHost(Part):
-    others_user_seconds: ProcessorSeconds
-    stolen_seconds: ProcessorSeconds
+    """The nodes in the order of the run's `hosts`."""
+
+    others_user_seconds: Annotated[
+        ProcessorSeconds, about("user time of programs that do not belong to the run, summed over its processors")
+    ]
+    stolen_seconds: Annotated[
+        ProcessorSeconds, about("time that a hypervisor gave to other virtual machines, summed over its processors")
+    ]
 
 
 class Activity(Record):
-    """What else used the processors of the run's hosts, in the order of the run's `hosts`."""
+    """Other use of the hosts' processors since the log was opened, if the system reports it (`/proc/stat`)."""
 
-    elapsed_seconds: PositiveSeconds
+    elapsed_seconds: Annotated[PositiveSeconds, about("since the log was opened")]
     hosts: Annotated[list[ActivityOfHost], Meta(min_length=1)]
 
 
-Reading = Annotated[int, Meta(ge=0, le=MOST_BYTES)] | Literal["absent", "forbidden", "unreadable"]
-# Not a tuple: msgspec 0.22 crashes where a union has one whose members have limits.
-Readings = Annotated[list[Reading], Meta(min_length=2, max_length=3)]
-
-
-class CounterSource(Part):
-    """What counts: a counter of logs/counter_kinds.py and, where a node has several of them, which one. After `largest`
-    it begins again at 0; None if the system does not state it."""
-
-    counter: Annotated[str, matching("[a-zA-Z0-9_]{1,64}")]
-    instance: Annotated[str, Meta(max_length=4096)]
-    largest: Annotated[int, Meta(ge=1, le=MOST_BYTES)] | None = None
-
-
-class CountersOfHost(Part):
-    """The readings of each of its sources at the start and at the end, or one if both are the same; a third number says
-    how often the counter began again at 0 between them. `has` are the numbers of its sources, None if it has all.
-    `root` is the directory below which the files were read instead of the system's."""
-
-    values: list[Reading | Readings]
-    has: list[Annotated[int, Meta(ge=0, le=10**7)]] | None = None
-    root: Text | None = None
-
-    def __post_init__(self):
-        for value in self.values:
-            if isinstance(value, list) and len(value) == 2 and value[0] == value[1]:
-                raise ValueError("values: two equal readings, which are written as one")
-            if isinstance(value, list) and len(value) == 3 and not all(isinstance(part, int) for part in value):
-                raise ValueError("values: a counter that began again has numbers only")
-        if self.has is not None:
-            distinct("has", self.has)
-
-
-class Counters(Record):
-    """What the nodes counted during the run, or during the idle time before it, in the order of the run's `hosts`.
-    `longest_seconds` is the longest time between two readings of a node. `absent` are counters that no node has."""
-
-    phase: Literal["idle", "run"]
-    elapsed_seconds: PositiveSeconds
-    longest_seconds: PositiveSeconds
-    sources: list[CounterSource]
-    absent: list[Text]
-    hosts: Annotated[list[CountersOfHost], Meta(min_length=1)]
-
-    def __post_init__(self):
-        distinct("sources", [(source.counter, source.instance, source.largest) for source in self.sources])
-        distinct("absent", self.absent)
-
-    def of_host(self, number: int) -> list[tuple[CounterSource, Sequence[int | str]]]:
-        """Each source of a host with its readings: two, and a third number if it began again. Raises IndexError and
-        ValueError where the log contradicts itself."""
-        counted = self.hosts[number]
-        sources = self.sources if counted.has is None else [self.sources[place] for place in counted.has]
-        readings = [list(value) if isinstance(value, list) else [value, value] for value in counted.values]
-        return list(zip(sources, readings, strict=True))
-
-
 class Overlap(Record):
-    """Other runs in the directory under test: their own directories there, and whether one of them noticed this run."""
+    """Only if other runs of coffeecup used the same directory under test."""
 
-    directories: Annotated[list[Text], Meta(max_length=16)]
-    noticed_by_others: bool
+    directories: Annotated[
+        list[Text],
+        Meta(max_length=16),
+        about("the names of their run directories, which existed there when this run started or ended; at most 16"),
+    ]
+    noticed_by_others: Annotated[bool, about("whether another run started or ended while this one ran")]
 
 
 class End(Record, kw_only=True):
-    """How the run ended. `rank` and `host` are those of the process that failed, if a single one did; `end_time` is
-    missing if a signal or the keeper closed the log."""
+    """How the run ended."""
 
-    status: Literal["complete", "interrupted", "failed"]
-    reason: Text | None
-    rank: Rank | None = None
-    host: Text | None = None
-    records: Count
-    elapsed_seconds: Seconds
-    end_time: Time | None = None
-
-
-COMMON = (Run, Overhead, Files, Clocks, Counters, Activity, Overlap, End)
-
-# Records of the benchmarks that do I/O.
-
-
-class MpiIo(Record):
-    """Written when the first file is open through MPI-IO."""
-
-    component: Annotated[Name | None, about("`ompio`, `romio`, or null if it cannot be detected")]
-
-
-class DataCheck(Record):
-    """Summed over processes. PRIOMark's does not include data that is read back after a case."""
-
-    read_bytes: Annotated[Bytes, about("of all reads")]
-    checked_bytes: Annotated[Bytes, about("compared with what had been written")]
-    wrong_bytes: Annotated[Bytes, about("0 in a complete log: a wrong byte ends the run")]
-
-
-# What fields of several benchmarks mean.
-WHICH, FROM_ONE = about("which"), about("from 1")
-OF_PROCESSES = about("`process` or `node`: what has a value in the [lists](#times-of-processes)")
-LIST_OF_PROCESSES = about("a [list](#times-of-processes) with a value of each process")
-STRIPED = about("[how the files are striped](#stripes-of-files)")
-
-
-class Striping(Part):
-    """How a file is spread over servers."""
-
-    preferred_bytes: Annotated[
-        PositiveBytes, about("the size of a call that the file system prefers for this file (`st_blksize` of `stat`)")
-    ]
-    parts: Annotated[
-        Count | None,
-        about("how many parts of the file exist; 1 except for composite layouts of Lustre; null if unknown"),
-    ]
-    stripes: Annotated[Count | None, about("number of stripes of the part that has the most; null if unknown")]
-    stripe_bytes: Annotated[PositiveBytes | None, about("their size; null if unknown")]
-    pool: Annotated[Text | None, about("their pool; null if the file system states none")]
-    server: Annotated[
-        Text | None,
-        about("the servers of a file that processes share, as below; null if unknown, and for processes' own files"),
-    ]
-
-    def __post_init__(self):
-        known = [self.parts is not None, self.stripes is not None, self.stripe_bytes is not None]
-        if any(known) and not all(known):
-            raise ValueError("parts, stripes, stripe_bytes: only some of them are known")
-
-
-class FileServers(Record):
-    """Which servers hold the processes' own files: `files` are the places in `servers`, a value of each process."""
-
-    servers: Annotated[list[Text], Meta(min_length=1), about("the names of the servers, each once")]
-    files: Annotated[
-        list[Annotated[int, Meta(ge=0, le=2**31 - 1)]],
-        Meta(min_length=1),
-        about("of each process the place of its server in `servers`, from 0"),
-    ]
-
-    def __post_init__(self):
-        distinct("servers", self.servers)
-
-    @property
-    def of_processes(self) -> list[str]:
-        return [self.servers[place] for place in self.files]
-
-
-ReadShift = Literal["process", "node"] | None  # what separates the reader from the writer
-SharePercent = Annotated[int, Meta(ge=1, le=95)]
-
-
-class FilledHost(Part):
-    """The nodes in the order of the run's `hosts`."""
-
-    filled_bytes: Annotated[
-        PositiveBytes, about("allocated and written by all processes of the node, in whole pages of each")
-    ]
-    resident_bytes: Annotated[Bytes, about("still in physical memory, not in swap space, when it was released")]
-    available_before_bytes: Annotated[
-        Bytes, about("as `available_bytes` of the run, before it was filled; 0 if the system does not report it")
-    ]
-
-
-class MemoryFill(Record):
-    """Written when the memory that `--fill-memory` filled is released. b_eff_io fills it after the last rewrite and
-    releases it after the last read; PRIOMark fills it before the first case and releases it after the last."""
-
-    share_percent: Annotated[SharePercent, about("of each node's memory")]
-    hosts: Annotated[list[FilledHost], Meta(min_length=1)]
+    status: Annotated[Literal["complete", "interrupted", "failed"], about("`complete`, `interrupted` or `failed`")]
+    reason: Annotated[Text | None, about("a sentence; null if the run is complete")]
+    rank: Annotated[Rank | None, about("the process that failed, if a single one did")] = None
+    host: Annotated[Text | None, about("its node")] = None
+    records: Annotated[Count, about("number of lines of the log, including this one")]
+    elapsed_seconds: Annotated[Seconds, about("since the log was opened")]
+    end_time: Annotated[
+        Time | None, about("UTC, by the clock of the time of day; missing if a signal or the keeper closed the log")
+    ] = None
 
 
 def distinct(field: str, values: Sequence) -> None:

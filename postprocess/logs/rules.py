@@ -11,16 +11,15 @@ from itertools import zip_longest
 from typing import Any, TypeVar
 
 from coffeecup.postprocess.logs.counter_kinds import KINDS
+from coffeecup.postprocess.logs.counter_records import Counters
+from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill
 from coffeecup.postprocess.logs.reader import RUN_AGAIN, Kind, Log
 from coffeecup.postprocess.logs.records import (
     MOST_BYTES,
     Activity,
     Clocks,
-    Counters,
-    DataCheck,
     Files,
     Host,
-    MemoryFill,
     Overhead,
     Overlap,
     Record,

@@ -19,8 +19,8 @@ from logs_made_priomark import priomark_log
 from coffeecup.postprocess.benchmarks.registry import benchmarks, functions
 from coffeecup.postprocess.benchmarks.scoring import score_logs
 from coffeecup.postprocess.logs.counter_kinds import KINDS
+from coffeecup.postprocess.logs.counter_records import CounterSource
 from coffeecup.postprocess.logs.counters import changes, difference, not_counted
-from coffeecup.postprocess.logs.records import CounterSource
 from coffeecup.postprocess.reports.page import html, items
 
 SECONDS = 100.0

@@ -94,7 +94,6 @@ def test_links_of_the_pages_outside_the_site_lead_somewhere():
 
 
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted(DOCS.glob("*.md"))]
-WIDE = {"log"}  # not yet
 LINE = 120
 
 
@@ -106,7 +105,7 @@ def long_lines(text):
     return [line + 1 for line in sorted(rows) if len(lines[line]) > LINE]
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page.stem not in WIDE], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_lines_of_text_have_at_most_120_columns(page):
     assert long_lines(page.read_text()) == []
 

@@ -16,7 +16,7 @@ from builds import PATIENCE
 from kernel_runs import of_kind, rank_processes, records, started
 from test_made_up_machine import WORKLOAD
 
-from coffeecup.postprocess.logs.records import Counters
+from coffeecup.postprocess.logs.counter_records import Counters
 
 KERNEL = "b_eff"
 SHORT = ["--memory-per-process", "1MiB", "--repetitions", "1", "--matchings", "0"]

@@ -16,6 +16,7 @@ from coffeecup.postprocess.benchmarks.b_eff_io.records import (
     ProcessTimes,
 )
 from coffeecup.postprocess.logs.histograms import CLOCK_TOLERANCE
+from coffeecup.postprocess.logs.io_records import MpiIo
 from coffeecup.postprocess.logs.process_times import (
     problems_of_lists,
     problems_of_servers,
@@ -23,7 +24,7 @@ from coffeecup.postprocess.logs.process_times import (
     problems_of_striping,
 )
 from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
-from coffeecup.postprocess.logs.records import MpiIo, Record
+from coffeecup.postprocess.logs.records import Record
 from coffeecup.postprocess.logs.rules import EDITED, Problem, by_sequence, problems_of_order, problems_of_whole_time
 
 ROUNDING = 1e-9  # relative

@@ -19,8 +19,9 @@ from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement, Patte
 from coffeecup.postprocess.benchmarks.score import Qualification
 from coffeecup.postprocess.logs.hosts import of_hosts
 from coffeecup.postprocess.logs.io_options import of_memory_fill, of_read_shift
+from coffeecup.postprocess.logs.io_records import DataCheck
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.records import DataCheck, Run
+from coffeecup.postprocess.logs.records import Run
 from coffeecup.postprocess.show.words import counted, digits, size
 
 TIME_TOLERANCE = 0.05

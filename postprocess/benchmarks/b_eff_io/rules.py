@@ -23,9 +23,10 @@ from coffeecup.postprocess.benchmarks.b_eff_io.passes import (
 )
 from coffeecup.postprocess.benchmarks.b_eff_io.records import Measurement, Plan
 from coffeecup.postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
+from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, MpiIo
 from coffeecup.postprocess.logs.process_times import problems_of_resolution
 from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
-from coffeecup.postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Overhead, Run
+from coffeecup.postprocess.logs.records import Overhead, Run
 from coffeecup.postprocess.logs.rules import (
     EDITED,
     Problem,

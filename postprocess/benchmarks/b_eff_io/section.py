@@ -10,8 +10,8 @@ from coffeecup.postprocess.benchmarks.b_eff_io.figures import TITLES
 from coffeecup.postprocess.benchmarks.b_eff_io.records import PatternType, Plan
 from coffeecup.postprocess.benchmarks.published import published
 from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.io_records import DataCheck, MpiIo
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.records import DataCheck, MpiIo
 from coffeecup.postprocess.show.units import MBYTE
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, seconds, size
 

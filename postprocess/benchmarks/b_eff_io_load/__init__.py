@@ -7,7 +7,7 @@ from coffeecup.postprocess.benchmarks.b_eff_io_load.records import LOADS, Load, 
 from coffeecup.postprocess.benchmarks.benchmark import Benchmark
 from coffeecup.postprocess.benchmarks.load_metrics import of_kinds
 from coffeecup.postprocess.logs.format import LogFormat, Progress
-from coffeecup.postprocess.logs.records import DataCheck, MpiIo
+from coffeecup.postprocess.logs.io_records import DataCheck, MpiIo
 
 # Factors by which a load slows down the victims: of the bandwidth, and of the median and the 99th percentile of
 # accesses. The kind of load follows.

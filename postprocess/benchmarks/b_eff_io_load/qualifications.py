@@ -17,8 +17,8 @@ from coffeecup.postprocess.benchmarks.b_eff_io_load.reduction import (
 from coffeecup.postprocess.benchmarks.load_qualifications import of_repetitions, of_steadiness, of_strength
 from coffeecup.postprocess.benchmarks.score import Qualification
 from coffeecup.postprocess.logs.hosts import of_hosts
+from coffeecup.postprocess.logs.io_records import DataCheck
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.records import DataCheck
 
 
 def breaches(log: Log[Plan]) -> list[Qualification]:

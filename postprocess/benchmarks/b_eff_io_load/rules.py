@@ -26,8 +26,9 @@ from coffeecup.postprocess.benchmarks.load_rules import (
     problems_of_victims,
 )
 from coffeecup.postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
+from coffeecup.postprocess.logs.io_records import DataCheck, MpiIo
 from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
-from coffeecup.postprocess.logs.records import DataCheck, MpiIo, Overhead, Record, kind_of
+from coffeecup.postprocess.logs.records import Overhead, Record, kind_of
 from coffeecup.postprocess.logs.rules import (
     EDITED,
     Problem,

@@ -5,15 +5,12 @@ from typing import Annotated, Literal
 
 from msgspec import Meta
 
+from coffeecup.postprocess.logs.io_records import LIST_OF_PROCESSES, OF_PROCESSES, STRIPED, FileServers, Striping
 from coffeecup.postprocess.logs.records import (
     FROM_ONE,
-    LIST_OF_PROCESSES,
-    OF_PROCESSES,
-    STRIPED,
     WHICH,
     Bytes,
     Count,
-    FileServers,
     Name,
     Part,
     PositiveBytes,
@@ -22,7 +19,6 @@ from coffeecup.postprocess.logs.records import (
     Resolution,
     Seconds,
     SecondsOfProcesses,
-    Striping,
     Text,
     about,
     distinct,

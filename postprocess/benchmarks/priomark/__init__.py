@@ -4,7 +4,7 @@
 from coffeecup.postprocess.benchmarks.benchmark import Benchmark, Better, Form, MetricKind
 from coffeecup.postprocess.benchmarks.priomark.records import Layout, Measurement, Plan, ProcessTimes
 from coffeecup.postprocess.logs.format import LogFormat, Progress
-from coffeecup.postprocess.logs.records import DataCheck, MemoryFill, MpiIo
+from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, MpiIo
 
 PAPER = (
     "common_file",

@@ -6,27 +6,29 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from coffeecup.postprocess.logs.histograms import Histogram
-from coffeecup.postprocess.logs.records import (
-    FROM_ONE,
+from coffeecup.postprocess.logs.io_records import (
     LIST_OF_PROCESSES,
     OF_PROCESSES,
     STRIPED,
+    FileServers,
+    ReadShift,
+    SharePercent,
+    Striping,
+)
+from coffeecup.postprocess.logs.records import (
+    FROM_ONE,
     WHICH,
     Bytes,
     Calls,
     Count,
-    FileServers,
     Name,
     Part,
     PositiveBytes,
     PositiveSeconds,
-    ReadShift,
     Record,
     Resolution,
     Seconds,
     SecondsOfProcesses,
-    SharePercent,
-    Striping,
     Text,
     about,
 )

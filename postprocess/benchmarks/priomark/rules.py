@@ -10,6 +10,7 @@ from coffeecup.postprocess.benchmarks.priomark import BENCHMARK, INCLUDED, PAPER
 from coffeecup.postprocess.benchmarks.priomark.records import Case, Layout, Measurement, Plan, ProcessTimes
 from coffeecup.postprocess.logs.histograms import CLOCK_TOLERANCE, problems_of_histogram
 from coffeecup.postprocess.logs.io_options import problems_of_memory_fill, problems_of_read_shift
+from coffeecup.postprocess.logs.io_records import DataCheck, MemoryFill, MpiIo
 from coffeecup.postprocess.logs.process_times import (
     problems_of_lists,
     problems_of_resolution,
@@ -18,7 +19,7 @@ from coffeecup.postprocess.logs.process_times import (
     problems_of_striping,
 )
 from coffeecup.postprocess.logs.reader import RUN_AGAIN, Log
-from coffeecup.postprocess.logs.records import DataCheck, MemoryFill, MpiIo, Overhead, kind_of, kind_of_class
+from coffeecup.postprocess.logs.records import Overhead, kind_of, kind_of_class
 from coffeecup.postprocess.logs.rules import (
     EDITED,
     Problem,

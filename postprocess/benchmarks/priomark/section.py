@@ -8,9 +8,9 @@ from coffeecup.postprocess.benchmarks.priomark.qualifications import listed
 from coffeecup.postprocess.benchmarks.priomark.records import Measurement, Plan
 from coffeecup.postprocess.benchmarks.published import published
 from coffeecup.postprocess.benchmarks.score import Score
+from coffeecup.postprocess.logs.io_records import DataCheck, MpiIo
 from coffeecup.postprocess.logs.percentiles import percentile
 from coffeecup.postprocess.logs.reader import Log
-from coffeecup.postprocess.logs.records import DataCheck, MpiIo
 from coffeecup.postprocess.show.tables import each_row
 from coffeecup.postprocess.show.words import NARROW_SPACE, counted, digits, size
 

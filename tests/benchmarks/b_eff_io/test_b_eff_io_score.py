@@ -8,14 +8,13 @@ import re
 
 import logs_made
 import pytest
-from builds import ROOT
 from logs_made_b_eff_io import GIB, KIB, METHODS, MIB, TYPES, b_eff_io_log
 from scores import keys, values
 
 from coffeecup.postprocess.benchmarks.b_eff_io.definition import m_part_rule, patterns_rule
 from coffeecup.postprocess.benchmarks.b_eff_io.section import compared_with_published
 from coffeecup.postprocess.benchmarks.published import published
-from coffeecup.postprocess.benchmarks.registry import benchmarks, log_formats
+from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.benchmarks.score import Score
 from coffeecup.postprocess.reports.page import html, items
 
@@ -368,17 +367,3 @@ def test_report_shows_what_a_node_writes_in_each_pattern(tmp_path):
 def test_log_without_a_score_still_shows_its_figures(tmp_path):
     log = logs_made.write(tmp_path / "b_eff_io.jsonl", changed(SOUND, "data_check", wrong_bytes=1))
     assert "No score" in html(items([log])) and "Bandwidth over chunk size" in html(items([log]))
-
-
-def test_schema_has_the_fields_of_the_documentation():
-    page = (ROOT / "docs" / "log.md").read_text().split("\n## b_eff_io\n")[1].split("\n## ")[0]
-
-    def fields(text):
-        return {
-            name for row in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in re.findall(r"`(\w+)`", row)
-        }
-
-    parts = re.split(r"\n`(plan|measurement|process_times|pattern_type)`", page.split("\n###")[0])
-    documented = {kind: fields(text) for kind, text in zip(parts[1::2], parts[2::2])}
-    classes = log_formats()["b_eff_io"].records
-    assert documented == {kind: set(classes[kind].__struct_fields__) - {"sequence"} for kind in documented}
