@@ -4,15 +4,24 @@
 `-S builder=auto|spack|cmake|prebuilt`; `auto` uses Spack if it is available and its environment pins the MPI library of
 the partition, otherwise CMake, and says why. The others have no fallback: `spack` without Spack is an error. Nothing is
 copied: the sources are used where they are, the build is out of tree.
+
+CMake compiles a kernel once for all partitions of a session that have the same environment and architecture;
+`-S build_per=partition` compiles it for each of them. Spack's store shares what is the same.
 """
 
+import atexit
+import functools
+import hashlib
 import re
 import shlex
+import shutil
+import tempfile
 from pathlib import Path
 
 import reframe as rfm
 from reframe.core.builtins import run_after, run_before, variable
 from reframe.core.exceptions import BuildError, BuildSystemError, SanityError
+from reframe.core.runtime import runtime
 
 from coffeecup.postprocess import reframe_version  # noqa: F401
 
@@ -36,8 +45,24 @@ class Builder:
     ALL = (AUTO, SPACK, CMAKE, PREBUILT)
 
 
+class BuildPer:
+    """What has a compilation of its own."""
+
+    ENVIRONMENT = "environment"
+    PARTITION = "partition"
+    ALL = (ENVIRONMENT, PARTITION)
+
+
+@functools.cache
+def _folder_of_session(parent, prefix):
+    """A new folder below `parent`, which is removed when ReFrame ends."""
+    folder = tempfile.mkdtemp(dir=parent, prefix=prefix)
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
 class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
-    """Builds the kernel that `benchmark` names, once for each partition and environment.
+    """Installs the kernel that `benchmark` names, once for each partition and environment.
 
     A derived class sets `benchmark`, and `package` if the kernel comes with that of another one. After its run
     `executable_path` is what to start, `mpi_bin` the directory of the MPI launcher that belongs to it (empty: the one
@@ -47,6 +72,7 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
     benchmark = variable(str)
     package = ""  # of Spack
     builder = variable(str, value=Builder.AUTO)
+    build_per = variable(str, value=BuildPer.ENVIRONMENT)
     prebuilt_directory = variable(str, value="")
     num_nodes = variable(type(None), int, value=None)  # of checks: `-S num_nodes=N` reaches builds, too
     builder_used = variable(str, value="")
@@ -61,6 +87,8 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
     def choose_builder(self):
         if self.builder not in Builder.ALL:
             raise BuildSystemError(f"unknown builder {self.builder!r}: valid are {', '.join(Builder.ALL)}")
+        if self.build_per not in BuildPer.ALL:
+            raise BuildSystemError(f"unknown build_per {self.build_per!r}: valid are {', '.join(BuildPer.ALL)}")
         if self.builder in (Builder.AUTO, Builder.SPACK):
             self._choose_spack_or_cmake()
         else:
@@ -111,7 +139,6 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
         environ = self.current_environ
         options = {
             "CMAKE_BUILD_TYPE": "Release",
-            "CMAKE_INSTALL_PREFIX": "$PWD/install",
             "CMAKE_C_COMPILER": environ.cc,
             "CMAKE_C_FLAGS": shlex.quote(" ".join(environ.cflags)) if environ.cflags else "",
             "COFFEECUP_BENCHMARKS": self.benchmark,
@@ -124,11 +151,27 @@ class kernel_build(rfm.CompileOnlyRegressionTest, LoggedOnce):
             ]
         )
         self.executable_path = f"{self.stagedir}/install/bin/{self.benchmark}"
-        return [
-            f"cmake -S {shlex.quote(str(KERNELS))} -B build {chosen}",
-            "cmake --build build --parallel $(nproc)",
-            "cmake --install build",
+        folder, lock = self._compilation(chosen)
+        commands = [
+            f"cmake -S {shlex.quote(str(KERNELS))} -B {folder} {chosen}",
+            f"cmake --build {folder} --parallel $(nproc)",
+            f"cmake --install {folder} --prefix $PWD/install",
         ]
+        return [f"flock --close {lock} bash -c {shlex.quote(' && '.join(commands))}"] if lock else commands
+
+    def _compilation(self, options):
+        """(folder, lock) of the compilation; no lock if no other build of this session compiles the same. Where jobs
+        compile, their nodes may differ. The lock is on the machine on which they all compile: not every parallel file
+        system has locks."""
+        partition, environ = self.current_partition, self.current_environ
+        if self.build_per == BuildPer.PARTITION or not (self.build_locally or partition.scheduler.is_local):
+            return "build", None
+        same = [self.benchmark, options, partition.processor.arch, self.modules, dict(self.env_vars)]
+        for each in (partition.local_env, environ):
+            same += [each.modules_detailed, dict(each.env_vars), [*getattr(each, "prepare_cmds", ())]]
+        name = hashlib.sha256(repr([*same, *partition.prepare_cmds]).encode()).hexdigest()[:16]
+        shared = _folder_of_session(runtime().stage_prefix, "builds-")
+        return shared / name, shlex.quote(str(_folder_of_session(None, "coffeecup-") / name))
 
     def _prebuilt_commands(self):
         folder = self.prebuilt_directory

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The checks as ReFrame runs them: sizes, launching, sanity, references and builders."""
 
+import collections
 import os
 import re
 import shutil
@@ -331,6 +332,45 @@ def test_build_that_fails_shows_its_first_error(reframe, tmp_path):
     cmake.write_text("#!/bin/sh\n")
     session = reframe("-r", "--dont-restage", *TWO, env={"PATH": f"{cmake.parent}:{reframe.environment()['PATH']}"})
     assert "build error" not in session.output and only_case(session)["fail_phase"] == "sanity"
+
+
+def test_the_same_environment_and_architecture_are_compiled_once(reframe, tmp_path):
+    """On three partitions, one of which has a variable of its own; CMake is a script that notes where it compiles,
+    and takes its time, so that two compilations in one folder would be seen to overlap."""
+    cmake, notes = tmp_path / "fake" / "cmake", tmp_path / "notes"
+    cmake.parent.mkdir()
+    cmake.write_text(
+        "#!/bin/sh\n"
+        f'case $1 in -S) echo "begin $4" >> {notes}; sleep 0.5;; --install) echo "end $2" >> {notes}; '
+        'mkdir -p "$4/bin"; cp /bin/false "$4/bin/b_eff";; esac\n'
+    )
+    cmake.chmod(0o755)
+    partitions = [
+        {"name": name, "scheduler": "local", "launcher": "local", "environs": ["mpi"], "env_vars": variables}
+        for name, variables in (("a", []), ("b", []), ("c", [["OTHER", "1"]]))
+    ]
+    settings = {
+        "systems": [{"name": "made", "hostnames": [".*"], "partitions": partitions}],
+        "environments": [{"name": "mpi", "features": ["mpi"]}],
+    }
+    config = tmp_path / "settings.py"
+    config.write_text(f"site_configuration = {settings}\n")
+    path = {"PATH": f"{cmake.parent}:{reframe.environment()['PATH']}"}
+
+    def folders(*options):
+        notes.unlink(missing_ok=True)
+        reframe("-r", *TWO, *options, config=config, env=OPEN_MPI | path)
+        words = [line.split() for line in notes.read_text().splitlines()]
+        for folder in {folder for _, folder in words if folder != "build"}:
+            phases = [phase for phase, of in words if of == folder]
+            assert phases == ["begin", "end"] * (len(phases) // 2)
+            assert not Path(folder).parent.exists(), "left behind"
+        return sorted(collections.Counter(folder for phase, folder in words if phase == "begin").values())
+
+    assert folders() == [1, 2]
+    assert folders("-S", "build_per=partition") == [3], "each in the folder `build` of its own stage directory"
+    session = reframe("-r", *TWO, "-S", "build_per=node", config=config, env=OPEN_MPI | path)
+    assert "unknown build_per 'node': valid are environment, partition" in session.fixtures[0]["fail_reason"]
 
 
 # Launching
