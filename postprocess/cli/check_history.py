@@ -10,7 +10,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from coffeecup.postprocess.cli.common import USAGE, AcknowledgedFile, AsJson, Thresholds, exit_codes, judged, print_json
+from coffeecup.postprocess.cli.common import (
+    USAGE,
+    AcknowledgedFile,
+    AsJson,
+    Thresholds,
+    exit_codes,
+    judged,
+    known_entries,
+    print_json,
+)
 from coffeecup.postprocess.cli.selection import Selection, reads_sessions
 from coffeecup.postprocess.show.words import counted, digits, printable, unit_word
 
@@ -51,35 +60,26 @@ def check_history(
     from coffeecup.postprocess.history import change_points
     from coffeecup.postprocess.history.completeness import completeness, without_value
     from coffeecup.postprocess.history.events import NEW
-    from coffeecup.postprocess.history.table import SERIES
-    from coffeecup.postprocess.reports.changes import as_object, event_object, gap, lines
+    from coffeecup.postprocess.reports.changes import gap, lines
 
     if max_age is not None and not 0 <= max_age < float("inf"):
         raise typer.BadParameter(f"--max-age must be a number of days, not {max_age:g}")
-    cases, table = selection.tables(systems=True)
+    entries = known_entries(acknowledged)
+    cases, table = selection.tables(systems=True, entries=entries)
     planned = replace(selection, sources=[expected], since=None, until=None, metric=None) if expected else None
-    tests = selection.tests_in(completeness(cases, planned and planned.tables()[0]))
+    tests = selection.tests_in(completeness(cases, planned and planned.tables()[0], entries))
     if tests.empty:
         raise typer.BadParameter(
             "no selected session ran a test: dry runs and skipped tests say nothing about a system"
         )
     missing, old = without_value(tests), too_old(cases, max_age)
     values = change_points.session_values(table)
-    found, rules, remarks = judged(values, selection.examined(cases), thresholds, acknowledged)
+    found, rules, remarks = judged(values, cases, selection.examined(cases), thresholds, entries)
     findings = [finding for event in found for finding in event.findings]
     suspected = change_points.suspicions(values, findings, rules)
     if as_json:
-        print_json(
-            {
-                "tests": len(tests),
-                "missing": missing,
-                "old": old,
-                "events": list(map(event_object, found)),
-                "changes": [as_object(finding, event) for event in found for finding in event.findings],
-                "suspected": suspected[[*SERIES, *SUSPECTED]],
-                "remarks": remarks,
-            }
-        )
+        head = {"tests": len(tests), "missing": missing, "old": old}
+        print_json(head | objects(found, suspected) | {"remarks": remarks})
     else:
         text = [f"NO VALUE: {gap(row)}" for row in missing.to_dict("records")]
         text += [f"OLD: {age(row)}" for row in old.to_dict("records")]
@@ -88,6 +88,18 @@ def check_history(
         typer.echo("\n".join([*text, *remarks, summary(cases, values, found, len(tests), len(missing))]))
     alarms = any(one.alarms and (one.state == NEW or not new) for one in found)
     raise typer.Exit(1 if len(missing) or len(old) or alarms else 0)
+
+
+def objects(found: list, suspected: "pd.DataFrame") -> dict:
+    """Events, their changes and what is suspected as plain values."""
+    from coffeecup.postprocess.history.table import SERIES
+    from coffeecup.postprocess.reports.changes import as_object, event_object
+
+    return {
+        "events": list(map(event_object, found)),
+        "changes": [as_object(finding, event) for event in found for finding in event.findings],
+        "suspected": suspected[[*SERIES, *SUSPECTED]],
+    }
 
 
 def too_old(cases: "pd.DataFrame", max_age: float | None) -> "pd.DataFrame":

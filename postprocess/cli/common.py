@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from errno import EACCES, EISDIR
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import orjson
 import typer
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from coffeecup.postprocess.benchmarks.predicted import Designs
     from coffeecup.postprocess.history.change_points import RuleOf
     from coffeecup.postprocess.history.events import Event
-    from coffeecup.postprocess.history.site_files import SiteRules
+    from coffeecup.postprocess.history.site_files import Entry, SiteRules
     from coffeecup.postprocess.logs.reader import Log
     from coffeecup.postprocess.show.plots import Figure
 
@@ -87,7 +87,11 @@ Thresholds = Annotated[
 ]
 AcknowledgedFile = Annotated[
     Path | None,
-    typer.Option("--acknowledged", metavar="FILE", help="The site's events that `coffeecup acknowledge` recorded."),
+    typer.Option(
+        "--acknowledged",
+        metavar="FILE",
+        help="The site's events and maintenance that `coffeecup acknowledge` recorded.",
+    ),
 ]
 RMax = Annotated[
     float | None,
@@ -279,24 +283,36 @@ def changes_of(values: "pd.DataFrame") -> list:
 
 
 def judged(
-    values: "pd.DataFrame", examined: "pd.DataFrame", thresholds: Path | None, acknowledged: Path | None
+    values: "pd.DataFrame",
+    cases: "pd.DataFrame",
+    examined: "pd.DataFrame",
+    thresholds: Path | None,
+    entries: "list[Entry]",
 ) -> "tuple[list[Event], RuleOf, list[str]]":
-    """The events with a site's thresholds and acknowledgements and the slow nodes that explain them, the rules that
+    """The events with a site's thresholds, its entries on events and the slow nodes that explain them, the rules that
     follow from the thresholds, and remarks. `examined` is Selection.examined. Raises BadParameter if a file cannot be
     used."""
     from coffeecup.postprocess.history import change_points, events
+    from coffeecup.postprocess.history.acknowledgements import acknowledged, maintained
     from coffeecup.postprocess.history.comparable import changed_units
     from coffeecup.postprocess.history.explanations import explained
-    from coffeecup.postprocess.history.site_files import Acknowledgement
     from coffeecup.postprocess.history.table import SERIES
     from coffeecup.postprocess.reports.changes import remarks
 
-    rules, entries = site_rules(thresholds), site_entries(acknowledged, Acknowledgement)
+    rules = site_rules(thresholds)
     found = explained(events.events(values, change_points.findings(values, rules)), examined, values)
-    known = events.acknowledged(found, entries, datetime.now(UTC).date())
+    known, notes = acknowledged(found, entries, values, datetime.now(UTC).date())
     unused = rules.unused(values[SERIES].drop_duplicates().to_dict("records"))
     units, unknown = changed_units(values), change_points.undirected(values, rules)
-    return known.events, rules, remarks(units, unknown, unused, known.unmatched, known.expired)
+    return known, rules, remarks(units, unknown, unused, notes + maintained(cases, entries))
+
+
+def known_entries(acknowledged: Path | None) -> "list[Entry]":
+    """The entries of a site's file of acknowledged, accepted and expected events and of maintenance. Raises
+    BadParameter."""
+    from coffeecup.postprocess.history.site_files import ANY_KIND
+
+    return site_entries(acknowledged, ANY_KIND)
 
 
 def site_rules(thresholds: Path | None) -> "SiteRules":
@@ -306,7 +322,7 @@ def site_rules(thresholds: Path | None) -> "SiteRules":
     return SiteRules(site_entries(thresholds, Threshold))
 
 
-def site_entries(path: Path | None, kind: type) -> list:
+def site_entries(path: Path | None, kind: Any) -> list:
     """The entries of a site's file, none without a file. Raises BadParameter if it cannot be used."""
     from coffeecup.postprocess.history.site_files import SiteFileError, read_list
 

@@ -13,6 +13,7 @@ from coffeecup.postprocess.cli.common import (
     can_be_written,
     exit_codes,
     judged,
+    known_entries,
     write_text,
 )
 from coffeecup.postprocess.cli.selection import Selection, reads_sessions
@@ -49,11 +50,12 @@ def export(
 
     if not junit and not openmetrics:
         raise typer.BadParameter("use --junit or --openmetrics")
-    cases, table = selection.tables(systems=True)
-    values, tests = session_values(table), selection.tests_in(completeness(cases))
-    found, _, _ = judged(values, selection.examined(cases), thresholds, acknowledged)
+    entries = known_entries(acknowledged)
+    cases, table = selection.tables(systems=True, entries=entries)
+    values, tests = session_values(table), selection.tests_in(completeness(cases, entries=entries))
+    found, _, _ = judged(values, cases, selection.examined(cases), thresholds, entries)
     if openmetrics:
         findings = [finding for event in found for finding in event.findings]
-        write_text(openmetrics, exports.openmetrics(standing(values, findings, cases), tests, found))
+        write_text(openmetrics, exports.openmetrics(standing(values, findings, cases, entries), tests, found))
     if junit:
         write_text(junit, exports.junit(selection.tests_in(cases), table, tests, found))

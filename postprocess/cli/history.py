@@ -13,6 +13,7 @@ from coffeecup.postprocess.cli.common import (
     Thresholds,
     exit_codes,
     judged,
+    known_entries,
     print_json,
     write_figures,
 )
@@ -49,15 +50,18 @@ def history(
 
     if as_csv and as_json:
         raise typer.BadParameter("choose one of --json and --csv")
-    cases, table = selection.tables(systems=True)
+    entries = known_entries(acknowledged)
+    cases, table = selection.tables(systems=True, entries=entries)
     if as_csv:
         typer.echo(csv_text(table), nl=False)
         return
     values = change_points.session_values(table)
-    missing = without_value(selection.tests_in(completeness(cases)))
-    found, _, remarks = ([], None, []) if last else judged(values, selection.examined(cases), thresholds, acknowledged)
+    missing = without_value(selection.tests_in(completeness(cases, entries=entries)))
+    found, remarks = [], []
+    if not last:
+        found, _, remarks = judged(values, cases, selection.examined(cases), thresholds, entries)
     if as_json:
-        more = {"newest": compared(cases, values)} if last else of_series(cases, values, found)
+        more = {"newest": compared(cases, values)} if last else of_series(cases, values, found, entries)
         print_json({"missing": missing, **more})
     else:
         text = comparison(compared(cases, values)) if last else overview(values, found)
@@ -122,13 +126,13 @@ def comparison(front: "pd.DataFrame") -> list[str]:
     return text
 
 
-def of_series(cases: "pd.DataFrame", values: "pd.DataFrame", found: list) -> dict:
+def of_series(cases: "pd.DataFrame", values: "pd.DataFrame", found: list, entries: list) -> dict:
     """The state of every series, the events, their changes, and what else changed in the sessions."""
     from coffeecup.postprocess.history.standing import standing
     from coffeecup.postprocess.reports.changes import as_object, event_object
 
     return {
-        "series": standing(values, [finding for event in found for finding in event.findings], cases),
+        "series": standing(values, [finding for event in found for finding in event.findings], cases, entries),
         "events": list(map(event_object, found)),
         "changes": [as_object(finding, event) for event in found for finding in event.findings],
         "circumstances": circumstances(values),

@@ -3,7 +3,7 @@
 sessions."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from functools import cached_property, wraps
@@ -18,6 +18,7 @@ from coffeecup.postprocess.show.words import printable
 if TYPE_CHECKING:
     import pandas as pd
 
+    from coffeecup.postprocess.history.site_files import Entry
     from coffeecup.postprocess.sessions.files import SessionReport
 
 OF_A_TEST = ("system", "partition", "benchmark")  # filters that select tests; `metric` selects among their results
@@ -97,15 +98,18 @@ class Selection:
             )
         return read
 
-    def tables(self, systems: bool = False) -> "tuple[pd.DataFrame, pd.DataFrame]":
+    def tables(self, systems: bool = False, entries: "Iterable[Entry]" = ()) -> "tuple[pd.DataFrame, pd.DataFrame]":
         """The case table of the selected systems, and the selected rows of the history table, with those of
-        history.systems on request. The case table contains the tests of other partitions and benchmarks, too, which
-        tell that there was a session. Raises BadParameter if a filter matches nothing."""
+        history.systems on request, and without those in maintenance, of the entries of the site's file. The case table
+        contains the tests of other partitions and benchmarks, too, which tell that there was a session. Raises
+        BadParameter if a filter matches nothing."""
+        from coffeecup.postprocess.history.site_files import in_maintenance
         from coffeecup.postprocess.history.systems import expecting_systems, with_systems
         from coffeecup.postprocess.history.table import case_table, history_table
 
         read = self.reports
         cases, table = case_table(read), history_table(read)
+        table = table[~in_maintenance(table, entries)]
         if cases.empty:
             raise typer.BadParameter("these sessions contain no test with performance variables")
         cases = matching(cases, "system", self.system)

@@ -16,6 +16,7 @@ from coffeecup.postprocess.cli.common import (
     command_line,
     exit_codes,
     judged,
+    known_entries,
     print_json,
     write_figures,
     write_text,
@@ -61,15 +62,17 @@ def site_report(
     from coffeecup.postprocess.reports.site_page import as_object, html, site_page, tables
     from coffeecup.postprocess.show.tables import csv_text
 
-    cases, table = selection.tables(systems=True)
+    entries = known_entries(acknowledged)
+    cases, table = selection.tables(systems=True, entries=entries)
     values = session_values(table)
     if values.empty:
         raise typer.BadParameter("no session has a value: `coffeecup check-history` states the reasons")
-    found, _, remarks = judged(values, selection.examined(cases), thresholds, acknowledged)
+    found, _, remarks = judged(values, cases, selection.examined(cases), thresholds, entries)
     try:
-        tests = selection.tests_in(completeness(cases))
+        tests = selection.tests_in(completeness(cases, entries=entries))
         nodes, servers = node_table(selection.reports, table), server_table(selection.reports, table)
-        page = site_page(values, found, cases, tests, (nodes, servers), [pair(text) for text in compare or []])
+        pairs = [pair(text) for text in compare or []]
+        page = site_page(values, found, cases, tests, (nodes, servers), pairs, entries)
     except ValueError as error:
         raise typer.BadParameter(f"--compare: {printable(str(error))}") from None
     if reports is not None and not reports.is_dir():

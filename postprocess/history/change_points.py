@@ -77,7 +77,7 @@ class Change:
 class Finding:
     """A change of a series: when its first session began, and `between` which times it did, how many sessions its level
     lasted and whether it still does, the level of today, whether the last session is the first that shows it, what else
-    changed, and the hosts since then."""
+    changed, and the hosts since then. It may be `accepted` (history.acknowledgements)."""
 
     series: dict
     unit: str
@@ -95,6 +95,7 @@ class Finding:
     causes: tuple[str, ...]
     hosts: str
     last: pd.Timestamp | None = None  # session of an episode
+    accepted: bool = False
 
     @property
     def episode(self) -> bool:

@@ -11,11 +11,14 @@ same holds for a metric of a test of others: ReFrame passes a test whose perform
 Pure functions from tables of history.table to tables.
 """
 
+from collections.abc import Iterable
 from typing import cast
 
 import numpy as np
 import orjson
 import pandas as pd
+
+from coffeecup.postprocess.history.site_files import Entry, Maintenance, in_maintenance
 
 TEST = ["system", "partition", "environ", "node", "test"]  # what the sessions repeat
 PLACE = ["benchmark", "processes", "file_system"]
@@ -35,12 +38,25 @@ def with_names(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(test=table["name"].str.replace(r" %\.repeat_no=\d+", "", regex=True))
 
 
-def with_and_without(cases: pd.DataFrame) -> dict[tuple, tuple[set[str], set[str]]]:
-    """By the columns of TEST: the sessions with a value, and those whose runs have none."""
-    return {
-        cast(tuple, key): (set(runs["session"][runs["measured"]]), set(runs["session"][~runs["measured"]]))
-        for key, runs in tests_of(cases).groupby(TEST)
-    }
+def of_each_test(cases: pd.DataFrame, entries: Iterable[Entry]) -> dict[tuple, tuple[pd.DataFrame, pd.DataFrame]]:
+    """By the columns of TEST: the runs of a test, and the sessions of its system, as of sessions_of; without what was
+    in maintenance of this test, of the entries of the site's file."""
+    sessions, tests = sessions_of(cases), tests_of(cases)
+    paused = tests["case"][in_maintenance(tests, entries)]
+    found = {}
+    for key, every in tests.groupby(TEST, sort=True):
+        left_out = every["case"].isin(paused)
+        of_system = outside(sessions[every["system"].iloc[0]], every.iloc[[-1]], entries)
+        found[cast(tuple, key)] = every[~left_out], of_system[~of_system.index.isin(every["session"][left_out])]
+    return {key: (runs, of_system) for key, (runs, of_system) in found.items() if len(runs)}
+
+
+def outside(sessions: pd.DataFrame, test: pd.DataFrame, entries: Iterable[Entry]) -> pd.DataFrame:
+    """The sessions of a system that did not begin in maintenance of a test, a row of a case_table."""
+    for entry in entries:
+        if isinstance(entry, Maintenance) and entry.is_at(test).all():
+            sessions = sessions[~sessions["session_time"].between(*entry.times)]
+    return sessions
 
 
 def sessions_of(cases: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -64,28 +80,32 @@ def missed(seen: set[str], sessions: pd.DataFrame, once: bool = False) -> list[i
     return sorted(places)
 
 
-def completeness(cases: pd.DataFrame, expected: pd.DataFrame | None = None) -> pd.DataFrame:
+def completeness(
+    cases: pd.DataFrame, expected: pd.DataFrame | None = None, entries: Iterable[Entry] = ()
+) -> pd.DataFrame:
     """A row per test of a case_table: the columns of TEST and PLACE; `state`; for how many `sessions` of the system,
     and `since` the begin of which, there has been no value; the session of the `last_value`; and the `reason` of the
     last failure. A test that every session skipped is not a test of the site.
 
     `expected` is the case_table of a dry run: its tests that no session has are `not run`. `cases` has to contain the
-    tests of all benchmarks, even if only some of them are of interest: the others tell that there was a session.
+    tests of all benchmarks, even if only some of them are of interest: the others tell that there was a session. What
+    was in maintenance, of the entries of the site's file, is neither expected nor missed.
     """
     sessions = sessions_of(cases)
     listed = cases[:0] if expected is None else expected[expected["result"] != "skip"]
-    wanted = with_names(listed).drop_duplicates(TEST).set_index(TEST)[PLACE]
+    wanted = with_names(listed).drop_duplicates(TEST).set_index(TEST, drop=False)
+    tests = of_each_test(cases, entries)
     rows = [
-        [*key, *runs[PLACE].iloc[-1], *of_test(runs, sessions[runs["system"].iloc[0]], key in wanted.index)]
-        for key, runs in tests_of(cases).groupby(TEST, sort=True)
+        [*key, *runs[PLACE].iloc[-1], *of_test(runs, of_system, key in wanted.index)]
+        for key, (runs, of_system) in tests.items()
         if not runs["result"].eq("skip").all() or key in wanted.index
     ]
     known = {tuple(row[: len(TEST)]) for row in rows}
-    rows += [
-        [*key, *place, NOT_RUN, len(sessions.get(key[0], ())), pd.NaT, pd.NaT, ""]
-        for key, place in zip(wanted.index, wanted.itertuples(index=False, name=None))
-        if key not in known
-    ]
+    for place, key in enumerate(wanted.index):
+        every = sessions.get(key[0])
+        count = 0 if every is None else len(outside(every, wanted.iloc[[place]], entries))
+        if key not in known and (count or every is None):
+            rows.append([*key, *wanted[PLACE].iloc[place], NOT_RUN, count, pd.NaT, pd.NaT, ""])
     return pd.DataFrame(rows, columns=[*TEST, *PLACE, *DETAILS])
 
 

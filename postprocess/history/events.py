@@ -5,14 +5,13 @@ Pure functions from the findings of change_points and the table of session_value
 """
 
 from collections import Counter
-from dataclasses import dataclass, replace
-from datetime import date
+from dataclasses import dataclass
 
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.change_points import Finding
-from coffeecup.postprocess.history.site_files import Acknowledgement
+from coffeecup.postprocess.history.site_files import OfEvent
 from coffeecup.postprocess.history.table import SERIES
 
 NEAR = 2  # sessions between the dates of two changes of one event: each date is right within one
@@ -48,7 +47,8 @@ class Event:
     last of its series changed again, and `lasts` whether any has not. `where` are the columns (those of a series, or
     hosts) and values that all its series have in common and that cover the fewest series of the system, `covered`;
     `scope` is the word for them. `causes` are what else changed then in at least half of its series, `nodes` the slow
-    nodes that explain it (history.explanations).
+    nodes that explain it (history.explanations), `acknowledged` the entry of the site's file because of which it does
+    not alarm, `unlike` one that announced or accepted another change there.
     """
 
     system: str
@@ -63,7 +63,8 @@ class Event:
     covered: int
     causes: tuple[str, ...]
     findings: tuple[Finding, ...]
-    acknowledged: Acknowledgement | None = None
+    acknowledged: OfEvent | None = None
+    unlike: OfEvent | None = None
     nodes: tuple[SlowNode, ...] = ()
 
     @property
@@ -177,31 +178,3 @@ def usual(hosts: pd.Series) -> str:
 
 def described(finding: Finding) -> dict[str, str]:
     return {name: str(value) for name, value in finding.series.items()} | {"hosts": finding.hosts}
-
-
-@dataclass(frozen=True)
-class Acknowledged:
-    """The events, each with the entry that acknowledges it; the entries that match no event; and those that match one
-    but have expired."""
-
-    events: list[Event]
-    unmatched: list[Acknowledgement]
-    expired: list[Acknowledgement]
-
-
-def acknowledged(found: list[Event], entries: list[Acknowledgement], today: date) -> Acknowledged:
-    shown, used, expired = [], set(), set()
-    for one in found:
-        alarming = [finding for finding in one.findings if finding.alarms]
-        series = [described(finding) for finding in alarming or one.findings]
-        matching = {
-            number
-            for number, entry in enumerate(entries)
-            if entry.matches(one.system, one.direction, [time.date() for time in one.between], series)
-        }
-        valid = sorted(number for number in matching if entries[number].until >= today)
-        used |= matching
-        expired |= set() if valid or not one.alarming else matching
-        shown.append(replace(one, acknowledged=entries[valid[-1]]) if valid else one)
-    rest = [entry for number, entry in enumerate(entries) if number not in used]
-    return Acknowledged(shown, rest, [entries[number] for number in sorted(expired)])

@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A site's own files: thresholds of changes, and acknowledgements of events. Both are lists in YAML that people keep
-under version control."""
+"""A site's own files: thresholds of changes, and what is known about events: acknowledged, accepted and expected ones,
+and maintenance. Both are lists in YAML that people keep under version control."""
 
+from collections.abc import Iterable
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, ClassVar, Literal
 
 import msgspec
+import pandas as pd
 import yaml
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
@@ -16,44 +18,145 @@ from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.logs import paths
 from coffeecup.postprocess.logs.trees import LARGEST_FILE, TreeError, parsed
 
-SAME_DAYS = 3  # days outside the dates between which an event began that its acknowledgement may state
-COLUMNS = frozenset(SERIES) - {"system"} | {"hosts"}  # with which an acknowledgement states a place
+SAME_DAYS = timedelta(days=3)  # outside the dates between which an event began that its acknowledgement may state
+COLUMNS = frozenset(SERIES) - {"system"} | {"hosts"}  # with which an entry states a place
 
 
 class SiteFileError(Exception):
     """A site's file that cannot be used: one sentence."""
 
 
-class Acknowledgement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who knows about an event, why it need not alarm, and until when. `where` are the columns that its series have in
-    common; without any, it is the whole system."""
+class Entry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True, tag_field="kind"):
+    """What is known about a system, who states it, and why. `where` are columns and values of the series or tests that
+    it concerns; without any, it is the whole system."""
 
     system: str
-    since: date
-    direction: str
     who: str
     why: str
-    until: date
     where: dict[str, str] = {}
+
+    columns: ClassVar[frozenset[str]] = COLUMNS
 
     def __post_init__(self):
         for name in ("who", "why"):
             if not getattr(self, name).strip():
                 raise ValueError(f"`{name}` must not be empty")
-        if unknown := set(self.where) - COLUMNS:
-            raise ValueError(f"`where` has no {min(unknown)!r}; valid are {', '.join(sorted(COLUMNS))}")
+        if unknown := set(self.where) - self.columns:
+            raise ValueError(f"`where` has no {min(unknown)!r}; valid are {', '.join(sorted(self.columns))}")
+
+    def is_at(self, table: pd.DataFrame) -> pd.Series:
+        """Which rows of a table with the columns of a place it concerns."""
+        there = table["system"] == self.system
+        for name, value in self.where.items():
+            there &= table[name].astype(str) == value
+        return there
+
+
+class OfEvent(Entry, frozen=True, kw_only=True):
+    """An entry on events of one direction. A change by a larger fraction than `at_most` is another one."""
+
+    direction: Literal["worse", "better", "changed", "unknown"]
+    at_most: Annotated[float, msgspec.Meta(gt=0)] | None = None
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.at_most is None and self.direction != "better" and not isinstance(self, Acknowledgement):
+            raise ValueError("`at_most` is missing: the largest change that does not alarm, a fraction such as 0.1")
+
+    def near(self, between: list[date]) -> bool:
+        """Whether an event that began between these days is near in time."""
+        begin, end = self.window
+        return between[0] <= end and begin <= between[1]
+
+    @property
+    def window(self) -> tuple[date, date]:
+        """The days between which the event may have begun."""
+        raise NotImplementedError
+
+
+class Acknowledgement(OfEvent, frozen=True, kw_only=True, tag="acknowledged"):
+    """An event is known and does not alarm until a day."""
+
+    since: date
+    until: date
+
+    def __post_init__(self):
+        super().__post_init__()
         if self.until < self.since:
             raise ValueError(f"`until` ({self.until}) is before `since` ({self.since})")
 
-    def matches(self, system: str, direction: str, between: list[date], series: list[dict[str, str]]) -> bool:
-        """Whether it covers all of these series of an event that began between two days. An event that spreads is no
-        longer covered."""
-        near = timedelta(days=SAME_DAYS)
-        return (
-            (system, direction) == (self.system, self.direction)
-            and between[0] - near <= self.since <= between[1] + near
-            and all(self.where.items() <= one.items() for one in series)
-        )
+    @property
+    def window(self) -> tuple[date, date]:
+        return self.since - SAME_DAYS, self.since + SAME_DAYS
+
+
+class Acceptance(OfEvent, frozen=True, kw_only=True, tag="accepted"):
+    """The new level of an event is the usual one from now on."""
+
+    since: date
+
+    @property
+    def window(self) -> tuple[date, date]:
+        return self.since - SAME_DAYS, self.since + SAME_DAYS
+
+
+class Expectation(OfEvent, frozen=True, kw_only=True, tag="expected"):
+    """A lasting change that was announced for the time between two days."""
+
+    begin: date
+    end: date
+
+    def __post_init__(self):
+        super().__post_init__()
+        in_order(self)
+
+    @property
+    def window(self) -> tuple[date, date]:
+        return self.begin, self.end
+
+
+class Maintenance(Entry, frozen=True, kw_only=True, tag="maintenance"):
+    """From `begin` to `end` (UTC), runs say nothing about the system."""
+
+    begin: datetime
+    end: datetime
+
+    columns: ClassVar[frozenset[str]] = COLUMNS - {"metric", "hosts"}
+
+    def __post_init__(self):
+        super().__post_init__()
+        in_order(self)
+
+    @property
+    def times(self) -> tuple[datetime, datetime]:
+        begin, end = (time if time.tzinfo else time.replace(tzinfo=UTC) for time in (self.begin, self.end))
+        return begin, end
+
+    def covers(self, table: pd.DataFrame) -> pd.Series:
+        """Which rows of a case_table or history_table are of runs in it. It is known of runs with a value only when
+        they began; others may have begun with their session."""
+        begin, end = self.times
+        seconds = table["seconds"].where(table["measured"])
+        began = (table["time"] - pd.to_timedelta(seconds, unit="s")).fillna(table["session_time"])
+        return self.is_at(table) & (began <= end) & (table["time"] >= begin)
+
+
+KINDS = {str(kind.__struct_config__.tag): kind for kind in (Acknowledgement, Acceptance, Expectation, Maintenance)}
+ANY_KIND = Acknowledgement | Acceptance | Expectation | Maintenance
+
+
+def in_order(entry: Expectation | Maintenance) -> None:
+    if entry.end < entry.begin:
+        raise ValueError(f"`end` ({entry.end}) is before `begin` ({entry.begin})")
+
+
+def in_maintenance(table: pd.DataFrame, entries: Iterable[Entry]) -> pd.Series:
+    """Which rows of a case_table or history_table are of runs in any maintenance."""
+    covered = pd.Series(data=False, index=table.index)
+    for entry in entries:
+        if isinstance(entry, Maintenance):
+            covered |= entry.covers(table)
+    return covered
 
 
 class Threshold(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -113,30 +216,55 @@ class SiteRules:
         ]
 
 
-def read_list(path: Path, kind: type) -> list[Any]:
+def read_list(path: Path, kind: Any) -> list[Any]:
     """The entries of a site's file. Raises SiteFileError, which names the entry and its fault."""
     try:
-        content, _ = parsed(paths.content(path, LARGEST_FILE).decode("utf-8"))
+        content, root = parsed(paths.content(path, LARGEST_FILE).decode("utf-8"))
     except (OSError, UnicodeDecodeError) as error:
         raise SiteFileError(f"{path}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     except TreeError as error:
         raise SiteFileError(f"{path}: {error}") from None
     if content is None:
         return []
-    if not isinstance(content, list):
+    if not isinstance(content, list) or root is None:
         raise SiteFileError(f"{path}: expected a list of entries, each beginning with `- `")
     entries = []
     for number, entry in enumerate(content, 1):
         try:
-            entries.append(msgspec.convert(entry, kind))
-        except (msgspec.ValidationError, ValueError) as error:
-            raise SiteFileError(f"{path}: entry {number}: {error}") from None
+            entries.append(entry_of(entry, kind))
+        except ValueError as error:
+            line = root.value[number - 1].start_mark.line + 1
+            raise SiteFileError(f"{path}: line {line}, entry {number}: {error}") from None
     return entries
 
 
-def add(path: Path, entry: Acknowledgement) -> None:
+def entry_of(content: Any, kind: Any = ANY_KIND) -> Any:
+    """An entry of its content. Raises ValueError with the fault and the remedy."""
+    try:
+        return msgspec.convert(content, kind)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{error}; {remedy(content, kind)}") from None
+
+
+def remedy(entry: Any, kind: Any) -> str:
+    """What an entry that cannot be used may contain."""
+    if kind == ANY_KIND:
+        kind = KINDS.get(str(entry.get("kind"))) if isinstance(entry, dict) else None
+        if kind is None:
+            return f"state its `kind`: {', '.join(KINDS)}"
+    times = "; times as 2026-02-03 08:00:00, in UTC" if kind is Maintenance else ""
+    return f"its fields are {', '.join(field.name for field in msgspec.structs.fields(kind))}{times}"
+
+
+def add(path: Path, entry: Entry) -> None:
     """Appends an entry to a site's file; what it already contains, with its comments, stays as it is."""
     before = path.read_text(encoding="utf-8") if path.exists() else ""
-    text = yaml.safe_dump([msgspec.to_builtins(entry, builtin_types=(date,))], sort_keys=False, allow_unicode=True)
+    text = yaml.safe_dump([stated(entry)], sort_keys=False, allow_unicode=True)
     separator = "" if not before or before.endswith("\n") else "\n"
     path.write_text(before + separator + text, encoding="utf-8")
+
+
+def stated(entry: Entry) -> dict:
+    """The fields of an entry that have a value, beginning with its kind."""
+    content = msgspec.to_builtins(entry, builtin_types=(date, datetime))
+    return {name: value for name, value in content.items() if value not in (None, {})}

@@ -5,13 +5,16 @@ comparison.
 Pure functions from tables of change_points.session_values to tables.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.registry import benchmarks
 from coffeecup.postprocess.history.change_points import Finding
-from coffeecup.postprocess.history.completeness import TEST, missed, sessions_of, with_and_without, with_names
+from coffeecup.postprocess.history.completeness import TEST, missed, of_each_test, with_names
 from coffeecup.postprocess.history.levels import SESSIONS_AFTER, SESSIONS_BEFORE
+from coffeecup.postprocess.history.site_files import Entry
 from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.statistics.medians import interval
 
@@ -26,20 +29,20 @@ KINDS = (
 )  # what can be compared, besides sessions and times
 
 
-def standing(values: pd.DataFrame, found: list[Finding], cases: pd.DataFrame) -> pd.DataFrame:
+def standing(
+    values: pd.DataFrame, found: list[Finding], cases: pd.DataFrame, entries: Iterable[Entry] = ()
+) -> pd.DataFrame:
     """A row per series of a table of session_values: the columns of SERIES; `last` with its `time` and `verdict`
     against `reference`, `lower`, `upper`; `median` of the sessions since the last change of level with the interval
     `low`, `high` and its `confidence`; `sessions` of these; `trend` in words. The case_table of the same sessions tells
-    which of them have no value: a series that stopped has no verdict and no trend."""
+    which of them have no value: a series that stopped, but not in maintenance, has no verdict and no trend."""
     changed = {}
     for finding in (one for one in found if not one.episode):
         changed.setdefault(tuple(finding.series.values()), []).append(finding)
-    sessions, tests = sessions_of(cases), with_and_without(cases)
-    rows = []
+    tests, rows = of_each_test(cases, entries), []
     for key, series in with_names(values).groupby(SERIES, sort=False, observed=True):
-        test = series[TEST].iloc[-1]
         row = of_series(series, changed.get(key, []))
-        rows.append(row | stopped(series, sessions[test["system"]], *tests[tuple(test)]))
+        rows.append(row | stopped(series, *tests[tuple(series[TEST].iloc[-1])]))
     order = {
         (name, metric): place
         for name in values["benchmark"].unique()
@@ -76,14 +79,15 @@ def of_series(series: pd.DataFrame, found: list[Finding]) -> dict:
     }
 
 
-def stopped(series: pd.DataFrame, sessions: pd.DataFrame, having: set[str], failed: set[str]) -> dict:
+def stopped(series: pd.DataFrame, runs: pd.DataFrame, sessions: pd.DataFrame) -> dict:
     """Verdict and trend of a series that should have had a value in a later one of its system's sessions: because it
-    usually has one then, or because its test, which was `having` values, `failed`. A series that other options of the
-    test replaced is not one of them."""
+    usually has one then, or because its test, with these runs, failed. A series that other options of the test replaced
+    is not one of them."""
 
     def places(some: set[str]) -> set[int]:
         return set(map(int, sessions.index.get_indexer(pd.Index(list(some)))))
 
+    having, failed = (set(runs["session"][kind]) for kind in (runs["measured"], ~runs["measured"]))
     last = max(places(set(series["session"])))
     absent = set(missed(set(series["session"]), sessions)) | (places(failed) if last == max(places(having)) else set())
     later = [place for place in absent if place > last]
@@ -109,9 +113,9 @@ def trend(series: pd.DataFrame, found: list[Finding]) -> str:
         return "steady"
     last = found[-1]
     alarm = "worse" if last.regression else "worse or better"  # of unknown direction
-    return f"{alarm if last.alarms else 'changed'} since {last.time:%Y-%m-%d}: {last.change.relative:+.1%}" + (
-        ", recovered" if last.suspect and last.recovered else ""
-    )
+    word = alarm if last.alarms and not last.accepted else "changed"
+    end = ", accepted" if last.accepted else ", recovered" if last.suspect and last.recovered else ""
+    return f"{word} since {last.time:%Y-%m-%d}: {last.change.relative:+.1%}{end}"
 
 
 def headlines(table: pd.DataFrame) -> pd.DataFrame:

@@ -5,9 +5,18 @@ from math import isfinite
 
 import pandas as pd
 
+from coffeecup.postprocess.history.acknowledgements import kind
 from coffeecup.postprocess.history.change_points import Finding
 from coffeecup.postprocess.history.events import BETTER, CHANGED, EVERYTHING, UNKNOWN, Event
-from coffeecup.postprocess.history.site_files import Acknowledgement
+from coffeecup.postprocess.history.site_files import (
+    Acceptance,
+    Acknowledgement,
+    Entry,
+    Expectation,
+    Maintenance,
+    OfEvent,
+    stated,
+)
 from coffeecup.postprocess.show.words import counted, digits, named, printable, unit_word
 
 SHOWN = 5  # metrics and nodes of an event that are named
@@ -86,7 +95,8 @@ def event_object(event: Event) -> dict:
         "largest": event.largest,
         "recovered": event.recovered,
         "alarm": event.alarms,
-        "acknowledged": known and {"who": known.who, "why": known.why, "until": known.until.isoformat()},
+        "acknowledged": known and stated(known),
+        "unlike": event.unlike and stated(event.unlike),
         "changed": list(event.causes),
         "nodes": [
             {
@@ -109,7 +119,7 @@ def verdict(event: Event) -> str:
     if event.recovered:
         return "recovered"
     if event.acknowledged:
-        return "acknowledged"
+        return kind(event.acknowledged)
     return "CHANGE OF UNKNOWN DIRECTION" if event.direction == UNKNOWN else "REGRESSION"
 
 
@@ -128,12 +138,21 @@ def sentence(event: Event) -> str:
         steps = "a drift of " if event.drift else ""
         size = f"{steps}{percent(event.smallest)} to {percent(event.largest)}"
         what = f"{event_place(event)}: {metrics_of(event)}, {size} {since}"
-    known = event.acknowledged
-    note = f". Acknowledged by {known.who} until {known.until}: {known.why}" if known and event.alarming else ""
     causes = "; ".join(event.causes) or "nothing recorded"
-    rest = f"{slow_nodes(event)}{note}"
+    rest = f"{slow_nodes(event)}{known_of(event)}"
     duration = f"{'lasting' if event.lasts else 'lasted'} for {counted(event.lasted, 'session')}"
     return printable(f"{what}, {duration}. Changed at that time: {causes}{rest}")
+
+
+def known_of(event: Event) -> str:
+    """A sentence on the entry of the site's file that the event fits, or that it is unlike; empty without one."""
+    known = event.acknowledged
+    if event.unlike:
+        return f". This is not what was {kind(event.unlike)}: {entry_name(event.unlike)}"
+    if not known or not (event.alarming or isinstance(known, Expectation)):
+        return ""
+    until = f" until {known.until}" if isinstance(known, Acknowledgement) else ""
+    return f". {kind(known).capitalize()} by {known.who}{until}: {known.why}"
 
 
 def slow_nodes(event: Event) -> str:
@@ -185,11 +204,10 @@ def remarks(
     units: list[dict],
     unknown: list[dict],
     unused: list[int],
-    unmatched: list[Acknowledgement],
-    expired: list[Acknowledgement],
+    notes: list[tuple[str, Entry]],
 ) -> list[str]:
     """Sentences on what the history leaves out, on metrics of unknown direction, and on entries of the site's files
-    that have no effect."""
+    of which a person should know something."""
     return [
         *([undirected(unknown)] if unknown else []),
         *(
@@ -200,8 +218,7 @@ def remarks(
             for row in units
         ),
         *(f"thresholds: entry {number} matches no metric" for number in unused),
-        *(f"acknowledgement without an event: {entry_name(entry)}" for entry in unmatched),
-        *(f"acknowledgement expired on {entry.until}: {entry_name(entry)}" for entry in expired),
+        *(f"{note}: {entry_name(entry)}" for note, entry in notes),
     ]
 
 
@@ -214,9 +231,13 @@ def undirected(unknown: list[dict]) -> str:
     )
 
 
-def entry_name(entry: Acknowledgement) -> str:
+def entry_name(entry: Entry) -> str:
     place = ", ".join(f"{name} {value}" for name, value in entry.where.items()) or "everything"
-    return printable(f"{entry.direction} since {entry.since} on {entry.system}: {place} (by {entry.who})")
+    since = f"since {entry.since}" if isinstance(entry, (Acknowledgement, Acceptance)) else ""
+    period = f"{entry.begin} to {entry.end}" if isinstance(entry, (Expectation, Maintenance)) else since
+    limit = f" by at most {entry.at_most:.1%}" if isinstance(entry, OfEvent) and entry.at_most else ""
+    what = f"{entry.direction}{limit} " if isinstance(entry, OfEvent) else ""
+    return printable(f"{what}{period} on {entry.system}: {place} (by {entry.who}: {entry.why})")
 
 
 def node_effect(row: dict) -> str:

@@ -4,7 +4,7 @@ and can be printed and filed. An overview of the headlines, a part for each benc
 its scaling, and comparisons on request. Every figure and table can be written to files as well.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from types import MappingProxyType
@@ -19,6 +19,7 @@ from coffeecup.postprocess.history.completeness import without_value
 from coffeecup.postprocess.history.events import Event
 from coffeecup.postprocess.history.figures import trends
 from coffeecup.postprocess.history.nodes import as_servers, over_sessions, summary
+from coffeecup.postprocess.history.site_files import Entry
 from coffeecup.postprocess.history.standing import TOO_FEW, compared, headlines, scaling, standing
 from coffeecup.postprocess.history.table import SERIES
 from coffeecup.postprocess.reports import changes, site_figures
@@ -92,12 +93,13 @@ def site_page(
     tests: pd.DataFrame,
     of_nodes: tuple[pd.DataFrame, pd.DataFrame],
     pairs: list[tuple[str, tuple[str, str]]],
+    entries: Iterable[Entry] = (),
 ) -> SitePage:
     """The page of a table of change_points.session_values with its events, the case_table of the same sessions, its
     completeness, and its node_table and server_table. `pairs` are the kinds and names of standing.compared, whose
-    ValueError is raised."""
+    ValueError is raised, `entries` those of the site's file."""
     findings = [finding for event in found for finding in event.findings]
-    table = standing(values, findings, cases)
+    table = standing(values, findings, cases, entries)
     front = headlines(table)
     over_sizes = scaling(table)
     chosen = values.merge(front[SERIES], on=SERIES)

@@ -223,14 +223,15 @@ def test_an_acknowledgement_that_matches_nothing_is_named(broken, known, change)
     known.write_text(yaml.safe_dump([entry | change]))
     done = run("check-history", broken, "--acknowledged", known)
     assert done.exit_code == 1 and lines_of(done, "REGRESSION")
-    assert len(lines_of(done, "acknowledgement without an event: ")) == 1
+    assert len(lines_of(done, "acknowledged without an event: ")) == 1
 
 
 @pytest.mark.parametrize(("since", "covered"), [(6, False), (7, True), (15, True), (23, True), (24, False)])
 def test_an_acknowledgement_covers_an_event_whose_date_moves_within_its_interval(since, covered):
     """An event that began between the 10th and the 20th; three days more on both sides."""
-    entry = Acknowledgement("local", date(2026, 1, since), "worse", "a", "b", date(2026, 3, 1))
-    assert entry.matches("local", "worse", [date(2026, 1, 10), date(2026, 1, 20)], [{}]) is covered
+    texts = {"system": "local", "direction": "worse", "who": "a", "why": "b"}
+    entry = Acknowledgement(since=date(2026, 1, since), until=date(2026, 3, 1), **texts)
+    assert entry.near([date(2026, 1, 10), date(2026, 1, 20)]) is covered
 
 
 @pytest.mark.parametrize(("sessions", "state", "code"), [(34, "new", 1), (35, "ongoing", 0)])
@@ -256,11 +257,11 @@ def test_an_event_that_spreads_alarms_again(known, tmp_path):
 def test_a_second_acknowledgement_keeps_the_text_of_the_file(broken, tmp_path):
     """A file with a comment and without a line feed at its end."""
     file = tmp_path / "known.yaml"
-    old = "- {system: old, since: 2025-01-01, direction: worse, who: b, why: c, until: 2025-02-01}"
+    old = "- {kind: acknowledged, system: old, since: 2025-01-01, direction: worse, who: b, why: c, until: 2025-02-01}"
     file.write_text(f"# kept by the operators\n{old}")
     [event] = json.loads(run("check-history", broken, "--json").stdout)["events"]
     assert acknowledge(broken, file, event["event"]).exit_code == 0
-    assert file.read_text().startswith(f"# kept by the operators\n{old}\n- system: local\n")
+    assert file.read_text().startswith(f"# kept by the operators\n{old}\n- kind: acknowledged\n")
     assert len(yaml.safe_load(file.read_text())) == 2
 
 

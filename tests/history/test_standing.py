@@ -84,6 +84,7 @@ def test_the_trend_names_the_last_change(alarms, recovered, words):
         recovered=recovered,
         time=pd.Timestamp("2026-01-31"),
         change=SimpleNamespace(relative=-0.125),
+        accepted=False,
     )
     assert trend(pd.DataFrame(index=range(20)), [SimpleNamespace(), found]) == words
 
