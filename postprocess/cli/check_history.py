@@ -41,7 +41,8 @@ OnlyNew = Annotated[bool, typer.Option("--new", help="Only events that the last 
 
 @exit_codes(
     {
-        0: "every test has a value, and every event that is or may be for the worse has recovered or been acknowledged",
+        0: "every test has a value, and every event that is or may be for the worse has recovered or been "
+        "acknowledged, accepted or expected",
         1: "a test has no value, a session is too old, or an event alarms",
         2: USAGE,
     }
