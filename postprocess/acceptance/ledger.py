@@ -52,6 +52,7 @@ class Entry:
 
 
 def ledger_path(contract: Path) -> Path:
+    """The ledger of a contract lies beside it: NAME.acceptance.jsonl."""
     return contract.with_suffix(".acceptance.jsonl")
 
 
@@ -168,5 +169,6 @@ def gaps(entries: list[Entry], reports: list[SessionReport]) -> Iterator[str]:
 
 
 def file_sha256(path: Path) -> str:
+    """The hash of a file's content, in hexadecimal digits. Raises OSError."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -22,4 +22,5 @@ def of_kind(kind: str, impacts: Iterable[str]) -> list[MetricKind]:
 
 
 def of_kinds(kinds: Iterable[str], impacts: Iterable[str]) -> tuple[MetricKind, ...]:
+    """The metrics of all these kinds of load."""
     return tuple(metric for kind in kinds for metric in of_kind(kind, impacts))

@@ -27,6 +27,8 @@ def of_strength(kind: str, busiest: Sequence[float], victim: float) -> Iterator[
 
 
 def of_steadiness(kind: str, phases: Sequence[LoadRecord], busiest: Sequence[float]) -> Iterator[tuple[str, str]]:
+    """Phases in which the load was weak, came from the page cache, or did not have all its senders. `busiest` are the
+    bytes per second of the busiest node in each phase."""
     if unsteady := int((np.array(busiest) < STEADY_LOAD * np.median(busiest)).sum()):
         yield (
             "unsteady_load",
@@ -49,5 +51,6 @@ def of_steadiness(kind: str, phases: Sequence[LoadRecord], busiest: Sequence[flo
 
 
 def of_repetitions(done: int, planned: int) -> Iterator[tuple[str, str]]:
+    """Fewer repetitions than planned."""
     if done < planned:
         yield "few_repetitions", f"The result is that of {done} of {counted(planned, 'repetition')}"

@@ -58,6 +58,7 @@ def problems_of_duration(what: str, record: LoadRecord, seconds: float) -> Itera
 
 
 def problems_of_senders(what: str, record: LoadRecord, senders: int) -> Iterator[Problem]:
+    """The number of processes that generate the load is that of its kind."""
     if record.senders != senders or record.silent_senders > senders:
         yield "senders", f"{what} had {record.senders} senders, not those of its kind; {EDITED}"
 
@@ -76,5 +77,6 @@ def problem_of_files(record: LoadRecord, writes: bool, reads: bool) -> str:
 
 
 def problems_of_nothing(what: str, moved: bool) -> Iterator[Problem]:
+    """A phase under a load that moved nothing."""
     if not moved:
         yield "no_load", f"{what} moved nothing, so there is no impact of it; {RUN_AGAIN}"

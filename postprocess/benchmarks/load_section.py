@@ -34,6 +34,7 @@ def of_impacts(score: Score, kinds: Sequence[str], names: Mapping[str, str]) -> 
 
 
 def of_generators(run: Run, load: PlannedVictims, score: Score, kind: str) -> str:
+    """Which load the other nodes generated, in MByte/s."""
     return (
         f"The other {counted(len(run.hosts) - len(load.victims), 'node')} generated {kind} load of "
         f"{digits(score.metrics[f'load_bandwidth_{kind}'].value, NARROW_SPACE)} MByte/s."
@@ -47,6 +48,7 @@ def in_words(score: Score, name: str, kind: str) -> str:
 
 
 def of_victims(run: Run, load: PlannedVictims) -> str:
+    """Which nodes were measured."""
     victims = len(load.victims)
     return (
         f"{counted(victims, 'node')} of {len(run.hosts)} with {counted(load.victim_processes, 'process')} were "

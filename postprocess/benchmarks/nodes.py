@@ -33,6 +33,7 @@ COLUMNS = ["node", "ratio", "low", "high", "slow", "examined", "units", "suspect
 
 @cache
 def nobody() -> pd.DataFrame:
+    """The table of an examination without nodes."""
     empty = pd.DataFrame(columns=COLUMNS, dtype=float)
     return empty.astype({"node": str, "units": str, "suspect": bool, "confirmed": bool})
 
@@ -63,6 +64,7 @@ MATCHINGS, WRITES, READS, COMPUTATIONS = "matchings", "writes", "reads", "comput
 
 
 def not_examined(why: str) -> Examination:
+    """An examination that could not be made, with the reason as a sentence."""
     return Examination(Verdict.NOT_EXAMINED, nobody(), (why,))
 
 

@@ -183,6 +183,7 @@ def plain(value):
 
 
 def command_line() -> str:
+    """The command as the user typed it, quoted for a shell, for pages that state how they were made."""
     return shlex.join(["coffeecup", *(printable(argument) for argument in sys.argv[1:])])
 
 
@@ -277,6 +278,7 @@ def leave(results: list, failed: bool = False) -> None:
 
 
 def changes_of(values: "pd.DataFrame") -> list:
+    """The changes in a table of session values; imports pandas."""
     from coffeecup.postprocess.history import change_points
 
     return change_points.findings(values)

@@ -37,6 +37,7 @@ def moment(text: str, clock: time) -> datetime:
 
 
 def begin_of(text: str) -> datetime:
+    """The first moment of a date, UTC; `--since`. Raises BadParameter."""
     return moment(text, time.min)
 
 

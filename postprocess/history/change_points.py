@@ -118,6 +118,7 @@ def rule_of(benchmark: str, metric: str, better: str = Better.UNKNOWN) -> Rule:
 
 
 def own_rule(series: dict) -> Rule:
+    """The rule of a series without a site's file."""
     return rule_of(series["benchmark"], series["metric"], series["better"])
 
 

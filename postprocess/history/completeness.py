@@ -35,6 +35,7 @@ def tests_of(cases: pd.DataFrame) -> pd.DataFrame:
 
 
 def with_names(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with a column `test`: the name of the test without the number of its repetition."""
     return table.assign(test=table["name"].str.replace(r" %\.repeat_no=\d+", "", regex=True))
 
 

@@ -77,6 +77,7 @@ class Share:
 
 
 def share(alarmed: np.ndarray) -> Share:
+    """From one boolean for each drawn history: whether it alarmed."""
     return Share(int(alarmed.sum()), len(alarmed))
 
 

@@ -48,6 +48,7 @@ class Change:
 
 
 def counters_of(log: Log, phase: str = "run") -> Counters | None:
+    """What the nodes counted in a phase; None if the log does not state it, as in simulations."""
     return next((record for record in log.all(Counters) if record.phase == phase), None)
 
 

@@ -29,6 +29,7 @@ def of_hosts(log: Log) -> Iterator[tuple[str, str]]:
 
 
 def several(hosts: list[Host]) -> str:
+    """The first host by name, the others by number."""
     more = f" and {len(hosts) - 1} more host{'s' * (len(hosts) > 2)}" if len(hosts) > 1 else ""
     return f"{hosts[0].name}{more}"
 

@@ -22,6 +22,7 @@ def is_json(line: bytes) -> bool:
 
 
 def is_end(line: bytes) -> bool:
+    """Whether a line is the last one of a complete log."""
     return kind_of_line(line) == "end"
 
 

@@ -13,6 +13,7 @@ ROUNDED = 6e-4  # relative: the times have four significant digits
 
 
 def problems_of_resolution(run: Run, resolution: Resolution) -> Iterator[Problem]:
+    """Lists have times of nodes in large runs, otherwise of processes."""
     if resolution != ("node" if run.ranks > MOST_PROCESSES_EACH else "process"):
         yield "process_resolution", f"{run.ranks} processes have no times for each {resolution}; {EDITED}"
 
@@ -89,4 +90,5 @@ def problems_of_striping(
 
 
 def differ(rounded: float, exact: float) -> bool:
+    """Whether a time of a list, which is rounded to four digits, is another than the exact one."""
     return abs(rounded - exact) > ROUNDED * exact

@@ -27,6 +27,7 @@ REMEDY = (
 
 
 def place(series: dict) -> str:
+    """A series in words: metric, nodes and processes, where, file system and settings."""
     options = f" ({series['settings']})" if series["settings"] else ""
     files = f", files on {series['file_system']}" if series["file_system"] else ""
     size = f"{counted(series['processes'], 'process')} of " if series["processes"] else ""
@@ -184,6 +185,7 @@ def event_place(event: Event) -> str:
 
 
 def metrics_of(event: Event) -> str:
+    """How many metrics of those measured at the place of an event changed."""
     return f"{len(event.findings)} of {counted(event.covered, 'metric')} there"
 
 

@@ -29,6 +29,7 @@ Budgets = dict[tuple[int, str, int, str], Budget]
 
 
 def problems_of_loops(log: Log[Plan]) -> Iterator[Problem]:
+    """What contradicts the plan or other records in all that follows the plan, those of the optional parts included."""
     yield from problems_of_budgets(log)
     yield from problems_of_order(keyed(log), planned_records(log), in_words)
     yield from problems_of_averages(log)

@@ -25,6 +25,7 @@ FOLDERS = (  # in the order of their records
 
 
 def parts() -> list[Part]:
+    """What each folder adds to the log; imports no pandas."""
     return [import_module(f"{__package__}.{folder}").PART for folder in FOLDERS]
 
 
@@ -46,4 +47,5 @@ def views(log: "Log[Plan]") -> list[View]:
 
 
 def checks(view: View, table: "pd.DataFrame") -> list[Check]:
+    """What each optional part compares with a limit, in the order of the folders."""
     return [check for door in doors().values() for check in door.checks(view, table)]

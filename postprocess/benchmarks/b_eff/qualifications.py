@@ -44,6 +44,7 @@ def breaches(log: Log[Plan]) -> list[Qualification]:
 
 
 def broken_rules_of_machine(run: Run) -> Iterator[tuple[str, str]]:
+    """A machine that was simulated, or memory that is not the machine's."""
     if run.simulated:
         yield "simulated", "the machine was simulated, nothing was measured on it"
     if run.memory_source == "option":
@@ -161,6 +162,7 @@ def of_budgets(log: Log[Plan]) -> Iterator[tuple[str, str]]:
 
 
 def of_time(log: Log[PlannedLoops]) -> Iterator[tuple[str, str]]:
+    """A run that was stopped, or took longer than its time budget."""
     elapsed, stated = log.end.elapsed_seconds, log.plan.time_budget_seconds
     for stop in log.all(Stop):
         yield (
@@ -233,6 +235,7 @@ def repetitions_alone(table: pd.DataFrame) -> pd.Series:
 
 
 def of_data(log: Log[PlannedLoops]) -> Iterator[tuple[str, str]]:
+    """How much of the received bytes was checked, if not all."""
     check = log.only(DataCheck)
     if check.received_bytes and not check.checked_bytes:
         yield (

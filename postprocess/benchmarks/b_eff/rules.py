@@ -51,6 +51,7 @@ def problems(log: Log[Plan]) -> Iterator[Problem]:
 
 
 def problems_of_run(log: Log[PlannedLoops]) -> Iterator[Problem]:
+    """What makes any log of message loops useless: one process, a record of every log that is missing, wrong bytes."""
     if log.run.ranks < 2:
         yield "two_processes", "b_eff needs at least two processes; run it with more"
     yield from problems_of_log(log, Overhead, DataCheck)
@@ -59,6 +60,7 @@ def problems_of_run(log: Log[PlannedLoops]) -> Iterator[Problem]:
 
 
 def problems_of_plan(plan: PlannedLoops, ranks: int) -> Iterator[Problem]:
+    """What in the planned patterns, methods and lengths is not as the paper defines it."""
     methods = {method.name: method.averaged for method in plan.methods}
     for what, names in (("pattern", [p.name for p in plan.patterns]), ("method", [m.name for m in plan.methods])):
         if twice := [name for name, count in Counter(names).items() if count > 1]:
@@ -86,6 +88,7 @@ def problems_of_plan(plan: PlannedLoops, ranks: int) -> Iterator[Problem]:
 
 
 def pattern_names(group: str) -> list[str]:
+    """The names of the averaged patterns of a group, `ring` or `random`, in the order of the paper."""
     return [f"ring-{k}" for k in range(1, 7)] if group == "ring" else [f"random-{k:02}" for k in range(1, 31)]
 
 
@@ -192,6 +195,7 @@ def problems_of_request(run: Run, plan: Plan) -> Iterator[Problem]:
 
 
 def options_of_loops(plan: PlannedLoops) -> dict[str, object]:
+    """The options that the plan of loops repeats, by their long names."""
     return {
         "time-budget": plan.time_budget_seconds,
         "seed": plan.seed,

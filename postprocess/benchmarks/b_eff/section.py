@@ -185,6 +185,7 @@ def not_averaged(log: Log[Plan]) -> list[str]:
 
 
 def plan(log: Log[PlannedLoops]) -> list[tuple[str, str]]:
+    """What was planned and checked: rows of a name and its value."""
     plan = log.plan
     averaged = ", ".join(method.name for method in plan.methods if method.averaged)
     others = ", ".join(method.name for method in plan.methods if not method.averaged)

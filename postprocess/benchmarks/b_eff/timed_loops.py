@@ -15,6 +15,7 @@ Kinds = Sequence[type[Loop]]
 
 
 def problems_of_timed(log: Log[PlannedLoops], kinds: Kinds) -> Iterator[Problem]:
+    """Loops of these kinds whose times or lengths are impossible."""
     bounds = {pattern.name: messages_of_process(pattern) for pattern in log.plan.patterns}
     longest = log.plan.longest_loop_length
     for kind in kinds:
@@ -74,4 +75,5 @@ def problems_of_received_bytes(
 
 
 def named(loop: Loop) -> str:
+    """A loop as messages name it."""
     return f"{kind_of(loop)} of {loop.pattern} at {loop.message_bytes} byte with {loop.method}"

@@ -33,6 +33,7 @@ Key = tuple[int, str, int | str]  # partition, access method, pattern, type, pro
 
 
 def problems_of_measurements(log: Log[Plan]) -> Iterator[Problem]:
+    """Measurements, times of processes and types that are not the planned ones, in their order, with their sizes."""
     found = [(record, key_of(record)) for record in by_sequence(log, Measurement, ProcessTimes, Layout, PatternType)]
     yield from problems_of_order(found, planned_records(log.plan, {key for _, key in found}), in_words)
     yield from problems_of_component(log, found[0][0])
@@ -239,6 +240,7 @@ def problems_of_segments(log: Log[Plan]) -> Iterator[Problem]:
 
 
 def problems_of_types(log: Log[Plan]) -> Iterator[Problem]:
+    """The bytes, files and striping of each pattern type follow from its measurements."""
     sums = Counter()
     for r in log.all(Measurement):
         sums[r.partition, r.method, r.type] += r.bytes
@@ -267,6 +269,7 @@ def file_bytes(record: PatternType, written_bytes: int) -> int:
 
 
 def problems_of_times(log: Log[Plan]) -> Iterator[Problem]:
+    """Times that are longer than the whole of which they are parts, and shares of the scheduled time."""
     inside = defaultdict(float)
     units = {entry.pattern: entry.units for entry in log.plan.patterns}
     no_hints = log.run.options["hints"] is None

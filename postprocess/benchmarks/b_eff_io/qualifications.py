@@ -135,6 +135,7 @@ def of_variant(log: Log[Plan]) -> Iterator[tuple[str, str]]:
 
 
 def of_hints(run: Run) -> Iterator[tuple[str, str]]:
+    """A file of hints for MPI-IO, which a result has to state."""
     if hints := run.options["hints"]:
         yield "hints", f"Hints were given to MPI-I/O, by {hints}"
 

@@ -152,6 +152,7 @@ def problems_of_sizes(run: Run, plan: Plan) -> Iterator[Problem]:
 
 
 def problems_of_space(run: Run, limit_bytes: int) -> Iterator[Problem]:
+    """The limit of space is the option, or follows from the free bytes."""
     free = run.tested_filesystem.free_bytes
     if limit_bytes != (run.options["space-limit"] or int(USABLE_SHARE * float(free))):
         yield "space_limit", f"the limit of space is not the option's or {USABLE_SHARE:.0%} of the free space; {EDITED}"

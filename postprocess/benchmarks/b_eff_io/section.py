@@ -157,6 +157,7 @@ def patterns(log: Log[Plan], table: pd.DataFrame) -> list[dict]:
 
 
 def of_check(log: Log) -> str:
+    """How much of the data that was read was checked, and how many bytes were wrong."""
     checks = [
         f"{check.checked_bytes / check.read_bytes:.1%} of {size(check.read_bytes)} read were checked, "
         f"{counted(check.wrong_bytes, 'wrong byte')}"
@@ -167,6 +168,7 @@ def of_check(log: Log) -> str:
 
 
 def of_component(log: Log) -> str:
+    """The component of the MPI library that did the I/O."""
     components = [record.component or "not reported by the library" for record in log.all(MpiIo)]
     return "; ".join(components) or "not reported"
 

@@ -33,6 +33,7 @@ class SystemValue:
 
 
 def of_filesystem(filesystem: Filesystem) -> str:
+    """The file system under test and its size."""
     return f"{filesystem.name} of {size(filesystem.total_bytes)}"
 
 

@@ -103,6 +103,7 @@ def impacts(log: Log[Plan], kind: str) -> dict[str, tuple[float, float, float]]:
 
 
 def phases_of(log: Log[Plan], kind: str) -> list[Load]:
+    """What each phase under this kind of load moved, in the order of measuring."""
     return [record for record in log.all(Load) if record.load == kind]
 
 

@@ -15,6 +15,7 @@ def matrix_width(input_parameter: int, processes: int) -> int:
 
 
 def matrix_bytes(input_parameter: int, processes: int) -> int:
+    """The size of the matrix of complex numbers: 16 N^2."""
     return ELEMENT_BYTES * matrix_width(input_parameter, processes) ** 2
 
 

@@ -31,6 +31,7 @@ def base_of(pattern: Pattern) -> str:
 
 
 def views(log: Log[Plan]) -> list[View]:
+    """The log as the paper defines it for each kind of memory that was measured, in the order of the plan."""
     return [View(in_memory(log, kind), suffix(kind), kind, f"{kind} memory") for kind in kinds(log.plan)]
 
 

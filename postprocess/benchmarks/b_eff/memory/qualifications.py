@@ -11,6 +11,7 @@ from coffeecup.postprocess.show.words import size
 
 
 def broken_rules_of_memory(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    """The paper's rule for L_max, which each kind of memory has for its own size."""
     rules = {view.words: l_max_rule(view.log.run.memory_per_process_bytes) for view in views(log)}
     if longer := [f"{size(rule)} in {words}" for words, rule in rules.items() if rule > log.plan.l_max_bytes]:
         yield (
@@ -20,6 +21,7 @@ def broken_rules_of_memory(log: Log[Plan]) -> Iterator[tuple[str, str]]:
 
 
 def of_memories(log: Log[Plan]) -> Iterator[tuple[str, str]]:
+    """Kinds of memory that were measured although the MPI library does not state that it supports them."""
     if unsupported := [memory.kind for memory in log.plan.memory or [] if memory.supported is False]:
         yield (
             "memory_not_supported",

@@ -86,6 +86,7 @@ def count_of_matchings(nodes: int, asked: object) -> object:
 
 
 def key_of(record: Record) -> tuple:
+    """What identifies a record of this part in the order of measuring: its kind and its fields that are planned."""
     kind = kind_of(record)
     match record:
         case Matching():

@@ -61,5 +61,6 @@ def noise(log: Log[Plan], best: pd.Series) -> Noise | None:
 
 
 def checks(view: View, table: pd.DataFrame) -> Iterator[Check]:
+    """Whether patterns that are the same messages differ by more than the limit; nothing without such patterns."""
     if found := noise(view.log, best_bandwidth(table)):
         yield Check("noisy", found.sentence, found.high > SAME_AGREE * found.low)

@@ -23,14 +23,17 @@ def planned(log: Log[Plan], repetition: int) -> Iterator[tuple]:
 
 
 def key_of(record: Probe | MemoryCopy) -> tuple:
+    """What identifies a record of this part in the order of measuring."""
     return kind_of(record), record.repetition
 
 
 def in_words(key: tuple) -> str:
+    """A record of this part, named by its key."""
     return f"the {key[0]} before repetition {key[1]}"
 
 
 def problems_of_probes(log: Log[Plan]) -> Iterator[Problem]:
+    """Probes and copies have all hosts of the run and times that are possible."""
     hosts = log.run.hosts
     for copy in log.all(MemoryCopy):
         if len(copy.seconds) != len(hosts):
