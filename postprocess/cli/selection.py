@@ -42,6 +42,7 @@ def begin_of(text: str) -> datetime:
 
 
 def end_of(text: str) -> datetime:
+    """The last moment of a date, UTC; `--until`. Raises BadParameter."""
     return moment(text, time.max)
 
 

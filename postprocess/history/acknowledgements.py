@@ -70,6 +70,7 @@ def acknowledged(
 
 
 def kind(entry: Entry) -> str:
+    """Which kind of entry it is, as its file names it."""
     return str(entry.__struct_config__.tag)
 
 

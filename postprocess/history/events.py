@@ -177,4 +177,5 @@ def usual(hosts: pd.Series) -> str:
 
 
 def described(finding: Finding) -> dict[str, str]:
+    """What entries of a site are compared with: the series of a change, and its nodes."""
     return {name: str(value) for name, value in finding.series.items()} | {"hosts": finding.hosts}

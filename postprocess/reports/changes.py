@@ -234,6 +234,7 @@ def undirected(unknown: list[dict]) -> str:
 
 
 def entry_name(entry: Entry) -> str:
+    """An entry of a site as messages name it."""
     place = ", ".join(f"{name} {value}" for name, value in entry.where.items()) or "everything"
     since = f"since {entry.since}" if isinstance(entry, (Acknowledgement, Acceptance)) else ""
     period = f"{entry.begin} to {entry.end}" if isinstance(entry, (Expectation, Maintenance)) else since
