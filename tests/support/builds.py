@@ -179,7 +179,7 @@ def install_kernels(name, *options, around=()):
         *options,
     ]
     with held(folder.with_suffix(".lock")):
-        for command in (configure, ["cmake", "--build", folder, "--parallel"], ["cmake", "--install", folder]):
+        for command in (configure, ["cmake", "--build", folder, "--parallel", "2"], ["cmake", "--install", folder]):
             done = subprocess.run([*around, *command], capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{command}\n{done.stdout}\n{done.stderr}"
     return folder / "install"
