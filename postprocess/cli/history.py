@@ -53,7 +53,7 @@ def history(
     entries = known_entries(acknowledged)
     cases, table = selection.tables(systems=True, entries=entries)
     if as_csv:
-        typer.echo(csv_text(table), nl=False)
+        typer.echo(csv_text(table.drop(columns="node_effects")), nl=False)
         return
     values = change_points.session_values(table)
     missing = without_value(selection.tests_in(completeness(cases, entries=entries)))

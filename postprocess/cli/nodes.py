@@ -52,9 +52,9 @@ def nodes(
         raise typer.BadParameter("choose one of --json and --format")
     cases, values = selection.tables()
     chosen = selection.tests_in(cases)
-    table = node_table(selection.reports, values)
+    table = node_table(values)
     found = summary(table, chosen, last)
-    of_servers = server_table(selection.reports, values)
+    of_servers = server_table(values)
     servers = over_sessions(of_servers, last)
     if as_json:
         print_json({"nodes": found, "servers": as_servers(servers)})

@@ -114,7 +114,7 @@ def mode_of(selection: Selection, made: "Plan", name: str) -> tuple[dict, list[s
     """The mode that runs the chosen tests, and a remark on what it lacks. Raises BadParameter."""
     from coffeecup.site_configs.common.planned_mode import ModeError, mode
 
-    commands = {report.info["uuid"]: report.info.get("cmdline") or "" for report in selection.reports}
+    commands = {session.uuid: session.cmdline for session in selection.sessions}
     try:
         content, unknown = mode(
             name, [(test.name, commands[test.session]) for test in made.choice.tests], made.choice.repeats

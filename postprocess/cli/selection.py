@@ -18,8 +18,8 @@ from coffeecup.postprocess.show.words import printable
 if TYPE_CHECKING:
     import pandas as pd
 
+    from coffeecup.postprocess.history.reading import Session
     from coffeecup.postprocess.history.site_files import Entry
-    from coffeecup.postprocess.sessions.files import SessionReport
 
 OF_A_TEST = ("system", "partition", "benchmark")  # filters that select tests; `metric` selects among their results
 SHOWN = 20  # values that a message lists
@@ -82,19 +82,19 @@ class Selection:
     metric: Annotated[list[str] | None, filter_option("metric")] = None
 
     @cached_property
-    def reports(self) -> "list[SessionReport]":
+    def sessions(self) -> "list[Session]":
         """The sessions. Raises BadParameter if there are none, or if they cannot be read."""
-        from coffeecup.postprocess.sessions.files import read_reports
+        from coffeecup.postprocess.history.reading import read_sessions
 
         try:
-            read = read_reports(self.sources, self.since, self.until)
-            there = read or read_reports(self.sources)
+            read = read_sessions(self.sources, self.since, self.until)
+            there = read or read_sessions(self.sources)
         except LogError as error:
             raise typer.BadParameter(str(error)) from None
         if not there:
             raise typer.BadParameter("there is no session in " + ", ".join(printable(str(p)) for p in self.sources))
         if not read:
-            first, last = (day(report.info["time_start_unix"]) for report in (there[0], there[-1]))
+            first, last = (day(session.begun) for session in (there[0], there[-1]))
             raise typer.BadParameter(
                 f"no session is between --since and --until; there are sessions from {first} to {last}"
             )
@@ -107,10 +107,9 @@ class Selection:
         BadParameter if a filter matches nothing."""
         from coffeecup.postprocess.history.site_files import in_maintenance
         from coffeecup.postprocess.history.systems import expecting_systems, with_systems
-        from coffeecup.postprocess.history.table import case_table, history_table
+        from coffeecup.postprocess.history.table import tables
 
-        read = self.reports
-        cases, table = case_table(read), history_table(read)
+        cases, table = tables(session.columns for session in self.sessions)
         table = table[~in_maintenance(table, entries)]
         if cases.empty:
             raise typer.BadParameter("these sessions contain no test with performance variables")
@@ -126,7 +125,7 @@ class Selection:
         another benchmark or partition may tell why a metric changed."""
         from coffeecup.postprocess.history.nodes import examined
 
-        return examined(self.reports, cases)
+        return examined(cases)
 
     def values(self) -> "pd.DataFrame":
         """The selected rows of the history table. Raises BadParameter if none has a value."""

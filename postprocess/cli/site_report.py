@@ -70,7 +70,7 @@ def site_report(
     found, _, remarks = judged(values, cases, selection.examined(cases), thresholds, entries)
     try:
         tests = selection.tests_in(completeness(cases, entries=entries))
-        nodes, servers = node_table(selection.reports, table), server_table(selection.reports, table)
+        nodes, servers = node_table(table), server_table(table)
         pairs = [pair(text) for text in compare or []]
         page = site_page(values, found, cases, tests, (nodes, servers), pairs, entries)
     except ValueError as error:

@@ -7,15 +7,14 @@ A test of others is known by its name, which is its class and its parameters. Fi
 
 import re
 import shlex
-from collections.abc import Iterable
+from collections.abc import Container
 from functools import cache
 from pathlib import Path
 
 import orjson
 
 from coffeecup.postprocess.benchmarks.benchmark import STANDARD, VARIANT
-from coffeecup.postprocess.sessions.files import SessionReport
-from coffeecup.postprocess.sessions.verdicts import verdicts_of
+from coffeecup.postprocess.sessions.verdicts import Verdict
 
 # What may explain a change of a value; `facts` contains more.
 EVENTS = {
@@ -65,27 +64,15 @@ NODE = re.compile(r" %\.nid=(\S+)")  # in the name of a test that --distribute r
 OF_ONE_SESSION = ("--prefix", "--report-file", "--session-extras", "--perflogdir", "--output", "-o", "--stage", "-s")
 
 
-def without_metrics(reports: list[SessionReport]) -> set[str]:
-    """The names of tests of others that passed and have no performance variables: they measure nothing. What failed in
-    every session may have some."""
-    cases = [case for report in reports for run in report.content["runs"] for case in run["testcases"]]
-    passed = {case["name"] for case in cases if case["result"] not in (*FAILURES, "skip") and not is_own(case)}
-    return passed - {case["name"] for case in cases if case["perfvalues"]}
-
-
 def is_own(case: dict) -> bool:
     """Whether a test case ran one of coffeecup's kernels."""
     return all(case.get(name) is not None for name in OWN)
 
 
-def measured(case: dict) -> list[str]:
-    """The metrics of a test case that have a value."""
-    return [verdict.metric for verdict in verdicts_of(case) if verdict.value is not None]
-
-
-def is_without_value(case: dict) -> bool:
+def is_without_value(case: dict, found: list[Verdict]) -> bool:
     """Whether a test case passed without a value although its job ended, which it does not in a dry run."""
-    return case["result"] == "pass" and not measured(case) and case.get("job_completion_time_unix") is not None
+    having = any(verdict.value is not None for verdict in found)
+    return case["result"] == "pass" and not having and case.get("job_completion_time_unix") is not None
 
 
 def why(case: dict, run: list[dict]) -> str:
@@ -141,11 +128,15 @@ def value_of(case: dict, parameter: str, text: str) -> str | int | float | bool:
     return value if isinstance(value, (str, int, float)) and str(value) == text else text
 
 
-def recorded(case: dict, parameters: Iterable[str], info: dict) -> dict[str, str]:
+def recorded(case: dict, parameters: Container[str], info: dict) -> dict[str, str]:
     """What may explain a change of any test: some of ReFrame's variables, and the test's own that are loggable. Paths
     of the session are shortened; numbers with a fraction are measurements."""
-    own = {name for name, value in case.items() if isinstance(value, (str, int))} - variables_of_reframe()
-    texts = {name: readable(case[name]) for name in own - set(parameters)}
+    left_out = variables_of_reframe()
+    texts = {
+        name: readable(value)
+        for name, value in case.items()
+        if name not in left_out and isinstance(value, (str, int)) and name not in parameters
+    }
     texts |= {word: readable(case[name]) for name, word in RECORDED.items() if case.get(name)}
     for folder in ("prefix_stage", "prefix_output"):
         if path := info.get(folder):

@@ -133,9 +133,9 @@ def lost_metrics(runs: pd.DataFrame, sessions: pd.DataFrame) -> dict[str, list[i
     """The metrics that the runs of one test had and no longer have, each with the places of the sessions that miss
     it."""
     having: dict[str, set[str]] = {}
-    for session, metrics in zip(runs["session"], runs["metrics"]):
-        for metric in orjson.loads(metrics):
-            having.setdefault(metric, set()).add(session)
+    for metrics, sessions_with in runs.groupby("metrics", sort=False)["session"]:
+        for metric in orjson.loads(str(metrics)):
+            having.setdefault(metric, set()).update(sessions_with)
     gaps = {}
     for metric, seen in having.items():
         last = sessions.index.get_indexer(pd.Index(list(seen))).max()

@@ -10,12 +10,11 @@ from collections import Counter
 from collections.abc import Iterator
 from math import nan
 
+import orjson
 import pandas as pd
 
 from coffeecup.postprocess.benchmarks.benchmark import Better
 from coffeecup.postprocess.history.cases import FAILURES
-from coffeecup.postprocess.history.table import case_id
-from coffeecup.postprocess.sessions.files import SessionReport
 from coffeecup.postprocess.show.words import counted
 from coffeecup.postprocess.statistics.nodes import CONDITION, FIRST, SECOND, SECONDS, UNIT, effects
 
@@ -25,18 +24,16 @@ COLUMNS = ["session", "session_time", "system", "test", "node", "ratio", "suspec
 OF_NODE = ["ratio", "low", "high", "slow", "sessions", "suspected", "confirmed", "since", "confirmed_now"]
 
 
-def node_table(reports: list[SessionReport], values: pd.DataFrame) -> pd.DataFrame:
+def node_table(values: pd.DataFrame) -> pd.DataFrame:
     """A row per session, test and node, by time: its `ratio` to its peers, and whether it was `suspected` or
     `confirmed`. `values` are the selected rows of the history table."""
-    found = pd.concat([examined(reports, values.drop_duplicates("case")), distributed(values)])
+    found = pd.concat([examined(values.drop_duplicates("case")), distributed(values)])
     return found.sort_values("session_time", ignore_index=True)
 
 
-def server_table(reports: list[SessionReport], values: pd.DataFrame) -> pd.DataFrame:
+def server_table(values: pd.DataFrame) -> pd.DataFrame:
     """The same of the servers of files that test cases compared, which are in the column `node`."""
-    return examined(reports, values.drop_duplicates("case"), servers=True).sort_values(
-        "session_time", ignore_index=True
-    )
+    return examined(values.drop_duplicates("case"), servers=True).sort_values("session_time", ignore_index=True)
 
 
 def name_of(row: dict) -> str:
@@ -46,25 +43,20 @@ def name_of(row: dict) -> str:
     return f"{row['benchmark']} on {counted(row['processes'], 'process')} of {where}{options}"
 
 
-def examined(reports: list[SessionReport], cases: pd.DataFrame, servers: bool = False) -> pd.DataFrame:
+def examined(cases: pd.DataFrame, servers: bool = False) -> pd.DataFrame:
     """The rows of node_table of those of the cases that examined the nodes of a run, or its servers of files."""
-    found = pd.DataFrame(rows_of(reports, cases, servers), columns=COLUMNS)
+    found = pd.DataFrame(rows_of(cases, servers), columns=COLUMNS)
     return found.astype({"suspected": bool, "confirmed": bool})
 
 
-def rows_of(reports: list[SessionReport], cases: pd.DataFrame, servers: bool) -> Iterator[tuple]:
-    rows: dict[str, dict] = {str(row["case"]): row for row in cases.to_dict("records")}
-    for report in reports:
-        for again, run in enumerate(report.content["runs"]):
-            for place, case in enumerate(run["testcases"]):
-                row, effect = rows.get(case_id(report, again, place)), case.get("node_effects") or {}
-                if row is None:
-                    continue
-                effect = effect.get("servers", {}) if servers else effect
-                where = row["session"], row["session_time"], row["system"], name_of(row)
-                for node, (ratio, *_) in effect.get("values", {}).items():
-                    named = node in effect.get("suspects", ()), node in effect.get("confirmed", ())
-                    yield *where, node, ratio or nan, *named
+def rows_of(cases: pd.DataFrame, servers: bool) -> Iterator[tuple]:
+    for row in cases[cases["node_effects"] != ""].to_dict("records"):
+        effect = orjson.loads(row["node_effects"])
+        effect = effect.get("servers", {}) if servers else effect
+        where = row["session"], row["session_time"], row["system"], name_of(row)
+        for node, (ratio, *_) in effect.get("values", {}).items():
+            named = node in effect.get("suspects", ()), node in effect.get("confirmed", ())
+            yield *where, node, ratio or nan, *named
 
 
 def distributed(values: pd.DataFrame) -> pd.DataFrame:

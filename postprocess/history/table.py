@@ -4,8 +4,9 @@
 ReFrame's session reports and its results database are the only store; here they become a table.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
+import numpy as np
 import orjson
 import pandas as pd
 import pandera.pandas as pa
@@ -15,18 +16,17 @@ from coffeecup.postprocess.benchmarks.directions import by_bounds, by_unit
 from coffeecup.postprocess.benchmarks.registry import metric_kind
 from coffeecup.postprocess.history.cases import (
     EVENTS,
+    FAILURES,
     NODE,
     is_own,
     is_without_value,
-    measured,
     of_kernel,
     of_other_test,
     selection,
     why,
-    without_metrics,
 )
 from coffeecup.postprocess.sessions.files import SessionReport
-from coffeecup.postprocess.sessions.verdicts import verdicts_of
+from coffeecup.postprocess.sessions.verdicts import Verdict, verdicts_of
 
 # A time series: rows that differ only in the session. Other options of the kernel are another series.
 SERIES = ["benchmark", "system", "partition", "environ", "node", "file_system", "processes", "settings", "metric"]
@@ -80,6 +80,7 @@ CASES = {
     "seconds": NUMBER,
     "hosts": TEXT,
     "facts": TEXT,
+    "node_effects": TEXT,
     "source": TEXT,
 }
 METRICS = {
@@ -91,12 +92,15 @@ METRICS = {
     "upper": NUMBER,
     "outcome": TEXT,
 }
+# The number of metrics of a case, and whether it passed without any. Tests of others that do so in every session
+# measure nothing; those that failed in every one may have some.
+HIDDEN = ("values", "silent")
 DIRECTION = {"better": pa.Column(str, pa.Check.isin(list(Better)))}
 CASE_TABLE = pa.DataFrameSchema(CASES, strict=True)
 HISTORY = pa.DataFrameSchema(CASES | {"case": TEXT} | METRICS | DIRECTION, strict=True, unique=["case", "metric"])
 
 
-def case_table(reports: list[SessionReport]) -> pd.DataFrame:
+def case_table(reports: Iterable[SessionReport]) -> pd.DataFrame:
     """A row per test case that measures something, by time, including those that failed without a metric: those of
     coffeecup's kernels, and of every other test with performance variables.
 
@@ -108,20 +112,50 @@ def case_table(reports: list[SessionReport]) -> pd.DataFrame:
     object. `measured` is whether any metric has a value, `metrics` is a JSON list
     of those that have one; empty for coffeecup's checks, which fail if one is missing. `seconds` are those of ReFrame's
     run stage, with those in the queue of the `scheduler`; NaN if not recorded. `facts` is a JSON object of everything
-    else that was recorded, with the session's extras as "session NAME".
+    else that was recorded, with the session's extras as "session NAME". `node_effects` is a JSON object, empty if the
+    test examined no nodes.
     """
-    return CASE_TABLE.validate(typed([row for row, _ in cases_of(reports)], CASES))
+    return tables(map(columns_of, reports))[0]
 
 
-def history_table(reports: list[SessionReport]) -> pd.DataFrame:
+def history_table(reports: Iterable[SessionReport]) -> pd.DataFrame:
     """A row per test case and metric, by time: the columns of case_table, and the metric against its reference.
 
     `value`, `reference`, `lower` and `upper` are in `unit`, NaN if there is none; the bounds are absolute. `outcome` is
     "no reference" if nothing was compared, and "not measured" if the value is NaN. `better` is the metric's direction
     without a site's file (site_files.Threshold).
     """
-    table = typed([row | metric for row, metrics in cases_of(reports) for metric in metrics], CASES | METRICS)
-    return HISTORY.validate(table.assign(better=directions(table)))
+    return tables(map(columns_of, reports))[1]
+
+
+def tables(sessions: Iterable[dict]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """The case_table and the history_table of what columns_of returned, which share their texts."""
+    known: dict[str, str] = {}
+    parts = list(sessions)
+
+    def joined(names: Iterable[str]) -> dict[str, list]:
+        every = {name: [value for part in parts for value in part[name]] for name in names}
+        texts = [name for name in every if every[name] and isinstance(every[name][0], str)]
+        return every | {name: [known.setdefault(text, text) for text in every[name]] for name in texts}
+
+    columns = joined([*CASES, *HIDDEN])
+    cases, metrics = typed({name: columns[name] for name in CASES}, CASES), typed(joined(METRICS), METRICS)
+    names, silent, count = cases["name"], columns["silent"], np.array(columns["values"], dtype=int)
+    kept = ~names.isin(set(names[np.array(silent, dtype=bool)]) - set(names[count > 0])).to_numpy()
+    times, of_case = np.array(columns["time"], dtype=float), np.repeat(np.arange(len(cases)), count)
+
+    def ordered(places: np.ndarray) -> np.ndarray:
+        """Indices of cases at these places that are kept, by time."""
+        by_time = np.argsort(times[places], kind="stable")
+        return by_time[kept[places[by_time]]]
+
+    first, every = ordered(np.arange(len(cases))), ordered(of_case)
+    rows, values = cases.take(of_case[every]), metrics.take(every)
+    history = pd.concat([rows.reset_index(drop=True), values.reset_index(drop=True)], axis=1)
+    return (
+        CASE_TABLE.validate(cases.take(first).reset_index(drop=True)),
+        HISTORY.validate(history.assign(better=directions(history))),
+    )
 
 
 def directions(table: pd.DataFrame) -> pd.Series:
@@ -136,23 +170,26 @@ def directions(table: pd.DataFrame) -> pd.Series:
     return pd.Series([str(found[key]) for key in zip(table["benchmark"], table["metric"])], table.index, dtype=str)
 
 
-def cases_of(reports: list[SessionReport]) -> Iterator[tuple[dict, list[dict]]]:
-    """Pairs of a row of case_table and its rows of metrics."""
-    ignored = without_metrics(reports)
-    for report in reports:
-        extras = {
-            f"session {name}": str(value)
-            for name, value in report.info.items()
-            if name not in RESERVED and not name.startswith(("num_", "time_"))
-        }
-        for again, run in enumerate(report.content["runs"]):
-            for place, case in enumerate(run["testcases"]):
-                if not case.get("fixture") and case["name"] not in ignored:
-                    row = case_row(report, case, again, extras) | {"reason": why(case, run["testcases"])}
-                    if is_without_value(case) and not is_own(case):
-                        row |= {"result": "fail", "reason": NO_VALUE}
-                    row["case"] = case_id(report, again, place)
-                    yield row, [{name: getattr(found, name) for name in METRICS} for found in verdicts_of(case)]
+def columns_of(report: SessionReport) -> dict[str, list]:
+    """The test cases of one session as columns: those of case_table, with HIDDEN; those of METRICS have a value for
+    each metric of each case."""
+    extras = {
+        f"session {name}": str(value)
+        for name, value in report.info.items()
+        if name not in RESERVED and not name.startswith(("num_", "time_"))
+    }
+    rows, metrics = [], []
+    for again, run in enumerate(report.content["runs"]):
+        for place, case in enumerate(run["testcases"]):
+            if not case.get("fixture"):
+                found = verdicts_of(case)
+                rows.append(case_row(report, case, again, extras, found))
+                rows[-1] |= {"case": case_id(report, again, place), "reason": why(case, run["testcases"])}
+                if is_without_value(case, found) and not is_own(case):
+                    rows[-1] |= {"result": "fail", "reason": NO_VALUE}
+                metrics += found
+    columns = {name: [row[name] for row in rows] for name in (*CASES, *HIDDEN)}
+    return columns | {name: [getattr(one, name) for one in metrics] for name in METRICS}
 
 
 def case_id(report: SessionReport, run: int, place: int) -> str:
@@ -160,10 +197,11 @@ def case_id(report: SessionReport, run: int, place: int) -> str:
     return f"{report.info['uuid']}:{run}:{place}"
 
 
-def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]) -> dict:
+def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str], found: list[Verdict]) -> dict:
     begun, ended = report.info["time_start_unix"], report.info["time_end_unix"]
-    nodes = case.get("job_nodelist") or []
-    of_test = of_kernel(case) if is_own(case) else of_other_test(case, report.info)
+    nodes, having = case.get("job_nodelist") or [], [one.metric for one in found if one.value is not None]
+    own = is_own(case)
+    of_test = of_kernel(case) if own else of_other_test(case, report.info)
     node = NODE.search(case.get("display_name") or "")
     texts = ("name", "system", "partition", "environ", "result", "scheduler")
     return {name: case.get(name) or "" for name in texts} | {
@@ -175,20 +213,20 @@ def case_row(report: SessionReport, case: dict, run: int, extras: dict[str, str]
         "run": case.get("run_index", run),
         "seconds": case.get("time_run"),
         "node": node[1] if node else "",
-        "measured": bool(measured(case)),
-        "metrics": orjson.dumps([] if is_own(case) else measured(case)).decode(),
+        "measured": bool(having),
+        "metrics": orjson.dumps([] if own else having).decode(),
         "hosts": nodes if isinstance(nodes, str) else ",".join(map(str, nodes)),
         "facts": orjson.dumps(of_test["facts"] | extras, option=orjson.OPT_SORT_KEYS).decode(),
+        "node_effects": orjson.dumps(case.get("node_effects")).decode() if own and case.get("node_effects") else "",
         "source": str(report.source),
+        "values": len(found),
+        "silent": not (own or found) and case["result"] not in (*FAILURES, "skip"),
     }
 
 
-def typed(rows: list[dict], columns: dict) -> pd.DataFrame:
-    """A table of these columns by time; an empty one has the right types as well."""
-    table = pd.DataFrame(rows, columns=list(columns))
-    table = table.assign(
-        **{name: pd.to_datetime(table[name], unit="s", utc=True).dt.as_unit("us") for name in ("session_time", "time")}
-    )
-    return table.astype({name: str(column.dtype) for name, column in columns.items()}).sort_values(
-        "time", kind="stable", ignore_index=True
-    )
+def typed(columns: dict[str, list], wanted: dict) -> pd.DataFrame:
+    """A table of these columns; an empty one has the right types as well."""
+    table = pd.DataFrame(columns)
+    times = [name for name in ("session_time", "time") if name in wanted]
+    table = table.assign(**{name: pd.to_datetime(table[name], unit="s", utc=True).dt.as_unit("us") for name in times})
+    return table.astype({name: str(column.dtype) for name, column in wanted.items()})

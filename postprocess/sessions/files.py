@@ -8,7 +8,7 @@ the remedy.
 import json
 import re
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
@@ -218,16 +218,25 @@ def checked(path: Path, content, what: str) -> dict:
 def read_database(path: Path, earliest: float, latest: float) -> list[SessionReport]:
     """The sessions of a results database that began between `earliest` and `latest` (seconds since 1970), and those of
     which the table does not state when they began."""
+    return [SessionReport(path, stored(path, uuid, blob)) for uuid, blob in blobs(path, earliest, latest)]
+
+
+def blobs(path: Path, earliest: float, latest: float) -> Iterator[tuple[str, bytes]]:
+    """Identifier and JSON of the sessions of read_database. Nothing is locked between two sessions."""
     try:
         with closing(
             sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=LOCK_SECONDS)
         ) as connection:
             refuse_other_versions(path, connection)
             rows = connection.execute(
-                "SELECT uuid, json_blob FROM sessions WHERE session_start_unix BETWEEN ? AND ? "
+                "SELECT rowid, uuid FROM sessions WHERE session_start_unix BETWEEN ? AND ? "
                 "OR typeof(session_start_unix) NOT IN ('real', 'integer') ORDER BY session_start_unix",
                 (earliest, latest),
             ).fetchall()
+            connection.text_factory = bytes
+            for row, uuid in rows:
+                for (blob,) in connection.execute("SELECT json_blob FROM sessions WHERE rowid = ?", (row,)).fetchall():
+                    yield uuid, blob if isinstance(blob, bytes) else b""
     except sqlite3.OperationalError as error:
         if "locked" in str(error):
             raise LogError(
@@ -242,7 +251,6 @@ def read_database(path: Path, earliest: float, latest: float) -> list[SessionRep
             f"this results database is damaged ({error}): take a copy from a backup, or the sessions' own reports "
             "(--report-file)",
         ) from None
-    return [SessionReport(path, stored(path, uuid, blob)) for uuid, blob in rows]
 
 
 def refuse_other_versions(path: Path, connection: sqlite3.Connection) -> None:
@@ -258,10 +266,10 @@ def refuse_other_versions(path: Path, connection: sqlite3.Connection) -> None:
         )
 
 
-def stored(path: Path, uuid: str, blob: str) -> dict:
+def stored(path: Path, uuid: str, blob: bytes) -> dict:
     try:
-        content = parsed(blob.encode())
-    except (json.JSONDecodeError, AttributeError):
+        content = parsed(blob)
+    except json.JSONDecodeError:
         raise LogError(
             path,
             f"session {uuid} of this results database is damaged: remove it with "

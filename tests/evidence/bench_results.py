@@ -71,7 +71,7 @@ def main():
         values = session_values(table)
         found = findings(values)
         told(f"{len(found)} changes found in {values.groupby(['metric', 'processes']).ngroups} series")
-        nodes = node_table(reports, table), server_table(reports, table)
+        nodes = node_table(table), server_table(table)
         page = html(
             site_page(values, events(values, found), cases, completeness(cases), nodes, []), "coffeecup site report", []
         )

@@ -161,7 +161,7 @@ def test_a_session_of_one_run_keeps_all_that_is_known_of_the_run_but_its_result(
     table = table_of(tmp_path, nights([1000.0], qualifications="one_host", firmware="2"))
     values = session_values(table)
     of_the_result = {"result", "reason", "measured", "metrics", "official", "reference_status"}
-    assert set(table) - set(values) == of_the_result | {"case", "run", "log", "scheduler", "seconds"}
+    assert set(table) - set(values) == of_the_result | {"case", "run", "log", "scheduler", "seconds", "node_effects"}
     assert set(values) - set(table) == {"runs"}
     both = [name for name in values if name != "runs"]
     assert values[both].iloc[0].astype(str).to_dict() == table[both].iloc[0].astype(str).to_dict()

@@ -3,30 +3,15 @@
 
 import os
 import tempfile
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from privileges import without_privileges
 
 from coffeecup.postprocess.benchmarks.scoring import score_logs
 from coffeecup.postprocess.logs.paths import files_below, regular
 from coffeecup.postprocess.logs.reader import LogError
 from coffeecup.postprocess.sessions.files import read_reports
-
-NOBODY = 65534
-
-
-@contextmanager
-def without_privileges():
-    """Root may read everything; another user may not."""
-    root = os.geteuid() == 0
-    if root:
-        os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        if root:
-            os.seteuid(0)
 
 
 @pytest.fixture
