@@ -142,6 +142,7 @@ def read_reports(
 
 
 def files_of(sources: Iterable) -> list[Path]:
+    """The files that sources (files and directories) name, and the session reports below directories."""
     files = []
     for source in map(Path, sources):
         inside = files_below(source, "session*.json")
@@ -155,6 +156,7 @@ def files_of(sources: Iterable) -> list[Path]:
 
 
 def is_database(path: Path) -> bool:
+    """Whether a file is one of SQLite. Raises LogError if it cannot be read."""
     try:
         with regular(path).open("rb") as file:
             return file.read(len(SQLITE_MAGIC)) == SQLITE_MAGIC
@@ -267,6 +269,7 @@ def refuse_other_versions(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def stored(path: Path, uuid: str, blob: bytes) -> dict:
+    """The content of a session of a results database, validated as far as it is read."""
     try:
         content = parsed(blob)
     except json.JSONDecodeError:
